@@ -1,0 +1,68 @@
+"""What a codec is given and what it gives back: Arrow arrays, no Spark and no Kafka.
+
+A row image is the TiDB text of each visible column in table order, joined by the byte 0xFF, 0xFE alone standing for NULL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from simulator.schema.table import Table
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Row changes of one physical table, in the order they are to be encoded."""
+
+    table: Table
+    partition_id: int | None
+    """Physical table id of the partition, None where the table is not partitioned."""
+
+    commit_ts: pa.Array
+    """int64, no nulls: TSO of each change."""
+
+    row_id: pa.Array
+    """int64: integer handle or `_tidb_rowid`, null for a clustered key that is not one integer."""
+
+    before: pa.Array
+    """binary row images, null for an INSERT."""
+
+    after: pa.Array
+    """binary row images, null for a DELETE."""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """One entry per row, not framed yet."""
+
+    keys: pa.Array | None
+    """binary; None for a protocol whose messages have no key."""
+
+    values: pa.Array
+    """binary"""
+
+
+@dataclass(frozen=True)
+class Messages:
+    """Kafka messages; message i holds rows `first_row[i]` up to `first_row[i + 1]`."""
+
+    keys: pa.Array | None
+    values: pa.Array
+    first_row: pa.Array
+    """int32, one longer than the messages."""
+
+
+@dataclass(frozen=True)
+class DdlEvent:
+    """A DDL statement as it goes on the wire."""
+
+    commit_ts: int
+    schema: str
+    table: str
+    """Empty for a statement on a database."""
+
+    query: str
+    type_code: int
+    """TiDB's action type, as in `"t"` of Open Protocol."""

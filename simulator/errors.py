@@ -1,0 +1,70 @@
+"""Every error a user can meet, by whose fault it is.
+
+SimulatorError
+├── UserError            the input, the options or this machine's setup is wrong: exit code 2
+│   ├── SchemaError      CREATE TABLE text that TiDB would not take
+│   ├── SnapshotError    a snapshot directory or a value in it
+│   ├── ChangefeedError  sink-uri or changefeed.toml, as TiCDC itself rejects it
+│   ├── ScenarioError    a scenario file
+│   └── EncodeError      a row or event that TiCDC could not put on the wire
+└── DeliveryError        Kafka (or the disk) did not take what was sent: exit code 3
+
+A message says what is wrong, the value, and what would be accepted, on one line.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class SimulatorError(Exception):
+    """Anything this package raises on purpose; `exit_code` is what the command line ends with."""
+
+    exit_code = 2
+
+
+class UserError(SimulatorError):
+    """The input, the options or the machine's setup is wrong."""
+
+
+class SchemaError(UserError):
+    """Table definition text that TiDB would reject, or that names a type TiDB does not have."""
+
+
+class SnapshotError(UserError):
+    """A snapshot that cannot be read: a missing file, a malformed row, a value out of its column's range."""
+
+
+class ChangefeedError(UserError):
+    """A sink-uri or changefeed.toml that TiCDC rejects; `code` is TiCDC's own error code."""
+
+    def __init__(self, text: str, code: str = "") -> None:
+        super().__init__(f"[{code}] {text}" if code else text)
+        self.code = code
+        self.text = text
+
+
+class ScenarioError(UserError):
+    """A scenario file that cannot be played."""
+
+
+class EncodeError(UserError):
+    """An event that TiCDC's encoder refuses; `code` is TiCDC's own error code."""
+
+    def __init__(self, text: str, code: str = "") -> None:
+        super().__init__(f"[{code}] {text}" if code else text)
+        self.code = code
+        self.text = text
+
+
+class DeliveryError(SimulatorError):
+    """Kafka or the file system did not take the records."""
+
+    exit_code = 3
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """` Did you mean 'x'?` for the closest known name, or nothing."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""

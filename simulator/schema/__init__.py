@@ -1,0 +1,1 @@
+"""Tables: their text, their types, and what the protocols ask of them."""

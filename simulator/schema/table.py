@@ -1,0 +1,114 @@
+"""Tables as TiDB keeps them: plain frozen values, no parsing and no protocol.
+
+One law: everything a codec, a dispatcher or a reader asks of a table follows from these fields alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ColumnType:
+    """A column's type after TiDB has filled in what the statement left out."""
+
+    name: str
+    """TiDB's base name in lower case: tinyint, smallint, mediumint, int, bigint, float, double, decimal, bit, year, date,
+    time, datetime, timestamp, char, varchar, tinytext, text, mediumtext, longtext, enum, set, json, vector. BINARY is char,
+    VARBINARY varchar and a BLOB a text, of charset `binary` (TiDB: pkg/parser/types/field_type.go)."""
+
+    length: int = -1
+    """Display width, characters, bytes, bits, precision or dimension; -1 where TiDB keeps none."""
+
+    decimal: int = -1
+    """Scale of a number or fractional second digits of a time; -1 where TiDB keeps none."""
+
+    unsigned: bool = False
+    zerofill: bool = False
+
+    charset: str = "binary"
+    """`binary` for everything that is not text (numbers, times, JSON, binary strings)."""
+
+    collation: str = "binary"
+
+    elements: tuple[str, ...] = ()
+    """Members of an ENUM or SET."""
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    type: ColumnType
+    not_null: bool = False
+    default: str | None = None
+    """The default as TiDB text; None where there is none or it is NULL."""
+
+    default_expression: bool = False
+    """Whether `default` is an expression (CURRENT_TIMESTAMP, a function), not a value."""
+
+    generated: str = ""
+    """`virtual`, `stored`, or nothing."""
+
+    generated_expression: str = ""
+    auto_increment: bool = False
+    auto_random: bool = False
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class IndexColumn:
+    name: str
+    length: int = -1
+    """Prefix length in characters, -1 for the whole column."""
+
+
+@dataclass(frozen=True)
+class Index:
+    id: int
+    """Counted from 1 in the order TiDB creates them; a clustered integer primary key has none and is not listed."""
+
+    name: str
+    columns: tuple[IndexColumn, ...]
+    unique: bool = False
+    primary: bool = False
+
+
+@dataclass(frozen=True)
+class Partition:
+    name: str
+    values: tuple[tuple[str, ...], ...] = ()
+    """RANGE: one tuple of upper bounds (`MAXVALUE` spelled so); LIST: one tuple per value list member; HASH, KEY: none."""
+
+
+@dataclass(frozen=True)
+class Partitioning:
+    kind: str
+    """`range`, `list`, `hash` or `key`."""
+
+    expression: str
+    """SQL text of the partitioning expression; empty where `columns` says all (RANGE COLUMNS, LIST COLUMNS, KEY)."""
+
+    columns: tuple[str, ...]
+    partitions: tuple[Partition, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    schema: str
+    name: str
+    columns: tuple[Column, ...]
+    """All columns in table order, virtual generated ones included."""
+
+    indexes: tuple[Index, ...] = ()
+    primary_key: tuple[str, ...] = ()
+    """Column names of the primary key, in key order; empty without one."""
+
+    clustered: bool = False
+    """Whether rows are stored under the primary key (`/*T![clustered_index] CLUSTERED */`, TiDB's default)."""
+
+    partitioning: Partitioning | None = None
+    charset: str = "utf8mb4"
+    collation: str = "utf8mb4_bin"
+    comment: str = ""
+    statement: str = ""
+    """The CREATE TABLE text as it was read."""

@@ -1,0 +1,64 @@
+"""The Spark session: one door to starting it, and every way that can fail told in one line."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from simulator.errors import UserError
+
+JAVA_MINIMUM = 17
+"""Spark 4's."""
+
+
+def java_version() -> int:
+    """Major version of the Java that Spark will use; raises UserError where there is none."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    wanted = f"Spark needs Java {JAVA_MINIMUM} or newer: install one, or point JAVA_HOME at it"
+    if java is None:
+        raise UserError(f"no Java found on PATH. {wanted}")
+    try:
+        text = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30).stderr
+    except OSError as error:
+        raise UserError(f"Java does not start: {java}: {error.strerror}. {wanted}") from error
+    found = re.search(r'version "(?:1\.)?(\d+)', text)
+    if found is None:
+        raise UserError(f"Java does not say its version: {java} -version printed {text.strip()[:80]!r}. {wanted}")
+    return int(found.group(1))
+
+
+def session(master: str = "local[*]") -> SparkSession:
+    """A session for that master URL, set up as the pipeline needs it; reuses the one that runs."""
+    version = java_version()
+    if version < JAVA_MINIMUM:
+        raise UserError(f"Java {version} is too old: Spark needs Java {JAVA_MINIMUM} or newer; point JAVA_HOME at one")
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master(master).appName("ticdc-sim")
+    for key, value in SETTINGS.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    return spark
+
+
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "2g",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "16384",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.task.maxFailures": "1",
+    "spark.speculation": "false",
+}
+"""A record must be sent once: a task that failed is not run again by Spark, the sink itself resends."""
