@@ -1,0 +1,134 @@
+"""What a sink-uri and a changefeed.toml say, as plain frozen values.
+
+One law: every value here is already valid, defaulted and merged; nothing downstream reads the URI or the file again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from simulator.codecs.options import CodecOptions
+
+
+@dataclass(frozen=True)
+class DispatchRule:
+    """One entry of `[sink] dispatchers`, as written."""
+
+    matcher: tuple[str, ...]
+    """Table-filter rules; matched case-insensitively unless `case-sensitive`."""
+
+    partition: str = ""
+    """Dispatcher in TiCDC's spelling; empty means `default`."""
+
+    index: str = ""
+    columns: tuple[str, ...] = ()
+    topic: str = ""
+    """Topic name or expression; empty means the default topic."""
+
+
+@dataclass(frozen=True)
+class EventFilter:
+    """One entry of `[[filter.event-filters]]`, as written."""
+
+    matcher: tuple[str, ...] = ()
+    ignore_event: tuple[str, ...] = ()
+    ignore_sql: tuple[str, ...] = ()
+    ignore_insert_value_expr: str = ""
+    ignore_update_new_value_expr: str = ""
+    ignore_update_old_value_expr: str = ""
+    ignore_delete_value_expr: str = ""
+
+
+@dataclass(frozen=True)
+class Sasl:
+    """SASL settings; `mechanism` is empty where SASL is off."""
+
+    mechanism: str = ""
+    """PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI or OAUTHBEARER."""
+
+    user: str = ""
+    password: str = field(default="", repr=False)
+    gssapi_auth_type: str = ""
+    gssapi_keytab_path: str = ""
+    gssapi_kerberos_config_path: str = ""
+    gssapi_service_name: str = ""
+    gssapi_user: str = ""
+    gssapi_password: str = field(default="", repr=False)
+    gssapi_realm: str = ""
+    gssapi_disable_pafxfast: bool = False
+    oauth_client_id: str = ""
+    oauth_client_secret: str = field(default="", repr=False)
+    """Decoded from the base64 of the file."""
+
+    oauth_token_url: str = ""
+    oauth_scopes: tuple[str, ...] = ()
+    oauth_grant_type: str = ""
+    oauth_audience: str = ""
+
+
+@dataclass(frozen=True)
+class Tls:
+    """TLS settings; without files the operating system's certificates are trusted."""
+
+    enabled: bool = False
+    ca: str = ""
+    cert: str = ""
+    key: str = ""
+    insecure_skip_verify: bool = False
+
+
+@dataclass(frozen=True)
+class Kafka:
+    """How to reach and use Kafka."""
+
+    brokers: tuple[str, ...]
+    """`host:port` each."""
+
+    partition_num: int | None = None
+    """As asked; None takes what the topic has, or DEFAULT_PARTITION_NUM where the topic is created."""
+
+    replication_factor: int = 1
+    auto_create_topic: bool = True
+    required_acks: int = -1
+    compression: str = "none"
+    """none, gzip, snappy, lz4 or zstd."""
+
+    client_id: str = "TiCDC_producer_127.0.0.1_8300_default_ticdc-sim"
+    dial_timeout: float = 10.0
+    """Seconds, as the other timeouts."""
+
+    write_timeout: float = 10.0
+    read_timeout: float = 10.0
+    sasl: Sasl = Sasl()
+    tls: Tls = Tls()
+
+
+@dataclass(frozen=True)
+class Changefeed:
+    """A changefeed that TiCDC would accept and this simulator can play."""
+
+    scheme: str
+    """`kafka` or `kafka+ssl`."""
+
+    topic: str
+    """The default topic."""
+
+    codec: CodecOptions
+    kafka: Kafka
+    case_sensitive: bool = False
+    force_replicate: bool = False
+    rules: tuple[str, ...] = ("*.*",)
+    """`[filter] rules`."""
+
+    ignore_txn_start_ts: tuple[int, ...] = ()
+    event_filters: tuple[EventFilter, ...] = ()
+    dispatchers: tuple[DispatchRule, ...] = ()
+    output_raw_change_event: bool = False
+    """Whether an UPDATE of a key stays one event (`[sink.kafka-config] output-raw-change-event`)."""
+
+    warnings: tuple[str, ...] = ()
+    """One line each: unknown keys, keys without effect, conflicts between URI and file."""
+
+
+DEFAULT_PARTITION_NUM = 3
+"""Partitions of a topic that TiCDC creates without `partition-num` (tiflow v8.5.3: pkg/sink/kafka/options.go)."""
