@@ -27,6 +27,14 @@ class Release:
     group_by_partition_key: bool
     """Whether rows in one message share the dispatcher's partition key (tiflow 7.5+: cdc/sink/dmlsink/mq/worker.go)."""
 
+    allowed_ddl: frozenset[int]
+    """Action types that are replicated at all (`ddlWhiteListMap`, tiflow pkg/filter/filter.go)."""
+
+    dispatch_skips_virtual: bool
+    """Whether the dispatchers `columns` and `index-value` with `index` look values up among the visible columns. Where
+    not (tiflow before 8.5.4), they take the table's column offset, so that after a virtual generated column the value
+    of a later column is hashed (cdc/model/schema_storage.go IndexByName, OffsetsByNames)."""
+
 
 V8_5 = Release(
     name="v8.5.3",
@@ -34,6 +42,10 @@ V8_5 = Release(
     short_control_escapes=True,
     primary_is_unique=False,
     group_by_partition_key=True,
+    allowed_ddl=frozenset(
+        {*range(1, 9), *range(11, 16), *range(17, 27), 32, 33, 37, 38, 41, 42, 47, 60, 61, 64, 65, 67, 71, 72}
+    ),
+    dispatch_skips_virtual=False,
 )
 
 RELEASES = {release.name: release for release in (V8_5,)}
