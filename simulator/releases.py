@@ -32,7 +32,7 @@ class Release:
 
     dispatch_skips_virtual: bool
     """Whether the dispatchers `columns` and `index-value` with `index` look values up among the visible columns. Where
-    not (tiflow before 8.5.4), they take the table's column offset, so that after a virtual generated column the value
+    not (classic), they take the table's column offset, so that after a virtual generated column the value
     of a later column is hashed (cdc/model/schema_storage.go IndexByName, OffsetsByNames)."""
 
 

@@ -1,6 +1,7 @@
 """The patterns of a table-filter rule: literals, quoted names, wildcards, character classes, regular expressions.
 
-One law: a pattern means what it means to TiDB, and is refused in TiDB's words (tidb v8.5 pkg/util/table-filter/parser.go).
+One law: a pattern means what it means to TiDB, and is refused in TiDB's words.
+Source: tidb v8.5 pkg/util/table-filter/parser.go.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from pathlib import Path
 from simulator.errors import ChangefeedError
 from simulator.filters import patterns
 
+
 @dataclass(frozen=True)
 class Rule:
     """One rule, with its text and where it stands for `explain`."""
