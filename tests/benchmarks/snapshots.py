@@ -2,8 +2,8 @@
 
     python tests/benchmarks/snapshots.py 2000000 DIRECTORY
 
-A value is a function of row, column and state alone; files are made one by one, so 20 million rows need no more memory than
-one file of 250,000. Shares of changes are those of the real airports.
+A value is a function of row, column and state alone; files are made one by one, so 20 million rows need no more memory
+than one file of 250,000. Shares of changes are those of the real airports.
 """
 
 from __future__ import annotations
