@@ -1,0 +1,94 @@
+"""The dispatch hash and the partition as Spark columns, for the hot path.
+
+One law: they say what the plain functions of `rows.py` say, for every TiDB text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from simulator.dispatch.hashing import FLOATS, inertia
+from simulator.dispatch.routing import Route
+from simulator.schema import types
+from simulator.schema import table as schema
+
+NUMBER = r"^(-?)(\d*)\.?(\d*)(?:[eE]([+-]?\d+))?$"
+SIGN_BIT = 1 << 31
+
+
+def hash_column(route: Route, table: schema.Table, columns: Mapping[str, Column]) -> Column:
+    """The dispatch hash as a Spark int (wraps at 2^31), from the TiDB texts of the visible columns by name."""
+    result = F.lit(inertia([(table.schema.encode(), table.name.encode())])).cast("long")
+    types_of = {column.name: column for column in table.columns}
+    for name, source in route.hashed:
+        result = result.bitwiseXOR(_write(name, _value(types_of[source], columns[source])))
+    return (result.bitwiseXOR(F.lit(SIGN_BIT)) - F.lit(SIGN_BIT)).cast("int")
+
+
+def partition_column(
+    routes: Sequence[Route], counts: Mapping[str, int], table: Column, hash: Column, commit_ts: Column
+) -> Column:
+    """The partition as a Spark int: `routes` by table number, `counts` the partitions of each topic."""
+    by_ts = [route.dispatcher == "ts" for route in routes]
+    partitions = [counts[route.topic] for route in routes]
+    unsigned = hash.cast("long").bitwiseAND(F.lit(0xFFFFFFFF))
+    number = F.when(_of_table(by_ts, table), commit_ts).otherwise(unsigned)
+    if not any(by_ts):
+        number = unsigned
+    elif all(by_ts):
+        number = commit_ts
+    return (number % _of_table(partitions, table)).cast("int")
+
+
+def topic_column(routes: Sequence[Route], topics: Sequence[str], table: Column) -> Column:
+    """The topic as a Spark int, its place in `topics`: `routes` by table number."""
+    places = {topic: place for place, topic in enumerate(topics)}
+    return _of_table([places[route.topic] for route in routes], table).cast("int")
+
+
+def _of_table(values: Sequence[int | bool], table: Column) -> Column:
+    """A value by table number; one literal where all are the same."""
+    if len(set(values)) == 1:
+        return F.lit(values[0])
+    return F.get(F.array(*(F.lit(value) for value in values)), table)
+
+
+def _write(name: str, value: Column) -> Column:
+    return F.crc32(F.concat(F.encode(F.lit(name), "UTF-8"), value))
+
+
+def _value(column: schema.Column, text: Column) -> Column:
+    """The bytes that are hashed for a column's TiDB text."""
+    null = F.encode(F.lit("null"), "UTF-8")
+    if types.is_binary(column.type):
+        return F.coalesce(F.encode(text, "ISO-8859-1"), null)
+    if column.type.name == "enum":
+        text = F.array_position(F.array(*map(F.lit, column.type.elements)), text).cast("string")
+    elif column.type.name == "set":
+        text = _set_bits(column.type.elements, text)
+    elif column.type.name in FLOATS:
+        text = _without_exponent(text)
+    return F.coalesce(F.encode(text, "UTF-8"), null)
+
+
+def _set_bits(elements: Sequence[str], text: Column) -> Column:
+    """The bitmap as unsigned decimal text: one binary digit per member, the last one first."""
+    present = [F.when(F.find_in_set(F.lit(name), text) > 0, "1").otherwise("0") for name in reversed(elements)]
+    bits = F.conv(F.concat(*present), 2, 10)
+    return F.when(text == "", "0").when(text.isNotNull(), bits)
+
+
+def _without_exponent(text: Column) -> Column:
+    """A number's text as Go's strconv.FormatFloat(…, 'f', -1, …) writes it: no exponent, no trailing zeros."""
+    sign, whole, part, exponent = (F.regexp_extract(text, NUMBER, group) for group in (1, 2, 3, 4))
+    digits = F.concat(whole, part)
+    point = F.length(whole) + F.when(exponent == "", 0).otherwise(exponent.cast("int"))
+    zeros = F.repeat(F.lit("0"), F.abs(point))
+    padded = F.when(point <= 0, F.concat(F.lit("0"), zeros, digits)).otherwise(F.concat(digits, zeros))
+    place = F.greatest(point, F.lit(1))
+    moved = F.concat(padded.substr(F.lit(1), place), F.lit("."), padded.substr(place + 1, F.length(padded)))
+    plain = F.regexp_replace(F.regexp_replace(moved, r"\.?0*$", ""), r"^0+(?=\d)", "")
+    return F.when(text.rlike(r"^-?(0|[1-9]\d*)(\.\d*[1-9])?$"), text).otherwise(F.concat(sign, plain))
