@@ -13,9 +13,9 @@ class ColumnType:
     """A column's type after TiDB has filled in what the statement left out."""
 
     name: str
-    """TiDB's base name in lower case: tinyint, smallint, mediumint, int, bigint, float, double, decimal, bit, year, date,
-    time, datetime, timestamp, char, varchar, tinytext, text, mediumtext, longtext, enum, set, json, vector. BINARY is char,
-    VARBINARY varchar and a BLOB a text, of charset `binary` (TiDB: pkg/parser/types/field_type.go)."""
+    """TiDB's base name in lower case: tinyint, smallint, mediumint, int, bigint, float, double, decimal, bit, year,
+    date, time, datetime, timestamp, char, varchar, tinytext, text, mediumtext, longtext, enum, set, json, vector.
+    BINARY is char, VARBINARY varchar and a BLOB a text, of charset `binary` (TiDB: pkg/parser/types/field_type.go)."""
 
     length: int = -1
     """Display width, characters, bytes, bits, precision or dimension; -1 where TiDB keeps none."""
@@ -46,6 +46,9 @@ class Column:
     default_expression: bool = False
     """Whether `default` is an expression (CURRENT_TIMESTAMP, a function), not a value."""
 
+    on_update: str = ""
+    """The expression of ON UPDATE (CURRENT_TIMESTAMP), or nothing."""
+
     generated: str = ""
     """`virtual`, `stored`, or nothing."""
 
@@ -58,8 +61,13 @@ class Column:
 @dataclass(frozen=True)
 class IndexColumn:
     name: str
+    """As the column is spelled; of a functional index the name of TiDB's hidden column, which `Table.columns` lacks."""
+
     length: int = -1
     """Prefix length in characters, -1 for the whole column."""
+
+    expression: str = ""
+    """SQL text of a part of a functional index."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +85,8 @@ class Index:
 class Partition:
     name: str
     values: tuple[tuple[str, ...], ...] = ()
-    """RANGE: one tuple of upper bounds (`MAXVALUE` spelled so); LIST: one tuple per value list member; HASH, KEY: none."""
+    """RANGE: one tuple of upper bounds (`MAXVALUE` spelled so); LIST: one tuple per list member (`NULL` and
+    `DEFAULT` spelled so); HASH, KEY: none."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,137 @@
+"""Primary key, unique keys and indexes of a table, as TiDB makes them.
+
+One law: the primary key is clustered unless the statement says NONCLUSTERED; one integer column that is clustered has
+no index (TiDB: pkg/ddl/create_table.go, with `tidb_enable_clustered_index` at its default).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from simulator.errors import SchemaError, did_you_mean
+from simulator.schema.dialect import position
+from simulator.schema.syntax import KeyPart, KeySyntax, TableSyntax
+from simulator.schema.table import Column, Index, IndexColumn
+from simulator.schema.types import family
+
+
+@dataclass(frozen=True)
+class Keys:
+    columns: tuple[Column, ...]
+    """The table's columns, those of the primary key now NOT NULL."""
+
+    indexes: tuple[Index, ...]
+    primary_key: tuple[str, ...]
+    clustered: bool
+
+
+def build_keys(syntax: TableSyntax, columns: tuple[Column, ...], names: dict[str, str], text: str) -> Keys:
+    """Every key of the statement; `names` are the columns' names by lower case. Raises SchemaError."""
+    keys = tuple(chain(syntax.keys, chain.from_iterable(column.keys for column in syntax.columns)))
+    resolved = [(key, tuple(resolve(part, names, text) for part in key.parts)) for key in keys]
+    primary = find_primary(keys, text)
+    primary_key = tuple(part.column for part in next((parts for key, parts in resolved if key is primary), ()))
+    if primary:
+        columns = with_primary_key(syntax, columns, primary, primary_key, text)
+    clustered = primary is not None and primary.clustered is not False
+    types = {column.name: column.type for column in columns}
+    integer = len(primary_key) == 1 and family(types[primary_key[0]]) == "integer"
+    indexed = [(key, parts) for key, parts in resolved if not (key is primary and clustered and integer)]
+    indexes = build_indexes(indexed, text)
+    indexes += foreign_indexes(indexed, indexes, primary_key if clustered and integer else ())
+    return Keys(columns, tuple(index for index in indexes if index.columns), primary_key, clustered)
+
+
+def resolve(part: KeyPart, names: dict[str, str], text: str) -> KeyPart:
+    """The part with the column as the table spells it; raises SchemaError if the table has no such column."""
+    if not part.column:
+        return part
+    spelled = names.get(part.column.lower())
+    if spelled is None:
+        where, hint = position(text, part.at), did_you_mean(part.column, names.values())
+        raise SchemaError(f"{where}: a key names the column {part.column!r}, which is not there.{hint}")
+    return replace(part, column=spelled)
+
+
+def find_primary(keys: tuple[KeySyntax, ...], text: str) -> KeySyntax | None:
+    """The primary key; raises SchemaError where there are two, or where it holds an expression."""
+    primary = [key for key in keys if key.kind == "primary"]
+    if len(primary) > 1:
+        raise SchemaError(f"{position(text, primary[1].at)}: a second primary key; a table has one")
+    if primary and any(part.expression for part in primary[0].parts):
+        raise SchemaError(f"{position(text, primary[0].at)}: a primary key holds columns, not expressions")
+    return primary[0] if primary else None
+
+
+def with_primary_key(
+    syntax: TableSyntax, columns: tuple[Column, ...], primary: KeySyntax, names: tuple[str, ...], text: str,
+) -> tuple[Column, ...]:
+    """The columns, those of the primary key made NOT NULL; raises SchemaError where one is declared NULL or virtual."""
+    where = position(text, primary.at)
+    if len(set(names)) < len(names):
+        raise SchemaError(f"{where}: the primary key names a column twice")
+    for read in syntax.columns:
+        if read.name in names and (read.null or read.generated == "virtual"):
+            what = "NULL" if read.null else "virtual"
+            raise SchemaError(f"{where}: column {read.name!r} of the primary key is {what}; accepted: NOT NULL, stored")
+    return tuple(replace(column, not_null=True) if column.name in names else column for column in columns)
+
+
+def build_indexes(keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], text: str) -> list[Index]:
+    """Index by index with its id and, where the statement gives none, TiDB's name for it. Raises SchemaError.
+
+    A columnar index takes an id and keeps no columns: it changes no flag and is never a handle.
+    """
+    wanted = [(key, parts) for key, parts in keys if key.kind in ("primary", "unique", "key", "columnar")]
+    taken = check_names([key for key, _ in wanted], text)
+    indexes = []
+    for number, (key, parts) in enumerate(wanted, 1):
+        primary = key.kind == "primary"
+        name = "PRIMARY" if primary else key.name or free_name(parts, taken)
+        columns = () if key.kind == "columnar" else tuple(index_column(part, name, i) for i, part in enumerate(parts))
+        indexes.append(Index(number, name, columns, unique=primary or key.kind == "unique", primary=primary))
+    return indexes
+
+
+def check_names(keys: list[KeySyntax], text: str) -> set[str]:
+    """The names given to keys, in lower case; raises SchemaError for one given twice."""
+    taken: set[str] = set()
+    for key in keys:
+        name = "" if key.kind == "primary" else key.name.lower()
+        if name and name in taken:
+            raise SchemaError(f"{position(text, key.at)}: key name {key.name!r} twice")
+        taken.add(name)
+    return taken
+
+
+def free_name(parts: tuple[KeyPart, ...], taken: set[str]) -> str:
+    """TiDB's name for a key without one: its first column, or `expression_index`, numbered from 2 where taken."""
+    stem = "expression_index" if any(part.expression for part in parts) else parts[0].column
+    name, number = stem, 2
+    while name.lower() in taken or name.lower() == "primary":
+        name, number = f"{stem}_{number}", number + 1
+    taken.add(name.lower())
+    return name
+
+
+def index_column(part: KeyPart, index: str, position_in_key: int) -> IndexColumn:
+    """A column of an index; an expression is TiDB's hidden column `_V$_index_0`."""
+    if part.expression:
+        return IndexColumn(f"_V$_{index}_{position_in_key}", expression=part.expression)
+    return IndexColumn(part.column, part.length)
+
+
+def foreign_indexes(
+    keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], indexes: list[Index], handle: tuple[str, ...],
+) -> list[Index]:
+    """The indexes TiDB adds for foreign keys whose columns begin none (TiDB 6.6+: addIndexForForeignKey)."""
+    added: list[Index] = []
+    foreign = [(key, tuple(part.column for part in parts)) for key, parts in keys if key.kind == "foreign"]
+    for number, (key, columns) in enumerate(foreign, 1):
+        covering = (tuple(column.name for column in index.columns[:len(columns)]) for index in indexes + added)
+        if columns == handle or columns in covering:
+            continue
+        name = key.name or f"fk_{number}"
+        added.append(Index(len(indexes) + len(added) + 1, name, tuple(IndexColumn(column) for column in columns)))
+    return added

@@ -1,0 +1,37 @@
+"""CREATE TABLE text → Table: the door to sqlglot for everyone who has a table's definition as text.
+
+One law: whatever the text, it gives a Table or a SchemaError with line and column.
+"""
+
+from __future__ import annotations
+
+from simulator.errors import SchemaError
+from simulator.schema.build import DEFAULT_CHARSET, build_column, build_table
+from simulator.schema.dialect import begins, read, statements, text_of, tokenize
+from simulator.schema.read_columns import read_column
+from simulator.schema.read_tables import begins_create_table, read_create_table
+from simulator.schema.table import Column, Table
+
+
+def create_table(text: str, schema: str = "") -> Table:
+    """The table of the one CREATE TABLE in the text; other statements (SET NAMES, USE) are passed over.
+
+    The schema is the statement's where the name is qualified, else the argument. Raises SchemaError.
+    """
+    tables = create_tables(text, schema)
+    if len(tables) != 1:
+        raise SchemaError(f"{len(tables)} CREATE TABLE statements in the text; one is expected")
+    return tables[0]
+
+
+def create_tables(text: str, schema: str = "") -> tuple[Table, ...]:
+    """The table of each CREATE TABLE in the text, other statements passed over. Raises SchemaError."""
+    return tuple(
+        build_table(read(text, tokens, read_create_table), schema, text, text_of(text, tokens))
+        for tokens in statements(tokenize(text)) if begins(text, tokens, begins_create_table)
+    )
+
+
+def column(text: str) -> Column:
+    """A column definition as in prose: arguments that TiDB demands (VARCHAR's length) may be missing."""
+    return build_column(read(text, tokenize(text), read_column), DEFAULT_CHARSET, text, prose=True)

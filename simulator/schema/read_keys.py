@@ -1,0 +1,130 @@
+"""Reads the keys and constraints that stand beside the columns.
+
+One law: TABLE_ELEMENTS lists their first words; whatever begins otherwise is a column.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from simulator.schema.dialect import TiDBParser
+from simulator.schema.read_columns import skip_check, skip_references
+from simulator.schema.syntax import KeyPart, KeySyntax
+
+KEY_OPTIONS = (
+    "KEY_BLOCK_SIZE", "USING", "TYPE", "COMMENT", "WITH", "VISIBLE", "INVISIBLE", "CLUSTERED", "NONCLUSTERED",
+    "GLOBAL", "LOCAL", "PRE_SPLIT_REGIONS", "SECONDARY_ENGINE_ATTRIBUTE", "ADD_COLUMNAR_REPLICA_ON_DEMAND", "WHERE",
+)
+
+
+def begins_key(parser: TiDBParser) -> bool:
+    """Whether a key or constraint comes next, not a column."""
+    word = parser.word()
+    if word in ("VECTOR", "COLUMNAR", "FULLTEXT", "SPATIAL"):
+        return parser.word_after() in ("INDEX", "KEY") or word in ("FULLTEXT", "SPATIAL")
+    return word in TABLE_ELEMENTS
+
+
+def read_key(parser: TiDBParser) -> KeySyntax | None:
+    """A key or constraint; None for a CHECK, which changes nothing here. Raises SchemaError."""
+    at = parser.next_token().start
+    name = ""
+    if parser.accept("CONSTRAINT") and parser.word() not in TABLE_ELEMENTS:
+        name = parser.name("the name of a constraint")
+    if parser.word() not in TABLE_ELEMENTS:
+        parser.unexpected(f"one of {', '.join(TABLE_ELEMENTS)}", TABLE_ELEMENTS)
+    kind = TABLE_ELEMENTS[parser.take()]
+    if kind == "check":
+        skip_check(parser)
+        return None
+    if kind in ("primary", "foreign"):
+        parser.expect("KEY")
+    elif kind != "key":
+        parser.accept("KEY") or parser.accept("INDEX")
+    return key_body(parser, kind, name, at)
+
+
+def key_body(parser: TiDBParser, kind: str, constraint: str, at: int) -> KeySyntax:
+    """`[name] [USING t] (part, …) options`; for a foreign key what it references."""
+    parser.accept("IF NOT EXISTS")
+    name = "" if parser.word() in ("(", "USING", "TYPE") else parser.name("the name of a key, or '('")
+    index_type(parser)
+    parts = parser.comma_separated(read_part)
+    if kind == "foreign":
+        parser.expect("REFERENCES")
+        skip_references(parser)
+        return KeySyntax(kind, constraint or name, parts, at=at)
+    return KeySyntax(kind, name or constraint, parts, key_options(parser), at)
+
+
+def read_part(parser: TiDBParser) -> KeyPart:
+    """`column [(prefix length)] [ASC | DESC]`, or an expression in parentheses."""
+    at = parser.next_token().start
+    if parser.word() == "(":
+        part = KeyPart("", expression=parser.skip_parenthesised(), at=at)
+    else:
+        column = parser.name("a column or an expression in parentheses")
+        length = parser.comma_separated(lambda cursor: cursor.integer())[0] if parser.word() == "(" else -1
+        part = KeyPart(column, length, at=at)
+    parser.accept("ASC") or parser.accept("DESC")
+    return part
+
+
+def index_type(parser: TiDBParser) -> None:
+    """`USING BTREE` or the older `TYPE BTREE`"""
+    if parser.accept("USING") or parser.accept("TYPE"):
+        parser.name("BTREE, HASH, RTREE or HNSW")
+
+
+def key_options(parser: TiDBParser) -> bool | None:
+    """Passes over the options of a key; says whether it is CLUSTERED, None where that is not said."""
+    clustered: bool | None = None
+    while (word := parser.word()) in KEY_OPTIONS:
+        if word in ("CLUSTERED", "NONCLUSTERED"):
+            clustered = word == "CLUSTERED"
+        parser.take()
+        if word == "WHERE":
+            skip_condition(parser)
+        elif word == "WITH":
+            parser.expect("PARSER")
+            parser.name("a parser")
+        elif word in ("KEY_BLOCK_SIZE", "USING", "TYPE", "COMMENT", "PRE_SPLIT_REGIONS", "SECONDARY_ENGINE_ATTRIBUTE"):
+            skip_value(parser)
+    if parser.word() not in (",", ")", ";", "") or not parser.word() and not parser.at_end():
+        parser.unexpected(f"',' or ')' or one of {', '.join(KEY_OPTIONS)}", KEY_OPTIONS)
+    return clustered
+
+
+def skip_value(parser: TiDBParser) -> None:
+    """`[=] value`, the value a word, a literal or something in parentheses."""
+    parser.accept("=")
+    if parser.word() == "(":
+        parser.skip_parenthesised()
+    elif parser.kind() in ("string", "number") or parser.is_name():
+        parser.literal()
+    else:
+        parser.unexpected("a value")
+
+
+def skip_condition(parser: TiDBParser) -> None:
+    """The condition of a partial index."""
+    while parser.word() not in (",", ")") and not parser.at_end():
+        if parser.word() == "(":
+            parser.skip_parenthesised()
+        else:
+            parser.literal()
+
+
+TABLE_ELEMENTS = MappingProxyType({
+    "CONSTRAINT": "constraint",
+    "PRIMARY": "primary",
+    "UNIQUE": "unique",
+    "KEY": "key",
+    "INDEX": "key",
+    "FOREIGN": "foreign",
+    "CHECK": "check",
+    "FULLTEXT": "unindexed",
+    "SPATIAL": "unindexed",
+    "VECTOR": "columnar",
+    "COLUMNAR": "columnar",
+})
