@@ -1,0 +1,185 @@
+"""What the rules look at: decoded messages in their place, and the terms the stream was made under."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from simulator.decode import DdlEvent, Event, RowEvent, Watermark, decode
+from simulator.errors import UserError
+from simulator.records import Record
+from simulator.schema.table import Table
+
+Place: TypeAlias = "tuple[str, int]"
+"""Topic and partition."""
+
+RECORD_OVERHEAD = 36
+"""Bytes that TiCDC counts on top of key and value (tiflow v8.5 pkg/sink/codec/common/message.go)."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What was asked of the stream."""
+
+    protocol: str
+    partitions: Mapping[str, int]
+    """Topic -> how many partitions, those that stayed empty included."""
+
+    tables: Mapping[tuple[str, str], Table]
+    """By schema and name."""
+
+    destination: Callable[[RowEvent, Table], Place | None]
+    """The topic and partition that the dispatcher gives a row; None where the message does not say enough."""
+
+    max_message_bytes: int = 10485760
+    max_batch_size: int = 16
+    watermarks: bool = True
+    """Whether the protocol has them: canal-json only with enable-tidb-extension."""
+
+    ddl_in_every_partition: bool = True
+    """False for canal-json, whose DDL is in partition 0 only."""
+
+    restarts: bool = False
+    """Whether rows may come again, as after a restart of the changefeed."""
+
+    finished: bool = True
+    """Whether the run came to its end, so that a watermark covers the last row."""
+
+
+@dataclass(frozen=True)
+class Message:
+    topic: str
+    partition: int
+    offset: int
+    size: int
+    """As TiCDC counts it."""
+
+    events: tuple[Event, ...]
+    repeated: frozenset[int] = frozenset()
+    """Which of the events this partition already had since its last watermark."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """One event and where it lies."""
+
+    topic: str
+    partition: int
+    offset: int
+    event: Event
+    repeated: bool = False
+    """Whether it is sent again after a restart."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    rule: int
+    """Point of the contract, 1 to 7; 0 for a message that cannot be read."""
+
+    topic: str
+    partition: int | None
+    """None for what concerns tables, not messages."""
+
+    offset: int | None
+    """None for something that is missing."""
+
+    what: str
+
+    def __str__(self) -> str:
+        if self.partition is None:
+            return f"rule {self.rule}: {self.what}"
+        place = f"{self.topic}/{self.partition}" + ("" if self.offset is None else f"@{self.offset}")
+        return f"rule {self.rule}, {place}: {self.what}"
+
+
+Step: TypeAlias = "Callable[[Message | None], Iterator[Violation]]"
+"""One rule at work: given each message, and None at the end."""
+
+
+def messages(records: Iterable[Record], terms: Terms) -> Iterator[Message | Violation]:
+    """Records decoded; one that cannot be read, or lies where nothing should, is a violation."""
+    again = repeats()
+    for record in records:
+        known = terms.partitions.get(record.topic, 0)
+        if not 0 <= record.partition < known:
+            yield _violation(0, record, f"the topic has {known} partitions")
+            continue
+        size = len(record.key or b"") + len(record.value or b"") + RECORD_OVERHEAD
+        try:
+            found = decode(record.key, record.value, terms.protocol)
+        except UserError as error:
+            yield _violation(0, record, str(error))
+            continue
+        yield Message(record.topic, record.partition, record.offset, size, found, again(record, found))
+
+
+def each(message: Message | None) -> Iterator[tuple[Message, Event, bool]]:
+    """The events of a message with it, and whether each came before; nothing for the end."""
+    if message is not None:
+        for number, event in enumerate(message.events):
+            yield message, event, number in message.repeated
+
+
+def place_of(message: Message) -> Place:
+    return message.topic, message.partition
+
+
+def events(records: Iterable[Record], terms: Terms) -> Iterator[Placed]:
+    """The events of the messages that can be read, one by one."""
+    for message in messages(records, terms):
+        if isinstance(message, Message):
+            for _, event, repeated in each(message):
+                yield Placed(message.topic, message.partition, message.offset, event, repeated and terms.restarts)
+
+
+def time_of(event: Event) -> int:
+    """The TSO; where canal-json has none, that of the beginning of its millisecond."""
+    if isinstance(event, Watermark):
+        return event.ts
+    return event.commit_ts if event.commit_ts is not None else (event.es or 0) << 18
+
+
+def is_exact(event: RowEvent | DdlEvent) -> bool:
+    """Whether `time_of` is the TSO itself."""
+    return event.commit_ts is not None
+
+
+def repeats() -> Callable[[Record, tuple[Event, ...]], frozenset[int]]:
+    """Tells which events a partition had before.
+
+    Rows are remembered until a watermark covers them: TiCDC resumes from a checkpoint that no emitted watermark exceeds
+    (tiflow v8.5 cdc/owner/changefeed.go), so nothing older comes again. DDL is remembered for good.
+    """
+    rows: dict[Place, dict[int, int]] = {}
+    statements: dict[Place, set[DdlEvent]] = {}
+
+    def again(record: Record, found: tuple[Event, ...]) -> frozenset[int]:
+        place, repeated = (record.topic, record.partition), []
+        for number, event in enumerate(found):
+            if isinstance(event, Watermark):
+                rows[place] = {one: ts for one, ts in rows.get(place, {}).items() if ts > event.ts}
+            elif isinstance(event, DdlEvent):
+                before = statements.setdefault(place, set())
+                repeated += [number] if event in before else []
+                before.add(event)
+            else:
+                seen, one = rows.setdefault(place, {}), fingerprint(event)
+                repeated += [number] if one in seen else []
+                seen[one] = time_of(event)
+        return frozenset(repeated)
+    return again
+
+
+def fingerprint(event: RowEvent) -> int:
+    """A row change as one number, the same for the same change within this process."""
+    images = (tuple(image.items()) if image else None for image in (event.before, event.after))
+    return hash((time_of(event), event.schema, event.table, event.op, event.rid, *images))
+
+
+def at(rule: int, message: Message, what: str) -> Violation:
+    return Violation(rule, message.topic, message.partition, message.offset, what)
+
+
+def _violation(rule: int, record: Record, what: str) -> Violation:
+    return Violation(rule, record.topic, record.partition, record.offset, what)

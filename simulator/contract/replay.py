@@ -1,0 +1,146 @@
+"""Point 7: replaying the stream on the state before gives the state after.
+
+One law: an event older than what its row already shows changes nothing, so rows that come again or from another
+partition do no harm. Old images are held against the state as long as events are given in commit order.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from simulator.contract.messages import Place, Placed, Violation, time_of
+from simulator.contract.state import NAME, Handle, State, count, handle_of, image_of
+from simulator.decode import DdlEvent, Image, RowEvent, Watermark, before_image, row_text
+from simulator.errors import UserError
+from simulator.schema.keys import handle_key
+from simulator.schema.table import Table
+
+RANK = {"DELETE": 0, "UPDATE": 1, "INSERT": 2}
+EMPTYING = (4, 11, "ERASE", "TRUNCATE")
+"""Types of DROP TABLE and TRUNCATE TABLE, as Open Protocol and as canal."""
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What a replay led to."""
+
+    state: State
+    violations: list[Violation] = field(default_factory=list)
+    """Rows whose old image was not what the table held."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """The last change of a row."""
+
+    ts: int
+    place: Place
+    op: str
+
+
+def in_commit_order(partitions: Iterable[Iterable[Placed]]) -> Iterator[Placed]:
+    """The events of several partitions as one stream; inside a partition their order stays."""
+    return heapq.merge(*partitions, key=_rank)
+
+
+def replay(events: Iterable[Placed], before: State, tables: Mapping[NAME, Table]) -> Replayed:
+    """The state after the events; `before` itself stays as it is."""
+    done = Replayed({name: dict(rows) for name, rows in before.items()})
+    versions: dict[NAME, dict[Handle, Version]] = {}
+    emptied: dict[NAME, int] = {}
+    for placed in events:
+        event = placed.event
+        if placed.repeated or isinstance(event, Watermark):
+            continue
+        if isinstance(event, DdlEvent):
+            _statement(event, done.state, versions, emptied)
+        elif time_of(event) > emptied.get((event.schema, event.table), -1):
+            done.violations.extend(_apply(placed, event, done.state, versions, tables))
+    return done
+
+
+def _apply(
+    placed: Placed, event: RowEvent, state: State, versions: dict[NAME, dict[Handle, Version]],
+    tables: Mapping[NAME, Table],
+) -> Iterator[Violation]:
+    name = event.schema, event.table
+    table = tables.get(name)
+    rows = state.setdefault(name, {})
+    if table is None:
+        yield _wrong(placed, f"a row of {'.'.join(name)}, a table that is not known")
+        return
+    try:
+        old, new = (_texts(image, table) for image in (before_image(event), event.after))
+        if not handle_key(table):
+            for texts, by in ((old, -1), (new, 1)):
+                if texts is not None:
+                    count(rows, texts, table, by)
+            return
+        for what in _change(placed, event, (old, new), table, rows, versions.setdefault(name, {})):
+            yield _wrong(placed, f"{event.op} of {'.'.join(name)}, {what}")
+    except (UserError, KeyError) as error:
+        yield _wrong(placed, f"{event.op} of {'.'.join(name)} that cannot be replayed: {error}")
+
+
+def _change(
+    placed: Placed, event: RowEvent, images: tuple[dict[str, str | None] | None, dict[str, str | None] | None],
+    table: Table, rows: dict[Handle, bytes], versions: dict[Handle, Version],
+) -> Iterator[str]:
+    old, new = images
+    version = Version(time_of(event), (placed.topic, placed.partition), event.op)
+    was, now = (None if texts is None else handle_of(texts, table) for texts in (old, new))
+    if now is not None and not _stale(versions.get(now), version):
+        current = rows.get(now)
+        if old is None or was != now:
+            yield from [f"row {_key(now)} was already there"] if current is not None else []
+        assert new is not None
+        image = image_of(new, table, current)
+        yield from _held(now, old, table, current) if old is not None and was == now else []
+        rows[now], versions[now] = image, version
+    if was is not None and was != now and not _stale(versions.get(was), version):
+        yield from _held(was, old or {}, table, rows.pop(was, None))
+        versions[was] = version
+
+
+def _held(handle: Handle, old: Mapping[str, str | None], table: Table, current: bytes | None) -> Iterator[str]:
+    if current is None:
+        yield f"row {_key(handle)} was not there"
+    elif image_of(old, table, current) != current:
+        yield f"row {_key(handle)} was not as its old image says"
+
+
+def _stale(known: Version | None, version: Version) -> bool:
+    """Whether the row shows something later; halves of one split change may come from two partitions, DELETE first."""
+    if known is None or known.ts != version.ts or known.place == version.place:
+        return known is not None and known.ts > version.ts
+    return RANK[known.op] > RANK[version.op]
+
+
+def _statement(
+    event: DdlEvent, state: State, versions: dict[NAME, dict[Handle, Version]], emptied: dict[NAME, int],
+) -> None:
+    name, ts = (event.schema, event.table), time_of(event)
+    if event.type not in EMPTYING or emptied.get(name, -1) >= ts:
+        return
+    emptied[name] = ts
+    later = {handle for handle, version in versions.get(name, {}).items() if version.ts > ts}
+    state[name] = {handle: image for handle, image in state.get(name, {}).items() if handle in later}
+
+
+def _texts(image: Image | None, table: Table) -> dict[str, str | None] | None:
+    return None if image is None else row_text(image, table)
+
+
+def _rank(placed: Placed) -> tuple[int, int]:
+    event = placed.event
+    return time_of(event), RANK[event.op] if isinstance(event, RowEvent) else len(RANK)
+
+
+def _key(handle: Handle) -> str:
+    return ", ".join(map(str, handle))
+
+
+def _wrong(placed: Placed, what: str) -> Violation:
+    return Violation(7, placed.topic, placed.partition, placed.offset, what)

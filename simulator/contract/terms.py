@@ -1,0 +1,52 @@
+"""The terms of a stream from the changefeed that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from simulator.changefeed import Changefeed
+from simulator.contract.messages import Place, Terms
+from simulator.decode import RowEvent, full_image, row_text
+from simulator.dispatch import Route, hash_row, partition_of, route, router
+from simulator.releases import V8_5, Release
+from simulator.schema.table import Table
+
+WHOLE = {"open-protocol": True, "canal-json": False}
+"""Protocol -> whether DDL goes to every partition (tiflow v8.5 cdc/sink/ddlsink/mq/mq_ddl_sink.go)."""
+
+
+def terms_of(
+    changefeed: Changefeed, tables: Iterable[Table], partitions: Mapping[str, int],
+    finished: bool = True, restarts: bool = False, release: Release = V8_5,
+) -> Terms:
+    """The terms under which that changefeed writes those tables to topics with so many partitions."""
+    codec, known = changefeed.codec, {(table.schema, table.name): table for table in tables}
+    return Terms(
+        protocol=codec.protocol,
+        partitions=partitions,
+        tables=known,
+        destination=destination_of(changefeed, known, partitions, release),
+        max_message_bytes=codec.max_message_bytes,
+        max_batch_size=codec.max_batch_size if codec.protocol == "open-protocol" else 1,
+        watermarks=codec.protocol == "open-protocol" or codec.enable_tidb_extension,
+        ddl_in_every_partition=WHOLE[codec.protocol],
+        restarts=restarts,
+        finished=finished,
+    )
+
+
+def destination_of(
+    changefeed: Changefeed, tables: Mapping[tuple[str, str], Table], partitions: Mapping[str, int],
+    release: Release = V8_5,
+) -> Callable[[RowEvent, Table], Place | None]:
+    """Where the changefeed's dispatchers put a row; the new row decides, for a DELETE the old one."""
+    rules = router(changefeed)
+    routes: dict[tuple[str, str], Route] = {name: route(rules, table, release) for name, table in tables.items()}
+
+    def destination(event: RowEvent, table: Table) -> Place | None:
+        to = routes[table.schema, table.name]
+        if event.commit_ts is None and to.groups_by == "commit_ts":
+            return None
+        hashed = hash_row(to, table, row_text(full_image(event), table))
+        return to.topic, partition_of(to, hashed, event.commit_ts or 0, partitions[to.topic])
+    return destination

@@ -1,0 +1,73 @@
+"""TiCDC's Canal-JSON messages into events (docs: canal-json; tiflow v8.5 pkg/sink/codec/canal).
+
+One message is one event; every value is text or null, binary ones in Latin-1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.decode.events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
+from simulator.decode.wire import integer, members, parse, text
+
+OPERATIONS = ("INSERT", "UPDATE", "DELETE")
+WATERMARK = "TIDB_WATERMARK"
+BINARY = frozenset(("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"))
+"""mysqlTypes whose text is Latin-1 for bytes."""
+
+
+def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
+    """The events of one message; raises ValueError or KeyError where it is not one."""
+    if value is None:
+        raise ValueError("the value is null")
+    message = parse(value)
+    extension = members(message.get("_tidb") or {})
+    kind, es = text(message["type"]), integer(message["es"])
+    if kind == WATERMARK:
+        return (Watermark(integer(extension["watermarkTs"])),)
+    commit_ts = integer(extension["commitTs"]) if "commitTs" in extension else None
+    schema, table = text(message["database"]), text(message["table"])
+    if message["isDdl"]:
+        return (DdlEvent(commit_ts, schema, table, text(message["sql"]), kind, es),)
+    if kind not in OPERATIONS:
+        raise ValueError(f"type {kind!r} of a row: {', '.join(OPERATIONS)} are known")
+    return _rows(message, kind, commit_ts, schema, table, es, extension.get("onlyHandleKey") is True)
+
+
+def _rows(
+    message: dict[str, Any], op: str, commit_ts: int | None, schema: str, table: str, es: int, only_handle: bool,
+) -> tuple[RowEvent, ...]:
+    types = {name: text(value) for name, value in members(message["mysqlType"] or {}).items()}
+    columns = _columns(message, types)
+    data, old = message["data"], message.get("old")
+    if op != "UPDATE":
+        old = [{}] * len(data)
+    elif not old or len(old) != len(data):
+        raise ValueError("an UPDATE needs as many rows in old as in data")
+    found = []
+    for number, row in enumerate(data):
+        image = _image(members(row), types)
+        before = _image(members(old[number]), types) if op == "UPDATE" else image if op == "DELETE" else None
+        after = None if op == "DELETE" else image
+        found.append(RowEvent(commit_ts, schema, table, op, before, after, columns, es=es, only_handle=only_handle))
+    if not found:
+        raise ValueError("a row message without rows in data")
+    return tuple(found)
+
+
+def _columns(message: dict[str, Any], types: dict[str, str]) -> dict[str, ColumnInfo]:
+    keys = frozenset(message.get("pkNames") or ())
+    codes = {name: integer(value) for name, value in members(message.get("sqlType") or {}).items()}
+    return {name: ColumnInfo(types[name], key=name in keys, sql_type=codes[name]) for name in codes}
+
+
+def _image(row: dict[str, Any], types: dict[str, str]) -> Image:
+    return {name: _value(value, types[name]) for name, value in row.items()}
+
+
+def _value(value: object, mysql_type: str) -> Value:
+    if value is None:
+        return None
+    if mysql_type.split("(")[0].split(" ")[0] in BINARY:
+        return text(value).encode("latin-1")
+    return text(value)

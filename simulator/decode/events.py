@@ -1,0 +1,79 @@
+"""What a consumer reads: row changes, DDL statements and watermarks as plain frozen values.
+
+A value is None, TiDB text, or bytes where the column is binary; ENUM and SET are their number as text, as on the wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+Value: TypeAlias = "str | bytes | None"
+Image: TypeAlias = "Mapping[str, Value]"
+"""Column name -> value, in the order of the message."""
+
+
+@dataclass(frozen=True)
+class ColumnInfo:
+    """What the message says of a column."""
+
+    type: int | str
+    """Open Protocol's type code, or canal's mysqlType."""
+
+    flags: int | None = None
+    """Open Protocol's `f`."""
+
+    key: bool = False
+    """Whether it is in the handle key (Open Protocol's `h`) or the primary key (canal's pkNames)."""
+
+    sql_type: int | None = None
+    """canal's sqlType."""
+
+
+@dataclass(frozen=True)
+class RowEvent:
+    commit_ts: int | None
+    """TSO; None in canal-json without the TiDB extension."""
+
+    schema: str
+    table: str
+    op: str
+    """`INSERT`, `UPDATE` or `DELETE`."""
+
+    before: Image | None
+    """The old row as far as the message has it: an UPDATE may leave out unchanged columns."""
+
+    after: Image | None
+    columns: Mapping[str, ColumnInfo] = field(default_factory=dict)
+    rid: int | None = None
+    """Open Protocol: integer handle or `_tidb_rowid`."""
+
+    ptn: int | None = None
+    """Open Protocol: physical table id of the partition."""
+
+    es: int | None = None
+    """canal: commit time in milliseconds."""
+
+    only_handle: bool = False
+    """Whether the message was cut down to the handle key columns (`ohk`, `onlyHandleKey`)."""
+
+
+@dataclass(frozen=True)
+class DdlEvent:
+    commit_ts: int | None
+    schema: str
+    table: str
+    query: str
+    type: int | str
+    """TiDB's action type (Open Protocol) or canal's type, such as `CREATE`."""
+
+    es: int | None = None
+
+
+@dataclass(frozen=True)
+class Watermark:
+    ts: int
+
+
+Event: TypeAlias = "RowEvent | DdlEvent | Watermark"

@@ -1,0 +1,105 @@
+"""Open Protocol messages into events (docs: open-protocol; tiflow v8.5 pkg/sink/codec/open).
+
+A key is version 1 and length-prefixed JSON objects, a value as many of them; a resolved event's is empty.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from simulator.decode.events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
+from simulator.decode.wire import Digits, integer, members, parse, text, unquote
+
+VERSION = (1).to_bytes(8, "big")
+ROW, DDL, RESOLVED = 1, 2, 3
+BINARY, HANDLE = 1, 2
+"""Bits of `f`."""
+
+STRINGS = frozenset((15, 253, 254))
+"""Type codes of CHAR and VARCHAR, BINARY and VARBINARY."""
+
+LONG_STRINGS = frozenset((249, 250, 251, 252))
+"""Type codes of the TEXT and BLOB families."""
+
+
+def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
+    """The events of one message; raises ValueError or KeyError where it is not one."""
+    if key is None or value is None:
+        raise ValueError(f"the {'key' if key is None else 'value'} is null")
+    if key[:8] != VERSION:
+        raise ValueError(f"the key begins with {key[:8].hex() or 'nothing'}, not with version 1")
+    keys, values = _frames(key[8:], "key"), _frames(value, "value")
+    if not values and len(keys) == 1:
+        values = [b""]
+    if len(keys) != len(values) or not keys:
+        raise ValueError(f"{len(keys)} events in the key, {len(values)} in the value")
+    return tuple(_event(parse(one), body) for one, body in zip(keys, values, strict=True))
+
+
+def _frames(data: bytes, where: str) -> list[bytes]:
+    found, at = [], 0
+    while at < len(data):
+        end = at + 8 + int.from_bytes(data[at:at + 8], "big")
+        if at + 8 > len(data) or end > len(data):
+            raise ValueError(f"the {where} ends inside the event that begins at byte {at} of {len(data)}")
+        found.append(data[at + 8:end])
+        at = end
+    return found
+
+
+def _event(key: dict[str, Any], body: bytes) -> Event:
+    kind, commit_ts = integer(key["t"]), integer(key["ts"])
+    if kind == RESOLVED:
+        if body:
+            raise ValueError(f"a resolved event with a value of {len(body)} bytes")
+        return Watermark(commit_ts)
+    value, schema, table = parse(body), text(key.get("scm", "")), text(key.get("tbl", ""))
+    if kind == DDL:
+        return DdlEvent(commit_ts, schema, table, text(value["q"]), integer(value["t"]))
+    if kind != ROW:
+        raise ValueError(f"event type {kind}: 1 (row), 2 (DDL) and 3 (resolved) are known")
+    return _row(key, value, commit_ts, schema, table)
+
+
+def _row(key: dict[str, Any], value: dict[str, Any], commit_ts: int, schema: str, table: str) -> RowEvent:
+    deleted, updated, previous = (members(value[name]) if name in value else None for name in "dup")
+    if (deleted is None) == (updated is None):
+        raise ValueError("a row event has exactly one of the members u and d")
+    columns = deleted if updated is None else updated
+    assert columns is not None
+    return RowEvent(
+        commit_ts=commit_ts, schema=schema, table=table,
+        op="DELETE" if updated is None else "INSERT" if previous is None else "UPDATE",
+        before=_image(deleted if updated is None else previous),
+        after=_image(updated),
+        columns={name: _info(column) for name, column in columns.items()},
+        rid=integer(key["rid"]) if "rid" in key else None,
+        ptn=integer(key["ptn"]) if "ptn" in key else None,
+        only_handle=key.get("ohk") is True,
+    )
+
+
+def _info(column: Mapping[str, Any]) -> ColumnInfo:
+    flags = integer(column["f"]) if "f" in column else None
+    return ColumnInfo(integer(column["t"]), flags, column.get("h") is True)
+
+
+def _image(columns: dict[str, Any] | None) -> Image | None:
+    return None if columns is None else {name: _value(members(column)) for name, column in columns.items()}
+
+
+def _value(column: Mapping[str, Any]) -> Value:
+    code, value = integer(column["t"]), column["v"]
+    binary = bool(integer(column.get("f", Digits("0"))) & BINARY)
+    if value is None:
+        return None
+    if code in LONG_STRINGS:
+        data = base64.b64decode(text(value), validate=True)
+        return data if binary else data.decode("utf-8")
+    if code in STRINGS and binary:
+        return unquote(text(value))
+    if not isinstance(value, str):
+        raise ValueError(f"a value that is neither text nor number: {value!r}")
+    return str(value)

@@ -1,0 +1,65 @@
+"""Decoded rows as TiDB text, to be held against row images.
+
+One law: of the table only what the wire leaves out is taken, the names of ENUM and SET members and the columns' order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from simulator.decode.events import Image, RowEvent, Value
+from simulator.errors import UserError
+from simulator.schema.table import Column, Table
+
+
+def before_image(event: RowEvent) -> Image | None:
+    """The old row whole: what an UPDATE left out is as in the new one."""
+    if event.before is None or event.after is None:
+        return event.before
+    return {**event.after, **event.before}
+
+
+def full_image(event: RowEvent) -> Image:
+    """The row the event leaves behind, or for a DELETE the one it removes."""
+    image = event.before if event.after is None else event.after
+    assert image is not None
+    return image
+
+
+def row_text(image: Image, table: Table) -> dict[str, str | None]:
+    """TiDB text of the columns that the image has, in table order; bytes as their Latin-1 text.
+
+    Raises UserError for a column that the table lacks, or a number that is no member of its ENUM or SET.
+    """
+    columns = {column.name: column for column in table.columns}
+    unknown = [name for name in image if name not in columns]
+    if unknown:
+        raise UserError(f"{table.schema}.{table.name} has no column {unknown[0]!r}; it has {', '.join(columns)}")
+    return {name: value_text(image[name], column) for name, column in columns.items() if name in image}
+
+
+def value_text(value: Value, column: Column) -> str | None:
+    """TiDB text of one value."""
+    if value is None:
+        return None
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    read = MEMBERS.get(column.type.name)
+    return value if read is None else read(value, column)
+
+
+def _enum(value: str, column: Column) -> str:
+    names = ("", *column.type.elements)
+    if not value.isdecimal() or int(value) >= len(names):
+        raise UserError(f"column {column.name!r}: {value!r} is no member of its ENUM, 0 to {len(names) - 1} are")
+    return names[int(value)]
+
+
+def _set(value: str, column: Column) -> str:
+    names = column.type.elements
+    if not value.isdecimal() or int(value) >> len(names):
+        raise UserError(f"column {column.name!r}: {value!r} is no value of its SET, 0 to {(1 << len(names)) - 1} are")
+    return ",".join(name for bit, name in enumerate(names) if int(value) >> bit & 1)
+
+
+MEMBERS: Mapping[str, Callable[[str, Column], str]] = {"enum": _enum, "set": _set}

@@ -1,0 +1,64 @@
+"""JSON and quoted text as Go writes them, read back. One law: a number keeps the digits it was sent with."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+
+class Digits(str):
+    """A JSON number, as its text: so that it cannot be taken for a JSON string."""
+
+
+def parse(text: bytes) -> dict[str, Any]:
+    """One JSON object, its numbers as Digits; raises ValueError for anything else."""
+    found = json.loads(text.decode("utf-8"), parse_int=Digits, parse_float=Digits, parse_constant=_refuse)
+    if not isinstance(found, dict):
+        raise ValueError(f"a JSON object is expected, this is {type(found).__name__}")
+    return found
+
+
+def integer(value: object) -> int:
+    """The integer behind a JSON number; raises ValueError for anything else."""
+    if not isinstance(value, Digits):
+        raise ValueError(f"a number is expected, this is {value!r}")
+    return int(value)
+
+
+def text(value: object) -> str:
+    """A JSON string; raises ValueError for anything else."""
+    if not isinstance(value, str) or isinstance(value, Digits):
+        raise ValueError(f"a string is expected, this is {value!r}")
+    return value
+
+
+def members(value: object) -> dict[str, Any]:
+    """A JSON object; raises ValueError for anything else."""
+    if not isinstance(value, dict):
+        raise ValueError(f"an object is expected, this is {value!r}")
+    return value
+
+
+ESCAPE = re.compile(rb"""\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|([abfnrtv\\"]))|(\\)""", re.DOTALL)
+SHORT = dict(zip(b'abfnrtv\\"', (b"\a", b"\b", b"\f", b"\n", b"\r", b"\t", b"\v", b"\\", b'"'), strict=True))
+
+
+def unquote(quoted: str) -> bytes:
+    """The bytes behind Go's strconv.Quote without its quotes (Go: strconv/quote.go); ValueError for a stray `\\`."""
+    return ESCAPE.sub(_unescape, quoted.encode("utf-8"))
+
+
+def _unescape(found: re.Match[bytes]) -> bytes:
+    byte, short_rune, long_rune, letter, stray = found.groups()
+    if stray:
+        raise ValueError(f"stray backslash at byte {found.start()} of a quoted binary value")
+    if byte:
+        return bytes.fromhex(byte.decode())
+    if letter:
+        return SHORT[letter[0]]
+    return chr(int(short_rune or long_rune, 16)).encode("utf-8")
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,98 @@
+"""A row change as a user writes it in JSON: null, TiDB text, numbers, {"hex": "…"} for bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from simulator.errors import UserError, did_you_mean
+from simulator.schema.keys import visible_columns
+from simulator.schema.table import Column, Table
+from simulator.tso import DEFAULT_START_TS
+
+KNOWN = ("before", "after", "commit_ts", "partitions", "row_id", "partition_id")
+
+
+@dataclass(frozen=True)
+class RowChange:
+    """A row change as a user writes it in JSON."""
+
+    before: Mapping[str, str | None] | None
+    after: Mapping[str, str | None] | None
+    """TiDB text by visible column, all of them; binary strings as Latin-1 text."""
+
+    commit_ts: int = DEFAULT_START_TS + 1
+    partitions: int = 3
+    row_id: int | None = None
+    """`_tidb_rowid`; by itself the value of a clustered integer primary key."""
+
+    partition_id: int | None = None
+
+    @property
+    def op(self) -> str:
+        return "INSERT" if self.before is None else "DELETE" if self.after is None else "UPDATE"
+
+    @property
+    def image(self) -> Mapping[str, str | None]:
+        """The new row, or for a DELETE the old one."""
+        image = self.before if self.after is None else self.after
+        assert image is not None
+        return image
+
+
+def read_row(table: Table, row: Mapping[str, Any]) -> RowChange:
+    """The JSON of a row checked against its table: null, TiDB text, numbers, {"hex": "…"}; raises UserError.
+
+    Columns that are not given are NULL.
+    """
+    for name in row:
+        if name not in KNOWN:
+            raise UserError(f"unknown member {name!r} of a row.{did_you_mean(name, KNOWN)} Known: {', '.join(KNOWN)}")
+    before, after = (_image(table, row.get(name), name) for name in ("before", "after"))
+    if before is None and after is None:
+        raise UserError('a row needs "before" (DELETE), "after" (INSERT) or both (UPDATE), each {"column": value}')
+    numbers = {name: _integer(name, row[name]) for name in KNOWN[2:] if row.get(name) is not None}
+    if numbers.get("partitions", 1) < 1:
+        raise UserError(f"partitions: {numbers['partitions']}, at least 1 is needed")
+    return RowChange(before, after, **numbers)
+
+
+def _image(table: Table, values: Any, name: str) -> dict[str, str | None] | None:
+    if values is None:
+        return None
+    if not isinstance(values, dict):
+        raise UserError(f'{name}: {values!r} is not {{"column": value}}')
+    known = [column.name for column in table.columns]
+    for column in values:
+        if column not in known:
+            hint = did_you_mean(column, known)
+            raise UserError(f"{table.schema}.{table.name} has no column {column!r}.{hint} It has {', '.join(known)}")
+    return {column.name: _text(values.get(column.name), column) for column in visible_columns(table)}
+
+
+def _text(value: Any, column: Column) -> str | None:
+    if value is None and column.not_null:
+        raise UserError(f"column {column.name!r} is NOT NULL: a value is needed")
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, dict) and value.keys() == {"hex"} and isinstance(value["hex"], str):
+        return _from_hex(value["hex"], column)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return str(value)
+    shape = 'null, text, a number or {"hex": "…"}'
+    raise UserError(f"column {column.name!r}: {value!r} is not {shape}")
+
+
+def _from_hex(text: str, column: Column) -> str:
+    try:
+        data = bytes.fromhex(text)
+        return data.decode("latin-1" if column.type.charset == "binary" else "utf-8")
+    except ValueError as error:
+        raise UserError(f"column {column.name!r}: hex {text[:40]!r} cannot be its value ({error})") from error
+
+
+def _integer(name: str, value: Any) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise UserError(f"{name}: {value!r} is not an integer")

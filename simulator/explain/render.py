@@ -1,0 +1,56 @@
+"""An explained row as lines for people, or as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from simulator.explain.row import ColumnExplained, RowExplained
+from simulator.inspect import show
+
+
+def as_dict(found: RowExplained) -> dict[str, Any]:
+    """For programs: everything, message bytes in hex."""
+    result: dict[str, Any] = {**vars(found), "columns": [vars(column) for column in found.columns]}
+    result["messages"] = [{"key": _hex(key), "value": _hex(value)} for key, value in found.messages]
+    return json.loads(json.dumps(result))  # type: ignore[no-any-return]
+
+
+def lines(found: RowExplained) -> Iterator[str]:
+    """For people: the columns as a table, then where the row goes, then its bytes."""
+    yield f"{found.op} on {found.schema}.{found.table}"
+    yield ""
+    yield from _aligned(("column", "type", "mysqlType", "sqlType", "flags", ""), *map(_cells, found.columns))
+    yield ""
+    yield f"handle key   {', '.join(found.handle_key) or 'none'}"
+    values = " and the values of " + ", ".join(found.hashed) if found.hashed else ""
+    source = "the commit-ts" if found.dispatcher == "ts" else f"hash {found.hash:#010x} of schema, table{values}"
+    yield f"dispatcher   {found.dispatcher}: {source}"
+    yield f"destination  {found.topic}/{found.partition} of {found.partitions} partitions"
+    for key, value in found.messages:
+        for name, data in (("key", key), ("value", value)):
+            yield f"{name:<12} {'null' if data is None else f'{len(data)} bytes'}"
+            if data is not None:
+                yield f"  text       {_readable(data)}"
+                yield f"  hex        {data.hex()}"
+
+
+def _cells(column: ColumnExplained) -> tuple[str, ...]:
+    names = ", ".join(column.flag_names) + ("" if column.sent else "; never sent")
+    return show(column.name), str(column.type_code), column.mysql_type, str(column.sql_type), str(column.flags), names
+
+
+def _aligned(*rows: tuple[str, ...]) -> Iterator[str]:
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    for cells in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+
+
+def _hex(data: bytes | None) -> str | None:
+    return None if data is None else data.hex()
+
+
+def _readable(data: bytes) -> str:
+    text = data.decode("utf-8", "backslashreplace")
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)

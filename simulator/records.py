@@ -1,0 +1,157 @@
+"""Recorded streams, read back: fixtures directories and Kafka topics as one shape.
+
+One law: within a partition records come in offset order.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from simulator.errors import UserError
+
+
+@dataclass(frozen=True)
+class Record:
+    """One Kafka message where it lies."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    """Milliseconds since the epoch."""
+
+    key: bytes | None
+    value: bytes | None
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One partition of a fixtures directory."""
+
+    topic: str
+    partition: int
+    path: Path
+
+
+def read(source: str, follow: bool = False) -> Iterator[Record]:
+    """Every record of a fixtures directory or of `kafka://host:port/topic`, partition by partition.
+
+    With `follow` a topic is waited on for ever. Raises UserError: no such directory, no fixtures in it, a broken line.
+    """
+    if "://" in source:
+        return kafka_records(source, follow)
+    if follow:
+        raise UserError(f"{source} is a directory: only kafka://host:port/topic can be followed")
+    return (record for shard in shards(Path(source)) for record in shard_records(shard))
+
+
+def shards(directory: Path) -> list[Shard]:
+    """The partitions in DIR/<topic>/<partition>.jsonl or .parquet, by topic and number; UserError without any."""
+    if not directory.is_dir():
+        raise UserError(f"no such directory: {directory}. A fixtures directory or kafka://host:port/topic is expected")
+    found = sorted(
+        (Shard(path.parent.name, int(path.stem), path) for path in _files(directory)),
+        key=lambda shard: (shard.topic, shard.partition, shard.path.suffix),
+    )
+    if not found:
+        raise UserError(f"no fixtures in {directory}: <topic>/<partition>.jsonl or .parquet is expected")
+    for one, other in zip(found, found[1:]):
+        if (one.topic, one.partition) == (other.topic, other.partition):
+            raise UserError(f"two files for one partition: {one.path} and {other.path}; keep one")
+    return found
+
+
+def shard_records(shard: Shard) -> Iterator[Record]:
+    """The records of one partition, in the file's order."""
+    return FORMATS[shard.path.suffix](shard)
+
+
+def jsonl_records(shard: Shard) -> Iterator[Record]:
+    """Lines `{"offset", "timestamp", "key", "value"}`, key and value base64 or null."""
+    with shard.path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            yield _record(shard, number, line)
+
+
+def parquet_records(shard: Shard) -> Iterator[Record]:
+    """A file with the columns of Spark's Kafka source, read a batch at a time."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = ["topic", "partition", "offset", "timestamp", "key", "value"]
+    try:
+        with pq.ParquetFile(shard.path) as file:
+            for batch in file.iter_batches(columns=columns):
+                for row in _columns(batch, columns):
+                    yield Record(*row)
+    except (pa.ArrowException, KeyError, ValueError) as error:
+        wanted = f"a Parquet file with the columns {', '.join(columns)}"
+        raise UserError(f"{shard.path}: cannot be read, {wanted} is expected: {str(error).splitlines()[0]}") from error
+
+
+FORMATS = {".jsonl": jsonl_records, ".parquet": parquet_records}
+
+
+def kafka_records(source: str, follow: bool = False) -> Iterator[Record]:
+    """The records of `kafka://host:port[,host:port]/topic`; TLS and SASL follow as in a sink-uri."""
+    uri = urlsplit(source)
+    topic, asked = uri.path.strip("/"), dict(parse_qsl(uri.query))
+    if uri.scheme not in ("kafka", "kafka+ssl") or not uri.netloc or not topic:
+        raise UserError(f"{source!r} is no topic to read: kafka://host:port/topic is expected")
+    from simulator.sinks.kafka_read import read_topic
+    from simulator.sinks.kafka_settings import KafkaSettings, Security
+
+    tls = asked.get("enable-tls", "").lower() == "true" or uri.scheme == "kafka+ssl"
+    security = Security(
+        enable_tls=tls, insecure_skip_verify=asked.get("insecure-skip-verify", "").lower() == "true",
+        ca=asked.get("ca", ""), cert=asked.get("cert", ""), key=asked.get("key", ""),
+        sasl_mechanism=asked.get("sasl-mechanism", ""), sasl_user=asked.get("sasl-user", ""),
+        sasl_password=asked.get("sasl-password", ""),
+    )
+    settings = KafkaSettings(tuple(uri.netloc.split(",")), security=security)
+    for partition, offset, timestamp, key, value in read_topic(settings, topic, follow=follow):
+        yield Record(topic, partition, offset, timestamp, key, value)
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    for suffix in FORMATS:
+        yield from (path for path in directory.glob(f"*/*{suffix}") if path.stem.isdecimal())
+        yield from (path for path in directory.glob(f"*{suffix}") if path.stem.isdecimal())
+
+
+def _columns(batch: Any, names: list[str]) -> Iterator[tuple[Any, ...]]:
+    import pyarrow as pa
+
+    arrays = dict(zip(names, (batch.column(name) for name in names), strict=True))
+    stamps = arrays["timestamp"]
+    if pa.types.is_timestamp(stamps.type):
+        arrays["timestamp"] = stamps.cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
+    return zip(*(arrays[name].to_pylist() for name in names), strict=True)
+
+
+def _record(shard: Shard, number: int, line: bytes) -> Record:
+    try:
+        found = json.loads(line)
+        key, value = (_bytes(found[name]) for name in ("key", "value"))
+        return Record(shard.topic, shard.partition, int(found["offset"]), int(found["timestamp"]), key, value)
+    except KeyError as error:
+        reason = f"member {error} is missing"
+    except (ValueError, TypeError) as error:
+        reason = str(error)
+    shape = '{"offset": 0, "timestamp": 0, "key": base64 or null, "value": base64 or null}'
+    raise UserError(f"{shard.path}, line {number}: {reason}; expected {shape}")
+
+
+def _bytes(text: str | None) -> bytes | None:
+    if text is None:
+        return None
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError as error:
+        raise ValueError(f"bad base64 {text[:40]!r} ({error})") from error

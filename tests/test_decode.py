@@ -1,0 +1,234 @@
+"""The decoder reads back what TiCDC wrote, and says why where it cannot."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from base64 import b64decode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.contract.state import image_of
+from simulator.decode import DdlEvent, RowEvent, Watermark, before_image, decode, row_text
+from simulator.decode.wire import unquote
+from simulator.errors import UserError
+from simulator.schema.parse import create_table
+from simulator.schema.table import ColumnType
+
+VECTORS = Path(__file__).parent / "vectors"
+
+
+def framed(*texts: bytes) -> bytes:
+    return b"".join(len(text).to_bytes(8, "big") + text for text in texts)
+
+
+def key(*texts: bytes) -> bytes:
+    return (1).to_bytes(8, "big") + framed(*texts)
+
+
+ROW_KEY = b'{"ts":415508878783938562,"scm":"test","tbl":"t1","rid":1,"t":1}'
+
+
+def open_row(column: bytes) -> RowEvent:
+    (event,) = decode(key(ROW_KEY), framed(b'{"u":{"c":' + column + b"}}"))
+    assert isinstance(event, RowEvent)
+    return event
+
+
+def canal_row(mysql_type: str, value: str | None) -> RowEvent:
+    message = {
+        "id": 0, "database": "test", "table": "t1", "pkNames": ["c"], "isDdl": False, "type": "INSERT",
+        "es": 1585040583747, "ts": 0, "sql": "",
+        "sqlType": {"c": 12}, "mysqlType": {"c": mysql_type}, "old": None, "data": [{"c": value}],
+    }
+    (event,) = decode(None, json.dumps(message).encode())
+    assert isinstance(event, RowEvent)
+    return event
+
+
+def test_an_open_protocol_row_has_its_key_and_columns() -> None:
+    """Type code, flags and handle come with the values."""
+    (event,) = decode(key(ROW_KEY), framed(b'{"u":{"id":{"t":3,"h":true,"f":11,"v":1}}}'))
+    assert isinstance(event, RowEvent)
+    assert (415508878783938562, "test", "t1", "INSERT", 1) == (
+        event.commit_ts, event.schema, event.table, event.op, event.rid)
+    assert {"id": "1"} == event.after
+    assert (3, 11, True) == (event.columns["id"].type, event.columns["id"].flags, event.columns["id"].key)
+
+
+@pytest.mark.parametrize(("column", "value"), [
+    (b'{"t":8,"f":193,"v":18446744073709551615}', "18446744073709551615"),
+    (b'{"t":5,"f":65,"v":1e+21}', "1e+21"),
+    (b'{"t":246,"f":65,"v":"-12.340"}', "-12.340"),
+    (b'{"t":252,"f":65,"v":"iVBORw=="}', b"\x89PNG"),
+    (b'{"t":252,"f":64,"v":"YXNjaWk="}', "ascii"),
+    (b'{"t":15,"f":64,"v":"\\\\x89"}', "\\x89"),
+    (rb'{"t":15,"f":65,"v":"\\x89PNG\\r\\n\\x1a\\n\\x00\\xff' + rb"'\\\"\\\\" + 'é\\\\u00a0"}'.encode(),
+     b"\x89PNG\r\n\x1a\n\x00\xff'\"\\\xc3\xa9\xc2\xa0"),
+    (b'{"t":12,"f":65,"v":null}', None),
+    (b'{"t":247,"f":64,"v":3}', "3"),
+])
+def test_open_protocol_values_by_type(column: bytes, value: str | bytes | None) -> None:
+    """Texts come base64 and binary strings quoted, told apart by type code and flag."""
+    assert {"c": value} == open_row(column).after
+
+
+@pytest.mark.parametrize(("mysql_type", "sent", "value"), [
+    ("varchar", "é", "é"),
+    ("varbinary", "\x89PNG\x00ÿ", b"\x89PNG\x00\xff"),
+    ("binary(3)", "\x00\x01ÿ", b"\x00\x01\xff"),
+    ("mediumblob", "", b""),
+    ("enum('binary')", "1", "1"),
+    ("int unsigned", "7", "7"),
+    ("blob", None, None),
+])
+def test_canal_values_by_type(mysql_type: str, sent: str | None, value: str | bytes | None) -> None:
+    """Binary types carry Latin-1."""
+    assert {"c": value} == canal_row(mysql_type, sent).after
+
+
+def test_a_batch_gives_its_events_in_order() -> None:
+    """Keys and values pair up by position."""
+    keys = [b'{"ts":%d,"scm":"s","tbl":"t","t":1}' % ts for ts in (5, 6)]
+    values = [b'{"d":{"a":{"t":3,"f":1,"v":1}}}', b'{"u":{"a":{"t":3,"f":1,"v":2}},"p":{"a":{"t":3,"f":1,"v":1}}}']
+    events = decode(key(*keys), framed(*values))
+    assert [(5, "DELETE", {"a": "1"}, None), (6, "UPDATE", {"a": "1"}, {"a": "2"})] == [
+        (event.commit_ts, event.op, event.before, event.after) for event in events if isinstance(event, RowEvent)]
+
+
+@pytest.mark.parametrize("value", [bytes(8), b""])
+def test_a_resolved_event_is_a_watermark(value: bytes) -> None:
+    """Its value is eight zero bytes, or nothing as the docs print it."""
+    assert (Watermark(415508881038376963),) == decode(key(b'{"ts":415508881038376963,"t":3}'), value)
+
+
+def test_canal_watermarks_and_statements() -> None:
+    """The extension carries the TSO; a statement without it has only milliseconds."""
+    watermark = b'{"type":"TIDB_WATERMARK","isDdl":false,"es":7,"_tidb":{"watermarkTs":99}}'
+    ddl = b'{"database":"s","table":"t","isDdl":true,"type":"CREATE","es":7,"sql":"CREATE TABLE `t` (`a` INT)"}'
+    assert (Watermark(99),) == decode(None, watermark)
+    assert (DdlEvent(None, "s", "t", "CREATE TABLE `t` (`a` INT)", "CREATE", 7),) == decode(None, ddl)
+
+
+def test_columns_that_an_update_left_out_are_as_after_it() -> None:
+    """only-output-updated-columns sends the changed ones alone."""
+    (event,) = decode(key(ROW_KEY), framed(
+        b'{"u":{"a":{"t":3,"f":1,"v":2},"b":{"t":3,"f":1,"v":5}},"p":{"a":{"t":3,"f":1,"v":1}}}'))
+    assert isinstance(event, RowEvent)
+    assert {"a": "1", "b": "5"} == before_image(event)
+
+
+@pytest.mark.parametrize(("message_key", "value", "reason"), [
+    (None, None, "neither Open Protocol"),
+    (b"junk", b"junk", "neither Open Protocol"),
+    (key(ROW_KEY), None, "the value is null"),
+    (key(ROW_KEY)[:-1], framed(b"{}"), "the key ends inside the event that begins at byte 0"),
+    (key(ROW_KEY), framed(b"{}")[:-1], "the value ends inside"),
+    (key(ROW_KEY, ROW_KEY), framed(b"{}"), "2 events in the key, 1 in the value"),
+    (key(b""), b"", "Expecting value"),
+    (key(), b"", "0 events in the key"),
+    (key(ROW_KEY), framed(b"[]"), "a JSON object is expected, this is list"),
+    (key(ROW_KEY), framed(b"{}"), "exactly one of the members u and d"),
+    (key(ROW_KEY), framed(b'{"u":{"a":{"t":3}}}'), "member 'v' is missing"),
+    (key(ROW_KEY), framed(b'{"u":{"a":{"t":5,"f":1,"v":NaN}}}'), "NaN is not JSON"),
+    (key(ROW_KEY), framed(b'{"u":{"a":{"t":252,"f":1,"v":"?"}}}'), "ase64"),
+    (key(ROW_KEY), framed(rb'{"u":{"a":{"t":15,"f":1,"v":"\\q"}}}'), "stray backslash at byte 0"),
+    (key(b'{"ts":1,"t":4}'), framed(b"{}"), "event type 4"),
+    (key(b'{"ts":1,"t":3}'), framed(b"{}"), "a resolved event with a value of 2 bytes"),
+    (None, b'{"isDdl":false,"type":"INSERT"}', "member 'es' is missing"),
+    (None, b'{"isDdl":false', "not a canal-json message"),
+])
+def test_what_cannot_be_read_says_why(message_key: bytes | None, value: bytes | None, reason: str) -> None:
+    """One line, never another exception."""
+    with pytest.raises(UserError, match=reason.replace("(", r"\(")):
+        decode(message_key, value)
+
+
+def test_an_unknown_protocol_is_named_with_a_near_one() -> None:
+    """As everywhere, what would be accepted stands in the message."""
+    with pytest.raises(UserError, match="'canal-jsn'.* Did you mean 'canal-json'"):
+        decode(None, b"{}", "canal-jsn")
+
+
+@given(st.binary(max_size=80), st.binary(max_size=80), st.sampled_from(["open-protocol", "canal-json", None]))
+def test_no_junk_gives_anything_but_a_user_error(junk: bytes, more: bytes, protocol: str | None) -> None:
+    """Whatever the bytes."""
+    for message_key, value in ((junk, more), (None, more), (key(junk), framed(more)), (key(ROW_KEY), framed(more))):
+        try:
+            decode(message_key, value, protocol)
+        except UserError:
+            continue
+
+
+NAMES = st.sampled_from(["u", "d", "p", "t", "v", "f", "q", "data", "old", "type"])
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner),
+)
+
+
+@given(JSON)
+def test_no_json_gives_anything_but_a_user_error(value: Any) -> None:
+    """Shapes that are JSON but no message."""
+    body = json.dumps(value).encode()
+    canal = {"isDdl": False, "type": "UPDATE", "es": 1, "database": "d", "table": "t", "mysqlType": value,
+             "sqlType": value, "data": value, "old": value, "_tidb": value, "pkNames": value}
+    texts = (key(ROW_KEY), framed(body)), (key(body), framed(body)), (None, json.dumps(canal).encode())
+    for message_key, message in texts:
+        try:
+            decode(message_key, message)
+        except UserError:
+            continue
+
+
+@given(st.binary(max_size=40))
+def test_bytes_written_in_hex_escapes_are_read_back(data: bytes) -> None:
+    """Every byte has its escape."""
+    assert data == unquote("".join(f"\\x{byte:02x}" for byte in data))
+
+
+def vectors(kind: str) -> Iterator[dict[str, Any]]:
+    for path in sorted(VECTORS.glob(f"{kind}.classic-v8.5.3.*.jsonl*")):
+        opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+        with opened as lines:
+            yield from (json.loads(line) for line in lines)
+
+
+def test_every_message_of_ticdc_is_read() -> None:
+    """All the vectors that the project has: as many events as rows, with the table and the time of the vector."""
+    for kind in ("rows", "batches", "ddl_events"):
+        for vector in vectors(kind):
+            for message in vector["messages"]:
+                found = decode(message["key"] and b64decode(message["key"]), b64decode(message["value"] or ""))
+                assert max(1, message["rows"]) == len(found), vector.get("id")
+                for event in found:
+                    if kind == "rows" and isinstance(event, RowEvent):
+                        assert (vector["schema"], vector["table"]) == (event.schema, event.table)
+                        assert event.commit_ts in (None, vector["commit_ts"])
+
+
+def wanted_text(value: Any, type_: ColumnType) -> str | None:
+    """TiDB text of a vector's value: bytes of binary columns as Latin-1."""
+    if value is None:
+        return None
+    data = bytes.fromhex(value["hex"]) if isinstance(value, dict) else value.encode("utf-8")
+    return data.decode("latin-1" if type_.charset == "binary" else "utf-8", "replace")
+
+
+def test_every_value_of_ticdc_is_read_as_the_row_had_it() -> None:
+    """Decoded and brought to TiDB text, the columns of each message are those of its vector."""
+    for vector in vectors("rows"):
+        table = create_table(vector["create_table"], vector["schema"])
+        types = {column.name: column.type for column in table.columns}
+        for message in vector["messages"]:
+            (event,) = decode(message["key"] and b64decode(message["key"]), b64decode(message["value"]))
+            assert isinstance(event, RowEvent)
+            for name, image in (("before", event.before), ("after", event.after)):
+                texts = row_text(image or {}, table)
+                wanted = {column: wanted_text(vector[name][column], types[column]) for column in texts}
+                assert image_of(wanted, table) == image_of(texts, table), (vector["id"], name)
