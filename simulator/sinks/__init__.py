@@ -1,1 +1,49 @@
-"""."""
+"""Where records go. A sink is `SINKS[name](settings, topics)`: its own settings, and the run's topics in index order.
+
+Each is imported when chosen, so that a run into fixtures needs no Kafka library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from simulator.sinks.console import Console
+from simulator.sinks.counting import Counting
+from simulator.sinks.files import FileSettings
+from simulator.sinks.kafka_settings import KafkaSettings
+from simulator.sinks.records import Delivered, Records, Sink
+
+
+def _kafka(settings: KafkaSettings, topics: Sequence[str]) -> Sink:
+    from simulator.sinks.kafka import KafkaSink
+
+    return KafkaSink(settings, topics)
+
+
+def _jsonl(settings: FileSettings, topics: Sequence[str]) -> Sink:
+    from simulator.sinks.jsonl import JsonLines
+
+    return JsonLines(settings, topics)
+
+
+def _parquet(settings: FileSettings, topics: Sequence[str]) -> Sink:
+    from simulator.sinks.parquet import ParquetFiles
+
+    return ParquetFiles(settings, topics)
+
+
+def _console(settings: None, topics: Sequence[str]) -> Sink:
+    return Console(topics)
+
+
+def _counting(settings: None, topics: Sequence[str]) -> Sink:
+    return Counting()
+
+
+SINKS: dict[str, Callable[..., Sink]] = {
+    "kafka": _kafka,
+    "jsonl": _jsonl,
+    "parquet": _parquet,
+    "console": _console,
+    "counting": _counting,
+}

@@ -1,0 +1,127 @@
+"""Fixtures: a directory with one file for each Kafka partition, `DIR/<topic>/<partition>.jsonl` or `.parquet`.
+
+Law: nothing half-written is ever seen under DIR: files grow in a hidden directory beside it and are moved at the end.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from simulator.errors import DeliveryError, UserError
+
+FORMATS = ("jsonl", "parquet")
+
+
+@dataclass(frozen=True)
+class FileSettings:
+    """Where fixtures are to be, and where they grow until they are complete."""
+
+    directory: str
+    staging: str
+    format: str
+    """jsonl or parquet"""
+
+    def path(self, topic: str, partition: int) -> Path:
+        """Where that partition's file grows."""
+        return Path(self.staging) / topic / f"{partition}.{self.format}"
+
+
+def begin(directory: str | Path, format: str) -> FileSettings:
+    """Makes the hidden directory; raises UserError where DIR holds anything but fixtures, which are replaced."""
+    if format not in FORMATS:
+        raise UserError(f"unknown fixtures format {format!r}: {' or '.join(FORMATS)}")
+    final = Path(directory).absolute()
+    _refuse_foreign(final)
+    with disk_errors(final):
+        final.parent.mkdir(parents=True, exist_ok=True)
+        staging = tempfile.mkdtemp(prefix=f".{final.name}-", dir=final.parent)
+        os.chmod(staging, 0o777 & ~_umask())
+    return FileSettings(str(final), staging, format)
+
+
+def commit(settings: FileSettings, topics: Mapping[str, int]) -> None:
+    """Adds an empty file for each partition that got no record, and moves everything to DIR. Raises DeliveryError."""
+    from simulator.sinks.jsonl import empty as empty_jsonl
+    from simulator.sinks.parquet import empty as empty_parquet
+
+    final, staging = Path(settings.directory), Path(settings.staging)
+    with disk_errors(final):
+        for topic, count in topics.items():
+            for partition in range(count):
+                path = settings.path(topic, partition)
+                path.parent.mkdir(exist_ok=True)
+                if not path.exists():
+                    (empty_jsonl if settings.format == "jsonl" else empty_parquet)(path)
+        _refuse_foreign(final)
+        _replace(final, staging)
+
+
+def discard(settings: FileSettings) -> None:
+    """Removes what has grown so far; DIR stays as it was."""
+    shutil.rmtree(settings.staging, ignore_errors=True)
+
+
+@contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Turns what the file system refuses into a DeliveryError that names the path."""
+    try:
+        yield
+    except OSError as error:
+        raise DeliveryError(disk_refusal(path, error)) from error
+
+
+def disk_refusal(path: Path, error: OSError) -> str:
+    """What the file system refuses, on one line."""
+    return f"cannot write {path}: {error.strerror or error}"
+
+
+def _refuse_foreign(final: Path) -> None:
+    if not final.exists():
+        return
+    if not final.is_dir():
+        raise UserError(f"the fixtures directory {final} is a file: give a new or empty directory")
+    foreign = next((path for path in sorted(final.rglob("*")) if not _is_ours(path.relative_to(final), path)), None)
+    if foreign is not None:
+        raise UserError(
+            f"the fixtures directory {final} holds something else ({foreign.relative_to(final)}): "
+            "give a new or empty directory, or one with fixtures, which are replaced"
+        )
+
+
+OURS = re.compile(r"[A-Za-z0-9._-]+/\d+\.(jsonl|parquet)")
+
+
+def _is_ours(relative: Path, path: Path) -> bool:
+    """Whether a file or directory looks like a fixture: its place, and its first bytes."""
+    if path.is_dir():
+        return len(relative.parts) == 1 and any(path.iterdir())
+    if not OURS.fullmatch(relative.as_posix()):
+        return False
+    with path.open("rb") as file:
+        start = file.read(len(JSONL_START))
+    return start in (b"", JSONL_START) if path.suffix == ".jsonl" else start.startswith(b"PAR1")
+
+
+JSONL_START = b'{"offset": 0, "timestamp": '
+
+
+def _replace(final: Path, staging: Path) -> None:
+    """Two renames put the new directory in place of the old; a failure in between leaves the old one beside it."""
+    old = staging.with_name(f"{staging.name}.old")
+    if final.exists():
+        final.rename(old)
+    staging.rename(final)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,89 @@
+"""Fixtures as JSON lines, one a record: `{"offset": …, "timestamp": …, "key": …, "value": …, "events": […]}`.
+
+Law: offsets start at 0; the timestamp is the physical time of the record's last TSO; key and value are base64, or null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.sinks.base64_text import base64
+from simulator.sinks.files import FileSettings, disk_refusal
+from simulator.sinks.records import Delivered, Records, by_partition, sizes
+from simulator.sinks.tally import Tallies
+
+
+class JsonLines:
+    """Appends to one file for each partition; holds none of them open."""
+
+    def __init__(self, settings: FileSettings, topics: Sequence[str]) -> None:
+        self._settings = settings
+        self._topics = list(topics)
+        self._tallies = Tallies()
+
+    @property
+    def failed(self) -> bool:
+        """Whether the disk refused a file."""
+        return self._tallies.failed
+
+    def write(self, records: Records) -> None:
+        """Appends the records' lines."""
+        for run in by_partition(records):
+            tally, rows = self._tallies[run.topic, run.partition], run.records
+            if tally.error is not None:
+                continue
+            offset = tally.next_offset or 0
+            path = self._settings.path(self._topics[run.topic], run.partition)
+            try:
+                _append(path, lines(rows, offset))
+            except OSError as error:
+                tally.error = disk_refusal(path, error)
+                continue
+            size = int(sizes(rows.key).sum() + sizes(rows.value).sum())
+            tally.delivered(len(rows.value), size, offset, rows.commit_ts[-1].as_py())
+
+    def close(self) -> list[Delivered]:
+        """What was written."""
+        return self._tallies.accounts()
+
+
+def lines(records: Records, offset: int) -> memoryview:
+    """The lines of the records of one partition, the first of which has that offset."""
+    number = pa.array(np.arange(offset, offset + len(records.value)))
+    events = records.events if records.events is not None else pa.scalar("[]", pa.large_string())
+    fields = [
+        '{"offset": ', number, ', "timestamp": ', pc.shift_right(records.commit_ts, 18),
+        ', "key": ', _quoted(records.key), ', "value": ', _quoted(records.value),
+        ', "events": ', events, "}\n",
+    ]  # fmt: skip
+    return _bytes(pc.binary_join_element_wise(*(_text(field) for field in fields), _text("")))
+
+
+def empty(path: Path) -> None:
+    """The file of a partition without records."""
+    path.touch()
+
+
+def _append(path: Path, text: memoryview) -> None:
+    path.parent.mkdir(exist_ok=True)
+    with path.open("ab") as file:
+        file.write(text)
+
+
+def _quoted(column: pa.Array) -> pa.Array:
+    quoted = pc.binary_join_element_wise(_text('"'), base64(column), _text('"'), _text(""))
+    return quoted.fill_null("null") if column.null_count else quoted
+
+
+def _text(field: str | pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
+    return pa.scalar(field, pa.large_string()) if isinstance(field, str) else field.cast(pa.large_string())
+
+
+def _bytes(column: pa.Array) -> memoryview:
+    offsets = np.frombuffer(column.buffers()[1], np.int64)[column.offset : column.offset + len(column) + 1]
+    return memoryview(column.buffers()[2])[int(offsets[0]) : int(offsets[-1])]

@@ -1,0 +1,132 @@
+"""From settings to kafka-python's own options, and from its exceptions to one line.
+
+Law: with the kafka_* modules beside it, the only place that imports kafka.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import ssl
+import time
+import urllib.parse
+import urllib.request
+from importlib.util import find_spec
+
+from kafka.errors import KafkaError
+from kafka.net.sasl.oauth import AbstractTokenProvider
+
+from simulator.errors import UserError
+from simulator.sinks.kafka_settings import KafkaSettings, OAuth, Security
+
+Option = object
+"""A value that kafka-python takes for an option: text, number, list of addresses, TLS context, token provider."""
+
+logging.getLogger("kafka").setLevel(logging.CRITICAL)
+"""What it logs comes back as an exception or an acknowledgement; its lines would only break the progress display."""
+
+
+def client_options(settings: KafkaSettings) -> dict[str, Option]:
+    """The options that producer, consumer and admin client share."""
+    return {
+        "bootstrap_servers": list(settings.brokers),
+        "client_id": settings.client_id,
+        "bootstrap_timeout_ms": int(settings.dial_timeout * 1000),
+        "reconnect_backoff_max_ms": 1000,
+        **_security(settings.security),
+    }
+
+
+def unreachable(settings: KafkaSettings) -> str | None:
+    """Why none of the brokers can be connected to; None where one can.
+
+    Asked before every client is made: kafka-python 3.0.12 would try for all of its timeout and leak sockets.
+    """
+    why = "no broker is named"
+    for broker in settings.brokers:
+        host, _, port = broker.rpartition(":")
+        try:
+            with socket.create_connection((host.strip("[]"), int(port)), settings.dial_timeout / len(settings.brokers)):
+                return None
+        except (OSError, ValueError, OverflowError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+    return why
+
+
+def require_crc32c() -> None:
+    """Raises UserError where the crc32c package is missing: kafka-python is then eight times slower."""
+    if find_spec("crc32c") is None:
+        raise UserError("the Python package crc32c is missing: pip install 'kafka-python[crc32c]'")
+
+
+def reason(error: BaseException) -> str:
+    """What went wrong, on one line, without kafka-python's error numbers."""
+    text = " ".join(str(error).split())
+    name = type(error).__name__
+    if isinstance(error, KafkaError) and (not text or text.endswith("None")):
+        return str(getattr(error, "description", "") or name)
+    return f"{name}: {text}" if text and name not in text else text or name
+
+
+def _security(security: Security) -> dict[str, Option]:
+    protocol = ("SASL_" if security.sasl_mechanism else "") + ("SSL" if security.enable_tls else "PLAINTEXT")
+    options: dict[str, Option] = {"security_protocol": protocol}
+    if security.enable_tls:
+        options["ssl_context"] = _tls(security)
+        options["ssl_check_hostname"] = not security.insecure_skip_verify
+    if security.sasl_mechanism:
+        options.update(_sasl(security))
+    return options
+
+
+def _tls(security: Security) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=security.ca or None)
+        if security.cert:
+            context.load_cert_chain(security.cert, security.key or None)
+    except OSError as error:
+        files = ", ".join(name for name in (security.ca, security.cert, security.key) if name)
+        raise UserError(f"the TLS files cannot be used ({files}): {error}") from error
+    if security.insecure_skip_verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _sasl(security: Security) -> dict[str, Option]:
+    mechanism = security.sasl_mechanism.upper()
+    options: dict[str, Option] = {"sasl_mechanism": mechanism}
+    if mechanism in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"):
+        return options | {"sasl_plain_username": security.sasl_user, "sasl_plain_password": security.sasl_password}
+    if mechanism == "GSSAPI":
+        if find_spec("gssapi") is None:
+            raise UserError("sasl-mechanism GSSAPI needs the Python package gssapi (and a ticket from kinit)")
+        return options | {"sasl_kerberos_service_name": security.gssapi_service_name}
+    if mechanism == "OAUTHBEARER" and security.oauth is not None:
+        return options | {"sasl_oauth_token_provider": ClientCredentials(security.oauth)}
+    known = "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI, OAUTHBEARER with sasl-oauth-token-url"
+    raise UserError(f"sasl-mechanism {security.sasl_mechanism!r} cannot be used: {known}")
+
+
+class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
+    """Fetches a token by OAuth's client-credentials grant and keeps it until shortly before it expires."""
+
+    def __init__(self, oauth: OAuth) -> None:
+        super().__init__()
+        self._oauth = oauth
+        self._token = ""
+        self._expires = 0.0
+
+    def token(self) -> str:
+        """A token that is valid for at least half a minute."""
+        if time.monotonic() > self._expires - 30:
+            form = {"grant_type": "client_credentials", "client_id": self._oauth.client_id,
+                    "client_secret": self._oauth.client_secret, "scope": " ".join(self._oauth.scopes),
+                    "audience": self._oauth.audience}
+            body = urllib.parse.urlencode({name: value for name, value in form.items() if value}).encode()
+            with urllib.request.urlopen(self._oauth.token_url, body, timeout=10) as answer:
+                granted = json.load(answer)
+            self._token = str(granted["access_token"])
+            self._expires = time.monotonic() + float(granted.get("expires_in", 300))
+        return self._token

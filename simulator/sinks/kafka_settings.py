@@ -1,0 +1,85 @@
+"""What a run needs to know to speak to Kafka: plain values, as sink-uri gives them, that travel to Spark tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+RECORD_BATCH_OVERHEAD = 128
+"""TiCDC keeps that much below the topic's limit (tiflow pkg/sink/kafka/options.go, maxMessageBytesOverhead)."""
+
+
+@dataclass(frozen=True)
+class OAuth:
+    """TiCDC's sasl-oauth-*: the client-credentials grant."""
+
+    client_id: str
+    client_secret: str
+    """as the identity provider knows it, not in base64"""
+
+    token_url: str
+    scopes: tuple[str, ...] = ()
+    audience: str = ""
+
+
+@dataclass(frozen=True)
+class Security:
+    """TLS and SASL, by TiCDC's names."""
+
+    enable_tls: bool = False
+    ca: str = ""
+    cert: str = ""
+    key: str = ""
+    insecure_skip_verify: bool = False
+    sasl_mechanism: str = ""
+    """PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI, OAUTHBEARER; empty for none"""
+
+    sasl_user: str = ""
+    sasl_password: str = field(default="", repr=False)
+    gssapi_service_name: str = "kafka"
+    oauth: OAuth | None = None
+
+
+@dataclass(frozen=True)
+class KafkaSettings:
+    """Everything the Kafka sink, its topics and its readers are told. Sizes are bytes, times are seconds."""
+
+    brokers: tuple[str, ...]
+    """`host:port` each"""
+
+    client_id: str = "ticdc-sim"
+    required_acks: int = -1
+    """-1 all in-sync replicas, 1 the leader, 0 none is awaited"""
+
+    compression: str = "none"
+    """none, gzip, snappy, lz4, zstd"""
+
+    max_message_bytes: int = 10485760
+    replication_factor: int = 1
+    auto_create_topic: bool = True
+    dial_timeout: float = 10.0
+    write_timeout: float = 10.0
+    read_timeout: float = 10.0
+    security: Security = Security()
+
+    prepared_batches: bool = True
+    """Whether kafka-python is handed ready record batches (its private API, only at the version that was tested)."""
+
+    batch_bytes: int = 1 << 20
+    """Largest record batch; `prepare_topics` lowers it to what the topics take."""
+
+    message_limit: int | None = None
+    """The topics' smallest max.message.bytes, where `prepare_topics` has asked for it."""
+
+    in_flight_bytes: int = 16 << 20
+    """Written but not acknowledged, per sink: kafka-python itself sets no bound."""
+
+    silence: float = 120.0
+    """Without any acknowledgement for so long, the run ends."""
+
+    stall: float = 30.0
+    """Without any acknowledgement for so long, the producer is taken for hung and replaced."""
+
+    @property
+    def address(self) -> str:
+        """The brokers as a user wrote them."""
+        return ",".join(self.brokers)

@@ -1,0 +1,134 @@
+"""What a sink is given and what it gives back: Arrow columns in, one account per partition out.
+
+Law: a sink keeps the order of the records of each partition, and what it did not deliver it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.errors import DeliveryError
+
+
+@dataclass(frozen=True)
+class Records:
+    """Kafka records of any number of partitions, each partition's in order; all arrays are equally long."""
+
+    topic: pa.Array
+    """int32: index into the run's topics"""
+
+    partition: pa.Array
+    """int32"""
+
+    key: pa.Array
+    """binary, null for a record without key"""
+
+    value: pa.Array
+    """binary, null for a record without value"""
+
+    commit_ts: pa.Array
+    """int64: the last TSO in the record"""
+
+    events: pa.Array | None = None
+    """string: JSON text of the list of decoded events, for sinks that people read"""
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """What became of the records of one partition in one sink."""
+
+    topic: int
+    partition: int
+    records: int
+    """delivered, that is acknowledged by Kafka or written to the file"""
+
+    bytes: int
+    """of their keys and values"""
+
+    first_offset: int | None
+    """of the first one; None where nothing was delivered, or where Kafka gave no acknowledgement (required-acks=0)"""
+
+    commit_ts: int | None
+    """last one delivered: the partition is complete up to it"""
+
+    error: str | None = None
+    """why the rest was not delivered, one line; None where everything was"""
+
+
+class Sink(Protocol):
+    """Where records go. One sink serves one Spark task, which owns its partitions from start to end."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether a partition lost its way: the caller may stop and call `close`, which says why."""
+
+    def write(self, records: Records) -> None:
+        """Takes the records, waiting while too much is in flight; raises nothing of Kafka's or the disk's."""
+
+    def close(self) -> list[Delivered]:
+        """Delivers what is left and accounts for every partition that was written to."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The records of one partition among those of a `write`, in order."""
+
+    topic: int
+    partition: int
+    records: Records
+
+
+def by_partition(records: Records) -> Iterator[Run]:
+    """Splits records into one run per (topic, partition), keeping the order inside each."""
+    topic, partition = _ints(records.topic), _ints(records.partition)
+    if not len(topic):
+        return
+    code = topic.astype(np.int64) << 32 | partition
+    if (code == code[0]).all():
+        yield Run(int(topic[0]), int(partition[0]), records)
+        return
+    order = np.argsort(code, kind="stable")
+    ordered = take(records, pa.array(order))
+    starts = np.flatnonzero(np.diff(code[order], prepend=-1))
+    for start, end in zip(starts, [*starts[1:], len(code)], strict=True):
+        yield Run(int(topic[order[start]]), int(partition[order[start]]), part(ordered, int(start), int(end - start)))
+
+
+def take(records: Records, indices: pa.Array) -> Records:
+    """The records at those places."""
+    return Records(*(column if column is None else pc.take(column, indices) for column in _columns(records)))
+
+
+def part(records: Records, offset: int, length: int) -> Records:
+    """Records `offset` up to `offset + length`, without copying them."""
+    return Records(*(column if column is None else column.slice(offset, length) for column in _columns(records)))
+
+
+def sizes(column: pa.Array) -> npt.NDArray[np.int64]:
+    """Bytes of each entry, 0 for a null."""
+    return np.asarray(pc.binary_length(column).fill_null(0), dtype=np.int64)
+
+
+def require_delivered(delivered: Iterable[Delivered], topics: Sequence[str]) -> None:
+    """Raises DeliveryError, one line, where a partition did not get everything."""
+    lost = [account for account in delivered if account.error is not None]
+    if lost:
+        first = min(lost, key=lambda account: (account.topic, account.partition))
+        others = sorted(f"{topics[account.topic]}/{account.partition}" for account in lost if account is not first)
+        more = f" (also incomplete: {', '.join(others)})" if others else ""
+        raise DeliveryError(f"{first.error}{more}")
+
+
+def _columns(records: Records) -> tuple[pa.Array | None, ...]:
+    return records.topic, records.partition, records.key, records.value, records.commit_ts, records.events
+
+
+def _ints(column: pa.Array) -> npt.NDArray[np.int32]:
+    return np.asarray(column, dtype=np.int32)
