@@ -36,6 +36,7 @@ ROOMS = (
     "broker*",
     "flush",
     "emit",
+    "plan",
     "pipeline",
     "scenario",
     "decode",
