@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from kafka_fixture import kafka as kafka
 from pyspark.sql import SparkSession
 
 from simulator import spark as spark_door
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--vectors DIR`: the directory whose vector files test_vectors.py runs."""
+    parser.addoption("--vectors", metavar="DIR", help="directory of vector files (default: tests/vectors)")
 
 
 @pytest.fixture(scope="session")

@@ -1,1 +1,13 @@
-"""."""
+"""Protocols, keyed as TiCDC spells them. One law: a codec knows Arrow arrays and tables, no Spark and no Kafka."""
+
+from __future__ import annotations
+
+from simulator.codecs import canal_json, framing, open_protocol
+from simulator.codecs.codec import Codec
+from simulator.codecs.options import CodecOptions
+from simulator.codecs.rows import DdlEvent, Encoded, Messages, Rows
+
+CODECS = {
+    "open-protocol": Codec(open_protocol.encode, framing.frame_open, open_protocol.ddl, open_protocol.watermark),
+    "canal-json": Codec(canal_json.encode, framing.frame_single, canal_json.ddl, canal_json.watermark),
+}

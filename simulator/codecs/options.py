@@ -16,3 +16,21 @@ class CodecOptions:
 
     max_message_bytes: int = 10485760
     """Largest message as TiCDC counts it (key + value + 36 bytes of record overhead)."""
+
+    only_output_updated_columns: bool = False
+    """Whether columns that an UPDATE leaves as they are stay out of `p` and `old`."""
+
+    delete_only_output_handle_key_columns: bool = False
+    """Whether a DELETE holds nothing but the handle key."""
+
+    large_message_handle_option: str = "none"
+    """What becomes of a row above max-message-bytes: `none` is TiCDC's error, `handle-key-only` cuts it down."""
+
+    content_compatible: bool = False
+    """Canal-JSON only: full `mysqlType`, and only_output_updated_columns with it."""
+
+    output_old_value: bool = True
+    """`[sink.open] output-old-value`: whether an Open Protocol UPDATE has `p`."""
+
+    build_ts: int | None = None
+    """Canal-JSON's `ts`, milliseconds, which is the wall clock in TiCDC; None: the physical time of commit_ts."""

@@ -1,6 +1,7 @@
 """What a codec is given and what it gives back: Arrow arrays, no Spark and no Kafka.
 
-A row image is the TiDB text of each visible column in table order, joined by the byte 0xFF, 0xFE alone standing for NULL.
+A row image is the TiDB text of each visible column in table order, joined by the byte 0xFF, 0xFE alone standing for
+NULL. Bytes of binary columns are Latin-1 text; invalid UTF-8 in a text column travels as text.py says.
 """
 
 from __future__ import annotations

@@ -1,0 +1,161 @@
+"""Bytes of binary columns as TiCDC writes them: strconv.Quote, base64, Latin-1.
+
+One law: as in text.py, whole buffers only.
+"""
+
+from __future__ import annotations
+
+import binascii
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from simulator.codecs.printable import printable
+from simulator.codecs.text import Bytes, Offsets, buffers, join, moved, rebuilt
+
+Places = npt.NDArray[np.int64]
+
+
+def latin1(cells: pa.Array) -> pa.Array:
+    """The bytes that Latin-1 text in UTF-8 stands for (0xC2 or 0xC3, then 0x80..0xBF: one byte)."""
+    data, offsets = buffers(cells)
+    leads = np.flatnonzero(data >= 0xC0)
+    if not len(leads):
+        return cells
+    high = data.copy()
+    high[leads + 1] += 0x40 * (data[leads] == 0xC3).astype(np.uint8)
+    return rebuilt(cells, np.delete(high, leads), moved(offsets, leads, np.full(len(leads), -1)))
+
+
+def undisguised(cells: pa.Array) -> pa.Array:
+    """Text with the invalid bytes that it held put back (see text.py)."""
+    data, offsets = buffers(cells)
+    leads = np.flatnonzero(data == 0xED)
+    leads = leads[(data[leads + 1] & 0xFE) == 0xB2]
+    if not len(leads):
+        return cells
+    raw = data.copy()
+    raw[leads] = (data[leads + 1] & 3) << 6 | data[leads + 2] & 0x3F
+    return rebuilt(
+        cells, np.delete(raw, np.concatenate((leads + 1, leads + 2))), moved(offsets, leads, np.full(len(leads), -2)))
+
+
+def base64(cells: pa.Array) -> pa.Array:
+    """Standard base64 with padding: cells are filled up to whole groups of three bytes and coded in one go."""
+    data, offsets = buffers(cells)
+    if not len(data):
+        return cells
+    missing = -np.diff(offsets) % 3
+    filled = join(cells, _zeros(missing), null=b"")
+    filled_data, filled_offsets = buffers(filled)
+    coded = np.frombuffer(binascii.b2a_base64(filled_data.data, newline=False), np.uint8).copy()
+    ends = filled_offsets // 3 * 4
+    coded[ends[1:][missing > 0] - 1] = 0x3D
+    coded[ends[1:][missing > 1] - 2] = 0x3D
+    return rebuilt(cells, coded, ends)
+
+
+def _zeros(lengths: npt.NDArray[np.int32]) -> pa.Array:
+    """Binary array of that many zero bytes a cell."""
+    ends = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+    return pa.Array.from_buffers(
+        pa.binary(), len(lengths), [None, pa.py_buffer(ends), pa.py_buffer(bytes(int(ends[-1])))])
+
+
+def _quoted_byte(byte: int) -> bytes:
+    """A byte that is no part of valid UTF-8, or ASCII, by strconv.Quote and then encoding/json."""
+    named = {7: b"a", 8: b"b", 9: b"t", 10: b"n", 11: b"v", 12: b"f", 13: b"r"}
+    if byte in named:
+        return rb"\\" + named[byte]
+    if byte in b'"\\':
+        return rb"\\" + b"\\" + bytes([byte])
+    if byte in b"<>&":
+        return b"\\u%04x" % byte
+    return bytes([byte]) if 0x20 <= byte < 0x7F else rb"\\x%02x" % byte
+
+
+_QUOTED = [_quoted_byte(byte) for byte in range(256)]
+_QUOTED_SIZE = bytes(map(len, _QUOTED))
+_QUOTED_BYTES = np.array([list(text.ljust(6, b"\0")) for text in _QUOTED], np.uint8)
+
+
+def quote(cells: pa.Array) -> pa.Array:
+    """Latin-1 text of bytes as the inside of a JSON string that holds strconv.Quote of them, without its quotes
+    (tiflow v8.5: pkg/sink/codec/internal/column.go; Go: strconv/quote.go)."""
+    cells = latin1(cells)
+    data, offsets = buffers(cells)
+    if not len(data):
+        return cells
+    sizes = np.frombuffer(data.tobytes().translate(_QUOTED_SIZE), np.uint8)
+    if int(sizes.max()) == 1:
+        return cells
+    sizes = sizes.copy()
+    hidden = _classify_runes(data, offsets, sizes)
+    ends = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+    return rebuilt(cells, _spread(data, sizes, ends, hidden), ends[offsets])
+
+
+def _classify_runes(data: Bytes, offsets: Offsets, sizes: Bytes) -> tuple[Places, Places]:
+    r"""Corrects `sizes` for valid UTF-8: printable runes stay, others become one \u or \U escape.
+
+    Returns where the latter begin, and their code points.
+    """
+    starts, widths, codes = _runes(data, offsets)
+    shown = printable(codes)
+    for width in (2, 3, 4):
+        kept, hidden = starts[shown & (widths == width)], starts[~shown & (widths == width)]
+        for step in range(width):
+            sizes[kept + step] = 1
+            sizes[hidden + step] = 0
+        sizes[hidden] = 11 if width == 4 else 7
+    return starts[~shown], codes[~shown]
+
+
+_WIDTH = np.zeros(256, np.uint8)
+_WIDTH[0xC2:0xE0], _WIDTH[0xE0:0xF0], _WIDTH[0xF0:0xF5] = 2, 3, 4
+_SECOND_LOW, _SECOND_HIGH = np.full(256, 0x80, np.uint8), np.full(256, 0xBF, np.uint8)
+_SECOND_LOW[[0xE0, 0xF0]] = 0xA0, 0x90
+_SECOND_HIGH[[0xED, 0xF4]] = 0x9F, 0x8F
+
+
+def _runes(data: Bytes, offsets: Offsets) -> tuple[Places, Places, Places]:
+    """Positions, widths and code points of the valid sequences of two to four bytes (Go: unicode/utf8 acceptRanges)."""
+    starts = np.flatnonzero(data >= 0xC2)
+    widths = _WIDTH[data[starts]].astype(np.int64)
+    room = offsets[np.searchsorted(offsets, starts, side="right")] - starts
+    fits = (widths > 0) & (widths <= room)
+    starts, widths = starts[fits], widths[fits]
+    lead, second = data[starts], data[starts + 1]
+    valid = (second >= _SECOND_LOW[lead]) & (second <= _SECOND_HIGH[lead])
+    codes = (lead & (0x7F >> widths)).astype(np.int64) << 6 | second & 0x3F
+    for step in (2, 3):
+        longer = widths > step
+        following = data[np.where(longer, starts + step, starts + 1)]
+        valid &= ~longer | ((following & 0xC0) == 0x80)
+        codes = np.where(longer, codes << 6 | following & 0x3F, codes)
+    return starts[valid], widths[valid], codes[valid]
+
+
+def _spread(data: Bytes, sizes: Bytes, ends: Places, hidden: tuple[Places, Places]) -> Bytes:
+    """Writes every byte's text at its place."""
+    out = np.empty(int(ends[-1]), np.uint8)
+    plain = np.flatnonzero(sizes == 1)
+    out[ends[plain]] = data[plain]
+    for size in (3, 4, 5, 6):
+        where = np.flatnonzero(sizes == size)
+        for step in range(size):
+            out[ends[where] + step] = _QUOTED_BYTES[data[where], step]
+    _spread_hidden(out, ends, *hidden)
+    return out
+
+
+def _spread_hidden(out: Bytes, ends: Places, starts: Places, codes: Places) -> None:
+    digits = np.frombuffer(b"0123456789abcdef", np.uint8)
+    for wide, mark, count in ((False, b"\\\\u", 4), (True, b"\\\\U", 8)):
+        chosen = (codes >= 0x10000) == wide
+        at, code = ends[starts[chosen]], codes[chosen]
+        for step, byte in enumerate(mark):
+            out[at + step] = byte
+        for step in range(count):
+            out[at + len(mark) + step] = digits[code >> 4 * (count - 1 - step) & 15]

@@ -1,0 +1,152 @@
+"""Canal-JSON, classic architecture: one JSON object per row, columns in table order, no key.
+
+`{"id":0,"database":…,"table":…,"pkNames":[…],"isDdl":false,"type":…,"es":…,"ts":…,"sql":"","sqlType":{…},
+"mysqlType":{…},"old":…,"data":…,"_tidb":{"commitTs":…}}` (tiflow v8.5.3:
+pkg/sink/codec/canal/canal_json_row_event_encoder.go). One law: every value is a string or null, whatever its type.
+
+* ENUM and SET: their numbers; FLOAT and DOUBLE without an exponent; bytes as Latin-1 text; everything else as it is
+* `mysqlType`, whose order is random in TiCDC, is in table order; `ts`, TiCDC's wall clock, is CodecOptions.build_ts
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache, partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.codecs import values
+from simulator.codecs.images import Changes, Image, by_operation
+from simulator.codecs.members import Form, Member, Piece, changed_members, object_pieces
+from simulator.codecs.options import CodecOptions
+from simulator.codecs.oversize import RECORD_OVERHEAD, limited
+from simulator.codecs.rows import DdlEvent, Encoded, Rows
+from simulator.codecs.text import decimal, escape, join, quoted
+from simulator.releases import Release
+from simulator.schema import keys, types
+from simulator.schema.table import ColumnType, Table
+
+DDL_TYPES = {
+    3: "CREATE", 4: "ERASE", 11: "TRUNCATE", 14: "RENAME", 47: "RENAME",
+    **dict.fromkeys((7, 9, 32), "CINDEX"), **dict.fromkeys((8, 10, 33), "DINDEX"),
+    **dict.fromkeys((5, 6, 12, 13, 15, 17, 18, 19, 20, 22, 23, 37, 38, 41, 61, 64, 71, 72), "ALTER"),
+}
+"""TiDB's action type → canal's event type; QUERY is all others (tiflow v8.5.3 canal_entry.go convertDdlEventType)."""
+
+
+def encode(rows: Rows, options: CodecOptions, release: Release) -> Encoded:
+    """Values of the rows; raises EncodeError CDC:ErrMessageTooLarge for a row above max-message-bytes."""
+    encoded = _encode(rows, options, release, oversize=False)
+    cut = partial(_encode, options=options, release=release, oversize=True)
+    return limited(encoded, rows, options, RECORD_OVERHEAD, cut)
+
+
+def _encode(rows: Rows, options: CodecOptions, release: Release, oversize: bool) -> Encoded:
+    count = len(keys.visible_columns(rows.table))
+    one = partial(_values, options=options, release=release, oversize=oversize)
+    return Encoded(None, by_operation(rows, count, one))
+
+
+@lru_cache(maxsize=1024)
+def _members(table: Table) -> tuple[Member, ...]:
+    """Visible columns in table order."""
+    handle = keys.handle_key(table)
+    return tuple(
+        Member(position, column.type, quoted(column.name) + b":", b"", True, column.name in handle, _form(column.type))
+        for position, column in enumerate(keys.visible_columns(table)))
+
+
+_FORMS: dict[str, Form] = {"float": values.plain_float, "enum": values.enum_number, "set": values.set_number}
+
+
+def _form(type: ColumnType) -> Form:
+    family = types.family(type)
+    return _escaped if family in ("string", "text", "json") else _FORMS.get(family, _as_it_is)
+
+
+def _as_it_is(cells: pa.Array, type: ColumnType) -> pa.Array:
+    return cells
+
+
+def _escaped(cells: pa.Array, type: ColumnType) -> pa.Array:
+    return escape(cells, short_controls=False)
+
+
+def _values(changes: Changes, options: CodecOptions, release: Release, oversize: bool) -> pa.Array:
+    """JSON of rows that are all of one operation."""
+    table, operation = changes.rows.table, changes.operation
+    handle_only = oversize or operation == "DELETE" and options.delete_only_output_handle_key_columns
+    members = tuple(member for member in _members(table) if member.handle or not handle_only)
+    data = changes.before() if operation == "DELETE" else changes.after()
+    return join(
+        *_head(changes, options, release), b',"sqlType":', *_sql_types(members, data),
+        b',"mysqlType":{', _mysql_types(members, options.content_compatible), b'},"old":',
+        *_old(members, changes, data, options), b',"data":[{', *object_pieces(members, data), b"}]",
+        *_extension(changes.rows, options, oversize), b"}")
+
+
+def _head(changes: Changes, options: CodecOptions, release: Release) -> list[Piece]:
+    table = changes.rows.table
+    names = b",".join(quoted(name) for name in keys.primary_key_names(table, release))
+    head = b'{"id":0,"database":%s,"table":%s,"pkNames":[%s],"isDdl":false,"type":"%s","es":' % (
+        quoted(table.schema), quoted(table.name), names, changes.operation.encode())
+    physical = decimal(pc.shift_right(changes.rows.commit_ts, 18))
+    build = physical if options.build_ts is None else b"%d" % options.build_ts
+    return [head, physical, b',"ts":', build, b',"sql":""']
+
+
+def _sql_types(members: Sequence[Member], data: Image) -> list[Piece]:
+    if not members:
+        return [b"null"]
+    pieces: list[Piece] = []
+    for member in members:
+        promotable = types.promotion(member.type) is not None
+        usual = b"%d" % types.sql_type(member.type)
+        code = values.promoted_sql_type(data.cells(member.position), member.type) if promotable else usual
+        pieces += [b"," if pieces else b"{", member.opening, code]
+    return [*pieces, b"}"]
+
+
+def _mysql_types(members: Sequence[Member], full: bool) -> bytes:
+    return b",".join(member.opening + quoted(types.mysql_type(member.type, full)) for member in members)
+
+
+def _old(members: Sequence[Member], changes: Changes, data: Image, options: CodecOptions) -> list[Piece]:
+    if changes.operation != "UPDATE":
+        return [b"null"]
+    if options.only_output_updated_columns or options.content_compatible:
+        return [b"[{", changed_members(members, changes.before(), data), b"}]"]
+    return [b"[{", *object_pieces(members, changes.before()), b"}]"]
+
+
+def _extension(rows: Rows, options: CodecOptions, oversize: bool) -> list[Piece]:
+    if not options.enable_tidb_extension:
+        return []
+    return [b',"_tidb":{"commitTs":', decimal(rows.commit_ts), b',"onlyHandleKey":true}' if oversize else b"}"]
+
+
+def ddl(event: DdlEvent, options: CodecOptions, release: Release) -> tuple[None, bytes]:
+    """Message of a statement."""
+    type = DDL_TYPES.get(event.type_code, "QUERY")
+    extension = b'{"commitTs":%d}' % event.commit_ts if event.commit_ts else b"{}"
+    return None, _event(event.schema, event.table, True, type, event.commit_ts, event.query, extension, options)
+
+
+def watermark(ts: int, options: CodecOptions, release: Release) -> tuple[None, bytes] | None:
+    """TIDB_WATERMARK, which exists with enable-tidb-extension only."""
+    if not options.enable_tidb_extension:
+        return None
+    extension = b'{"watermarkTs":%d}' % ts if ts else b"{}"
+    return None, _event("", "", False, "TIDB_WATERMARK", ts, "", extension, options)
+
+
+def _event(
+        schema: str, table: str, is_ddl: bool, type: str, ts: int, query: str, extension: bytes,
+        options: CodecOptions) -> bytes:
+    physical = ts >> 18
+    text = b'{"id":0,"database":%s,"table":%s,"pkNames":null,"isDdl":%s,"type":"%s","es":%d,"ts":%d,"sql":%s' % (
+        quoted(schema), quoted(table), b"true" if is_ddl else b"false", type.encode(), physical,
+        physical if options.build_ts is None else options.build_ts, quoted(query))
+    text += b',"sqlType":null,"mysqlType":null,"data":null,"old":null'
+    return text + (b',"_tidb":' + extension if options.enable_tidb_extension else b"") + b"}"

@@ -1,0 +1,120 @@
+"""Row images taken apart into columns, and rows into operations.
+
+One law: a column is cut out only when it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.codecs.rows import Rows
+from simulator.errors import EncodeError
+
+SEPARATOR = 0xFF
+NULL = 0xFE
+
+
+@dataclass(frozen=True)
+class Image:
+    """Images of one table, cut at their separators."""
+
+    pieces: pa.Array
+    """binary: cell, separator, cell, separator, … of all rows, over the images' own bytes."""
+
+    nulls: npt.NDArray[np.bool_] | None
+    """(rows, columns): which cells are NULL; None where none is."""
+
+    rows: int
+    columns: int
+
+    def cells(self, column: int) -> pa.Array:
+        """One column as binary TiDB text."""
+        places = np.arange(2 * column, 2 * self.rows * self.columns, 2 * self.columns, dtype=np.int32)
+        if self.nulls is None or not self.nulls[:, column].any():
+            return self.pieces.take(pa.array(places))
+        return self.pieces.take(pa.array(places, mask=self.nulls[:, column]))
+
+
+def split(images: pa.Array, columns: int) -> Image:
+    """Images (binary, no nulls) of that many columns; raises EncodeError where one has another number of cells."""
+    rows = len(images)
+    _, offset_buffer, data_buffer = images.buffers()
+    offsets = np.frombuffer(offset_buffer, np.int32, rows + 1, 4 * images.offset)
+    data = np.frombuffer(data_buffer or b"", np.uint8)[: offsets[-1]]
+    separators = (np.flatnonzero(data[offsets[0] :] == SEPARATOR) + offsets[0]).astype(np.int32)
+    if len(separators) != rows * (columns - 1):
+        raise _ragged(images, columns)
+    bounds = np.empty((rows, 2 * columns), np.int32)
+    bounds[:, 0] = offsets[:-1]
+    bounds[:, 1:-1:2] = separators.reshape(rows, columns - 1)
+    bounds[:, 2::2] = bounds[:, 1:-1:2] + 1
+    bounds[:, -1] = offsets[1:]
+    if columns > 1 and ((bounds[:, 1] < bounds[:, 0]) | (bounds[:, -2] > bounds[:, -1])).any():
+        raise _ragged(images, columns)
+    edges = np.append(bounds.ravel(), offsets[-1])
+    pieces = pa.Array.from_buffers(
+        pa.binary(), 2 * rows * columns, [None, pa.py_buffer(edges), data_buffer or pa.py_buffer(b"")])
+    return Image(pieces, _nulls(data, bounds), rows, columns)
+
+
+def _nulls(data: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_] | None:
+    if not (data == NULL).any():
+        return None
+    starts, ends = bounds[:, 0::2], bounds[:, 1::2]
+    found: npt.NDArray[np.bool_] = (data[np.minimum(starts, len(data) - 1)] == NULL) & (ends - starts == 1)
+    return found
+
+
+def _ragged(images: pa.Array, columns: int) -> EncodeError:
+    counts = pc.add(pc.count_substring(images, bytes([SEPARATOR])), 1)
+    odd = int(np.argmax(counts.to_numpy() != columns))
+    return EncodeError(f"row image {odd} has {counts[odd]} cells: the table has {columns} visible columns")
+
+
+Columns = Callable[[int], pa.Array]
+"""Position of a visible column → its cells."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Rows that are all of one operation."""
+
+    operation: str
+    """`INSERT`, `UPDATE` or `DELETE`."""
+
+    rows: Rows
+    columns: int
+
+    def before(self) -> Image:
+        return split(self.rows.before, self.columns)
+
+    def after(self) -> Image:
+        return split(self.rows.after, self.columns)
+
+
+def chosen(rows: Rows, places: pa.Array) -> Rows:
+    """Some of the rows, in the order of `places`."""
+    return Rows(
+        rows.table, rows.partition_id, rows.commit_ts.take(places), rows.row_id.take(places), rows.before.take(places),
+        rows.after.take(places))
+
+
+def by_operation(rows: Rows, columns: int, encode: Callable[[Changes], pa.Array]) -> pa.Array:
+    """Encodes the rows of each operation together, and gives the results in the order of the rows."""
+    inserts = pc.is_null(rows.before).to_numpy(zero_copy_only=False)
+    deletes = pc.is_null(rows.after).to_numpy(zero_copy_only=False)
+    if (inserts & deletes).any():
+        raise EncodeError(f"row {int(np.argmax(inserts & deletes))} has neither an image before nor one after")
+    places = {"INSERT": inserts, "DELETE": deletes, "UPDATE": ~(inserts | deletes)}
+    present = {name: np.flatnonzero(mask) for name, mask in places.items() if mask.any()}
+    if len(present) < 2:  # none of them: an empty batch
+        return encode(Changes(next(iter(present), "INSERT"), rows, columns))
+    parts = [encode(Changes(name, chosen(rows, pa.array(where)), columns)) for name, where in present.items()]
+    order = np.argsort(np.concatenate(list(present.values())), kind="stable")
+    return pa.concat_arrays(parts).take(pa.array(order))

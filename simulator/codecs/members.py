@@ -1,0 +1,79 @@
+"""Columns as members of a JSON object. One law: a member is its opening constant and its value, and is not glued before
+the whole row is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.codecs.images import Image
+from simulator.codecs.text import join, without_first_byte
+from simulator.codecs.values import numeric
+from simulator.schema.table import ColumnType
+from simulator.schema.types import family
+
+Piece: TypeAlias = "bytes | pa.Array"
+
+Form = Callable[[pa.Array, ColumnType], pa.Array]
+"""Cells of TiDB text → text that goes on the wire as it is; nulls stay."""
+
+
+@dataclass(frozen=True)
+class Member:
+    position: int
+    """Of the column among the visible columns."""
+
+    type: ColumnType
+    opening: bytes
+    """What stands before the value: `"id":` or `"id":{"t":3,"h":true,"f":11,"v":`."""
+
+    closing: bytes
+    quoted: bool
+    """Whether the value is a JSON string."""
+
+    handle: bool
+    """Whether the column belongs to the handle key."""
+
+    form: Form
+
+
+def member_pieces(member: Member, image: Image) -> list[Piece]:
+    """One member's pieces; a null in them stands for `null`."""
+    cells = member.form(image.cells(member.position), member.type)
+    if not member.quoted:
+        return [member.opening, cells, member.closing]
+    if cells.null_count == 0:
+        return [member.opening + b'"', cells, b'"' + member.closing]
+    quotes = pa.scalar(b'"', pa.binary())
+    strings = pc.binary_join_element_wise(quotes, cells, quotes, pa.scalar(b"", pa.binary()))
+    return [member.opening, strings, member.closing]
+
+
+def object_pieces(members: Sequence[Member], image: Image) -> list[Piece]:
+    """All members with commas between them, without the braces."""
+    pieces: list[Piece] = []
+    for member in members:
+        pieces += [b"," if pieces else b"", *member_pieces(member, image)]
+    return pieces
+
+
+def changed_members(members: Sequence[Member], old: Image, new: Image) -> pa.Array:
+    """The old image's members whose values differ from the new ones, with commas between them; empty text for none."""
+    empty = pa.scalar(b"", pa.binary())
+    kept = [
+        pc.if_else(_same(member, old, new), empty, join(b",", *member_pieces(member, old))) for member in members]
+    if not kept:
+        return pa.repeat(empty, old.rows)
+    return without_first_byte(join(*kept))
+
+
+def _same(member: Member, old: Image, new: Image) -> pa.Array:
+    """Whether TiCDC takes the values for equal: as bytes, floats as numbers (tiflow v8.5 pkg/sink/codec/encoder.go)."""
+    before, after = old.cells(member.position), new.cells(member.position)
+    if family(member.type) == "float":
+        before, after = numeric(before), numeric(after)
+    return pc.or_(pc.fill_null(pc.equal(before, after), False), pc.and_(before.is_null(), after.is_null()))

@@ -1,0 +1,137 @@
+"""JSON text as Go writes it, over whole columns: escaping and joining. One law: work is done per buffer, not per value.
+
+Text with invalid UTF-8 travels as Python's surrogateescape writes it (one lone surrogate a byte, 0xED 0xB2..0xB3
+0x80..0xBF): a pattern that no valid text holds, and free of the bytes 0xFE and 0xFF, which have their own meaning in a
+row image.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Bytes = npt.NDArray[np.uint8]
+Offsets = npt.NDArray[np.int32]
+
+_NAMED = {0x09: b"\\t", 0x0A: b"\\n", 0x0D: b"\\r", 0x22: b'\\"', 0x5C: b"\\\\"}
+_HEXED = [*range(0x20), 0x26, 0x3C, 0x3E]
+_SHORT = {0x08: b"\\b", 0x0C: b"\\f"}
+_INVALID = re.compile(rb"\xed[\xb2\xb3][\x80-\xbf]")
+_LINE_SEPARATORS = {b"\xe2\x80\xa8": b"\\u2028", b"\xe2\x80\xa9": b"\\u2029"}
+
+
+def _escapes(short_controls: bool) -> dict[int, bytes]:
+    """What each byte becomes; the backslash comes first, since the other replacements bring backslashes in."""
+    table = {byte: b"\\u%04x" % byte for byte in _HEXED} | _NAMED | (_SHORT if short_controls else {})
+    return {0x5C: table.pop(0x5C)} | table
+
+
+_ESCAPES = {short: _escapes(short) for short in (False, True)}
+_GROWTH = {short: bytes(len(table.get(byte, b"1")) - 1 for byte in range(256)) for short, table in _ESCAPES.items()}
+
+
+def buffers(cells: pa.Array) -> tuple[Bytes, Offsets]:
+    """The bytes of a binary array and its offsets into them, the first being 0."""
+    _, offset_buffer, data_buffer = cells.buffers()
+    offsets = np.frombuffer(offset_buffer, np.int32, len(cells) + 1, 4 * cells.offset)
+    if data_buffer is None:
+        return np.empty(0, np.uint8), offsets
+    data = np.frombuffer(data_buffer, np.uint8)[offsets[0] : offsets[-1]]
+    return data, offsets - offsets[0] if offsets[0] else offsets
+
+
+def lengths(cells: pa.Array) -> npt.NDArray[np.int64]:
+    """Bytes in each cell."""
+    ends = buffers(cells)[1].astype(np.int64)
+    return ends[1:] - ends[:-1]
+
+
+def rebuilt(cells: pa.Array, data: bytes | Bytes, offsets: npt.NDArray[np.int64] | Offsets) -> pa.Array:
+    """Binary array of other bytes that is null where `cells` is."""
+    nulls = None if cells.null_count == 0 else _validity(cells)
+    return pa.Array.from_buffers(
+        pa.binary(), len(cells), [nulls, pa.py_buffer(np.ascontiguousarray(offsets, np.int32)), pa.py_buffer(data)])
+
+
+def _validity(cells: pa.Array) -> pa.Buffer:
+    """Validity bitmap that begins at bit 0, as a slice's does not."""
+    return pa.array(np.packbits(cells.is_valid().to_numpy(zero_copy_only=False), bitorder="little")).buffers()[1]
+
+
+def moved(offsets: Offsets, where: npt.NDArray[np.int64], growth: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Offsets after the byte at each of the ascending positions `where` grew by `growth`."""
+    grown: npt.NDArray[np.int64] = np.concatenate(([0], np.cumsum(growth)))
+    return offsets.astype(np.int64) + grown[np.searchsorted(where, offsets)]
+
+
+def escape(cells: pa.Array, short_controls: bool) -> pa.Array:
+    r"""Text as the inside of a JSON string by Go's encoding/json and easyjson, HTML escaping on.
+
+    `short_controls` is whether U+0008 and U+000C become `\b` and `\f`.
+    """
+    data, offsets = buffers(cells)
+    if not len(data):
+        return cells
+    raw = data.tobytes()
+    table = _ESCAPES[short_controls]
+    found = [byte for byte in table if byte >= 0x20 and byte in raw]
+    if data.min() < 0x20:
+        found += [byte for byte in table if byte < 0x20 and byte in raw]
+    wide = [old for old in _LINE_SEPARATORS if old in raw] if 0xE2 in raw else []
+    invalid = _INVALID.search(raw) if 0xED in raw else None
+    if not found and not wide and not invalid:
+        return cells
+    growth = np.frombuffer(raw.translate(_GROWTH[short_controls]), np.uint8)
+    if wide or invalid:
+        growth = growth + 3 * _three_byte_starts(data)
+    where = np.flatnonzero(growth)
+    for byte in found:
+        raw = raw.replace(bytes([byte]), table[byte])
+    for old in wide:
+        raw = raw.replace(old, _LINE_SEPARATORS[old])
+    if invalid:
+        raw = _INVALID.sub(rb"\\ufffd", raw)
+    return rebuilt(cells, raw, moved(offsets, where, growth[where].astype(np.int64)))
+
+
+def _three_byte_starts(data: Bytes) -> Bytes:
+    """1 where three bytes begin that six characters replace: U+2028, U+2029, or an invalid byte in its disguise."""
+    first, second, third = data[:-2], data[1:-1], data[2:]
+    separator = (first == 0xE2) & (second == 0x80) & ((third & 0xFE) == 0xA8)
+    starts = separator | ((first == 0xED) & ((second & 0xFE) == 0xB2))
+    return np.concatenate((starts, [False, False])).astype(np.uint8)
+
+
+def quoted(text: str, short_controls: bool = False) -> bytes:
+    """One JSON string with its quotes, for names and statements."""
+    raw = text.encode("utf-8", "surrogatepass")
+    return b'"' + (escape(pa.array([raw], pa.binary()), short_controls)[0].as_py() if raw else b"") + b'"'
+
+
+def join(*pieces: bytes | pa.Array, null: bytes = b"null") -> pa.Array:
+    """Rows glued from constants and columns of equal length, at least one of them a column; `null` stands for nulls."""
+    merged: list[bytes | pa.Array] = []
+    for piece in pieces:
+        if isinstance(piece, bytes) and merged and isinstance(merged[-1], bytes):
+            merged[-1] = merged[-1] + piece
+        elif not isinstance(piece, bytes) or piece:
+            merged.append(piece)
+    return pc.binary_join_element_wise(
+        *(pa.scalar(piece, pa.binary()) if isinstance(piece, bytes) else piece for piece in merged),
+        pa.scalar(b"", pa.binary()), null_handling="replace", null_replacement=null)
+
+
+def without_first_byte(cells: pa.Array) -> pa.Array:
+    """Cells that are not empty lose their first byte (Arrow's binary_slice fails on empty cells)."""
+    data, offsets = buffers(cells)
+    firsts = offsets[:-1][np.diff(offsets) > 0].astype(np.int64)
+    return rebuilt(cells, np.delete(data, firsts), moved(offsets, firsts, np.full(len(firsts), -1)))
+
+
+def decimal(numbers: pa.Array) -> pa.Array:
+    """Integers as binary decimal text."""
+    return numbers.cast(pa.string()).cast(pa.binary())
