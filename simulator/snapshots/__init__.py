@@ -1,1 +1,11 @@
-"""."""
+"""Snapshots of tables: a directory of files → one Spark frame of the state of all its tables.
+
+One law: types come from the CREATE TABLE text, never from the data; what TiDB would reject is an error.
+"""
+
+from simulator.snapshots.csv_text import CsvDialect
+from simulator.snapshots.directory import DataFile, Snapshot, SnapshotTable, open
+from simulator.snapshots.failures import found, translated
+from simulator.snapshots.partitions import locate_partition
+from simulator.snapshots.physical import FIRST_ID, PhysicalTable, physical_tables
+from simulator.snapshots.state import state

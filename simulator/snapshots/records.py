@@ -1,0 +1,220 @@
+"""Record batches of a table's raw values out of SQL and CSV files; runs in Spark tasks.
+
+One law: a batch has one binary column per visible column of the table, whatever order and columns the file has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.errors import SnapshotError
+from simulator.schema.table import Table
+from simulator.snapshots import csv_text, failures, scan, sql_text, streams
+from simulator.snapshots.csv_text import CsvDialect
+from simulator.snapshots.scan import Malformed
+from simulator.snapshots.streams import Piece
+
+FILE, GIVEN = "file", "given"
+"""Names of the extra columns: index of the file; whether the file has the stored generated columns."""
+
+_HIDDEN = {letter: code for code, letter in enumerate("'\"(),;\\", start=1)}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a reader must know of a table."""
+
+    table: str
+    columns: tuple[str, ...]
+    """Visible columns, in table order."""
+
+    generated: tuple[int, ...]
+    """Which of them are generated: a file may leave them out."""
+
+    bits: tuple[int, ...]
+    """Which of them are BIT: `n5` stands for a number, `x…` for bytes."""
+
+    filled: tuple[int, ...]
+    """Which of them take an empty CSV field as the empty string."""
+
+    hidden: tuple[str, ...]
+    """Names of columns that a file may list though they have no value: virtual generated columns."""
+
+
+def layout(table: Table) -> Layout:
+    visible = [column for column in table.columns if column.generated != "virtual"]
+    texts = {"char", "varchar", "tinytext", "text", "mediumtext", "longtext"}
+    return Layout(
+        table.name,
+        tuple(column.name for column in visible),
+        tuple(index for index, column in enumerate(visible) if column.generated),
+        tuple(index for index, column in enumerate(visible) if column.type.name == "bit"),
+        tuple(index for index, column in enumerate(visible) if column.not_null and column.type.name in texts),
+        tuple(column.name for column in table.columns if column.generated == "virtual"),
+    )
+
+
+def schema(layout: Layout) -> pa.Schema:
+    """Of the batches: `c0`, `c1`, … and the extra columns."""
+    columns = [(f"c{index}", pa.binary()) for index in range(len(layout.columns))]
+    return pa.schema([*columns, (FILE, pa.int32()), (GIVEN, pa.bool_())])
+
+
+def csv_batches(piece: Piece, layout: Layout, dialect: CsvDialect, escape: bool) -> Iterator[pa.RecordBatch]:
+    """Batches of a piece of a CSV file; raises SnapshotError."""
+    names, skip = _csv_names(piece, layout, dialect, escape)
+    places = _places(names, layout, piece.path)
+    width = len(names)
+    filled = [names.index(layout.columns[index]) for index in layout.filled if layout.columns[index] in names]
+    carry, offset = b"", piece.start
+    for data in _with_end(streams.blocks(piece), b"\n"):
+        carry += data
+        if skip:
+            carry, offset, skip = carry[skip:], offset + min(skip, len(carry)), max(0, skip - len(carry))
+        with _located(piece, offset, carry):
+            block = csv_text.read_block(carry, width, dialect, escape, filled)
+        if block.columns:
+            yield _batch(block.columns, block.bare, places, layout, piece)
+        carry, offset = carry[block.consumed:], offset + block.consumed
+    if carry.strip():
+        raise _at(piece, offset, "the file ends inside quotes")
+
+
+def _csv_names(piece: Piece, layout: Layout, dialect: CsvDialect, escape: bool) -> tuple[tuple[str, ...], int]:
+    """Columns of a file and the length of its header."""
+    head = _head(piece, dialect, escape)
+    fields, length = head
+    texts = tuple((field or b"").decode("utf-8", "replace").removeprefix("\ufeff") for field in fields)
+    known = {name.lower(): name for name in (*layout.columns, *layout.hidden)}
+    is_names = bool(texts) and all(text.lower() in known for text in texts)
+    if dialect.header or (dialect.header is None and is_names):
+        return tuple(known.get(text.lower(), text) for text in texts), 0 if piece.start else length
+    stored = tuple(name for index, name in enumerate(layout.columns) if index not in layout.generated)
+    every = len(fields) == len(layout.columns)
+    return (layout.columns if every else stored), 0
+
+
+def _head(piece: Piece, dialect: CsvDialect, escape: bool) -> tuple[list[bytes | None], int]:
+    data = b""
+    for block in _with_end(streams.blocks(Piece(piece.path, piece.file)), b"\n"):
+        data += block
+        start = data[: 1 << 16]
+        with _located(piece, 0, start):
+            fields, length = csv_text.first_record(start, dialect, escape)
+            if not fields:
+                fields, length = csv_text.first_record(data, dialect, escape)
+        if fields:
+            return fields, length
+    return [], 0
+
+
+def sql_batches(piece: Piece, layout: Layout) -> Iterator[pa.RecordBatch]:
+    """Batches of a piece of a file of INSERT statements; raises SnapshotError."""
+    hide = _hiding((layout.table, *layout.columns, *layout.hidden))
+    width = len(layout.columns) - (len(layout.generated) if layout.generated else 0)
+    carry, offset, header = b"", piece.start, None
+    for data in _with_end(streams.blocks(piece), b"\n;"):
+        carry, progress = hide(carry + data), True
+        while progress:
+            with _located(piece, offset, carry):
+                block = sql_text.read_block(carry, width, header)
+            if block.columns and block.header is not None:
+                yield _batch(block.columns, block.bare, _sql_places(block.header, layout, piece), layout, piece)
+            progress = block.consumed > 0 and len(carry) > block.consumed and not block.open
+            carry, offset, header = carry[block.consumed:], offset + block.consumed, block.open
+    if carry.strip(b"; \r\n\t"):
+        raise _at(piece, offset, "the file ends inside a statement or inside quotes")
+
+
+def _sql_places(header: sql_text.Header, layout: Layout, piece: Piece) -> list[int | None]:
+    shown = {code: letter for letter, code in _HIDDEN.items()}
+    table = header.table.translate(shown)
+    if table.lower() != layout.table.lower():
+        raise SnapshotError(failures.marked(f"{piece.path}: rows of table `{table}` in a file of table `{layout.table}`"))
+    stored = tuple(name for index, name in enumerate(layout.columns) if index not in layout.generated)
+    names = stored if header.columns is None else tuple(name.translate(shown) for name in header.columns)
+    known = {name.lower(): name for name in (*layout.columns, *layout.hidden)}
+    return _places(tuple(known.get(name.lower(), name) for name in names), layout, piece.path)
+
+
+def _hiding(names: Sequence[str]) -> Callable[[bytes], bytes]:
+    """Replaces, in quoted names that hold marks of SQL, those marks by control bytes of the same length."""
+    quoted = [f"`{name.replace('`', '``')}`" for name in names if set(name) & set(_HIDDEN)]
+    pairs = [(name.encode(), name.translate(str.maketrans(_HIDDEN_TEXT)).encode()) for name in quoted]
+
+    def hide(data: bytes) -> bytes:
+        for name, hidden in pairs:
+            data = data.replace(name, hidden)
+        return data
+
+    return hide
+
+
+_HIDDEN_TEXT: Mapping[str, str] = {letter: chr(code) for letter, code in _HIDDEN.items()}
+
+
+def _places(names: tuple[str, ...], layout: Layout, path: str) -> list[int | None]:
+    """Where in the file's rows each visible column is; None for a generated one that is left out."""
+    unknown = [name for name in names if name not in layout.columns and name not in layout.hidden]
+    missing = [
+        name for index, name in enumerate(layout.columns) if name not in names and index not in layout.generated]
+    if unknown or missing or len(set(names)) < len(names):
+        problem = f"column {unknown[0]!r} is not in the schema" if unknown else (
+            f"column {missing[0]!r} is missing" if missing else "a column is listed twice")
+        raise SnapshotError(failures.marked(f"{path}: table `{layout.table}`: {problem}; its columns: {layout.columns}"))
+    return [names.index(name) if name in names else None for name in layout.columns]
+
+
+def _batch(
+    columns: tuple[pa.Array, ...], bare: tuple[scan.Mask, ...], places: list[int | None], layout: Layout, piece: Piece
+) -> pa.RecordBatch:
+    rows = len(columns[0])
+    arrays = [pa.nulls(rows, pa.binary()) if place is None else columns[place] for place in places]
+    for index in layout.bits:
+        place = places[index]
+        if place is not None:
+            tags = np.where(bare[place], b"n", b"x")
+            arrays[index] = pc.binary_join_element_wise(pa.array(tags.tolist(), pa.binary()), arrays[index], b"")
+    given = all(places[index] is not None for index in layout.generated)
+    extra = [pa.array(np.full(rows, piece.file, dtype=np.int32)), pa.array(np.full(rows, given))]
+    return pa.RecordBatch.from_arrays([*arrays, *extra], schema=schema(layout))
+
+
+def _with_end(blocks: Iterator[bytes], end: bytes) -> Iterator[bytes]:
+    """The blocks, and an end for the last record where it has none."""
+    last = b"\n"
+    for block in blocks:
+        yield block
+        last = block or last
+    if end != b"\n" or not last.endswith(b"\n"):
+        yield end
+
+
+class _located:
+    """Turns what is malformed in a block into an error that names file and line."""
+
+    def __init__(self, piece: Piece, offset: int, data: bytes) -> None:
+        self.piece, self.offset, self.data = piece, offset, data
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Malformed):
+            raise _at(self.piece, self.offset + error.position, error.text) from None
+
+
+def _at(piece: Piece, offset: int, text: str) -> SnapshotError:
+    """The error with the line of that byte, counted from the beginning of the (decompressed) file."""
+    line, left = 1, offset
+    for block in streams.blocks(Piece(piece.path, piece.file)):
+        line += block[:left].count(b"\n")
+        left -= len(block)
+        if left <= 0:
+            break
+    return SnapshotError(failures.marked(f"{piece.path}: line {line}: {text}"))

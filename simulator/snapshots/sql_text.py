@@ -1,0 +1,245 @@
+"""INSERT statements as Dumpling and mysqldump write them, a block of bytes at a time → columns of raw values.
+
+One law: a row is found by the pattern `( , , ) ,` of what lies outside quotes, never by looking at rows one by one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.snapshots import scan
+from simulator.snapshots.scan import Bytes, Fields, Malformed, Mask, Positions
+
+_NAME = rb"`(?:[^`]|``)+`|[^\s`(),;.']+"
+_BLANK = rb"(?:\s|/\*.*?\*/|--[^\n]*\n|#[^\n]*\n)*"
+_INSERT = re.compile(
+    _BLANK + rb"(?:INSERT|REPLACE)\s+(?:IGNORE\s+)?(?:INTO\s+)?(?:(?:" + _NAME + rb")\s*\.\s*)?(?P<table>" + _NAME
+    + rb")\s*(?:\((?P<columns>(?:" + _NAME + rb"|[\s,])*)\)\s*)?VALUES?\s*(?=\()", re.IGNORECASE | re.DOTALL)
+_IGNORED = re.compile(_BLANK + rb"(?:(?:SET|USE|LOCK|UNLOCK|START|BEGIN|COMMIT|/\*!)[^;]*)?;", re.IGNORECASE | re.DOTALL)
+_SPACE = scan.byte_set(b" \t\r\n")
+_COMMA, _OPEN, _CLOSE, _SEMICOLON, _QUOTE = (ord(mark) for mark in ",();'")
+
+
+@dataclass(frozen=True)
+class Header:
+    """What an INSERT says before its rows."""
+
+    table: str
+    columns: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class Block:
+    """What was read of a block: one array a value of the row, and how many of its bytes that took."""
+
+    columns: tuple[pa.Array, ...]
+    bare: tuple[Mask, ...]
+    """Per column: which values stood without quotes."""
+
+    header: Header | None
+    """Of the rows read; None where there are none."""
+
+    consumed: int
+    open: Header | None
+    """Of the statement that goes on after `consumed`."""
+
+
+def unquoted(name: bytes) -> str:
+    """An identifier without its back-quotes."""
+    text = name.decode("utf-8", "replace")
+    return text[1:-1].replace("``", "`") if text.startswith("`") else text
+
+
+def read_block(data: bytes, width: int, header: Header | None) -> Block:
+    """Rows under one header, from a block that begins with a statement or, where `header` is given, with a row of it.
+
+    `width` is the number of values of a row where the statement lists no columns. Raises Malformed.
+    """
+    array = np.frombuffer(data, dtype=np.uint8)
+    found = scan.marks(array, _QUOTE, b"(),;", escape=True)
+    stops = found.outside[array[found.outside] == _SEMICOLON]
+    statements = _statements(data, array, stops, header)
+    current = statements.header
+    if current is None:
+        return Block((), (), None, statements.end, None)
+    width = width if current.columns is None else len(current.columns)
+    rows = _rows(array, _of_rows(found.outside, statements), width)
+    if not len(rows):
+        return Block((), (), None, 0 if header else statements.end, header)
+    consumed = int(rows[-1, -1]) + 1
+    quotes = _of_rows(found.quotes[: np.searchsorted(found.quotes, consumed)], statements)
+    columns, bare = _columns(array, quotes, found.escapes, rows, width)
+    return Block(columns, bare, current, consumed, current if array[consumed - 1] == _COMMA else None)
+
+
+@dataclass(frozen=True)
+class _Statements:
+    """The statements of a block up to the first that has another header."""
+
+    starts: Positions
+    rows: Positions
+    """Where the rows of each begin; where it ends, for one that has none."""
+
+    header: Header | None
+    end: int
+    """Where what these statements are about ends; where a block without rows was read to."""
+
+
+def _statements(data: bytes, array: Bytes, stops: Positions, header: Header | None) -> _Statements:
+    starts = stops + 1 if header else np.concatenate([[0], stops + 1])
+    ends = np.concatenate([stops[1:] if header else stops, [len(data)]]).astype(np.int64)[: len(starts)]
+    rows = np.full(len(starts), -1, dtype=np.int64)
+    current, index = header, 0
+    while index < len(starts):
+        start, complete = int(starts[index]), bool(ends[index] < len(data))
+        inserted = _INSERT.match(data, start)
+        if inserted is None:
+            if complete and _IGNORED.match(data, start) is None:
+                raise Malformed("only INSERT statements are read from a data file", start)
+            rows[index] = ends[index] + complete
+            if not complete:
+                break
+        else:
+            named = _header(inserted)
+            if current is not None and named != current:
+                break
+            current = named
+            _same_text(array, starts, rows, index, inserted.end() - start)
+        rest = np.flatnonzero(rows[index:] < 0)
+        index = index + int(rest[0]) if len(rest) else len(starts)
+    end = int(starts[index]) if index < len(starts) else len(data)
+    return _Statements(starts[:index + 1], np.where(rows[:index + 1] < 0, len(data), rows[:index + 1]), current, end)
+
+
+def _same_text(array: Bytes, starts: Positions, rows: Positions, index: int, length: int) -> None:
+    """Notes where the rows begin in all statements that begin with the same text as statement `index`."""
+    rows[index] = starts[index] + length
+    after = np.arange(index + 1, len(starts))
+    after = after[(rows[after] < 0) & (starts[after] + length <= len(array))]
+    if len(after):
+        text = array[starts[index]: starts[index] + length]
+        same = after[(array[starts[after][:, None] + np.arange(length)] == text).all(axis=1)]
+        rows[same] = starts[same] + length
+
+
+def _header(inserted: re.Match[bytes]) -> Header:
+    columns = inserted["columns"]
+    names = None if columns is None else tuple(unquoted(name) for name in re.findall(_NAME, columns))
+    return Header(unquoted(inserted["table"]), names)
+
+
+def _of_rows(marks: Positions, statements: _Statements) -> Positions:
+    """Those marks that belong to rows, not to what stands before them nor to another header's statement."""
+    change = np.zeros(len(marks) + 1, dtype=np.int32)
+    np.add.at(change, np.searchsorted(marks, statements.starts), 1)
+    np.add.at(change, np.searchsorted(marks, statements.rows), -1)
+    return marks[np.cumsum(change)[:-1] == 0]
+
+
+def _rows(array: Bytes, outside: Positions, width: int) -> Positions:
+    """Positions of `(`, the commas, `)` and what follows it, one line a complete row."""
+    period = width + 2
+    pattern = np.full(period, _COMMA, dtype=np.uint8)
+    pattern[0], pattern[width] = _OPEN, _CLOSE
+    kinds = array[outside]
+    expected = np.resize(pattern, len(outside))
+    wrong = np.flatnonzero((kinds != expected) & ~((kinds == _SEMICOLON) & (np.arange(len(outside)) % period == width + 1)))
+    if len(wrong):
+        raise _wrong_row(kinds, outside, int(wrong[0]) // period * period, width)
+    return outside[: len(outside) // period * period].reshape(-1, period)
+
+
+def _wrong_row(kinds: Bytes, outside: Positions, first: int, width: int) -> Malformed:
+    position = int(outside[first])
+    closing = np.flatnonzero(kinds[first:] == _CLOSE)
+    if kinds[first] != _OPEN or not len(closing):
+        return Malformed("a row does not begin with '(' or does not end with ')'", position)
+    inner = kinds[first + 1: first + int(closing[0])]
+    if (inner != _COMMA).any():
+        return Malformed("a value is no literal: numbers, NULL, '…' and x'…' are read, no expressions", position)
+    if len(inner) + 1 == width:
+        return Malformed("rows are not separated by ','", position)
+    return Malformed(f"wrong number of fields: {len(inner) + 1} instead of {width}", position)
+
+
+def _columns(
+    array: Bytes, quotes: Positions, escapes: Positions, rows: Positions, width: int
+) -> tuple[tuple[pa.Array, ...], tuple[Mask, ...]]:
+    starts, ends = _trimmed(array, (rows[:, :width] + 1).ravel(), rows[:, 1:width + 1].ravel())
+    quoted = array[ends - 1] == _QUOTE
+    opening = starts.copy()
+    opening[quoted] = quotes[np.searchsorted(quotes, starts[quoted])]
+    x_quote = quoted & (opening == starts + 1) & ((array[starts] | 0x20) == ord("x"))
+    _check_introducers(array, starts, opening, quoted & ~x_quote & (opening != starts))
+    x_zero = ~quoted & (array[starts] == ord("0")) & ((array[starts + 1] | 0x20) == ord("x"))
+    fields = Fields(array, np.where(quoted, opening + 1, starts + 2 * x_zero), ends - quoted, quoted)
+    fields = scan.unescape(array, scan.Marks(quotes, escapes, rows), _QUOTE, fields)
+    null, bare = _null(fields), ~quoted & ~x_zero
+    return _arrays(fields, width, null, x_quote | x_zero), tuple(bare[index::width] for index in range(width))
+
+
+def _trimmed(array: Bytes, starts: Positions, ends: Positions) -> tuple[Positions, Positions]:
+    """Values without the blanks around them; raises Malformed where nothing is left."""
+    while (blank := _SPACE[array[starts]] & (starts < ends)).any():
+        starts = starts + blank
+    while (blank := _SPACE[array[ends - 1]] & (starts < ends)).any():
+        ends = ends - blank
+    empty = np.flatnonzero(starts == ends)
+    if len(empty):
+        raise Malformed("a value is missing", int(starts[empty[0]]))
+    return starts, ends
+
+
+def _check_introducers(array: Bytes, starts: Positions, opening: Positions, introduced: Mask) -> None:
+    """Accepts `_binary 'x'` and N'x' (an introducer changes no byte of a Dumpling or mysqldump file)."""
+    for index in np.flatnonzero(introduced):
+        text = array[starts[index]: opening[index]].tobytes()
+        if re.fullmatch(rb"(?:_binary|_utf8(?:mb[34])?|n)\s*", text, re.IGNORECASE) is None:
+            raise Malformed(f"unknown literal {text.decode('utf-8', 'replace')}'…'", int(starts[index]))
+
+
+def _null(fields: Fields) -> Mask:
+    """Which values are the bare word NULL."""
+    null = ~fields.quoted & (fields.ends - fields.starts == 4)
+    for index, letter in enumerate(b"null"):
+        null[null] = (fields.data[fields.starts[null] + index] | 0x20) == letter
+    return null
+
+
+def _arrays(fields: Fields, width: int, null: Mask, hexed: Mask) -> tuple[pa.Array, ...]:
+    arrays = []
+    for index in range(width):
+        array = fields.column(index, width, null[index::width])
+        places = hexed[index::width]
+        if places.any():
+            digits = fields.column(index, width, ~places)
+            array = pc.if_else(pa.array(places), _unhexed(digits, fields), array)
+        arrays.append(array)
+    return tuple(arrays)
+
+
+def _hex_table() -> Bytes:
+    table = np.full(256, 255, dtype=np.uint8)
+    for value, digit in enumerate(b"0123456789abcdef"):
+        table[digit] = table[ord(chr(digit).upper())] = value
+    return table
+
+
+_HEX = _hex_table()
+
+
+def _unhexed(digits: pa.Array, fields: Fields) -> pa.Array:
+    """Binary array of hexadecimal digits → of the bytes they stand for."""
+    offsets = np.frombuffer(digits.buffers()[1], dtype=np.int32)[: len(digits) + 1]
+    data = digits.buffers()[2]
+    half = _HEX[np.frombuffer(data, dtype=np.uint8)[offsets[0]: offsets[-1]]] if data else np.zeros(0, dtype=np.uint8)
+    if (half == 255).any() or ((offsets - offsets[0]) % 2).any():
+        raise Malformed("a hexadecimal literal has an odd number of digits or other characters", int(fields.starts[0]))
+    whole = pa.py_buffer(np.ascontiguousarray((half[0::2] << 4) | half[1::2]))
+    half_offsets = pa.py_buffer(np.ascontiguousarray((offsets - offsets[0]) // 2))
+    return pa.BinaryArray.from_buffers(pa.binary(), len(digits), [digits.buffers()[0], half_offsets, whole])
