@@ -7,20 +7,71 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simulator.changefeed.model import Changefeed, DispatchRule, EventFilter, Kafka, Sasl, Tls
+from simulator.changefeed import file, merged, options, rejections, rules, uri
+from simulator.changefeed.keys import key
+from simulator.changefeed.merged import Settings
+from simulator.changefeed.model import (
+    DEFAULT_PARTITION_NUM,
+    Changefeed,
+    DispatchRule,
+    EventFilter,
+    Kafka,
+    Sasl,
+    Tls,
+    partition_count,
+)
+from simulator.errors import ChangefeedError
 from simulator.releases import V8_5, Release
 
+SCHEMES = ("kafka", "kafka+ssl")
 
-def load(sink_uri: str, toml_text: str = "", release: Release = V8_5) -> Changefeed:
-    """The changefeed; raises ChangefeedError with TiCDC's code and text where TiCDC rejects it."""
-    raise NotImplementedError
+
+def load(sink_uri: str, toml_text: str = "", release: Release = V8_5, name: str = "changefeed.toml") -> Changefeed:
+    """The changefeed; raises ChangefeedError with TiCDC's code and text where TiCDC rejects it.
+
+    Table filters and topic expressions are judged where they are compiled: `filters.replication`, `dispatch.router`.
+    """
+    parsed, content = uri.parse(sink_uri), file.parse(toml_text, name)
+    settings = Settings(parsed, uri.typed(parsed), content)
+    rejections.reject(settings)
+    if parsed.scheme not in SCHEMES:
+        raise ChangefeedError(f"scheme {parsed.scheme} is not simulated; accepted: {', '.join(SCHEMES)}")
+    return _changefeed(settings)
 
 
 def load_file(sink_uri: str, path: str | Path | None = None, release: Release = V8_5) -> Changefeed:
     """As `load`, the changefeed.toml read from a file; None is no file."""
-    raise NotImplementedError
+    if path is None:
+        return load(sink_uri, "", release)
+    try:
+        text = Path(path).read_text("utf-8")
+    except OSError as error:
+        raise ChangefeedError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ChangefeedError(f"{path} is not UTF-8: byte {error.start} is {error.object[error.start]:#04x}") from error
+    return load(sink_uri, text, release, str(path))
 
 
-def partition_count(asked: int | None, actual: int, topic: str = "") -> int:
-    """Partitions to use of a topic that has `actual`; raises ChangefeedError if more were asked (`SetPartitionNum`)."""
-    raise NotImplementedError
+def _changefeed(settings: Settings) -> Changefeed:
+    force_replicate = bool(settings.of_file("(top level)", "force-replicate"))
+    topic, kafka = options.topic(settings), options.kafka(settings)
+    codec, dispatchers = options.codec(settings, force_replicate), rules.dispatchers(settings)
+    filtered, ignored = settings.of_file("filter", "rules"), settings.of_file("filter", "ignore-txn-start-ts")
+    warnings = [
+        *(*settings.uri.warnings, *settings.file.warnings, *merged.idle(settings), *merged.conflicts(settings)),
+        *(*options.idle(settings, codec, kafka), *rules.idle(dispatchers)),
+    ]
+    return Changefeed(
+        scheme=settings.uri.scheme,
+        topic=topic,
+        codec=codec,
+        kafka=kafka,
+        case_sensitive=bool(settings.of_file("(top level)", "case-sensitive")),
+        force_replicate=force_replicate,
+        rules=tuple(map(str, filtered)) if isinstance(filtered, list) else (),
+        ignore_txn_start_ts=tuple(int(str(ts)) for ts in ignored) if isinstance(ignored, list) else (),
+        event_filters=rules.event_filters(settings),
+        dispatchers=dispatchers,
+        output_raw_change_event=bool(settings.of_file("sink.kafka-config", "output-raw-change-event")),
+        warnings=tuple(warnings),
+    )

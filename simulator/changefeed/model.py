@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from simulator.codecs.options import CodecOptions
+from simulator.errors import ChangefeedError
 
 
 @dataclass(frozen=True)
@@ -132,3 +133,14 @@ class Changefeed:
 
 DEFAULT_PARTITION_NUM = 3
 """Partitions of a topic that TiCDC creates without `partition-num` (tiflow v8.5.3: pkg/sink/kafka/options.go)."""
+
+
+def partition_count(asked: int | None, actual: int) -> int:
+    """Partitions to use of a topic that has `actual`: the first `asked`, or all; raises ChangefeedError if more were
+    asked than there are (`SetPartitionNum`, tiflow v8.5.3 pkg/sink/kafka/options.go)."""
+    if asked is not None and asked > actual:
+        raise ChangefeedError(
+            f"the number of partition ({asked}) specified in sink-uri is more than that of actual topic ({actual})",
+            "CDC:ErrKafkaInvalidPartitionNum",
+        )
+    return asked or actual

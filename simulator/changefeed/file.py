@@ -1,0 +1,123 @@
+"""A changefeed.toml read and type-checked against the table of keys.
+
+One law: every key of the file is known and of its type, or reported by its full name.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from simulator.changefeed import go
+from simulator.changefeed.keys import KEYS, Value
+from simulator.errors import ChangefeedError, did_you_mean
+
+TAKES = {
+    "bool": "true or false",
+    **dict.fromkeys(("int", "int16", "int32"), "an integer"),
+    "text": "a string",
+    "duration": 'a duration such as "10m"',
+    "texts": "a list of strings",
+    "ints": "a list of integers",
+    "rows": "an array of tables",
+}
+BITS = {"int": 64, "int16": 16, "int32": 32}
+
+
+@dataclass(frozen=True)
+class File:
+    """A changefeed.toml."""
+
+    values: Mapping[tuple[str, str], Value]
+    """By place and name, as the table of keys spells them; entries of arrays of tables stay lists of dicts."""
+
+    tables: frozenset[str]
+    """The places that the file names, empty ones too."""
+
+    warnings: tuple[str, ...] = ()
+
+
+def parse(text: str, name: str = "changefeed.toml") -> File:
+    """The file's content; raises ChangefeedError with the position or the key at fault."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ChangefeedError(f"{name} is not TOML: {error}") from error
+    found = list(_walk(content, "(top level)", name))
+    values = {(place, key): value for place, key, value, _ in found if key}
+    tables = frozenset(place for place, key, _, _ in found if not key)
+    return File(values, tables, tuple(remark for *_, remark in found if remark))
+
+
+def _walk(content: Mapping[str, object], place: str, name: str) -> Iterator[tuple[str, str, Value, str]]:
+    """Place, key, value and remark of everything in a table; an empty key stands for the table itself."""
+    yield place, "", None, ""
+    for spelled, value in content.items():
+        key = spelled if spelled in KEYS[place] else spelled.lower()
+        inner = key if place == "(top level)" else f"{place}.{key}"
+        if key in KEYS[place]:
+            yield from _known(place, key, value, name)
+        elif inner in KEYS and isinstance(value, dict):
+            yield from _walk(value, inner, name)
+        elif inner in KEYS:
+            raise ChangefeedError(f"{name}: [{inner}] must be a table, got {value!r}")
+        else:
+            yield place, "", None, _unknown(place, spelled, name)
+
+
+def _known(place: str, key: str, value: object, name: str) -> Iterator[tuple[str, str, Value, str]]:
+    known, where = KEYS[place][key], _dotted(place, key)
+    checked = check(known.kind, value, f"{name}: {where}")
+    yield place, key, checked, f"{name}: {where} has no effect: {known.idle}" if known.idle else ""
+    if isinstance(checked, list) and known.kind == "rows":
+        inner = _dotted(place, key)
+        for number, row in enumerate(checked, 1):
+            assert isinstance(row, dict)
+            yield from ((place, "", None, remark) for remark in _row_remarks(inner, number, row, name))
+
+
+def _row_remarks(place: str, number: int, row: dict[str, object], name: str) -> Iterator[str]:
+    known = KEYS[place]
+    for key, value in row.items():
+        if key in known:
+            check(known[key].kind, value, f"{name}: {place}[{number}].{key}")
+        else:
+            yield f"{name}: unknown key {key!r} in {place}[{number}] is ignored.{did_you_mean(key, known)}"
+
+
+def check(kind: str, value: object, where: str) -> Value:
+    """The value, if it is of the kind; raises ChangefeedError."""
+    if not _fits(kind, value):
+        raise ChangefeedError(f"{where} = {value!r}: {TAKES[kind]} is expected")
+    if kind == "duration" and isinstance(value, str):
+        try:
+            go.parse_duration(value)
+        except ValueError as error:
+            raise ChangefeedError(f"{where}: {error}") from error
+    assert value is None or isinstance(value, bool | int | str | list | dict)
+    return value
+
+
+def _fits(kind: str, value: object) -> bool:
+    if kind in ("texts", "ints", "rows"):
+        inner = {"texts": str, "ints": int, "rows": dict}[kind]
+        return isinstance(value, list) and all(isinstance(one, inner) for one in value)
+    if kind == "bool":
+        return isinstance(value, bool)
+    if kind in BITS or kind == "duration" and not isinstance(value, str):
+        limit = 1 << BITS.get(kind, 64) - 1
+        return isinstance(value, int) and not isinstance(value, bool) and -limit <= value < limit
+    return isinstance(value, str)
+
+
+def _unknown(place: str, key: str, name: str) -> str:
+    top = place == "(top level)"
+    places = [other for other in KEYS if other not in ("sink-uri", "(top level)")]
+    tables = places if top else [other.removeprefix(f"{place}.") for other in places if other.startswith(f"{place}.")]
+    where = "" if top else f" in [{place}]"
+    return f"{name}: unknown key {key!r}{where} is ignored.{did_you_mean(key, [*KEYS[place], *tables])}"
+
+
+def _dotted(place: str, key: str) -> str:
+    return key if place == "(top level)" else f"{place}.{key}"

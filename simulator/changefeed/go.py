@@ -1,0 +1,59 @@
+"""Text to values as Go's standard library reads it, with Go's complaints.
+
+One law: what Go refuses is a ValueError whose text is Go's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+BOOLS = {
+    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
+}
+UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+PART = re.compile(r"(\d*\.?\d*)([^\d.]*)")
+
+
+def parse_bool(text: str) -> bool:
+    """strconv.ParseBool."""
+    if text not in BOOLS:
+        raise ValueError(f"strconv.ParseBool: parsing {quote(text)}: invalid syntax")
+    return BOOLS[text]
+
+
+def parse_int(text: str, bits: int = 64) -> int:
+    """strconv.ParseInt in base 10."""
+    if not re.fullmatch(r"[+-]?[0-9]+", text):
+        raise ValueError(f"strconv.ParseInt: parsing {quote(text)}: invalid syntax")
+    if not -(1 << bits - 1) <= int(text) < 1 << bits - 1:
+        raise ValueError(f"strconv.ParseInt: parsing {quote(text)}: value out of range")
+    return int(text)
+
+
+def parse_duration(text: str) -> float:
+    """time.ParseDuration, in seconds."""
+    sign = -1.0 if text.startswith("-") else 1.0
+    rest = text[1:] if text[:1] in ("+", "-") else text
+    if rest == "0":
+        return 0.0
+    if not rest:
+        raise ValueError(f"time: invalid duration {quote(text)}")
+    return sign * sum(_part(found, text) for found in PART.finditer(rest) if found[0])
+
+
+def _part(found: re.Match[str], text: str) -> float:
+    number, unit = found[1], found[2]
+    if not re.search(r"\d", number):
+        raise ValueError(f"time: invalid duration {quote(text)}")
+    if not unit:
+        raise ValueError(f"time: missing unit in duration {quote(text)}")
+    if unit not in UNITS:
+        raise ValueError(f"time: unknown unit {quote(unit)} in duration {quote(text)}")
+    return float(number) * UNITS[unit]
+
+
+def quote(text: str) -> str:
+    """strconv.Quote, near enough for a message."""
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,162 @@
+"""Kafka's and the encoder's options from the settings, checked as TiCDC checks them when the sink starts.
+
+One law: same order, same codes, same texts as tiflow v8.5.3 pkg/sink/kafka/options.go, pkg/sink/codec/common/config.go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from simulator.changefeed import go, rejections, security
+from simulator.changefeed.keys import SIMULATED
+from simulator.changefeed.merged import Settings
+from simulator.changefeed.model import Kafka
+from simulator.codecs.options import CodecOptions
+from simulator.errors import ChangefeedError
+
+COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
+TIMEOUT = "10s"
+
+
+def topic(settings: Settings) -> str:
+    """The default topic, the URI's path; raises ChangefeedError (CDC:ErrKafkaInvalidConfig) without one."""
+    name = settings.uri.topic
+    if not name:
+        raise ChangefeedError("no topic is specified in sink-uri", "CDC:ErrKafkaInvalidConfig")
+    if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", name) or name in (".", ".."):
+        raise ChangefeedError(f"topic {name!r}: Kafka takes letters, digits, '.', '_' and '-', at most 249 of them")
+    return name
+
+
+def kafka(settings: Settings) -> Kafka:
+    """How to reach Kafka; raises ChangefeedError."""
+    partitions = settings.get("partition-num")
+    if isinstance(partitions, int) and partitions <= 0:
+        raise ChangefeedError(f"invalid partition num {partitions}", "CDC:ErrKafkaInvalidPartitionNum")
+    client_id = settings.text("kafka-client-id", "TiCDC_producer_127.0.0.1_8300_default_ticdc-sim")
+    if not re.fullmatch(r"[A-Za-z0-9._-]+", client_id):
+        raise ChangefeedError(f"invalid kafka client ID '{client_id}'", "CDC:ErrKafkaInvalidClientID")
+    dial, write, read = (_timeout(settings, f"{name}-timeout") for name in ("dial", "write", "read"))
+    acks = settings.number("required-acks", -1)
+    if acks not in (-1, 0, 1):
+        accepted = "only support these values: 0(NoResponse),1(WaitForLocal) and -1(WaitForAll)"
+        raise ChangefeedError(f"invalid required acks {acks}, {accepted}", "CDC:ErrKafkaInvalidRequiredAcks")
+    compression = settings.text("compression", "none").strip().lower()
+    return Kafka(
+        brokers=_brokers(settings),
+        partition_num=partitions if isinstance(partitions, int) else None,
+        replication_factor=settings.number("replication-factor", 1),
+        auto_create_topic=settings.truth("auto-create-topic", True),
+        required_acks=acks,
+        compression=compression if compression in COMPRESSIONS else "none",
+        client_id=client_id,
+        dial_timeout=dial,
+        write_timeout=write,
+        read_timeout=read,
+        sasl=security.sasl(settings),
+        tls=security.tls(settings),
+    )
+
+
+def codec(settings: Settings, force_replicate: bool) -> CodecOptions:
+    """The encoder's options; raises ChangefeedError."""
+    protocol = rejections.protocol(settings)
+    if protocol == "avro" and force_replicate:
+        raise _codec("force-replicate must be disabled, when using avro protocol")
+    handle = str(settings.of_file(rejections.LARGE, "large-message-handle-option") or "none")
+    if handle != "none" and force_replicate:
+        what = "when the large message handle is enabled, large message handle:"
+        raise _codec(f'force-replicate must be disabled, {what} "{handle}"')
+    handle_key_only = bool(settings.of_file("sink", "delete-only-output-handle-key-columns"))
+    if handle_key_only and force_replicate:
+        what = '"delete-only-output-handle-key-columns" is true.'
+        raise _codec(f"force-replicate must be disabled when configuration {what}")
+    encoding = settings.text("encoding-format", "json")
+    if protocol == "simple" and encoding not in ("json", "avro"):
+        raise _codec(f"unsupported encoding format type: {encoding} for the simple protocol")
+    if protocol == "avro":
+        _check_avro(settings)
+    return _limited(settings, protocol, handle, handle_key_only)
+
+
+def _limited(settings: Settings, protocol: str, handle: str, handle_key_only: bool) -> CodecOptions:
+    max_message_bytes = settings.number("max-message-bytes", 10485760)
+    max_batch_size = settings.number("max-batch-size", 16)
+    if max_message_bytes <= 0:
+        raise _codec(f"invalid max-message-bytes {max_message_bytes}")
+    if max_batch_size <= 0:
+        raise _codec(f"invalid max-batch-size {max_batch_size}")
+    extension = settings.truth("enable-tidb-extension")
+    rejections.check_large_message(settings, extension)
+    if protocol not in SIMULATED:
+        raise ChangefeedError(f"protocol {protocol} is not simulated yet; accepted: {', '.join(SIMULATED)}")
+    compatible = protocol == "canal-json" and settings.truth("content-compatible")
+    return CodecOptions(
+        protocol=protocol,
+        enable_tidb_extension=extension,
+        max_batch_size=max_batch_size,
+        max_message_bytes=max_message_bytes,
+        only_output_updated_columns=compatible or _only_updated(settings),
+        delete_only_output_handle_key_columns=handle_key_only,
+        large_message_handle_option=handle,
+        content_compatible=compatible,
+        output_old_value=bool(settings.of_file("sink.open", "output-old-value")),
+    )
+
+
+def _only_updated(settings: Settings) -> bool:
+    # [sink] content-compatible brings it for every protocol, the sink-uri's for canal-json alone (mergeConfig, Apply)
+    return settings.truth("only-output-updated-columns") or bool(settings.of_file("sink", "content-compatible"))
+
+
+def _check_avro(settings: Settings) -> None:
+    registries = '"schema-registry" or "glue-schema-registry"'
+    registry, glue = settings.text("schema-registry"), rejections.GLUE in settings.file.tables
+    if registry and glue:
+        raise _codec(f"Avro protocol requires only one of {registries} to specify the schema registry")
+    if not registry and not glue:
+        raise _codec(f"Avro protocol requires parameter {registries} to specify the schema registry")
+    if settings.text("avro-decimal-handling-mode", "precise") not in ("precise", "string"):
+        raise _codec('avro-decimal-handling-mode value could only be "string" or "precise"')
+    if settings.text("avro-bigint-unsigned-handling-mode", "long") not in ("long", "string"):
+        raise _codec('avro-bigint-unsigned-handling-mode value could only be "long" or "string"')
+
+
+def idle(settings: Settings, codec: CodecOptions, kafka: Kafka) -> Iterator[str]:
+    """A warning for each option that the protocol or another option leaves without effect."""
+    canal, given = codec.protocol == "canal-json", settings.get
+    compression = settings.text("compression", "none")
+    if compression.strip().lower() not in COMPRESSIONS:
+        yield f"compression {compression!r} is unknown, none is used; accepted: {', '.join(COMPRESSIONS)}"
+    if codec.enable_tidb_extension and not canal:
+        yield "enable-tidb-extension has no effect with open-protocol: it concerns canal-json and avro only"
+    if given("max-batch-size") is not None and canal:
+        yield "max-batch-size has no effect with canal-json: its messages hold one row"
+    if settings.parameters.get("content-compatible") and not canal:
+        yield "content-compatible has no effect with open-protocol in the sink-uri"
+    if settings.file.values.get(("sink.open", "output-old-value")) is not None and canal:
+        yield "sink.open.output-old-value has no effect with canal-json"
+    if settings.of_file("sink.kafka-config", "output-raw-change-event") and not canal and not codec.output_old_value:
+        yield "output-raw-change-event without sink.open.output-old-value: an UPDATE of a key does not say the old key"
+    if codec.large_message_handle_option == "claim-check":
+        yield "large-message-handle-option claim-check has no effect: this simulator does not do it yet"
+    yield from security.idle(settings, kafka.sasl, kafka.tls)
+
+
+def _brokers(settings: Settings) -> tuple[str, ...]:
+    if not settings.uri.brokers:
+        raise ChangefeedError("no Kafka broker in sink-uri; accepted: kafka://host:port[,host:port]/topic?…")
+    return settings.uri.brokers
+
+
+def _timeout(settings: Settings, name: str) -> float:
+    try:
+        return go.parse_duration(settings.text(name, TIMEOUT))
+    except ValueError as error:
+        text = f"{name}: {error}; accepted: a duration such as 10s"
+        raise ChangefeedError(text, "CDC:ErrKafkaInvalidConfig") from error
+
+
+def _codec(text: str) -> ChangefeedError:
+    return ChangefeedError(text, "CDC:ErrCodecInvalidConfig")

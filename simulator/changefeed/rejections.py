@@ -1,0 +1,179 @@
+"""What TiCDC refuses when a changefeed is created, before it looks at Kafka.
+
+One law: same order, same codes, same texts as tiflow v8.5.3 pkg/config/sink.go, replica_config.go, large_message.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from simulator.changefeed import go
+from simulator.changefeed.keys import KEYS, PROTOCOLS, Value
+from simulator.changefeed.merged import Settings
+from simulator.errors import ChangefeedError, did_you_mean
+
+QUEUES = ("kafka", "kafka+ssl", "pulsar", "pulsar+ssl", "pulsar+http", "pulsar+https")
+DATABASES = ("mysql", "mysql+ssl", "tidb", "tidb+ssl")
+STORAGES = ("file", "s3", "gcs", "gs", "azblob", "azure", "noop")
+LARGE = "sink.kafka-config.large-message-handle"
+GLUE = "sink.kafka-config.glue-schema-registry-config"
+EVENTS = frozenset(
+    name.strip()
+    for name in """all dml, all ddl, insert, update, delete, alter table, create schema, drop schema, create database,
+    drop database, modify schema charset and collate, create table, drop table, truncate table, rename table,
+    recover table, modify table comment, modify table charset and collate, create view, drop view, add table partition,
+    drop table partition, truncate table partition, exchange table partition, reorganize table partition,
+    alter table partitioning, remove table partitioning, add column, drop column, modify column, set default value,
+    rebase auto id, add primary key, drop primary key, create index, drop index, rename index, alter index visibility,
+    alter ttl info, alter ttl remove, multi schema change""".split(",")
+)
+"""What `ignore-event` takes (`SupportedEventTypes`, tiflow v8.5.3 pkg/filter/utils.go)."""
+
+
+def protocol(settings: Settings) -> str:
+    """The protocol by its own name; raises ChangefeedError (CDC:ErrSinkUnknownProtocol) if missing or unknown."""
+    given = settings.text("protocol")
+    if given.lower() not in PROTOCOLS:
+        hint = did_you_mean(given.lower(), PROTOCOLS) if given else ""
+        known = f"{hint} Accepted: protocol=open-protocol or protocol=canal-json"
+        raise ChangefeedError(f"unknown '{given}' message protocol for sink.{known}", "CDC:ErrSinkUnknownProtocol")
+    return PROTOCOLS[given.lower()]
+
+
+def reject(settings: Settings) -> None:
+    """Raise ChangefeedError for the first thing that TiCDC refuses."""
+    for check in CHECKS:
+        check(settings)
+
+
+def _atomicity(settings: Settings) -> None:
+    level, scheme = settings.text("transaction-atomicity"), settings.uri.scheme
+    if level not in ("", "none") and (level != "table" or scheme in QUEUES):
+        text = f"{level} level atomicity is not supported by {scheme} scheme"
+        raise ChangefeedError(f"sink uri invalid '{text}'", "CDC:ErrSinkURIInvalid")
+
+
+def _protocol(settings: Settings) -> None:
+    scheme, given = settings.uri.scheme, settings.get("protocol")
+    if scheme in DATABASES and given is not None:
+        text = f"protocol {given} is incompatible with {scheme} scheme"
+        raise ChangefeedError(f"sink uri invalid '{text}'", "CDC:ErrSinkURIInvalid")
+    if scheme in QUEUES or scheme in STORAGES:
+        protocol(settings)
+
+
+def _large_message(settings: Settings) -> None:
+    # only the URI's enable-tidb-extension counts here, not the file's (tiflow v8.5.3: pkg/config/sink.go)
+    extension = bool(settings.parameters.get("enable-tidb-extension"))
+    check_large_message(settings, extension)
+
+
+def check_large_message(settings: Settings, extension: bool) -> None:
+    """Raise ChangefeedError for settings of large messages that do not suit the protocol (`AdjustAndValidate`)."""
+    if LARGE not in settings.file.tables:
+        return
+    option = str(settings.of_file(LARGE, "large-message-handle-option") or "none")
+    compression = str(settings.of_file(LARGE, "large-message-handle-compression") or "none")
+    given = PROTOCOLS.get(settings.text("protocol").lower(), "")
+    if compression not in ("none", "snappy", "lz4"):
+        raise _replica(f"large message handle compression is not supported, got {compression}")
+    if option == "none":
+        return
+    start = f"large message handle is set to {option},"
+    if given not in ("open-protocol", "simple", "canal-json"):
+        raise _replica(f"{start} protocol is {given}, it's not supported")
+    if given == "canal-json" and not extension:
+        raise _replica(f"{start} protocol is canal-json, but enable-tidb-extension is false")
+    if option == "claim-check" and not settings.of_file(LARGE, "claim-check-storage-uri"):
+        raise _replica(f"{start} but the claim-check-storage-uri is empty")
+    if option == "claim-check" and settings.of_file(LARGE, "claim-check-raw-value") and given == "open-protocol":
+        raise _replica(f"{start} raw value is not supported for the open protocol")
+
+
+def _registries(settings: Settings) -> None:
+    if GLUE not in settings.file.tables:
+        return
+    if settings.file.values.get(("sink", "schema-registry")) is not None:
+        raise _replica(
+            "schema-registry and glue-schema-registry-configcannot be set at the same time,schema-registry is used by"
+            " confluent schema registry, glue-schema-registry-config is used by aws glue schema registry"
+        )
+    glue = {name: settings.of_file(GLUE, name) for name in KEYS[GLUE]}
+    for name in ("registry-name", "region"):
+        if not glue[name]:
+            raise ChangefeedError(f"{name} is empty, is must be set", "CDC:ErrInvalidGlueSchemaRegistryConfig")
+    if glue["access-key"] and not glue["secret-access-key"]:
+        text = "access-key is set, but access-key-secret is empty, they must be set together"
+        raise ChangefeedError(text, "CDC:ErrInvalidGlueSchemaRegistryConfig")
+
+
+def _dispatchers(settings: Settings) -> None:
+    for rule in rows(settings, "sink", "dispatchers"):
+        if rule.get("dispatcher") and rule.get("partition"):
+            shown = "&{%s %s %s %s %s %s}" % tuple(
+                _go(rule.get(name, [] if name in ("matcher", "columns") else ""))
+                for name in ("matcher", "dispatcher", "partition", "index", "columns", "topic")
+            )
+            raise _sink(f"dispatcher and partition cannot be configured both for rule:{shown}")
+
+
+def _rest(settings: Settings) -> None:
+    concurrency = settings.of_file("sink", "encoder-concurrency")
+    if isinstance(concurrency, int) and concurrency < 0:
+        raise _sink(f"encoder-concurrency should greater than 0, but got {concurrency}")
+    csv = PROTOCOLS.get(settings.text("protocol").lower()) == "csv"
+    if csv and settings.of_file("sink", "delete-only-output-handle-key-columns"):
+        raise _sink(
+            "CSV protocol always output all columns for the delete event, "
+            "do not set `delete-only-output-handle-key-columns` to true"
+        )
+
+
+def _integrity(settings: Settings) -> None:
+    level = settings.of_file("integrity", "integrity-check-level")
+    handling = settings.of_file("integrity", "corruption-handle-level")
+    if level not in ("none", "correctness") or handling not in ("warn", "error"):
+        accepted = "integrity-check-level none or correctness, corruption-handle-level warn or error"
+        raise _replica(f"invalid replica config, {level}, {handling}; accepted: {accepted}")
+    if level == "correctness" and settings.of_file("sink", "column-selectors"):
+        raise _replica("integrity check enabled and column selector set, not allowed")
+
+
+def _stuck(settings: Settings) -> None:
+    given = settings.of_file("(top level)", "changefeed-error-stuck-duration")
+    seconds = go.parse_duration(given) if isinstance(given, str) else int(str(given)) / 1e9
+    if seconds < 1800:
+        text = f"The ChangefeedErrorStuckDuration:{seconds:f} must be larger than 1800.000000 Seconds"
+        raise _replica(f"invalid replica config, {text}")
+
+
+def _events(settings: Settings) -> None:
+    for rule in rows(settings, "filter", "event-filters"):
+        ignored = rule.get("ignore-event", [])
+        for name in ignored if isinstance(ignored, list) else []:
+            if name not in EVENTS:
+                text = f"invalid ignore event type: '{name}'"
+                raise ChangefeedError(f"{text}{did_you_mean(str(name), EVENTS)}", "CDC:ErrInvalidIgnoreEventType")
+
+
+def rows(settings: Settings, place: str, name: str) -> list[Mapping[str, Value]]:
+    """The entries of an array of tables in the file."""
+    value = settings.of_file(place, name)
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+
+
+def _go(value: object) -> str:
+    return f"[{' '.join(map(str, value))}]" if isinstance(value, list) else str(value)
+
+
+def _sink(text: str) -> ChangefeedError:
+    return ChangefeedError(text, "CDC:ErrSinkInvalidConfig")
+
+
+def _replica(text: str) -> ChangefeedError:
+    return ChangefeedError(text, "CDC:ErrInvalidReplicaConfig")
+
+
+CHECKS: tuple[Callable[[Settings], None], ...] = (
+    *(_atomicity, _protocol, _large_message, _registries, _dispatchers, _rest, _integrity, _stuck, _events),
+)

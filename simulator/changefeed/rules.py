@@ -1,0 +1,65 @@
+"""Dispatch rules and event filters as the file has them.
+
+One law: nothing is interpreted here; matchers and topics are compiled by `filters` and `dispatch`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from simulator.changefeed.keys import DISPATCHERS, Value
+from simulator.changefeed.merged import Settings
+from simulator.changefeed.model import DispatchRule, EventFilter
+from simulator.changefeed.rejections import rows
+from simulator.errors import did_you_mean
+
+
+def dispatchers(settings: Settings) -> tuple[DispatchRule, ...]:
+    """`[sink] dispatchers`, `dispatcher` being the old spelling of `partition`."""
+    return tuple(
+        DispatchRule(
+            matcher=_texts(row, "matcher"),
+            partition=str(row.get("partition") or row.get("dispatcher") or ""),
+            index=str(row.get("index", "")),
+            columns=_texts(row, "columns"),
+            topic=str(row.get("topic", "")),
+        )
+        for row in rows(settings, "sink", "dispatchers")
+    )
+
+
+def event_filters(settings: Settings) -> tuple[EventFilter, ...]:
+    """`[[filter.event-filters]]`."""
+    return tuple(
+        EventFilter(
+            matcher=_texts(row, "matcher"),
+            ignore_event=_texts(row, "ignore-event"),
+            ignore_sql=_texts(row, "ignore-sql"),
+            ignore_insert_value_expr=str(row.get("ignore-insert-value-expr", "")),
+            ignore_update_new_value_expr=str(row.get("ignore-update-new-value-expr", "")),
+            ignore_update_old_value_expr=str(row.get("ignore-update-old-value-expr", "")),
+            ignore_delete_value_expr=str(row.get("ignore-delete-value-expr", "")),
+        )
+        for row in rows(settings, "filter", "event-filters")
+    )
+
+
+def idle(dispatchers: tuple[DispatchRule, ...]) -> Iterator[str]:
+    """A warning for each part of a rule that has no effect, or another one than it says."""
+    for number, rule in enumerate(dispatchers, 1):
+        where, name = f"sink.dispatchers[{number}]", rule.partition.lower()
+        if not name:
+            continue
+        if name not in DISPATCHERS:
+            yield f"{where}: partition {rule.partition!r} is unknown, default is used.{did_you_mean(name, DISPATCHERS)}"
+        if name == "rowid":
+            yield f"{where}: partition 'rowid' is deprecated, index-value is used"
+        if rule.index and name not in ("index-value", "rowid"):
+            yield f"{where}: index has no effect with partition {rule.partition!r}"
+        if rule.columns and name != "columns":
+            yield f"{where}: columns has no effect with partition {rule.partition!r}"
+
+
+def _texts(row: Mapping[str, Value], name: str) -> tuple[str, ...]:
+    value = row.get(name, [])
+    return tuple(map(str, value)) if isinstance(value, list) else ()
