@@ -11,7 +11,7 @@ from simulator.schema.build_keys import build_keys
 from simulator.schema.build_types import build_type
 from simulator.schema.charsets import resolve
 from simulator.schema.defaults import default_text
-from simulator.schema.dialect import position
+from simulator.schema.cursor import position
 from simulator.schema.syntax import ColumnSyntax, PartitionSyntax, TableSyntax
 from simulator.schema.table import Column, Partition, Partitioning, Table
 
@@ -46,7 +46,7 @@ def build_column(syntax: ColumnSyntax, default: tuple[str, str], text: str, pros
     """A column with its complete type; the keys may still make it NOT NULL. Raises SchemaError."""
     where = f"{position(text, syntax.type.at)}: column {syntax.name!r}"
     type = build_type(syntax.type, syntax.collation, default, where, prose)
-    value, is_expression = default_text(syntax.default, type)
+    value, is_expression = default_text(syntax.default, type, where)
     return Column(
         name=syntax.name,
         type=type,

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from simulator.errors import SchemaError, did_you_mean
-from simulator.schema.dialect import position
+from simulator.schema.cursor import position
 from simulator.schema.syntax import KeyPart, KeySyntax, TableSyntax
-from simulator.schema.table import Column, Index, IndexColumn
+from simulator.schema.table import Column, ColumnType, Index, IndexColumn
 from simulator.schema.types import family
 
 
@@ -29,13 +29,14 @@ class Keys:
 def build_keys(syntax: TableSyntax, columns: tuple[Column, ...], names: dict[str, str], text: str) -> Keys:
     """Every key of the statement; `names` are the columns' names by lower case. Raises SchemaError."""
     keys = tuple(chain(syntax.keys, chain.from_iterable(column.keys for column in syntax.columns)))
+    types = {column.name: column.type for column in columns}
     resolved = [(key, tuple(resolve(part, names, text) for part in key.parts)) for key in keys]
+    check_parts(resolved, types, text)
     primary = find_primary(keys, text)
     primary_key = tuple(part.column for part in next((parts for key, parts in resolved if key is primary), ()))
     if primary:
         columns = with_primary_key(syntax, columns, primary, primary_key, text)
     clustered = primary is not None and primary.clustered is not False
-    types = {column.name: column.type for column in columns}
     integer = len(primary_key) == 1 and family(types[primary_key[0]]) == "integer"
     indexed = [(key, parts) for key, parts in resolved if not (key is primary and clustered and integer)]
     indexes = build_indexes(indexed, text)
@@ -52,6 +53,22 @@ def resolve(part: KeyPart, names: dict[str, str], text: str) -> KeyPart:
         where, hint = position(text, part.at), did_you_mean(part.column, names.values())
         raise SchemaError(f"{where}: a key names the column {part.column!r}, which is not there.{hint}")
     return replace(part, column=spelled)
+
+
+def check_parts(
+    keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], types: dict[str, ColumnType], text: str,
+) -> None:
+    """Raises SchemaError for a key on what cannot be one: a TEXT without prefix, a JSON; and for a prefix of a number."""
+    parts = chain.from_iterable(parts for key, parts in keys if key.kind in ("primary", "unique", "key"))
+    for part in parts:
+        kind = family(types[part.column]) if part.column else "string"
+        where = f"{position(text, part.at)}: key on column {part.column!r}"
+        if kind in ("json", "vector"):
+            raise SchemaError(f"{where}: a {kind.upper()} cannot be a key; accepted: a generated column of it")
+        if kind == "text" and part.length < 0:
+            raise SchemaError(f"{where}: a TEXT or BLOB needs a prefix length, as in {part.column}(255)")
+        if part.length >= 0 and kind not in ("string", "text"):
+            raise SchemaError(f"{where}: only text and binary columns take a prefix length")
 
 
 def find_primary(keys: tuple[KeySyntax, ...], text: str) -> KeySyntax | None:

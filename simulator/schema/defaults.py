@@ -7,23 +7,30 @@ from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation, ROUND_HALF_UP, localcontext
 
+from simulator.errors import SchemaError
 from simulator.schema.read_types import bytes_of
 from simulator.schema.syntax import DefaultSyntax
 from simulator.schema.table import ColumnType
 from simulator.schema.types import family, is_binary
 
 
-def default_text(syntax: DefaultSyntax | None, type: ColumnType) -> tuple[str | None, bool]:
-    """The default's text and whether it is an expression; None where there is none or it is NULL."""
+def default_text(syntax: DefaultSyntax | None, type: ColumnType, where: str) -> tuple[str | None, bool]:
+    """The default's text and whether it is an expression; None where there is none or it is NULL.
+
+    Raises SchemaError, its text begun by `where`, for a number or member that the type does not have.
+    """
     if syntax is None or syntax.kind == "null":
         return None, False
     if syntax.kind == "expression":
         return syntax.text, True
-    return value_text(syntax, type), False
+    text = value_text(syntax, type)
+    if text is None:
+        raise SchemaError(f"{where}: invalid default {syntax.text!r} for a column of type {type.name}")
+    return text, False
 
 
-def value_text(syntax: DefaultSyntax, type: ColumnType) -> str:
-    """A literal in the form that TiDB prints values of the type in."""
+def value_text(syntax: DefaultSyntax, type: ColumnType) -> str | None:
+    """A literal in the form that TiDB prints values of the type in; None where the type has no such value."""
     kind = family(type)
     if syntax.kind in ("hex", "bit"):
         return bytes_text(bytes_of(syntax.kind, syntax.text), type)
@@ -34,11 +41,10 @@ def value_text(syntax: DefaultSyntax, type: ColumnType) -> str:
         return str(int.from_bytes(text.encode(), "big"))
     if kind in ("integer", "bit", "decimal", "year"):
         return number_text(text, max(type.decimal, 0) if kind == "decimal" else 0)
-    if kind in ("enum", "set") and syntax.kind == "number":
-        return member_text(text, type)
-    if kind in ("time", "datetime") and type.decimal > 0:
-        whole, _, fraction = text.partition(".")
-        return f"{whole}.{fraction[:type.decimal].ljust(type.decimal, '0')}"
+    if kind in ("enum", "set"):
+        return number_member(text, type) if syntax.kind == "number" else member_text(text, type)
+    if kind in ("time", "datetime"):
+        return time_text(text, type)
     if type.name == "char" and is_binary(type):
         return text.ljust(type.length, "\0")
     return text
@@ -54,20 +60,43 @@ def bytes_text(value: bytes, type: ColumnType) -> str:
     return value.decode("utf-8", "replace")
 
 
-def number_text(text: str, scale: int) -> str:
-    """A number with as many decimals as the column has; text that is none stays as it is."""
+def time_text(text: str, type: ColumnType) -> str:
+    """A point in time with as many digits of a second as the column has; a date alone is its midnight."""
+    if type.name != "time" and len(text) == 10 and "-" in text:
+        text += " 00:00:00"
+    whole, _, fraction = text.partition(".")
+    return f"{whole}.{fraction[:type.decimal].ljust(type.decimal, '0')}" if type.decimal else whole
+
+
+def number_text(text: str, scale: int) -> str | None:
+    """A number with as many decimals as the column has; None for text that is none."""
     try:
         with localcontext() as context:
             context.prec = 120
-            number = Decimal(text.strip()).quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)
+            number = Decimal(text.strip().replace("_", "?")).quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)
     except InvalidOperation:
-        return text
+        return None
+    if not number.is_finite():
+        return None
     return format(abs(number) if number == 0 else number, "f")
 
 
-def member_text(text: str, type: ColumnType) -> str:
-    """The members that a number stands for."""
-    number = int(text) if text.isdecimal() else 0
+def number_member(text: str, type: ColumnType) -> str | None:
+    """The members that a number stands for; None where there are none."""
+    number = int(text) if text.isdecimal() and len(text) < 21 else -1
     if type.name == "set":
-        return ",".join(member for bit, member in enumerate(type.elements) if number >> bit & 1)
-    return type.elements[number - 1] if 0 < number <= len(type.elements) else ""
+        members = (member for bit, member in enumerate(type.elements) if number >> bit & 1)
+        return ",".join(members) if 0 <= number < 1 << len(type.elements) else None
+    return type.elements[number - 1] if 0 < number <= len(type.elements) else None
+
+
+def member_text(text: str, type: ColumnType) -> str | None:
+    """Members by name, in the order and case of their definition; None where one is not there."""
+    fold = str.lower if type.collation.endswith("_ci") else str
+    known = {fold(member): member for member in type.elements}
+    wanted = [fold(name) for name in (text.split(",") if type.name == "set" and text else [text])]
+    if type.name == "set" and not text:
+        return ""
+    if any(name not in known for name in wanted):
+        return None
+    return ",".join(member for key, member in known.items() if key in wanted)

@@ -1,20 +1,19 @@
-"""TiDB as a dialect of sqlglot: MySQL's, with TiDB's versioned comments opened and a parser that is read word by word.
+"""TiDB as a dialect of sqlglot: MySQL's, with TiDB's versioned comments opened, text in, statements out.
 
-One law: sqlglot is imported here and in `expressions.py` only; what it cannot read leaves as a SchemaError with line
-and column.
+One law: a versioned comment is opened here exactly where TiDB itself would read what it holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from typing import NoReturn, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 from sqlglot import Token, TokenType
 from sqlglot.dialects.mysql import MySQL
 from sqlglot.errors import SqlglotError
-from sqlglot.parsers.mysql import MySQLParser
 
-from simulator.errors import SchemaError, did_you_mean
+from simulator.errors import SchemaError
+from simulator.schema.cursor import PHRASES, TiDBParser, position
 
 T = TypeVar("T")
 
@@ -23,163 +22,6 @@ FEATURES = frozenset((
     "pre_split", "resource_group", "ttl", "affinity",
 ))
 """What TiDB opens as `/*T![feature] … */`; any other feature leaves a comment (TiDB: pkg/parser/tidb/features.go)."""
-
-PHRASES = frozenset(("GROUP BY", "ORDER BY", "PARTITION BY", "GROUPING SETS", "MEMBER OF"))
-"""The only tokens of several words; all other phrases are read word by word."""
-
-QUOTED = frozenset((
-    TokenType.IDENTIFIER, TokenType.STRING, TokenType.NATIONAL_STRING, TokenType.HEX_STRING, TokenType.BIT_STRING,
-))
-
-KINDS = {
-    TokenType.IDENTIFIER: "name",
-    TokenType.STRING: "string",
-    TokenType.NATIONAL_STRING: "string",
-    TokenType.NUMBER: "number",
-    TokenType.HEX_STRING: "hex",
-    TokenType.BIT_STRING: "bit",
-    TokenType.INTRODUCER: "introducer",
-}
-
-
-class TiDBParser(MySQLParser):
-    """A cursor over the tokens of one statement; sqlglot's own `_parse_…` methods remain usable at any place of it."""
-
-    def raise_error(self, message: str, token: Token | None = None) -> NoReturn:
-        self.fail(message[:1].lower() + message[1:], token)
-
-    def fail(self, message: str, token: Token | None = None) -> NoReturn:
-        """Raises SchemaError at the token, by default the one that comes next."""
-        token = token or self._curr
-        raise SchemaError(f"{position(self.sql, token.start if token else len(self.sql))}: {message}")
-
-    def unexpected(self, accepted: str, words: Collection[str] = ()) -> NoReturn:
-        """Raises SchemaError: something else comes next than what is accepted."""
-        hint = did_you_mean(self.word(), words) if self.word() else ""
-        self.fail(f"{self.next_text()} is not expected here.{hint} Accepted: {accepted}")
-
-    def next_text(self) -> str:
-        """What comes next, for an error message."""
-        token = self._curr
-        return repr(self.sql[token.start:token.end + 1][:40]) if token else "the end of the statement"
-
-    def next_token(self) -> Token:
-        """The token that comes next, to point an error at later."""
-        return self._curr
-
-    def kind(self) -> str:
-        """What the next token is: name (quoted), string, number, hex, bit, introducer or word; empty at the end."""
-        return KINDS.get(self._curr.token_type, "word") if self._curr else ""
-
-    def literal(self) -> str:
-        """The next token without its quotes, passed over."""
-        text = self._curr.text
-        self._advance()
-        return text
-
-    def at_end(self) -> bool:
-        return self._index >= self._tokens_size
-
-    def word(self) -> str:
-        """The next word or symbol in upper case; empty at a quoted name, at a string and at the end."""
-        token = self._curr
-        return "" if token.token_type in QUOTED else token.text.upper()
-
-    def word_after(self) -> str:
-        """As `word`, one further."""
-        token = self._next
-        return "" if token.token_type in QUOTED else token.text.upper()
-
-    def take(self) -> str:
-        """The next word in upper case, passed over."""
-        word = self.word()
-        self._advance()
-        return word
-
-    def accept(self, phrase: str) -> bool:
-        """Passes over the phrase if it comes next."""
-        start = self._index
-        for part in (phrase,) if phrase in PHRASES else phrase.split():
-            if self.word() != part:
-                self._retreat(start)
-                return False
-            self._advance()
-        return True
-
-    def expect(self, phrase: str) -> None:
-        if not self.accept(phrase):
-            self.unexpected(repr(phrase))
-
-    def is_name(self) -> bool:
-        """Whether an identifier, quoted or not, comes next."""
-        token = self._curr
-        if token.token_type in QUOTED:
-            return token.token_type is TokenType.IDENTIFIER
-        first = token.text[:1]
-        return first.isalnum() and token.token_type is not TokenType.NUMBER or first in ("_", "$") or first > "\x7f"
-
-    def name(self, what: str = "a name") -> str:
-        """An identifier as it is written."""
-        token = self._curr
-        if not self.is_name():
-            self.unexpected(what)
-        self._advance()
-        return token.text if token.token_type is TokenType.IDENTIFIER else self.sql[token.start:token.end + 1]
-
-    def qualified_name(self, what: str) -> tuple[str, str]:
-        """`schema.name` or `name`, the schema then empty."""
-        first = self.name(what)
-        return (first, self.name(what)) if self.accept(".") else ("", first)
-
-    def name_or_string(self, what: str) -> str:
-        """An identifier or a string, as charsets and options are spelled."""
-        return self.string(what) if self.kind() == "string" else self.name(what)
-
-    def string(self, what: str = "a string") -> str:
-        if self.kind() == "introducer":
-            self._advance()
-        if self.kind() != "string":
-            self.unexpected(what)
-        return self.literal()
-
-    def integer(self, what: str = "a whole number") -> int:
-        token = self._curr
-        if token.token_type is not TokenType.NUMBER or not token.text.isdecimal() or not token.text.isascii():
-            self.unexpected(what)
-        self._advance()
-        return int(token.text[:20])
-
-    def text_since(self, token: Token) -> str:
-        """The SQL text from that token up to here."""
-        return self._find_sql(token, self._prev)
-
-    def skip_parenthesised(self) -> str:
-        """Passes over `( … )`, whatever it holds, and gives the SQL text inside."""
-        opening = self._curr
-        self.expect("(")
-        depth = 1
-        while depth:
-            if self.at_end():
-                self.fail("this '(' has no ')'", opening)
-            depth += {"(": 1, ")": -1}.get(self.take(), 0)
-        return self.sql[opening.end + 1:self._prev.start].strip()
-
-    def comma_separated(self, item: Callable[[TiDBParser], T]) -> tuple[T, ...]:
-        """`( item, … )`"""
-        self.expect("(")
-        items = [item(self)]
-        while self.accept(","):
-            items.append(item(self))
-        if not self.accept(")"):
-            self.unexpected("',' or ')'")
-        return tuple(items)
-
-    def load(self, sql: str, tokens: list[Token]) -> None:
-        """Puts the cursor before the first of the tokens."""
-        self.reset()
-        self.sql = sql
-        self._chunks = [tokens]
-        self._advance_chunk()
 
 
 class TiDB(MySQL):
@@ -196,12 +38,6 @@ class TiDB(MySQL):
 
 
 TIDB = TiDB()
-
-
-def position(sql: str, offset: int) -> str:
-    """`line 2, column 5` of an offset, both counted from 1."""
-    before = sql[:offset]
-    return f"line {before.count(chr(10)) + 1}, column {offset - before.rfind(chr(10))}"
 
 
 def tokenize(sql: str) -> list[Token]:

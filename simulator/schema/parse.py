@@ -9,7 +9,7 @@ from simulator.errors import SchemaError
 from simulator.schema.build import DEFAULT_CHARSET, build_column, build_table
 from simulator.schema.dialect import begins, read, statements, text_of, tokenize
 from simulator.schema.read_columns import read_column
-from simulator.schema.read_tables import begins_create_table, read_create_table
+from simulator.schema.read_tables import begins_other_statement, read_create_table
 from simulator.schema.table import Column, Table
 
 
@@ -19,16 +19,22 @@ def create_table(text: str, schema: str = "") -> Table:
     The schema is the statement's where the name is qualified, else the argument. Raises SchemaError.
     """
     tables = create_tables(text, schema)
-    if len(tables) != 1:
-        raise SchemaError(f"{len(tables)} CREATE TABLE statements in the text; one is expected")
+    if len(tables) > 1:
+        raise SchemaError(f"{len(tables)} CREATE TABLE statements in the text; one is accepted")
+    if not tables:
+        raise SchemaError("no CREATE TABLE statement in the text")
     return tables[0]
 
 
 def create_tables(text: str, schema: str = "") -> tuple[Table, ...]:
-    """The table of each CREATE TABLE in the text, other statements passed over. Raises SchemaError."""
+    """The table of each CREATE TABLE in the text, in order.
+
+    Statements that make no table and change none (SET, USE, DROP, CREATE DATABASE, …) are passed over; any other raises
+    SchemaError.
+    """
     return tuple(
         build_table(read(text, tokens, read_create_table), schema, text, text_of(text, tokens))
-        for tokens in statements(tokenize(text)) if begins(text, tokens, begins_create_table)
+        for tokens in statements(tokenize(text)) if not begins(text, tokens, begins_other_statement)
     )
 
 

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from types import MappingProxyType
 
-from simulator.schema.dialect import TiDBParser
+from simulator.schema.cursor import TiDBParser
+from simulator.schema.read_constraints import skip_check, skip_references
 from simulator.schema.read_types import read_type
 from simulator.schema.syntax import ColumnSyntax, DefaultSyntax, KeyPart, KeySyntax
 
@@ -158,32 +159,10 @@ def check(parser: TiDBParser, column: ColumnSyntax) -> ColumnSyntax:
     return column
 
 
-def skip_check(parser: TiDBParser) -> None:
-    """`(expression) [[NOT] ENFORCED]`"""
-    parser.skip_parenthesised()
-    if not parser.accept("ENFORCED"):
-        parser.accept("NOT ENFORCED")
-
-
 def references(parser: TiDBParser, column: ColumnSyntax) -> ColumnSyntax:
     """TiDB takes a reference written with a column, and forgets it."""
     skip_references(parser)
     return column
-
-
-def skip_references(parser: TiDBParser) -> None:
-    """What follows REFERENCES: `t (a, b) MATCH FULL ON DELETE CASCADE ON UPDATE SET NULL`"""
-    parser.qualified_name("a table")
-    if parser.word() == "(":
-        parser.skip_parenthesised()
-    if parser.accept("MATCH"):
-        parser.name("FULL, PARTIAL or SIMPLE")
-    while parser.accept("ON DELETE") or parser.accept("ON UPDATE"):
-        if not any(parser.accept(action) for action in REFERENCE_ACTIONS):
-            parser.unexpected(", ".join(REFERENCE_ACTIONS))
-
-
-REFERENCE_ACTIONS = ("RESTRICT", "CASCADE", "SET NULL", "NO ACTION", "SET DEFAULT")
 
 
 def word_value(parser: TiDBParser, column: ColumnSyntax) -> ColumnSyntax:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from simulator.schema.dialect import TiDBParser
-from simulator.schema.read_columns import skip_check, skip_references
+from simulator.schema.cursor import TiDBParser
+from simulator.schema.read_constraints import skip_check, skip_condition, skip_references, skip_value
 from simulator.schema.syntax import KeyPart, KeySyntax
 
 KEY_OPTIONS = (
@@ -93,26 +93,6 @@ def key_options(parser: TiDBParser) -> bool | None:
     if parser.word() not in (",", ")", ";", "") or not parser.word() and not parser.at_end():
         parser.unexpected(f"',' or ')' or one of {', '.join(KEY_OPTIONS)}", KEY_OPTIONS)
     return clustered
-
-
-def skip_value(parser: TiDBParser) -> None:
-    """`[=] value`, the value a word, a literal or something in parentheses."""
-    parser.accept("=")
-    if parser.word() == "(":
-        parser.skip_parenthesised()
-    elif parser.kind() in ("string", "number") or parser.is_name():
-        parser.literal()
-    else:
-        parser.unexpected("a value")
-
-
-def skip_condition(parser: TiDBParser) -> None:
-    """The condition of a partial index."""
-    while parser.word() not in (",", ")") and not parser.at_end():
-        if parser.word() == "(":
-            parser.skip_parenthesised()
-        else:
-            parser.literal()
 
 
 TABLE_ELEMENTS = MappingProxyType({

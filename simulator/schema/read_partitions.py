@@ -5,8 +5,8 @@ One law: expressions and bounds are kept as SQL text.
 
 from __future__ import annotations
 
-from simulator.schema.dialect import TiDBParser
-from simulator.schema.read_keys import skip_value
+from simulator.schema.cursor import TiDBParser
+from simulator.schema.read_constraints import skip_value
 from simulator.schema.syntax import PartitionSyntax
 
 PARTITION_OPTIONS = (

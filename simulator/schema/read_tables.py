@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from simulator.schema.dialect import TiDBParser
+from simulator.schema.cursor import TiDBParser
 from simulator.schema.read_columns import read_column
 from simulator.schema.read_keys import begins_key, read_key
 from simulator.schema.read_partitions import read_partitioning
@@ -33,6 +33,20 @@ TABLE_OPTIONS = MappingProxyType({
 })
 
 
+def begins_other_statement(parser: TiDBParser) -> bool:
+    """Whether a statement comes that neither makes a table nor changes one."""
+    if parser.word() == "CREATE":
+        return parser.word_after() in OTHER_OBJECTS
+    return parser.word() in OTHER_STATEMENTS
+
+
+OTHER_STATEMENTS = frozenset(("SET", "USE", "DROP", "LOCK", "UNLOCK", "START", "BEGIN", "COMMIT"))
+OTHER_OBJECTS = frozenset((
+    "DATABASE", "SCHEMA", "VIEW", "OR", "SEQUENCE", "PLACEMENT", "ALGORITHM", "DEFINER", "SQL", "USER", "ROLE",
+    "RESOURCE",
+))
+
+
 def begins_create_table(parser: TiDBParser) -> bool:
     """Passes over `CREATE [[GLOBAL] TEMPORARY] TABLE`, or says that another statement comes."""
     if not parser.accept("CREATE"):
@@ -45,7 +59,7 @@ def read_create_table(parser: TiDBParser) -> TableSyntax:
     """A CREATE TABLE statement, up to its end; raises SchemaError."""
     at = parser.next_token().start
     if not begins_create_table(parser):
-        parser.unexpected("CREATE TABLE")
+        parser.unexpected("CREATE TABLE", ("CREATE", "TABLE"))
     parser.accept("IF NOT EXISTS")
     schema, name = parser.qualified_name("the name of the table")
     if parser.word() == "LIKE" or parser.word() == "(" and parser.word_after() == "LIKE":

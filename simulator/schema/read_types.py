@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from simulator.errors import did_you_mean
-from simulator.schema.dialect import TiDBParser
+from simulator.schema.cursor import TiDBParser
 from simulator.schema.syntax import TypeSyntax
 
 NAMES = MappingProxyType({
