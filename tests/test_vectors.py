@@ -10,13 +10,27 @@ from pathlib import Path
 
 import pytest
 
+import vector_changefeed
 import vector_codecs
+import vector_dispatch
+import vector_filters
+import vector_literals
+import vector_schema
 from vector_files import DEFAULT, Vector, files, kind, of_unknown_release, vectors
 
 KINDS: dict[str, Callable[[Vector], None]] = {
     "rows": vector_codecs.check_rows,
     "batches": vector_codecs.check_rows,
     "ddl_events": vector_codecs.check_ddl_event,
+    "table_info": vector_schema.check_table_info,
+    "partitions": vector_dispatch.check_partitions,
+    "facts.column_types": vector_schema.check_column_type,
+    "facts.config": vector_changefeed.check_config,
+    "facts.dispatch": vector_dispatch.check_dispatch,
+    "facts.literals": vector_literals.check_literal,
+    "facts.table_filter": vector_filters.check_table_filter,
+    "facts.topics": vector_dispatch.check_topic,
+    "facts.validation": vector_changefeed.check_validation,
 }
 
 

@@ -7,6 +7,8 @@ from simulator.codecs.codec import Codec
 from simulator.codecs.options import CodecOptions
 from simulator.codecs.rows import DdlEvent, Encoded, Messages, Rows
 
+__all__ = ["CODECS", "Codec", "CodecOptions", "DdlEvent", "Encoded", "Messages", "Rows"]
+
 CODECS = {
     "open-protocol": Codec(open_protocol.encode, framing.frame_open, open_protocol.ddl, open_protocol.watermark),
     "canal-json": Codec(canal_json.encode, framing.frame_single, canal_json.ddl, canal_json.watermark),

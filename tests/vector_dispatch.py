@@ -1,0 +1,183 @@
+"""Vectors of the dispatchers: partitions, hashes, rules and topics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simulator import dispatch
+from simulator.changefeed.model import DispatchRule
+from simulator.errors import ChangefeedError
+from simulator.releases import Release
+from simulator.schema import parse, types
+from simulator.schema.table import Column, ColumnType, Index, IndexColumn, Table
+from vector_codecs import Json
+from vector_files import Vector
+
+
+def rule(data: Json, matcher: tuple[str, ...] = ("*.*",)) -> DispatchRule:
+    """A rule as changefeed.toml or a vector writes it."""
+    return DispatchRule(
+        tuple(data.get("matcher", matcher)), data.get("partition") or data.get("dispatcher", ""),
+        data.get("index", ""), tuple(data.get("columns", ())), data.get("topic", ""))
+
+
+def text(value: object, column: Column) -> str | None:
+    """A value of a vector as TiDB text."""
+    if isinstance(value, Mapping):
+        raw = bytes.fromhex(value["hex"])
+        return raw.decode("latin-1" if types.is_binary(column.type) else "utf-8", "surrogateescape")
+    return None if value is None else str(value)
+
+
+def placed(rule_: DispatchRule, table: Table, row: Json, data: Json, release: Release, n: int) -> tuple[int, int]:
+    """Partition and hash of a row under one rule."""
+    route = dispatch.route(dispatch.compile_rules([rule_], "topic"), table, release)
+    columns = {column.name: column for column in table.columns}
+    texts = {name: text(value, columns[name]) for name, value in row.items() if name in columns}
+    hash_ = dispatch.hash_row(route, table, texts)
+    return dispatch.partition_of(route, hash_, data["commit_ts"], n), hash_
+
+
+def check_partitions(vector: Vector) -> None:
+    """A vector of `partitions`."""
+    data = vector.data
+    table = parse.create_table(data["create_table"], data["schema"])
+    row = data["before"] if data["after"] is None else data["after"]
+    made = {
+        name: placed(DispatchRule(("*.*",), name), table, row, data, vector.release, data["n"])[0]
+        for name in data["partitions"]}
+    assert made == data["partitions"]
+
+
+def check_dispatch(vector: Vector) -> None:
+    """A vector of `facts.dispatch`."""
+    DISPATCH_KINDS[vector.data.get("kind", "row")](vector)
+
+
+def _row(vector: Vector) -> None:
+    data = vector.data
+    if "error_code" in data:
+        with pytest.raises(ChangefeedError) as caught:
+            placed(rule(data["rule"]), _table(data), dict(data["columns"]), data, vector.release, data["partitions"])
+        assert caught.value.code == data["error_code"]
+        assert contains(caught.value.text, data["error_text"])
+        return
+    row = dict(data["columns"])
+    partition, hash_ = placed(rule(data["rule"]), _table(data), row, data, vector.release, data["partitions"])
+    assert partition == data["partition"]
+    assert f"{hash_:08x}" == data.get("hash_hex", f"{hash_:08x}")
+
+
+def _table(data: Json) -> Table:
+    """A table that has the columns and the handle key of the vector, which gives no statement."""
+    columns = [Column(name, _type(value)) for name, value in data["columns"]]
+    virtual = [Column(name, _type(1), generated="virtual") for name in data.get("virtual_columns", ())]
+    defined = data.get("index_definition")
+    index = [] if defined is None else [Index(
+        1, defined["name"], tuple(map(IndexColumn, defined["columns"])), defined.get("unique", False),
+        defined.get("primary", False))]
+    return Table(
+        data["schema"], data["table"], (*columns, *virtual), tuple(index), tuple(data.get("handle_key", ())), True)
+
+
+def _type(value: object) -> ColumnType:
+    is_number = isinstance(value, int)
+    return ColumnType("bigint") if is_number else ColumnType("varchar", 255, charset="utf8mb4", collation="utf8mb4_bin")
+
+
+def _hash(vector: Vector) -> None:
+    writes = [[part.encode() for part in write] for write in vector.data["writes"]]
+    assert f"{dispatch.inertia(writes):08x}" == vector.data["hash_hex"]
+
+
+GO_TYPES: dict[str, Callable[[Any], object]] = {"float32": np.float32, "bytes": str.encode}
+
+
+def _value_string(vector: Vector) -> None:
+    data = vector.data
+    value = GO_TYPES.get(data["type"], lambda same: same)(data["value"])
+    assert dispatch.value_string(value) == data["text"]
+
+
+def _rule_selection(vector: Vector) -> None:
+    data = vector.data
+    router = dispatch.compile_rules([rule(one) for one in data["rules"]], "default-topic")
+    number, chosen = dispatch.matching_rule(router, data["schema"], data["table"])
+    used = dispatch.DISPATCHERS[chosen.partition].name
+    assert number == data["rule_index"]
+    assert used == dispatch.DISPATCHERS[data["dispatcher_used"]].name
+    assert data.get("topic_kind", "static") in ("static" if dispatch.is_static(chosen.topic) else "dynamic", "static")
+
+
+def _key(vector: Vector) -> None:
+    data = vector.data
+    router = dispatch.compile_rules([rule(data["rule"])], "default-topic", "canal-json", scheme=data["sink"])
+    table = Table("test", "t", (Column("id", ColumnType("bigint")),), (), ("id",), True)
+    route = dispatch.route(router, table, vector.release)
+    assert dispatch.partition_key(route, table, 0, 0) == data["key"]
+    assert dispatch.partition_of(route, 12345, 0, 7) == data["partition"]
+
+
+DISPATCH_KINDS = {
+    "row": _row, "hash": _hash, "value_string": _value_string, "rule_selection": _rule_selection, "key": _key}
+
+
+def check_topic(vector: Vector) -> None:
+    """A vector of `facts.topics`."""
+    TOPIC_KINDS[vector.data.get("kind", "expression")](vector)
+
+
+def _expression(vector: Vector) -> None:
+    data = vector.data
+    scheme = "pulsar" if data["protocol"] == "pulsar" else "kafka"
+    for protocol in data["protocol"].replace("pulsar", "canal-json").split("|"):
+        if "error" in data:
+            code, wanted = re.fullmatch(r"(CDC:\w+ )?(.*)", data["error"]).groups()  # type: ignore[union-attr]
+            with pytest.raises(ChangefeedError) as caught:
+                dispatch.validate(data["expression"], protocol, scheme)
+            assert code is None or caught.value.code == code.strip()
+            assert wanted in caught.value.text
+        else:
+            dispatch.validate(data["expression"], protocol, scheme)
+            assert dispatch.substitute(data["expression"], data["schema"], data["table"]) == data["topic"]
+
+
+def _router(data: Json) -> dispatch.Router:
+    return dispatch.compile_rules([rule(one) for one in data["rules"]], data["default_topic"])
+
+
+def _active_topics(vector: Vector) -> None:
+    data = vector.data
+    made = dispatch.active_topics(_router(data), [(schema, table) for schema, table in data["tables"]])
+    assert sorted(made) == sorted(data["topics"])
+
+
+def _row_topic(vector: Vector) -> None:
+    data = vector.data
+    assert dispatch.topic_of(_router(data), data["schema"], data["table"]) == data["topic"]
+
+
+def _ddl_topic(vector: Vector) -> None:
+    data = vector.data
+    old = tuple(data["old_table"]) if data["old_table"] else None
+    assert dispatch.topic_of_ddl(_router(data), data["schema"], data["table"], old) == data["topic"]
+
+
+TOPIC_KINDS = {
+    "expression": _expression, "active_topics": _active_topics, "row_topic": _row_topic, "ddl_topic": _ddl_topic}
+
+
+def contains(made: str, wanted: str) -> bool:
+    """Whether a text holds all fixed parts of a wanted one, in order; `…`, `%v` and `%s` stand for anything."""
+    at = 0
+    for part in wanted.replace("%v", "…").replace("%s", "…").split("…"):
+        at = made.find(part, at)
+        if at < 0:
+            return False
+        at += len(part)
+    return True

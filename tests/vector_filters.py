@@ -1,0 +1,39 @@
+"""Vectors of the table-filter language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from simulator.errors import ChangefeedError
+from simulator.filters import Replication, replication, table_filter
+from vector_codecs import Json
+from vector_files import Vector
+
+
+def check_table_filter(vector: Vector) -> None:
+    """A vector of `facts.table_filter`."""
+    data = vector.data
+    if "error" in data:
+        with pytest.raises(ChangefeedError) as caught:
+            table_filter(data["rules"])
+        assert data["error"] in caught.value.text
+        assert caught.value.code == (data.get("ticdc_error_code") or caught.value.code)
+    elif data["level"] == "library":
+        made = table_filter(data["rules"], data["case_sensitive"])
+        whole = data.get("kind") == "schema"
+        matched = made.match_schema(data["schema"]) if whole else made.match(data["schema"], data["table"])
+        assert matched == data["match"]
+    else:
+        made_ = replication(data["rules"], data["case_sensitive"], data.get("ignore_txn_start_ts", ()))
+        assert TICDC_KINDS[data.get("kind", "table")](made_, data, vector) == data["match"]
+
+
+TICDC_KINDS: dict[str, Callable[[Replication, Json, Vector], bool]] = {
+    "table": lambda made, data, _: made.table(data["schema"], data["table"]),
+    "schema": lambda made, data, _: made.schema(data["schema"]),
+    "dml": lambda made, data, _: made.table(data["schema"], data["table"], data["start_ts"]),
+    "ddl_discard": lambda made, data, vector: made.ddl(
+        data["type_code"], data["schema"], data["table"], vector.release),
+}
