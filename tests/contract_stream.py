@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from simulator.contract.messages import Place, Terms
+from simulator.contract.messages import Terms
+from simulator.contract.repeats import Place
 from simulator.decode import RowEvent, full_image
 from simulator.records import Record
 from simulator.schema.parse import create_table

@@ -118,9 +118,9 @@ def message_too_long(stream: Stream) -> None:
 
 BREAKS: dict[Callable[[Stream], None], int] = {
     wrong_partition: 1, lower_watermark: 2, row_below_a_watermark: 2, row_at_a_watermark: 2, swapped_rows: 3,
-    row_sent_twice: 3, missing_watermark: 4, missing_last_watermarks: 4, missing_statement: 5,
-    statements_out_of_order: 5, row_before_its_statement: 5, row_after_its_statement: 5, statement_below_a_watermark: 5, batch_too_long: 6,
-    message_too_long: 6,
+    row_sent_twice: 3, missing_watermark: 4, missing_last_watermarks: 4,
+    missing_statement: 5, statements_out_of_order: 5, row_before_its_statement: 5, row_after_its_statement: 5,
+    statement_below_a_watermark: 5, batch_too_long: 6, message_too_long: 6,
 }
 """A way to break a good stream -> the rule that must tell it."""
 

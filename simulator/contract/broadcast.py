@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from simulator.contract.messages import Message, Place, Step, Terms, Violation, at, each, place_of, time_of
+from simulator.contract.messages import Message, Step, Terms, Violation, at, each, place_of
+from simulator.contract.repeats import Place, time_of
 from simulator.decode import DdlEvent, RowEvent, Watermark
 
 

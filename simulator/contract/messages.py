@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from simulator.decode import DdlEvent, Event, RowEvent, Watermark, decode
+from simulator.contract.repeats import Place, repeats
+from simulator.decode import DdlEvent, Event, RowEvent, decode
 from simulator.errors import UserError
 from simulator.records import Record
 from simulator.schema.table import Table
-
-Place: TypeAlias = "tuple[str, int]"
-"""Topic and partition."""
 
 RECORD_OVERHEAD = 36
 """Bytes that TiCDC counts on top of key and value (tiflow v8.5 pkg/sink/codec/common/message.go)."""
@@ -133,48 +131,9 @@ def events(records: Iterable[Record], terms: Terms) -> Iterator[Placed]:
                 yield Placed(message.topic, message.partition, message.offset, event, repeated and terms.restarts)
 
 
-def time_of(event: Event) -> int:
-    """The TSO; where canal-json has none, that of the beginning of its millisecond."""
-    if isinstance(event, Watermark):
-        return event.ts
-    return event.commit_ts if event.commit_ts is not None else (event.es or 0) << 18
-
-
 def is_exact(event: RowEvent | DdlEvent) -> bool:
     """Whether `time_of` is the TSO itself."""
     return event.commit_ts is not None
-
-
-def repeats() -> Callable[[Record, tuple[Event, ...]], frozenset[int]]:
-    """Tells which events a partition had before.
-
-    Rows are remembered until a watermark covers them: TiCDC resumes from a checkpoint that no emitted watermark exceeds
-    (tiflow v8.5 cdc/owner/changefeed.go), so nothing older comes again. DDL is remembered for good.
-    """
-    rows: dict[Place, dict[int, int]] = {}
-    statements: dict[Place, set[DdlEvent]] = {}
-
-    def again(record: Record, found: tuple[Event, ...]) -> frozenset[int]:
-        place, repeated = (record.topic, record.partition), []
-        for number, event in enumerate(found):
-            if isinstance(event, Watermark):
-                rows[place] = {one: ts for one, ts in rows.get(place, {}).items() if ts > event.ts}
-            elif isinstance(event, DdlEvent):
-                before = statements.setdefault(place, set())
-                repeated += [number] if event in before else []
-                before.add(event)
-            else:
-                seen, one = rows.setdefault(place, {}), fingerprint(event)
-                repeated += [number] if one in seen else []
-                seen[one] = time_of(event)
-        return frozenset(repeated)
-    return again
-
-
-def fingerprint(event: RowEvent) -> int:
-    """A row change as one number, the same for the same change within this process."""
-    images = (tuple(image.items()) if image else None for image in (event.before, event.after))
-    return hash((time_of(event), event.schema, event.table, event.op, event.rid, *images))
 
 
 def at(rule: int, message: Message, what: str) -> Violation:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simulator.contract.messages import Message, Place, Step, Terms, Violation, at, each, is_exact, place_of, time_of
+from simulator.contract.messages import Message, Step, Terms, Violation, at, each, is_exact, place_of
+from simulator.contract.repeats import Place, time_of
 from simulator.decode import DdlEvent, RowEvent, Watermark
 from simulator.schema.keys import handle_key
 

@@ -10,7 +10,8 @@ import heapq
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from simulator.contract.messages import Place, Placed, Violation, time_of
+from simulator.contract.messages import Placed, Violation
+from simulator.contract.repeats import Place, time_of
 from simulator.contract.state import NAME, Handle, State, count, handle_of, image_of
 from simulator.decode import DdlEvent, Image, RowEvent, Watermark, before_image, row_text
 from simulator.errors import UserError

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from simulator.changefeed import Changefeed
-from simulator.contract.messages import Place, Terms
+from simulator.changefeed.model import Changefeed
+from simulator.contract.messages import Terms
+from simulator.contract.repeats import Place
 from simulator.decode import RowEvent, full_image, row_text
-from simulator.dispatch import Route, hash_row, partition_of, route, router
+from simulator.dispatch.routing import Route, route, router
+from simulator.dispatch.rows import hash_row, partition_of
 from simulator.releases import V8_5, Release
 from simulator.schema.table import Table
 

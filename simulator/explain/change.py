@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from simulator.errors import UserError, did_you_mean
+from simulator.explain.values import read_value
 from simulator.schema.keys import visible_columns
-from simulator.schema.table import Column, Table
+from simulator.schema.table import Table
 from simulator.tso import DEFAULT_START_TS
 
 KNOWN = ("before", "after", "commit_ts", "partitions", "row_id", "partition_id")
@@ -20,7 +21,7 @@ class RowChange:
 
     before: Mapping[str, str | None] | None
     after: Mapping[str, str | None] | None
-    """TiDB text by visible column, all of them; binary strings as Latin-1 text."""
+    """TiDB text by visible column, all of them, as `read_value` gives it."""
 
     commit_ts: int = DEFAULT_START_TS + 1
     partitions: int = 3
@@ -68,28 +69,7 @@ def _image(table: Table, values: Any, name: str) -> dict[str, str | None] | None
         if column not in known:
             hint = did_you_mean(column, known)
             raise UserError(f"{table.schema}.{table.name} has no column {column!r}.{hint} It has {', '.join(known)}")
-    return {column.name: _text(values.get(column.name), column) for column in visible_columns(table)}
-
-
-def _text(value: Any, column: Column) -> str | None:
-    if value is None and column.not_null:
-        raise UserError(f"column {column.name!r} is NOT NULL: a value is needed")
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, dict) and value.keys() == {"hex"} and isinstance(value["hex"], str):
-        return _from_hex(value["hex"], column)
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return str(value)
-    shape = 'null, text, a number or {"hex": "…"}'
-    raise UserError(f"column {column.name!r}: {value!r} is not {shape}")
-
-
-def _from_hex(text: str, column: Column) -> str:
-    try:
-        data = bytes.fromhex(text)
-        return data.decode("latin-1" if column.type.charset == "binary" else "utf-8")
-    except ValueError as error:
-        raise UserError(f"column {column.name!r}: hex {text[:40]!r} cannot be its value ({error})") from error
+    return {column.name: read_value(values.get(column.name), column) for column in visible_columns(table)}
 
 
 def _integer(name: str, value: Any) -> int:

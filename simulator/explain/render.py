@@ -28,6 +28,9 @@ def lines(found: RowExplained) -> Iterator[str]:
     source = "the commit-ts" if found.dispatcher == "ts" else f"hash {found.hash:#010x} of schema, table{values}"
     yield f"dispatcher   {found.dispatcher}: {source}"
     yield f"destination  {found.topic}/{found.partition} of {found.partitions} partitions"
+    if found.split_by:
+        yield f"split        TiCDC sends this UPDATE as DELETE and INSERT, since {', '.join(found.split_by)} changes:"
+        yield "             explain each by itself; output-raw-change-event=true keeps it whole, as below"
     for key, value in found.messages:
         for name, data in (("key", key), ("value", value)):
             yield f"{name:<12} {'null' if data is None else f'{len(data)} bytes'}"

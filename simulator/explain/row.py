@@ -5,6 +5,7 @@ One law: it asks the modules that the pipeline asks, and works nothing out itsel
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,13 +13,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from simulator.changefeed import Changefeed
+from simulator.changefeed.model import Changefeed
 from simulator.codecs import CODECS
 from simulator.codecs.rows import Rows
-from simulator.dispatch import hash_row, partition_of, route, router
+from simulator.dispatch.routing import route, router
+from simulator.dispatch.rows import hash_row, partition_of
 from simulator.explain.change import RowChange, read_row
 from simulator.releases import V8_5, Release
-from simulator.schema.keys import flags, handle_key, row_id_column, visible_columns
+from simulator.schema.keys import HANDLE_KEY, UNIQUE_KEY, flags, handle_key, row_id_column, visible_columns
 from simulator.schema.table import Table
 from simulator.schema.types import mysql_type, sql_type, type_code
 
@@ -61,6 +63,9 @@ class RowExplained:
     messages: tuple[tuple[bytes | None, bytes], ...]
     """Key and value."""
 
+    split_by: tuple[str, ...] = ()
+    """Columns of unique keys that the UPDATE changes: TiCDC sends it as DELETE and INSERT."""
+
 
 def explain_row(
     table: Table, changefeed: Changefeed, row: Mapping[str, Any], release: Release = V8_5,
@@ -68,13 +73,14 @@ def explain_row(
     """What becomes of `{"before": {…}, "after": {…}, "commit_ts": TSO, "partitions": n}`; raises UserError."""
     change = read_row(table, row)
     to = route(router(changefeed), table, release)
-    hashed = hash_row(to, table, change.image)
+    hashed = hash_row(to, table, {name: _hashable(text) for name, text in change.image.items()})
     return RowExplained(
         schema=table.schema, table=table.name, op=change.op,
         columns=_columns(table, release), handle_key=handle_key(table),
-        dispatcher=to.dispatcher, hashed=tuple(to.hashed), hash=hashed,
+        dispatcher=to.dispatcher, hashed=tuple(name for _, name in to.hashed), hash=hashed,
         partition=partition_of(to, hashed, change.commit_ts, change.partitions), partitions=change.partitions,
         topic=to.topic, protocol=changefeed.codec.protocol, messages=_messages(table, changefeed, change, release),
+        split_by=() if changefeed.output_raw_change_event else _split_by(table, change, release),
     )
 
 
@@ -87,6 +93,14 @@ def _columns(table: Table, release: Release) -> tuple[ColumnExplained, ...]:
         )
         for column in table.columns
     )
+
+
+def _split_by(table: Table, change: RowChange, release: Release) -> tuple[str, ...]:
+    """The changed columns that TiCDC splits an UPDATE for (tiflow v8.5 cdc/model/sink.go)."""
+    if change.before is None or change.after is None:
+        return ()
+    bits, before, after = flags(table, release), change.before, change.after
+    return tuple(name for name in after if bits[name] & (HANDLE_KEY | UNIQUE_KEY) and before[name] != after[name])
 
 
 def flag_names(bits: int) -> tuple[str, ...]:
@@ -115,7 +129,14 @@ def _row_id(table: Table, change: RowChange) -> int | None:
     return (int(text) + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
+def _hashable(text: str | None) -> str | bytes | None:
+    """Text that stands for invalid UTF-8 as the bytes it stands for."""
+    if text is None or text.isascii():
+        return text
+    return text if re.search("[\udc80-\udcff]", text) is None else text.encode("utf-8", "surrogateescape")
+
+
 def _packed(image: Mapping[str, str | None] | None) -> bytes | None:
     if image is None:
         return None
-    return b"\xff".join(b"\xfe" if text is None else text.encode("utf-8") for text in image.values())
+    return b"\xff".join(b"\xfe" if text is None else text.encode("utf-8", "surrogatepass") for text in image.values())
