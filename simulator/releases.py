@@ -35,6 +35,9 @@ class Release:
     not (classic), they take the table's column offset, so that after a virtual generated column the value
     of a later column is hashed (cdc/model/schema_storage.go IndexByName, OffsetsByNames)."""
 
+    canal_ddl_in_partition_0: bool
+    """Whether Canal-JSON's DDL goes to partition 0 alone (tiflow 5.4+: cdc/sink/ddlsink/mq, GetDDLDispatchRuleByProtocol)."""
+
 
 V8_5 = Release(
     name="v8.5.3",
@@ -42,11 +45,14 @@ V8_5 = Release(
     short_control_escapes=True,
     primary_is_unique=False,
     group_by_partition_key=True,
+    canal_ddl_in_partition_0=True,
     allowed_ddl=frozenset(
         {*range(1, 9), *range(11, 16), *range(17, 27), 32, 33, 37, 38, 41, 42, 47, 60, 61, 64, 65, 67, 71, 72}
     ),
     dispatch_skips_virtual=False,
 )
+
+DEFAULT = V8_5.name
 
 RELEASES = {release.name: release for release in (V8_5,)}
 

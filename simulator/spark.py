@@ -7,7 +7,11 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from pyspark.sql import SparkSession
 
@@ -43,9 +47,36 @@ def session(master: str = "local[*]") -> SparkSession:
     builder = SparkSession.builder.master(master).appName("ticdc-sim")
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
-    spark = builder.getOrCreate()
+    with _stderr_aside() as said:
+        try:
+            spark = builder.getOrCreate()
+        except Exception as error:
+            raise UserError(f"Spark does not start on {master!r}: {_reason(error, said)}") from error
     spark.sparkContext.setLogLevel("OFF")
     return spark
+
+
+@contextmanager
+def _stderr_aside() -> Iterator[IO[bytes]]:
+    """Java inherits standard error when it starts, and logs to it for as long as it lives: it gets a file instead."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as aside:
+        os.dup2(aside.fileno(), 2)
+        try:
+            yield aside
+        finally:
+            sys.stderr.flush()
+            os.dup2(kept, 2)
+            os.close(kept)
+
+
+def _reason(error: Exception, said: IO[bytes]) -> str:
+    """The line that tells most of a failed start: Java's own words, else the exception's."""
+    said.seek(0)
+    lines = [line for line in said.read().decode(errors="replace").splitlines() if "rror" in line or "xception" in line]
+    text = (lines or str(error).strip().splitlines() or [type(error).__name__])[0]
+    return text.strip()[:200]
 
 
 SETTINGS = {
@@ -60,5 +91,7 @@ SETTINGS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.task.maxFailures": "1",
     "spark.speculation": "false",
+    "spark.executor.heartbeatInterval": "1s",
+    "spark.log.level": "OFF",
 }
 """A record must be sent once: a task that failed is not run again by Spark, the sink itself resends."""

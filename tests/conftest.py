@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 from kafka_fixture import kafka as kafka
 from pyspark.sql import SparkSession
 
 from simulator import spark as spark_door
+
+settings.register_profile("shared machine", deadline=None)
+settings.load_profile("shared machine")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

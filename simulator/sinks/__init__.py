@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from simulator.sinks.console import Console
 from simulator.sinks.counting import Counting
-from simulator.sinks.files import FileSettings
+from simulator.sinks.file_settings import FileSettings
 from simulator.sinks.kafka_settings import KafkaSettings
 from simulator.sinks.records import Delivered, Records, Sink
 

@@ -41,6 +41,10 @@ class Console:
             else:
                 tally.delivered(len(rows.value), rows.value.nbytes, tally.next_offset or 0, rows.commit_ts[-1].as_py())
 
+    def accounts(self) -> list[Delivered]:
+        """What has been delivered so far."""
+        return self._tallies.accounts()
+
     def close(self) -> list[Delivered]:
         """What was printed."""
         return self._tallies.accounts()

@@ -21,6 +21,10 @@ class Counting:
             size = int(sizes(rows.key).sum() + sizes(rows.value).sum())
             tally.delivered(len(rows.value), size, tally.next_offset or 0, rows.commit_ts[-1].as_py())
 
+    def accounts(self) -> list[Delivered]:
+        """What has been delivered so far."""
+        return self._tallies.accounts()
+
     def close(self) -> list[Delivered]:
         """What was counted."""
         return self._tallies.accounts()

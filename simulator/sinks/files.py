@@ -9,28 +9,14 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
-from simulator.errors import DeliveryError, UserError
+from simulator.errors import UserError
+from simulator.sinks import jsonl, parquet
+from simulator.sinks.file_settings import FileSettings, disk_errors
 
 FORMATS = ("jsonl", "parquet")
-
-
-@dataclass(frozen=True)
-class FileSettings:
-    """Where fixtures are to be, and where they grow until they are complete."""
-
-    directory: str
-    staging: str
-    format: str
-    """jsonl or parquet"""
-
-    def path(self, topic: str, partition: int) -> Path:
-        """Where that partition's file grows."""
-        return Path(self.staging) / topic / f"{partition}.{self.format}"
 
 
 def begin(directory: str | Path, format: str) -> FileSettings:
@@ -48,9 +34,6 @@ def begin(directory: str | Path, format: str) -> FileSettings:
 
 def commit(settings: FileSettings, topics: Mapping[str, int]) -> None:
     """Adds an empty file for each partition that got no record, and moves everything to DIR. Raises DeliveryError."""
-    from simulator.sinks.jsonl import empty as empty_jsonl
-    from simulator.sinks.parquet import empty as empty_parquet
-
     final, staging = Path(settings.directory), Path(settings.staging)
     with disk_errors(final):
         for topic, count in topics.items():
@@ -58,7 +41,7 @@ def commit(settings: FileSettings, topics: Mapping[str, int]) -> None:
                 path = settings.path(topic, partition)
                 path.parent.mkdir(exist_ok=True)
                 if not path.exists():
-                    (empty_jsonl if settings.format == "jsonl" else empty_parquet)(path)
+                    (jsonl if settings.format == "jsonl" else parquet).empty(path)
         _refuse_foreign(final)
         _replace(final, staging)
 
@@ -66,20 +49,6 @@ def commit(settings: FileSettings, topics: Mapping[str, int]) -> None:
 def discard(settings: FileSettings) -> None:
     """Removes what has grown so far; DIR stays as it was."""
     shutil.rmtree(settings.staging, ignore_errors=True)
-
-
-@contextmanager
-def disk_errors(path: Path) -> Iterator[None]:
-    """Turns what the file system refuses into a DeliveryError that names the path."""
-    try:
-        yield
-    except OSError as error:
-        raise DeliveryError(disk_refusal(path, error)) from error
-
-
-def disk_refusal(path: Path, error: OSError) -> str:
-    """What the file system refuses, on one line."""
-    return f"cannot write {path}: {error.strerror or error}"
 
 
 def _refuse_foreign(final: Path) -> None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.sinks.base64_text import base64
-from simulator.sinks.files import FileSettings, disk_refusal
+from simulator.sinks.file_settings import FileSettings, disk_refusal
 from simulator.sinks.records import Delivered, Records, by_partition, sizes
 from simulator.sinks.tally import Tallies
 
@@ -46,6 +46,10 @@ class JsonLines:
                 continue
             size = int(sizes(rows.key).sum() + sizes(rows.value).sum())
             tally.delivered(len(rows.value), size, offset, rows.commit_ts[-1].as_py())
+
+    def accounts(self) -> list[Delivered]:
+        """What has been delivered so far."""
+        return self._tallies.accounts()
 
     def close(self) -> list[Delivered]:
         """What was written."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from types import ModuleType
 
 from kafka import KafkaProducer
@@ -82,12 +83,16 @@ class KafkaSink:
         while self._flights and self._settle(0.0):
             pass
 
+    def accounts(self) -> list[Delivered]:
+        """What has been delivered so far."""
+        return self._tallies.accounts()
+
     def close(self) -> list[Delivered]:
         """Waits for every acknowledgement, or for the silence that ends the run."""
         while self._flights:
             self._settle(POLL)
         if self._producer is not None:
-            self._producer.close(timeout=self._settings.write_timeout)
+            kafka_plain.finish(self._producer, self._settings.write_timeout)
             self._producer = None
         return self._tallies.accounts()
 
@@ -204,11 +209,13 @@ class KafkaSink:
 
     def _connect(self, since: float) -> bool:
         """A new producer, asked for until the run has been silent for too long; whether there is one."""
-        while time.monotonic() - max(since, self._heard) < self._settings.silence:
+        end = max(since, self._heard) + self._settings.silence
+        while (left := end - time.monotonic()) > 0:
+            hasty = replace(self._settings, dial_timeout=min(self._settings.dial_timeout, max(left, 0.1)))
             try:
-                if (why := unreachable(self._settings)) is not None:
+                if (why := unreachable(hasty)) is not None:
                     raise KafkaConnectionError(why)
-                self._producer = kafka_plain.producer(self._settings)
+                self._producer = kafka_plain.producer(hasty)
                 self._changed = time.monotonic()
                 return True
             except (KafkaError, OSError) as error:
@@ -218,10 +225,7 @@ class KafkaSink:
 
     def _drop_producer(self) -> None:
         if self._producer is not None:
-            try:
-                self._producer.close(timeout=0)
-            except KafkaError:
-                pass
+            kafka_plain.kill(self._producer)
         self._producer = None
         self._known = {}
 

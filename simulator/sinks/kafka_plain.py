@@ -16,6 +16,8 @@ from simulator.sinks.kafka_settings import KafkaSettings
 
 LINGER_MS = 20
 
+KILLED_WITHIN = 10.0
+
 
 def producer(settings: KafkaSettings) -> KafkaProducer:
     """A producer that keeps the order of each partition; raises kafka.errors.KafkaError where no broker answers."""
@@ -36,6 +38,25 @@ def producer(settings: KafkaSettings) -> KafkaProducer:
         "allow_auto_create_topics": False,
     }
     return KafkaProducer(**options)
+
+
+def finish(producer: KafkaProducer, timeout: float) -> None:
+    """Closes a producer of which everything is acknowledged, or nothing is awaited but the last bytes' way out."""
+    try:
+        producer.close(timeout=timeout)
+    except KafkaError:
+        kill(producer)
+
+
+def kill(producer: KafkaProducer) -> None:
+    """Stops a producer now, whatever it still has: nothing of it may be written once its successor sends again.
+
+    `close(timeout=0)` alone raises at the first unacknowledged record and leaves the producer running (3.0.12).
+    """
+    producer._sender.force_close()
+    producer._sender.join(KILLED_WITHIN)
+    with suppress(KafkaError):
+        producer.close(timeout=0)
 
 
 def send(producer: KafkaProducer, topic: str, partition: int, keys: pa.Array, values: pa.Array) -> list[Future]:

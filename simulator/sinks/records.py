@@ -72,6 +72,9 @@ class Sink(Protocol):
     def write(self, records: Records) -> None:
         """Takes the records, waiting while too much is in flight; raises nothing of Kafka's or the disk's."""
 
+    def accounts(self) -> list[Delivered]:
+        """What has been delivered so far, for progress."""
+
     def close(self) -> list[Delivered]:
         """Delivers what is left and accounts for every partition that was written to."""
 

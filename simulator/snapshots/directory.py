@@ -5,6 +5,7 @@ One law: names decide: `<db>.<table>-schema.sql` declares a table, `<db>.<table>
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -56,6 +57,12 @@ class Snapshot:
     """TSO the export was taken at (`Pos` of Dumpling's `metadata`), where it says so."""
 
     csv: CsvDialect = field(default=CsvDialect())
+
+    @property
+    def size(self) -> int:
+        """Bytes of all data files."""
+        paths = [file.path for table in self.tables for files in table.files.values() for file in files]
+        return sum(os.path.getsize(path) for path in paths)
 
 
 def open(path: Path, csv: CsvDialect = CsvDialect()) -> Snapshot:

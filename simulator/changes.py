@@ -1,0 +1,100 @@
+"""Two state frames to the net change of every row between them, each with its commit-ts.
+
+One law: one full outer join on (table, handle) for all tables; a row whose images are equal did not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from simulator.tso import LOGICAL_BITS, Span
+
+DELETE, UPDATE, INSERT = 0, 1, 2
+"""The order of row changes inside one commit-ts (tiflow v8.5.3: cdc/processor/sourcemanager/engine/pebble/encoding/key.go)."""
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """What the comparison must know of each physical table; all are as long as the run's list of tables."""
+
+    salts: tuple[int, ...]
+    """A number of the table's own, so that its rows' commit-ts do not depend on which other tables there are."""
+
+    keyed: tuple[bool, ...]
+    """Whether the table has a handle key; rows of the others are compared whole, as a multiset."""
+
+    present: tuple[bool, ...]
+    """Whether the table outlives the step; DROP TABLE takes the rows of the others without an event for each."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Names under which a run observes how many rows it read and met again in the join."""
+
+    before: str
+    after: str
+    joined: str
+
+
+def diff(before: DataFrame, after: DataFrame, facts: TableFacts, span: Span, seed: int, counts: Counts) -> DataFrame:
+    """Columns commit_ts long, table int, op byte, handle binary, row_id long, hash int, before binary, after binary."""
+    old = _side(_numbered(before, facts), "before").observe(counts.before, F.count("*").alias("rows"))
+    new = _side(_numbered(after, facts), "after").observe(counts.after, F.count("*").alias("rows"))
+    joined = old.join(new, ["table", "handle"], "full_outer")
+    watched = joined.observe(counts.joined, F.count("before").alias("before"), F.count("after").alias("after"))
+    changed = watched.where(~F.col("before").eqNullSafe(F.col("after")))
+    if not all(facts.present):
+        changed = changed.where(_of_table(facts.present))
+    return changed.select(
+        commit_ts(facts, span, seed).alias("commit_ts"),
+        "table",
+        F.when(F.col("after").isNull(), DELETE).when(F.col("before").isNull(), INSERT).otherwise(UPDATE).cast("byte").alias("op"),
+        "handle",
+        # TiCDC's dispatchers read the new row, and the old one of a DELETE (tiflow: partition/index_value.go).
+        F.coalesce("after_row_id", "before_row_id").alias("row_id"),
+        F.coalesce("after_hash", "before_hash").alias("hash"),
+        "before",
+        "after",
+    )
+
+
+def commit_ts(facts: TableFacts, span: Span, seed: int) -> Column:
+    """A function of (seed, table, handle) alone: a millisecond of the span is a transaction, its logical part 1."""
+    slot = F.pmod(F.xxhash64(F.lit(seed), _of_table(facts.salts), F.col("handle")), F.lit(span.over_ms))
+    return F.shiftleft(F.lit(span.start_ms + 1) + slot, LOGICAL_BITS) + F.lit(1)
+
+
+def duplicates(state: DataFrame, limit: int) -> list[tuple[int, bytes]]:
+    """Up to `limit` (table, row image) of handle keys that a snapshot holds more than once."""
+    several = state.groupBy("table", "handle").agg(F.count("*").alias("rows"), F.first("image").alias("image"))
+    found = several.where("rows > 1").orderBy("table", "handle").limit(limit).collect()
+    return [(row["table"], bytes(row["image"])) for row in found]
+
+
+def _side(state: DataFrame, name: str) -> DataFrame:
+    return state.select(
+        "table", "handle", F.col("image").alias(name), F.col("hash").alias(f"{name}_hash"), F.col("row_id").alias(f"{name}_row_id")
+    )
+
+
+def _numbered(state: DataFrame, facts: TableFacts) -> DataFrame:
+    """Where a table has no handle key, equal rows are told apart by a number, so that the join compares multisets."""
+    if all(facts.keyed):
+        return state
+    keyed = _of_table(facts.keyed)
+    occurrence = F.row_number().over(Window.partitionBy("table", "handle").orderBy("table"))
+    handle = F.concat("handle", F.unhex(F.lpad(F.hex(occurrence), 16, "0")))
+    unkeyed = state.where(~keyed).withColumn("handle", handle)
+    row_id = F.xxhash64("table", "handle").bitwiseAND(F.lit((1 << 63) - 1))
+    return state.where(keyed).unionByName(unkeyed.withColumn("row_id", row_id))
+
+
+def _of_table(values: Sequence[int] | Sequence[bool]) -> Column:
+    """The value that belongs to the row's table."""
+    if len(set(values)) == 1:
+        return F.lit(values[0])
+    return F.get(F.array(*map(F.lit, values)), F.col("table"))

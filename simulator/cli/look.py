@@ -1,0 +1,84 @@
+"""`inspect` and `explain`: what is in a stream, and what becomes of one row."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import click
+
+from simulator import inspect as reading
+from simulator import releases
+from simulator.changefeed import load_file
+from simulator.cli.show import Display
+from simulator.errors import UserError
+from simulator.explain import as_dict, explain_row, lines, read_row
+from simulator.records import read
+from simulator.schema.parse import create_table
+
+DEFAULT_URI = "kafka://127.0.0.1:9092/topic?protocol=open-protocol"
+
+
+@click.command()
+@click.argument("source")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document a line, for programs.")
+@click.option("--follow", is_flag=True, help="Wait for more (Kafka only).")
+@click.option("--protocol", type=click.Choice(["open-protocol", "canal-json"]), help="By default seen from each message.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N events.")
+def inspect(source: str, as_json: bool, follow: bool, protocol: str | None, limit: int | None) -> None:
+    """Messages decoded for people, one line an event.
+
+    SOURCE is a fixtures directory or kafka://host:port/topic.
+    """
+    for line in islice(reading.lines(read(source, follow), as_json, protocol), limit):
+        click.echo(line)
+
+
+@click.group()
+def explain() -> None:
+    """Why a row goes where it goes, and as which bytes."""
+
+
+@explain.command()
+@click.argument("change", metavar="JSON")
+@click.option("--schema", type=click.Path(path_type=Path), required=True, metavar="FILE.sql", help="CREATE TABLE of the row's table.")
+@click.option("--use", "database", default="test", show_default=True, metavar="DB", help="Database, where the statement names none.")
+@click.option("--sink-uri", default=DEFAULT_URI, show_default=True, metavar="URI", help="TiCDC's sink URI.")
+@click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="TiCDC's changefeed.toml.")
+@click.option("--release", default=releases.DEFAULT, show_default=True, metavar="TAG", help="TiCDC release.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document, for programs.")
+def row(change: str, schema: Path, database: str, sink_uri: str, config: Path | None, release: str, as_json: bool) -> None:
+    """Flags, handle key, partition and bytes of one row change, given as {"before": {…}, "after": {…}}.
+
+    Values are null, TiDB's text, numbers, or {"hex": "…"} for bytes; "commit_ts" and "partitions" may be given, too.
+    """
+    found = releases.find(release)
+    changefeed = load_file(sink_uri, config, found)
+    Display().warn(changefeed.warnings)
+    table = create_table(_text(schema), database)
+    explained = explain_row(table, changefeed, read_row(table, _document(change)), found)
+    if as_json:
+        click.echo(json.dumps(as_dict(explained), ensure_ascii=False, indent=2))
+    else:
+        click.echo("\n".join(lines(explained)))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
+
+
+def _document(text: str) -> dict[str, Any]:
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise UserError(f'the row is not JSON: {error}; expected {{"before": …, "after": {{"id": 1, …}}}}') from None
+    if not isinstance(document, dict):
+        raise UserError(f'the row must be an object such as {{"after": {{"id": 1}}}}, got {text[:60]!r}')
+    return document

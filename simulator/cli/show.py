@@ -1,0 +1,216 @@
+"""What a person sees of a run: stages and rates while it works, tables at the end.
+
+One law: progress and warnings go to standard error, results to standard output.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from rich.console import Console
+from rich.status import Status
+from rich.table import Table
+
+from simulator import tso
+from simulator.changes import DELETE, INSERT, UPDATE
+from simulator.errors import UserError
+from simulator.pipeline import Account, Output
+from simulator.plan import Plan
+from simulator.progress import Listener, Progress
+
+MANY = 40
+"""Tables or partitions beyond that are summed up for people; the summary file has them all."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A run that ended well."""
+
+    plan: Plan
+    output: Output
+    account: Account
+    seconds: float
+
+    def by_table(self) -> dict[str, Counter[int]]:
+        """Rows of each table by operation; the partitions of a table together."""
+        found: dict[str, Counter[int]] = {}
+        for (table, op, _), rows in sorted(self.account.changes.items()):
+            physical = self.plan.tables[table].table
+            found.setdefault(f"{physical.schema}.{physical.name}", Counter())[op] += rows
+        return found
+
+    def by_partition(self) -> list[dict[str, Any]]:
+        """What each partition got."""
+        rows: Counter[int] = Counter()
+        for (_, _, destination), count in self.account.changes.items():
+            rows[destination] += count
+        first = self.output.destinations.first
+        return [
+            {"topic": self.plan.topics[one.topic], "rows": rows[first[one.topic] + one.partition], **_plain(asdict(one))}
+            for one in self.account.delivered
+        ]
+
+    @property
+    def rows(self) -> int:
+        return sum(self.account.changes.values())
+
+    def write(self, path: Path) -> None:
+        """The whole summary as JSON."""
+        tables = {
+            name: {"inserted": ops[INSERT], "updated": ops[UPDATE], "deleted": ops[DELETE]} for name, ops in self.by_table().items()
+        }
+        document = {
+            "protocol": self.output.options.protocol,
+            "rows": self.rows,
+            "messages": sum(one.records for one in self.account.delivered),
+            "bytes": sum(one.bytes for one in self.account.delivered),
+            "seconds": round(self.seconds, 3),
+            "start_ts": tso.compose(self.plan.timeline.start_ms),
+            "end_ts": tso.compose(self.plan.timeline.end_ms),
+            "tables": tables,
+            "partitions": self.by_partition(),
+            "statements": [asdict(event) for event in self.plan.statements],
+        }
+        try:
+            path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        except OSError as error:
+            raise UserError(f"cannot write the summary {path}: {error.strerror}") from error
+
+
+class Display:
+    """Standard error while the run works."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True, highlight=False)
+        self._status: Status | None = None
+        self._began = 0.0
+        self._events = 0
+
+    def warn(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self._console.print(f"warning: {line}", style="yellow", markup=False, soft_wrap=True)
+
+    def stage(self, text: str) -> None:
+        """The stage that begins now."""
+        if self._status is not None:
+            self._status.update(text)
+        else:
+            self._console.print(f"{text} …", style="dim", markup=False)
+
+    def heard(self, progress: Progress) -> None:
+        """Called from the listener's thread with what the tasks have sent."""
+        self._events = sum(progress.events.values())
+        size = sum(progress.bytes.values())
+        if self._began == 0.0:
+            self._began = monotonic()
+        seconds = max(monotonic() - self._began, 0.5)
+        if self._status is not None:
+            self._status.update(f"sending: {self._events:,} events, {size / 1e6:,.1f} MB, {self._events / seconds:,.0f} events/s")
+
+    @contextmanager
+    def following(self, spark: Any, listener: Listener, plan: Plan, output: Output) -> Iterator[None]:
+        """Shows how far the run is; says on Ctrl-C what has arrived."""
+        done = threading.Event()
+        watcher = threading.Thread(target=self._watch, args=(spark, done), daemon=True)
+        self._console.print("reading and comparing the snapshots …", style="dim")
+        try:
+            with self._console.status("reading and comparing the snapshots") as self._status:
+                watcher.start()
+                yield
+        except KeyboardInterrupt:
+            self._interrupted(listener.progress, plan, output)
+            raise
+        finally:
+            self._status = None
+            done.set()
+            watcher.join()
+
+    def _watch(self, spark: Any, done: threading.Event) -> None:
+        """Rows that Spark has read, from its own books, until the first events are sent."""
+        store = spark.sparkContext._jsc.sc().statusStore()
+        began, most = monotonic(), 0
+        while not done.wait(0.5) and not self._events:
+            stages = store.activeStages()
+            most = max([most, *(stages.apply(place).inputRecords() for place in range(stages.size()))])
+            if self._status is not None and most and not self._events:
+                rate = most / (monotonic() - began)
+                self._status.update(f"reading and comparing the snapshots: {most:,} rows read, {rate:,.0f} rows/s")
+
+    def _interrupted(self, progress: Progress, plan: Plan, output: Output) -> None:
+        if output.sink != "kafka":
+            self._console.print("interrupted: nothing was written", style="red")
+            return
+        self._console.print("interrupted; each partition is complete at least up to:", style="red")
+        for destination in range(output.destinations.total):
+            topic, partition = output.destinations.where(destination)
+            ts = progress.complete.get((topic, partition))
+            until = tso.describe(ts) if ts else "nothing was acknowledged"
+            self._console.print(f"  {plan.topics[topic]}/{partition}: {until}", markup=False)
+
+    def finish(self, summary: Summary) -> None:
+        """Tables and a closing line on standard output."""
+        out = Console(highlight=False)
+        tables = summary.by_table()
+        if tables:
+            out.print(_tables(tables))
+        out.print(_partitions(summary))
+        size = sum(one.bytes for one in summary.account.delivered)
+        messages = sum(one.records for one in summary.account.delivered)
+        out.print(
+            f"{summary.rows:,} row changes in {messages:,} messages, {size / 1e6:,.1f} MB, {summary.seconds:.1f} s "
+            f"({summary.rows / summary.seconds:,.0f} rows/s); simulated time {tso.describe(tso.compose(summary.plan.timeline.start_ms))} "
+            f"to {tso.describe(tso.compose(summary.plan.timeline.end_ms))}",
+            markup=False, soft_wrap=True,
+        )
+        if summary.plan.left_out:
+            names = ", ".join(".".join(name) for name in summary.plan.left_out[:5])
+            more = f" and {len(summary.plan.left_out) - 5} more" if len(summary.plan.left_out) > 5 else ""
+            out.print(f"left out by the changefeed's filter: {names}{more}", markup=False, soft_wrap=True)
+
+
+def _tables(tables: dict[str, Counter[int]]) -> Table:
+    shown = Table("table", *(_right(name) for name in ("inserted", "updated", "deleted")))
+    for name in list(tables)[:MANY]:
+        shown.add_row(name, *(f"{tables[name][op]:,}" for op in (INSERT, UPDATE, DELETE)))
+    rest: Counter[int] = sum((tables[name] for name in list(tables)[MANY:]), Counter())
+    if rest:
+        shown.add_row(f"… {len(tables) - MANY} more tables", *(f"{rest[op]:,}" for op in (INSERT, UPDATE, DELETE)))
+    return shown
+
+
+def _partitions(summary: Summary) -> Table:
+    every = summary.by_partition()
+    shown = Table("topic", *(_right(name) for name in ("partition", "rows", "messages", "bytes")), "last commit-ts")
+    for one in every[:MANY]:
+        last = tso.describe(one["commit_ts"]) if one["commit_ts"] else "-"
+        shown.add_row(one["topic"], str(one["partition"]), f"{one['rows']:,}", f"{one['messages']:,}", f"{one['bytes']:,}", last)
+    rest = every[MANY:]
+    if rest:
+        sums = (f"{sum(one[name] for one in rest):,}" for name in ("rows", "messages", "bytes"))
+        shown.add_row(f"… {len(rest)} more partitions", "", *sums, "")
+    return shown
+
+
+def _right(name: str) -> Any:
+    from rich.table import Column
+
+    return Column(name, justify="right")
+
+
+def _plain(account: dict[str, Any]) -> dict[str, Any]:
+    """A partition's account with people's names for things."""
+    return {
+        "partition": account["partition"],
+        "messages": account["records"],
+        "bytes": account["bytes"],
+        "first_offset": account["first_offset"],
+        "commit_ts": account["commit_ts"],
+    }

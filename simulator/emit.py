@@ -1,0 +1,221 @@
+"""One Spark task: its events in order → messages → its sink, and an account of both.
+
+One law: nothing here handles rows one at a time; a batch of events is a handful of Arrow arrays from end to end.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows
+from simulator.dispatch import Route
+from simulator.errors import SimulatorError, SnapshotError
+from simulator.events import DDL, ROW, Destinations
+from simulator.failures import carried
+from simulator.flush import Flush, GroupKeys, grouped, ints, ungrouped
+from simulator.progress import Reporter
+from simulator.releases import Release
+from simulator.sinks import SINKS
+from simulator.sinks.records import Records
+from simulator.snapshots.physical import PhysicalTable
+from simulator.tso import LOGICAL_BITS
+
+REPORT = "report string"
+"""What a task gives back: one line of JSON, a `TaskReport`."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """All a task must know; it travels to Spark's workers."""
+
+    tables: tuple[PhysicalTable, ...]
+    routes: tuple[Route, ...]
+    statements: tuple[DdlEvent, ...]
+    destinations: Destinations
+    options: CodecOptions
+    release: Release
+    sink: str
+    settings: object
+    speed: float
+    """Simulated seconds for each real one; 0 is as fast as the sink takes it."""
+
+    start_ms: int
+    progress: tuple[str, int] | None
+
+
+@dataclass(frozen=True)
+class TaskReport:
+    """What one task sent."""
+
+    delivered: list[dict[str, object]]
+    """`sinks.records.Delivered` of each partition."""
+
+    changes: list[tuple[int, int, int, int]]
+    """(table, op, destination, rows)"""
+
+
+def emit(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
+    """Sends the events of one task. Whatever goes wrong with them is raised so that the driver finds its words again."""
+    try:
+        report = _send(batches, job)
+    except SimulatorError as error:
+        raise RuntimeError(carried(error)) from None
+    yield pa.RecordBatch.from_pydict({"report": [json.dumps(asdict(report))]})
+
+
+def _send(batches: Iterator[pa.RecordBatch], job: Job) -> TaskReport:
+    batching = job.options.protocol == "open-protocol"
+    watched = _paced(_without_duplicates(batches, job), job) if job.speed else _without_duplicates(batches, job)
+    names = [(one.table.schema, one.table.name) for one in job.tables]
+    flushes = grouped(watched, GroupKeys.of(job.routes, names)) if batching else ungrouped(watched)
+    sink = SINKS[job.sink](job.settings, job.destinations.topics)
+    reporter = Reporter(job.progress)
+    changes: Counter[tuple[int, int, int]] = Counter()
+    for flush in flushes:
+        records = _records(flush, job)
+        sink.write(records)
+        changes.update(_changes(flush.events))
+        reporter.sent(flush.events.num_rows, records, sink)
+        if sink.failed:
+            break
+    delivered = sink.close()
+    reporter.done(delivered)
+    return TaskReport([asdict(account) for account in delivered], [(*key, rows) for key, rows in sorted(changes.items())])
+
+
+def _records(flush: Flush, job: Job) -> Records:
+    """The flush's messages with their places."""
+    encoded = _encoded(flush.events, job)
+    messages = CODECS[job.options.protocol].frame(encoded, flush.group, job.options)
+    first_row = np.asarray(messages.first_row)
+    destination = ints(flush.events, "destination")[first_row[:-1]]
+    topic = np.searchsorted(job.destinations.first, destination, side="right") - 1
+    partition = destination - np.array(job.destinations.first)[topic]
+    return Records(
+        pa.array(topic, pa.int32()),
+        pa.array(partition, pa.int32()),
+        messages.keys if messages.keys is not None else pa.nulls(len(messages.values), pa.binary()),
+        messages.values,
+        flush.events.column("commit_ts").take(pa.array(first_row[1:] - 1)),
+        _readable(encoded, messages.first_row) if job.sink in ("jsonl", "console") else None,
+    )
+
+
+def _encoded(events: pa.RecordBatch, job: Job) -> Encoded:
+    """Key and value of each event, in the order of the events."""
+    kind, table = ints(events, "kind"), ints(events, "table")
+    parts: list[Encoded] = []
+    places: list[npt.NDArray[np.int64]] = []
+    is_row = kind == ROW
+    for number in np.unique(table[is_row]):
+        chosen = np.flatnonzero(is_row & (table == number))
+        parts.append(_encoded_rows(events if len(chosen) == len(kind) else events.take(pa.array(chosen)), int(number), job))
+        places.append(chosen)
+    others = np.flatnonzero(~is_row)
+    if len(others):
+        parts.append(_encoded_others(kind[others], table[others], ints(events, "commit_ts")[others], job))
+        places.append(others)
+    if len(parts) == 1:
+        return parts[0]
+    back = pa.array(np.argsort(np.concatenate(places)))
+    keys = None if parts[0].keys is None else pa.concat_arrays([part.keys for part in parts]).take(back)
+    return Encoded(keys, pa.concat_arrays([part.values for part in parts]).take(back))
+
+
+def _encoded_rows(events: pa.RecordBatch, number: int, job: Job) -> Encoded:
+    physical_table = job.tables[number]
+    rows = Rows(
+        physical_table.table,
+        physical_table.partition_id,
+        *(events.column(name) for name in ("commit_ts", "row_id", "before", "after")),
+    )
+    return CODECS[job.options.protocol].encode(rows, job.options, job.release)
+
+
+def _encoded_others(kinds: npt.NDArray[np.int64], index: npt.NDArray[np.int64], commit_ts: npt.NDArray[np.int64], job: Job) -> Encoded:
+    """Statements and watermarks: few, so each is made once and repeated for its destinations."""
+    codec = CODECS[job.options.protocol]
+    wanted, place = np.unique(np.stack([kinds, index, commit_ts]), axis=1, return_inverse=True)
+    made = [
+        codec.ddl(job.statements[number], job.options, job.release) if kind == DDL else codec.watermark(ts, job.options, job.release)
+        for kind, number, ts in wanted.T.tolist()
+    ]
+    where = pa.array(place.reshape(-1))
+    keys, values = [pair[0] for pair in made if pair], [pair[1] for pair in made if pair]
+    values = pa.array([value[8:] if keys[0] else value for value in values], pa.binary()).take(where)
+    keys = [key[16:] if key else None for key in keys]
+    return Encoded(None if None in keys else pa.array(keys, pa.binary()).take(where), values)
+
+
+def _readable(encoded: Encoded, first_row: pa.Array) -> pa.Array:
+    """The messages' events as JSON lists: `{"key": …, "value": …}` each, or the value alone without keys."""
+    values = pc.if_else(pc.equal(pc.binary_length(encoded.values), 0), pa.scalar(b"null", pa.binary()), encoded.values)
+    events = values
+    if encoded.keys is not None:
+        events = pc.binary_join_element_wise(b'{"key":', encoded.keys, b',"value":', values, b"}", b"")
+    lists = pa.ListArray.from_arrays(first_row, events)
+    return pc.binary_join_element_wise(b"[", pc.binary_join(lists, b","), b"]", b"").cast(pa.string())
+
+
+def _changes(events: pa.RecordBatch) -> dict[tuple[int, int, int], int]:
+    """Rows by (table, op, destination)."""
+    is_row = ints(events, "kind") == ROW
+    columns = np.stack([ints(events, name)[is_row] for name in ("table", "op", "destination")])
+    found, counts = np.unique(columns, axis=1, return_counts=True)
+    return {(table, op, to): rows for (table, op, to), rows in zip(found.T.tolist(), counts.tolist(), strict=True)}
+
+
+def _without_duplicates(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
+    """The batches; raises SnapshotError at a handle key that changes twice: its commit-ts is one, so the two stand together."""
+    last: pa.RecordBatch | None = None
+    for batch in batches:
+        if batch.num_rows:
+            seam = batch if last is None else pa.concat_batches([last, batch])
+            _refuse_duplicate(seam, job)
+            last = batch.slice(batch.num_rows - 1)
+            yield batch
+
+
+def _refuse_duplicate(events: pa.RecordBatch, job: Job) -> None:
+    same = ints(events, "kind")[1:] == ROW
+    for name in ("commit_ts", "table", "op"):
+        column = ints(events, name)
+        same &= column[1:] == column[:-1]
+    handle = events.column("handle")
+    for place in np.flatnonzero(same).tolist() if same.any() else ():
+        if handle[place] == handle[place + 1]:
+            image = events.column("after")[place].as_py() or events.column("before")[place].as_py()
+            raise SnapshotError(duplicate_text(job.tables[events.column("table")[place].as_py()], image))
+
+
+def duplicate_text(physical_table: PhysicalTable, image: bytes) -> str:
+    """What is said of a handle key that a snapshot holds more than once."""
+    from simulator.schema.keys import handle_key, visible_columns
+
+    table = physical_table.table
+    cells = dict(zip((column.name for column in visible_columns(table)), image.split(b"\xff"), strict=True))
+    key = ", ".join(f"{name}={cells[name].decode('utf-8', 'backslashreplace')}" for name in handle_key(table))
+    return f"duplicate key in a snapshot: table {table.schema}.{table.name} has several rows with {key}; its handle key must be unique"
+
+
+def _paced(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
+    """Holds events back until their simulated time has come, in slices of about a tenth of a real second."""
+    slice_ms = max(1, int(100 * job.speed))
+    begun = time.monotonic()
+    for batch in batches:
+        slot = (ints(batch, "commit_ts") >> LOGICAL_BITS) - job.start_ms
+        bounds = np.flatnonzero(np.diff(slot // slice_ms, prepend=-1, append=1 << 62))
+        for first, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+            due = begun + slot[first] / 1000 / job.speed
+            time.sleep(max(0.0, due - time.monotonic()))
+            yield batch.slice(first, end - first)
+

@@ -1,0 +1,120 @@
+"""Everything that happens in a run, in one event frame: row changes, statements, watermarks, each with its destination.
+
+One law: a destination is one Kafka partition, numbered through all topics of the run; one Spark task owns it from start to end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from simulator.dispatch import Route, partition_column
+from simulator.tso import LOGICAL_BITS, Timeline
+
+ROW, DDL, WATERMARK = 0, 1, 2
+"""Also the order of events of one commit-ts."""
+
+COLUMNS = (
+    "commit_ts long, kind byte, table int, op byte, handle binary, row_id long, hash int, destination int, before binary, after binary"
+)
+
+
+@dataclass(frozen=True)
+class Destinations:
+    """The Kafka partitions of a run."""
+
+    topics: tuple[str, ...]
+    counts: tuple[int, ...]
+    """Partitions of each topic."""
+
+    @property
+    def first(self) -> tuple[int, ...]:
+        """The destination that partition 0 of each topic is."""
+        return tuple(sum(self.counts[:topic]) for topic in range(len(self.counts)))
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts)
+
+    def of_topic(self, name: str) -> range:
+        """All destinations of a topic."""
+        topic = self.topics.index(name)
+        return range(self.first[topic], self.first[topic] + self.counts[topic])
+
+    def where(self, destination: int) -> tuple[int, int]:
+        """Index of the topic, and partition."""
+        topic = max(index for index, first in enumerate(self.first) if first <= destination)
+        return topic, destination - self.first[topic]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A DDL event's place in the frame: `index` finds it in the run's list."""
+
+    commit_ts: int
+    index: int
+    destinations: Sequence[int]
+
+
+def rows(changes: DataFrame, routes: Sequence[Route], destinations: Destinations) -> DataFrame:
+    """Row changes with the partition that TiCDC's dispatcher gives them."""
+    counts = dict(zip(destinations.topics, destinations.counts, strict=True))
+    first = dict(zip(destinations.topics, destinations.first, strict=True))
+    partition = partition_column(routes, counts, F.col("table"), F.col("hash"), F.col("commit_ts"))
+    return changes.select(
+        "commit_ts",
+        F.lit(ROW).cast("byte").alias("kind"),
+        "table",
+        "op",
+        "handle",
+        "row_id",
+        "hash",
+        (partition + _of_table([first[route.topic] for route in routes])).cast("int").alias("destination"),
+        "before",
+        "after",
+    )
+
+
+def statements(spark: SparkSession, events: Iterable[Statement], with_watermark: bool, everywhere: Sequence[int]) -> DataFrame:
+    """DDL events, each broadcast to its destinations, and the watermark that follows each at once."""
+    cells = [(event.commit_ts, DDL, event.index, to) for event in events for to in event.destinations]
+    if with_watermark:
+        cells += [(commit_ts, WATERMARK, 0, to) for commit_ts in sorted({cell[0] for cell in cells}) for to in everywhere]
+    return _bare(spark.createDataFrame(cells, "commit_ts long, kind int, table int, destination int"))
+
+
+def watermarks(spark: SparkSession, timeline: Timeline, destinations: Destinations) -> DataFrame:
+    """One watermark for each interval and destination, and the final one above everything."""
+    numbers = spark.range(1, timeline.watermark_count() + 2, numPartitions=1)
+    physical = F.least(F.lit(timeline.start_ms) + F.col("id") * timeline.resolved_interval_ms, F.lit(timeline.end_ms))
+    each = numbers.select(
+        F.shiftleft(physical, LOGICAL_BITS).alias("commit_ts"),
+        F.lit(WATERMARK).alias("kind"),
+        F.lit(0).alias("table"),
+        F.explode(F.sequence(F.lit(0), F.lit(destinations.total - 1))).alias("destination"),
+    )
+    return _bare(each)
+
+
+def in_order(frames: Iterable[DataFrame], tasks: int) -> DataFrame:
+    """All events, one Spark partition per task, each in the order in which TiCDC would have sent it."""
+    together = reduce(DataFrame.unionByName, frames)
+    placed = together.repartitionById(tasks, F.pmod("destination", F.lit(tasks)))
+    return placed.sortWithinPartitions("commit_ts", "kind", "op", "table", "handle", "destination")
+
+
+def _bare(frame: DataFrame) -> DataFrame:
+    """Events that are not rows, with the columns of rows left empty."""
+    fields = [field.split() for field in COLUMNS.split(", ")]
+    present = set(frame.columns)
+    return frame.select(*((F.col(name) if name in present else F.lit(None)).cast(kind).alias(name) for name, kind in fields))
+
+
+def _of_table(values: Sequence[int]) -> Column:
+    if len(set(values)) == 1:
+        return F.lit(values[0])
+    return F.get(F.array(*map(F.lit, values)), F.col("table"))

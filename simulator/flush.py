@@ -1,0 +1,136 @@
+"""Which rows TiCDC's worker hands to one encoder, and so which may share a message.
+
+One law: the cut depends on the rows of a partition alone, never on how Spark cuts its batches.
+A flush ends at a watermark or statement, or after 2048 rows of a partition (tiflow v8.5.3: cdc/sink/dmlsink/mq/worker.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from simulator.dispatch import Route
+from simulator.events import ROW
+
+FLUSH_ROWS = 2048
+LEAST_ROWS = 8192
+"""Rows that are worth the fixed cost of one columnar pass."""
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Flush:
+    """Events of complete flushes, ordered by destination; `group` numbers those that may share a message."""
+
+    events: pa.RecordBatch
+    group: Ints
+
+
+def ungrouped(batches: Iterable[pa.RecordBatch]) -> Iterator[Flush]:
+    """For protocols that put one event in a message: everything as it comes."""
+    return (Flush(batch, np.arange(batch.num_rows)) for batch in batches if batch.num_rows)
+
+
+def grouped(batches: Iterable[pa.RecordBatch], keys: GroupKeys, least: int = LEAST_ROWS) -> Iterator[Flush]:
+    """For protocols that batch: complete flushes only, what is unfinished waits until `least` rows are there again."""
+    pending: list[pa.RecordBatch] = []
+    held = 0
+    for batch in (some for some in batches if some.num_rows):
+        pending.append(batch)
+        if sum(part.num_rows for part in pending) < max(2 * held, least):
+            continue
+        events = pa.concat_batches(pending)
+        order, window, complete = _windows(events)
+        yield from _flush(events, order[complete], window[complete], keys)
+        held = int((~complete).sum())
+        pending = [events.take(pa.array(np.sort(order[~complete])))] if held else []
+    if pending:
+        events = pa.concat_batches(pending)
+        order, window, _ = _windows(events)
+        yield from _flush(events, order, window, keys)
+
+
+@dataclass(frozen=True)
+class GroupKeys:
+    """Which rows have one partition key, by table (tiflow v8.5.3: cdc/sink/dmlsink/mq/dispatcher/partition)."""
+
+    table: Ints
+    """Number of the logical table of each physical one: the key under the table dispatcher."""
+
+    by: npt.NDArray[np.str_]
+    """`table`, `hash` or `commit_ts` for each physical table."""
+
+    @staticmethod
+    def of(routes: Sequence[Route], names: Sequence[tuple[str, str]]) -> GroupKeys:
+        """From the route, and the schema and name, of each physical table."""
+        numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+        return GroupKeys(np.array([numbers[name] for name in names]), np.array([route.groups_by for route in routes]))
+
+
+def _windows(events: pa.RecordBatch) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
+    """Order by destination, the flush each event of that order is in, and whether that flush is complete."""
+    destination = ints(events, "destination")
+    order = np.argsort(destination, kind="stable")
+    where, barrier = destination[order], ints(events, "kind")[order] != ROW
+    starts = _starts(where)
+    starts[1:] |= barrier[:-1]
+    position = _position(starts)
+    starts |= position % FLUSH_ROWS == 0
+    window = np.cumsum(starts) - 1
+    last = np.flatnonzero(np.append(starts[1:], True))
+    size = np.bincount(window)
+    final = np.append(where[last][1:] != where[last][:-1], True)
+    complete = ~final | barrier[last] | (size == FLUSH_ROWS)
+    return order, window, complete[window]
+
+
+def _flush(events: pa.RecordBatch, order: Ints, window: Ints, keys: GroupKeys) -> Iterator[Flush]:
+    if len(order):
+        rank = _rank(events, order, window, keys)
+        together = np.argsort(rank, kind="stable")
+        yield Flush(events.take(pa.array(order[together])), rank[together])
+
+
+def _rank(events: pa.RecordBatch, order: Ints, window: Ints, keys: GroupKeys) -> Ints:
+    """The place of each event's group: that of its first row.
+
+    A table's rows gather behind its first one, as each table is one group in TiCDC. Rows grouped by hash or commit-ts stay
+    where they are and share a message with equal neighbours only, since a table's commit-ts must not fall in its partition.
+    """
+    table = ints(events, "table")[order]
+    barrier = ints(events, "kind")[order] != ROW
+    by = keys.by[np.where(barrier, 0, table)]
+    number = keys.table[np.where(barrier, 0, table)]
+    hashed = np.where(by == "hash", ints(events, "hash")[order], ints(events, "commit_ts")[order])
+    gathers = (by == "table") & ~barrier
+    code = np.where(gathers, number, -1)
+    runs = _starts(window) | _starts(code) | (~gathers & (_starts(hashed) | _starts(number))) | barrier
+    run = np.cumsum(runs) - 1
+    first = np.flatnonzero(runs)
+    rank = first[run]
+    if gathers.any():
+        pair = window[gathers] * (len(keys.table) + 1) + code[gathers]
+        _, earliest, which = np.unique(pair, return_index=True, return_inverse=True)
+        rank[gathers] = rank[gathers][earliest][which]
+    return rank
+
+
+def _starts(values: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Where a value differs from the one before; true at the first."""
+    return np.append(True, values[1:] != values[:-1])[: len(values)]
+
+
+def _position(starts: npt.NDArray[np.bool_]) -> Ints:
+    """How far each place lies behind the last start."""
+    places = np.arange(len(starts))
+    return places - np.maximum.accumulate(np.where(starts, places, 0))
+
+
+def ints(events: pa.RecordBatch, name: str) -> Ints:
+    """A column without nulls as int64; a null counts as 0."""
+    return np.asarray(events.column(name).fill_null(0), dtype=np.int64)

@@ -1,0 +1,207 @@
+"""The composition: snapshots → state frames → changes → routed events → one task per core → sink → account.
+
+One law: only this module knows the order of the stages, and nothing is sent before every row was read, checked and compared.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+
+from simulator import changes, events, snapshots
+from simulator.changefeed import DEFAULT_PARTITION_NUM, Changefeed
+from simulator.changes import Counts
+from simulator.codecs import CODECS, CodecOptions
+from simulator.dispatch import Route, hash_column
+from simulator.emit import REPORT, Job, duplicate_text, emit
+from simulator.errors import SnapshotError
+from simulator.events import Destinations, Statement
+from simulator.failures import translated
+from simulator.plan import Move, Plan
+from simulator.progress import Listener
+from simulator.releases import Release
+from simulator.schema.table import Table
+from simulator.sinks import files
+from simulator.sinks.kafka_settings import KafkaSettings, OAuth, Security
+from simulator.sinks.records import Delivered
+
+INPUT_BYTES_A_TASK = 16 << 20
+"""Bytes of snapshot files that one task of the comparison holds at a time, so that memory stays flat as input grows."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the records go, and what is left to do there when all tasks are done."""
+
+    sink: str
+    settings: object
+    destinations: Destinations
+    options: CodecOptions
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Account:
+    """What a run sent."""
+
+    delivered: tuple[Delivered, ...]
+    changes: Mapping[tuple[int, int, int], int]
+    """(table, op, destination) → rows"""
+
+
+@contextmanager
+def to_fixtures(plan: Plan, changefeed: Changefeed, directory: Path, format: str) -> Iterator[Output]:
+    """Fixture files, which appear under `directory` when the block ends well and not at all otherwise."""
+    counts = {topic: changefeed.kafka.partition_num or DEFAULT_PARTITION_NUM for topic in plan.topics}
+    settings = files.begin(directory, format)
+    try:
+        yield Output(format, settings, _destinations(counts), changefeed.codec)
+        files.commit(settings, counts)
+    finally:
+        files.discard(settings)
+
+
+def to_kafka(plan: Plan, changefeed: Changefeed, prepared_batches: bool = True) -> Output:
+    """The changefeed's Kafka, its topics found or created; raises DeliveryError where it does not answer."""
+    from simulator.sinks.kafka_admin import prepare_topics
+
+    settings = kafka_settings(changefeed, prepared_batches)
+    wanted = {topic: changefeed.kafka.partition_num if topic == changefeed.topic else None for topic in plan.topics}
+    ready = prepare_topics(settings, wanted)
+    options = replace(changefeed.codec, max_message_bytes=ready.max_message_bytes)
+    return Output("kafka", ready.settings, _destinations({topic: ready.partitions[topic] for topic in plan.topics}), options, ready.notes)
+
+
+def to_nowhere(plan: Plan, changefeed: Changefeed, sink: str = "counting") -> Output:
+    """A sink without settings: `counting` or `console`."""
+    counts = {topic: changefeed.kafka.partition_num or DEFAULT_PARTITION_NUM for topic in plan.topics}
+    return Output(sink, None, _destinations(counts), changefeed.codec)
+
+
+def kafka_settings(changefeed: Changefeed, prepared_batches: bool = True) -> KafkaSettings:
+    """What the Kafka sink is told, from what TiCDC's options say."""
+    kafka, sasl, tls = changefeed.kafka, changefeed.kafka.sasl, changefeed.kafka.tls
+    oauth = OAuth(sasl.oauth_client_id, sasl.oauth_client_secret, sasl.oauth_token_url, sasl.oauth_scopes, sasl.oauth_audience)
+    security = Security(
+        tls.enabled, tls.ca, tls.cert, tls.key, tls.insecure_skip_verify, sasl.mechanism, sasl.user, sasl.password,
+        sasl.gssapi_service_name or "kafka", oauth if sasl.oauth_client_id else None,
+    )
+    return KafkaSettings(
+        kafka.brokers,
+        client_id=kafka.client_id,
+        required_acks=kafka.required_acks,
+        compression=kafka.compression,
+        max_message_bytes=changefeed.codec.max_message_bytes,
+        replication_factor=kafka.replication_factor,
+        auto_create_topic=kafka.auto_create_topic,
+        dial_timeout=kafka.dial_timeout,
+        write_timeout=kafka.write_timeout,
+        read_timeout=kafka.read_timeout,
+        security=security,
+        prepared_batches=prepared_batches,
+    )
+
+
+def run(spark: SparkSession, plan: Plan, output: Output, release: Release, seed: int, speed: float, listener: Listener | None) -> Account:
+    """Plays the plan into the output; raises SimulatorError for whatever its tasks found wrong with the input."""
+    tasks = max(1, min(spark.sparkContext.defaultParallelism, output.destinations.total))
+    spark.conf.set("spark.sql.shuffle.partitions", str(_shuffle_partitions(spark, plan)))
+    job = Job(
+        plan.tables, plan.routes, plan.statements, output.destinations, output.options, release, output.sink, output.settings,
+        speed, plan.timeline.start_ms, listener.address if listener else None,
+    )
+    states = [_states(spark, move, plan) for move in plan.moves]
+    frames = [_rows(plan, move, pair, number, output, seed) for number, (move, pair) in enumerate(zip(plan.moves, states, strict=True))]
+    frames += _broadcast(spark, plan, output, release)
+    sent = events.in_order(frames, tasks).mapInArrow(partial(emit, job=job), REPORT)
+    with translated():
+        observed = compared(sent)
+        _refuse_duplicates(plan, states, observed)
+        reports = [json.loads(row["report"]) for row in sent.collect()]
+    return _account(reports)
+
+
+def compared(frame: DataFrame) -> dict[str, Any]:
+    """Runs everything up to the last shuffle, the one that hands each task its events, and gives what was observed.
+
+    Spark's adaptive execution does so by itself when the frame is collected; asked ahead, it leaves a moment in which
+    nothing has been sent and all has been compared.
+    """
+    execution = frame._jdf.queryExecution()
+    execution.executedPlan().finalPhysicalPlan()
+    found, metrics = {}, execution.observedMetrics().iterator()
+    while metrics.hasNext():
+        pair = metrics.next()
+        found[pair._1()] = [pair._2().getLong(place) for place in range(pair._2().length())]
+    return found
+
+
+def _states(spark: SparkSession, move: Move, plan: Plan) -> tuple[DataFrame, DataFrame]:
+    routes = {(physical.table.schema, physical.table.name): route for physical, route in zip(plan.tables, plan.routes, strict=True)}
+
+    def hash_of(table: Table, columns: Mapping[str, Column]) -> Column:
+        route: Route = routes[table.schema, table.name]
+        return hash_column(route, table, columns)
+
+    before, after = (snapshots.state(spark, snapshot, plan.tables, hash_of) for snapshot in (move.before, move.after))
+    return before, after
+
+
+def _rows(plan: Plan, move: Move, states: tuple[DataFrame, DataFrame], number: int, output: Output, seed: int) -> DataFrame:
+    changed = changes.diff(*states, move.facts, move.span, seed, _counts(number))
+    return events.rows(changed, plan.routes, output.destinations)
+
+
+def _broadcast(spark: SparkSession, plan: Plan, output: Output, release: Release) -> list[DataFrame]:
+    """Statements and watermarks."""
+    to, options = output.destinations, output.options
+    codec = CODECS[options.protocol]
+    resolves = codec.watermark(0, options, release) is not None
+    placed = [
+        Statement(event.commit_ts, index, ddl_destinations(to.of_topic(topic), options.protocol, release))
+        for index, (event, topic) in enumerate(zip(plan.statements, plan.statement_topics, strict=True))
+    ]
+    frames = [events.statements(spark, placed, resolves, range(to.total))] if placed else []
+    return frames + ([events.watermarks(spark, plan.timeline, to)] if resolves else [])
+
+
+def ddl_destinations(topic: range, protocol: str, release: Release) -> range:
+    """Where a statement goes in its topic: Canal-JSON's to partition 0, other protocols' to all."""
+    return topic[:1] if protocol == "canal-json" and release.canal_ddl_in_partition_0 else topic
+
+
+def _counts(number: int) -> Counts:
+    return Counts(f"before {number}", f"after {number}", f"joined {number}")
+
+
+def _refuse_duplicates(plan: Plan, states: list[tuple[DataFrame, DataFrame]], observed: Mapping[str, list[int]]) -> None:
+    """Raises SnapshotError where the join met a row more often than a snapshot has it: its key is there twice."""
+    for number, pair in enumerate(states):
+        names = _counts(number)
+        if observed[names.joined] == [*observed[names.before], *observed[names.after]]:
+            continue
+        for state in pair:
+            for table, image in changes.duplicates(state, limit=1):
+                raise SnapshotError(duplicate_text(plan.tables[table], image))
+
+
+def _shuffle_partitions(spark: SparkSession, plan: Plan) -> int:
+    size = sum(snapshot.size for move in plan.moves for snapshot in (move.before, move.after))
+    return max(2 * spark.sparkContext.defaultParallelism, size // INPUT_BYTES_A_TASK)
+
+
+def _destinations(counts: Mapping[str, int]) -> Destinations:
+    return Destinations(tuple(counts), tuple(counts.values()))
+
+
+def _account(reports: list[dict[str, Any]]) -> Account:
+    delivered = [Delivered(**one) for report in reports for one in report["delivered"]]
+    rows = {(table, op, to): count for report in reports for table, op, to, count in report["changes"]}
+    return Account(tuple(sorted(delivered, key=lambda one: (one.topic, one.partition))), rows)

@@ -1,0 +1,182 @@
+"""A scenario file, TOML: settings, then steps in order. One law: every mistake in a file is reported at once.
+
+    sink-uri = "kafka://127.0.0.1:9092/shop?protocol=canal-json"
+    over = "1m"
+
+    [[step]]
+    snapshot = "monday"     # a directory, relative to this file; the first one is where the run starts
+
+    [[step]]
+    wait = "30s"            # only watermarks
+
+    [[step]]
+    snapshot = "tuesday"    # its difference to the state before, spread over …
+    over = "10m"
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simulator import tso
+from simulator.errors import ScenarioError, UserError, did_you_mean
+from simulator.plan import Becomes, Script, Wait
+
+DEFAULT_OVER = "1m"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line's options and a scenario's settings both say; None is unsaid."""
+
+    sink_uri: str | None = None
+    config: Path | None = None
+    release: str | None = None
+    architecture: str | None = None
+    start_ts: int | None = None
+    over_ms: int | None = None
+    resolved_interval_ms: int | None = None
+    speed: float | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class Scenario:
+    settings: Settings
+    start: Path
+    steps: tuple[Becomes | Wait, ...]
+
+    def script(self, options: Settings) -> Script:
+        """What is to be played, where options win over the file."""
+        said = merged(options, self.settings)
+        over_ms = said.over_ms or tso.duration_ms(DEFAULT_OVER)
+        steps = tuple(Becomes(step.directory, step.over_ms or over_ms) if isinstance(step, Becomes) else step for step in self.steps)
+        return Script(
+            self.start, steps, said.start_ts, said.resolved_interval_ms or 1000, said.seed or 0, said.speed or 0.0
+        )
+
+
+def diff(before: Path, after: Path) -> Scenario:
+    """The scenario of two snapshots."""
+    return Scenario(Settings(), before, (Becomes(after, 0),))
+
+
+def merged(options: Settings, file: Settings) -> Settings:
+    """Each setting from the options, else from the file."""
+    pairs = {name: (getattr(options, name), getattr(file, name)) for name in Settings.__dataclass_fields__}
+    return Settings(**{name: other if mine is None else mine for name, (mine, other) in pairs.items()})
+
+
+def load(path: Path) -> Scenario:
+    """The scenario of that file; raises ScenarioError with every mistake in it, a line each."""
+    try:
+        text = path.read_text("utf-8")
+        document = tomllib.loads(text)
+    except OSError as error:
+        raise ScenarioError(f"cannot read scenario {path}: {error.strerror}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ScenarioError(f"scenario {path} is not TOML: {error}") from None
+    return _Reader(path).scenario(document)
+
+
+def speed(text: str) -> float:
+    """`max`, or how many simulated seconds pass in a real one; raises UserError. 0.0 stands for max."""
+    if text == "max":
+        return 0.0
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value < float("inf"):
+        raise UserError(f"bad speed {text!r}: expected max, or a number above 0 such as 1 (real time) or 10")
+    return value
+
+
+class _Reader:
+    """Collects mistakes while it reads one file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._mistakes: list[str] = []
+
+    def scenario(self, document: dict[str, Any]) -> Scenario:
+        steps = document.pop("step", [])
+        settings = Settings(**self._fields(document, "", SETTINGS))
+        read = [self._step(number, step) for number, step in enumerate(steps, 1)] if self._are_steps(steps) else []
+        if not self._mistakes and (not read or not isinstance(read[0], Becomes)):
+            self._mistakes.append("the first [[step]] must be a snapshot: the state in which the run starts")
+        if not self._mistakes and len(read) < 2:
+            self._mistakes.append("at least two steps are expected: the snapshot to start from, and one that something happens in")
+        if self._mistakes:
+            raise ScenarioError(f"scenario {self._path}: " + f"\nscenario {self._path}: ".join(self._mistakes))
+        first = read[0]
+        assert isinstance(first, Becomes)
+        return Scenario(settings, first.directory, tuple(step for step in read[1:] if step is not None))
+
+    def _are_steps(self, steps: object) -> bool:
+        good = isinstance(steps, list) and all(isinstance(step, dict) for step in steps)
+        if not good:
+            self._mistakes.append("step must be a list of tables: write each step under [[step]]")
+        return good
+
+    def _step(self, number: int, step: dict[str, Any]) -> Becomes | Wait | None:
+        where = f"step {number}: "
+        values = self._fields(step, where, STEP)
+        if ("snapshot" in step) == ("wait" in step):
+            self._mistakes.append(f"{where}exactly one of snapshot, wait is expected")
+        if "wait" in values:
+            return Wait(values["wait"])
+        if "snapshot" in values:
+            return Becomes(self._path.parent / values["snapshot"], values.get("over_ms", 0))
+        return None
+
+    def _fields(self, table: dict[str, Any], where: str, known: dict[str, tuple[str, Callable[[Any], Any]]]) -> dict[str, Any]:
+        values = {}
+        for key, value in table.items():
+            if key not in known:
+                self._mistakes.append(f"{where}unknown key {key!r}.{did_you_mean(key, known)} Known: {', '.join(known)}")
+                continue
+            name, read = known[key]
+            try:
+                values[name] = read(value)
+            except UserError as error:
+                self._mistakes.append(f"{where}{key}: {error}")
+        if isinstance(values.get("config"), str):
+            values["config"] = self._path.parent / values["config"]
+        return values
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise UserError(f"expected text, got {value!r}")
+    return value
+
+
+def _integer(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise UserError(f"expected a whole number, got {value!r}")
+    return value
+
+
+SETTINGS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "sink-uri": ("sink_uri", _text),
+    "config": ("config", _text),
+    "release": ("release", _text),
+    "architecture": ("architecture", _text),
+    "start-ts": ("start_ts", lambda value: tso.start_ts(str(value))),
+    "over": ("over_ms", lambda value: tso.duration_ms(_text(value))),
+    "resolved-interval": ("resolved_interval_ms", lambda value: tso.duration_ms(_text(value))),
+    "speed": ("speed", lambda value: speed(str(value))),
+    "seed": ("seed", _integer),
+}
+"""Key in the file → field of Settings, and how its value is read."""
+
+STEP: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "snapshot": ("snapshot", _text),
+    "wait": ("wait", lambda value: tso.duration_ms(_text(value))),
+    "over": ("over_ms", lambda value: tso.duration_ms(_text(value))),
+}

@@ -1,0 +1,103 @@
+"""Which rows may share a message: decided by the rows of a partition, whatever batches they come in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.flush import FLUSH_ROWS, Flush, GroupKeys, grouped
+
+Event = tuple[int, int, int, int, int]
+"""commit_ts, kind, table, hash, destination"""
+
+KEYS = GroupKeys(np.array([0, 1, 2, 3]), np.array(["table", "table", "hash", "commit_ts"]))
+
+
+def batch(events: list[Event]) -> pa.RecordBatch:
+    columns = [pa.array([event[place] for event in events], pa.int64()) for place in range(5)]
+    return pa.RecordBatch.from_arrays(columns, ["commit_ts", "kind", "table", "hash", "destination"])
+
+
+def cut(events: list[Event], sizes: list[int]) -> Iterator[pa.RecordBatch]:
+    """The events in batches of those sizes, the last one as large as need be."""
+    start = 0
+    for size in sizes:
+        yield batch(events[start : start + size])
+        start += size
+    yield batch(events[start:])
+
+
+def by_destination(flushes: list[Flush]) -> dict[int, list[tuple[Event, bool]]]:
+    """Events of each destination in the order sent, each with whether it may share a message with the one before."""
+    sent: dict[int, list[tuple[Event, bool]]] = {}
+    for flush in flushes:
+        rows = [tuple(row.values()) for row in flush.events.to_pylist()]
+        joins = np.diff(flush.group, prepend=-1) == 0
+        for row, joined in zip(rows, joins.tolist(), strict=True):
+            sent.setdefault(row[4], []).append((row, joined))
+    return sent
+
+
+events = st.lists(
+    st.tuples(st.integers(1, 9), st.sampled_from([0, 0, 0, 0, 0, 2]), st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)),
+    max_size=60,
+).map(sorted)
+
+
+@given(events, st.lists(st.integers(1, 20), max_size=6))
+def test_how_events_are_cut_into_batches_changes_nothing(stream: list[Event], sizes: list[int]) -> None:
+    whole = by_destination(list(grouped([batch(stream)], KEYS)))
+    assert by_destination(list(grouped(cut(stream, sizes), KEYS, least=1))) == whole
+
+
+@given(events)
+def test_every_event_is_sent_once(stream: list[Event]) -> None:
+    sent = by_destination(list(grouped([batch(stream)], KEYS)))
+    assert sorted(event for found in sent.values() for event, _ in found) == stream
+
+
+@given(events)
+def test_watermarks_keep_their_place_among_the_rows_of_their_partition(stream: list[Event]) -> None:
+    for destination, found in by_destination(list(grouped([batch(stream)], KEYS))).items():
+        sent = [event for event, _ in found]
+        for place, event in enumerate(sent):
+            if event[1] == 2:
+                before = [other for other in stream[: stream.index(event)] if other[4] == destination]
+                assert set(before) <= set(sent[: place + 1])
+
+
+@given(events)
+def test_commit_ts_of_a_table_never_falls_in_a_partition(stream: list[Event]) -> None:
+    for found in by_destination(list(grouped([batch(stream)], KEYS))).values():
+        for table in range(4):
+            times = [event[0] for event, _ in found if event[1] == 0 and event[2] == table]
+            assert times == sorted(times)
+
+
+@given(events)
+def test_rows_that_share_a_message_have_one_partition_key(stream: list[Event]) -> None:
+    """The key is the table, the hash or the commit-ts, by the table's dispatcher; a watermark is always alone."""
+    for found in by_destination(list(grouped([batch(stream)], KEYS))).values():
+        for (before, _), (event, joined) in zip(found, found[1:]):
+            if joined:
+                assert before[1] == event[1] == 0
+                assert before[2] == event[2]
+                assert event[2] != 2 or before[3] == event[3]
+                assert event[2] != 3 or before[0] == event[0]
+
+
+def test_tables_that_take_turns_in_a_partition_still_fill_messages() -> None:
+    stream = [(ts, 0, ts % 2, 0, 0) for ts in range(20)]
+    sent = by_destination(list(grouped([batch(stream)], KEYS)))[0]
+    assert [event[2] for event, _ in sent] == [0] * 10 + [1] * 10
+    assert [joined for _, joined in sent].count(False) == 2
+
+
+def test_a_flush_holds_no_more_rows_of_a_partition_than_tiflow_s_worker_takes() -> None:
+    stream = [(ts, 0, 0, 0, 0) for ts in range(FLUSH_ROWS + 1)]
+    sent = by_destination(list(grouped([batch(stream)], KEYS)))[0]
+    assert [place for place, (_, joined) in enumerate(sent) if not joined] == [0, FLUSH_ROWS]
