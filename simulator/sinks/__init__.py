@@ -11,7 +11,7 @@ from simulator.sinks.console import Console
 from simulator.sinks.counting import Counting
 from simulator.sinks.file_settings import FileSettings
 from simulator.sinks.kafka_settings import KafkaSettings
-from simulator.sinks.records import Delivered, Records, Sink
+from simulator.sinks.records import Sink
 
 
 def _kafka(settings: KafkaSettings, topics: Sequence[str]) -> Sink:

@@ -1,0 +1,108 @@
+"""Records are split by partition in order, and encoded in bulk as they would be one by one."""
+
+from __future__ import annotations
+
+import base64 as standard
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kafka.record.default_records import DefaultRecordBatchBuilder
+
+from simulator.errors import DeliveryError
+from simulator.sinks import SINKS
+from simulator.sinks.base64_text import base64
+from simulator.sinks.record_batch import body
+from simulator.sinks.records import Delivered, Records, by_partition, require_delivered
+
+BYTES = st.lists(st.one_of(st.none(), st.binary(max_size=300)), min_size=1, max_size=40)
+
+
+def records(places: list[tuple[int, int]], first: int = 0) -> Records:
+    """A record for each (topic, partition), numbered from `first` in key, value and TSO."""
+    numbers = range(first, first + len(places))
+    return Records(
+        pa.array([topic for topic, _ in places], pa.int32()),
+        pa.array([partition for _, partition in places], pa.int32()),
+        pa.array([f"k{n}".encode() for n in numbers], pa.binary()),
+        pa.array([f"value {n}".encode() for n in numbers], pa.binary()),
+        pa.array([(n + 1) << 18 for n in numbers], pa.int64()),
+        pa.array([f'[{{"n": {n}}}]' for n in numbers], pa.string()),
+    )
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=60))
+def test_every_partition_gets_its_records_in_the_order_given(places: list[tuple[int, int]]) -> None:
+    """Whatever the interleaving."""
+    runs = list(by_partition(records(places)))
+
+    expected = {p: [f"k{n}".encode() for n, q in enumerate(places) if q == p] for p in sorted(set(places))}
+    assert expected == {(run.topic, run.partition): run.records.key.to_pylist() for run in runs}
+
+
+@given(BYTES, st.integers(0, 5))
+def test_base64_of_a_column_is_that_of_each_entry(entries: list[bytes | None], skipped: int) -> None:
+    """Nulls and slices included."""
+    column = pa.array(entries, pa.binary())[skipped:]
+
+    expected = [None if entry is None else standard.b64encode(entry).decode() for entry in entries[skipped:]]
+    assert expected == base64(column).to_pylist()
+
+
+@given(st.data())
+def test_a_record_batch_in_bulk_is_the_one_kafka_python_builds_record_by_record(data: st.DataObject) -> None:
+    """The same bytes: lengths, deltas, nulls."""
+    values = data.draw(BYTES)
+    keys = data.draw(st.lists(st.one_of(st.none(), st.binary(max_size=90)), min_size=len(values), max_size=len(values)))
+    builder = DefaultRecordBatchBuilder(2, 0, False, -1, -1, -1, 1 << 24)
+    for offset, (key, value) in enumerate(zip(keys, values, strict=True)):
+        builder.append(offset, 1700000000000, key, value, [])
+
+    expected = bytes(builder._buffer[builder.header_size_in_bytes() :])
+    assert expected == body(pa.array(keys, pa.binary()), pa.array(values, pa.binary())).to_pybytes()
+
+
+def test_long_records_get_long_length_fields() -> None:
+    """Each width of the variable-length integers up to four bytes."""
+    values = [b"x" * size for size in (0, 63, 64, 8191, 8192, 1048575, 1048576, 3000000)]
+    builder = DefaultRecordBatchBuilder(2, 0, False, -1, -1, -1, 1 << 30)
+    for offset, value in enumerate(values):
+        builder.append(offset, 0, None, value, [])
+
+    built = body(pa.array([None] * len(values), pa.binary()), pa.array(values, pa.binary())).to_pybytes()
+    assert bytes(builder._buffer[builder.header_size_in_bytes() :]) == built
+
+
+def test_the_counting_sink_counts() -> None:
+    """Records, bytes and the last TSO of each partition."""
+    sink = SINKS["counting"](None, ["a", "b"])
+    sink.write(records([(0, 0), (1, 2), (0, 0)]))
+    sink.write(records([(1, 2)], first=3))
+
+    assert [
+        Delivered(0, 0, 2, 18, 0, 3 << 18),
+        Delivered(1, 2, 2, 18, 0, 4 << 18),
+    ] == sink.close()
+
+
+def test_the_console_shows_one_line_a_record(capsys: pytest.CaptureFixture[str]) -> None:
+    """Topic and partition, TSO, decoded events."""
+    sink = SINKS["console"](None, ["a", "b"])
+    sink.write(records([(0, 0), (1, 2)]))
+
+    assert [2] == [len(sink.close())]
+    assert f'a/0 {1 << 18} [{{"n": 0}}]\nb/2 {2 << 18} [{{"n": 1}}]\n' == capsys.readouterr().out
+
+
+def test_what_was_not_delivered_is_one_line_and_names_every_partition() -> None:
+    """The first in full, the others by name."""
+    lost = [Delivered(0, 1, 5, 0, 0, 9, "topic a partition 1: gone"), Delivered(1, 0, 0, 0, None, None, "gone too")]
+
+    with pytest.raises(DeliveryError, match=r"^topic a partition 1: gone \(also incomplete: b/0\)$"):
+        require_delivered([*lost, Delivered(1, 1, 5, 0, 0, 9)], ["a", "b"])
+
+
+def test_nothing_is_said_where_everything_was_delivered() -> None:
+    """No error."""
+    require_delivered([Delivered(1, 1, 5, 0, 0, 9)], ["a", "b"])
