@@ -20,6 +20,7 @@ from simulator.decode.wire import unquote
 from simulator.errors import UserError
 from simulator.schema.parse import create_table
 from simulator.schema.table import ColumnType
+from simulator.schema.types import is_binary
 
 VECTORS = Path(__file__).parent / "vectors"
 
@@ -218,7 +219,7 @@ def wanted_text(value: Any, type_: ColumnType) -> str | None:
     if value is None:
         return None
     data = bytes.fromhex(value["hex"]) if isinstance(value, dict) else value.encode("utf-8")
-    return data.decode("latin-1" if type_.charset == "binary" else "utf-8", "replace")
+    return data.decode("latin-1" if is_binary(type_) else "utf-8", "replace")
 
 
 def test_every_value_of_ticdc_is_read_as_the_row_had_it() -> None:
