@@ -1,42 +1,38 @@
-"""Vectors of the schema: what CREATE TABLE text means to the codecs."""
+"""Vectors about types and tables: one check for each kind, each failing with what differs."""
 
 from __future__ import annotations
 
-from simulator.schema import keys, parse, types
 from vector_files import Vector
+
+from simulator.schema.keys import flags, handle_key, visible_columns
+from simulator.schema.parse import column, create_table
+from simulator.schema.types import mysql_type, promoted_sql_type, sql_type, type_code
 
 
 def check_table_info(vector: Vector) -> None:
-    """A vector of `table_info`."""
-    table = parse.create_table(vector.data["create_table"])
-    flags, handle = keys.flags(table, vector.release), keys.handle_key(table)
-    assert [
+    """`table_info`: codes, flags, handle, mysqlType and sqlType of each visible column."""
+    table = create_table(vector.data["create_table"])
+    bits, handle = flags(table, vector.release), handle_key(table)
+    shown = [
         {
-            "name": column.name, "type": types.type_code(column.type), "flags": flags[column.name],
-            "handle": column.name in handle, "mysql_type": types.mysql_type(column.type, full=False),
-            "mysql_type_full": types.mysql_type(column.type, full=True), "sql_type": types.sql_type(column.type),
+            "name": column.name,
+            "type": type_code(column.type),
+            "flags": bits[column.name],
+            "handle": column.name in handle,
+            "mysql_type": mysql_type(column.type, full=False),
+            "mysql_type_full": mysql_type(column.type, full=True),
+            "sql_type": sql_type(column.type),
         }
-        for column in keys.visible_columns(table)
-    ] == vector.data["columns"]
+        for column in visible_columns(table)
+    ]
+    assert vector.data["columns"] == shown
 
 
 def check_column_type(vector: Vector) -> None:
-    """A vector of `facts.column_types`: only what it says is compared."""
-    data = vector.data
-    column = parse.create_table(f"CREATE TABLE t ({completed(data['column_ddl'])})").columns[0]
-    value = data["value"] if types.family(column.type) == "integer" else None
-    plain, of_value = types.sql_type(column.type), types.promoted_sql_type(column.type, value and int(value))
-    made = {
-        "mysql_type_short": types.mysql_type(column.type, full=False),
-        "mysql_type_full": types.mysql_type(column.type, full=True), "java_type_for_value": of_value,
-    }
-    assert made == {name: made[name] if data[name] is None else data[name] for name in made}
-    assert data["java_type"] in (None, plain, of_value)
-
-
-NEEDED = {"VARCHAR": "(1)", "VARBINARY": "(1)", "ENUM": "('a')", "SET": "('a')"}
-
-
-def completed(column: str) -> str:
-    """A column definition with the arguments that TiDB demands and a table of types leaves out."""
-    return column + NEEDED.get(column.split()[-1].upper(), "")
+    """`facts.column_types`: mysqlType short and full, java type of a value in the column (`java_type`, where it is
+    given, is that of the value too)."""
+    data, type = vector.data, column(vector.data["column_ddl"]).type
+    assert data["mysql_type_short"] == mysql_type(type, full=False)
+    assert data["mysql_type_full"] in (None, mysql_type(type, full=True))
+    value = int(data["value"]) if str(data["value"]).lstrip("-").isdecimal() else None
+    assert data["java_type_for_value"] in (None, promoted_sql_type(type, value))

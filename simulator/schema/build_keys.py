@@ -58,7 +58,7 @@ def resolve(part: KeyPart, names: dict[str, str], text: str) -> KeyPart:
 def check_parts(
     keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], types: dict[str, ColumnType], text: str,
 ) -> None:
-    """Raises SchemaError for a key on what cannot be one: a TEXT without prefix, a JSON; and for a prefix of a number."""
+    """Raises SchemaError for a key on what cannot be one (a TEXT without prefix, a JSON), and for a number's prefix."""
     parts = chain.from_iterable(parts for key, parts in keys if key.kind in ("primary", "unique", "key"))
     for part in parts:
         kind = family(types[part.column]) if part.column else "string"
