@@ -67,4 +67,6 @@ def _replaced(tree: exp.Expression, expression: str) -> exp.Expression:
         inner = _replaced(node.expressions[0], expression).sql(dialect="spark")
         return sqlglot.parse_one(template.format(inner), read="spark")
 
-    return tree.transform(replace)
+    replaced = tree.transform(replace)
+    assert isinstance(replaced, exp.Expression)
+    return replaced

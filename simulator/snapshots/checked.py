@@ -52,7 +52,8 @@ def _generated(table: Table, frame: DataFrame) -> DataFrame:
     for place, column in enumerate(table.columns):
         if column.generated == "virtual" and _mentioned(table, column):
             known[column.name] = f"v{place}"
-            frame = frame.withColumn(f"v{place}", _value(table, column, known, frame).try_cast(typed.spark_type(column.type)))
+            value = _value(table, column, known, frame).try_cast(typed.spark_type(column.type))
+            frame = frame.withColumn(f"v{place}", value)
         if column.generated == "stored":
             text = names[column.name]
             value = _value(table, column, known, frame)
@@ -76,7 +77,7 @@ def _value(table: Table, column: Column, known: Mapping[str, str], frame: DataFr
         frame.select(value)
         return value
     except (SchemaError, AnalysisException) as error:
-        text = (f"table `{table.schema}`.`{table.name}`, column {column.name!r}: the files leave out this generated column and "
+        text = (f"table `{table.schema}`.`{table.name}`: the files leave out generated column {column.name!r} and "
                 f"{column.generated_expression!r} cannot be computed here: {str(error).splitlines()[0]}")
         return F.raise_error(F.lit(failures.marked(text))).cast("string")
 
@@ -111,8 +112,9 @@ def rejection(table: Table, files: Sequence[str]) -> Expression:
     cause = F.lit(b"")
     for index, column in reversed(list(enumerate(visible))):
         head = F.lit(f", column {column.name!r}, row".encode())
+        wanted = F.lit(f" of type {_type(column)}: accepted is {accepted(column.type)}".encode())
         tail = F.when(F.col(f"c{index}").isNull(), F.lit(b": NULL in a NOT NULL column")).otherwise(
-            F.concat(F.lit(b": value "), _shown(visible, index), F.lit(f" of type {_type(column)}: accepted is {accepted(column.type)}".encode())))
+            F.concat(F.lit(b": value "), _shown(visible, index), wanted))
         cause = F.when(~_good(column, index), F.concat(head, row, tail)).otherwise(cause)
     text = F.concat(_file(files), F.lit(f": table `{table.schema}`.`{table.name}`".encode()), cause)
     return F.raise_error(F.concat(F.lit(failures.OPEN), F.base64(text), F.lit(failures.CLOSE)))
@@ -123,7 +125,7 @@ def no_partition(table: Table, files: Sequence[str]) -> Expression:
     visible = visible_columns(table)
     row = F.concat(*(part for index, column in enumerate(visible[:4])
                      for part in (F.lit(f" {column.name}=".encode()), _shown(visible, index))))
-    text = F.concat(_file(files), F.lit(f": table `{table.schema}`.`{table.name}`: no partition takes row".encode()), row)
+    text = F.concat(_file(files), F.lit(f": table `{table.schema}`.`{table.name}`: no partition takes".encode()), row)
     return F.raise_error(F.concat(F.lit(failures.OPEN), F.base64(text), F.lit(failures.CLOSE)))
 
 

@@ -128,7 +128,7 @@ def _columns(fields: Fields, width: int, dialect: CsvDialect, consumed: int, fil
 
 def _equals(fields: Fields, text: bytes) -> scan.Mask:
     """Which values are exactly `text`."""
-    same = fields.ends - fields.starts == len(text)
+    same: scan.Mask = fields.ends - fields.starts == len(text)
     for index, byte in enumerate(text):
         same[same] = fields.data[fields.starts[same] + index] == byte
     return same

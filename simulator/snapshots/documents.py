@@ -1,6 +1,6 @@
 """JSON and VECTOR values as TiDB prints them.
 
-One law: equal documents have one text (keys sorted by their bytes, the last of equal keys, numbers as TiDB stores them).
+One law: equal documents have one text (keys sorted by their bytes, the last of equal keys, numbers as stored).
 """
 
 from __future__ import annotations
@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import math
 import re
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+
+from simulator.snapshots import arrow
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 
@@ -91,23 +92,11 @@ def _each(normal: Callable[[str], str | None]) -> Callable[[pa.Array], pa.Array]
 
 def document(text: Column) -> Column:
     """JSON from text."""
-    return _applied(normal_json, F.when(F.is_valid_utf8(text), text))
+    return arrow.map_strings(_each(normal_json), F.when(F.is_valid_utf8(text), text))
 
 
 def vector(dimensions: int, text: Column) -> Column:
     """VECTOR from text; of a fixed number of dimensions where the type says so."""
-    result = _applied(normal_vector, text)
+    result = arrow.map_strings(_each(normal_vector), text)
     commas = F.length(result) - F.length(F.replace(result, F.lit(","), F.lit("")))
     return F.when(commas == dimensions - 1, result) if dimensions > 0 else result
-
-
-def _applied(normal: Callable[[str], str | None], text: Column) -> Column:
-    values = _each(normal)
-
-    def arrays(texts: pa.Array) -> pa.Array:
-        return values(texts)
-
-    with warnings.catch_warnings():  # pyspark 4.3 warns of pandas 3, which an Arrow function does not meet
-        warnings.simplefilter("ignore", FutureWarning)
-        column: Column = F.arrow_udf(arrays, "string")(text)  # type: ignore[call-overload, unused-ignore]
-    return column

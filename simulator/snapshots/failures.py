@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
-from py4j.protocol import Py4JJavaError
 
 from simulator.errors import SnapshotError
 

@@ -41,9 +41,8 @@ def synthetic_row_id(handle: Column) -> Column:
 def _ordered(type: ColumnType, text: Column) -> Column:
     name = type.name
     if name in numbers.BITS or name in ("bit", "year"):
-        unsigned = type.unsigned or name != "year" and name == "bit"
         wide = ColumnType("bigint", unsigned=True) if name == "bit" else type
-        return _integer(row_id(wide, text), unsigned)
+        return _integer(row_id(wide, text), wide.unsigned)
     if name == "decimal":
         return _decimal(type, text)
     if name in ("float", "double"):
@@ -81,8 +80,8 @@ def _decimal(type: ColumnType, text: Column) -> Column:
 
 def _time(text: Column) -> Column:
     magnitude = F.translate(text, "-:.", "")
-    width = F.length(text) - F.length(F.regexp_replace(text, r"^-?\d+", "")) - F.when(text.startswith("-"), 1).otherwise(0)
-    return _signed(text.startswith("-"), F.when(width < 3, F.concat(F.lit("0"), magnitude)).otherwise(magnitude))
+    short = text.rlike(r"^-?\d\d:")
+    return _signed(text.startswith("-"), F.when(short, F.concat(F.lit("0"), magnitude)).otherwise(magnitude))
 
 
 def _floating(text: Column) -> Column:

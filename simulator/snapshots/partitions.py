@@ -112,8 +112,8 @@ def _key(table: Table, rule: Partitioning, columns: Mapping[str, str]) -> Column
         type, text = _type(table, name), F.col(f"`{columns[name]}`")
         if type.name not in _KEY_TYPES or type.collation.endswith("_ci"):
             raise SchemaError(
-                f"table {table.name!r}: PARTITION BY KEY on column {name!r} is not computed for {type.name} with collation "
-                f"{type.collation}; numbers, times and strings of a _bin or binary collation are")
+                f"table {table.name!r}: PARTITION BY KEY on column {name!r} is not computed for {type.name} with "
+                f"collation {type.collation}; numbers, times and strings of a _bin or binary collation are")
         data = F.encode(text, "ISO-8859-1") if _is_bytes(type) else _padded(type, text).cast("binary")
         parts.append(F.coalesce(data, F.lit(b"\x00")))
     return (F.crc32(F.concat(*parts)) % len(rule.partitions)).cast("int")

@@ -17,7 +17,7 @@ from pyspark.sql import types
 from simulator.errors import SnapshotError
 from simulator.schema.keys import visible_columns
 from simulator.schema.table import Table
-from simulator.snapshots import records, streams
+from simulator.snapshots import arrow, records, streams
 from simulator.snapshots.csv_text import CsvDialect
 from simulator.snapshots.directory import DataFile, SnapshotTable
 from simulator.snapshots.values import tagged_bit
@@ -65,10 +65,9 @@ def _text(spark: SparkSession, table: Table, format: str, files: Sequence[DataFi
                         yield from records.csv_batches(piece, layout, csv, escapes[piece.file])
 
     columns = [types.StructField(f"c{index}", types.BinaryType()) for index in range(len(layout.columns))]
-    schema = types.StructType([
-        *columns, types.StructField(records.FILE, types.IntegerType()), types.StructField(records.GIVEN, types.BooleanType())
-    ])
-    frame = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(read, schema)
+    schema = types.StructType(columns)
+    schema = schema.add(records.FILE, types.IntegerType()).add(records.GIVEN, types.BooleanType())
+    frame = arrow.map_in_arrow(spark.range(0, len(tasks), 1, len(tasks)), read, schema)
     return Raw(frame, tuple(types.BinaryType() for _ in layout.columns), tuple(file.path for file in files),
                csv.binary if format == "csv" else "raw")
 

@@ -5,7 +5,7 @@ One law: a batch has one binary column per visible column of the table, whatever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -135,7 +135,8 @@ def _sql_places(header: sql_text.Header, layout: Layout, piece: Piece) -> list[i
     shown = {code: letter for letter, code in _HIDDEN.items()}
     table = header.table.translate(shown)
     if table.lower() != layout.table.lower():
-        raise SnapshotError(failures.marked(f"{piece.path}: rows of table `{table}` in a file of table `{layout.table}`"))
+        text = f"{piece.path}: rows of table `{table}` in a file of table `{layout.table}`"
+        raise SnapshotError(failures.marked(text))
     stored = tuple(name for index, name in enumerate(layout.columns) if index not in layout.generated)
     names = stored if header.columns is None else tuple(name.translate(shown) for name in header.columns)
     known = {name.lower(): name for name in (*layout.columns, *layout.hidden)}
@@ -145,7 +146,7 @@ def _sql_places(header: sql_text.Header, layout: Layout, piece: Piece) -> list[i
 def _hiding(names: Sequence[str]) -> Callable[[bytes], bytes]:
     """Replaces, in quoted names that hold marks of SQL, those marks by control bytes of the same length."""
     quoted = [f"`{name.replace('`', '``')}`" for name in names if set(name) & set(_HIDDEN)]
-    pairs = [(name.encode(), name.translate(str.maketrans(_HIDDEN_TEXT)).encode()) for name in quoted]
+    pairs = [(name.encode(), name.translate(_HIDDEN_TEXT).encode()) for name in quoted]
 
     def hide(data: bytes) -> bytes:
         for name, hidden in pairs:
@@ -155,7 +156,7 @@ def _hiding(names: Sequence[str]) -> Callable[[bytes], bytes]:
     return hide
 
 
-_HIDDEN_TEXT: Mapping[str, str] = {letter: chr(code) for letter, code in _HIDDEN.items()}
+_HIDDEN_TEXT = {ord(letter): chr(code) for letter, code in _HIDDEN.items()}
 
 
 def _places(names: tuple[str, ...], layout: Layout, path: str) -> list[int | None]:
@@ -166,7 +167,8 @@ def _places(names: tuple[str, ...], layout: Layout, path: str) -> list[int | Non
     if unknown or missing or len(set(names)) < len(names):
         problem = f"column {unknown[0]!r} is not in the schema" if unknown else (
             f"column {missing[0]!r} is missing" if missing else "a column is listed twice")
-        raise SnapshotError(failures.marked(f"{path}: table `{layout.table}`: {problem}; its columns: {layout.columns}"))
+        text = f"{path}: table `{layout.table}`: {problem}; its columns: {', '.join(layout.columns)}"
+        raise SnapshotError(failures.marked(text))
     return [names.index(name) if name in names else None for name in layout.columns]
 
 

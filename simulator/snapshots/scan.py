@@ -53,7 +53,8 @@ def escaping(backslashes: Positions) -> Positions:
     first = np.ones(len(backslashes), dtype=np.bool_)
     first[1:] = np.diff(backslashes) != 1
     run = np.maximum.accumulate(np.where(first, index, 0))
-    return backslashes[(index - run) % 2 == 0]
+    result: Positions = backslashes[(index - run) % 2 == 0]
+    return result
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ _BLANK = rb"(?:\s|/\*.*?\*/|--[^\n]*\n|#[^\n]*\n)*"
 _INSERT = re.compile(
     _BLANK + rb"(?:INSERT|REPLACE)\s+(?:IGNORE\s+)?(?:INTO\s+)?(?:(?:" + _NAME + rb")\s*\.\s*)?(?P<table>" + _NAME
     + rb")\s*(?:\((?P<columns>(?:" + _NAME + rb"|[\s,])*)\)\s*)?VALUES?\s*(?=\()", re.IGNORECASE | re.DOTALL)
-_IGNORED = re.compile(_BLANK + rb"(?:(?:SET|USE|LOCK|UNLOCK|START|BEGIN|COMMIT|/\*!)[^;]*)?;", re.IGNORECASE | re.DOTALL)
+_IGNORED = re.compile(
+    _BLANK + rb"(?:(?:SET|USE|LOCK|UNLOCK|START|BEGIN|COMMIT|/\*!)[^;]*)?;", re.IGNORECASE | re.DOTALL)
 _SPACE = scan.byte_set(b" \t\r\n")
 _COMMA, _OPEN, _CLOSE, _SEMICOLON, _QUOTE = (ord(mark) for mark in ",();'")
 
@@ -87,14 +88,14 @@ class _Statements:
 
     header: Header | None
     end: int
-    """Where what these statements are about ends; where a block without rows was read to."""
+    """Where the first that may have rows begins: what a block without a complete row is read to."""
 
 
 def _statements(data: bytes, array: Bytes, stops: Positions, header: Header | None) -> _Statements:
     starts = stops + 1 if header else np.concatenate([[0], stops + 1])
     ends = np.concatenate([stops[1:] if header else stops, [len(data)]]).astype(np.int64)[: len(starts)]
     rows = np.full(len(starts), -1, dtype=np.int64)
-    current, index = header, 0
+    current, index, first = header, 0, None
     while index < len(starts):
         start, complete = int(starts[index]), bool(ends[index] < len(data))
         inserted = _INSERT.match(data, start)
@@ -108,11 +109,11 @@ def _statements(data: bytes, array: Bytes, stops: Positions, header: Header | No
             named = _header(inserted)
             if current is not None and named != current:
                 break
-            current = named
+            current, first = named, start if first is None else first
             _same_text(array, starts, rows, index, inserted.end() - start)
         rest = np.flatnonzero(rows[index:] < 0)
         index = index + int(rest[0]) if len(rest) else len(starts)
-    end = int(starts[index]) if index < len(starts) else len(data)
+    end = first if first is not None else int(starts[index]) if index < len(starts) else len(data)
     return _Statements(starts[:index + 1], np.where(rows[:index + 1] < 0, len(data), rows[:index + 1]), current, end)
 
 
@@ -138,7 +139,8 @@ def _of_rows(marks: Positions, statements: _Statements) -> Positions:
     change = np.zeros(len(marks) + 1, dtype=np.int32)
     np.add.at(change, np.searchsorted(marks, statements.starts), 1)
     np.add.at(change, np.searchsorted(marks, statements.rows), -1)
-    return marks[np.cumsum(change)[:-1] == 0]
+    result: Positions = marks[np.cumsum(change)[:-1] == 0]
+    return result
 
 
 def _rows(array: Bytes, outside: Positions, width: int) -> Positions:
@@ -148,7 +150,8 @@ def _rows(array: Bytes, outside: Positions, width: int) -> Positions:
     pattern[0], pattern[width] = _OPEN, _CLOSE
     kinds = array[outside]
     expected = np.resize(pattern, len(outside))
-    wrong = np.flatnonzero((kinds != expected) & ~((kinds == _SEMICOLON) & (np.arange(len(outside)) % period == width + 1)))
+    following = np.arange(len(outside)) % period == width + 1
+    wrong = np.flatnonzero((kinds != expected) & ~((kinds == _SEMICOLON) & following))
     if len(wrong):
         raise _wrong_row(kinds, outside, int(wrong[0]) // period * period, width)
     return outside[: len(outside) // period * period].reshape(-1, period)
@@ -205,7 +208,7 @@ def _check_introducers(array: Bytes, starts: Positions, opening: Positions, intr
 
 def _null(fields: Fields) -> Mask:
     """Which values are the bare word NULL."""
-    null = ~fields.quoted & (fields.ends - fields.starts == 4)
+    null: Mask = ~fields.quoted & (fields.ends - fields.starts == 4)
     for index, letter in enumerate(b"null"):
         null[null] = (fields.data[fields.starts[null] + index] | 0x20) == letter
     return null

@@ -57,14 +57,15 @@ def _frame(table: Table, raw: Raw, places: Sequence[int], hash_of: HashOf) -> Da
     visible = visible_columns(table)
     names = {column.name: f"t{index}" for index, column in enumerate(visible)}
     columns = {name: F.col(text) for name, text in names.items()}
-    image = F.when(checked.accepts(table), _image(list(columns.values()))).otherwise(checked.rejection(table, raw.files))
+    image = F.when(checked.accepts(table), _image(list(columns.values())))
+    image = image.otherwise(checked.rejection(table, raw.files))
     key = handle_key(table)
     handle = handles.handle(table, key, columns) if key else image
     place = F.lit(places[0])
     if table.partitioning is not None:
         ordinal = locate_partition(table, names)
-        numbers = F.array(*(F.lit(place) for place in places))
-        place = F.when(ordinal.isNull(), checked.no_partition(table, raw.files)).otherwise(F.element_at(numbers, ordinal + 1))
+        known = F.element_at(F.array(*(F.lit(place) for place in places)), ordinal + 1)
+        place = F.when(ordinal.isNull(), checked.no_partition(table, raw.files)).otherwise(known)
     return checked.texts(table, raw).select(
         place.cast("int").alias("table"), handle.alias("handle"), image.cast("binary").alias("image"),
         hash_of(table, columns).cast("int").alias("hash"), _row_id(table, columns, handle).alias("row_id"))

@@ -94,7 +94,7 @@ def cut(piece: Piece, quote: int, stop: int, escape: bool) -> tuple[Piece, ...]:
         return (piece,)
     marks = [_not_escaped(piece.path, offset) for offset in range(0, size, PIECE)] + [size]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        counts = list(pool.map(lambda span: _quotes(piece.path, *span, quote, escape), zip(marks, marks[1:])))
+        counts = list(pool.map(lambda span: _quotes(piece.path, span, quote, escape), zip(marks, marks[1:])))
     inside = np.cumsum(counts) % 2 == 1
     starts = [0]
     for index, mark in enumerate(marks[1:-1]):
@@ -125,10 +125,10 @@ def _spans(path: str, start: int, end: int) -> Iterator[tuple[int, bytes]]:
             start += len(data)
 
 
-def _quotes(path: str, start: int, end: int, quote: int, escape: bool) -> int:
+def _quotes(path: str, span: tuple[int, int], quote: int, escape: bool) -> int:
     """How many quotes lie there that are not escaped."""
     total = 0
-    for _, data in _spans(path, start, end):
+    for _, data in _spans(path, *span):
         array = np.frombuffer(data, dtype=np.uint8)
         total += int(np.count_nonzero(array == quote))
         if escape:

@@ -76,8 +76,8 @@ def _formatted(digits: int, value: Column) -> Column:
 def _loose(digits: int, text: Column) -> Column:
     """A moment in another spelling, or with more or fewer fractional digits, or a zero date."""
     spelled = _spelled(text)
-    zero = F.substring(F.rpad(F.when(F.length(spelled) == 19, F.concat(spelled, F.lit("."))).otherwise(spelled), 26, "0"),
-                       1, 20 + digits if digits else 19)
+    pointed = F.when(F.length(spelled) == 19, F.concat(spelled, F.lit("."))).otherwise(spelled)
+    zero = F.substring(F.rpad(pointed, 26, "0"), 1, 20 + digits if digits else 19)
     clock = F.substring(spelled, 12, 8).rlike(r"^([01]\d|2[0-3]):[0-5]\d:[0-5]\d$")
     return (F.when(_is_zero(F.substring(spelled, 1, 10)) & clock, zero)
             .otherwise(_formatted(digits, F.rtrim(spelled).try_cast("timestamp_ntz"))))
@@ -112,7 +112,7 @@ def duration(type: ColumnType, text: Column) -> Column:
 def _loose_duration(digits: int, text: Column) -> Column:
     colons, compact = text.rlike(_DURATION), F.lpad(text, 6, "0")
     signed = F.when(text.startswith("-"), F.concat(F.lit("-"), F.lpad(F.substring(text, 2, 20), 6, "0")))
-    compact = F.when(text.rlike(r"^\d{1,6}$"), compact).otherwise(F.when(text.rlike(r"^-\d{1,6}$"), signed).otherwise(text))
+    compact = F.when(text.rlike(r"^\d{1,6}$"), compact).when(text.rlike(r"^-\d{1,6}$"), signed).otherwise(text)
 
     def part(colon_group: int, compact_group: int) -> Column:
         extracted = F.when(colons, F.regexp_extract(text, _DURATION, colon_group))

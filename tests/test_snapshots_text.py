@@ -1,0 +1,196 @@
+"""SQL and CSV text gives back the values that were written, wherever blocks and pieces are cut."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator.errors import SnapshotError
+from simulator.snapshots import failures, records, streams
+from simulator.snapshots.csv_text import CsvDialect
+from simulator.snapshots.records import Layout
+from tests import dumps
+
+COLUMNS = ("a", "b", "c")
+LAYOUT = Layout("t", COLUMNS, (), (), (), ())
+
+HOSTILE = st.text(st.sampled_from("ab\\N'\"`,;()\n\r\t\0\x1a%_ é😀-/*x"), max_size=12)
+VALUES = st.one_of(st.none(), st.integers(-10, 10), HOSTILE, HOSTILE, st.binary(max_size=6))
+ROWS = st.lists(st.tuples(VALUES, VALUES, VALUES), min_size=1, max_size=20)
+
+
+def raw(value: dumps.Value) -> bytes | None:
+    return value if value is None or isinstance(value, bytes) else str(value).encode()
+
+
+def expected(rows: Sequence[Sequence[dumps.Value]]) -> list[list[bytes | None]]:
+    return [[raw(value) for value in row] for row in rows]
+
+
+def read(batches: list[pa.RecordBatch]) -> list[list[bytes | None]]:
+    return [list(row) for batch in batches for row in zip(*(batch.column(i).to_pylist() for i in range(3)))]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("texts")
+
+
+@pytest.fixture(params=[7, 64, 4 << 20], scope="module")
+def block(request: pytest.FixtureRequest) -> int:
+    """How many bytes are read at a time."""
+    return int(request.param)
+
+
+def sql_rows(path: Path, block: int, piece: int = 1 << 30) -> list[list[bytes | None]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streams, "BLOCK", block)
+        patch.setattr(streams, "PIECE", piece)
+        pieces = streams.cut(streams.Piece(str(path), 0), ord("'"), ord(";"), True)
+        return [row for part in pieces for row in read(list(records.sql_batches(part, LAYOUT)))]
+
+
+def csv_rows(path: Path, block: int, escape: bool, piece: int = 1 << 30) -> list[list[bytes | None]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streams, "BLOCK", block)
+        patch.setattr(streams, "PIECE", piece)
+        pieces = streams.cut(streams.Piece(str(path), 0), ord('"'), ord("\n"), escape)
+        return [row for part in pieces for row in read(list(records.csv_batches(part, LAYOUT, CsvDialect(), escape)))]
+
+
+@settings(deadline=None)
+@given(rows=ROWS, statement=st.integers(1, 4), listed=st.booleans())
+def test_sql_values_survive(folder: Path, block: int, rows: list[list[dumps.Value]], statement: int, listed: bool) -> None:
+    """Quotes, backslashes, line ends, NUL and SQL's own marks inside strings are only characters."""
+    path = folder / "values.sql"
+    path.write_bytes(dumps.sql("t", rows, COLUMNS if listed else (), statement))
+    assert sql_rows(path, block) == expected(rows)
+
+
+@settings(deadline=None)
+@given(rows=ROWS)
+def test_sql_with_doubled_quotes_survives(folder: Path, block: int, rows: list[list[dumps.Value]]) -> None:
+    """Doubled quotes and raw line ends, as clients write them, are read where no backslash needs escaping."""
+    rows = [[value.replace("\\", "/") if isinstance(value, str) else value for value in row] for row in rows]
+    path = folder / "doubled.sql"
+    path.write_bytes(dumps.sql("t", rows, escape=False))
+    assert sql_rows(path, block) == expected(rows)
+
+
+@settings(deadline=None)
+@given(rows=ROWS, escape=st.booleans(), header=st.booleans(), end=st.sampled_from([b"\n", b"\r\n"]))
+def test_csv_values_survive(
+    folder: Path, block: int, rows: list[list[dumps.Value]], escape: bool, header: bool, end: bytes
+) -> None:
+    r"""NULL, the empty string and the text \N stay apart in both of Dumpling's dialects."""
+    path = folder / "values.csv"
+    path.write_bytes(dumps.csv(rows, COLUMNS if header else (), escape, end))
+    assert csv_rows(path, block, escape) == expected(rows)
+
+
+@settings(deadline=None)
+@given(rows=ROWS, piece=st.integers(1, 60), escape=st.booleans())
+def test_pieces_of_a_csv_file_make_the_whole(
+    folder: Path, rows: list[list[dumps.Value]], piece: int, escape: bool
+) -> None:
+    """Wherever a file is cut, each record is read once."""
+    path = folder / "pieces.csv"
+    path.write_bytes(dumps.csv(rows, COLUMNS, escape))
+    assert csv_rows(path, 16, escape, piece) == expected(rows)
+
+
+@settings(deadline=None)
+@given(rows=ROWS, piece=st.integers(1, 200), statement=st.integers(1, 4))
+def test_pieces_of_a_sql_file_make_the_whole(
+    folder: Path, rows: list[list[dumps.Value]], piece: int, statement: int
+) -> None:
+    path = folder / "pieces.sql"
+    path.write_bytes(dumps.sql("t", rows, (), statement))
+    assert sql_rows(path, 16, piece) == expected(rows)
+
+
+def test_names_with_marks_of_sql_are_read(tmp_path: Path) -> None:
+    """A quoted name may hold quotes, parentheses, semicolons and backslashes."""
+    layout = Layout("o'clock;(", ("a'b", "c`d)", "e\\"), (), (), (), ())
+    path = tmp_path / "names.sql"
+    path.write_bytes(dumps.sql(layout.table, [[1, "x", None]], layout.columns))
+    assert read(list(records.sql_batches(streams.Piece(str(path), 0), layout))) == [[b"1", b"x", None]]
+
+
+def test_what_mysqldump_adds_is_passed_over(tmp_path: Path) -> None:
+    """Comments, SET, LOCK TABLES and introducers carry no rows."""
+    path = tmp_path / "mysqldump.sql"
+    path.write_bytes(
+        b"-- MySQL dump 10.13\n/*!40101 SET NAMES utf8mb4 */;\nLOCK TABLES `t` WRITE;\n/*!40000 ALTER TABLE `t` x */;\n"
+        b"INSERT INTO `t` VALUES (1,_binary 'a',0x0F),( 2 , NULL , 'b' );\nUNLOCK TABLES;\n-- done\n")
+    assert sql_rows(path, 4096) == [[b"1", b"a", b"\x0f"], [b"2", None, b"b"]]
+
+
+def test_blank_lines_and_a_missing_last_line_end_are_no_records(tmp_path: Path) -> None:
+    path = tmp_path / "blank.csv"
+    path.write_bytes(b"a,b,c\n1,2,3\n\n\r\n4,5,6")
+    assert csv_rows(path, 4096, False) == [[b"1", b"2", b"3"], [b"4", b"5", b"6"]]
+
+
+def test_columns_are_found_by_the_header_in_any_order_and_case(tmp_path: Path) -> None:
+    path = tmp_path / "order.csv"
+    path.write_bytes(b"\xef\xbb\xbfC,a,B\n3,1,2\n")
+    assert csv_rows(path, 4096, False) == [[b"1", b"2", b"3"]]
+
+
+@pytest.mark.parametrize("compression", ["gz", "zst", "snappy"])
+def test_compressed_files_are_read(tmp_path: Path, compression: str) -> None:
+    text = dumps.sql("t", [[number, "x" * 50, None] for number in range(3000)])
+    path = tmp_path / f"t.sql.{compression}"
+    path.write_bytes(compressed(text, compression))
+    assert len(sql_rows(path, 1 << 16)) == 3000
+
+
+def compressed(data: bytes, compression: str) -> bytes:
+    if compression == "gz":
+        return gzip.compress(data[:1000]) + gzip.compress(data[1000:])
+    if compression == "zst":
+        return bytes(pa.compress(data, "zstd", asbytes=True))
+    frames = b"\xff\x06\x00\x00sNaPpY"
+    for at in range(0, len(data), 65536):
+        body = bytes(4) + pa.compress(data[at: at + 65536], "snappy", asbytes=True)
+        frames += b"\x00" + len(body).to_bytes(3, "little") + body
+    return frames
+
+
+@pytest.mark.parametrize("text, words", [
+    (b"INSERT INTO `t` VALUES\n(1,2,3),\n(4,5);\n", "line 3: wrong number of fields: 2 instead of 3"),
+    (b"INSERT INTO `t` VALUES\n(1,2,3),\n(4,5,6,7);\n", "line 3: wrong number of fields: 4 instead of 3"),
+    (b"INSERT INTO `t` VALUES\n(1,2,now());\n", "line 2: a value is no literal"),
+    (b"DELETE FROM `t`;\n", "line 1: only INSERT statements are read"),
+    (b"INSERT INTO `u` VALUES (1,2,3);\n", "rows of table `u` in a file of table `t`"),
+    (b"INSERT INTO `t` (`a`,`b`) VALUES (1,2);\n", "column 'c' is missing"),
+    (b"INSERT INTO `t` VALUES (1,2,'x);\n", "ends inside a statement or inside quotes"),
+    (b"INSERT INTO `t` VALUES (1,2,'x' 'y');\n", "neither doubled nor escaped"),
+])
+def test_sql_that_cannot_be_read_says_where(tmp_path: Path, text: bytes, words: str) -> None:
+    path = tmp_path / "bad.sql"
+    path.write_bytes(text)
+    with pytest.raises(SnapshotError) as caught:
+        sql_rows(path, 4096)
+    assert words in str(failures.found(caught.value)) and str(path) in str(failures.found(caught.value))
+
+
+@pytest.mark.parametrize("text, words", [
+    (b"a,b,c\n1,2,3\n4,5\n", "line 3: wrong number of fields: 2 instead of 3"),
+    (b"a,b,c\n1,2,3,4\n", "line 2: wrong number of fields: 4 instead of 3"),
+    (b'a,b,c\n1,2,"x\n', "line 2: the file ends inside quotes"),
+    (b'a,b,c\n1,"x"y,2\n', "line 2: a quote inside a value"),
+])
+def test_csv_that_cannot_be_read_says_where(tmp_path: Path, text: bytes, words: str) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_bytes(text)
+    with pytest.raises(SnapshotError) as caught:
+        csv_rows(path, 4096, False)
+    assert words in str(failures.found(caught.value))
