@@ -108,7 +108,8 @@ def test_a_column_may_be_called_almost_anything(name: str) -> None:
     ("NCHAR(3)", "char(3)"), ("NATIONAL CHAR(3)", "char(3)"), ("NATIONAL VARCHAR(3)", "varchar(3)"),
     ("NCHAR VARCHAR(3)", "varchar(3)"), ("NVARCHAR(3)", "varchar(3)"), ("NATIONAL CHARACTER VARYING(3)", "varchar(3)"),
     ("CHAR(3) CHARACTER SET binary", "binary(3)"), ("CHAR(3) BYTE", "binary(3)"),
-    ("VARCHAR(3) CHARSET binary", "varbinary(3)"), ("TEXT CHARACTER SET binary", "blob"), ("LONG", "mediumtext"), ("LONG VARCHAR", "mediumtext"),
+    ("VARCHAR(3) CHARSET binary", "varbinary(3)"), ("TEXT CHARACTER SET binary", "blob"),
+    ("LONG", "mediumtext"), ("LONG VARCHAR", "mediumtext"),
     ("LONG VARBINARY", "mediumblob"), ("TEXT(63)", "tinytext"), ("TEXT(64)", "text"), ("TEXT(16384)", "mediumtext"),
     ("BLOB(255)", "tinyblob"), ("BLOB(256)", "blob"), ("BLOB(65536)", "mediumblob"), ("BLOB(16777216)", "longblob"),
     ("ENUM('a','it''s ','c,d')", "enum('a','it''s','c,d')"), ("SET ('x', 'é y')", "set('x','é y')"),
@@ -236,7 +237,8 @@ def test_partitions_of_every_kind_are_read(definition: str, expected: Partitioni
     "SHARD_ROW_ID_BITS=4 PRE_SPLIT_REGIONS=2", "/*T! SHARD_ROW_ID_BITS=4 PRE_SPLIT_REGIONS=2 */",
     "/*T![auto_id_cache] AUTO_ID_CACHE=1 */", "ENGINE = InnoDB, AUTO_INCREMENT = 5, ROW_FORMAT=COMPACT",
     "DATA DIRECTORY = '/x' UNION = (a, b) STATS_PERSISTENT=DEFAULT", "/*+ hint */ -- rest\n",
-    "FORCE AUTO_INCREMENT = 9", "TTL = at + INTERVAL 1 DAY TTL_ENABLE = 'OFF'", "PLACEMENT POLICY p1", "INSERT_METHOD = FIRST # end",
+    "FORCE AUTO_INCREMENT = 9", "TTL = at + INTERVAL 1 DAY TTL_ENABLE = 'OFF'",
+    "PLACEMENT POLICY p1", "INSERT_METHOD = FIRST # end",
 ])
 def test_options_that_change_nothing_here_are_taken(options: str) -> None:
     """With and without `=` and commas."""
