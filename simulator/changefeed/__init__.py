@@ -23,6 +23,11 @@ from simulator.changefeed.model import (
 from simulator.errors import ChangefeedError
 from simulator.releases import V8_5, Release
 
+__all__ = [
+    "Changefeed", "DEFAULT_PARTITION_NUM", "DispatchRule", "EventFilter", "Kafka", "Sasl", "Tls", "key", "load",
+    "load_file", "partition_count",
+]
+
 SCHEMES = ("kafka", "kafka+ssl")
 
 

@@ -63,7 +63,7 @@ class Sasl:
 
     oauth_token_url: str = ""
     oauth_scopes: tuple[str, ...] = ()
-    oauth_grant_type: str = ""
+    oauth_grant_type: str = "client_credentials"
     oauth_audience: str = ""
 
 

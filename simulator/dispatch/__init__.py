@@ -24,3 +24,9 @@ from simulator.dispatch.routing import (
 )
 from simulator.dispatch.rows import hash_row, partition_key, partition_of
 from simulator.dispatch.topics import is_static, substitute, validate
+
+__all__ = [
+    "DISPATCHERS", "Dispatcher", "Route", "Router", "active_topics", "compile_rules", "hash_column", "hash_row",
+    "inertia", "is_static", "matching_rule", "partition_column", "partition_key", "partition_of", "route", "router",
+    "substitute", "topic_column", "topic_of", "topic_of_ddl", "validate", "value_string", "verify_tables",
+]

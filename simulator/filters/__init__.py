@@ -7,3 +7,7 @@ from __future__ import annotations
 
 from simulator.filters.replication import Replication, is_system, replication
 from simulator.filters.table import Rule, TableFilter, table_filter
+
+__all__ = [
+    "Replication", "Rule", "TableFilter", "is_system", "replication", "table_filter",
+]

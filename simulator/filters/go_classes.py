@@ -46,7 +46,7 @@ CATEGORIES = (
     *("C", "Cc", "Cf", "Co", "Cs", "L", "Ll", "Lm", "Lo", "Lt", "Lu", "M", "Mc", "Me", "Mn", "N", "Nd", "Nl", "No"),
     *("P", "Pc", "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "S", "Sc", "Sk", "Sm", "So", "Z", "Zl", "Zp", "Zs"),
 )
-ANCHORS = {"A": r"\A", "z": r"\Z", "b": r"(?a:\b)", "B": r"(?a:\B)"}
+ANCHORS = {"A": r"(?=\A)", "z": r"(?=\Z)", "b": r"(?a:\b)", "B": r"(?:(?a:\B)|\A\Z)"}
 POSIX_NAME = re.compile(r"\[:(\^?)(\w+):\]", re.ASCII)
 PROPERTY = re.compile(r"\\[pP](?:\{(\^?)(\w+)\}|(\w))", re.ASCII)
 NUMBER = re.compile(r"\\(?:x\{([0-9A-Fa-f]+)\}|x([0-9A-Fa-f]{2})|(0[0-7]{0,2}|[1-7][0-7]{1,2}))")

@@ -148,8 +148,8 @@ SIMPLE: Mapping[str, Callable[[_State, _Group], None]] = {
     "(": _open,
     ")": _close,
     "|": _alternative,
-    "^": lambda state, group: state.emit("(?m:^)" if group.multi_line else r"(?:\A)", True, 1),
-    "$": lambda state, group: state.emit("(?m:$)" if group.multi_line else r"(?:\Z)", True, 1),
+    "^": lambda state, group: state.emit("(?m:^)" if group.multi_line else r"(?=\A)", True, 1),
+    "$": lambda state, group: state.emit("(?m:$)" if group.multi_line else r"(?=\Z)", True, 1),
     ".": lambda state, group: state.emit("(?s:.)" if group.dot_all else r"[^\n]", True, 1),
 }
 FLAGS = {"i": "ignore_case", "m": "multi_line", "s": "dot_all", "U": "ungreedy"}
