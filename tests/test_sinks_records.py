@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64 as standard
-
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -12,7 +10,6 @@ from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from simulator.errors import DeliveryError
 from simulator.sinks import SINKS
-from simulator.sinks.base64_text import base64
 from simulator.sinks.record_batch import body
 from simulator.sinks.records import Delivered, Records, by_partition, require_delivered
 
@@ -39,15 +36,6 @@ def test_every_partition_gets_its_records_in_the_order_given(places: list[tuple[
 
     expected = {p: [f"k{n}".encode() for n, q in enumerate(places) if q == p] for p in sorted(set(places))}
     assert expected == {(run.topic, run.partition): run.records.key.to_pylist() for run in runs}
-
-
-@given(BYTES, st.integers(0, 5))
-def test_base64_of_a_column_is_that_of_each_entry(entries: list[bytes | None], skipped: int) -> None:
-    """Nulls and slices included."""
-    column = pa.array(entries, pa.binary())[skipped:]
-
-    expected = [None if entry is None else standard.b64encode(entry).decode() for entry in entries[skipped:]]
-    assert expected == base64(column).to_pylist()
 
 
 @given(st.data())

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.sinks.base64_text import base64
+from simulator.codecs.binary import base64
 from simulator.sinks.file_settings import FileSettings, disk_refusal
 from simulator.sinks.records import Delivered, Records, by_partition, sizes
 from simulator.sinks.tally import Tallies
@@ -80,7 +80,7 @@ def _append(path: Path, text: memoryview) -> None:
 
 
 def _quoted(column: pa.Array) -> pa.Array:
-    quoted = pc.binary_join_element_wise(_text('"'), base64(column), _text('"'), _text(""))
+    quoted = pc.binary_join_element_wise(_text('"'), _text(base64(column)), _text('"'), _text(""))
     return quoted.fill_null("null") if column.null_count else quoted
 
 
