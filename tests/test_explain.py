@@ -143,8 +143,8 @@ def stamped(value: bytes, found: RowExplained) -> bytes:
 
 
 def test_partitions_are_those_of_ticdc() -> None:
-    """Under each dispatcher of the vectors."""
-    for vector in vectors("partitions.classic-v8.5.3"):
+    """Under each dispatcher; every number of partitions is held to the vectors in the dispatchers' own tests."""
+    for vector in (vector for vector in vectors("partitions.classic-v8.5.3") if vector["n"] == 16):
         table = parsed(vector["create_table"], vector["schema"])
         for dispatcher, partition in vector["partitions"].items():
             changefeed = replace(OPEN, dispatchers=(DispatchRule(("*.*",), dispatcher),))

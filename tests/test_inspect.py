@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import uuid
 from pathlib import Path
 
 import pyarrow as pa
@@ -180,3 +181,23 @@ def test_what_is_no_recorded_stream_is_named(tmp_path: Path) -> None:
             list(read(source))
     with pytest.raises(UserError, match="can be followed"):
         read(str(tmp_path / "empty"), follow=True)
+
+
+@pytest.mark.kafka
+def test_a_topic_is_read_partition_by_partition_in_order(kafka: str) -> None:
+    """Up to where it ends, keys and values as they were written."""
+    from kafka import KafkaProducer
+    from kafka.admin import KafkaAdminClient, NewTopic
+
+    topic = f"inspect-{uuid.uuid4().hex}"
+    admin = KafkaAdminClient(bootstrap_servers=kafka)
+    admin.create_topics([NewTopic(topic, 2, 1)])
+    admin.close()
+    producer = KafkaProducer(bootstrap_servers=kafka)
+    for number in range(6):
+        producer.send(topic, key=None if number % 2 else b"k", value=b"%d" % number, partition=number % 2)
+    producer.close()
+    found = sorted(read(f"kafka://{kafka}/{topic}"), key=lambda record: (record.partition, record.offset))
+    assert [(0, 0, b"k", b"0"), (0, 1, b"k", b"2"), (0, 2, b"k", b"4"), (1, 0, None, b"1"), (1, 1, None, b"3"),
+            (1, 2, None, b"5")] == [(one.partition, one.offset, one.key, one.value) for one in found]
+    assert 6 == len(list(lines(found)))

@@ -11,9 +11,16 @@ class Digits(str):
     """A JSON number, as its text: so that it cannot be taken for a JSON string."""
 
 
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+DECODER = json.JSONDecoder(parse_int=Digits, parse_float=Digits, parse_constant=_refuse)
+
+
 def parse(text: bytes) -> dict[str, Any]:
     """One JSON object, its numbers as Digits; raises ValueError for anything else."""
-    found = json.loads(text.decode("utf-8"), parse_int=Digits, parse_float=Digits, parse_constant=_refuse)
+    found = DECODER.decode(text.decode("utf-8"))
     if not isinstance(found, dict):
         raise ValueError(f"a JSON object is expected, this is {type(found).__name__}")
     return found
@@ -58,7 +65,3 @@ def _unescape(found: re.Match[bytes]) -> bytes:
     if letter:
         return SHORT[letter[0]]
     return chr(int(short_rune or long_rune, 16)).encode("utf-8")
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
