@@ -181,7 +181,7 @@ def _config(admin: KafkaAdminClient, topic: str | None, of_topic: str, of_broker
 
 
 def _notes(settings: KafkaSettings, lowered: int, used: Mapping[str, int], found: Mapping[str, int]) -> Iterator[str]:
-    if lowered < settings.max_message_bytes:
+    if lowered < settings.max_message_bytes != KafkaSettings.max_message_bytes:
         yield f"max-message-bytes {settings.max_message_bytes} is more than the topic takes: {lowered} is used"
     for topic, count in used.items():
         if count < found.get(topic, count):

@@ -13,7 +13,7 @@ class OAuth:
     """TiCDC's sasl-oauth-*: the client-credentials grant."""
 
     client_id: str
-    client_secret: str
+    client_secret: str = field(repr=False)
     """as the identity provider knows it, not in base64"""
 
     token_url: str
