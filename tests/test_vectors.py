@@ -38,6 +38,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One test a vector, named by file and id or line."""
     directory = Path(metafunc.config.getoption("--vectors") or DEFAULT)
     found = [case for path in files(directory) for case in cases(path)]
+    if not found:
+        raise pytest.UsageError(f"no vector files in {directory}")
     metafunc.parametrize("vector", found, ids=[case if isinstance(case, str) else case.name for case in found])
 
 

@@ -79,37 +79,48 @@ def _values(changes: Changes, options: CodecOptions, release: Release, oversize:
     handle_only = oversize or operation == "DELETE" and options.delete_only_output_handle_key_columns
     members = tuple(member for member in _members(table) if member.handle or not handle_only)
     data = changes.before() if operation == "DELETE" else changes.after()
+    physical = decimal(pc.shift_right(changes.rows.commit_ts, 18))
+    build = physical if options.build_ts is None else b"%d" % options.build_ts
     return join(
-        *_head(changes, options, release), b',"sqlType":', *_sql_types(members, data),
-        b',"mysqlType":{', _mysql_types(members, options.content_compatible), b'},"old":',
+        _head(table, operation, release), physical, b',"ts":', build, b',"sql":"","sqlType":',
+        *_sql_types(members, _codes(table), data), b',"mysqlType":{',
+        _mysql_types(table, handle_only, options.content_compatible), b'},"old":',
         *_old(members, changes, data, options), b',"data":[{', *object_pieces(members, data), b"}]",
         *_extension(changes.rows, options, oversize), b"}")
 
 
-def _head(changes: Changes, options: CodecOptions, release: Release) -> list[Piece]:
-    table = changes.rows.table
+@lru_cache(maxsize=1024)
+def _head(table: Table, operation: str, release: Release) -> bytes:
     names = b",".join(quoted(name) for name in keys.primary_key_names(table, release))
-    head = b'{"id":0,"database":%s,"table":%s,"pkNames":[%s],"isDdl":false,"type":"%s","es":' % (
-        quoted(table.schema), quoted(table.name), names, changes.operation.encode())
-    physical = decimal(pc.shift_right(changes.rows.commit_ts, 18))
-    build = physical if options.build_ts is None else b"%d" % options.build_ts
-    return [head, physical, b',"ts":', build, b',"sql":""']
+    return b'{"id":0,"database":%s,"table":%s,"pkNames":[%s],"isDdl":false,"type":"%s","es":' % (
+        quoted(table.schema), quoted(table.name), names, operation.encode())
 
 
-def _sql_types(members: Sequence[Member], data: Image) -> list[Piece]:
+@lru_cache(maxsize=1024)
+def _codes(table: Table) -> tuple[tuple[bytes, bool], ...]:
+    """The sqlType of each visible column, and whether large values have another one."""
+    return tuple(
+        (b"%d" % types.sql_type(column.type), types.promotion(column.type) is not None)
+        for column in keys.visible_columns(table))
+
+
+def _sql_types(members: Sequence[Member], codes: Sequence[tuple[bytes, bool]], data: Image) -> list[Piece]:
     if not members:
         return [b"null"]
     pieces: list[Piece] = []
     for member in members:
-        promotable = types.promotion(member.type) is not None
-        usual = b"%d" % types.sql_type(member.type)
-        code = values.promoted_sql_type(data.cells(member.position), member.type) if promotable else usual
+        code, promotable = codes[member.position]
+        if promotable:
+            code = values.promoted_sql_type(data.cells(member.position), member.type)
         pieces += [b"," if pieces else b"{", member.opening, code]
     return [*pieces, b"}"]
 
 
-def _mysql_types(members: Sequence[Member], full: bool) -> bytes:
-    return b",".join(member.opening + quoted(types.mysql_type(member.type, full)) for member in members)
+@lru_cache(maxsize=1024)
+def _mysql_types(table: Table, handle_only: bool, full: bool) -> bytes:
+    return b",".join(
+        member.opening + quoted(types.mysql_type(member.type, full)) for member in _members(table)
+        if member.handle or not handle_only)
 
 
 def _old(members: Sequence[Member], changes: Changes, data: Image, options: CodecOptions) -> list[Piece]:

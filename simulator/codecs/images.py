@@ -1,6 +1,6 @@
 """Row images taken apart into columns, and rows into operations.
 
-One law: a column is cut out only when it is asked for.
+One law: all columns are cut out in one go, and a column is then a slice.
 """
 
 from __future__ import annotations
@@ -22,23 +22,16 @@ NULL = 0xFE
 
 @dataclass(frozen=True)
 class Image:
-    """Images of one table, cut at their separators."""
+    """The cells of images of one table."""
 
-    pieces: pa.Array
-    """binary: cell, separator, cell, separator, … of all rows, over the images' own bytes."""
-
-    nulls: npt.NDArray[np.bool_] | None
-    """(rows, columns): which cells are NULL; None where none is."""
+    cut: pa.Array
+    """binary TiDB text: all rows of the first column, then all of the second, …"""
 
     rows: int
-    columns: int
 
     def cells(self, column: int) -> pa.Array:
         """One column as binary TiDB text."""
-        places = np.arange(2 * column, 2 * self.rows * self.columns, 2 * self.columns, dtype=np.int32)
-        if self.nulls is None or not self.nulls[:, column].any():
-            return self.pieces.take(pa.array(places))
-        return self.pieces.take(pa.array(places, mask=self.nulls[:, column]))
+        return self.cut.slice(column * self.rows, self.rows)
 
 
 def split(images: pa.Array, columns: int) -> Image:
@@ -47,20 +40,29 @@ def split(images: pa.Array, columns: int) -> Image:
     _, offset_buffer, data_buffer = images.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32, rows + 1, 4 * images.offset)
     data = np.frombuffer(data_buffer or b"", np.uint8)[: offsets[-1]]
-    separators = (np.flatnonzero(data[offsets[0] :] == SEPARATOR) + offsets[0]).astype(np.int32)
+    separators = np.flatnonzero(data[offsets[0] :] == SEPARATOR)
     if len(separators) != rows * (columns - 1):
         raise _ragged(images, columns)
-    bounds = np.empty((rows, 2 * columns), np.int32)
+    edges = np.empty(2 * rows * columns + 1, np.int32)
+    edges[-1] = offsets[-1]
+    bounds = edges[:-1].reshape(rows, 2 * columns)
     bounds[:, 0] = offsets[:-1]
-    bounds[:, 1:-1:2] = separators.reshape(rows, columns - 1)
-    bounds[:, 2::2] = bounds[:, 1:-1:2] + 1
+    np.add(separators.reshape(rows, columns - 1), offsets[0], out=bounds[:, 1:-1:2], casting="unsafe")
+    np.add(bounds[:, 1:-1:2], 1, out=bounds[:, 2::2])
     bounds[:, -1] = offsets[1:]
     if columns > 1 and ((bounds[:, 1] < bounds[:, 0]) | (bounds[:, -2] > bounds[:, -1])).any():
         raise _ragged(images, columns)
-    edges = np.append(bounds.ravel(), offsets[-1])
+    return Image(_cut(edges, data_buffer, _nulls(data, bounds), rows, columns), rows)
+
+
+def _cut(
+        edges: npt.NDArray[np.int32], data_buffer: pa.Buffer | None, nulls: npt.NDArray[np.bool_] | None, rows: int,
+        columns: int) -> pa.Array:
+    """Cells, column after column, out of the array that `edges` make: cell, separator, cell, separator, …"""
     pieces = pa.Array.from_buffers(
         pa.binary(), 2 * rows * columns, [None, pa.py_buffer(edges), data_buffer or pa.py_buffer(b"")])
-    return Image(pieces, _nulls(data, bounds), rows, columns)
+    places = np.arange(0, 2 * rows * columns, 2, dtype=np.int32).reshape(rows, columns).T.ravel()
+    return pieces.take(pa.array(places, mask=None if nulls is None else nulls.T.ravel()))
 
 
 def _nulls(data: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_] | None:
@@ -75,10 +77,6 @@ def _ragged(images: pa.Array, columns: int) -> EncodeError:
     counts = pc.add(pc.count_substring(images, bytes([SEPARATOR])), 1)
     odd = int(np.argmax(counts.to_numpy() != columns))
     return EncodeError(f"row image {odd} has {counts[odd]} cells: the table has {columns} visible columns")
-
-
-Columns = Callable[[int], pa.Array]
-"""Position of a visible column → its cells."""
 
 
 @dataclass(frozen=True)

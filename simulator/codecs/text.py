@@ -31,6 +31,10 @@ def _escapes(short_controls: bool) -> dict[int, bytes]:
 
 
 _ESCAPES = {short: _escapes(short) for short in (False, True)}
+_TRANSLATED = {
+    short: {byte: escaped.decode() for byte, escaped in table.items()}
+    | {0x2028: "\\u2028", 0x2029: "\\u2029"} | dict.fromkeys(range(0xD800, 0xE000), "\\ufffd")
+    for short, table in _ESCAPES.items()}
 _GROWTH = {short: bytes(len(table.get(byte, b"1")) - 1 for byte in range(256)) for short, table in _ESCAPES.items()}
 
 
@@ -107,9 +111,8 @@ def _three_byte_starts(data: Bytes) -> Bytes:
 
 
 def quoted(text: str, short_controls: bool = False) -> bytes:
-    """One JSON string with its quotes, for names and statements."""
-    raw = text.encode("utf-8", "surrogatepass")
-    return b'"' + (escape(pa.array([raw], pa.binary()), short_controls)[0].as_py() if raw else b"") + b'"'
+    """One JSON string with its quotes, for names and statements; lone surrogates stand for invalid bytes."""
+    return b'"' + text.translate(_TRANSLATED[short_controls]).encode() + b'"'
 
 
 def join(*pieces: bytes | pa.Array, null: bytes = b"null") -> pa.Array:
