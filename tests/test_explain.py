@@ -16,7 +16,7 @@ import pytest
 from simulator.changefeed.model import Changefeed, DispatchRule, Kafka
 from simulator.codecs.options import CodecOptions
 from simulator.errors import UserError
-from simulator.explain import RowExplained, as_dict, explain_row, lines
+from simulator.explain import RowExplained, as_dict, explain_row, lines, read_row
 from simulator.explain.values import read_value
 from simulator.schema.parse import create_table
 from simulator.schema.table import Table
@@ -31,7 +31,7 @@ CANAL = replace(OPEN, codec=CodecOptions("canal-json"))
 
 def explained(row: Mapping[str, Any], changefeed: Changefeed = OPEN, dispatcher: str = "index-value") -> RowExplained:
     rule = DispatchRule(("*.*",), dispatcher)
-    return explain_row(TABLE, replace(changefeed, dispatchers=(rule,)), row)
+    return explain_row(TABLE, replace(changefeed, dispatchers=(rule,)), read_row(TABLE, row))
 
 
 INSERT = {"after": {"id": 2, "name": "é", "b": {"hex": "89ff"}, "n": "18446744073709551615"}, "commit_ts": 1}
@@ -101,6 +101,14 @@ def test_what_is_no_row_of_the_table_is_refused(row: Mapping[str, Any], reason: 
         explained(row)
 
 
+def test_partitions_are_the_changefeeds_unless_the_row_says() -> None:
+    """partition-num, else the three of a topic that TiCDC creates."""
+    asked = replace(OPEN, kafka=replace(OPEN.kafka, partition_num=7))
+    assert [3, 7, 5] == [
+        explained(INSERT).partitions, explained(INSERT, asked).partitions,
+        explained({**INSERT, "partitions": 5}, asked).partitions]
+
+
 def vectors(name: str) -> Iterator[dict[str, Any]]:
     for path in sorted(VECTORS.glob(f"{name}.jsonl*")):
         opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
@@ -129,7 +137,7 @@ def test_bytes_are_those_of_ticdc(changefeed: Changefeed) -> None:
     for vector in vectors(f"rows.classic-v8.5.3.{changefeed.codec.protocol}"):
         if not vector["options"] and not vector["error"]:
             table = parsed(vector["create_table"], vector["schema"])
-            found = explain_row(table, changefeed, written(vector))
+            found = explain_row(table, changefeed, read_row(table, written(vector)))
             wanted = [(one["key"] and b64decode(one["key"]), b64decode(one["value"])) for one in vector["messages"]]
             if changefeed is CANAL:
                 wanted = [(key, stamped(value, found)) for key, value in wanted]
@@ -148,7 +156,8 @@ def test_partitions_are_those_of_ticdc() -> None:
         table = parsed(vector["create_table"], vector["schema"])
         for dispatcher, partition in vector["partitions"].items():
             changefeed = replace(OPEN, dispatchers=(DispatchRule(("*.*",), dispatcher),))
-            found = explain_row(table, changefeed, {**written(vector), "partitions": vector["n"]})
+            found = explain_row(
+                table, changefeed, read_row(table, {**written(vector), "partitions": vector["n"]}))
             assert partition == found.partition, vector["id"]
 
 

@@ -24,7 +24,9 @@ class RowChange:
     """TiDB text by visible column, all of them, as `read_value` gives it."""
 
     commit_ts: int = DEFAULT_START_TS + 1
-    partitions: int = 3
+    partitions: int | None = None
+    """None takes the changefeed's."""
+
     row_id: int | None = None
     """`_tidb_rowid`; by itself the value of a clustered integer primary key."""
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from simulator.changefeed.model import Changefeed
+from simulator.changefeed.model import DEFAULT_PARTITION_NUM, Changefeed
 from simulator.codecs import CODECS
 from simulator.codecs.rows import Rows
 from simulator.dispatch.routing import route, router
 from simulator.dispatch.rows import hash_row, partition_of
-from simulator.explain.change import RowChange, read_row
+from simulator.explain.change import RowChange
 from simulator.releases import V8_5, Release
 from simulator.schema.keys import HANDLE_KEY, UNIQUE_KEY, flags, handle_key, row_id_column, visible_columns
 from simulator.schema.table import Table
@@ -68,17 +67,17 @@ class RowExplained:
 
 
 def explain_row(
-    table: Table, changefeed: Changefeed, row: Mapping[str, Any], release: Release = V8_5,
+    table: Table, changefeed: Changefeed, change: RowChange, release: Release = V8_5,
 ) -> RowExplained:
-    """What becomes of `{"before": {…}, "after": {…}, "commit_ts": TSO, "partitions": n}`; raises UserError."""
-    change = read_row(table, row)
+    """What becomes of a row change that `read_row` has checked; raises EncodeError where TiCDC could not encode it."""
+    partitions = change.partitions or changefeed.kafka.partition_num or DEFAULT_PARTITION_NUM
     to = route(router(changefeed), table, release)
     hashed = hash_row(to, table, {name: _hashable(text) for name, text in change.image.items()})
     return RowExplained(
         schema=table.schema, table=table.name, op=change.op,
         columns=_columns(table, release), handle_key=handle_key(table),
         dispatcher=to.dispatcher, hashed=tuple(name for _, name in to.hashed), hash=hashed,
-        partition=partition_of(to, hashed, change.commit_ts, change.partitions), partitions=change.partitions,
+        partition=partition_of(to, hashed, change.commit_ts, partitions), partitions=partitions,
         topic=to.topic, protocol=changefeed.codec.protocol, messages=_messages(table, changefeed, change, release),
         split_by=() if changefeed.output_raw_change_event else _split_by(table, change, release),
     )
