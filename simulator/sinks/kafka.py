@@ -12,40 +12,15 @@ from dataclasses import replace
 from types import ModuleType
 
 from kafka import KafkaProducer
-from kafka.errors import (
-    AuthorizationError,
-    InvalidTimestampError,
-    InvalidTopicError,
-    KafkaConnectionError,
-    KafkaError,
-    MessageSizeTooLargeError,
-    RecordListTooLargeError,
-    SaslAuthenticationFailedError,
-    UnsupportedCompressionTypeError,
-)
+from kafka.errors import KafkaConnectionError, KafkaError
 
 from simulator.sinks import kafka_batches, kafka_plain
 from simulator.sinks.kafka_connect import reason, require_crc32c, unreachable
-from simulator.sinks.kafka_flight import (
-    BATCH_HEADER,
-    RECORD_OVERHEAD,
-    Flight,
-    Interrupted,
-    Outcome,
-    Piece,
-    failed,
-    pieces,
-)
+from simulator.sinks.kafka_failures import remedy
+from simulator.sinks.kafka_flight import Flight, Outcome, Piece, failed, pieces
 from simulator.sinks.kafka_settings import KafkaSettings
 from simulator.sinks.records import Delivered, Records, by_partition
 from simulator.sinks.tally import Tallies
-
-TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
-
-REFUSED = (AuthorizationError, SaslAuthenticationFailedError)
-
-HOPELESS = (*REFUSED, InvalidTimestampError, InvalidTopicError, UnsupportedCompressionTypeError)
-"""Sending again does not help."""
 
 POLL = 1.0
 
@@ -187,25 +162,13 @@ class KafkaSink:
     def _again(self, piece: Piece, outcome: Outcome) -> list[Piece]:
         """What to send again of a piece that failed: nothing where that would fail again."""
         if outcome.records:
-            arrived = piece.part(0, outcome.records)
-            self._count(arrived, outcome)
+            self._count(piece.part(0, outcome.records), outcome)
             piece = piece.part(outcome.records, len(piece.values))
-        error = outcome.error
-        if isinstance(error, TOO_LARGE) and (len(piece.values) > 1 or self._exceeds(piece)):
-            half = len(piece.values) // 2
-            if half:
-                return [piece.part(0, half), piece.part(half, len(piece.values))]
-            self._fail(piece, _too_large(piece, self._settings.message_limit))
+        left = remedy(piece, outcome.error, self._settings.message_limit, self._path is kafka_batches)
+        if isinstance(left, str):
+            self._fail(piece, left)
             return []
-        if isinstance(error, HOPELESS) or isinstance(error, Interrupted) and isinstance(error.cause, REFUSED):
-            self._fail(piece, reason(error))
-            return []
-        return [piece]
-
-    def _exceeds(self, piece: Piece) -> bool:
-        """Whether the message itself is too large: kafka-python then fails what waits beside it with the same error."""
-        limit = self._settings.message_limit
-        return self._path is kafka_batches or limit is None or piece.size + BATCH_HEADER + RECORD_OVERHEAD > limit
+        return left
 
     def _connect(self, since: float) -> bool:
         """A new producer, asked for until the run has been silent for too long; whether there is one."""
@@ -243,8 +206,3 @@ class KafkaSink:
             where = f"topic {self._topics[piece.topic]} partition {piece.partition}"
             offset = "its first record" if tally.next_offset is None else f"offset {tally.next_offset}"
             tally.error = f"{where}: not delivered from {offset} on, commit_ts {piece.commit_ts[0].as_py()}: {why}"
-
-
-def _too_large(piece: Piece, limit: int | None) -> str:
-    takes = "Kafka takes" if limit is None else f"the {limit} bytes that Kafka takes"
-    return f"a message of {piece.size} bytes is larger than {takes} (max.message.bytes of the topic)"
