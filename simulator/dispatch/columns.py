@@ -35,7 +35,7 @@ def partition_column(
     by_ts = [route.dispatcher == "ts" for route in routes]
     partitions = [counts[route.topic] for route in routes]
     unsigned = hash.cast("long").bitwiseAND(F.lit(0xFFFFFFFF))
-    number = F.when(_of_table(by_ts, table), commit_ts).otherwise(unsigned)
+    number = F.when(_of_table(by_ts, table) == 1, commit_ts).otherwise(unsigned)
     if not any(by_ts):
         number = unsigned
     elif all(by_ts):
@@ -49,11 +49,13 @@ def topic_column(routes: Sequence[Route], topics: Sequence[str], table: Column) 
     return _of_table([places[route.topic] for route in routes], table).cast("int")
 
 
-def _of_table(values: Sequence[int | bool], table: Column) -> Column:
-    """A value by table number; one literal where all are the same."""
+def _of_table(values: Sequence[int], table: Column) -> Column:
+    """A number by table number; one literal where all are the same."""
     if len(set(values)) == 1:
-        return F.lit(values[0])
-    return F.get(F.array(*(F.lit(value) for value in values)), table)
+        return F.lit(int(values[0]))
+    # one text that Spark folds into a constant array: ten thousand literals take it half a minute
+    texts = F.split(F.lit(",".join(str(int(value)) for value in values)), ",")
+    return F.get(texts.cast("array<int>"), table)
 
 
 def _write(name: str, value: Column) -> Column:
