@@ -9,6 +9,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from simulator.schema.table import ColumnType
+from simulator.snapshots.binding import let
 
 BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
 
@@ -77,15 +78,21 @@ def _long_decimal(precision: int, scale: int, unsigned: bool, text: Column) -> C
     kept = F.rpad(F.substring(parts[1], 1, scale), scale, "0") if scale else F.lit("")
     up = F.substring(parts[1], scale + 1, 1) >= "5"
     digits = F.lpad(F.concat(parts[0], kept), 74, "0")
-    digits = F.regexp_replace(F.when(up, _successor(digits)).otherwise(digits), "^0+", "")
+    rounded = let(digits, lambda digits: F.when(up, _successor(digits)).otherwise(digits))
+    fits = trimmed.rlike(r"^[+-]?(\d+(\.\d*)?|\.\d+)$") & (F.length(parts[0]) <= precision - scale)
+    return F.when(fits, let(F.regexp_replace(rounded, "^0+", ""), lambda digits: _pointed(
+        precision, scale, unsigned, trimmed.startswith("-"), digits)))
+
+
+def _pointed(precision: int, scale: int, unsigned: bool, negative: Column, digits: Column) -> Column:
+    """Digits without leading zeros with their sign and point; null where there are too many or the sign is not taken."""
     padded = F.lpad(digits, scale + 1, "0")
     padded = F.when(F.length(digits) > scale, digits).otherwise(padded)
     point = F.length(padded) - scale
     number = padded.substr(F.lit(1), point)
     number = F.concat(number, F.lit("."), padded.substr(point + 1, F.lit(scale))) if scale else number
-    negative = trimmed.startswith("-") & (digits != "")
-    fits = trimmed.rlike(r"^[+-]?(\d+(\.\d*)?|\.\d+)$") & (F.length(digits) <= precision)
-    fits = fits & (F.length(parts[0]) <= precision - scale)
+    negative = negative & (digits != "")
+    fits = F.length(digits) <= precision
     return F.when(fits & ~(negative & F.lit(unsigned)), F.concat(F.when(negative, "-").otherwise(""), number))
 
 

@@ -9,6 +9,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from simulator.schema.table import ColumnType
+from simulator.snapshots.binding import let
 
 _PARTS = (r"^\s*(\d{1,4})[-/.](\d{1,2})[-/.](\d{1,2})"
           r"(?:[T ]+(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?)?)?\s*$")
@@ -21,7 +22,7 @@ _DURATION_NUMBER = r"^(-?)(\d{1,3}?)(\d{2})(\d{2})(?:\.(\d*))?$"
 def date(text: Column) -> Column:
     """DATE from text."""
     exact = text.rlike(r"^\d{4}-\d\d-\d\d$") & _is_date(text)
-    return F.when(exact, text).otherwise(_checked_date(F.substring(_spelled(text), 1, 10)))
+    return F.when(exact, text).otherwise(let(F.substring(_spelled(text), 1, 10), _checked_date))
 
 
 def _is_date(text: Column) -> Column:
@@ -44,7 +45,7 @@ def datetime(type: ColumnType, text: Column) -> Column:
     shape = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d" + (rf"\.\d{{{digits}}}$" if digits else "$")
     moment = text.try_cast("timestamp_ntz")
     known = F.when(text.rlike(shape) & moment.isNotNull(), text).otherwise(_loose(digits, text))
-    return _in_range(type, known)
+    return known if type.name == "datetime" else _in_range(type, known)
 
 
 def moment(type: ColumnType, value: Column) -> Column:
@@ -75,12 +76,15 @@ def _formatted(digits: int, value: Column) -> Column:
 
 def _loose(digits: int, text: Column) -> Column:
     """A moment in another spelling, or with more or fewer fractional digits, or a zero date."""
-    spelled = _spelled(text)
+    return let(_spelled(text), lambda spelled: _loose_spelled(digits, spelled))
+
+
+def _loose_spelled(digits: int, spelled: Column) -> Column:
     pointed = F.when(F.length(spelled) == 19, F.concat(spelled, F.lit("."))).otherwise(spelled)
     zero = F.substring(F.rpad(pointed, 26, "0"), 1, 20 + digits if digits else 19)
     clock = F.substring(spelled, 12, 8).rlike(r"^([01]\d|2[0-3]):[0-5]\d:[0-5]\d$")
     return (F.when(_is_zero(F.substring(spelled, 1, 10)) & clock, zero)
-            .otherwise(_formatted(digits, F.rtrim(spelled).try_cast("timestamp_ntz"))))
+            .otherwise(let(spelled.try_cast("timestamp_ntz"), lambda value: _formatted(digits, value))))
 
 
 def _spelled(text: Column) -> Column:
@@ -127,8 +131,9 @@ def _loose_duration(digits: int, text: Column) -> Column:
     unit = 10 ** (7 - digits)
     units = whole * 10**digits + F.floor((micros + unit // 2) / unit)
     known = (colons | compact.rlike(_DURATION_NUMBER)) & (minutes < 60) & (seconds < 60)
-    negative = text.rlike(r"^\s*-") & (units > 0)
-    return F.when(known & (units <= (838 * 3600 + 59 * 60 + 59) * 10**digits), _clock(units, digits, negative))
+    most = (838 * 3600 + 59 * 60 + 59) * 10**digits
+    return F.when(known, let(units, lambda units: F.when(
+        units <= most, _clock(units, digits, text.rlike(r"^\s*-") & (units > 0)))))
 
 
 def _clock(units: Column, digits: int, negative: Column) -> Column:
