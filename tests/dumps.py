@@ -66,7 +66,9 @@ def sql(table: str, rows: Sequence[Sequence[Value]], columns: Sequence[str] = ()
     return b"/*!40101 SET NAMES binary*/;\n" + text
 
 
-def csv(rows: Sequence[Sequence[Value]], columns: Sequence[str] = (), escape: bool = True, end: bytes = b"\r\n") -> bytes:
+def csv(
+    rows: Sequence[Sequence[Value]], columns: Sequence[str] = (), escape: bool = True, end: bytes = b"\r\n"
+) -> bytes:
     """CSV, with a header where `columns` are given."""
     lines = [b",".join(csv_value(name, escape) for name in columns)] if columns else []
     lines += [b",".join(csv_value(value, escape) for value in row) for row in rows]

@@ -15,7 +15,7 @@ from simulator.errors import SnapshotError
 from simulator.snapshots import failures, records, streams
 from simulator.snapshots.csv_text import CsvDialect
 from simulator.snapshots.records import Layout
-from tests import dumps
+import dumps
 
 COLUMNS = ("a", "b", "c")
 LAYOUT = Layout("t", COLUMNS, (), (), (), ())
@@ -66,7 +66,9 @@ def csv_rows(path: Path, block: int, escape: bool, piece: int = 1 << 30) -> list
 
 @settings(deadline=None)
 @given(rows=ROWS, statement=st.integers(1, 4), listed=st.booleans())
-def test_sql_values_survive(folder: Path, block: int, rows: list[list[dumps.Value]], statement: int, listed: bool) -> None:
+def test_sql_values_survive(
+    folder: Path, block: int, rows: list[list[dumps.Value]], statement: int, listed: bool
+) -> None:
     """Quotes, backslashes, line ends, NUL and SQL's own marks inside strings are only characters."""
     path = folder / "values.sql"
     path.write_bytes(dumps.sql("t", rows, COLUMNS if listed else (), statement))

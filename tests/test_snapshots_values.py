@@ -16,7 +16,8 @@ REJECTED = None
 
 CASES: list[tuple[str, str | bytes, str | None]] = [
     ("int", "007", "7"), ("int", "-0", "0"), ("int", "+5", "5"), ("int", " 5 ", "5"), ("int", "1.5", "2"),
-    ("int", "1e3", "1000"), ("int", "2147483647", "2147483647"), ("int", "2147483648", REJECTED), ("int", "x", REJECTED),
+    ("int", "1e3", "1000"), ("int", "2147483647", "2147483647"),
+    ("int", "2147483648", REJECTED), ("int", "x", REJECTED),
     ("int", "", REJECTED), ("tinyint", "-128", "-128"), ("tinyint", "-129", REJECTED),
     ("tinyint unsigned", "255", "255"), ("tinyint unsigned", "-1", REJECTED), ("mediumint", "8388608", REJECTED),
     ("bigint", "-9223372036854775808", "-9223372036854775808"), ("bigint", "9223372036854775808", REJECTED),
@@ -25,7 +26,8 @@ CASES: list[tuple[str, str | bytes, str | None]] = [
     ("decimal(5,2)", "1", "1.00"), ("decimal(5,2)", "-0.005", "-0.01"), ("decimal(5,2)", "-0.001", "0.00"),
     ("decimal(5,2)", "999.994", "999.99"), ("decimal(5,2)", "999.995", REJECTED), ("decimal(5,2)", "1000", REJECTED),
     ("decimal(5,2) unsigned", "-1", REJECTED), ("decimal(20,10)", "0", "0.0000000000"),
-    ("decimal(20,10)", "-0.0000000001", "-0.0000000001"), ("decimal(10,0)", "2.5", "3"), ("decimal(5,2)", ".5", "0.50"),
+    ("decimal(20,10)", "-0.0000000001", "-0.0000000001"), ("decimal(10,0)", "2.5", "3"),
+    ("decimal(5,2)", ".5", "0.50"),
     ("decimal(65,30)", "1.5", "1.500000000000000000000000000000"),
     ("decimal(65,0)", "9" * 65, "9" * 65), ("decimal(65,0)", "9" * 66, REJECTED),
     ("decimal(65,1)", "-" + "9" * 63 + ".95", "-1" + "0" * 63 + ".0"), ("decimal(65,2)", "abc", REJECTED),
@@ -47,7 +49,8 @@ CASES: list[tuple[str, str | bytes, str | None]] = [
     ("timestamp", "2039-01-01 00:00:00", REJECTED), ("timestamp", "2020-01-01 00:00:00", "2020-01-01 00:00:00"),
     ("time", "-838:59:59", "-838:59:59"), ("time", "839:00:00", REJECTED), ("time", "1:2:3", "01:02:03"),
     ("time", "12:30", "12:30:00"), ("time", "1 01:00:00", "25:00:00"), ("time", "013005", "01:30:05"),
-    ("time(2)", "00:00:00.996", "00:00:01.00"), ("time", "10:60:00", REJECTED), ("time(1)", "-00:00:00.2", "-00:00:00.2"),
+    ("time(2)", "00:00:00.996", "00:00:01.00"), ("time", "10:60:00", REJECTED),
+    ("time(1)", "-00:00:00.2", "-00:00:00.2"),
     ("varchar(3)", "äöü", "äöü"), ("varchar(3)", "abcd", REJECTED), ("varchar(3)", "abc  ", "abc"),
     ("varchar(5)", b"\xff", REJECTED), ("char(5)", "ab  ", "ab"), ("varchar(5)", "ab  ", "ab  "),
     ("tinytext", "x" * 255, "x" * 255), ("tinytext", "ä" * 128, REJECTED), ("varchar(9) charset utf8", "😀", REJECTED),
@@ -67,17 +70,20 @@ CASES: list[tuple[str, str | bytes, str | None]] = [
 
 
 def test_each_type_takes_what_strict_mode_takes(spark: SparkSession) -> None:
-    """Every case in one row: definition, value in the file, TiDB's text or a rejection."""
-    columns = []
-    for index, (definition, value, _) in enumerate(CASES):
-        data = value.encode() if isinstance(value, str) else value
-        type = parse.column(f"c {definition}").type
-        columns.append(tidb_text(type, F.col("value")[index], types.BinaryType()).alias(f"c{index}"))
-        assert isinstance(data, bytes)
-    data_row = [value.encode() if isinstance(value, str) else value for _, value, _ in CASES]
-    frame = spark.createDataFrame([(data_row,)], "value array<binary>")
-    row = frame.select(*columns).collect()[0]
-    wrong = [(*case, row[index]) for index, case in enumerate(CASES) if row[index] != case[2]]
+    """A column a definition, a row a case of it: definition, value in the file, TiDB's text or a rejection."""
+    cases: dict[str, list[tuple[bytes, str | None]]] = {}
+    for definition, value, text in CASES:
+        cases.setdefault(definition, []).append((value.encode() if isinstance(value, str) else value, text))
+    height = max(map(len, cases.values()))
+    rows = [tuple(known[row][0] if row < len(known) else None for known in cases.values()) for row in range(height)]
+    frame = spark.createDataFrame(rows, ", ".join(f"c{index} binary" for index in range(len(cases)))).coalesce(1)
+    found = frame.select(*(
+        tidb_text(parse.column(f"c {definition}").type, F.col(f"c{index}"), types.BinaryType()).alias(f"t{index}")
+        for index, definition in enumerate(cases))).collect()
+    wrong = [
+        (definition, value, text, found[row][index])
+        for index, (definition, known) in enumerate(cases.items())
+        for row, (value, text) in enumerate(known) if found[row][index] != text]
     assert wrong == []
 
 
@@ -99,7 +105,8 @@ def test_typed_values_of_parquet_take_the_same_text(spark: SparkSession) -> None
     schema = ", ".join(f"c{index} {kind}" for index, (_, kind, _, _) in enumerate(TYPED))
     frame = spark.createDataFrame([tuple(value for _, _, value, _ in TYPED)], schema)
     columns = [
-        tidb_text(parse.column(f"c {definition}").type, F.col(f"c{index}"), frame.schema[index].dataType).alias(f"t{index}")
+        tidb_text(parse.column(f"c {definition}").type, F.col(f"c{index}"), frame.schema[index].dataType)
+        .alias(f"t{index}")
         for index, (definition, _, _, _) in enumerate(TYPED)]
     row = frame.select(*columns).collect()[0]
     wrong = [(*case, row[index]) for index, case in enumerate(TYPED) if row[index] != case[3]]

@@ -1,6 +1,6 @@
 """A value named once in an expression.
 
-One law: what is bound is written and computed once, however often the expression names it (Catalyst copies it otherwise).
+One law: what is bound is written and computed once, however often the expression names it; Catalyst copies the rest.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def _long_decimal(precision: int, scale: int, unsigned: bool, text: Column) -> C
 
 
 def _pointed(precision: int, scale: int, unsigned: bool, negative: Column, digits: Column) -> Column:
-    """Digits without leading zeros with their sign and point; null where there are too many or the sign is not taken."""
+    """Digits without leading zeros with sign and point; null where there are too many or the sign is not taken."""
     padded = F.lpad(digits, scale + 1, "0")
     padded = F.when(F.length(digits) > scale, digits).otherwise(padded)
     point = F.length(padded) - scale
