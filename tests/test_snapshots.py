@@ -15,7 +15,8 @@ from simulator.schema.table import Table
 import dumps
 
 PLACES = ("CREATE TABLE `a.b` (`id` bigint NOT NULL, `name` varchar(40), `raw` varbinary(20),"
-          " `big` bigint unsigned, `twice` bigint GENERATED ALWAYS AS (`id` * 2) STORED, PRIMARY KEY (`id`) /*T![clustered_index] CLUSTERED */)")
+          " `big` bigint unsigned, `twice` bigint GENERATED ALWAYS AS (`id` * 2) STORED,"
+          " PRIMARY KEY (`id`) /*T![clustered_index] CLUSTERED */)")
 COLUMNS = ("id", "name", "raw", "big")
 ROWS: list[list[dumps.Value]] = [
     [-1, "a\\N'\"\n\r,\0", b"\x00\xff\xfe'\"\\\n,", 2**64 - 1], [2, "\\N", b"\\N", None], [3, "", b"", 0],

@@ -9,3 +9,8 @@ from simulator.snapshots.failures import found, translated
 from simulator.snapshots.partitions import locate_partition
 from simulator.snapshots.physical import FIRST_ID, PhysicalTable, physical_tables
 from simulator.snapshots.state import state
+
+__all__ = [
+    "CsvDialect", "DataFile", "FIRST_ID", "PhysicalTable", "Snapshot", "SnapshotTable", "found", "locate_partition",
+    "open", "physical_tables", "state", "translated",
+]
