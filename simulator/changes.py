@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from simulator.tso import LOGICAL_BITS, Span
 
 DELETE, UPDATE, INSERT = 0, 1, 2
-"""The order of row changes inside one commit-ts (tiflow v8.5.3: cdc/processor/sourcemanager/engine/pebble/encoding/key.go)."""
+"""The order of row changes inside one commit-ts (tiflow: cdc/processor/sourcemanager/engine/pebble/encoding/key.go)."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,11 @@ def diff(before: DataFrame, after: DataFrame, facts: TableFacts, span: Span, see
     return changed.select(
         commit_ts(facts, span, seed).alias("commit_ts"),
         "table",
-        F.when(F.col("after").isNull(), DELETE).when(F.col("before").isNull(), INSERT).otherwise(UPDATE).cast("byte").alias("op"),
+        F.when(F.col("after").isNull(), DELETE)
+        .when(F.col("before").isNull(), INSERT)
+        .otherwise(UPDATE)
+        .cast("byte")
+        .alias("op"),
         "handle",
         # TiCDC's dispatchers read the new row, and the old one of a DELETE (tiflow: partition/index_value.go).
         F.coalesce("after_row_id", "before_row_id").alias("row_id"),
@@ -77,7 +81,11 @@ def duplicates(state: DataFrame, limit: int) -> list[tuple[int, bytes]]:
 
 def _side(state: DataFrame, name: str) -> DataFrame:
     return state.select(
-        "table", "handle", F.col("image").alias(name), F.col("hash").alias(f"{name}_hash"), F.col("row_id").alias(f"{name}_row_id")
+        "table",
+        "handle",
+        F.col("image").alias(name),
+        F.col("hash").alias(f"{name}_hash"),
+        F.col("row_id").alias(f"{name}_row_id"),
     )
 
 

@@ -64,7 +64,7 @@ class TaskReport:
 
 
 def emit(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
-    """Sends the events of one task. Whatever goes wrong with them is raised so that the driver finds its words again."""
+    """Sends the events of one task; what goes wrong is raised so that the driver finds its words again."""
     try:
         report = _send(batches, job)
     except SimulatorError as error:
@@ -89,7 +89,9 @@ def _send(batches: Iterator[pa.RecordBatch], job: Job) -> TaskReport:
             break
     delivered = sink.close()
     reporter.done(delivered)
-    return TaskReport([asdict(account) for account in delivered], [(*key, rows) for key, rows in sorted(changes.items())])
+    return TaskReport(
+        [asdict(account) for account in delivered], [(*key, rows) for key, rows in sorted(changes.items())]
+    )
 
 
 def _records(flush: Flush, job: Job) -> Records:
@@ -118,7 +120,9 @@ def _encoded(events: pa.RecordBatch, job: Job) -> Encoded:
     is_row = kind == ROW
     for number in np.unique(table[is_row]):
         chosen = np.flatnonzero(is_row & (table == number))
-        parts.append(_encoded_rows(events if len(chosen) == len(kind) else events.take(pa.array(chosen)), int(number), job))
+        parts.append(
+            _encoded_rows(events if len(chosen) == len(kind) else events.take(pa.array(chosen)), int(number), job)
+        )
         places.append(chosen)
     others = np.flatnonzero(~is_row)
     if len(others):
@@ -141,18 +145,23 @@ def _encoded_rows(events: pa.RecordBatch, number: int, job: Job) -> Encoded:
     return CODECS[job.options.protocol].encode(rows, job.options, job.release)
 
 
-def _encoded_others(kinds: npt.NDArray[np.int64], index: npt.NDArray[np.int64], commit_ts: npt.NDArray[np.int64], job: Job) -> Encoded:
+def _encoded_others(
+    kinds: npt.NDArray[np.int64], index: npt.NDArray[np.int64], commit_ts: npt.NDArray[np.int64], job: Job
+) -> Encoded:
     """Statements and watermarks: few, so each is made once and repeated for its destinations."""
     codec = CODECS[job.options.protocol]
     wanted, place = np.unique(np.stack([kinds, index, commit_ts]), axis=1, return_inverse=True)
     made = [
-        codec.ddl(job.statements[number], job.options, job.release) if kind == DDL else codec.watermark(ts, job.options, job.release)
+        (
+            codec.ddl(job.statements[number], job.options, job.release)
+            if kind == DDL
+            else codec.watermark(ts, job.options, job.release)
+        )
         for kind, number, ts in wanted.T.tolist()
     ]
     where = pa.array(place.reshape(-1))
     keys, values = [pair[0] for pair in made if pair], [pair[1] for pair in made if pair]
-    values = pa.array([value[8:] if keys[0] else value for value in values], pa.binary()).take(where)
-    keys = [key[16:] if key else None for key in keys]
+    values = pa.array(values, pa.binary()).take(where)
     return Encoded(None if None in keys else pa.array(keys, pa.binary()).take(where), values)
 
 
@@ -175,7 +184,10 @@ def _changes(events: pa.RecordBatch) -> dict[tuple[int, int, int], int]:
 
 
 def _without_duplicates(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
-    """The batches; raises SnapshotError at a handle key that changes twice: its commit-ts is one, so the two stand together."""
+    """The batches; raises SnapshotError at a handle key that changes twice.
+
+    Both changes have one commit-ts, so they stand together.
+    """
     last: pa.RecordBatch | None = None
     for batch in batches:
         if batch.num_rows:
@@ -204,7 +216,10 @@ def duplicate_text(physical_table: PhysicalTable, image: bytes) -> str:
     table = physical_table.table
     cells = dict(zip((column.name for column in visible_columns(table)), image.split(b"\xff"), strict=True))
     key = ", ".join(f"{name}={cells[name].decode('utf-8', 'backslashreplace')}" for name in handle_key(table))
-    return f"duplicate key in a snapshot: table {table.schema}.{table.name} has several rows with {key}; its handle key must be unique"
+    return (
+        f"duplicate key in a snapshot: table {table.schema}.{table.name} has several rows with {key}; "
+        "a handle key must be unique"
+    )
 
 
 def _paced(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
@@ -218,4 +233,3 @@ def _paced(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBat
             due = begun + slot[first] / 1000 / job.speed
             time.sleep(max(0.0, due - time.monotonic()))
             yield batch.slice(first, end - first)
-

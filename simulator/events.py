@@ -1,6 +1,6 @@
 """Everything that happens in a run, in one event frame: row changes, statements, watermarks, each with its destination.
 
-One law: a destination is one Kafka partition, numbered through all topics of the run; one Spark task owns it from start to end.
+One law: a destination is one Kafka partition, numbered through all topics; one Spark task owns it from start to end.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ ROW, DDL, WATERMARK = 0, 1, 2
 """Also the order of events of one commit-ts."""
 
 COLUMNS = (
-    "commit_ts long, kind byte, table int, op byte, handle binary, row_id long, hash int, destination int, before binary, after binary"
+    "commit_ts long, kind byte, table int, op byte, handle binary, row_id long, hash int, destination int, "
+    "before binary, after binary"
 )
 
 
@@ -79,11 +80,15 @@ def rows(changes: DataFrame, routes: Sequence[Route], destinations: Destinations
     )
 
 
-def statements(spark: SparkSession, events: Iterable[Statement], with_watermark: bool, everywhere: Sequence[int]) -> DataFrame:
+def statements(
+    spark: SparkSession, events: Iterable[Statement], with_watermark: bool, everywhere: Sequence[int]
+) -> DataFrame:
     """DDL events, each broadcast to its destinations, and the watermark that follows each at once."""
     cells = [(event.commit_ts, DDL, event.index, to) for event in events for to in event.destinations]
     if with_watermark:
-        cells += [(commit_ts, WATERMARK, 0, to) for commit_ts in sorted({cell[0] for cell in cells}) for to in everywhere]
+        cells += [
+            (commit_ts, WATERMARK, 0, to) for commit_ts in sorted({cell[0] for cell in cells}) for to in everywhere
+        ]
     return _bare(spark.createDataFrame(cells, "commit_ts long, kind int, table int, destination int"))
 
 
@@ -111,7 +116,9 @@ def _bare(frame: DataFrame) -> DataFrame:
     """Events that are not rows, with the columns of rows left empty."""
     fields = [field.split() for field in COLUMNS.split(", ")]
     present = set(frame.columns)
-    return frame.select(*((F.col(name) if name in present else F.lit(None)).cast(kind).alias(name) for name, kind in fields))
+    return frame.select(
+        *((F.col(name) if name in present else F.lit(None)).cast(kind).alias(name) for name, kind in fields)
+    )
 
 
 def _of_table(values: Sequence[int]) -> Column:

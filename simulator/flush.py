@@ -1,7 +1,7 @@
 """Which rows TiCDC's worker hands to one encoder, and so which may share a message.
 
 One law: the cut depends on the rows of a partition alone, never on how Spark cuts its batches.
-A flush ends at a watermark or statement, or after 2048 rows of a partition (tiflow v8.5.3: cdc/sink/dmlsink/mq/worker.go).
+A flush ends at a watermark or statement, or after 2048 rows of a partition (tiflow: cdc/sink/dmlsink/mq/worker.go).
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ def _flush(events: pa.RecordBatch, order: Ints, window: Ints, keys: GroupKeys) -
 def _rank(events: pa.RecordBatch, order: Ints, window: Ints, keys: GroupKeys) -> Ints:
     """The place of each event's group: that of its first row.
 
-    A table's rows gather behind its first one, as each table is one group in TiCDC. Rows grouped by hash or commit-ts stay
-    where they are and share a message with equal neighbours only, since a table's commit-ts must not fall in its partition.
+    A table's rows gather behind its first one, as each table is one group in TiCDC. Rows grouped by hash or commit-ts
+    stay where they are and share a message with equal neighbours only: a table's commit-ts must not fall.
     """
     table = ints(events, "table")[order]
     barrier = ints(events, "kind")[order] != ROW
@@ -112,7 +112,7 @@ def _rank(events: pa.RecordBatch, order: Ints, window: Ints, keys: GroupKeys) ->
     runs = _starts(window) | _starts(code) | (~gathers & (_starts(hashed) | _starts(number))) | barrier
     run = np.cumsum(runs) - 1
     first = np.flatnonzero(runs)
-    rank = first[run]
+    rank: Ints = first[run]
     if gathers.any():
         pair = window[gathers] * (len(keys.table) + 1) + code[gathers]
         _, earliest, which = np.unique(pair, return_index=True, return_inverse=True)

@@ -1,6 +1,6 @@
 """The composition: snapshots → state frames → changes → routed events → one task per core → sink → account.
 
-One law: only this module knows the order of the stages, and nothing is sent before every row was read, checked and compared.
+One law: only this module knows the order of the stages; nothing is sent before all was read, checked and compared.
 """
 
 from __future__ import annotations
@@ -76,7 +76,13 @@ def to_kafka(plan: Plan, changefeed: Changefeed, prepared_batches: bool = True) 
     wanted = {topic: changefeed.kafka.partition_num if topic == changefeed.topic else None for topic in plan.topics}
     ready = prepare_topics(settings, wanted)
     options = replace(changefeed.codec, max_message_bytes=ready.max_message_bytes)
-    return Output("kafka", ready.settings, _destinations({topic: ready.partitions[topic] for topic in plan.topics}), options, ready.notes)
+    return Output(
+        "kafka",
+        ready.settings,
+        _destinations({topic: ready.partitions[topic] for topic in plan.topics}),
+        options,
+        ready.notes,
+    )
 
 
 def to_nowhere(plan: Plan, changefeed: Changefeed, sink: str = "counting") -> Output:
@@ -88,10 +94,20 @@ def to_nowhere(plan: Plan, changefeed: Changefeed, sink: str = "counting") -> Ou
 def kafka_settings(changefeed: Changefeed, prepared_batches: bool = True) -> KafkaSettings:
     """What the Kafka sink is told, from what TiCDC's options say."""
     kafka, sasl, tls = changefeed.kafka, changefeed.kafka.sasl, changefeed.kafka.tls
-    oauth = OAuth(sasl.oauth_client_id, sasl.oauth_client_secret, sasl.oauth_token_url, sasl.oauth_scopes, sasl.oauth_audience)
+    oauth = OAuth(
+        sasl.oauth_client_id, sasl.oauth_client_secret, sasl.oauth_token_url, sasl.oauth_scopes, sasl.oauth_audience
+    )
     security = Security(
-        tls.enabled, tls.ca, tls.cert, tls.key, tls.insecure_skip_verify, sasl.mechanism, sasl.user, sasl.password,
-        sasl.gssapi_service_name or "kafka", oauth if sasl.oauth_client_id else None,
+        tls.enabled,
+        tls.ca,
+        tls.cert,
+        tls.key,
+        tls.insecure_skip_verify,
+        sasl.mechanism,
+        sasl.user,
+        sasl.password,
+        sasl.gssapi_service_name or "kafka",
+        oauth if sasl.oauth_client_id else None,
     )
     return KafkaSettings(
         kafka.brokers,
@@ -109,19 +125,39 @@ def kafka_settings(changefeed: Changefeed, prepared_batches: bool = True) -> Kaf
     )
 
 
-def run(spark: SparkSession, plan: Plan, output: Output, release: Release, seed: int, speed: float, listener: Listener | None) -> Account:
+def run(
+    spark: SparkSession,
+    plan: Plan,
+    output: Output,
+    release: Release,
+    seed: int,
+    speed: float,
+    listener: Listener | None,
+) -> Account:
     """Plays the plan into the output; raises SimulatorError for whatever its tasks found wrong with the input."""
     tasks = max(1, min(spark.sparkContext.defaultParallelism, output.destinations.total))
     spark.conf.set("spark.sql.shuffle.partitions", str(_shuffle_partitions(spark, plan)))
     job = Job(
-        plan.tables, plan.routes, plan.statements, output.destinations, output.options, release, output.sink, output.settings,
-        speed, plan.timeline.start_ms, listener.address if listener else None,
+        plan.tables,
+        plan.routes,
+        plan.statements,
+        output.destinations,
+        output.options,
+        release,
+        output.sink,
+        output.settings,
+        speed,
+        plan.timeline.start_ms,
+        listener.address if listener else None,
     )
     states = [_states(spark, move, plan) for move in plan.moves]
-    frames = [_rows(plan, move, pair, number, output, seed) for number, (move, pair) in enumerate(zip(plan.moves, states, strict=True))]
+    frames = [
+        _rows(plan, move, pair, number, output, seed)
+        for number, (move, pair) in enumerate(zip(plan.moves, states, strict=True))
+    ]
     frames += _broadcast(spark, plan, output, release)
     sent = events.in_order(frames, tasks).mapInArrow(partial(emit, job=job), REPORT)
-    with translated():
+    with translated(), snapshots.translated():
         observed = compared(sent)
         _refuse_duplicates(plan, states, observed)
         reports = [json.loads(row["report"]) for row in sent.collect()]
@@ -144,7 +180,10 @@ def compared(frame: DataFrame) -> dict[str, Any]:
 
 
 def _states(spark: SparkSession, move: Move, plan: Plan) -> tuple[DataFrame, DataFrame]:
-    routes = {(physical.table.schema, physical.table.name): route for physical, route in zip(plan.tables, plan.routes, strict=True)}
+    routes = {
+        (physical.table.schema, physical.table.name): route
+        for physical, route in zip(plan.tables, plan.routes, strict=True)
+    }
 
     def hash_of(table: Table, columns: Mapping[str, Column]) -> Column:
         route: Route = routes[table.schema, table.name]
@@ -154,7 +193,9 @@ def _states(spark: SparkSession, move: Move, plan: Plan) -> tuple[DataFrame, Dat
     return before, after
 
 
-def _rows(plan: Plan, move: Move, states: tuple[DataFrame, DataFrame], number: int, output: Output, seed: int) -> DataFrame:
+def _rows(
+    plan: Plan, move: Move, states: tuple[DataFrame, DataFrame], number: int, output: Output, seed: int
+) -> DataFrame:
     changed = changes.diff(*states, move.facts, move.span, seed, _counts(number))
     return events.rows(changed, plan.routes, output.destinations)
 
@@ -181,7 +222,9 @@ def _counts(number: int) -> Counts:
     return Counts(f"before {number}", f"after {number}", f"joined {number}")
 
 
-def _refuse_duplicates(plan: Plan, states: list[tuple[DataFrame, DataFrame]], observed: Mapping[str, list[int]]) -> None:
+def _refuse_duplicates(
+    plan: Plan, states: list[tuple[DataFrame, DataFrame]], observed: Mapping[str, list[int]]
+) -> None:
     """Raises SnapshotError where the join met a row more often than a snapshot has it: its key is there twice."""
     for number, pair in enumerate(states):
         names = _counts(number)

@@ -88,7 +88,10 @@ class Plan:
 
 def plan(script: Script, changefeed: Changefeed, release: Release) -> Plan:
     """The plan; raises UserError for a snapshot, a schema or a rule that does not fit."""
-    opened = [snapshots.open(path) for path in (script.start, *(step.directory for step in script.steps if isinstance(step, Becomes)))]
+    opened = [
+        snapshots.open(path)
+        for path in (script.start, *(step.directory for step in script.steps if isinstance(step, Becomes)))
+    ]
     filtered = replication(changefeed.rules, changefeed.case_sensitive, changefeed.ignore_txn_start_ts)
     states = [_replicated(snapshot, filtered) for snapshot in opened]
     every = _same_everywhere(opened, states)
@@ -97,7 +100,9 @@ def plan(script: Script, changefeed: Changefeed, release: Release) -> Plan:
     router = dispatch.router(changefeed)
     dispatch.verify_tables(router, every.values())
     spans, timeline = _times(script, opened[0])
-    statements = [event for before, after, span in zip(states, states[1:], spans) for event in _statements(before, after, span)]
+    statements = [
+        event for before, after, span in zip(states, states[1:], spans) for event in _statements(before, after, span)
+    ]
     names = [(table.schema, table.name) for table in every.values()]
     return Plan(
         tables,
@@ -133,7 +138,9 @@ def _same_everywhere(opened: Sequence[Snapshot], states: Sequence[dict[Name, Tab
             difference = _difference(known, table)
             if difference:
                 places = f"{first[name].path} and {snapshot.path}"
-                raise UserError(f"table {name[0]}.{name[1]} differs between {places}: {difference}; the schemas must be the same")
+                raise UserError(
+                    f"table {name[0]}.{name[1]} differs between {places}: {difference}; the schemas must be the same"
+                )
             first.setdefault(name, snapshot)
     if not every:
         raise UserError(f"no table to replicate: the changefeed's filter leaves out every table of {opened[0].path}")
@@ -143,7 +150,9 @@ def _same_everywhere(opened: Sequence[Snapshot], states: Sequence[dict[Name, Tab
 def _difference(one: Table, other: Table) -> str:
     """What differs in two definitions of a table, by column; nothing where only comments or options do."""
     ours, theirs = ({column.name: column for column in table.columns} for table in (one, other))
-    changed = [name for name in ours if name in theirs and replace(ours[name], comment="") != replace(theirs[name], comment="")]
+    changed = [
+        name for name in ours if name in theirs and replace(ours[name], comment="") != replace(theirs[name], comment="")
+    ]
     said = [
         f"{what} {', '.join(names)}"
         for what, names in (
@@ -160,11 +169,12 @@ def _difference(one: Table, other: Table) -> str:
 
 
 def _eligible(tables: Iterable[Table], force_replicate: bool) -> None:
-    """TiCDC replicates tables without a valid index only with force-replicate (tiflow v8.5.3: cdc/model/schema_storage.go)."""
+    """Without a valid index TiCDC wants force-replicate (tiflow v8.5.3: cdc/model/schema_storage.go)."""
     names = [f"{table.schema}.{table.name}" for table in tables if not handle_key(table)]
     if names and not force_replicate:
         raise UserError(
-            f"no primary key and no unique key of NOT NULL columns: {', '.join(names[:5])}{' …' if len(names) > 5 else ''}; "
+            f"no primary key and no unique key of NOT NULL columns: {', '.join(names[:5])}"
+            f"{' …' if len(names) > 5 else ''}; "
             "TiCDC does not replicate such tables: leave them out with [filter] rules, or set force-replicate = true"
         )
 
@@ -195,9 +205,15 @@ def _statements(before: dict[Name, Table], after: dict[Name, Table], span: Span)
     """CREATE statements ahead of all rows of the step, DROP statements behind them."""
     known = {schema for schema, _ in before}
     created = [table for name, table in sorted(after.items()) if name not in before]
-    made = [(schema, "", f"CREATE DATABASE {quoted(schema)}", CREATE_DATABASE) for schema in sorted({t.schema for t in created} - known)]
+    made = [
+        (schema, "", f"CREATE DATABASE {quoted(schema)}", CREATE_DATABASE)
+        for schema in sorted({t.schema for t in created} - known)
+    ]
     made += [(table.schema, table.name, one_line(table.statement), CREATE_TABLE) for table in created]
-    dropped = [(schema, name, f"DROP TABLE {quoted(schema)}.{quoted(name)}", DROP_TABLE) for schema, name in sorted(before.keys() - after.keys())]
+    dropped = [
+        (schema, name, f"DROP TABLE {quoted(schema)}.{quoted(name)}", DROP_TABLE)
+        for schema, name in sorted(before.keys() - after.keys())
+    ]
     early = [DdlEvent(tso.compose(span.start_ms, number), *event) for number, event in enumerate(made, 1)]
     return early + [DdlEvent(tso.compose(span.end_ms + 1, number), *event) for number, event in enumerate(dropped, 1)]
 

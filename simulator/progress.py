@@ -1,6 +1,6 @@
 """How far the tasks are, told to the driver while they work.
 
-One law: a lost datagram loses nothing but freshness; numbers only grow, and a partition is complete at least up to what was said.
+One law: a lost datagram loses nothing but freshness; a partition is complete at least up to what was said.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Release:
     of a later column is hashed (cdc/model/schema_storage.go IndexByName, OffsetsByNames)."""
 
     canal_ddl_in_partition_0: bool
-    """Whether Canal-JSON's DDL goes to partition 0 alone (tiflow 5.4+: cdc/sink/ddlsink/mq, GetDDLDispatchRuleByProtocol)."""
+    """Whether Canal-JSON's DDL goes to partition 0 alone (tiflow 5.4+: GetDDLDispatchRuleByProtocol)."""
 
 
 V8_5 = Release(

@@ -1,17 +1,17 @@
 """A scenario file, TOML: settings, then steps in order. One law: every mistake in a file is reported at once.
 
-    sink-uri = "kafka://127.0.0.1:9092/shop?protocol=canal-json"
-    over = "1m"
+sink-uri = "kafka://127.0.0.1:9092/shop?protocol=canal-json"
+over = "1m"
 
-    [[step]]
-    snapshot = "monday"     # a directory, relative to this file; the first one is where the run starts
+[[step]]
+snapshot = "monday"     # a directory, relative to this file; the first one is where the run starts
 
-    [[step]]
-    wait = "30s"            # only watermarks
+[[step]]
+wait = "30s"            # only watermarks
 
-    [[step]]
-    snapshot = "tuesday"    # its difference to the state before, spread over …
-    over = "10m"
+[[step]]
+snapshot = "tuesday"    # its difference to the state before, spread over …
+over = "10m"
 """
 
 from __future__ import annotations
@@ -54,7 +54,10 @@ class Scenario:
         """What is to be played, where options win over the file."""
         said = merged(options, self.settings)
         over_ms = said.over_ms or tso.duration_ms(DEFAULT_OVER)
-        steps = tuple(Becomes(step.directory, step.over_ms or over_ms) if isinstance(step, Becomes) else step for step in self.steps)
+        steps = tuple(
+            Becomes(step.directory, step.over_ms or over_ms) if isinstance(step, Becomes) else step
+            for step in self.steps
+        )
         return Script(
             self.start, steps, said.start_ts, said.resolved_interval_ms or 1000, said.seed or 0, said.speed or 0.0
         )
@@ -110,7 +113,9 @@ class _Reader:
         if not self._mistakes and (not read or not isinstance(read[0], Becomes)):
             self._mistakes.append("the first [[step]] must be a snapshot: the state in which the run starts")
         if not self._mistakes and len(read) < 2:
-            self._mistakes.append("at least two steps are expected: the snapshot to start from, and one that something happens in")
+            self._mistakes.append(
+                "at least two steps are expected: the snapshot to start from, and one that something happens in"
+            )
         if self._mistakes:
             raise ScenarioError(f"scenario {self._path}: " + f"\nscenario {self._path}: ".join(self._mistakes))
         first = read[0]
@@ -134,11 +139,15 @@ class _Reader:
             return Becomes(self._path.parent / values["snapshot"], values.get("over_ms", 0))
         return None
 
-    def _fields(self, table: dict[str, Any], where: str, known: dict[str, tuple[str, Callable[[Any], Any]]]) -> dict[str, Any]:
+    def _fields(
+        self, table: dict[str, Any], where: str, known: dict[str, tuple[str, Callable[[Any], Any]]]
+    ) -> dict[str, Any]:
         values = {}
         for key, value in table.items():
             if key not in known:
-                self._mistakes.append(f"{where}unknown key {key!r}.{did_you_mean(key, known)} Known: {', '.join(known)}")
+                self._mistakes.append(
+                    f"{where}unknown key {key!r}.{did_you_mean(key, known)} Known: {', '.join(known)}"
+                )
                 continue
             name, read = known[key]
             try:

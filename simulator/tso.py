@@ -14,7 +14,7 @@ from simulator.errors import UserError
 
 LOGICAL_BITS = 18
 DEFAULT_START = datetime(2025, 1, 1, tzinfo=UTC)
-"""Where a run begins that neither Dumpling's metadata nor the user places: fixed, since equal input gives equal bytes."""
+"""Where a run begins that neither Dumpling nor the user places: fixed, since equal input gives equal bytes."""
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _MILLISECONDS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -48,7 +48,9 @@ def start_ts(text: str) -> int:
     if text.isdigit():
         ts = int(text)
         if physical(ts) == 0 or ts >= 1 << 63:
-            raise UserError(f"start-ts {text} is not a TSO: expected physical milliseconds << 18, such as {DEFAULT_START_TS}")
+            raise UserError(
+                f"start-ts {text} is not a TSO: expected physical milliseconds << 18, such as {DEFAULT_START_TS}"
+            )
         return ts
     try:
         moment = datetime.fromisoformat(text)
@@ -64,7 +66,9 @@ def duration_ms(text: str) -> int:
     """`500ms`, `1.5s`, `1m30s`, `2h` in milliseconds, at least one; raises UserError."""
     parts = _DURATION.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise UserError(f"bad duration {text!r}: expected a number and a unit out of ms, s, m, h, d, such as 500ms or 1m30s")
+        raise UserError(
+            f"bad duration {text!r}: expected a number and a unit out of ms, s, m, h, d, such as 500ms or 1m30s"
+        )
     total = round(sum(float(number) * _MILLISECONDS[unit] for number, unit in parts))
     if total < 1:
         raise UserError(f"bad duration {text!r}: expected at least 1ms")

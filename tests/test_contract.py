@@ -15,7 +15,7 @@ from simulator.contract.messages import Terms
 from simulator.contract.state import State
 from simulator.records import Record
 from simulator.schema.parse import create_table
-from tests.contract_stream import (
+from contract_stream import (
     KEYLESS,
     PARTITIONS,
     TABLE,

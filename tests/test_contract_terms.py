@@ -90,7 +90,7 @@ def stream(changefeed: Changefeed, rows: Sequence[Change]) -> dict[tuple[str, in
     found = {}
     mark = codec.watermark(START + (9999 << 18), changefeed.codec, V8_5)
     for partition, part in parts.items():
-        messages = encoded(changefeed, part) + ([] if mark is None else [mark])
+        messages = encoded(changefeed, part) + ([] if mark is None else [codec.message(mark, changefeed.codec)])
         found[to.topic, partition] = [
             Record(to.topic, partition, offset, 0, *message) for offset, message in enumerate(messages)]
     return found

@@ -43,7 +43,9 @@ def by_destination(flushes: list[Flush]) -> dict[int, list[tuple[Event, bool]]]:
 
 
 events = st.lists(
-    st.tuples(st.integers(1, 9), st.sampled_from([0, 0, 0, 0, 0, 2]), st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)),
+    st.tuples(
+        st.integers(1, 9), st.sampled_from([0, 0, 0, 0, 0, 2]), st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)
+    ),
     max_size=60,
 ).map(sorted)
 

@@ -21,7 +21,8 @@ def test_a_tso_reads_as_its_number_and_its_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "milliseconds"), [("500ms", 500), ("1s", 1000), ("1.5s", 1500), ("1m30s", 90_000), ("2h", 7_200_000), ("1d", 86_400_000)]
+    ("text", "milliseconds"),
+    [("500ms", 500), ("1s", 1000), ("1.5s", 1500), ("1m30s", 90_000), ("2h", 7_200_000), ("1d", 86_400_000)],
 )
 def test_durations_are_numbers_with_units(text: str, milliseconds: int) -> None:
     assert tso.duration_ms(text) == milliseconds
@@ -33,7 +34,9 @@ def test_a_bad_duration_is_named_with_what_is_accepted(text: str) -> None:
         tso.duration_ms(text)
 
 
-@pytest.mark.parametrize("text", ["2025-01-01T00:00:00", "2025-01-01", "2025-01-01T08:00:00+08:00", str(tso.DEFAULT_START_TS)])
+@pytest.mark.parametrize(
+    "text", ["2025-01-01T00:00:00", "2025-01-01", "2025-01-01T08:00:00+08:00", str(tso.DEFAULT_START_TS)]
+)
 def test_start_ts_is_a_tso_or_a_time(text: str) -> None:
     assert tso.start_ts(text) == tso.DEFAULT_START_TS
 

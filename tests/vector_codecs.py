@@ -107,4 +107,4 @@ def check_ddl_event(vector: Vector) -> None:
     else:
         event = DdlEvent(data["commit_ts"], data["schema"], data["table"], data["query"], data["type_code"])
         made = codec.ddl(event, options(data), vector.release)
-    assert ([(*made, 0)] if made else []) == wanted(data)
+    assert ([(*codec.message(made, options(data)), 0)] if made else []) == wanted(data)

@@ -100,7 +100,7 @@ GO_TYPES: dict[str, Callable[[Any], object]] = {"float32": np.float32, "bytes": 
 
 def _value_string(vector: Vector) -> None:
     data = vector.data
-    value = GO_TYPES.get(data["type"], lambda same: same)(data["value"])
+    value = GO_TYPES[data["type"]](data["value"]) if data["type"] in GO_TYPES else data["value"]
     assert dispatch.value_string(value) == data["text"]
 
 

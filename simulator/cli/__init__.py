@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Sequence
 
 import click
 
@@ -17,26 +19,33 @@ INTERRUPTED = 130
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="ticdc-sim")
 def commands() -> None:
-    """Emits TiCDC's messages (Open Protocol, Canal-JSON) to Kafka or to files, byte for byte, without a TiDB cluster."""
+    """Emits TiCDC's messages (Open Protocol, Canal-JSON) to Kafka or files, byte for byte, without a TiDB cluster."""
 
 
 for command in (play.diff, play.run, look.inspect, look.explain, brokers.broker):
     commands.add_command(command)
 
 
-def main() -> None:
-    """Entry point of `ticdc-sim`."""
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command line and gives its exit code: 0 done, 2 the user's mistake, 3 delivery failed."""
     try:
-        code = commands.main(standalone_mode=False)
+        code = commands.main(arguments, standalone_mode=False)
+        return code if isinstance(code, int) else 0
     except click.ClickException as error:
         error.show()
-        code = 2
-    except click.Abort:
-        code = INTERRUPTED
+        return 2
     except SimulatorError as error:
         for line in str(error).splitlines():
             click.echo(f"ticdc-sim: {line}", err=True)
-        code = error.exit_code
-    except (KeyboardInterrupt, BrokenPipeError):
-        code = INTERRUPTED
-    sys.exit(code if isinstance(code, int) else 0)
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; what is still buffered has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def main() -> None:
+    """Entry point of `ticdc-sim`."""
+    sys.exit(run())

@@ -10,7 +10,10 @@ from simulator import broker as kafka
 from simulator.errors import UserError
 
 DIRECTORY = click.option(
-    "--directory", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Its data.  [default: the user's cache]"
+    "--directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Its data.  [default: the user's cache]",
 )
 
 

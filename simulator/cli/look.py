@@ -25,7 +25,9 @@ DEFAULT_URI = "kafka://127.0.0.1:9092/topic?protocol=open-protocol"
 @click.argument("source")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document a line, for programs.")
 @click.option("--follow", is_flag=True, help="Wait for more (Kafka only).")
-@click.option("--protocol", type=click.Choice(["open-protocol", "canal-json"]), help="By default seen from each message.")
+@click.option(
+    "--protocol", type=click.Choice(["open-protocol", "canal-json"]), help="By default seen from each message."
+)
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N events.")
 def inspect(source: str, as_json: bool, follow: bool, protocol: str | None, limit: int | None) -> None:
     """Messages decoded for people, one line an event.
@@ -43,13 +45,28 @@ def explain() -> None:
 
 @explain.command()
 @click.argument("change", metavar="JSON")
-@click.option("--schema", type=click.Path(path_type=Path), required=True, metavar="FILE.sql", help="CREATE TABLE of the row's table.")
-@click.option("--use", "database", default="test", show_default=True, metavar="DB", help="Database, where the statement names none.")
+@click.option(
+    "--schema",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE.sql",
+    help="CREATE TABLE of the row's table.",
+)
+@click.option(
+    "--use",
+    "database",
+    default="test",
+    show_default=True,
+    metavar="DB",
+    help="Database, where the statement names none.",
+)
 @click.option("--sink-uri", default=DEFAULT_URI, show_default=True, metavar="URI", help="TiCDC's sink URI.")
 @click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="TiCDC's changefeed.toml.")
 @click.option("--release", default=releases.DEFAULT, show_default=True, metavar="TAG", help="TiCDC release.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document, for programs.")
-def row(change: str, schema: Path, database: str, sink_uri: str, config: Path | None, release: str, as_json: bool) -> None:
+def row(
+    change: str, schema: Path, database: str, sink_uri: str, config: Path | None, release: str, as_json: bool
+) -> None:
     """Flags, handle key, partition and bytes of one row change, given as {"before": {…}, "after": {…}}.
 
     Values are null, TiDB's text, numbers, or {"hex": "…"} for bytes; "commit_ts" and "partitions" may be given, too.

@@ -27,21 +27,61 @@ def _read(convert: Callable[[str], Any]) -> Callable[[click.Context, click.Param
 
 
 OPTIONS = (
-    click.option("--sink-uri", metavar="URI", help="TiCDC's sink URI: kafka://host:port/topic?protocol=open-protocol&…"),
+    click.option(
+        "--sink-uri", metavar="URI", help="TiCDC's sink URI: kafka://host:port/topic?protocol=open-protocol&…"
+    ),
     click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="TiCDC's changefeed.toml."),
     click.option("--release", metavar="TAG", help="TiCDC release to simulate.  [default: v8.5.3]"),
-    click.option("--architecture", type=click.Choice(["classic", "new"]), help="TiCDC architecture.  [default: classic]"),
-    click.option("--fixtures", type=click.Path(path_type=Path), metavar="DIR", help="Write the records to files; no Kafka is contacted."),
-    click.option("--fixtures-format", type=click.Choice(FORMATS), default="jsonl", show_default=True, help="What the files are."),
+    click.option(
+        "--architecture", type=click.Choice(["classic", "new"]), help="TiCDC architecture.  [default: classic]"
+    ),
+    click.option(
+        "--fixtures",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Write the records to files; no Kafka is contacted.",
+    ),
+    click.option(
+        "--fixtures-format", type=click.Choice(FORMATS), default="jsonl", show_default=True, help="What the files are."
+    ),
     click.option("--console", is_flag=True, help="Print the decoded messages; no Kafka is contacted."),
-    click.option("--start-ts", callback=_read(tso.start_ts), metavar="TSO|TIME", help="Where simulated time starts.  [default: Dumpling's Pos]"),
-    click.option("--over", "over_ms", callback=_read(tso.duration_ms), metavar="DURATION", help="Simulated time that changes are spread over.  [default: 1m]"),
-    click.option("--resolved-interval", "resolved_interval_ms", callback=_read(tso.duration_ms), metavar="DURATION", help="Simulated time between watermarks.  [default: 1s]"),
-    click.option("--speed", callback=_read(scenario.speed), metavar="max|N", help="N simulated seconds in a real one.  [default: max]"),
+    click.option(
+        "--start-ts",
+        callback=_read(tso.start_ts),
+        metavar="TSO|TIME",
+        help="Where simulated time starts.  [default: Dumpling's Pos]",
+    ),
+    click.option(
+        "--over",
+        "over_ms",
+        callback=_read(tso.duration_ms),
+        metavar="DURATION",
+        help="Simulated time that changes are spread over.  [default: 1m]",
+    ),
+    click.option(
+        "--resolved-interval",
+        "resolved_interval_ms",
+        callback=_read(tso.duration_ms),
+        metavar="DURATION",
+        help="Simulated time between watermarks.  [default: 1s]",
+    ),
+    click.option(
+        "--speed",
+        callback=_read(scenario.speed),
+        metavar="max|N",
+        help="N simulated seconds in a real one.  [default: max]",
+    ),
     click.option("--seed", type=int, help="Chooses the commit-ts of each row.  [default: 0]"),
     click.option("--master", default="local[*]", show_default=True, metavar="URL", help="Spark master."),
-    click.option("--plain-producer", is_flag=True, help="Send record by record through kafka-python's public API (slower)."),
-    click.option("--summary", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json", help="Write the summary there, too."),
+    click.option(
+        "--plain-producer", is_flag=True, help="Send record by record through kafka-python's public API (slower)."
+    ),
+    click.option(
+        "--summary",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE.json",
+        help="Write the summary there, too.",
+    ),
 )
 
 
@@ -59,7 +99,8 @@ def shared(command: Callable[..., None]) -> Callable[..., None]:
 def diff(before: Path, after: Path, **options: Any) -> None:
     """The stream that leads from snapshot directory BEFORE to snapshot directory AFTER.
 
-    A snapshot is a Dumpling export (SQL, CSV or Parquet), or <db>.<table>.csv or .parquet beside <db>.<table>-schema.sql.
+    A snapshot is a Dumpling export (SQL, CSV or Parquet), or <db>.<table>.csv or .parquet files beside their
+    <db>.<table>-schema.sql.
     """
     _play(scenario.diff(before, after), options)
 
@@ -76,7 +117,10 @@ def _play(played: Scenario, options: dict[str, Any]) -> None:
     given = {name: options[name] for name in Settings.__dataclass_fields__}
     said = scenario.merged(Settings(**given), played.settings)
     if said.sink_uri is None:
-        raise UserError("no sink-uri: give --sink-uri 'kafka://host:port/topic?protocol=open-protocol' (with --fixtures nothing is contacted)")
+        raise UserError(
+            "no sink-uri: give --sink-uri 'kafka://host:port/topic?protocol=open-protocol' "
+            "(with --fixtures nothing is contacted)"
+        )
     if options["console"] and options["fixtures"]:
         raise UserError("--console and --fixtures exclude each other: choose one")
     release = releases.find(said.release or releases.DEFAULT, said.architecture or "classic")

@@ -54,7 +54,11 @@ class Summary:
             rows[destination] += count
         first = self.output.destinations.first
         return [
-            {"topic": self.plan.topics[one.topic], "rows": rows[first[one.topic] + one.partition], **_plain(asdict(one))}
+            {
+                "topic": self.plan.topics[one.topic],
+                "rows": rows[first[one.topic] + one.partition],
+                **_plain(asdict(one)),
+            }
             for one in self.account.delivered
         ]
 
@@ -65,7 +69,8 @@ class Summary:
     def write(self, path: Path) -> None:
         """The whole summary as JSON."""
         tables = {
-            name: {"inserted": ops[INSERT], "updated": ops[UPDATE], "deleted": ops[DELETE]} for name, ops in self.by_table().items()
+            name: {"inserted": ops[INSERT], "updated": ops[UPDATE], "deleted": ops[DELETE]}
+            for name, ops in self.by_table().items()
         }
         document = {
             "protocol": self.output.options.protocol,
@@ -113,7 +118,9 @@ class Display:
             self._began = monotonic()
         seconds = max(monotonic() - self._began, 0.5)
         if self._status is not None:
-            self._status.update(f"sending: {self._events:,} events, {size / 1e6:,.1f} MB, {self._events / seconds:,.0f} events/s")
+            self._status.update(
+                f"sending: {self._events:,} events, {size / 1e6:,.1f} MB, {self._events / seconds:,.0f} events/s"
+            )
 
     @contextmanager
     def following(self, spark: Any, listener: Listener, plan: Plan, output: Output) -> Iterator[None]:
@@ -166,9 +173,11 @@ class Display:
         messages = sum(one.records for one in summary.account.delivered)
         out.print(
             f"{summary.rows:,} row changes in {messages:,} messages, {size / 1e6:,.1f} MB, {summary.seconds:.1f} s "
-            f"({summary.rows / summary.seconds:,.0f} rows/s); simulated time {tso.describe(tso.compose(summary.plan.timeline.start_ms))} "
+            f"({summary.rows / summary.seconds:,.0f} rows/s); simulated time "
+            f"{tso.describe(tso.compose(summary.plan.timeline.start_ms))} "
             f"to {tso.describe(tso.compose(summary.plan.timeline.end_ms))}",
-            markup=False, soft_wrap=True,
+            markup=False,
+            soft_wrap=True,
         )
         if summary.plan.left_out:
             names = ", ".join(".".join(name) for name in summary.plan.left_out[:5])
@@ -191,7 +200,9 @@ def _partitions(summary: Summary) -> Table:
     shown = Table("topic", *(_right(name) for name in ("partition", "rows", "messages", "bytes")), "last commit-ts")
     for one in every[:MANY]:
         last = tso.describe(one["commit_ts"]) if one["commit_ts"] else "-"
-        shown.add_row(one["topic"], str(one["partition"]), f"{one['rows']:,}", f"{one['messages']:,}", f"{one['bytes']:,}", last)
+        shown.add_row(
+            one["topic"], str(one["partition"]), f"{one['rows']:,}", f"{one['messages']:,}", f"{one['bytes']:,}", last
+        )
     rest = every[MANY:]
     if rest:
         sums = (f"{sum(one[name] for one in rest):,}" for name in ("rows", "messages", "bytes"))

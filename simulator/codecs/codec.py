@@ -7,10 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from simulator.codecs.options import CodecOptions
 from simulator.codecs.rows import DdlEvent, Encoded, Messages, Rows
 from simulator.releases import Release
+
+Entry = tuple[bytes | None, bytes]
+"""Key and value of one event; the key is None in a protocol without."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +25,15 @@ class Codec:
     frame: Callable[[Encoded, npt.NDArray[np.int64], CodecOptions], Messages]
     """Rows → messages; only rows next to each other whose numbers in the array are equal may share one."""
 
-    ddl: Callable[[DdlEvent, CodecOptions, Release], tuple[bytes | None, bytes]]
-    """A statement → key and value of its message."""
+    ddl: Callable[[DdlEvent, CodecOptions, Release], Entry]
+    """A statement → its key and value, not framed yet."""
 
-    watermark: Callable[[int, CodecOptions, Release], tuple[bytes | None, bytes] | None]
-    """A TSO → key and value of the message that says all before it was sent; None where the protocol has none."""
+    watermark: Callable[[int, CodecOptions, Release], Entry | None]
+    """A TSO → key and value, not framed yet, that say all before it was sent; None where the protocol has none."""
+
+    def message(self, entry: Entry, options: CodecOptions) -> Entry:
+        """One event as a message of its own."""
+        key, value = entry
+        encoded = Encoded(None if key is None else pa.array([key], pa.binary()), pa.array([value], pa.binary()))
+        framed = self.frame(encoded, np.zeros(1, np.int64), options)
+        return None if framed.keys is None else framed.keys[0].as_py(), framed.values[0].as_py()

@@ -23,11 +23,6 @@ VERSION = struct.pack(">Q", 1)
 Places = npt.NDArray[np.int64]
 
 
-def version(key: bytes) -> bytes:
-    """Key of a message with one event in it."""
-    return VERSION + struct.pack(">Q", len(key)) + key
-
-
 def frame_open(encoded: Encoded, group: npt.NDArray[np.int64], options: CodecOptions) -> Messages:
     """Messages of the rows in their order; rows share one only where their groups, which stand together, are equal."""
     sizes = lengths(encoded.keys), lengths(encoded.values)

@@ -11,14 +11,13 @@ is encoded by itself; which rows share a message is framing.py's matter.
 
 from __future__ import annotations
 
-import struct
 from functools import lru_cache, partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.codecs import binary, values
-from simulator.codecs.framing import VERSION, version
+from simulator.codecs.framing import VERSION
 from simulator.codecs.images import Changes, by_operation
 from simulator.codecs.members import Form, Member, Piece, changed_members, object_pieces
 from simulator.codecs.options import CodecOptions
@@ -137,15 +136,15 @@ def _values(changes: Changes, options: CodecOptions, release: Release, handle_on
 
 
 def ddl(event: DdlEvent, options: CodecOptions, release: Release) -> tuple[bytes, bytes]:
-    """Key and value of the message of a statement."""
+    """Key and value of a statement."""
     short = release.short_control_escapes
     key = b'{"ts":%d' % event.commit_ts
     key += b',"scm":' + quoted(event.schema, short) if event.schema else b""
     key += b',"tbl":' + quoted(event.table, short) if event.table else b""
     value = b'{"q":%s,"t":%d}' % (quoted(event.query, short), event.type_code)
-    return version(key + b',"t":2}'), struct.pack(">Q", len(value)) + value
+    return key + b',"t":2}', value
 
 
 def watermark(ts: int, options: CodecOptions, release: Release) -> tuple[bytes, bytes]:
-    """Resolved event: its value is a length of 0 with nothing after it (tiflow: open_protocol_encoder.go)."""
-    return version(b'{"ts":%d,"t":3}' % ts), bytes(8)
+    """Resolved event: its value is empty, which framing makes 8 zero bytes (tiflow: open_protocol_encoder.go)."""
+    return b'{"ts":%d,"t":3}' % ts, b""

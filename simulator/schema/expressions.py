@@ -57,7 +57,7 @@ def _protected(found: re.Match[str]) -> str:
 
 
 def _replaced(tree: exp.Expression, expression: str) -> exp.Expression:
-    def replace(node: exp.Expression) -> exp.Expression:
+    def replace(node: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Anonymous) or not node.name.lower().startswith("tidb_"):
             return node
         template = _SPARK.get(node.name.lower().removeprefix("tidb_"))

@@ -31,5 +31,5 @@ def map_strings(function: Callable[[pa.Array], pa.Array], text: Column) -> Colum
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
-        column: Column = F.arrow_udf(arrays, "string")(text)  # type: ignore[attr-defined, unused-ignore]
+        column: Column = F.arrow_udf(arrays, "string")(text)  # type: ignore
     return column

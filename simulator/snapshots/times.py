@@ -61,17 +61,23 @@ def _in_range(type: ColumnType, text: Column) -> Column:
 
 
 def _formatted(digits: int, value: Column) -> Column:
-    """A timestamp's text, rounded half up to that many fractional digits."""
-    if digits < 6:
-        unit, half = 10 ** (6 - digits), 5 * 10 ** (5 - digits)
-        micros = F.unix_micros(value.cast("timestamp"))
-        rounded = F.timestamp_micros(micros + half - F.pmod(micros + half, F.lit(unit))).cast("timestamp_ntz")
-        value = F.when(F.pmod(micros, F.lit(unit)) != 0, rounded).otherwise(value)
+    """A timestamp's text, rounded half up to that many fractional digits (Spark prints as many as are not zero)."""
     text = value.cast("string")
+    if digits == 6:
+        return _padded(6, text)
+    unit, half = 10 ** (6 - digits), 5 * 10 ** (5 - digits)
+    micros = F.unix_micros(value.cast("timestamp")) + half
+    rounded = F.timestamp_micros(micros - F.pmod(micros, F.lit(unit))).cast("timestamp_ntz").cast("string")
+    whole = F.when(F.length(text) <= (20 + digits if digits else 19), _padded(digits, text) if digits else text)
+    return whole.otherwise(_padded(digits, rounded))
+
+
+def _padded(digits: int, text: Column) -> Column:
+    """Text of a moment with exactly that many fractional digits, at least as many as it has."""
     if not digits:
-        return F.substring(text, 1, 19)
-    return F.substring(F.rpad(F.when(F.length(text) == 19, F.concat(text, F.lit("."))).otherwise(text), 26, "0"), 1,
-                       20 + digits)
+        return text
+    pointed = F.when(F.length(text) == 19, F.concat(text, F.lit("."))).otherwise(text)
+    return F.rpad(pointed, 20 + digits, "0")
 
 
 def _loose(digits: int, text: Column) -> Column:
@@ -80,8 +86,7 @@ def _loose(digits: int, text: Column) -> Column:
 
 
 def _loose_spelled(digits: int, spelled: Column) -> Column:
-    pointed = F.when(F.length(spelled) == 19, F.concat(spelled, F.lit("."))).otherwise(spelled)
-    zero = F.substring(F.rpad(pointed, 26, "0"), 1, 20 + digits if digits else 19)
+    zero = F.substring(_padded(6, spelled), 1, 20 + digits if digits else 19)
     clock = F.substring(spelled, 12, 8).rlike(r"^([01]\d|2[0-3]):[0-5]\d:[0-5]\d$")
     return (F.when(_is_zero(F.substring(spelled, 1, 10)) & clock, zero)
             .otherwise(let(spelled.try_cast("timestamp_ntz"), lambda value: _formatted(digits, value))))

@@ -1,0 +1,61 @@
+"""Plays runs as a user does, by the command line, and holds what comes out to the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from simulator import cli, contract, snapshots
+from simulator.changefeed import Changefeed
+from simulator.contract.state import State, compare, state_of
+from simulator.contract.terms import terms_of
+from simulator.records import Record
+from simulator.schema.table import Table
+
+
+def play(*arguments: object) -> int:
+    """Exit code of `ticdc-sim` with those arguments."""
+    return cli.run([str(argument) for argument in arguments])
+
+
+def tables_of(*directories: Path) -> dict[tuple[str, str], Table]:
+    """All tables of the snapshots."""
+    found = (entry.table for directory in directories for entry in snapshots.open(directory).tables)
+    return {(table.schema, table.name): table for table in found}
+
+
+def state(spark: SparkSession, directory: Path) -> State:
+    """What the snapshot holds, as a consumer would."""
+    snapshot = snapshots.open(directory)
+    physical = snapshots.physical_tables(entry.table for entry in snapshot.tables)
+    frame = snapshots.state(spark, snapshot, physical, lambda table, columns: F.lit(0))
+    return state_of(
+        (physical[row["table"]].table, bytes(row["image"])) for row in frame.select("table", "image").collect()
+    )
+
+
+def assert_contract(
+    spark: SparkSession,
+    records: Iterable[Record],
+    changefeed: Changefeed,
+    partitions: Mapping[str, int],
+    before: Path,
+    after: Path,
+) -> None:
+    """The stream breaks no rule, and leads from the state before exactly to the state after."""
+    stream = list(records)
+    tables = tables_of(before, after)
+    terms = terms_of(changefeed, tables.values(), partitions)
+    assert list(contract.check(stream, terms)) == []
+    streams = [contract.events(part, terms) for part in _partitions(stream)]
+    replayed = contract.replay(contract.in_commit_order(streams), state(spark, before), tables)
+    assert replayed.violations == []
+    assert list(compare(replayed.state, state(spark, after), tables)) == []
+
+
+def _partitions(stream: list[Record]) -> list[list[Record]]:
+    places = sorted({(record.topic, record.partition) for record in stream})
+    return [[record for record in stream if (record.topic, record.partition) == place] for place in places]

@@ -1,0 +1,101 @@
+"""`ticdc-sim diff`: two snapshots in, TiCDC's messages out, into fixtures and into a real Kafka."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import airports
+import pytest
+from playing import assert_contract, play
+from pyspark.sql import SparkSession
+
+from simulator.changefeed import load
+from simulator.records import read
+
+BEFORE, AFTER = airports.SHIPPED
+PROTOCOLS = {
+    "open-protocol": "protocol=open-protocol",
+    "canal-json": "protocol=canal-json",
+    "canal-json with the TiDB extension": "protocol=canal-json&enable-tidb-extension=true",
+}
+BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
+
+
+@pytest.fixture(params=PROTOCOLS)
+def protocol(request: pytest.FixtureRequest) -> str:
+    """Each protocol as the sink-uri has it."""
+    return PROTOCOLS[request.param]
+
+
+def test_fixtures_keep_the_contract_and_lead_to_the_state_after(
+    spark: SparkSession, tmp_path: Path, protocol: str
+) -> None:
+    uri = f"kafka://127.0.0.1:9092/airports?{protocol}&partition-num=4"
+    config = tmp_path / "changefeed.toml"
+    config.write_text(BY_KEY)
+    assert play("diff", BEFORE, AFTER, "--sink-uri", uri, "--config", config, "--fixtures", tmp_path / "out") == 0
+    assert_contract(spark, read(str(tmp_path / "out")), load(uri, BY_KEY), {"airports": 4}, BEFORE, AFTER)
+
+
+def test_a_real_kafka_holds_what_the_fixtures_hold(
+    spark: SparkSession, tmp_path: Path, kafka: str, protocol: str
+) -> None:
+    topic = "airports-" + "".join(letter for letter in protocol if letter.isalnum())
+    uri = f"kafka://{kafka}/{topic}?{protocol}&partition-num=3"
+    assert play("diff", BEFORE, AFTER, "--sink-uri", uri) == 0
+    assert play("diff", BEFORE, AFTER, "--sink-uri", uri, "--fixtures", tmp_path / "out") == 0
+    sent = [(one.topic, one.partition, one.offset, one.key, one.value) for one in read(f"kafka://{kafka}/{topic}")]
+    assert sorted(sent) == sorted(
+        (one.topic, one.partition, one.offset, one.key, one.value) for one in read(str(tmp_path / "out"))
+    )
+    assert_contract(spark, read(f"kafka://{kafka}/{topic}"), load(uri), {topic: 3}, BEFORE, AFTER)
+
+
+def test_the_whole_airports_run_to_kafka_keeps_the_contract(spark: SparkSession, tmp_path: Path, kafka: str) -> None:
+    before, after = airports.full(tmp_path / "full")
+    uri = f"kafka://{kafka}/whole-airports?protocol=open-protocol&partition-num=3"
+    summary = tmp_path / "summary.json"
+    assert play("diff", before, after, "--sink-uri", uri, "--summary", summary) == 0
+    assert json.loads(summary.read_text())["tables"] == {
+        "airports.airport": {"inserted": airports.INSERTED, "updated": airports.UPDATED, "deleted": airports.DELETED}
+    }
+    assert_contract(spark, read(f"kafka://{kafka}/whole-airports"), load(uri), {"whole-airports": 3}, before, after)
+
+
+def test_one_core_and_two_give_the_same_bytes(tmp_path: Path) -> None:
+    uri = "kafka://127.0.0.1:9092/airports?protocol=open-protocol&partition-num=3"
+    config = tmp_path / "changefeed.toml"
+    config.write_text(BY_KEY)
+    for master in ("local[1]", "local[2]"):
+        command = [sys.executable, "-c", "from simulator.cli import main; main()", "diff", BEFORE, AFTER]
+        command += ["--sink-uri", uri, "--config", config, "--master", master, "--fixtures", tmp_path / master]
+        subprocess.run(list(map(str, command)), check=True, capture_output=True, env=dict(os.environ))
+    one, two = (sorted((tmp_path / master).rglob("*.jsonl")) for master in ("local[1]", "local[2]"))
+    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]
+    assert len(one) == 3
+
+
+def test_parquet_fixtures_hold_the_same_records_as_json_lines(
+    spark: SparkSession, tmp_path: Path, protocol: str
+) -> None:
+    uri = f"kafka://127.0.0.1:9092/airports?{protocol}"
+    for format in ("jsonl", "parquet"):
+        options = ("--fixtures", tmp_path / format, "--fixtures-format", format)
+        assert play("diff", BEFORE, AFTER, "--sink-uri", uri, *options) == 0
+    assert list(read(str(tmp_path / "jsonl"))) == list(read(str(tmp_path / "parquet")))
+
+
+def test_another_seed_moves_rows_in_time_and_changes_nothing_else(spark: SparkSession, tmp_path: Path) -> None:
+    uri = "kafka://127.0.0.1:9092/airports?protocol=canal-json"
+    for seed in ("1", "2"):
+        assert play("diff", BEFORE, AFTER, "--sink-uri", uri, "--seed", seed, "--fixtures", tmp_path / seed) == 0
+    contents = []
+    for seed in ("1", "2"):
+        rows = [json.loads(record.value or b"") for record in read(str(tmp_path / seed))]
+        contents.append(sorted(json.dumps({**row, "es": 0, "ts": 0}) for row in rows))
+    assert contents[0] == contents[1]
+    assert [one.value for one in read(str(tmp_path / "1"))] != [one.value for one in read(str(tmp_path / "2"))]
