@@ -31,5 +31,5 @@ def map_strings(function: Callable[[pa.Array], pa.Array], text: Column) -> Colum
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
-        column: Column = F.arrow_udf(arrays, "string")(text)  # type: ignore
+        column: Column = F.arrow_udf(arrays, "string")(text)  # type: ignore[call-overload, attr-defined, unused-ignore]
     return column
