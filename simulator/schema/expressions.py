@@ -65,9 +65,7 @@ def _replaced(tree: exp.Expression, expression: str) -> exp.Expression:
             name = node.name.removeprefix("tidb_").upper()
             raise SchemaError(f"expression {expression!r}: {name} cannot be computed outside TiDB")
         inner = _replaced(node.expressions[0], expression).sql(dialect="spark")
-        computed = sqlglot.parse_one(template.format(inner), read="spark")
-        assert isinstance(computed, exp.Expression)
-        return computed
+        return sqlglot.parse_one(template.format(inner), read="spark")
 
     replaced = tree.transform(replace)
     assert isinstance(replaced, exp.Expression)
