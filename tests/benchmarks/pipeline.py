@@ -1,0 +1,129 @@
+"""The pipeline beside the bare Spark diff of the same snapshots, in one run: ratios, peak memory, growth.
+
+    python tests/benchmarks/pipeline.py [--rows 2000000] [--kafka] [--protocol open-protocol|canal-json] [--repeat 3]
+
+1.0 is a full outer join of the typed columns by primary key, filtered to what differs, written to Spark's `noop`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import reduce
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from snapshots import make
+
+from simulator import broker, pipeline, plan, releases, scenario
+from simulator.changefeed import load
+from simulator.pipeline import Output
+from simulator.plan import Plan
+from simulator.scenario import Settings
+from simulator.spark import session
+
+PROTOCOLS = ("open-protocol", "canal-json")
+
+
+def bare(spark: SparkSession, before: Path, after: Path) -> None:
+    """What Spark alone needs to find the changes."""
+    old, new = (spark.read.parquet(f"{path}/*.parquet").alias(name) for path, name in ((before, "old"), (after, "new")))
+    key, *rest = old.columns
+    differs = (~F.col(f"old.{name}").eqNullSafe(F.col(f"new.{name}")) for name in rest)
+    changed: DataFrame = old.join(new, F.col(f"old.{key}") == F.col(f"new.{key}"), "full_outer").where(
+        reduce(lambda one, other: one | other, differs)
+    )
+    changed.write.format("noop").mode("overwrite").save()
+
+
+def whole(spark: SparkSession, planned: Plan, output: Output) -> int:
+    """The pipeline; how many rows it sent."""
+    account = pipeline.run(spark, planned, output, releases.V8_5, 0, 0.0, None)
+    assert not any(one.error for one in account.delivered), account.delivered
+    return sum(account.changes.values())
+
+
+def timed(run: Callable[[], object]) -> float:
+    """Seconds."""
+    began = time.perf_counter()
+    run()
+    return time.perf_counter() - began
+
+
+def peak_mb() -> dict[str, int]:
+    """Peak resident memory in MB of Java and of the largest Python worker, both below this process."""
+    found = {"java": 0, "python worker": 0}
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            fields = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
+            command = (status.parent / "cmdline").read_bytes()
+        except (OSError, ProcessLookupError):
+            continue
+        kind = "java" if b"SparkSubmit" in command else "python worker" if b"pyspark.daemon" in command else None
+        if kind and "VmHWM" in fields:
+            found[kind] = max(found[kind], int(fields["VmHWM"].split()[0]) // 1024)
+    return found
+
+
+def main() -> None:
+    """Prints one line a measurement."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=2_000_000)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--protocol", choices=PROTOCOLS, action="append")
+    parser.add_argument("--kafka", action="store_true")
+    parser.add_argument("--directory", type=Path, help="where the snapshots are kept for the next time")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        directory = (arguments.directory or Path(scratch)) / str(arguments.rows)
+        made = make(directory, arguments.rows)
+        spark = session("local[2]")
+        runs: dict[str, Callable[[], object]] = {"bare diff to noop": lambda: bare(spark, made.before, made.after)}
+        address = broker.start(broker.free_port(), Path(scratch) / "kafka") if arguments.kafka else "127.0.0.1:9092"
+        for protocol in arguments.protocol or PROTOCOLS:
+            runs |= measured(spark, made.before, made.after, protocol, address, arguments.kafka)
+        for name, run in runs.items():
+            run()
+        rounds = [{name: timed(run) for name, run in runs.items()} for _ in range(arguments.repeat)]
+        for name in runs:
+            seconds = sorted(one[name] for one in rounds)[arguments.repeat // 2]
+            ratio = sorted(one[name] / one["bare diff to noop"] for one in rounds)[arguments.repeat // 2]
+            print(f"{name:40} {seconds:7.2f} s   {ratio:5.2f} x", flush=True)
+        print(", ".join(f"{kind} peak {size} MB" for kind, size in peak_mb().items()), f"rows {arguments.rows}")
+        if arguments.kafka:
+            broker.stop(Path(scratch) / "kafka")
+        spark.stop()
+
+
+def measured(
+    spark: SparkSession, before: Path, after: Path, protocol: str, address: str, kafka: bool
+) -> dict[str, Callable[[], object]]:
+    """The pipeline of a protocol into a counting sink, and into Kafka."""
+    config = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "table"}]'
+    counter = iter(range(1000))
+
+    def prepared(uri: str) -> Plan:
+        script = scenario.diff(before, after).script(Settings())
+        return plan.plan(script, load(uri, config), releases.V8_5)
+
+    def counting() -> int:
+        uri = f"kafka://{address}/bench?protocol={protocol}&partition-num=4"
+        planned = prepared(uri)
+        return whole(spark, planned, pipeline.to_nowhere(planned, load(uri, config)))
+
+    def to_kafka() -> int:
+        uri = f"kafka://{address}/{protocol}-{os.getpid()}-{next(counter)}?protocol={protocol}&partition-num=4"
+        planned = prepared(uri)
+        return whole(spark, planned, pipeline.to_kafka(planned, load(uri, config)))
+
+    runs: dict[str, Callable[[], object]] = {f"{protocol} into a counting sink": counting}
+    return runs | ({f"{protocol} to Kafka": to_kafka} if kafka else {})
+
+
+if __name__ == "__main__":
+    sys.exit(main())
