@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -126,4 +125,4 @@ def measured(
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
