@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 
 from simulator.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows
 from simulator.dispatch import Route
-from simulator.errors import SimulatorError, SnapshotError
+from simulator.errors import SnapshotError
 from simulator.events import DDL, ROW, Destinations
-from simulator.failures import carried
+from simulator.failures import carrying
 from simulator.flush import Flush, GroupKeys, grouped, ints, ungrouped
 from simulator.progress import Reporter
 from simulator.releases import Release
@@ -65,10 +65,8 @@ class TaskReport:
 
 def emit(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
     """Sends the events of one task; what goes wrong is raised so that the driver finds its words again."""
-    try:
+    with carrying():
         report = _send(batches, job)
-    except SimulatorError as error:
-        raise RuntimeError(carried(error)) from None
     yield pa.RecordBatch.from_pydict({"report": [json.dumps(asdict(report))]})
 
 

@@ -12,25 +12,28 @@ from contextlib import contextmanager
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
+from pyspark.sql import Column
+from pyspark.sql import functions as F
 
 from simulator import errors
 
-_CARRIED = re.compile(r"simulator-error:<(\w+) ([A-Za-z0-9+/=]*)>")
+_OPEN, _CLOSE = "simulator-error:<", ">"
+_CARRIED = re.compile(rf"{_OPEN}(\w+) ([A-Za-z0-9+/=\s]*){_CLOSE}")
 
 
-def carried(error: errors.SimulatorError) -> str:
-    """Text of an exception in which `found` knows the error again."""
-    return f"simulator-error:<{type(error).__name__} {base64.b64encode(str(error).encode()).decode()}>"
+@contextmanager
+def carrying() -> Iterator[None]:
+    """Around Python of a Spark task: what of ours is raised there arrives at `translated`."""
+    try:
+        yield
+    except errors.SimulatorError as error:
+        text = base64.b64encode(str(error).encode("utf-8", "backslashreplace")).decode()
+        raise RuntimeError(f"{_OPEN}{type(error).__name__} {text}{_CLOSE}") from None
 
 
-def found(failure: BaseException) -> errors.SimulatorError | None:
-    """The error of ours that made a Spark job fail, or None."""
-    match = _CARRIED.search(str(failure))
-    if match is None:
-        return None
-    kind = getattr(errors, match[1])
-    error: errors.SimulatorError = kind(base64.b64decode(match[2]).decode())
-    return error
+def raising(kind: type[errors.SimulatorError], text: Column) -> Column:
+    """A column, of any type, that raises an error of that class for any row that needs it; `text` is binary."""
+    return F.raise_error(F.concat(F.lit(f"{_OPEN}{kind.__name__} "), F.base64(text), F.lit(_CLOSE)))
 
 
 @contextmanager
@@ -39,7 +42,22 @@ def translated() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JJavaError) as failure:
-        error = found(failure)
+        error = _found(failure)
         if error is None:
             raise
         raise error from None
+
+
+def _found(failure: BaseException) -> errors.SimulatorError | None:
+    """The error of ours that made a Spark job fail, or None."""
+    match = _CARRIED.search(str(failure))
+    if match is None:
+        return None
+    kind = getattr(errors, match[1])
+    error: errors.SimulatorError = kind(_one_line(base64.b64decode(match[2]).decode("utf-8", "backslashreplace")))
+    return error
+
+
+def _one_line(text: str) -> str:
+    """Text with line ends and other control characters written as escapes."""
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)

@@ -157,7 +157,7 @@ def run(
     ]
     frames += _broadcast(spark, plan, output, release)
     sent = events.in_order(frames, tasks).mapInArrow(partial(emit, job=job), REPORT)
-    with translated(), snapshots.translated():
+    with translated():
         observed = compared(sent)
         _refuse_duplicates(plan, states, observed)
         reports = [json.loads(row["report"]) for row in sent.collect()]

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from simulator import snapshots
 from simulator.errors import SnapshotError
+from simulator.failures import translated
 from simulator.schema.table import Table
 import dumps
 
@@ -31,7 +32,7 @@ def rows_of(spark: SparkSession, path: Path) -> list[tuple[int, bytes, bytes, in
     """The state frame's rows by table and handle."""
     snapshot = snapshots.open(path)
     tables = snapshots.physical_tables([table.table for table in snapshot.tables])
-    with snapshots.translated():
+    with translated():
         rows = snapshots.state(spark, snapshot, tables, no_hash).collect()
     return sorted((row.table, bytes(row.handle), bytes(row.image), row.row_id) for row in rows)
 

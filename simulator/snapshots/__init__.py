@@ -5,12 +5,11 @@ One law: types come from the CREATE TABLE text, never from the data; what TiDB w
 
 from simulator.snapshots.csv_text import CsvDialect
 from simulator.snapshots.directory import DataFile, Snapshot, SnapshotTable, open
-from simulator.snapshots.failures import found, translated
 from simulator.snapshots.partitions import locate_partition
 from simulator.snapshots.physical import FIRST_ID, PhysicalTable, physical_tables
 from simulator.snapshots.state import state
 
 __all__ = [
-    "CsvDialect", "DataFile", "FIRST_ID", "PhysicalTable", "Snapshot", "SnapshotTable", "found", "locate_partition",
-    "open", "physical_tables", "state", "translated",
+    "CsvDialect", "DataFile", "FIRST_ID", "PhysicalTable", "Snapshot", "SnapshotTable", "locate_partition", "open",
+    "physical_tables", "state",
 ]

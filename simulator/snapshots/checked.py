@@ -13,11 +13,12 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from simulator.errors import SchemaError
+from simulator.errors import SchemaError, SnapshotError
+from simulator.failures import raising
 from simulator.schema.expressions import spark_sql
 from simulator.schema.keys import handle_key, visible_columns
 from simulator.schema.table import Column, Table
-from simulator.snapshots import failures, records, typed
+from simulator.snapshots import records, typed
 from simulator.snapshots.read import Raw
 from simulator.snapshots.values import TEXTS, accepted, tidb_text
 
@@ -79,7 +80,7 @@ def _value(table: Table, column: Column, known: Mapping[str, str], frame: DataFr
     except (SchemaError, AnalysisException) as error:
         text = (f"table `{table.schema}`.`{table.name}`: the files leave out generated column {column.name!r} and "
                 f"{column.generated_expression!r} cannot be computed here: {str(error).splitlines()[0]}")
-        return F.raise_error(F.lit(failures.marked(text))).cast("string")
+        return raising(SnapshotError, F.lit(text.encode())).cast("string")
 
 
 def accepts(table: Table) -> Expression:
@@ -117,7 +118,7 @@ def rejection(table: Table, files: Sequence[str]) -> Expression:
             F.concat(F.lit(b": value "), _shown(visible, index), wanted))
         cause = F.when(~_good(column, index), F.concat(head, row, tail)).otherwise(cause)
     text = F.concat(_file(files), F.lit(f": table `{table.schema}`.`{table.name}`".encode()), cause)
-    return F.raise_error(F.concat(F.lit(failures.OPEN), F.base64(text), F.lit(failures.CLOSE)))
+    return raising(SnapshotError, text)
 
 
 def no_partition(table: Table, files: Sequence[str]) -> Expression:
@@ -126,7 +127,7 @@ def no_partition(table: Table, files: Sequence[str]) -> Expression:
     row = F.concat(*(part for index, column in enumerate(visible[:4])
                      for part in (F.lit(f" {column.name}=".encode()), _shown(visible, index))))
     text = F.concat(_file(files), F.lit(f": table `{table.schema}`.`{table.name}`: no partition takes".encode()), row)
-    return F.raise_error(F.concat(F.lit(failures.OPEN), F.base64(text), F.lit(failures.CLOSE)))
+    return raising(SnapshotError, text)
 
 
 def _type(column: Column) -> str:

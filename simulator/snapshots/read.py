@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types
 
 from simulator.errors import SnapshotError
+from simulator.failures import carrying
 from simulator.schema.keys import visible_columns
 from simulator.schema.table import Table
 from simulator.snapshots import arrow, records, streams
@@ -56,13 +57,12 @@ def _text(spark: SparkSession, table: Table, format: str, files: Sequence[DataFi
     tasks = _tasks(format, files, escapes, csv, any(set("'\"") & set(name) for name in names))
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for task in batch.column(0).to_pylist():
-                for piece in tasks[task]:
-                    if format == "sql":
-                        yield from records.sql_batches(piece, layout)
-                    else:
-                        yield from records.csv_batches(piece, layout, csv, escapes[piece.file])
+        with carrying():
+            for piece in (piece for batch in batches for task in batch.column(0).to_pylist() for piece in tasks[task]):
+                if format == "sql":
+                    yield from records.sql_batches(piece, layout)
+                else:
+                    yield from records.csv_batches(piece, layout, csv, escapes[piece.file])
 
     columns = [types.StructField(f"c{index}", types.BinaryType()) for index in range(len(layout.columns))]
     schema = types.StructType(columns)

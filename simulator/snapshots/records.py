@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from simulator.errors import SnapshotError
 from simulator.schema.table import Table
-from simulator.snapshots import csv_text, failures, scan, sql_text, streams
+from simulator.snapshots import csv_text, scan, sql_text, streams
 from simulator.snapshots.csv_text import CsvDialect
 from simulator.snapshots.scan import Malformed
 from simulator.snapshots.streams import Piece
@@ -135,8 +135,7 @@ def _sql_places(header: sql_text.Header, layout: Layout, piece: Piece) -> list[i
     shown = {code: letter for letter, code in _HIDDEN.items()}
     table = header.table.translate(shown)
     if table.lower() != layout.table.lower():
-        text = f"{piece.path}: rows of table `{table}` in a file of table `{layout.table}`"
-        raise SnapshotError(failures.marked(text))
+        raise SnapshotError(f"{piece.path}: rows of table `{table}` in a file of table `{layout.table}`")
     stored = tuple(name for index, name in enumerate(layout.columns) if index not in layout.generated)
     names = stored if header.columns is None else tuple(name.translate(shown) for name in header.columns)
     known = {name.lower(): name for name in (*layout.columns, *layout.hidden)}
@@ -167,8 +166,7 @@ def _places(names: tuple[str, ...], layout: Layout, path: str) -> list[int | Non
     if unknown or missing or len(set(names)) < len(names):
         problem = f"column {unknown[0]!r} is not in the schema" if unknown else (
             f"column {missing[0]!r} is missing" if missing else "a column is listed twice")
-        text = f"{path}: table `{layout.table}`: {problem}; its columns: {', '.join(layout.columns)}"
-        raise SnapshotError(failures.marked(text))
+        raise SnapshotError(f"{path}: table `{layout.table}`: {problem}; its columns: {', '.join(layout.columns)}")
     return [names.index(name) if name in names else None for name in layout.columns]
 
 
@@ -219,4 +217,4 @@ def _at(piece: Piece, offset: int, text: str) -> SnapshotError:
         left -= len(block)
         if left <= 0:
             break
-    return SnapshotError(failures.marked(f"{piece.path}: line {line}: {text}"))
+    return SnapshotError(f"{piece.path}: line {line}: {text}")

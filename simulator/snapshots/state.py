@@ -32,7 +32,7 @@ def state(
 
     `table` is an index of `physical_tables`; tables that are not among them are left out. A table without a handle key
     has its image as handle. Raises SnapshotError for what shows before rows are read; what shows later fails the Spark
-    job that reads the frame (`failures.translated` tells it in one line).
+    job that reads the frame (`simulator.failures.translated` tells it in one line).
     """
     places: dict[tuple[str, str], list[int]] = {}
     for index, physical in enumerate(physical_tables):
