@@ -85,10 +85,15 @@ def to_kafka(plan: Plan, changefeed: Changefeed, prepared_batches: bool = True) 
     )
 
 
-def to_nowhere(plan: Plan, changefeed: Changefeed, sink: str = "counting") -> Output:
-    """A sink without settings: `counting` or `console`."""
+def to_console(plan: Plan, changefeed: Changefeed, address: tuple[str, int]) -> Output:
+    """The `Screen` that listens there."""
+    return replace(to_nowhere(plan, changefeed), sink="console", settings=address)
+
+
+def to_nowhere(plan: Plan, changefeed: Changefeed) -> Output:
+    """A sink that only counts."""
     counts = {topic: changefeed.kafka.partition_num or DEFAULT_PARTITION_NUM for topic in plan.topics}
-    return Output(sink, None, _destinations(counts), changefeed.codec)
+    return Output("counting", None, _destinations(counts), changefeed.codec)
 
 
 def kafka_settings(changefeed: Changefeed, prepared_batches: bool = True) -> KafkaSettings:

@@ -84,15 +84,26 @@ def parquet_records(shard: Shard) -> Iterator[Record]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns = ["topic", "partition", "offset", "timestamp", "key", "value"]
     try:
         with pq.ParquetFile(shard.path) as file:
-            for batch in file.iter_batches(columns=columns):
-                for row in _columns(batch, columns):
-                    yield Record(*row)
+            for batch in file.iter_batches(columns=list(COLUMNS)):
+                yield from of_batch(batch)
     except (pa.ArrowException, KeyError, ValueError) as error:
-        wanted = f"a Parquet file with the columns {', '.join(columns)}"
+        wanted = f"a Parquet file with the columns {', '.join(COLUMNS)}"
         raise UserError(f"{shard.path}: cannot be read, {wanted} is expected: {str(error).splitlines()[0]}") from error
+
+
+COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value")
+
+
+def of_batch(batch: Any) -> Iterator[Record]:
+    """The records of an Arrow batch that has the columns of Spark's Kafka source."""
+    import pyarrow as pa
+
+    arrays = {name: batch.column(name) for name in COLUMNS}
+    if pa.types.is_timestamp(arrays["timestamp"].type):
+        arrays["timestamp"] = arrays["timestamp"].cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
+    return (Record(*row) for row in zip(*(array.to_pylist() for array in arrays.values()), strict=True))
 
 
 FORMATS = {".jsonl": jsonl_records, ".parquet": parquet_records}
@@ -123,16 +134,6 @@ def _files(directory: Path) -> Iterator[Path]:
     for suffix in FORMATS:
         yield from (path for path in directory.glob(f"*/*{suffix}") if path.stem.isdecimal())
         yield from (path for path in directory.glob(f"*{suffix}") if path.stem.isdecimal())
-
-
-def _columns(batch: Any, names: list[str]) -> Iterator[tuple[Any, ...]]:
-    import pyarrow as pa
-
-    arrays = dict(zip(names, (batch.column(name) for name in names), strict=True))
-    stamps = arrays["timestamp"]
-    if pa.types.is_timestamp(stamps.type):
-        arrays["timestamp"] = stamps.cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
-    return zip(*(arrays[name].to_pylist() for name in names), strict=True)
 
 
 def _record(shard: Shard, number: int, line: bytes) -> Record:

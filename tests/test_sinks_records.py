@@ -10,6 +10,7 @@ from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from simulator.errors import DeliveryError
 from simulator.sinks import SINKS
+from simulator.sinks.console import Screen
 from simulator.sinks.record_batch import body
 from simulator.sinks.records import Delivered, Records, by_partition, require_delivered
 
@@ -74,13 +75,36 @@ def test_the_counting_sink_counts() -> None:
     ] == sink.close()
 
 
-def test_the_console_shows_one_line_a_record(capsys: pytest.CaptureFixture[str]) -> None:
-    """Topic and partition, TSO, decoded events."""
-    sink = SINKS["console"](None, ["a", "b"])
-    sink.write(records([(0, 0), (1, 2)]))
+def test_the_console_has_shown_all_that_a_task_wrote_once_its_sink_is_closed() -> None:
+    """The driver gets the records as Spark's Kafka source shows them."""
+    shown: list[tuple[str, int, int]] = []
 
-    assert [2] == [len(sink.close())]
-    assert f'a/0 {1 << 18} [{{"n": 0}}]\nb/2 {2 << 18} [{{"n": 1}}]\n' == capsys.readouterr().out
+    def show(batch: pa.RecordBatch) -> None:
+        shown.extend((row["topic"], row["partition"], row["offset"]) for row in batch.to_pylist())
+
+    with Screen(show) as screen:
+        sink = SINKS["console"](screen.address, ["a", "b"])
+        sink.write(records([(0, 0), (1, 2), (0, 0)]))
+        sink.write(records([(0, 0)]))
+        accounts = sink.close()
+        assert [("a", 0, 0), ("a", 0, 1), ("b", 2, 0), ("a", 0, 2)] == shown
+
+    assert [(3, None), (1, None)] == [(account.records, account.error) for account in accounts]
+
+
+def test_a_console_that_can_show_no_more_is_told() -> None:
+    """As when standard output is closed."""
+
+    def show(batch: pa.RecordBatch) -> None:
+        raise BrokenPipeError
+
+    with Screen(show) as screen:
+        sink = SINKS["console"](screen.address, ["a"])
+        sink.write(records([(0, 0)]))
+        accounts = sink.close()
+
+    assert ["standard output takes no more"] == [account.error for account in accounts]
+    assert isinstance(screen.refused, BrokenPipeError)
 
 
 def test_what_was_not_delivered_is_one_line_and_names_every_partition() -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from simulator.sinks.console import Console
 from simulator.sinks.counting import Counting
 from simulator.sinks.file_settings import FileSettings
 from simulator.sinks.kafka_settings import KafkaSettings
@@ -32,8 +31,10 @@ def _parquet(settings: FileSettings, topics: Sequence[str]) -> Sink:
     return ParquetFiles(settings, topics)
 
 
-def _console(settings: None, topics: Sequence[str]) -> Sink:
-    return Console(topics)
+def _console(address: tuple[str, int], topics: Sequence[str]) -> Sink:
+    from simulator.sinks.console import Console
+
+    return Console(address, topics)
 
 
 def _counting(settings: None, topics: Sequence[str]) -> Sink:

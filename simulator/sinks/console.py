@@ -1,59 +1,117 @@
-"""Decoded messages for people: one line a record on standard output."""
+"""Records for people: Spark tasks hand them to the driver, whose standard output is the user's.
+
+One law: a partition's records keep their order, and a task is done only when all it sent has been shown.
+"""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from socketserver import StreamRequestHandler, ThreadingTCPServer
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from simulator.sinks.records import Delivered, Records, by_partition
+from simulator.sinks.parquet import SCHEMA, table
+from simulator.sinks.records import Delivered, Records, by_partition, sizes
 from simulator.sinks.tally import Tallies
+
+SHOWN = b"."
+"""The driver's answer to a task of which everything has been shown."""
+
+REFUSED = "standard output takes no more"
 
 
 class Console:
-    """Prints `topic/partition commit_ts events`."""
+    """A task's side: an Arrow stream of records as Spark's Kafka source shows them."""
 
-    def __init__(self, topics: Sequence[str]) -> None:
-        self._topics = pa.array(topics, pa.string())
+    def __init__(self, address: tuple[str, int], topics: Sequence[str]) -> None:
+        self._topics = list(topics)
         self._tallies = Tallies()
+        self._socket = socket.create_connection(address)
+        self._file = self._socket.makefile("wb")
+        self._stream = pa.ipc.new_stream(self._file, SCHEMA)
 
     @property
     def failed(self) -> bool:
-        """Whether standard output was closed under us."""
+        """Whether the driver shows no more."""
         return self._tallies.failed
 
     def write(self, records: Records) -> None:
-        """Prints the records in the order given."""
-        error = None
-        try:
-            if len(records.value):
-                sys.stdout.write("\n".join(_lines(records, self._topics).to_pylist()) + "\n")
-                sys.stdout.flush()
-        except OSError as broken:
-            error = f"cannot write to standard output: {broken.strerror}"
+        """Hands the records over in the order given."""
         for run in by_partition(records):
             tally, rows = self._tallies[run.topic, run.partition], run.records
-            if error is not None:
-                tally.error = error
-            else:
-                tally.delivered(len(rows.value), rows.value.nbytes, tally.next_offset or 0, rows.commit_ts[-1].as_py())
+            offset = tally.next_offset or 0
+            try:
+                self._stream.write_table(table(rows, self._topics[run.topic], run.partition, offset))
+                self._file.flush()
+            except OSError:
+                tally.error = REFUSED
+                continue
+            size = int(sizes(rows.key).sum() + sizes(rows.value).sum())
+            tally.delivered(len(rows.value), size, offset, rows.commit_ts[-1].as_py())
 
     def accounts(self) -> list[Delivered]:
-        """What has been delivered so far."""
+        """What has been handed over so far."""
         return self._tallies.accounts()
 
     def close(self) -> list[Delivered]:
-        """What was printed."""
+        """Waits until everything has been shown."""
+        try:
+            self._stream.close()
+            self._file.close()
+            self._socket.shutdown(socket.SHUT_WR)
+            shown = self._socket.recv(1) == SHOWN
+        except OSError:
+            shown = False
+        self._socket.close()
+        for account in self._tallies.accounts() if not shown else ():
+            self._tallies[account.topic, account.partition].error = REFUSED
         return self._tallies.accounts()
 
 
-def _lines(records: Records, topics: pa.Array) -> pa.Array:
-    events = records.events
-    if events is None:
-        size = np.asarray(pc.binary_length(records.value).fill_null(0))
-        events = pc.binary_join_element_wise(pa.array(size).cast(pa.string()), "bytes", " ")
-    place = pc.binary_join_element_wise(pc.take(topics, records.topic), records.partition.cast(pa.string()), "/")
-    return pc.binary_join_element_wise(place, records.commit_ts.cast(pa.string()), events, " ")
+class Screen:
+    """The driver's side: calls `show` with what the tasks send, a batch at a time, while it is open."""
+
+    def __init__(self, show: Callable[[pa.RecordBatch], None]) -> None:
+        self.refused: OSError | None = None
+        """Why `show` could show no more."""
+
+        self._show = show
+        self._one_at_a_time = threading.Lock()
+        self._server = ThreadingTCPServer(("127.0.0.1", 0), self._handler())
+        self.address: tuple[str, int] = self._server.socket.getsockname()
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Screen:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _handler(self) -> type[StreamRequestHandler]:
+        screen = self
+
+        class Task(StreamRequestHandler):
+            def handle(self) -> None:
+                try:
+                    for batch in pa.ipc.open_stream(self.rfile):
+                        screen._take(batch)
+                    self.wfile.write(SHOWN)
+                except (pa.ArrowInvalid, OSError):
+                    # The task ended early, or closing its connection tells it that nothing more is shown.
+                    pass
+
+        return Task
+
+    def _take(self, batch: pa.RecordBatch) -> None:
+        with self._one_at_a_time:
+            try:
+                if self.refused is None:
+                    self._show(batch)
+            except OSError as error:
+                self.refused = error
+            if self.refused is not None:
+                raise self.refused
