@@ -74,7 +74,8 @@ def _send(batches: Iterator[pa.RecordBatch], job: Job) -> TaskReport:
     batching = job.options.protocol == "open-protocol"
     watched = _paced(_without_duplicates(batches, job), job) if job.speed else _without_duplicates(batches, job)
     names = [(one.table.schema, one.table.name) for one in job.tables]
-    flushes = grouped(watched, GroupKeys.of(job.routes, names)) if batching else ungrouped(watched)
+    keys = GroupKeys.of(job.routes, names)
+    flushes = grouped(watched, keys, eager=bool(job.speed)) if batching else ungrouped(watched)
     sink = SINKS[job.sink](job.settings, job.destinations.topics)
     reporter = Reporter(job.progress)
     changes: Counter[tuple[int, int, int]] = Counter()
@@ -106,7 +107,7 @@ def _records(flush: Flush, job: Job) -> Records:
         messages.keys if messages.keys is not None else pa.nulls(len(messages.values), pa.binary()),
         messages.values,
         flush.events.column("commit_ts").take(pa.array(first_row[1:] - 1)),
-        _readable(encoded, messages.first_row) if job.sink in ("jsonl", "console") else None,
+        _readable(encoded, messages.first_row) if job.sink == "jsonl" else None,
     )
 
 

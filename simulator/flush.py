@@ -36,13 +36,18 @@ def ungrouped(batches: Iterable[pa.RecordBatch]) -> Iterator[Flush]:
     return (Flush(batch, np.arange(batch.num_rows)) for batch in batches if batch.num_rows)
 
 
-def grouped(batches: Iterable[pa.RecordBatch], keys: GroupKeys, least: int = LEAST_ROWS) -> Iterator[Flush]:
-    """For protocols that batch: complete flushes only, what is unfinished waits until `least` rows are there again."""
+def grouped(
+    batches: Iterable[pa.RecordBatch], keys: GroupKeys, least: int = LEAST_ROWS, eager: bool = False
+) -> Iterator[Flush]:
+    """For protocols that batch: complete flushes only, what is unfinished waits until `least` rows are there again.
+
+    `eager` gives each flush as soon as it is complete.
+    """
     pending: list[pa.RecordBatch] = []
     held = 0
     for batch in (some for some in batches if some.num_rows):
         pending.append(batch)
-        if sum(part.num_rows for part in pending) < max(2 * held, least):
+        if not eager and sum(part.num_rows for part in pending) < max(2 * held, least):
             continue
         events = pa.concat_batches(pending)
         order, window, complete = _windows(events)
