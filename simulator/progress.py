@@ -1,6 +1,6 @@
 """How far the tasks are, told to the driver while they work.
 
-One law: a lost datagram loses nothing but freshness; a partition is complete at least up to what was said.
+One law: a lost datagram loses nothing but freshness; a partition has at least what was said.
 """
 
 from __future__ import annotations
@@ -10,8 +10,11 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from simulator.sinks.records import Delivered, Records, Sink
 
@@ -30,7 +33,38 @@ class Progress:
 
     bytes: dict[int, int] = field(default_factory=dict)
     complete: dict[tuple[int, int], int] = field(default_factory=dict)
-    """(topic, partition) → commit-ts of the last record delivered."""
+    """(topic, partition) → commit-ts: every event below it is delivered."""
+
+
+class Marks:
+    """Up to where partitions are complete; the rows of one write may lie in any order, those of the next are above."""
+
+    def __init__(self) -> None:
+        self._given: Counter[tuple[int, int]] = Counter()
+        self._marks: dict[tuple[int, int], deque[tuple[int, int]]] = {}
+        self.complete: dict[tuple[int, int], int] = {}
+        """(topic, partition) → commit-ts: every event below it is delivered."""
+
+    def given(self, records: Records) -> None:
+        """Records that the sink was given."""
+        topic, partition, commit_ts = map(np.asarray, (records.topic, records.partition, records.commit_ts))
+        code = topic.astype(np.int64) << 32 | partition
+        order = np.argsort(code, kind="stable")
+        starts = np.flatnonzero(np.diff(code[order], prepend=-1))
+        highest = np.maximum.reduceat(commit_ts[order], starts) if len(starts) else starts
+        counts = np.diff(starts, append=len(code))
+        for place, count, ts in zip(order[starts].tolist(), counts.tolist(), highest.tolist(), strict=True):
+            where = int(topic[place]), int(partition[place])
+            self._given[where] += count
+            self._marks.setdefault(where, deque()).append((self._given[where], ts))
+
+    def delivered(self, accounts: Iterable[Delivered]) -> None:
+        """What has become of them."""
+        for account in accounts:
+            where = account.topic, account.partition
+            marks = self._marks.get(where, deque())
+            while marks and marks[0][0] <= account.records:
+                self.complete[where] = marks.popleft()[1]
 
 
 class Reporter:
@@ -38,6 +72,7 @@ class Reporter:
 
     def __init__(self, address: tuple[str, int] | None) -> None:
         self._address = address
+        self._marks = Marks()
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._events = self._bytes = 0
         self._last = 0.0
@@ -46,6 +81,7 @@ class Reporter:
         """Called after each write."""
         self._events += events
         self._bytes += records.value.nbytes + records.key.nbytes
+        self._marks.given(records)
         if time.monotonic() - self._last >= EVERY:
             self._tell(sink.accounts())
 
@@ -56,7 +92,8 @@ class Reporter:
 
     def _tell(self, delivered: Sequence[Delivered]) -> None:
         self._last = time.monotonic()
-        complete = [(one.topic, one.partition, one.commit_ts) for one in delivered if one.commit_ts is not None]
+        self._marks.delivered(delivered)
+        complete = [(*where, commit_ts) for where, commit_ts in self._marks.complete.items()]
         for start in range(0, max(1, len(complete)), PARTITIONS_A_DATAGRAM):
             part = complete[start : start + PARTITIONS_A_DATAGRAM]
             message = {"task": os.getpid(), "events": self._events, "bytes": self._bytes, "complete": part}

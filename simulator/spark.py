@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +34,8 @@ def java_version() -> int:
         text = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30).stderr
     except OSError as error:
         raise UserError(f"Java does not start: {java}: {error.strerror}. {wanted}") from error
+    except subprocess.TimeoutExpired as error:
+        raise UserError(f"Java does not answer: {java} -version took more than 30 s. {wanted}") from error
     found = re.search(r'version "(?:1\.)?(\d+)', text)
     if found is None:
         raise UserError(f"Java does not say its version: {java} -version printed {text.strip()[:80]!r}. {wanted}")
@@ -47,13 +51,34 @@ def session(master: str = "local[*]") -> SparkSession:
     builder = SparkSession.builder.master(master).appName("ticdc-sim")
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
-    with _stderr_aside() as said:
+    with _interrupted_later(), _stderr_aside() as said:
         try:
             spark = builder.getOrCreate()
         except Exception as error:
             raise UserError(f"Spark does not start on {master!r}: {_reason(error, said)}") from error
     spark.sparkContext.setLogLevel("OFF")
     return spark
+
+
+@contextmanager
+def _interrupted_later() -> Iterator[None]:
+    """Holds the first Ctrl-C back: a Java that loses us while it starts would stay behind for ever."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed = []
+
+    def press(number: int, frame: object) -> None:
+        pressed.append(number)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 @contextmanager
@@ -86,6 +111,7 @@ SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "2g",
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.inferTimestampNTZ.enabled": "false",
     "spark.sql.ansi.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "16384",
     "spark.sql.execution.arrow.pyspark.enabled": "true",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
@@ -29,21 +30,39 @@ for command in (play.diff, play.run, look.inspect, look.explain, brokers.broker)
 def run(arguments: Sequence[str] | None = None) -> int:
     """Runs one command line and gives its exit code: 0 done, 2 the user's mistake, 3 delivery failed."""
     try:
-        code = commands.main(arguments, standalone_mode=False)
+        code = commands.main(arguments, prog_name="ticdc-sim", standalone_mode=False)
         return code if isinstance(code, int) else 0
+    except click.UsageError as error:
+        return _misused(error)
     except click.ClickException as error:
-        error.show()
-        return 2
+        return _said(error.format_message(), 2)
     except SimulatorError as error:
-        for line in str(error).splitlines():
-            click.echo(f"ticdc-sim: {line}", err=True)
-        return error.exit_code
+        return _said(str(error), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
-        return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has seen enough; what is still buffered has nowhere to go.
+        return _said("interrupted", INTERRUPTED)
+    except (BrokenPipeError, SystemExit):
+        # Whoever read our output has seen enough (click answers EPIPE with an exit); the rest has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        return _said(": ".join(str(part) for part in (error.filename, error.strerror or error) if part), 3)
+
+
+def _said(text: str, code: int) -> int:
+    """Says what is wrong and gives the code; where nobody listens to standard error, the code alone tells."""
+    with suppress(OSError):
+        for line in text.splitlines():
+            click.echo(f"ticdc-sim: {line}", err=True)
+    return code
+
+
+def _misused(error: click.UsageError) -> int:
+    """One line in place of click's four; a command without any arguments shows its help."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return 2
+    command = error.ctx.command_path if error.ctx is not None else "ticdc-sim"
+    return _said(f"{error.format_message().rstrip('.')} (see {command} --help)", 2)
 
 
 def main() -> None:

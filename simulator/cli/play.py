@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from simulator import pipeline, plan, releases, scenario, tso
+from simulator import inspect, pipeline, plan, releases, scenario, tso
 from simulator.changefeed import Changefeed, load_file
 from simulator.cli.show import Display, Summary
 from simulator.errors import DeliveryError, SimulatorError, UserError
 from simulator.pipeline import Output
 from simulator.plan import Plan
 from simulator.progress import Listener
+from simulator.records import of_batch
 from simulator.scenario import Scenario, Settings
+from simulator.sinks.console import Screen
 from simulator.sinks.files import FORMATS
 from simulator.sinks.records import require_delivered
 
@@ -136,13 +140,29 @@ def _play(played: Scenario, options: dict[str, Any]) -> None:
         display.warn(output.notes)
         display.stage("starting Spark")
         spark = _spark(options["master"])
-        with display.following(spark, listener, planned, output):
-            account = pipeline.run(spark, planned, output, release, script.seed, script.speed, listener)
+        try:
+            with _beside(spark) as beside, display.following(spark):
+                work = beside(pipeline.run, spark, planned, output, release, script.seed, script.speed, listener)
+                account = work.result()
+        except KeyboardInterrupt:
+            display.interrupted(listener.progress, planned, output)
+            raise
         require_delivered(account.delivered, planned.topics)
     summary = Summary(planned, output, account, time.monotonic() - began)
-    display.finish(summary)
     if options["summary"] is not None:
         summary.write(options["summary"])
+    display.finish(summary)
+
+
+@contextmanager
+def _beside(spark: Any) -> Iterator[Callable[..., Future[Any]]]:
+    """Another thread for what waits for Spark; Ctrl-C stops Spark from this one, as no call to it may be torn."""
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            yield pool.submit
+        except KeyboardInterrupt:
+            spark.stop()
+            raise
 
 
 def _check_summary(path: Path | None) -> None:
@@ -156,9 +176,19 @@ def _output(planned: Plan, changefeed: Changefeed, options: dict[str, Any]) -> I
         with pipeline.to_fixtures(planned, changefeed, options["fixtures"], options["fixtures_format"]) as output:
             yield output
     elif options["console"]:
-        yield pipeline.to_nowhere(planned, changefeed, "console")
+        with Screen(_show) as screen:
+            try:
+                yield pipeline.to_console(planned, changefeed, screen.address)
+            finally:
+                if screen.refused is not None:
+                    raise screen.refused
     else:
         yield pipeline.to_kafka(planned, changefeed, not options["plain_producer"])
+
+
+def _show(batch: Any) -> None:
+    sys.stdout.write("".join(f"{line}\n" for line in inspect.lines(of_batch(batch))))
+    sys.stdout.flush()
 
 
 def _spark(master: str) -> Any:

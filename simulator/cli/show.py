@@ -24,7 +24,7 @@ from simulator.changes import DELETE, INSERT, UPDATE
 from simulator.errors import UserError
 from simulator.pipeline import Account, Output
 from simulator.plan import Plan
-from simulator.progress import Listener, Progress
+from simulator.progress import Progress
 
 MANY = 40
 """Tables or partitions beyond that are summed up for people; the summary file has them all."""
@@ -123,8 +123,8 @@ class Display:
             )
 
     @contextmanager
-    def following(self, spark: Any, listener: Listener, plan: Plan, output: Output) -> Iterator[None]:
-        """Shows how far the run is; says on Ctrl-C what has arrived."""
+    def following(self, spark: Any) -> Iterator[None]:
+        """Shows how far the run is."""
         done = threading.Event()
         watcher = threading.Thread(target=self._watch, args=(spark, done), daemon=True)
         self._console.print("reading and comparing the snapshots …", style="dim")
@@ -132,9 +132,6 @@ class Display:
             with self._console.status("reading and comparing the snapshots") as self._status:
                 watcher.start()
                 yield
-        except KeyboardInterrupt:
-            self._interrupted(listener.progress, plan, output)
-            raise
         finally:
             self._status = None
             done.set()
@@ -151,20 +148,22 @@ class Display:
                 rate = most / (monotonic() - began)
                 self._status.update(f"reading and comparing the snapshots: {most:,} rows read, {rate:,.0f} rows/s")
 
-    def _interrupted(self, progress: Progress, plan: Plan, output: Output) -> None:
+    def interrupted(self, progress: Progress, plan: Plan, output: Output) -> None:
+        """What has arrived when a run is stopped."""
         if output.sink != "kafka":
-            self._console.print("interrupted: nothing was written", style="red")
+            said = "no fixtures were written" if output.sink != "console" else "what was shown is not all"
+            self._console.print(said, style="red")
             return
-        self._console.print("interrupted; each partition is complete at least up to:", style="red")
+        self._console.print("each partition has at least every event below this commit-ts:", style="red")
         for destination in range(output.destinations.total):
             topic, partition = output.destinations.where(destination)
             ts = progress.complete.get((topic, partition))
             until = tso.describe(ts) if ts else "nothing was acknowledged"
-            self._console.print(f"  {plan.topics[topic]}/{partition}: {until}", markup=False)
+            self._console.print(f"  {plan.topics[topic]}/{partition}: {until}", markup=False, soft_wrap=True)
 
     def finish(self, summary: Summary) -> None:
-        """Tables and a closing line on standard output."""
-        out = Console(highlight=False)
+        """Tables and a closing line on standard output, or on standard error where that shows the messages."""
+        out = _Results(stderr=summary.output.sink == "console", highlight=False)
         tables = summary.by_table()
         if tables:
             out.print(_tables(tables))
@@ -183,6 +182,13 @@ class Display:
             names = ", ".join(".".join(name) for name in summary.plan.left_out[:5])
             more = f" and {len(summary.plan.left_out) - 5} more" if len(summary.plan.left_out) > 5 else ""
             out.print(f"left out by the changefeed's filter: {names}{more}", markup=False, soft_wrap=True)
+
+
+class _Results(Console):
+    """Leaves it to the command line what a closed standard output means."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
 
 
 def _tables(tables: dict[str, Counter[int]]) -> Table:

@@ -10,6 +10,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from simulator.errors import UserError
@@ -47,8 +48,11 @@ def commit(settings: FileSettings, topics: Mapping[str, int]) -> None:
 
 
 def discard(settings: FileSettings) -> None:
-    """Removes what has grown so far; DIR stays as it was."""
-    shutil.rmtree(settings.staging, ignore_errors=True)
+    """Removes what has grown so far; DIR stays as it was. Tasks that still write find their directory gone."""
+    staging = Path(settings.staging)
+    with suppress(OSError):
+        staging = staging.rename(staging.with_name(f"{staging.name}.gone"))
+    shutil.rmtree(staging, ignore_errors=True)
 
 
 def _refuse_foreign(final: Path) -> None:

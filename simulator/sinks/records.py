@@ -56,7 +56,7 @@ class Delivered:
     """of the first one; None where nothing was delivered, or where Kafka gave no acknowledgement (required-acks=0)"""
 
     commit_ts: int | None
-    """last one delivered: the partition is complete up to it"""
+    """of the last one delivered"""
 
     error: str | None = None
     """why the rest was not delivered, one line; None where everything was"""
