@@ -1,6 +1,7 @@
 """Errors that arise inside Spark tasks, brought to the driver in the words they were found with, without Spark's stack.
 
-One law: an error of ours keeps its class; anything else is a defect and is shown as it is.
+One law: an error of ours keeps its class; what Spark's own work met in files and on the disk becomes one; anything
+else is a defect and is shown as it is.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import base64
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import unquote
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -19,6 +21,10 @@ from simulator import errors
 
 _OPEN, _CLOSE = "simulator-error:<", ">"
 _CARRIED = re.compile(rf"{_OPEN}(\w+) ([A-Za-z0-9+/=\s]*){_CLOSE}")
+
+_UNREAD = re.compile(
+    r"\[FAILED_READ_FILE\S*\] .*? reading file (?:file:/*)?(/\S+)\. (.+?)\.?(?: SQLSTATE.*)?$", re.MULTILINE
+)
 
 
 @contextmanager
@@ -42,7 +48,7 @@ def translated() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JJavaError) as failure:
-        error = _found(failure)
+        error = _found(failure) or _of_spark(str(failure))
         if error is None:
             raise
         raise error from None
@@ -56,6 +62,15 @@ def _found(failure: BaseException) -> errors.SimulatorError | None:
     kind = getattr(errors, match[1])
     error: errors.SimulatorError = kind(_one_line(base64.b64decode(match[2]).decode("utf-8", "backslashreplace")))
     return error
+
+
+def _of_spark(text: str) -> errors.SimulatorError | None:
+    """What Spark says of a file that it cannot read, or of a disk that it fills."""
+    if unread := _UNREAD.search(text):
+        return errors.SnapshotError(f"{unquote(unread[1])}: cannot be read: {unread[2]}")
+    if "No space left on device" in text:
+        return errors.DeliveryError("No space left on device for Spark's own files: SPARK_LOCAL_DIRS says where else")
+    return None
 
 
 def _one_line(text: str) -> str:

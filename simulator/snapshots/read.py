@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types
 
 from simulator.errors import SnapshotError
-from simulator.failures import carrying
+from simulator.failures import carrying, translated
 from simulator.schema.keys import visible_columns
 from simulator.schema.table import Table
 from simulator.snapshots import arrow, records, streams
@@ -96,7 +96,8 @@ def _tasks(
 def _parquet(spark: SparkSession, table: Table, files: Sequence[DataFile]) -> Raw:
     paths = [file.path for file in files]
     try:
-        frame = spark.read.parquet(*paths)
+        with translated():
+            frame = spark.read.parquet(*paths)
     except PySparkException as error:
         raise SnapshotError(f"{paths[0]}: cannot be read as Parquet: {str(error).splitlines()[0]}") from error
     found = {field.name.lower(): field for field in frame.schema.fields}
