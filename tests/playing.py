@@ -45,15 +45,27 @@ def assert_contract(
     before: Path,
     after: Path,
 ) -> None:
+    """The stream breaks no rule, and leads from the snapshot before exactly to the snapshot after."""
+    tables = tables_of(before, after)
+    assert_leads(records, changefeed, partitions, tables, state(spark, before), state(spark, after))
+
+
+def assert_leads(
+    records: Iterable[Record],
+    changefeed: Changefeed,
+    partitions: Mapping[str, int],
+    tables: Mapping[tuple[str, str], Table],
+    before: State,
+    after: State,
+) -> None:
     """The stream breaks no rule, and leads from the state before exactly to the state after."""
     stream = list(records)
-    tables = tables_of(before, after)
     terms = terms_of(changefeed, tables.values(), partitions)
     assert list(contract.check(stream, terms)) == []
     streams = [contract.events(part, terms) for part in _partitions(stream)]
-    replayed = contract.replay(contract.in_commit_order(streams), state(spark, before), tables)
+    replayed = contract.replay(contract.in_commit_order(streams), before, tables)
     assert replayed.violations == []
-    assert list(compare(replayed.state, state(spark, after), tables)) == []
+    assert list(compare(replayed.state, after, tables)) == []
 
 
 def _partitions(stream: list[Record]) -> list[list[Record]]:

@@ -1,0 +1,353 @@
+"""Whole databases through the command line: whatever tables, types and exports, the stream says how one state became
+the other, each row where TiCDC would have put it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zlib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+import shop
+from databases import AFTER, BEFORE, Table, contents, played, state, write
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from playing import assert_leads, play
+
+from simulator.changefeed import load
+from simulator.decode import DdlEvent, Event, RowEvent, Watermark, decode, full_image
+from simulator.records import Record, read
+
+POS = 447_000_000_000_000_001
+PARTITIONS = 4
+TOPICS = ("all", "the-default", "of_Ware_House.a_b", "of_Ware_House._")
+HOST = "kafka://127.0.0.1:9092/all?partition-num=4&protocol="
+OPEN = HOST + "open-protocol"
+PROTOCOLS = {
+    "open-protocol": OPEN,
+    "canal-json": HOST + "canal-json",
+    "canal-json with the TiDB extension": HOST + "canal-json&enable-tidb-extension=true",
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run over the whole shop wrote."""
+
+    uri: str
+    fixtures: Path
+    summary: dict[str, Any]
+
+    @property
+    def placed(self) -> list[tuple[Record, Event]]:
+        """Every event with the record it is in."""
+        return [(record, event) for record in read(str(self.fixtures)) for event in decode(record.key, record.value)]
+
+    def rows(self, table: Table) -> list[tuple[Record, RowEvent]]:
+        return [
+            (record, event) for record, event in self.placed
+            if isinstance(event, RowEvent) and (event.schema, event.table) == table.name
+        ]
+
+
+@pytest.fixture(scope="module")
+def states(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Both states of the shop, and tables that are not replicated: SQL with a Pos before, compressed CSV after."""
+    folder, tables = tmp_path_factory.mktemp("shop"), (*shop.TABLES, *shop.LEFT_OUT)
+    return write(folder / "before", tables, BEFORE, pos=POS), write(folder / "after", tables, AFTER, "csv.zst")
+
+
+@pytest.fixture(scope="module", params=PROTOCOLS)
+def run(request: pytest.FixtureRequest, states: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The shop through a changefeed that has a rule for everything, once for each protocol."""
+    return run_of(PROTOCOLS[request.param], states, tmp_path_factory.mktemp("run"))
+
+
+def run_of(uri: str, states: tuple[Path, Path], folder: Path, *options: object) -> Run:
+    config, summary = folder / "changefeed.toml", folder / "summary.json"
+    config.write_text(shop.CHANGEFEED)
+    shared = ("--sink-uri", uri, "--config", config, "--fixtures", folder / "out", "--summary", summary)
+    assert play("diff", *states, *shared, *options) == 0
+    return Run(uri, folder / "out", json.loads(summary.read_text()))
+
+
+def test_the_stream_keeps_the_contract_and_leads_to_the_state_after(run: Run) -> None:
+    definitions = {table.name: table.definition for table in shop.TABLES}
+    partitions, changefeed = dict.fromkeys(TOPICS, PARTITIONS), load(run.uri, shop.CHANGEFEED)
+    before, after = (state(shop.TABLES, which) for which in (BEFORE, AFTER))
+    assert_leads(read(str(run.fixtures)), changefeed, partitions, definitions, before, after)
+
+
+def test_old_rows_taken_away_and_new_ones_added_give_the_state_after(run: Run) -> None:
+    """Of every type, NULL, empty and hostile values included, in tables with a key and without."""
+    events = [event for _, event in run.placed]
+    assert played(events, contents(shop.TABLES, BEFORE), shop.TABLES) == contents(shop.TABLES, AFTER)
+
+
+def crc(*texts: str) -> int:
+    return zlib.crc32("".join(texts).encode())
+
+
+def hashed(table: Table, *names: str) -> Callable[[RowEvent], int]:
+    """The hash of the table's name and of those columns, NULL as `null` (tiflow: pkg/hash/position_inertia.go)."""
+
+    def of(event: RowEvent) -> int:
+        number, row = crc(*table.name), full_image(event)
+        for name in names:
+            number ^= crc(name, str(row[name]) if row[name] is not None else "null")
+        return number
+
+    return of
+
+
+@pytest.mark.parametrize(("name", "topic", "columns"), [
+    ("d_default", "the-default", ()),
+    ("d_table", "all", ()),
+    ("d_last", "all", ()),
+    ("d_index", "all", ("id",)),
+    ("d_rowid", "all", ("id",)),
+    ("d_unique", "all", ("Email",)),
+    ("d_columns", "all", ("city", "n")),
+    ("a b", "of_Ware_House.a_b", ("id",)),
+    ("é", "of_Ware_House._", ("id",)),
+])  # fmt: skip
+def test_a_row_lies_where_its_dispatcher_puts_it(run: Run, name: str, topic: str, columns: tuple[str, ...]) -> None:
+    """The new row decides, and of a DELETE the old one."""
+    table = next(table for table in shop.DISPATCHED if table.name[1] == name)
+    number = hashed(table, *columns)
+    found = run.rows(table)
+    assert {event.op for _, event in found} == {"INSERT", "UPDATE", "DELETE"}
+    assert [(one.topic, one.partition) for one, _ in found] == [(topic, number(row) % PARTITIONS) for _, row in found]
+
+
+def test_dispatched_by_ts_a_row_lies_at_its_commit_ts(run: Run) -> None:
+    table = next(table for table in shop.DISPATCHED if table.name[1] == "d_ts")
+    exact = [(one.partition, event.commit_ts) for one, event in run.rows(table) if event.commit_ts is not None]
+    assert [ts % PARTITIONS for _, ts in exact] == [partition for partition, _ in exact]
+
+
+def test_tables_of_one_state_are_created_before_their_rows_and_dropped_after_the_others(run: Run) -> None:
+    """In one line each, as the schema file has them; the rows of a dropped table go without an event."""
+    lane = [event for one, event in run.placed if (one.topic, one.partition) == ("all", 0)]
+    seen = [event for event in lane if not isinstance(event, Watermark)]
+    assert [event.query for event in seen[:3] if isinstance(event, DdlEvent)] == [
+        "CREATE DATABASE `annex`",
+        shop.NEW_SCHEMA.statement,
+        "CREATE TABLE `created` ( `id` int PRIMARY KEY, `n` int COMMENT 'a; b' )",
+    ]
+    assert isinstance(seen[-1], DdlEvent) and seen[-1].query == "DROP TABLE `shop`.`dropped`"
+    assert {type(event) for event in seen[3:-1]} == {RowEvent}
+    assert run.rows(shop.DROPPED) == []
+    assert [event.op for _, event in run.rows(shop.CREATED)] == ["INSERT"] * 2
+
+
+def test_statements_reach_the_partitions_that_the_protocol_wants(run: Run) -> None:
+    found = Counter((one.topic, one.partition) for one, event in run.placed if isinstance(event, DdlEvent))
+    everywhere = "open-protocol" in run.uri
+    assert found == {("all", partition): 4 for partition in range(PARTITIONS if everywhere else 1)}
+
+
+def test_what_the_filter_leaves_out_is_nowhere(run: Run) -> None:
+    """Neither are system schemas."""
+    names = {(event.schema, event.table) for _, event in run.placed if not isinstance(event, Watermark)}
+    assert names.isdisjoint(table.name for table in shop.LEFT_OUT)
+
+
+def test_a_key_that_changes_is_a_delete_and_an_insert(run: Run) -> None:
+    found = [(event.op, full_image(event)["region"], full_image(event)["no"]) for _, event in run.rows(shop.COMPOSITE)]
+    assert sorted(found) == [
+        ("DELETE", "", "5"), ("DELETE", "y", "1"), ("INSERT", "", "6"), ("INSERT", "y", "2"),
+        ("UPDATE", "x", "2"), ("UPDATE", "x1", "1"),
+    ]  # fmt: skip
+
+
+def test_rows_without_a_key_are_counted(run: Run) -> None:
+    """There is no UPDATE of what nothing identifies; equal rows are as many events."""
+    found = Counter((event.op, *full_image(event).values()) for _, event in run.rows(shop.KEYLESS))
+    assert found == {
+        ("INSERT", "1", "x"): 2, ("INSERT", "2", None): 1, ("DELETE", None, None): 1, ("DELETE", "3", "gone"): 1,
+        ("INSERT", "4", "new"): 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("table", shop.PARTITIONED, ids=lambda table: str(table.name[1]))
+def test_open_protocol_names_the_partition_of_the_table(run: Run, table: Table) -> None:
+    """By its physical id, which rises with its place; Canal-JSON says nothing of it."""
+    found = {
+        (shop.PLACE[table.name[1]](full_image(event)), event.ptn) for _, event in run.rows(table)
+    }
+    if "open-protocol" in run.uri:
+        places, ids = zip(*sorted(found), strict=True)
+        assert places == (0, 1, 2)
+        assert [one - ids[0] for one in ids] == [0, 1, 2]
+    else:
+        assert {ptn for _, ptn in found} == {None}
+
+
+def test_watermarks_rise_everywhere_alike_and_no_row_comes_at_or_below_one(run: Run) -> None:
+    lanes: dict[tuple[str, int], list[Event]] = {}
+    for record, event in run.placed:
+        lanes.setdefault((record.topic, record.partition), []).append(event)
+    marks = {place: [event.ts for event in lane if isinstance(event, Watermark)] for place, lane in lanes.items()}
+    if run.uri == PROTOCOLS["canal-json"]:
+        assert set(map(len, marks.values())) == {0}
+        return
+    assert len(marks) == len(TOPICS) * PARTITIONS
+    assert [one for one in marks.values() if one != sorted(one)] == []
+    assert len(set(map(tuple, marks.values()))) == 1
+    for lane in lanes.values():
+        low = -1
+        for event in lane:
+            low = event.ts if isinstance(event, Watermark) else low
+            assert not isinstance(event, RowEvent) or (event.commit_ts or 0) > low
+
+
+def test_the_summary_counts_what_was_written(run: Run) -> None:
+    ops = {"INSERT": "inserted", "UPDATE": "updated", "DELETE": "deleted"}
+    rows = [(record, event) for record, event in run.placed if isinstance(event, RowEvent)]
+    tables: dict[str, dict[str, int]] = {}
+    for _, event in rows:
+        counts = tables.setdefault(f"{event.schema}.{event.table}", dict.fromkeys(ops.values(), 0))
+        counts[ops[event.op]] += 1
+    assert run.summary["tables"] == tables
+    records = list(read(str(run.fixtures)))
+    for part in run.summary["partitions"]:
+        place = part["topic"], part["partition"]
+        here = [one for one in records if (one.topic, one.partition) == place]
+        size = sum(len(one.key or b"") + len(one.value or b"") for one in here)
+        of_rows = sum((one.topic, one.partition) == place for one, _ in rows)
+        assert (part["messages"], part["bytes"], part["rows"]) == (len(here), size, of_rows)
+    assert (run.summary["messages"], run.summary["rows"]) == (len(records), len(rows))
+    assert [one["query"] for one in run.summary["statements"]][-1] == "DROP TABLE `shop`.`dropped`"
+
+
+def test_a_table_without_a_key_is_refused(states: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """As TiCDC does, unless force-replicate."""
+    assert play("diff", *states, "--sink-uri", OPEN, "--console") == 2
+    said = capsys.readouterr().err
+    assert "shop.keyless" in said and "force-replicate" in said and "Traceback" not in said
+
+
+@pytest.fixture(scope="module")
+def same_rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Path]]:
+    """The states of the shop in other formats."""
+    folder = tmp_path_factory.mktemp("formats")
+    pairs = {"Parquet, then SQL": ("parquet", "sql.gz"), "CSV, then Parquet": ("csv.gz", "parquet")}
+    return {
+        name: (write(folder / name / "b", shop.TABLES, BEFORE, before),
+               write(folder / name / "a", shop.TABLES, AFTER, after))
+        for name, (before, after) in pairs.items()
+    }  # fmt: skip
+
+
+def lines(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.jsonl"))}
+
+
+def test_the_same_rows_in_other_formats_on_one_core_give_the_same_bytes(
+    run: Run, same_rows: dict[str, tuple[Path, Path]], tmp_path: Path
+) -> None:
+    """Whatever files the rows lie in, and however many tasks read and write."""
+    options = ("--start-ts", POS)
+    if "open-protocol" in run.uri:
+        other = run_of(run.uri, same_rows["Parquet, then SQL"], tmp_path, *options)
+        assert lines(other.fixtures) == lines(run.fixtures)
+    elif run.uri == PROTOCOLS["canal-json"]:
+        (tmp_path / "changefeed.toml").write_text(shop.CHANGEFEED)
+        command = [sys.executable, "-c", "from simulator.cli import main; main()", "diff"]
+        shared = ("--sink-uri", run.uri, "--config", tmp_path / "changefeed.toml", "--fixtures", tmp_path / "out")
+        command += map(str, (*same_rows["CSV, then Parquet"], *shared, *options, "--master", "local[1]"))
+        subprocess.run(command, check=True, capture_output=True)
+        assert lines(tmp_path / "out") == lines(run.fixtures)
+
+
+def test_rows_share_a_message_up_to_the_limits_that_were_asked(tmp_path: Path) -> None:
+    """The next row begins a message only where the last one was full, by TiCDC's arithmetic."""
+    most, limit = 5, 1400
+    states = [write(tmp_path / str(which), shop.DISPATCHED, which) for which in (BEFORE, AFTER)]
+    uri = f"kafka://127.0.0.1:9092/t?protocol=open-protocol&max-batch-size={most}&max-message-bytes={limit}"
+    options = ("--fixtures", tmp_path / "out", "--resolved-interval", "1m")
+    assert play("diff", *states, "--sink-uri", uri, *options) == 0
+    records = list(read(str(tmp_path / "out")))
+    definitions = {table.name: table.definition for table in shop.DISPATCHED}
+    before, after = (state(shop.DISPATCHED, which) for which in (BEFORE, AFTER))
+    assert_leads(records, load(uri), {"t": 3}, definitions, before, after)
+    full, cut = 0, 0
+    for one, other in pairwise(records):
+        first, then = (decode(record.key, record.value) for record in (one, other))
+        if one.partition == other.partition and table_of(first) == table_of(then) is not None:
+            full += len(first) == most
+            cut += len(first) < most
+            assert len(first) == most or size(one) + 36 + first_event(other) + 16 > limit
+    assert full and cut
+
+
+def table_of(events: tuple[Event, ...]) -> str | None:
+    return events[0].table if isinstance(events[0], RowEvent) else None
+
+
+def size(record: Record) -> int:
+    return len(record.key or b"") + len(record.value or b"")
+
+
+def first_event(record: Record) -> int:
+    """Bytes of the JSON of the first event in an Open Protocol message."""
+    assert record.key is not None and record.value is not None
+    return int.from_bytes(record.key[8:16]) + int.from_bytes(record.value[:8])
+
+
+ROW = st.tuples(
+    st.sampled_from([-(2**63), -1, 0, 1, 255, 2**63 - 1]),
+    st.sampled_from(["-10.00", "-9.50", "0.00", "0.10", "9.99"]),
+    st.sampled_from(["", "\\N", "a", "A", "é😀", "'\n,"]),
+    st.sampled_from([b"", b"\0", b"a", b"\xfe\xff", b"\xff"]),
+    st.none() | st.text(st.sampled_from("ab\\N'\"`,;\n\0%é数😀"), max_size=4),
+    st.none() | st.integers(-1, 1),
+)
+COLUMNS = (
+    "`i` bigint NOT NULL, `m` decimal(5,2) NOT NULL, `w` varchar(9) NOT NULL, `b` varbinary(9) NOT NULL, "
+    "`t` varchar(9), `n` int"
+)
+KEYS = {
+    "PRIMARY KEY (`i`))": (0,),
+    "PRIMARY KEY (`b`,`m`))": (3, 1),
+    "PRIMARY KEY (`w`,`i`) NONCLUSTERED)": (2, 0),
+    "UNIQUE KEY (`m`,`w`))": (1, 2),
+    "PRIMARY KEY (`i`,`b`)) PARTITION BY HASH (`i`) PARTITIONS 3": (0, 3),
+    "KEY (`i`))": (),
+}
+"""Keys of a table, and the places of the columns that identify a row."""
+
+
+@st.composite
+def random_tables(draw: st.DrawFn) -> list[Table]:
+    """A table with each kind of key, and rows of both states."""
+    tables = []
+    for number, (key, places) in enumerate(KEYS.items()):
+        unique = (lambda row, places=places: tuple(row[place] for place in places)) if places else None
+        before, after = (draw(st.lists(ROW, max_size=12, unique_by=unique)) for _ in range(2))
+        tables.append(Table(f"CREATE TABLE `t{number}` ({COLUMNS}, {key}", before, after))
+    return tables
+
+
+@settings(max_examples=3, phases=[Phase.generate], derandomize=True, suppress_health_check=list(HealthCheck))
+@given(tables=random_tables(), uri=st.sampled_from([OPEN, PROTOCOLS["canal-json with the TiDB extension"]]))
+def test_whatever_two_states_hold_the_stream_leads_from_one_to_the_other(tables: list[Table], uri: str) -> None:
+    """A run is dear, so each draws rows for many tables."""
+    with TemporaryDirectory() as folder:
+        states = [write(Path(folder, str(which)), tables, which) for which in (BEFORE, AFTER)]
+        run = run_of(uri, (states[0], states[1]), Path(folder))
+        definitions = {table.name: table.definition for table in tables}
+        partitions = dict.fromkeys(TOPICS[:1], PARTITIONS)
+        before, after = (state(tables, which) for which in (BEFORE, AFTER))
+        assert_leads(read(str(run.fixtures)), load(uri, shop.CHANGEFEED), partitions, definitions, before, after)
+        assert played([event for _, event in run.placed], contents(tables, BEFORE), tables) == contents(tables, AFTER)
