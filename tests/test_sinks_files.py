@@ -146,7 +146,7 @@ def test_a_disk_that_takes_no_more_is_told_with_the_path(tmp_path: Path, format:
         capture_output=True, text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000)),
     )  # fmt: skip
 
-    assert done.stdout.startswith(f"True cannot write {settings.path('shop', 0)}: "), done.stderr
+    assert done.stdout.startswith(f"True cannot write out/shop/0.{format}: "), done.stderr
     assert "File too large" in done.stdout
 
 

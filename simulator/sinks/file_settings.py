@@ -23,6 +23,10 @@ class FileSettings:
         """Where that partition's file grows."""
         return Path(self.staging) / topic / f"{partition}.{self.format}"
 
+    def refusal(self, topic: str, partition: int, error: OSError) -> str:
+        """What the file system refuses of that partition's file, by the name under which a user looks for it."""
+        return disk_refusal(Path(self.directory) / topic / f"{partition}.{self.format}", error)
+
 
 @contextmanager
 def disk_errors(path: Path) -> Iterator[None]:

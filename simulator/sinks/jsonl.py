@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.codecs.binary import base64
-from simulator.sinks.file_settings import FileSettings, disk_refusal
+from simulator.sinks.file_settings import FileSettings
 from simulator.sinks.records import Delivered, Records, by_partition, sizes
 from simulator.sinks.tally import Tallies
 
@@ -42,7 +42,7 @@ class JsonLines:
             try:
                 _append(path, lines(rows, offset))
             except OSError as error:
-                tally.error = disk_refusal(path, error)
+                tally.error = self._settings.refusal(self._topics[run.topic], run.partition, error)
                 continue
             size = int(sizes(rows.key).sum() + sizes(rows.value).sum())
             tally.delivered(len(rows.value), size, offset, rows.commit_ts[-1].as_py())

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from simulator.sinks.file_settings import FileSettings, disk_refusal
+from simulator.sinks.file_settings import FileSettings
 from simulator.sinks.records import Delivered, Records, by_partition, sizes
 from simulator.sinks.tally import Tallies
 
@@ -54,7 +54,7 @@ class ParquetFiles:
             try:
                 self._writer(place, path).write_table(table(rows, topic, run.partition, offset))
             except OSError as error:
-                tally.error = disk_refusal(path, error)
+                tally.error = self._settings.refusal(self._topics[run.topic], run.partition, error)
                 continue
             size = int(sizes(rows.key).sum() + sizes(rows.value).sum())
             tally.delivered(len(rows.value), size, offset, rows.commit_ts[-1].as_py())
@@ -69,8 +69,7 @@ class ParquetFiles:
             try:
                 writer.close()
             except OSError as error:
-                path = self._settings.path(self._topics[place[0]], place[1])
-                self._tallies[place].error = disk_refusal(path, error)
+                self._tallies[place].error = self._settings.refusal(self._topics[place[0]], place[1], error)
         self._writers.clear()
         return self._tallies.accounts()
 
