@@ -133,6 +133,8 @@ class _Reader:
         values = self._fields(step, where, STEP)
         if ("snapshot" in step) == ("wait" in step):
             self._mistakes.append(f"{where}exactly one of snapshot, wait is expected")
+        if "over" in step and (number == 1 or "wait" in step):
+            self._mistakes.append(f"{where}over: only a snapshot that follows another takes time")
         if "wait" in values:
             return Wait(values["wait"])
         if "snapshot" in values:
@@ -165,9 +167,10 @@ def _text(value: object) -> str:
     return value
 
 
-def _integer(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise UserError(f"expected a whole number, got {value!r}")
+def seed(value: object) -> int:
+    """A seed; raises UserError."""
+    if not isinstance(value, int) or isinstance(value, bool) or not -(1 << 63) <= value < 1 << 63:
+        raise UserError(f"bad seed {value!r}: expected a whole number of 64 bits")
     return value
 
 
@@ -180,7 +183,7 @@ SETTINGS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "over": ("over_ms", lambda value: tso.duration_ms(_text(value))),
     "resolved-interval": ("resolved_interval_ms", lambda value: tso.duration_ms(_text(value))),
     "speed": ("speed", lambda value: speed(str(value))),
-    "seed": ("seed", _integer),
+    "seed": ("seed", seed),
 }
 """Key in the file → field of Settings, and how its value is read."""
 

@@ -26,7 +26,7 @@ from simulator.sinks.files import FORMATS
 from simulator.sinks.records import require_delivered
 
 
-def _read(convert: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], Any]:
+def _read(convert: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
     return lambda context, parameter, text: None if text is None else convert(text)
 
 
@@ -75,7 +75,9 @@ OPTIONS = (
         metavar="max|N",
         help="N simulated seconds in a real one.  [default: max]",
     ),
-    click.option("--seed", type=int, help="Chooses the commit-ts of each row.  [default: 0]"),
+    click.option(
+        "--seed", type=int, callback=_read(scenario.seed), help="Chooses the commit-ts of each row.  [default: 0]"
+    ),
     click.option("--master", default="local[*]", show_default=True, metavar="URL", help="Spark master."),
     click.option(
         "--plain-producer", is_flag=True, help="Send record by record through kafka-python's public API (slower)."
