@@ -54,6 +54,21 @@ events = st.lists(
 def test_how_events_are_cut_into_batches_changes_nothing(stream: list[Event], sizes: list[int]) -> None:
     whole = by_destination(list(grouped([batch(stream)], KEYS)))
     assert by_destination(list(grouped(cut(stream, sizes), KEYS, least=1))) == whole
+    assert by_destination(list(grouped(cut(stream, sizes), KEYS, eager=True))) == whole
+
+
+def test_a_run_that_keeps_pace_with_a_clock_gets_each_flush_when_it_is_complete() -> None:
+    watermark, row, next_watermark = (1, 2, 0, 0, 0), (2, 0, 0, 0, 0), (3, 2, 0, 0, 0)
+    given: list[Event] = []
+
+    def arriving() -> Iterator[pa.RecordBatch]:
+        for event in (watermark, row, next_watermark):
+            given.append(event)
+            yield batch([event])
+
+    flushes = grouped(arriving(), KEYS, eager=True)
+    assert (by_destination([next(flushes)]), given) == ({0: [(watermark, False)]}, [watermark])
+    assert [event for event, _ in by_destination([next(flushes)])[0]] == [row, next_watermark]
 
 
 @given(events)

@@ -33,7 +33,8 @@ def kafka(settings: Settings) -> Kafka:
     """How to reach Kafka; raises ChangefeedError."""
     partitions = settings.get("partition-num")
     if isinstance(partitions, int) and partitions <= 0:
-        raise ChangefeedError(f"invalid partition num {partitions}; 1 or more is accepted", "CDC:ErrKafkaInvalidPartitionNum")
+        text = f"invalid partition num {partitions}; 1 or more is accepted"
+        raise ChangefeedError(text, "CDC:ErrKafkaInvalidPartitionNum")
     client_id = settings.text("kafka-client-id", "TiCDC_producer_127.0.0.1_8300_default_ticdc-sim")
     if not re.fullmatch(r"[A-Za-z0-9._-]+", client_id):
         raise ChangefeedError(f"invalid kafka client ID '{client_id}'", "CDC:ErrKafkaInvalidClientID")

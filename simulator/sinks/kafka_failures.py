@@ -42,4 +42,5 @@ def remedy(piece: Piece, error: BaseException | None, limit: int | None, own: bo
 
 def _too_large(piece: Piece, limit: int | None) -> str:
     takes = "Kafka takes" if limit is None else f"the {limit} bytes that Kafka takes"
-    return f"a message of {piece.size} bytes is larger than {takes} (max.message.bytes of the topic)"
+    size = f"{piece.size} bytes, and {BATCH_HEADER} or more around it,"
+    return f"a message of {size} is larger than {takes} (max.message.bytes of the topic)"
