@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from simulator import changes, events, snapshots
 from simulator.changefeed import DEFAULT_PARTITION_NUM, Changefeed
@@ -27,6 +28,7 @@ from simulator.failures import translated
 from simulator.plan import Move, Plan
 from simulator.progress import Listener
 from simulator.releases import Release
+from simulator.schema.keys import handle_key
 from simulator.schema.table import Table
 from simulator.sinks import files
 from simulator.sinks.kafka_settings import KafkaSettings, OAuth, Security
@@ -230,14 +232,28 @@ def _counts(number: int) -> Counts:
 def _refuse_duplicates(
     plan: Plan, states: list[tuple[DataFrame, DataFrame]], observed: Mapping[str, list[int]]
 ) -> None:
-    """Raises SnapshotError where the join met a row more often than a snapshot has it: its key is there twice."""
+    """Raises SnapshotError where the join met a row more often than a snapshot has it: its key is there twice.
+
+    Rows without a counterpart are met once each. Their task sees that they have one key, unless they are dispatched by
+    something else: those tables are looked through.
+    """
+    scattered = _scattered(plan)
     for number, pair in enumerate(states):
         names = _counts(number)
-        if observed[names.joined] == [*observed[names.before], *observed[names.after]]:
-            continue
-        for state in pair:
-            for table, image in changes.duplicates(state, limit=1):
+        once = observed[names.joined] == [*observed[names.before], *observed[names.after]]
+        for state in pair if scattered or not once else ():
+            suspect = state.where(F.col("table").isin(scattered)) if once else state
+            for table, image in changes.duplicates(suspect, limit=1):
                 raise SnapshotError(duplicate_text(plan.tables[table], image))
+
+
+def _scattered(plan: Plan) -> list[int]:
+    """Tables whose rows of one key may lie in several partitions."""
+    return [
+        index
+        for index, (physical, route) in enumerate(zip(plan.tables, plan.routes, strict=True))
+        if (key := handle_key(physical.table)) and not {column for _, column in route.hashed} <= set(key)
+    ]
 
 
 def _shuffle_partitions(spark: SparkSession, plan: Plan) -> int:

@@ -148,6 +148,15 @@ def test_a_key_that_is_there_twice_is_named(
     )
 
 
+def test_a_key_that_is_there_twice_is_named_wherever_its_rows_go(spark: SparkSession, shell: Shell) -> None:
+    """Rows that are dispatched by other columns than the key go to several tasks, none of which sees both."""
+    snapshot(shell.before, BEFORE)
+    config = shell.directory / "feed.toml"
+    config.write_text('[sink]\ndispatchers = [{matcher = ["*.*"], partition = "columns", columns = ["small"]}]\n')
+    snapshot(shell.after, BEFORE + "7,1,x\n7,4,y\n")
+    assert "several rows with id=7" in shell.refused(f"{NOWHERE}&partition-num=2", "--config", config)
+
+
 # Options
 
 
