@@ -61,8 +61,8 @@ SPANS = ((60_001, 70_001), (70_003, 71_503), (101_505, 111_505))
 """Between which milliseconds since the start each change of the week happens."""
 
 
-def table(*days: str) -> Table:
-    return Table(STATEMENT, *(DAYS[day] for day in days))
+def table(day: str) -> Table:
+    return Table(STATEMENT, DAYS[day])
 
 
 @pytest.fixture(scope="module")
