@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -163,7 +163,8 @@ def _beside(spark: Any) -> Iterator[Callable[..., Future[Any]]]:
         try:
             yield pool.submit
         except KeyboardInterrupt:
-            spark.stop()
+            with suppress(Exception):
+                spark.stop()
             raise
 
 
