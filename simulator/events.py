@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from simulator.dispatch import Route, partition_column
-from simulator.tso import LOGICAL_BITS, Timeline
+from simulator.tso import FOREVER, LOGICAL_BITS, Timeline
 
 ROW, DDL, WATERMARK = 0, 1, 2
 """Also the order of events of one commit-ts."""
@@ -32,6 +32,9 @@ class Destinations:
     counts: tuple[int, ...]
     """Partitions of each topic."""
 
+    active: tuple[tuple[int, int], ...] = ()
+    """From which to which TSO each topic has watermarks; always, where nothing is said."""
+
     @property
     def first(self) -> tuple[int, ...]:
         """The destination that partition 0 of each topic is."""
@@ -45,6 +48,12 @@ class Destinations:
         """All destinations of a topic."""
         topic = self.topics.index(name)
         return range(self.first[topic], self.first[topic] + self.counts[topic])
+
+    @property
+    def watermarked(self) -> list[tuple[int, int]]:
+        """From which to which TSO each destination has watermarks."""
+        spans = self.active or ((0, FOREVER),) * len(self.counts)
+        return [span for span, count in zip(spans, self.counts, strict=True) for _ in range(count)]
 
     def where(self, destination: int) -> tuple[int, int]:
         """Index of the topic, and partition."""
@@ -74,26 +83,29 @@ def rows(changes: DataFrame, routes: Sequence[Route], destinations: Destinations
         "handle",
         "row_id",
         "hash",
-        (partition + _of_table([first[route.topic] for route in routes])).cast("int").alias("destination"),
+        (partition + _of([first[route.topic] for route in routes], "table")).cast("int").alias("destination"),
         "before",
         "after",
     )
 
 
 def statements(
-    spark: SparkSession, events: Iterable[Statement], with_watermark: bool, everywhere: Sequence[int]
+    spark: SparkSession, events: Iterable[Statement], with_watermark: bool, destinations: Destinations
 ) -> DataFrame:
     """DDL events, each broadcast to its destinations, and the watermark that follows each at once."""
     cells = [(event.commit_ts, DDL, event.index, to) for event in events for to in event.destinations]
     if with_watermark:
         cells += [
-            (commit_ts, WATERMARK, 0, to) for commit_ts in sorted({cell[0] for cell in cells}) for to in everywhere
+            (commit_ts, WATERMARK, 0, to)
+            for commit_ts in sorted({cell[0] for cell in cells})
+            for to, (since, until) in enumerate(destinations.watermarked)
+            if since <= commit_ts <= until
         ]
     return _bare(spark.createDataFrame(cells, "commit_ts long, kind int, table int, destination int"))
 
 
 def watermarks(spark: SparkSession, timeline: Timeline, destinations: Destinations) -> DataFrame:
-    """One watermark for each interval and destination, and the final one above everything."""
+    """One watermark for each interval and active destination, and the final one above everything."""
     numbers = spark.range(1, timeline.watermark_count() + 2, numPartitions=1)
     physical = F.least(F.lit(timeline.start_ms) + F.col("id") * timeline.resolved_interval_ms, F.lit(timeline.end_ms))
     each = numbers.select(
@@ -102,7 +114,8 @@ def watermarks(spark: SparkSession, timeline: Timeline, destinations: Destinatio
         F.lit(0).alias("table"),
         F.explode(F.sequence(F.lit(0), F.lit(destinations.total - 1))).alias("destination"),
     )
-    return _bare(each)
+    since, until = zip(*destinations.watermarked, strict=True)
+    return _bare(each.where(F.col("commit_ts").between(_of(since, "destination"), _of(until, "destination"))))
 
 
 def in_order(frames: Iterable[DataFrame], tasks: int) -> DataFrame:
@@ -121,7 +134,8 @@ def _bare(frame: DataFrame) -> DataFrame:
     )
 
 
-def _of_table(values: Sequence[int]) -> Column:
+def _of(values: Sequence[int], number: str) -> Column:
+    """The value that belongs to a row's table or destination."""
     if len(set(values)) == 1:
         return F.lit(values[0])
-    return F.get(F.array(*map(F.lit, values)), F.col("table"))
+    return F.get(F.array(*map(F.lit, values)), F.col(number))

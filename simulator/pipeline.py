@@ -64,7 +64,7 @@ def to_fixtures(plan: Plan, changefeed: Changefeed, directory: Path, format: str
     counts = {topic: changefeed.kafka.partition_num or DEFAULT_PARTITION_NUM for topic in plan.topics}
     settings = files.begin(directory, format)
     try:
-        yield Output(format, settings, _destinations(counts), changefeed.codec)
+        yield Output(format, settings, _destinations(plan, counts), changefeed.codec)
         files.commit(settings, counts)
     finally:
         files.discard(settings)
@@ -81,7 +81,7 @@ def to_kafka(plan: Plan, changefeed: Changefeed, prepared_batches: bool = True) 
     return Output(
         "kafka",
         ready.settings,
-        _destinations({topic: ready.partitions[topic] for topic in plan.topics}),
+        _destinations(plan, ready.partitions),
         options,
         ready.notes,
     )
@@ -95,7 +95,7 @@ def to_console(plan: Plan, changefeed: Changefeed, address: tuple[str, int]) -> 
 def to_nowhere(plan: Plan, changefeed: Changefeed) -> Output:
     """A sink that only counts."""
     counts = {topic: changefeed.kafka.partition_num or DEFAULT_PARTITION_NUM for topic in plan.topics}
-    return Output("counting", None, _destinations(counts), changefeed.codec)
+    return Output("counting", None, _destinations(plan, counts), changefeed.codec)
 
 
 def kafka_settings(changefeed: Changefeed, prepared_batches: bool = True) -> KafkaSettings:
@@ -216,7 +216,7 @@ def _broadcast(spark: SparkSession, plan: Plan, output: Output, release: Release
         Statement(event.commit_ts, index, ddl_destinations(to.of_topic(topic), options.protocol, release))
         for index, (event, topic) in enumerate(zip(plan.statements, plan.statement_topics, strict=True))
     ]
-    frames = [events.statements(spark, placed, resolves, range(to.total))] if placed else []
+    frames = [events.statements(spark, placed, resolves, to)] if placed else []
     return frames + ([events.watermarks(spark, plan.timeline, to)] if resolves else [])
 
 
@@ -261,8 +261,8 @@ def _shuffle_partitions(spark: SparkSession, plan: Plan) -> int:
     return max(2 * spark.sparkContext.defaultParallelism, size // INPUT_BYTES_A_TASK)
 
 
-def _destinations(counts: Mapping[str, int]) -> Destinations:
-    return Destinations(tuple(counts), tuple(counts.values()))
+def _destinations(plan: Plan, counts: Mapping[str, int]) -> Destinations:
+    return Destinations(plan.topics, tuple(counts[topic] for topic in plan.topics), plan.active)
 
 
 def _account(reports: list[dict[str, Any]]) -> Account:

@@ -6,7 +6,7 @@ One law: pure, no Spark and no Kafka; whatever is wrong with the input as a whol
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -81,6 +81,9 @@ class Plan:
     topics: tuple[str, ...]
     """The default topic first."""
 
+    active: tuple[tuple[int, int], ...]
+    """As long as `topics`: from which to which TSO a topic has tables, and so watermarks; the default one always."""
+
     timeline: Timeline
     left_out: tuple[Name, ...]
     """Tables that the changefeed's filter leaves out."""
@@ -101,9 +104,16 @@ def plan(script: Script, changefeed: Changefeed, release: Release) -> Plan:
     dispatch.verify_tables(router, every.values())
     spans, timeline = _times(script, opened[0])
     statements = [
-        event for before, after, span in zip(states, states[1:], spans) for event in _statements(before, after, span)
+        event
+        for snapshot, before, after, span in zip(opened, states, states[1:], spans)
+        for event in _statements(snapshot.databases, before, after, span)
     ]
     names = [(table.schema, table.name) for table in every.values()]
+    topics = tuple(dict.fromkeys([changefeed.topic, *dispatch.active_topics(router, names)]))
+    statement_topics = tuple(dispatch.topic_of_ddl(router, event.schema, event.table) for event in statements)
+    first, last = (
+        {changefeed.topic, *(dispatch.topic_of(router, *name) for name in state)} for state in (states[0], states[-1])
+    )
     return Plan(
         tables,
         tuple(dispatch.route(router, physical.table, release) for physical in tables),
@@ -112,8 +122,9 @@ def plan(script: Script, changefeed: Changefeed, release: Release) -> Plan:
             for before, after, span, state in zip(opened, opened[1:], spans, states[1:])
         ),
         tuple(statements),
-        tuple(dispatch.topic_of_ddl(router, event.schema, event.table) for event in statements),
-        tuple(dict.fromkeys([changefeed.topic, *dispatch.active_topics(router, names)])),
+        statement_topics,
+        topics,
+        _active(topics, first, last, zip(statement_topics, statements)),
         timeline,
         tuple(sorted({name for snapshot in opened for name in _names(snapshot)} - set(names))),
     )
@@ -201,9 +212,10 @@ def _facts(tables: Sequence[PhysicalTable], after: dict[Name, Table]) -> TableFa
     )
 
 
-def _statements(before: dict[Name, Table], after: dict[Name, Table], span: Span) -> list[DdlEvent]:
-    """CREATE statements ahead of all rows of the step, DROP statements behind them."""
-    known = {schema for schema, _ in before}
+def _statements(
+    known: Set[str], before: dict[Name, Table], after: dict[Name, Table], span: Span
+) -> list[DdlEvent]:
+    """CREATE statements ahead of all rows of the step, DROP statements behind them; `known` databases exist before."""
     created = [table for name, table in sorted(after.items()) if name not in before]
     made = [
         (schema, "", f"CREATE DATABASE {quoted(schema)}", CREATE_DATABASE)
@@ -216,6 +228,20 @@ def _statements(before: dict[Name, Table], after: dict[Name, Table], span: Span)
     ]
     early = [DdlEvent(tso.compose(span.start_ms, number), *event) for number, event in enumerate(made, 1)]
     return early + [DdlEvent(tso.compose(span.end_ms + 1, number), *event) for number, event in enumerate(dropped, 1)]
+
+
+def _active(
+    topics: Iterable[str], first: Set[str], last: Set[str], statements: Iterable[tuple[str, DdlEvent]]
+) -> tuple[tuple[int, int], ...]:
+    """From the statement that gives a topic its first table to the one that takes its last
+    (tiflow v8.5.3: cdc/sink/ddlsink/mq/mq_ddl_sink.go, WriteCheckpointTs)."""
+    times: dict[str, list[int]] = {}
+    for topic, event in statements:
+        times.setdefault(topic, []).append(event.commit_ts)
+    return tuple(
+        (0 if topic in first else min(times[topic]), tso.FOREVER if topic in last else max(times[topic]))
+        for topic in topics
+    )
 
 
 def quoted(name: str) -> str:

@@ -13,6 +13,9 @@ from datetime import UTC, datetime
 from simulator.errors import UserError
 
 LOGICAL_BITS = 18
+FOREVER = (1 << 63) - 1
+"""Above every TSO."""
+
 DEFAULT_START = datetime(2025, 1, 1, tzinfo=UTC)
 """Where a run begins that neither Dumpling nor the user places: fixed, since equal input gives equal bytes."""
 

@@ -114,8 +114,20 @@ CREATED = Table(
     "CREATE TABLE `created` (\n  `id` int PRIMARY KEY,\n  `n` int COMMENT 'a; b'\n)", None, [[1, 1], [2, 2]]
 )
 NEW_SCHEMA = Table("CREATE TABLE `parts` (`id` int PRIMARY KEY)", None, [[1]], "annex")
+PASSING = (
+    Table("CREATE TABLE `late` (`id` int PRIMARY KEY)", None, [[1]], "passing"),
+    Table("CREATE TABLE `gone` (`id` int PRIMARY KEY)", [[1]], None, "passing"),
+)
+"""Tables of one state only, with a topic each."""
+
 EMPTY = Table("CREATE TABLE `empty` (`id` int PRIMARY KEY)")
-SECRET = Table("CREATE TABLE `secret` (`id` int PRIMARY KEY)", [[1]], [[2]])
+SECRET = Table("CREATE TABLE `secret` (`id` int PRIMARY KEY)", [[1]], [[2]], "vault")
+IN_OLD_SCHEMAS = (
+    Table("CREATE TABLE `open` (`id` int PRIMARY KEY)", None, [[1]], "vault"),
+    Table("CREATE TABLE `first` (`id` int PRIMARY KEY)", None, [[1]], "bare"),
+)
+"""New tables of databases that were there: of one only a table that is not replicated, the other without any."""
+
 SYSTEM = Table("CREATE TABLE `user` (`id` int PRIMARY KEY)", [[1]], [[2]], "mysql")
 LEFT_OUT = (SECRET, SYSTEM)
 """Tables that the changefeed does not replicate."""
@@ -164,8 +176,8 @@ DISPATCHED = tuple(
 ) + (dispatched("a b", "Ware House"), dispatched("é", "Ware House"))
 
 TABLES = (
-    TYPED, HOSTILE, COMPOSITE, NONCLUSTERED, UNIQUE, KEYLESS, DROPPED, CREATED, NEW_SCHEMA, EMPTY, *PARTITIONED,
-    *DISPATCHED,
+    TYPED, HOSTILE, COMPOSITE, NONCLUSTERED, UNIQUE, KEYLESS, EMPTY, DROPPED, CREATED, NEW_SCHEMA, *IN_OLD_SCHEMAS,
+    *PASSING, *PARTITIONED, *DISPATCHED,
 )
 """All that the changefeed replicates."""
 
@@ -173,7 +185,7 @@ CHANGEFEED = """\
 force-replicate = true
 
 [filter]
-rules = ["*.*", "!shop.secret"]
+rules = ["*.*", "!vault.secret"]
 
 [sink]
 dispatchers = [
@@ -186,6 +198,7 @@ dispatchers = [
     { matcher = ["shop.d_default"], partition = "default", topic = "the-default" },
     { matcher = ["`Ware House`.*"], topic = "of_{schema}.{table}", partition = "index-value" },
     { matcher = ["shop.d_last"], partition = "dispatcher-of-the-future" },
+    { matcher = ["passing.*"], topic = "of_{table}" },
     { matcher = ["*.*"], partition = "index-value", topic = "" },
 ]
 """

@@ -29,7 +29,7 @@ from simulator.records import Record, read
 
 POS = 447_000_000_000_000_001
 PARTITIONS = 4
-TOPICS = ("all", "the-default", "of_Ware_House.a_b", "of_Ware_House._")
+TOPICS = ("all", "the-default", "of_Ware_House.a_b", "of_Ware_House._", "of_late", "of_gone")
 HOST = "kafka://127.0.0.1:9092/all?partition-num=4&protocol="
 OPEN = HOST + "open-protocol"
 PROTOCOLS = {
@@ -52,6 +52,14 @@ class Run:
         """Every event with the record it is in."""
         return [(record, event) for record in read(str(self.fixtures)) for event in decode(record.key, record.value)]
 
+    @property
+    def lanes(self) -> dict[tuple[str, int], list[Event]]:
+        """The events of each partition."""
+        found: dict[tuple[str, int], list[Event]] = {}
+        for record, event in self.placed:
+            found.setdefault((record.topic, record.partition), []).append(event)
+        return found
+
     def rows(self, table: Table) -> list[tuple[Record, RowEvent]]:
         return [
             (record, event) for record, event in self.placed
@@ -63,7 +71,9 @@ class Run:
 def states(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Both states of the shop, and tables that are not replicated: SQL with a Pos before, compressed CSV after."""
     folder, tables = tmp_path_factory.mktemp("shop"), (*shop.TABLES, *shop.LEFT_OUT)
-    return write(folder / "before", tables, BEFORE, pos=POS), write(folder / "after", tables, AFTER, "csv.zst")
+    before, after = write(folder / "b", tables, BEFORE, pos=POS), write(folder / "a", tables, AFTER, "csv.zst")
+    (before / "bare-schema-create.sql").write_text("CREATE DATABASE `bare`;\n")
+    return before, after
 
 
 @pytest.fixture(scope="module", params=PROTOCOLS)
@@ -139,13 +149,15 @@ def test_tables_of_one_state_are_created_before_their_rows_and_dropped_after_the
     """In one line each, as the schema file has them; the rows of a dropped table go without an event."""
     lane = [event for one, event in run.placed if (one.topic, one.partition) == ("all", 0)]
     seen = [event for event in lane if not isinstance(event, Watermark)]
-    assert [event.query for event in seen[:3] if isinstance(event, DdlEvent)] == [
+    assert [event.query for event in seen[:5] if isinstance(event, DdlEvent)] == [
         "CREATE DATABASE `annex`",
         shop.NEW_SCHEMA.statement,
+        shop.IN_OLD_SCHEMAS[1].statement,
         "CREATE TABLE `created` ( `id` int PRIMARY KEY, `n` int COMMENT 'a; b' )",
+        shop.IN_OLD_SCHEMAS[0].statement,
     ]
     assert isinstance(seen[-1], DdlEvent) and seen[-1].query == "DROP TABLE `shop`.`dropped`"
-    assert {type(event) for event in seen[3:-1]} == {RowEvent}
+    assert {type(event) for event in seen[5:-1]} == {RowEvent}
     assert run.rows(shop.DROPPED) == []
     assert [event.op for _, event in run.rows(shop.CREATED)] == ["INSERT"] * 2
 
@@ -153,7 +165,11 @@ def test_tables_of_one_state_are_created_before_their_rows_and_dropped_after_the
 def test_statements_reach_the_partitions_that_the_protocol_wants(run: Run) -> None:
     found = Counter((one.topic, one.partition) for one, event in run.placed if isinstance(event, DdlEvent))
     everywhere = "open-protocol" in run.uri
-    assert found == {("all", partition): 4 for partition in range(PARTITIONS if everywhere else 1)}
+    counts = {"all": 6, "of_late": 1, "of_gone": 1}
+    assert found == {
+        (topic, partition): count for topic, count in counts.items()
+        for partition in range(PARTITIONS if everywhere else 1)
+    }
 
 
 def test_what_the_filter_leaves_out_is_nowhere(run: Run) -> None:
@@ -194,21 +210,34 @@ def test_open_protocol_names_the_partition_of_the_table(run: Run, table: Table) 
 
 
 def test_watermarks_rise_everywhere_alike_and_no_row_comes_at_or_below_one(run: Run) -> None:
-    lanes: dict[tuple[str, int], list[Event]] = {}
-    for record, event in run.placed:
-        lanes.setdefault((record.topic, record.partition), []).append(event)
+    lanes = run.lanes
     marks = {place: [event.ts for event in lane if isinstance(event, Watermark)] for place, lane in lanes.items()}
     if run.uri == PROTOCOLS["canal-json"]:
         assert set(map(len, marks.values())) == {0}
         return
     assert len(marks) == len(TOPICS) * PARTITIONS
-    assert [one for one in marks.values() if one != sorted(one)] == []
-    assert len(set(map(tuple, marks.values()))) == 1
+    always = marks["all", 0]
+    assert always == sorted(always)
+    assert [place for place, found in marks.items() if found != always and place[0] not in ("of_late", "of_gone")] == []
     for lane in lanes.values():
         low = -1
         for event in lane:
             low = event.ts if isinstance(event, Watermark) else low
             assert not isinstance(event, RowEvent) or (event.commit_ts or 0) > low
+
+
+@pytest.mark.parametrize("run", ["open-protocol", "canal-json with the TiDB extension"], indirect=True)
+def test_a_topic_has_watermarks_while_it_has_tables(run: Run) -> None:
+    """From CREATE TABLE of its first table to DROP TABLE of its last."""
+    lanes = run.lanes
+    topics = ("all", "of_late", "of_gone")
+    always, late, gone = ([one.ts for one in lanes[topic, 3] if isinstance(one, Watermark)] for topic in topics)
+    created, dropped = (
+        next(event.commit_ts or 0 for event in lanes[topic, 0] if isinstance(event, DdlEvent))
+        for topic in topics[1:]
+    )
+    assert late == [ts for ts in always if ts >= created] and late[0] == created
+    assert gone == [ts for ts in always if ts <= dropped] and gone[-1] == dropped
 
 
 def test_the_summary_counts_what_was_written(run: Run) -> None:
@@ -244,7 +273,8 @@ def lines(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("run", ["open-protocol"], indirect=True)
 def test_the_same_rows_in_other_formats_on_one_core_give_the_same_bytes(run: Run, tmp_path: Path) -> None:
     """Whatever files the rows lie in, and however many tasks read and write them."""
-    before = write(tmp_path / "before", shop.TABLES, BEFORE, "parquet")
+    before = write(tmp_path / "before", (*shop.TABLES, shop.SECRET), BEFORE, "parquet")
+    (before / "bare-schema-create.sql").write_text("CREATE DATABASE `bare`;\n")
     after = write(tmp_path / "after", shop.TABLES, AFTER, "sql.gz")
     (tmp_path / "changefeed.toml").write_text(shop.CHANGEFEED)
     options = ("--sink-uri", run.uri, "--config", tmp_path / "changefeed.toml", "--fixtures", tmp_path / "out")
@@ -331,7 +361,7 @@ def test_whatever_two_states_hold_the_stream_leads_from_one_to_the_other(tables:
         states = [write(Path(folder, str(which)), tables, which) for which in (BEFORE, AFTER)]
         run = run_of(uri, (states[0], states[1]), Path(folder))
         definitions = {table.name: table.definition for table in tables}
-        partitions = dict.fromkeys(TOPICS[:1], PARTITIONS)
+        partitions = {"all": PARTITIONS}
         before, after = (state(tables, which) for which in (BEFORE, AFTER))
         assert_leads(read(str(run.fixtures)), load(uri, shop.CHANGEFEED), partitions, definitions, before, after)
         assert played([event for _, event in run.placed], contents(tables, BEFORE), tables) == contents(tables, AFTER)

@@ -11,15 +11,19 @@ from simulator.contract.messages import Message, Step, Terms, Violation, at, eac
 from simulator.contract.repeats import Place, time_of
 from simulator.decode import DdlEvent, RowEvent, Watermark
 
+DROP_TABLE = (4, "ERASE")
+"""Its type in Open Protocol and in canal."""
+
 
 def watermarks_everywhere(terms: Terms) -> Step:
     """Point 4: a watermark is in every partition of every topic that is active by then; canal-json needs the extension.
 
-    The last watermark of a finished run covers every row.
+    A topic that ends with DROP TABLE may have no more of them. The last watermark of a finished run covers every row.
     """
     marks: dict[int, dict[str, int]] = {}
     last: dict[Place, int] = {}
     active: dict[str, int] = {}
+    ends: dict[str, tuple[int, bool]] = {}
 
     def step(message: Message | None) -> Iterator[Violation]:
         for message, event, _ in each(message):
@@ -30,10 +34,14 @@ def watermarks_everywhere(terms: Terms) -> Step:
                 bits[message.topic] = bits.get(message.topic, 0) | 1 << message.partition
                 if not terms.watermarks:
                     yield at(4, message, f"watermark {ts} in a stream that has none: enable-tidb-extension is off")
-            elif isinstance(event, RowEvent):
+                continue
+            end = ts, isinstance(event, DdlEvent) and event.type in DROP_TABLE
+            ends[message.topic] = max(end, ends.get(message.topic, end))
+            if isinstance(event, RowEvent):
                 last[place_of(message)] = max(ts, last.get(place_of(message), -1))
         if message is None and terms.watermarks:
-            yield from _missing_marks(marks, active, terms)
+            until = {topic: ts for topic, (ts, dropped) in ends.items() if dropped}
+            yield from _missing_marks(marks, active, until, terms)
             if terms.finished:
                 yield from _uncovered(last, max(marks, default=-1))
     return step
@@ -58,11 +66,11 @@ def ddl_everywhere(terms: Terms) -> Step:
 
 
 def _missing_marks(
-    marks: Mapping[int, Mapping[str, int]], active: Mapping[str, int], terms: Terms,
+    marks: Mapping[int, Mapping[str, int]], active: Mapping[str, int], until: Mapping[str, int], terms: Terms,
 ) -> Iterator[Violation]:
     for ts, bits in marks.items():
         for topic, since in active.items():
-            if ts >= since:
+            if topic in bits or since <= ts <= until.get(topic, ts):
                 for partition in _unset(bits.get(topic, 0), terms.partitions[topic]):
                     yield Violation(4, topic, partition, None, f"no watermark {ts}, which other partitions have")
 

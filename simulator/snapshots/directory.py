@@ -18,7 +18,7 @@ from simulator.snapshots import streams
 from simulator.snapshots.csv_text import CsvDialect
 
 FORMATS = ("sql", "csv", "parquet")
-_SCHEMA = "-schema.sql"
+_SCHEMA, _CREATE = "-schema.sql", "-schema-create.sql"
 _OTHER = re.compile(
     r"(-schema-(create|view|sequence|triggers|post)|-placement-policy-create)\.sql$", re.IGNORECASE)
 _HEX = re.compile(r"%([0-9A-Fa-f]{2})")
@@ -53,6 +53,9 @@ class Snapshot:
     tables: tuple[SnapshotTable, ...]
     """By schema and name."""
 
+    databases: frozenset[str]
+    """Those that exist: of every table, and those with a `<db>-schema-create.sql`, which may have none."""
+
     start_ts: int | None
     """TSO the export was taken at (`Pos` of Dumpling's `metadata`), where it says so."""
 
@@ -78,7 +81,9 @@ def open(path: Path, csv: CsvDialect = CsvDialect()) -> Snapshot:
         raise SnapshotError(f"no schema file in {path}: every table needs its <db>.<table>-schema.sql (CREATE TABLE)")
     files = _data_files(entries, schemas)
     tables = [_table(names, schemas[names], files.get(names, [])) for names in sorted(schemas)]
-    return Snapshot(path, tuple(tables), _start_ts(path / "metadata"), csv)
+    databases = {_unescaped(_stem(entry)[: -len(_CREATE)]) for entry in entries if _stem(entry).endswith(_CREATE)}
+    databases |= {schema for schema, _ in schemas}
+    return Snapshot(path, tuple(tables), frozenset(databases), _start_ts(path / "metadata"), csv)
 
 
 def _stem(entry: Path) -> str:
@@ -91,8 +96,11 @@ def _names(stem: str) -> tuple[str, str]:
     parts = stem.split(".", 1)
     if len(parts) < 2:
         raise SnapshotError(f"file name {stem!r} does not begin with <db>.<table>")
-    schema, table = (_HEX.sub(lambda found: chr(int(found[1], 16)), part) for part in parts)
-    return schema, table
+    return _unescaped(parts[0]), _unescaped(parts[1])
+
+
+def _unescaped(name: str) -> str:
+    return _HEX.sub(lambda found: chr(int(found[1], 16)), name)
 
 
 def _data_files(
