@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from simulator.tso import LOGICAL_BITS, Span
 
-DELETE, UPDATE, INSERT = 0, 1, 2
+DELETE, UPDATE, INSERT = range(OPERATIONS := 3)
 """The order of row changes inside one commit-ts (tiflow: cdc/processor/sourcemanager/engine/pebble/encoding/key.go)."""
 
 
@@ -44,26 +44,40 @@ def diff(before: DataFrame, after: DataFrame, facts: TableFacts, span: Span, see
     """Columns commit_ts long, table int, op byte, handle binary, row_id long, hash int, before binary, after binary."""
     old = _side(_numbered(before, facts), "before").observe(counts.before, F.count("*").alias("rows"))
     new = _side(_numbered(after, facts), "after").observe(counts.after, F.count("*").alias("rows"))
-    joined = old.join(new, ["table", "handle"], "full_outer")
-    watched = joined.observe(counts.joined, F.count("before").alias("before"), F.count("after").alias("after"))
-    changed = watched.where(~F.col("before").eqNullSafe(F.col("after")))
+    # The handle comes first: its first bytes are what Spark sorts by before it compares whole keys.
+    joined = old.join(new, ["handle", "table"], "full_outer")
+    changed = _changed(joined, counts)
     if not all(facts.present):
         changed = changed.where(_of_table(facts.present))
     return changed.select(
         commit_ts(facts, span, seed).alias("commit_ts"),
         "table",
-        F.when(F.col("after").isNull(), DELETE)
-        .when(F.col("before").isNull(), INSERT)
-        .otherwise(UPDATE)
-        .cast("byte")
-        .alias("op"),
+        F.when(~F.col("is"), DELETE).when(~F.col("was"), INSERT).otherwise(UPDATE).cast("byte").alias("op"),
         "handle",
-        # TiCDC's dispatchers read the new row, and the old one of a DELETE (tiflow: partition/index_value.go).
-        F.coalesce("after_row_id", "before_row_id").alias("row_id"),
-        F.coalesce("after_hash", "before_hash").alias("hash"),
+        "row_id",
+        "hash",
         "before",
         "after",
     )
+
+
+def _changed(joined: DataFrame, counts: Counts) -> DataFrame:
+    """Rows whose images differ; all are counted, and those that do not differ are counted without their images."""
+    same = F.col("before").eqNullSafe(F.col("after"))
+    narrow = joined.select(
+        "table",
+        "handle",
+        (~same).alias("changed"),
+        F.col("before").isNotNull().alias("was"),
+        F.col("after").isNotNull().alias("is"),
+        # TiCDC's dispatchers read the new row, and the old one of a DELETE (tiflow: partition/index_value.go).
+        F.coalesce("after_row_id", "before_row_id").alias("row_id"),
+        F.coalesce("after_hash", "before_hash").alias("hash"),
+        F.when(~same, F.col("before")).alias("before"),
+        F.when(~same, F.col("after")).alias("after"),
+    )
+    met = narrow.observe(counts.joined, F.count_if("was").alias("before"), F.count_if("is").alias("after"))
+    return met.where("changed")
 
 
 def commit_ts(facts: TableFacts, span: Span, seed: int) -> Column:

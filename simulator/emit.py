@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.changes import OPERATIONS
 from simulator.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows
 from simulator.dispatch import Route
 from simulator.errors import SnapshotError
@@ -82,7 +83,7 @@ def _send(batches: Iterator[pa.RecordBatch], job: Job) -> TaskReport:
     for flush in flushes:
         records = _records(flush, job)
         sink.write(records)
-        changes.update(_changes(flush.events))
+        changes.update(_changes(flush.events, job))
         reporter.sent(flush.events.num_rows, records, sink)
         if sink.failed:
             break
@@ -117,11 +118,10 @@ def _encoded(events: pa.RecordBatch, job: Job) -> Encoded:
     parts: list[Encoded] = []
     places: list[npt.NDArray[np.int64]] = []
     is_row = kind == ROW
+    rows = events.select(["commit_ts", "row_id", "before", "after"])
     for number in np.unique(table[is_row]):
         chosen = np.flatnonzero(is_row & (table == number))
-        parts.append(
-            _encoded_rows(events if len(chosen) == len(kind) else events.take(pa.array(chosen)), int(number), job)
-        )
+        parts.append(_encoded_rows(rows if len(chosen) == len(kind) else rows.take(pa.array(chosen)), int(number), job))
         places.append(chosen)
     others = np.flatnonzero(~is_row)
     if len(others):
@@ -134,14 +134,10 @@ def _encoded(events: pa.RecordBatch, job: Job) -> Encoded:
     return Encoded(keys, pa.concat_arrays([part.values for part in parts]).take(back))
 
 
-def _encoded_rows(events: pa.RecordBatch, number: int, job: Job) -> Encoded:
+def _encoded_rows(rows: pa.RecordBatch, number: int, job: Job) -> Encoded:
     physical_table = job.tables[number]
-    rows = Rows(
-        physical_table.table,
-        physical_table.partition_id,
-        *(events.column(name) for name in ("commit_ts", "row_id", "before", "after")),
-    )
-    return CODECS[job.options.protocol].encode(rows, job.options, job.release)
+    changed = Rows(physical_table.table, physical_table.partition_id, *rows.columns)
+    return CODECS[job.options.protocol].encode(changed, job.options, job.release)
 
 
 def _encoded_others(
@@ -174,12 +170,14 @@ def _readable(encoded: Encoded, first_row: pa.Array) -> pa.Array:
     return pc.binary_join_element_wise(b"[", pc.binary_join(lists, b","), b"]", b"").cast(pa.string())
 
 
-def _changes(events: pa.RecordBatch) -> dict[tuple[int, int, int], int]:
+def _changes(events: pa.RecordBatch, job: Job) -> dict[tuple[int, int, int], int]:
     """Rows by (table, op, destination)."""
+    shape = len(job.tables), OPERATIONS, job.destinations.total
     is_row = ints(events, "kind") == ROW
-    columns = np.stack([ints(events, name)[is_row] for name in ("table", "op", "destination")])
-    found, counts = np.unique(columns, axis=1, return_counts=True)
-    return {(table, op, to): rows for (table, op, to), rows in zip(found.T.tolist(), counts.tolist(), strict=True)}
+    cells = np.ravel_multi_index([ints(events, name)[is_row] for name in ("table", "op", "destination")], shape)
+    found, counts = np.unique(cells, return_counts=True)
+    places = zip(*(axis.tolist() for axis in np.unravel_index(found, shape)), strict=True)
+    return dict(zip(places, counts.tolist(), strict=True))
 
 
 def _without_duplicates(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
@@ -201,11 +199,12 @@ def _refuse_duplicate(events: pa.RecordBatch, job: Job) -> None:
     for name in ("commit_ts", "table", "op"):
         column = ints(events, name)
         same &= column[1:] == column[:-1]
+    places = np.flatnonzero(same)
     handle = events.column("handle")
-    for place in np.flatnonzero(same).tolist() if same.any() else ():
-        if handle[place] == handle[place + 1]:
-            image = events.column("after")[place].as_py() or events.column("before")[place].as_py()
-            raise SnapshotError(duplicate_text(job.tables[events.column("table")[place].as_py()], image))
+    twice = pc.equal(handle.take(pa.array(places)), handle.take(pa.array(places + 1)))
+    if pc.any(twice).as_py():
+        row = events.slice(int(places[pc.index(twice, True).as_py()]), 1).to_pylist()[0]
+        raise SnapshotError(duplicate_text(job.tables[row["table"]], row["after"] or row["before"]))
 
 
 def duplicate_text(physical_table: PhysicalTable, image: bytes) -> str:

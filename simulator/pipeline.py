@@ -257,8 +257,7 @@ def _scattered(plan: Plan) -> list[int]:
 
 
 def _shuffle_partitions(spark: SparkSession, plan: Plan) -> int:
-    size = sum(snapshot.size for move in plan.moves for snapshot in (move.before, move.after))
-    return max(2 * spark.sparkContext.defaultParallelism, size // INPUT_BYTES_A_TASK)
+    return max(2 * spark.sparkContext.defaultParallelism, plan.input_bytes // INPUT_BYTES_A_TASK)
 
 
 def _destinations(plan: Plan, counts: Mapping[str, int]) -> Destinations:

@@ -88,6 +88,11 @@ class Plan:
     left_out: tuple[Name, ...]
     """Tables that the changefeed's filter leaves out."""
 
+    @property
+    def input_bytes(self) -> int:
+        """Size of all files that the comparisons read."""
+        return sum(snapshot.size for move in self.moves for snapshot in (move.before, move.after))
+
 
 def plan(script: Script, changefeed: Changefeed, release: Release) -> Plan:
     """The plan; raises UserError for a snapshot, a schema or a rule that does not fit."""

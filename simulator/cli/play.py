@@ -141,7 +141,7 @@ def _play(played: Scenario, options: dict[str, Any]) -> None:
     with _output(planned, changefeed, options) as output, Listener(display.heard) as listener:
         display.warn(output.notes)
         display.stage("starting Spark")
-        spark = _spark(options["master"])
+        spark = _spark(options["master"], planned)
         try:
             with _beside(spark) as beside, display.following(spark):
                 work = beside(pipeline.run, spark, planned, output, release, script.seed, script.speed, listener)
@@ -194,11 +194,11 @@ def _show(batch: Any) -> None:
     sys.stdout.flush()
 
 
-def _spark(master: str) -> Any:
+def _spark(master: str, planned: Plan) -> Any:
     # Starting Spark's Java takes seconds: imported here, so that mistakes in the options show at once.
     from simulator.spark import session
 
-    return session(master)
+    return session(master, planned.input_bytes)
 
 
 __all__ = ["DeliveryError", "SimulatorError", "diff", "run"]

@@ -6,7 +6,9 @@ One law: a value is checked where it is converted; a text that is null though th
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from operator import and_
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column as Expression
@@ -85,62 +87,72 @@ def _value(table: Table, column: Column, known: Mapping[str, str], frame: DataFr
 
 def accepts(table: Table) -> Expression:
     """Whether TiDB would take the row of a frame of `texts`."""
-    conditions = [_good(column, index) for index, column in enumerate(visible_columns(table))]
-    return _all(conditions)
+    return reduce(and_, _goods(table))
 
 
-def _good(column: Column, index: int) -> Expression:
-    text = F.col(f"t{index}").isNotNull()
-    if column.not_null:
-        return text
-    return text | F.col(f"c{index}").isNull()
-
-
-def _all(conditions: Sequence[Expression]) -> Expression:
-    result = conditions[0]
-    for condition in conditions[1:]:
-        result = result & condition
-    return result
+def _goods(table: Table) -> list[Expression]:
+    """Of each visible column, whether TiDB would take its value."""
+    goods = []
+    for index, column in enumerate(visible_columns(table)):
+        good = F.col(f"t{index}").isNotNull()
+        goods.append(good if column.not_null else good | F.col(f"c{index}").isNull())
+    return goods
 
 
 def rejection(table: Table, files: Sequence[str]) -> Expression:
-    """Raises the error of the first column that TiDB would not take; of any type."""
+    """Raises the error of the first column that TiDB would not take; of any type.
+
+    Arrays keep the expression short: it is compiled for every table, and hardly ever runs.
+    """
     visible = visible_columns(table)
-    key = handle_key(table)
-    shown = [(column.name, index) for index, column in enumerate(visible) if column.name in key] or [
-        (column.name, index) for index, column in enumerate(visible[:4])]
-    row = F.concat(*(part for name, index in shown for part in (F.lit(f" {name}=".encode()), _shown(visible, index))))
-    cause = F.lit(b"")
-    for index, column in reversed(list(enumerate(visible))):
-        head = F.lit(f", column {column.name!r}, row".encode())
-        wanted = F.lit(f" of type {_type(column)}: accepted is {accepted(column.type)}".encode())
-        tail = F.when(F.col(f"c{index}").isNull(), F.lit(b": NULL in a NOT NULL column")).otherwise(
-            F.concat(F.lit(b": value "), _shown(visible, index), wanted))
-        cause = F.when(~_good(column, index), F.concat(head, row, tail)).otherwise(cause)
-    text = F.concat(_file(files), F.lit(f": table `{table.schema}`.`{table.name}`".encode()), cause)
-    return raising(SnapshotError, text)
+    first = F.array_position(F.array(*_goods(table)), False).cast("int")
+    shown = F.element_at(F.array(*(_shown(column, index) for index, column in enumerate(visible))), first)
+    name = _text_at(first, (f"{column.name!r}" for column in visible))
+    wanted = _text_at(first, (f" of type {_type(column)}: accepted is {accepted(column.type)}" for column in visible))
+    cause = F.when(shown.isNull(), F.lit(b": NULL in a NOT NULL column")).otherwise(
+        F.concat(F.lit(b": value "), _quoted(shown), wanted))
+    return raising(SnapshotError, F.concat(_where(table, files), F.lit(b", column "), name, F.lit(b", row"),
+                                           _key(table), cause))
 
 
 def no_partition(table: Table, files: Sequence[str]) -> Expression:
     """Raises the error of a row that no partition takes."""
-    visible = visible_columns(table)
-    row = F.concat(*(part for index, column in enumerate(visible[:4])
-                     for part in (F.lit(f" {column.name}=".encode()), _shown(visible, index))))
-    text = F.concat(_file(files), F.lit(f": table `{table.schema}`.`{table.name}`: no partition takes".encode()), row)
-    return raising(SnapshotError, text)
+    return raising(SnapshotError, F.concat(_where(table, files), F.lit(b": no partition takes"), _key(table)))
+
+
+def _text_at(place: Expression, texts: Iterable[str]) -> Expression:
+    """Bytes of one of the texts; they are one literal, however many they are."""
+    return F.element_at(F.split(F.lit("\x1f".join(texts)), "\x1f"), place).cast("binary")
+
+
+def _where(table: Table, files: Sequence[str]) -> Expression:
+    return F.concat(_file(files), F.lit(f": table `{table.schema}`.`{table.name}`".encode()))
+
+
+def _key(table: Table) -> Expression:
+    """The columns of the handle key with their raw values, or the first few where there is none."""
+    visible = list(enumerate(visible_columns(table)))
+    key = handle_key(table)
+    shown = [(index, column) for index, column in visible if column.name in key] or visible[:4]
+    parts = ((F.lit(f" {column.name}=".encode()), _quoted(_shown(column, index))) for index, column in shown)
+    return F.concat(*(part for pair in parts for part in pair))
 
 
 def _type(column: Column) -> str:
     return column.type.name + (" unsigned" if column.type.unsigned else "")
 
 
-def _shown(columns: Sequence[Column], index: int) -> Expression:
-    """A raw value between quotes, as bytes."""
+def _shown(column: Column, index: int) -> Expression:
+    """A raw value as bytes."""
     value = F.col(f"c{index}")
-    if columns[index].type.name == "bit":
+    if column.type.name == "bit":
         value = F.substring(value, 2, 64)
-    value = F.coalesce(value.cast("string").cast("binary"), F.lit(b"NULL"))
-    return F.concat(F.lit(b"'"), F.substring(value, 1, SHOWN), F.lit(b"'"))
+    return value.cast("string").cast("binary")
+
+
+def _quoted(bytes: Expression) -> Expression:
+    """The beginning of a value between quotes."""
+    return F.concat(F.lit(b"'"), F.substring(F.coalesce(bytes, F.lit(b"NULL")), 1, SHOWN), F.lit(b"'"))
 
 
 def _file(files: Sequence[str]) -> Expression:

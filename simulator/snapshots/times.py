@@ -15,6 +15,9 @@ _PARTS = (r"^\s*(\d{1,4})[-/.](\d{1,2})[-/.](\d{1,2})"
           r"(?:[T ]+(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?)?)?\s*$")
 _COMPACT = r"^(\d{4})(\d{2})(\d{2})(?:(\d{2})(\d{2})(\d{2})(?:\.(\d*))?)?$"
 _ZERO = r"^(0000-\d\d|\d{4}-00|\d{4}-(0[1-9]|1[0-2])-00)"
+_RANGE = "1969-12-31 10:00:00", "2038-01-19 17:14:08"
+"""TIMESTAMP's, with room for any time zone the dump was taken in."""
+
 _DURATION = r"^\s*(-?)(?:(\d{1,2}) )?(\d{1,3}):(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?)?\s*$"
 _DURATION_NUMBER = r"^(-?)(\d{1,3}?)(\d{2})(\d{2})(?:\.(\d*))?$"
 
@@ -49,27 +52,40 @@ def datetime(type: ColumnType, text: Column) -> Column:
 
 
 def moment(type: ColumnType, value: Column) -> Column:
-    """DATETIME or TIMESTAMP from Spark's timestamp without time zone."""
-    return _in_range(type, _formatted(max(type.decimal, 0), value))
+    """DATETIME or TIMESTAMP from Spark's timestamp in the session's zone, UTC."""
+    text = _formatted(max(type.decimal, 0), value)
+    return text if type.name == "datetime" else F.when(value.between(*map(F.lit, _RANGE)), text)
 
 
 def _in_range(type: ColumnType, text: Column) -> Column:
-    """TIMESTAMP's years, with room for any time zone the dump was taken in."""
     if type.name != "timestamp":
         return text
-    return F.when(text.between("1969-12-31 10:00:00", "2038-01-19 17:14:08") | text.startswith("0000-00-00"), text)
+    return F.when(text.between(*_RANGE) | text.startswith("0000-00-00"), text)
 
 
 def _formatted(digits: int, value: Column) -> Column:
-    """A timestamp's text, rounded half up to that many fractional digits (Spark prints as many as are not zero)."""
-    text = value.cast("string")
-    if digits == 6:
-        return _padded(6, text)
-    unit, half = 10 ** (6 - digits), 5 * 10 ** (5 - digits)
-    micros = F.unix_micros(value.cast("timestamp")) + half
-    rounded = F.timestamp_micros(micros - F.pmod(micros, F.lit(unit))).cast("timestamp_ntz").cast("string")
-    whole = F.when(F.length(text) <= (20 + digits if digits else 19), _padded(digits, text) if digits else text)
-    return whole.otherwise(_padded(digits, rounded))
+    """A timestamp's text, rounded half up to that many fractional digits; null outside the years 0 to 9999.
+
+    Put together from the spellings of two digits: half of what Spark's own cast to a string costs.
+    """
+    unit = 10 ** (6 - digits)
+    micros = F.unix_micros(value) + unit // 2
+    moment = F.timestamp_micros(micros)
+    second = F.floor(F.pmod(micros, F.lit(86_400_000_000)) / 1_000_000).cast("int")
+    year = F.year(moment)
+    parts = [
+        _two(F.floor(year / 100)), _two(year % 100), F.lit("-"), _two(F.month(moment)), F.lit("-"),
+        _two(F.day(moment)), F.lit(" "), _two(F.floor(second / 3600)), F.lit(":"), _two(F.floor(second / 60) % 60),
+        F.lit(":"), _two(second % 60)]
+    if digits:
+        fraction = F.floor(F.pmod(micros, F.lit(1_000_000)) / unit)
+        parts += [F.lit("."), F.lpad(fraction.cast("string"), digits, "0")]
+    return F.concat(*parts)
+
+
+def _two(number: Column) -> Column:
+    """0 to 99 as two digits, null for other numbers."""
+    return F.get(F.split(F.lit(" ".join(f"{number:02}" for number in range(100))), " "), number.cast("int"))
 
 
 def _padded(digits: int, text: Column) -> Column:
@@ -89,7 +105,7 @@ def _loose_spelled(digits: int, spelled: Column) -> Column:
     zero = F.substring(_padded(6, spelled), 1, 20 + digits if digits else 19)
     clock = F.substring(spelled, 12, 8).rlike(r"^([01]\d|2[0-3]):[0-5]\d:[0-5]\d$")
     return (F.when(_is_zero(F.substring(spelled, 1, 10)) & clock, zero)
-            .otherwise(let(spelled.try_cast("timestamp_ntz"), lambda value: _formatted(digits, value))))
+            .otherwise(let(spelled.try_cast("timestamp"), lambda value: _formatted(digits, value))))
 
 
 def _spelled(text: Column) -> Column:

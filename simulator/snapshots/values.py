@@ -26,7 +26,7 @@ def tidb_text(type: ColumnType, value: Column, kind: types.DataType) -> Column:
     if name in ("float", "double") and isinstance(kind, (types.FloatType, types.DoubleType)):
         return numbers.floating(type, value)
     if name in ("datetime", "timestamp") and isinstance(kind, MOMENT):
-        return times.moment(type, value.cast("timestamp_ntz"))
+        return times.moment(type, value.cast("timestamp"))
     if name in TEXTS and type.charset == "binary":
         return strings.binary(type, value.cast("binary"))
     if name == "bit":

@@ -1,6 +1,7 @@
 """The pipeline beside the bare Spark diff of the same snapshots, in one run: ratios, peak memory, growth.
 
     python tests/benchmarks/pipeline.py [--rows 2000000] [--kafka] [--protocol open-protocol|canal-json] [--repeat 3]
+        [--dispatcher index-value]
 
 1.0 is a full outer join of the typed columns by primary key, filtered to what differs, written to Spark's `noop`.
 """
@@ -75,17 +76,18 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--protocol", choices=PROTOCOLS, action="append")
+    parser.add_argument("--dispatcher", default="index-value")
     parser.add_argument("--kafka", action="store_true")
     parser.add_argument("--directory", type=Path, help="where the snapshots are kept for the next time")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         directory = (arguments.directory or Path(scratch)) / str(arguments.rows)
         made = make(directory, arguments.rows)
-        spark = session("local[2]")
+        spark = session("local[2]", input_bytes=sum(path.stat().st_size for path in directory.rglob("*.parquet")))
         runs: dict[str, Callable[[], object]] = {"bare diff to noop": lambda: bare(spark, made.before, made.after)}
         address = broker.start(broker.free_port(), Path(scratch) / "kafka") if arguments.kafka else "127.0.0.1:9092"
         for protocol in arguments.protocol or PROTOCOLS:
-            runs |= measured(spark, made.before, made.after, protocol, address, arguments.kafka)
+            runs |= measured(spark, made.before, made.after, protocol, arguments.dispatcher, address, arguments.kafka)
         for name, run in runs.items():
             run()
         rounds = [{name: timed(run) for name, run in runs.items()} for _ in range(arguments.repeat)]
@@ -100,10 +102,10 @@ def main() -> None:
 
 
 def measured(
-    spark: SparkSession, before: Path, after: Path, protocol: str, address: str, kafka: bool
+    spark: SparkSession, before: Path, after: Path, protocol: str, dispatcher: str, address: str, kafka: bool
 ) -> dict[str, Callable[[], object]]:
     """The pipeline of a protocol into a counting sink, and into Kafka."""
-    config = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "table"}]'
+    config = f'[sink]\ndispatchers = [{{matcher = ["*.*"], partition = "{dispatcher}"}}]'
     counter = iter(range(1000))
 
     def prepared(uri: str) -> Plan:
