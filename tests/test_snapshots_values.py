@@ -6,7 +6,6 @@ from datetime import datetime
 from decimal import Decimal
 
 from pyspark.sql import SparkSession, types
-from pyspark.sql import functions as F
 
 from simulator.schema import parse
 from simulator.snapshots.documents import normal_json, normal_vector
@@ -79,7 +78,7 @@ def test_each_type_takes_what_strict_mode_takes(spark: SparkSession) -> None:
     rows = [tuple(known[row][0] if row < len(known) else None for known in cases.values()) for row in range(height)]
     frame = spark.createDataFrame(rows, ", ".join(f"c{index} binary" for index in range(len(cases)))).coalesce(1)
     found = frame.select(*(
-        tidb_text(parse.column(f"c {definition}").type, F.col(f"c{index}"), types.BinaryType()).alias(f"t{index}")
+        tidb_text(parse.column(f"c {definition}").type, f"c{index}", types.BinaryType()).alias(f"t{index}")
         for index, definition in enumerate(cases))).collect()
     wrong = [
         (definition, value, text, found[row][index])
@@ -97,6 +96,11 @@ TYPED: list[tuple[str, str, object, str | None]] = [
     ("datetime", "timestamp_ntz", datetime(2020, 2, 20, 2, 20, 20), "2020-02-20 02:20:20"),
     ("datetime(3)", "timestamp_ntz", datetime(2020, 2, 20, 2, 20, 20, 123500), "2020-02-20 02:20:20.124"),
     ("datetime", "timestamp_ntz", datetime(1969, 12, 31, 23, 59, 59, 500000), "1970-01-01 00:00:00"),
+    ("datetime(6)", "timestamp_ntz", datetime(9999, 12, 31, 23, 59, 59, 999999), "9999-12-31 23:59:59.999999"),
+    ("datetime", "timestamp_ntz", datetime(9999, 12, 31, 23, 59, 59, 499999), "9999-12-31 23:59:59"),
+    ("datetime", "timestamp_ntz", datetime(9999, 12, 31, 23, 59, 59, 500000), REJECTED),
+    ("datetime(2)", "timestamp_ntz", datetime(1, 1, 1, 0, 0, 0, 4999), "0001-01-01 00:00:00.00"),
+    ("timestamp", "timestamp_ntz", datetime(2100, 1, 1), REJECTED),
     ("varchar(5)", "string", "é\\N", "é\\N"), ("varbinary(5)", "binary", bytearray(b"\xff"), "ÿ"),
     ("double", "double", 1.5, "1.5"), ("float", "double", 3.14, "3.14"), ("varchar(2)", "int", 123, REJECTED),
 ]
@@ -106,7 +110,7 @@ def test_typed_values_of_parquet_take_the_same_text(spark: SparkSession) -> None
     schema = ", ".join(f"c{index} {kind}" for index, (_, kind, _, _) in enumerate(TYPED))
     frame = spark.createDataFrame([tuple(value for _, _, value, _ in TYPED)], schema)
     columns = [
-        tidb_text(parse.column(f"c {definition}").type, F.col(f"c{index}"), frame.schema[index].dataType)
+        tidb_text(parse.column(f"c {definition}").type, f"c{index}", frame.schema[index].dataType)
         .alias(f"t{index}")
         for index, (definition, _, _, _) in enumerate(TYPED)]
     row = frame.select(*columns).collect()[0]

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
-from operator import and_
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column as Expression
@@ -33,9 +31,9 @@ def texts(table: Table, raw: Raw) -> DataFrame:
     visible = visible_columns(table)
     columns = []
     for index, column in enumerate(visible):
-        value = F.col(f"c{index}")
+        value = f"c{index}"
         if raw.binary != "raw" and _is_bytes(column):
-            value = F.unhex(value.cast("string")) if raw.binary == "hex" else F.unbase64(value.cast("string"))
+            value = f"{'unhex' if raw.binary == 'hex' else 'unbase64'}(cast({value} as string))"
         columns.append(tidb_text(column.type, value, raw.kinds[index]).alias(f"t{index}"))
     frame = raw.frame.select("*", *columns)
     return _generated(table, frame) if any(column.generated for column in visible) else frame
@@ -59,9 +57,8 @@ def _generated(table: Table, frame: DataFrame) -> DataFrame:
             frame = frame.withColumn(f"v{place}", value)
         if column.generated == "stored":
             text = names[column.name]
-            value = _value(table, column, known, frame)
-            kind = frame.select(value.alias("value")).schema["value"].dataType
-            computed = tidb_text(column.type, value, kind)
+            frame = frame.withColumn(f"g{place}", _value(table, column, known, frame))
+            computed = tidb_text(column.type, f"g{place}", frame.schema[f"g{place}"].dataType)
             frame = frame.withColumn(text, F.when(F.col(records.GIVEN), F.col(text)).otherwise(computed))
             frame = frame.withColumn(known[column.name], F.expr(typed.cast(column, text)))
     return frame
@@ -87,16 +84,14 @@ def _value(table: Table, column: Column, known: Mapping[str, str], frame: DataFr
 
 def accepts(table: Table) -> Expression:
     """Whether TiDB would take the row of a frame of `texts`."""
-    return reduce(and_, _goods(table))
+    return F.expr(" and ".join(_goods(table)))
 
 
-def _goods(table: Table) -> list[Expression]:
-    """Of each visible column, whether TiDB would take its value."""
-    goods = []
-    for index, column in enumerate(visible_columns(table)):
-        good = F.col(f"t{index}").isNotNull()
-        goods.append(good if column.not_null else good | F.col(f"c{index}").isNull())
-    return goods
+def _goods(table: Table) -> list[str]:
+    """Of each visible column, SQL that says whether TiDB would take its value."""
+    return [
+        f"t{index} is not null" if column.not_null else f"(t{index} is not null or c{index} is null)"
+        for index, column in enumerate(visible_columns(table))]
 
 
 def rejection(table: Table, files: Sequence[str]) -> Expression:
@@ -105,8 +100,9 @@ def rejection(table: Table, files: Sequence[str]) -> Expression:
     Arrays keep the expression short: it is compiled for every table, and hardly ever runs.
     """
     visible = visible_columns(table)
-    first = F.array_position(F.array(*_goods(table)), False).cast("int")
-    shown = F.element_at(F.array(*(_shown(column, index) for index, column in enumerate(visible))), first)
+    first = F.expr(f"cast(array_position(array({', '.join(_goods(table))}), false) as int)")
+    raws = ", ".join(_raw(column, index) for index, column in enumerate(visible))
+    shown = F.element_at(F.expr(f"array({raws})"), first)
     name = _text_at(first, (f"{column.name!r}" for column in visible))
     wanted = _text_at(first, (f" of type {_type(column)}: accepted is {accepted(column.type)}" for column in visible))
     cause = F.when(shown.isNull(), F.lit(b": NULL in a NOT NULL column")).otherwise(
@@ -134,7 +130,7 @@ def _key(table: Table) -> Expression:
     visible = list(enumerate(visible_columns(table)))
     key = handle_key(table)
     shown = [(index, column) for index, column in visible if column.name in key] or visible[:4]
-    parts = ((F.lit(f" {column.name}=".encode()), _quoted(_shown(column, index))) for index, column in shown)
+    parts = ((F.lit(f" {column.name}=".encode()), _quoted(F.expr(_raw(column, index)))) for index, column in shown)
     return F.concat(*(part for pair in parts for part in pair))
 
 
@@ -142,12 +138,10 @@ def _type(column: Column) -> str:
     return column.type.name + (" unsigned" if column.type.unsigned else "")
 
 
-def _shown(column: Column, index: int) -> Expression:
-    """A raw value as bytes."""
-    value = F.col(f"c{index}")
-    if column.type.name == "bit":
-        value = F.substring(value, 2, 64)
-    return value.cast("string").cast("binary")
+def _raw(column: Column, index: int) -> str:
+    """SQL of a raw value as bytes."""
+    value = f"substring(c{index}, 2, 64)" if column.type.name == "bit" else f"c{index}"
+    return f"cast(cast({value} as string) as binary)"
 
 
 def _quoted(bytes: Expression) -> Expression:

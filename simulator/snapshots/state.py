@@ -5,7 +5,7 @@ One law: one lazy frame, made of Spark columns; a row of it says all that compar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -57,7 +57,7 @@ def _frame(table: Table, raw: Raw, places: Sequence[int], hash_of: HashOf) -> Da
     visible = visible_columns(table)
     names = {column.name: f"t{index}" for index, column in enumerate(visible)}
     columns = {name: F.col(text) for name, text in names.items()}
-    image = F.when(checked.accepts(table), _image(list(columns.values())))
+    image = F.when(checked.accepts(table), _image(names.values()))
     image = image.otherwise(checked.rejection(table, raw.files))
     key = handle_key(table)
     handle = handles.handle(table, key, columns) if key else image
@@ -71,11 +71,10 @@ def _frame(table: Table, raw: Raw, places: Sequence[int], hash_of: HashOf) -> Da
         hash_of(table, columns).cast("int").alias("hash"), _row_id(table, columns, handle).alias("row_id"))
 
 
-def _image(texts: Sequence[Column]) -> Column:
+def _image(names: Iterable[str]) -> Column:
     """Columns' text joined by 0xFF, 0xFE for NULL; joined as strings, which Spark copies once."""
-    separator, null = (F.lit(mark).cast("string") for mark in (SEPARATOR, NULL))
-    parts = [part for text in texts for part in (separator, F.coalesce(text, null))]
-    return F.concat(*parts[1:]).cast("binary")
+    separator, null = (f"cast(X'{mark.hex()}' as string)" for mark in (SEPARATOR, NULL))
+    return F.expr(f"cast(concat({f', {separator}, '.join(f'coalesce({name}, {null})' for name in names)}) as binary)")
 
 
 def _row_id(table: Table, columns: Mapping[str, Column], handle: Column) -> Column:

@@ -1,6 +1,7 @@
 """Dates and times as TiDB prints them, with exactly their fractional digits.
 
 One law: each function gives TiDB text, or null for what strict mode would reject; zero dates are values like others.
+Written as SQL: the spellings that hardly ever come make long expressions, and Spark takes a text at one go.
 """
 
 from __future__ import annotations
@@ -9,161 +10,151 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from simulator.schema.table import ColumnType
-from simulator.snapshots.binding import let
+from simulator.snapshots.binding import let_sql
 
 _PARTS = (r"^\s*(\d{1,4})[-/.](\d{1,2})[-/.](\d{1,2})"
           r"(?:[T ]+(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?)?)?\s*$")
 _COMPACT = r"^(\d{4})(\d{2})(\d{2})(?:(\d{2})(\d{2})(\d{2})(?:\.(\d*))?)?$"
 _ZERO = r"^(0000-\d\d|\d{4}-00|\d{4}-(0[1-9]|1[0-2])-00)"
-_RANGE = "1969-12-31 10:00:00", "2038-01-19 17:14:08"
+_CLOCK = r"^([01]\d|2[0-3]):[0-5]\d:[0-5]\d$"
+_RANGE = "between '1969-12-31 10:00:00' and '2038-01-19 17:14:08'"
 """TIMESTAMP's, with room for any time zone the dump was taken in."""
 
 _DURATION = r"^\s*(-?)(?:(\d{1,2}) )?(\d{1,3}):(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?)?\s*$"
 _DURATION_NUMBER = r"^(-?)(\d{1,3}?)(\d{2})(\d{2})(?:\.(\d*))?$"
 
 
-def date(text: Column) -> Column:
-    """DATE from text."""
-    exact = text.rlike(r"^\d{4}-\d\d-\d\d$") & _is_date(text)
-    return F.when(exact, text).otherwise(let(F.substring(_spelled(text), 1, 10), _checked_date))
+def date(text: str) -> Column:
+    """DATE from SQL that is text."""
+    exact = rf"{text} rlike r'^\d{{4}}-\d\d-\d\d$' and {_is_date(text)}"
+    day = f"substring({_spelled(text)}, 1, 10)"
+    loose = let_sql(day, lambda day: f"if({_is_date(day)} or {_is_zero(day)}, {day}, null)")
+    return F.expr(f"if({exact}, {text}, {loose})")
 
 
-def _is_date(text: Column) -> Column:
-    return text.try_cast("date").isNotNull()
+def _is_date(text: str) -> str:
+    return f"try_cast({text} as date) is not null"
 
 
-def _checked_date(text: Column) -> Column:
-    return F.when(_is_date(text) | _is_zero(text), text)
-
-
-def _is_zero(text: Column) -> Column:
+def _is_zero(text: str) -> str:
     """Whether a date has a zero month or day, or is all zeros, and is otherwise one."""
-    month, day = F.substring(text, 6, 2), F.substring(text, 9, 2)
-    return text.rlike(_ZERO) & month.between("00", "12") & day.between("00", "31")
+    month, day = f"substring({text}, 6, 2)", f"substring({text}, 9, 2)"
+    return f"({text} rlike r'{_ZERO}' and {month} between '00' and '12' and {day} between '00' and '31')"
 
 
-def datetime(type: ColumnType, text: Column) -> Column:
-    """DATETIME or TIMESTAMP from text."""
+def datetime(type: ColumnType, text: str) -> Column:
+    """DATETIME or TIMESTAMP from SQL that is text."""
     digits = max(type.decimal, 0)
     shape = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d" + (rf"\.\d{{{digits}}}$" if digits else "$")
-    moment = text.try_cast("timestamp_ntz")
-    known = F.when(text.rlike(shape) & moment.isNotNull(), text).otherwise(_loose(digits, text))
-    return known if type.name == "datetime" else _in_range(type, known)
+    exact = f"{text} rlike r'{shape}' and try_cast({text} as timestamp_ntz) is not null"
+    loose = let_sql(_spelled(text), lambda spelled: _loose(digits, spelled))
+    known = f"if({exact}, {text}, {loose})"
+    if type.name == "datetime":
+        return F.expr(known)
+    return F.expr(let_sql(known, lambda known: f"if({known} {_RANGE} or {known} like '0000-00-00%', {known}, null)"))
 
 
-def moment(type: ColumnType, value: Column) -> Column:
-    """DATETIME or TIMESTAMP from Spark's timestamp in the session's zone, UTC."""
-    text = _formatted(max(type.decimal, 0), value)
-    return text if type.name == "datetime" else F.when(value.between(*map(F.lit, _RANGE)), text)
+def moment(type: ColumnType, value: str) -> Column:
+    """DATETIME or TIMESTAMP from SQL that is a timestamp; the session's zone is UTC."""
+    text = _formatted(max(type.decimal, 0), f"cast({value} as timestamp)")
+    return F.expr(text if type.name == "datetime" else f"if(cast({value} as timestamp) {_RANGE}, {text}, null)")
 
 
-def _in_range(type: ColumnType, text: Column) -> Column:
-    if type.name != "timestamp":
-        return text
-    return F.when(text.between(*_RANGE) | text.startswith("0000-00-00"), text)
-
-
-def _formatted(digits: int, value: Column) -> Column:
+def _formatted(digits: int, value: str) -> str:
     """A timestamp's text, rounded half up to that many fractional digits; null outside the years 0 to 9999.
 
     Put together from the spellings of two digits: half of what Spark's own cast to a string costs.
     """
     unit = 10 ** (6 - digits)
-    micros = F.unix_micros(value) + unit // 2
-    moment = F.timestamp_micros(micros)
-    second = F.floor(F.pmod(micros, F.lit(86_400_000_000)) / 1_000_000).cast("int")
-    year = F.year(moment)
+    micros = f"(unix_micros({value}) + {unit // 2})"
+    moment = f"timestamp_micros({micros})"
+    second = f"(pmod({micros}, 86400000000L) div 1000000)"
     parts = [
-        _two(F.floor(year / 100)), _two(year % 100), F.lit("-"), _two(F.month(moment)), F.lit("-"),
-        _two(F.day(moment)), F.lit(" "), _two(F.floor(second / 3600)), F.lit(":"), _two(F.floor(second / 60) % 60),
-        F.lit(":"), _two(second % 60)]
+        _two(f"year({moment}) div 100"), _two(f"year({moment}) % 100"), "'-'", _two(f"month({moment})"), "'-'",
+        _two(f"day({moment})"), "' '", _two(f"{second} div 3600"), "':'", _two(f"{second} div 60 % 60"), "':'",
+        _two(f"{second} % 60")]
     if digits:
-        fraction = F.floor(F.pmod(micros, F.lit(1_000_000)) / unit)
-        parts += [F.lit("."), F.lpad(fraction.cast("string"), digits, "0")]
-    return F.concat(*parts)
+        parts += ["'.'", f"lpad(cast(pmod({micros}, 1000000) div {unit} as string), {digits}, '0')"]
+    return f"concat({', '.join(parts)})"
 
 
-def _two(number: Column) -> Column:
+_HUNDRED = " ".join(f"{number:02}" for number in range(100))
+
+
+def _two(number: str) -> str:
     """0 to 99 as two digits, null for other numbers."""
-    return F.get(F.split(F.lit(" ".join(f"{number:02}" for number in range(100))), " "), number.cast("int"))
+    return f"get(split('{_HUNDRED}', ' '), cast({number} as int))"
 
 
-def _padded(digits: int, text: Column) -> Column:
-    """Text of a moment with exactly that many fractional digits, at least as many as it has."""
-    if not digits:
-        return text
-    pointed = F.when(F.length(text) == 19, F.concat(text, F.lit("."))).otherwise(text)
-    return F.rpad(pointed, 20 + digits, "0")
-
-
-def _loose(digits: int, text: Column) -> Column:
+def _loose(digits: int, spelled: str) -> str:
     """A moment in another spelling, or with more or fewer fractional digits, or a zero date."""
-    return let(_spelled(text), lambda spelled: _loose_spelled(digits, spelled))
+    pointed = f"if(length({spelled}) = 19, concat({spelled}, '.'), {spelled})"
+    zero = f"substring(rpad({pointed}, 26, '0'), 1, {20 + digits if digits else 19})"
+    is_zero = f"{_is_zero(f'substring({spelled}, 1, 10)')} and substring({spelled}, 12, 8) rlike r'{_CLOCK}'"
+    value = let_sql(f"try_cast({spelled} as timestamp)", lambda value: _formatted(digits, value))
+    return f"if({is_zero}, {zero}, {value})"
 
 
-def _loose_spelled(digits: int, spelled: Column) -> Column:
-    zero = F.substring(_padded(6, spelled), 1, 20 + digits if digits else 19)
-    clock = F.substring(spelled, 12, 8).rlike(r"^([01]\d|2[0-3]):[0-5]\d:[0-5]\d$")
-    return (F.when(_is_zero(F.substring(spelled, 1, 10)) & clock, zero)
-            .otherwise(let(spelled.try_cast("timestamp"), lambda value: _formatted(digits, value))))
-
-
-def _spelled(text: Column) -> Column:
+def _spelled(text: str) -> str:
     """`YYYY-MM-DD HH:MM:SS[.digits]` of any spelling MySQL takes, null for others; not checked further."""
-    pattern = F.when(text.rlike(_PARTS), _joined(text, _PARTS))
-    return pattern.when(text.rlike(_COMPACT), _joined(text, _COMPACT))
+    return f"case when {text} rlike r'{_PARTS}' then {_joined(text, _PARTS)} " \
+           f"when {text} rlike r'{_COMPACT}' then {_joined(text, _COMPACT)} end"
 
 
-def _joined(text: Column, pattern: str) -> Column:
-    year, month, day, hour, minute, second = (
-        F.lpad(F.regexp_extract(text, pattern, group), 2, "0") for group in range(1, 7))
-    year = F.regexp_extract(text, pattern, 1)
-    year = F.when(F.length(year) <= 2, F.when(F.lpad(year, 2, "0") < "70", F.concat(F.lit("20"), F.lpad(year, 2, "0")))
-                  .otherwise(F.concat(F.lit("19"), year))).otherwise(F.lpad(year, 4, "0"))
-    fraction = F.substring(F.regexp_extract(text, pattern, 7), 1, 6)
-    fraction = F.when(fraction == "", "").otherwise(F.concat(F.lit("."), fraction))
-    return F.concat(year, F.lit("-"), month, F.lit("-"), day, F.lit(" "), hour, F.lit(":"), minute, F.lit(":"), second,
-                    fraction)
+def _joined(text: str, pattern: str) -> str:
+    year, month, day, hour, minute, second, digits = (
+        f"regexp_extract({text}, r'{pattern}', {group})" for group in range(1, 8))
+    short = f"concat(if(lpad({year}, 2, '0') < '70', '20', '19'), lpad({year}, 2, '0'))"
+    parts = [f"if(length({year}) <= 2, {short}, lpad({year}, 4, '0'))", "'-'", _padded(month), "'-'", _padded(day),
+             "' '", _padded(hour), "':'", _padded(minute), "':'", _padded(second),
+             f"if({digits} = '', '', concat('.', substring({digits}, 1, 6)))"]
+    return f"concat({', '.join(parts)})"
 
 
-def duration(type: ColumnType, text: Column) -> Column:
-    """TIME from text: up to 838:59:59 on either side of zero."""
+def _padded(number: str) -> str:
+    return f"lpad({number}, 2, '0')"
+
+
+def duration(type: ColumnType, text: str) -> Column:
+    """TIME from SQL that is text: up to 838:59:59 on either side of zero."""
     digits = max(type.decimal, 0)
     shape = r"^-?([0-7]?\d\d|8[0-2]\d|83[0-8]):[0-5]\d:[0-5]\d" + (rf"\.\d{{{digits}}}$" if digits else "$")
-    exact = text.rlike(shape) & ~text.rlike(r"^-?0\d\d:") & ~text.rlike(r"^-[0:.]*$")
-    return F.when(exact & ~text.rlike(r"838:59:59\.0*[1-9]"), text).otherwise(_loose_duration(digits, text))
+    odd = (r"^-?0\d\d:", r"^-[0:.]*$", r"838:59:59\.0*[1-9]")
+    exact = " and ".join([f"{text} rlike r'{shape}'", *(f"not {text} rlike r'{pattern}'" for pattern in odd)])
+    return F.expr(f"if({exact}, {text}, {_loose_duration(digits, text)})")
 
 
-def _loose_duration(digits: int, text: Column) -> Column:
-    colons, compact = text.rlike(_DURATION), F.lpad(text, 6, "0")
-    signed = F.when(text.startswith("-"), F.concat(F.lit("-"), F.lpad(F.substring(text, 2, 20), 6, "0")))
-    compact = F.when(text.rlike(r"^\d{1,6}$"), compact).when(text.rlike(r"^-\d{1,6}$"), signed).otherwise(text)
+def _loose_duration(digits: int, text: str) -> str:
+    colons, number = f"{text} rlike r'{_DURATION}'", rf"{text} rlike r'^\d{{1,6}}$'"
+    below = rf"{text} rlike r'^-\d{{1,6}}$'"
+    compact = (f"case when {number} then lpad({text}, 6, '0') "
+               f"when {below} then concat('-', lpad(substring({text}, 2, 20), 6, '0')) else {text} end")
 
-    def part(colon_group: int, compact_group: int) -> Column:
-        extracted = F.when(colons, F.regexp_extract(text, _DURATION, colon_group))
-        return extracted.otherwise(F.regexp_extract(compact, _DURATION_NUMBER, compact_group) if compact_group else "")
+    def part(colon_group: int, compact_group: int) -> str:
+        other = f"regexp_extract({compact}, r'{_DURATION_NUMBER}', {compact_group})" if compact_group else "''"
+        return f"if({colons}, regexp_extract({text}, r'{_DURATION}', {colon_group}), {other})"
 
-    def number(colon_group: int, compact_group: int) -> Column:
-        return F.coalesce(part(colon_group, compact_group).try_cast("bigint"), F.lit(0))
+    def value(colon_group: int, compact_group: int) -> str:
+        return f"coalesce(try_cast({part(colon_group, compact_group)} as bigint), 0)"
 
-    minutes, seconds = number(4, 3), number(5, 4)
-    whole = (number(2, 0) * 24 + number(3, 2)) * 3600 + minutes * 60 + seconds
-    micros = F.rpad(F.substring(part(6, 5), 1, 7), 7, "0").try_cast("bigint")
+    minutes, seconds = value(4, 3), value(5, 4)
     unit = 10 ** (7 - digits)
-    units = whole * 10**digits + F.floor((micros + unit // 2) / unit)
-    known = (colons | compact.rlike(_DURATION_NUMBER)) & (minutes < 60) & (seconds < 60)
+    micros = f"try_cast(rpad(substring({part(6, 5)}, 1, 7), 7, '0') as bigint)"
+    whole = f"(({value(2, 0)} * 24 + {value(3, 2)}) * 3600 + {minutes} * 60 + {seconds})"
+    units = f"{whole} * {10**digits}L + ({micros} + {unit // 2}) div {unit}"
+    known = f"({colons} or {compact} rlike r'{_DURATION_NUMBER}') and {minutes} < 60 and {seconds} < 60"
     most = (838 * 3600 + 59 * 60 + 59) * 10**digits
-    return F.when(known, let(units, lambda units: F.when(
-        units <= most, _clock(units, digits, text.rlike(r"^\s*-") & (units > 0)))))
+    negative = rf"{text} rlike r'^\s*-'"
+    clock = let_sql(units, lambda units: f"if({units} <= {most}L, {_clock(units, digits, negative)}, null)")
+    return f"if({known}, {clock}, null)"
 
 
-def _clock(units: Column, digits: int, negative: Column) -> Column:
-    seconds = F.floor(units / 10**digits)
-    hours = F.floor(seconds / 3600).cast("string")
+def _clock(units: str, digits: int, negative: str) -> str:
+    seconds = f"({units} div {10**digits}L)"
+    hours = f"cast({seconds} div 3600 as string)"
     parts = [
-        F.when(negative, "-").otherwise(""), F.when(F.length(hours) < 2, F.lpad(hours, 2, "0")).otherwise(hours),
-        F.lit(":"), F.lpad((F.floor(seconds / 60) % 60).cast("string"), 2, "0"),
-        F.lit(":"), F.lpad((seconds % 60).cast("string"), 2, "0")]
+        f"if({negative} and {units} > 0, '-', '')", f"if(length({hours}) < 2, lpad({hours}, 2, '0'), {hours})",
+        "':'", _padded(f"cast({seconds} div 60 % 60 as string)"), "':'", _padded(f"cast({seconds} % 60 as string)")]
     if digits:
-        parts += [F.lit("."), F.lpad((units % 10**digits).cast("string"), digits, "0")]
-    return F.concat(*parts)
+        parts += ["'.'", f"lpad(cast({units} % {10**digits}L as string), {digits}, '0')"]
+    return f"concat({', '.join(parts)})"

@@ -5,6 +5,8 @@ One law: the result is null exactly where the value is NULL or would be rejected
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pyspark.sql import Column, types
 from pyspark.sql import functions as F
 
@@ -16,9 +18,9 @@ MOMENT = (types.TimestampNTZType, types.TimestampType)
 TEXTS = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext")
 
 
-def tidb_text(type: ColumnType, value: Column, kind: types.DataType) -> Column:
-    """TiDB text of a value read as Spark type `kind` (bytes of SQL and CSV files: binary, BIT tagged)."""
-    name = type.name
+def tidb_text(type: ColumnType, sql: str, kind: types.DataType) -> Column:
+    """TiDB text of a value (SQL) that was read as Spark type `kind` (of SQL and CSV files: binary, BIT tagged)."""
+    name, value = type.name, F.expr(sql)
     if name in numbers.BITS and isinstance(kind, INTEGRAL):
         return numbers.whole(type, value)
     if name == "decimal" and isinstance(kind, types.DecimalType) and type.length <= 38:
@@ -26,7 +28,9 @@ def tidb_text(type: ColumnType, value: Column, kind: types.DataType) -> Column:
     if name in ("float", "double") and isinstance(kind, (types.FloatType, types.DoubleType)):
         return numbers.floating(type, value)
     if name in ("datetime", "timestamp") and isinstance(kind, MOMENT):
-        return times.moment(type, value.cast("timestamp"))
+        return times.moment(type, sql)
+    if name in _TIMES:
+        return _TIMES[name](type, f"cast({sql} as string)")
     if name in TEXTS and type.charset == "binary":
         return strings.binary(type, value.cast("binary"))
     if name == "bit":
@@ -48,17 +52,19 @@ def _from_text(type: ColumnType, text: Column) -> Column:
         return numbers.decimal(type, text)
     if name in ("float", "double"):
         return numbers.floating(type, numbers.number_text(text))
-    if name in ("datetime", "timestamp"):
-        return times.datetime(type, text)
-    if name == "time":
-        return times.duration(type, text)
     if name == "vector":
         return documents.vector(type.length, text)
     if name in TEXTS:
         return strings.text(type, text)
     if name in ("enum", "set"):
         return strings.enum(type, text) if name == "enum" else strings.set_of(type, text)
-    return {"date": times.date, "year": numbers.year, "json": documents.document}[name](text)
+    return {"year": numbers.year, "json": documents.document}[name](text)
+
+
+_TIMES: dict[str, Callable[[ColumnType, str], Column]] = {
+    "datetime": times.datetime, "timestamp": times.datetime, "time": times.duration,
+    "date": lambda type, text: times.date(text),
+}
 
 
 def accepted(type: ColumnType) -> str:
