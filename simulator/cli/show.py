@@ -15,9 +15,10 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.status import Status
-from rich.table import Table
+from rich.table import Column, Table
 
 from simulator import tso
 from simulator.changes import DELETE, INSERT, UPDATE
@@ -166,13 +167,13 @@ class Display:
         out = _Results(stderr=summary.output.sink == "console", highlight=False)
         tables = summary.by_table()
         if tables:
-            out.print(_tables(tables))
-        out.print(_partitions(summary))
+            out.print(_tables(tables), "")
+        out.print(_partitions(summary), "")
         size = sum(one.bytes for one in summary.account.delivered)
         messages = sum(one.records for one in summary.account.delivered)
         out.print(
             f"{summary.rows:,} row changes in {messages:,} messages, {size / 1e6:,.1f} MB, {summary.seconds:.1f} s "
-            f"({summary.rows / summary.seconds:,.0f} rows/s); simulated time "
+            f"({summary.rows / summary.seconds:,.0f} rows/s)\nsimulated time "
             f"{tso.describe(tso.compose(summary.plan.timeline.start_ms))} "
             f"to {tso.describe(tso.compose(summary.plan.timeline.end_ms))}",
             markup=False,
@@ -192,7 +193,7 @@ class _Results(Console):
 
 
 def _tables(tables: dict[str, Counter[int]]) -> Table:
-    shown = Table("table", *(_right(name) for name in ("inserted", "updated", "deleted")))
+    shown = _plain_table("table", "inserted", "updated", "deleted")
     for name in list(tables)[:MANY]:
         shown.add_row(name, *(f"{tables[name][op]:,}" for op in (INSERT, UPDATE, DELETE)))
     rest: Counter[int] = sum((tables[name] for name in list(tables)[MANY:]), Counter())
@@ -203,9 +204,9 @@ def _tables(tables: dict[str, Counter[int]]) -> Table:
 
 def _partitions(summary: Summary) -> Table:
     every = summary.by_partition()
-    shown = Table("topic", *(_right(name) for name in ("partition", "rows", "messages", "bytes")), "last commit-ts")
+    shown = _plain_table("topic", "partition", "rows", "messages", "bytes", "last commit-ts")
     for one in every[:MANY]:
-        last = tso.describe(one["commit_ts"]) if one["commit_ts"] else "-"
+        last = str(one["commit_ts"] or "-")
         shown.add_row(
             one["topic"], str(one["partition"]), f"{one['rows']:,}", f"{one['messages']:,}", f"{one['bytes']:,}", last
         )
@@ -216,10 +217,10 @@ def _partitions(summary: Summary) -> Table:
     return shown
 
 
-def _right(name: str) -> Any:
-    from rich.table import Column
-
-    return Column(name, justify="right")
+def _plain_table(named: str, *figures: str) -> Table:
+    """Names that may be cut where the screen is narrow, and figures that may not."""
+    columns = (Column(figure, justify="right", no_wrap=True, min_width=len(figure)) for figure in figures)
+    return Table(Column(named, overflow="fold"), *columns, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
 
 
 def _plain(account: dict[str, Any]) -> dict[str, Any]:
