@@ -316,6 +316,7 @@ def started(
 ) -> Iterator[subprocess.Popen[str]]:
     """The command in a process group of its own, as a shell starts it; no file of it may grow beyond `limit` bytes."""
     def limited() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a job that a script started in the background ignores it
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
     command = [sys.executable, "-c", "from simulator.cli import main; main()", *map(str, arguments)]

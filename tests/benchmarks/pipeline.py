@@ -1,7 +1,7 @@
 """The pipeline beside the bare Spark diff of the same snapshots, in one run: ratios, peak memory, growth.
 
     python tests/benchmarks/pipeline.py [--rows 2000000] [--kafka] [--protocol open-protocol|canal-json] [--repeat 3]
-        [--dispatcher index-value]
+        [--dispatcher index-value] [--cold]
 
 1.0 is a full outer join of the typed columns by primary key, filtered to what differs, written to Spark's `noop`.
 """
@@ -78,6 +78,7 @@ def main() -> None:
     parser.add_argument("--protocol", choices=PROTOCOLS, action="append")
     parser.add_argument("--dispatcher", default="index-value")
     parser.add_argument("--kafka", action="store_true")
+    parser.add_argument("--cold", action="store_true", help="no run before those that are measured")
     parser.add_argument("--directory", type=Path, help="where the snapshots are kept for the next time")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
@@ -88,7 +89,7 @@ def main() -> None:
         address = broker.start(broker.free_port(), Path(scratch) / "kafka") if arguments.kafka else "127.0.0.1:9092"
         for protocol in arguments.protocol or PROTOCOLS:
             runs |= measured(spark, made.before, made.after, protocol, arguments.dispatcher, address, arguments.kafka)
-        for name, run in runs.items():
+        for run in () if arguments.cold else runs.values():
             run()
         rounds = [{name: timed(run) for name, run in runs.items()} for _ in range(arguments.repeat)]
         for name in runs:
