@@ -64,7 +64,7 @@ def session(master: str = "local[*]", input_bytes: int = SHORT_RUN) -> SparkSess
 
 
 def _java_options(input_bytes: int) -> str:
-    """Java compiles what a short run is over before it would pay only half way: a third of its time is saved."""
+    """A short run is over before Java's second compiler pays; a long one has it take Spark's largest methods, too."""
     compiler = "-XX:-DontCompileHugeMethods" if input_bytes > SHORT_RUN else "-XX:TieredStopAtLevel=1"
     return f"-XX:+UseParallelGC {compiler}"
 
