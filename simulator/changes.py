@@ -82,7 +82,9 @@ def _changed(joined: DataFrame, counts: Counts) -> DataFrame:
 
 def commit_ts(facts: TableFacts, span: Span, seed: int) -> Column:
     """A function of (seed, table, handle) alone: a millisecond of the span is a transaction, its logical part 1."""
-    slot = F.pmod(F.xxhash64(F.lit(seed), _of_table(facts.salts), F.col("handle")), F.lit(span.over_ms))
+    # xxhash64 of an int and of a bigint differ, and which of them Spark takes the salts for depends on the largest.
+    salt = _of_table(facts.salts).cast("int")
+    slot = F.pmod(F.xxhash64(F.lit(seed), salt, F.col("handle")), F.lit(span.over_ms))
     return F.shiftleft(F.lit(span.start_ms + 1) + slot, LOGICAL_BITS) + F.lit(1)
 
 
