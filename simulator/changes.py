@@ -5,12 +5,12 @@ One law: one full outer join on (table, handle) for all tables; a row whose imag
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from simulator.numbered import by_number
 from simulator.tso import LOGICAL_BITS, Span
 
 DELETE, UPDATE, INSERT = range(OPERATIONS := 3)
@@ -48,7 +48,7 @@ def diff(before: DataFrame, after: DataFrame, facts: TableFacts, span: Span, see
     joined = old.join(new, ["handle", "table"], "full_outer")
     changed = _changed(joined, counts)
     if not all(facts.present):
-        changed = changed.where(_of_table(facts.present))
+        changed = changed.where(by_number(facts.present, "table"))
     return changed.select(
         commit_ts(facts, span, seed).alias("commit_ts"),
         "table",
@@ -82,8 +82,7 @@ def _changed(joined: DataFrame, counts: Counts) -> DataFrame:
 
 def commit_ts(facts: TableFacts, span: Span, seed: int) -> Column:
     """A function of (seed, table, handle) alone: a millisecond of the span is a transaction, its logical part 1."""
-    # xxhash64 of an int and of a bigint differ, and which of them Spark takes the salts for depends on the largest.
-    salt = _of_table(facts.salts).cast("int")
+    salt = by_number(facts.salts, "table").cast("int")
     slot = F.pmod(F.xxhash64(F.lit(seed), salt, F.col("handle")), F.lit(span.over_ms))
     return F.shiftleft(F.lit(span.start_ms + 1) + slot, LOGICAL_BITS) + F.lit(1)
 
@@ -109,16 +108,9 @@ def _numbered(state: DataFrame, facts: TableFacts) -> DataFrame:
     """Where a table has no handle key, equal rows are told apart by a number, so that the join compares multisets."""
     if all(facts.keyed):
         return state
-    keyed = _of_table(facts.keyed)
+    keyed = by_number(facts.keyed, "table")
     occurrence = F.row_number().over(Window.partitionBy("table", "handle").orderBy("table"))
     handle = F.concat("handle", F.unhex(F.lpad(F.hex(occurrence), 16, "0")))
     unkeyed = state.where(~keyed).withColumn("handle", handle)
     row_id = F.xxhash64("table", "handle").bitwiseAND(F.lit((1 << 63) - 1))
     return state.where(keyed).unionByName(unkeyed.withColumn("row_id", row_id))
-
-
-def _of_table(values: Sequence[int] | Sequence[bool]) -> Column:
-    """The value that belongs to the row's table."""
-    if len(set(values)) == 1:
-        return F.lit(values[0])
-    return F.get(F.array(*map(F.lit, values)), F.col("table"))

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from simulator.dispatch import Route, partition_column
+from simulator.numbered import by_number
 from simulator.tso import FOREVER, LOGICAL_BITS, Timeline
 
 ROW, DDL, WATERMARK = 0, 1, 2
@@ -83,7 +84,7 @@ def rows(changes: DataFrame, routes: Sequence[Route], destinations: Destinations
         "handle",
         "row_id",
         "hash",
-        (partition + _of([first[route.topic] for route in routes], "table")).cast("int").alias("destination"),
+        (partition + by_number([first[route.topic] for route in routes], "table")).cast("int").alias("destination"),
         "before",
         "after",
     )
@@ -115,7 +116,8 @@ def watermarks(spark: SparkSession, timeline: Timeline, destinations: Destinatio
         F.explode(F.sequence(F.lit(0), F.lit(destinations.total - 1))).alias("destination"),
     )
     since, until = zip(*destinations.watermarked, strict=True)
-    return _bare(each.where(F.col("commit_ts").between(_of(since, "destination"), _of(until, "destination"))))
+    first, last = by_number(since, "destination"), by_number(until, "destination")
+    return _bare(each.where(F.col("commit_ts").between(first, last)))
 
 
 def in_order(frames: Iterable[DataFrame], tasks: int) -> DataFrame:
@@ -132,10 +134,3 @@ def _bare(frame: DataFrame) -> DataFrame:
     return frame.select(
         *((F.col(name) if name in present else F.lit(None)).cast(kind).alias(name) for name, kind in fields)
     )
-
-
-def _of(values: Sequence[int], number: str) -> Column:
-    """The value that belongs to a row's table or destination."""
-    if len(set(values)) == 1:
-        return F.lit(values[0])
-    return F.get(F.array(*map(F.lit, values)), F.col(number))

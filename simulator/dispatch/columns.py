@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from simulator.dispatch.hashing import FLOATS, inertia
 from simulator.dispatch.routing import Route
+from simulator.numbered import by_number
 from simulator.schema import types
 from simulator.schema import table as schema
 
@@ -35,27 +36,18 @@ def partition_column(
     by_ts = [route.dispatcher == "ts" for route in routes]
     partitions = [counts[route.topic] for route in routes]
     unsigned = hash.cast("long").bitwiseAND(F.lit(0xFFFFFFFF))
-    number = F.when(_of_table(by_ts, table) == 1, commit_ts).otherwise(unsigned)
+    number = F.when(by_number(by_ts, table), commit_ts).otherwise(unsigned)
     if not any(by_ts):
         number = unsigned
     elif all(by_ts):
         number = commit_ts
-    return (number % _of_table(partitions, table)).cast("int")
+    return (number % by_number(partitions, table)).cast("int")
 
 
 def topic_column(routes: Sequence[Route], topics: Sequence[str], table: Column) -> Column:
     """The topic as a Spark int, its place in `topics`: `routes` by table number."""
     places = {topic: place for place, topic in enumerate(topics)}
-    return _of_table([places[route.topic] for route in routes], table).cast("int")
-
-
-def _of_table(values: Sequence[int], table: Column) -> Column:
-    """A number by table number; one literal where all are the same."""
-    if len(set(values)) == 1:
-        return F.lit(int(values[0]))
-    # one text that Spark folds into a constant array: ten thousand literals take it half a minute
-    texts = F.split(F.lit(",".join(str(int(value)) for value in values)), ",")
-    return F.get(texts.cast("array<int>"), table)
+    return by_number([places[route.topic] for route in routes], table).cast("int")
 
 
 def _write(name: str, value: Column) -> Column:

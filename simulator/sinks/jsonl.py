@@ -5,7 +5,6 @@ Law: offsets start at 0; the timestamp is the physical time of the record's last
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,47 +12,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.codecs.binary import base64
-from simulator.sinks.file_settings import FileSettings
-from simulator.sinks.records import Delivered, Records, by_partition, sizes
-from simulator.sinks.tally import Tallies
+from simulator.sinks.partition_files import PartitionFiles
+from simulator.sinks.records import Records, Run
 
 
-class JsonLines:
+class JsonLines(PartitionFiles):
     """Appends to one file for each partition; holds none of them open."""
 
-    def __init__(self, settings: FileSettings, topics: Sequence[str]) -> None:
-        self._settings = settings
-        self._topics = list(topics)
-        self._tallies = Tallies()
-
-    @property
-    def failed(self) -> bool:
-        """Whether the disk refused a file."""
-        return self._tallies.failed
-
-    def write(self, records: Records) -> None:
-        """Appends the records' lines."""
-        for run in by_partition(records):
-            tally, rows = self._tallies[run.topic, run.partition], run.records
-            if tally.error is not None:
-                continue
-            offset = tally.next_offset or 0
-            path = self._settings.path(self._topics[run.topic], run.partition)
-            try:
-                _append(path, lines(rows, offset))
-            except OSError as error:
-                tally.error = self._settings.refusal(self._topics[run.topic], run.partition, error)
-                continue
-            size = int(sizes(rows.key).sum() + sizes(rows.value).sum())
-            tally.delivered(len(rows.value), size, offset, rows.commit_ts[-1].as_py())
-
-    def accounts(self) -> list[Delivered]:
-        """What has been delivered so far."""
-        return self._tallies.accounts()
-
-    def close(self) -> list[Delivered]:
-        """What was written."""
-        return self._tallies.accounts()
+    def _append(self, path: Path, run: Run, offset: int) -> None:
+        with path.open("ab") as file:
+            file.write(lines(run.records, offset))
 
 
 def lines(records: Records, offset: int) -> memoryview:
@@ -71,12 +39,6 @@ def lines(records: Records, offset: int) -> memoryview:
 def empty(path: Path) -> None:
     """The file of a partition without records."""
     path.touch()
-
-
-def _append(path: Path, text: memoryview) -> None:
-    path.parent.mkdir(exist_ok=True)
-    with path.open("ab") as file:
-        file.write(text)
 
 
 def _quoted(column: pa.Array) -> pa.Array:

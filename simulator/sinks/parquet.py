@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from simulator.sinks.file_settings import FileSettings
-from simulator.sinks.records import Delivered, Records, by_partition, sizes
-from simulator.sinks.tally import Tallies
+from simulator.sinks.partition_files import PartitionFiles
+from simulator.sinks.records import Delivered, Records, Run
 
 SCHEMA = pa.schema(
     [
@@ -28,40 +28,12 @@ SCHEMA = pa.schema(
 """docs.spark.apache.org, Structured Streaming + Kafka; timestampType 0 is CreateTime."""
 
 
-class ParquetFiles:
+class ParquetFiles(PartitionFiles):
     """Holds one open file for each partition."""
 
     def __init__(self, settings: FileSettings, topics: Sequence[str]) -> None:
-        self._settings = settings
-        self._topics = list(topics)
+        super().__init__(settings, topics)
         self._writers: dict[tuple[int, int], pq.ParquetWriter] = {}
-        self._tallies = Tallies()
-
-    @property
-    def failed(self) -> bool:
-        """Whether the disk refused a file."""
-        return self._tallies.failed
-
-    def write(self, records: Records) -> None:
-        """Appends the records as a row group of their partition's file."""
-        for run in by_partition(records):
-            place, rows = (run.topic, run.partition), run.records
-            tally = self._tallies[place]
-            if tally.error is not None:
-                continue
-            offset, topic = tally.next_offset or 0, self._topics[run.topic]
-            path = self._settings.path(topic, run.partition)
-            try:
-                self._writer(place, path).write_table(table(rows, topic, run.partition, offset))
-            except OSError as error:
-                tally.error = self._settings.refusal(self._topics[run.topic], run.partition, error)
-                continue
-            size = int(sizes(rows.key).sum() + sizes(rows.value).sum())
-            tally.delivered(len(rows.value), size, offset, rows.commit_ts[-1].as_py())
-
-    def accounts(self) -> list[Delivered]:
-        """What has been delivered so far."""
-        return self._tallies.accounts()
 
     def close(self) -> list[Delivered]:
         """Completes the files."""
@@ -71,13 +43,13 @@ class ParquetFiles:
             except OSError as error:
                 self._tallies[place].error = self._settings.refusal(self._topics[place[0]], place[1], error)
         self._writers.clear()
-        return self._tallies.accounts()
+        return super().close()
 
-    def _writer(self, place: tuple[int, int], path: Path) -> pq.ParquetWriter:
+    def _append(self, path: Path, run: Run, offset: int) -> None:
+        place = run.topic, run.partition
         if place not in self._writers:
-            path.parent.mkdir(exist_ok=True)
             self._writers[place] = pq.ParquetWriter(path, SCHEMA)
-        return self._writers[place]
+        self._writers[place].write_table(table(run.records, self._topics[run.topic], run.partition, offset))
 
 
 def table(records: Records, topic: str, partition: int, offset: int) -> pa.Table:
