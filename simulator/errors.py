@@ -64,6 +64,13 @@ class DeliveryError(SimulatorError):
     exit_code = 3
 
 
+def printable(text: str) -> str:
+    """Text on one line that any terminal takes: controls and lone surrogates are written as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """` Did you mean 'x'?` for the closest known name, or nothing."""
     close = difflib.get_close_matches(name, list(known), n=1)

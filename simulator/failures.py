@@ -60,7 +60,8 @@ def _found(failure: BaseException) -> errors.SimulatorError | None:
     if match is None:
         return None
     kind = getattr(errors, match[1])
-    error: errors.SimulatorError = kind(_one_line(base64.b64decode(match[2]).decode("utf-8", "backslashreplace")))
+    text = base64.b64decode(match[2]).decode("utf-8", "backslashreplace")
+    error: errors.SimulatorError = kind(errors.printable(text))
     return error
 
 
@@ -71,8 +72,3 @@ def _of_spark(text: str) -> errors.SimulatorError | None:
     if "No space left on device" in text:
         return errors.DeliveryError("No space left on device for Spark's own files: SPARK_LOCAL_DIRS says where else")
     return None
-
-
-def _one_line(text: str) -> str:
-    """Text with line ends and other control characters written as escapes."""
-    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)

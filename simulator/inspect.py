@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from simulator.decode import DdlEvent, Event, Image, RowEvent, Value, Watermark, before_image, decode
-from simulator.errors import UserError
+from simulator.errors import UserError, printable
 from simulator.records import Record
 
 WIDTH = 60
@@ -31,7 +31,7 @@ def lines(records: Iterable[Record], as_json: bool = False, protocol: str | None
 def line(record: Record, event: Event) -> str:
     """`topic/partition@offset TSO time KIND schema.table columns`."""
     ts, at = moment(event)
-    return _printable(f"{record.topic}/{record.partition}@{record.offset} {ts or '-'} {at} {_what(event)}")
+    return printable(f"{record.topic}/{record.partition}@{record.offset} {ts or '-'} {at} {_what(event)}")
 
 
 def json_line(record: Record, event: dict[str, Any]) -> str:
@@ -79,7 +79,7 @@ def unreadable(record: Record, error: UserError) -> dict[str, Any]:
 def unreadable_line(record: Record, error: UserError) -> str:
     key, value = (_short(data) for data in (record.key, record.value))
     place = f"{record.topic}/{record.partition}@{record.offset}"
-    return _printable(f"{place} UNREADABLE {error}; key {key}; value {value}")
+    return printable(f"{place} UNREADABLE {error}; key {key}; value {value}")
 
 
 def _what(event: Event) -> str:
@@ -132,10 +132,3 @@ def _json_image(image: Image | None) -> dict[str, Any] | None:
 
 def _hex(data: bytes | None) -> dict[str, str] | None:
     return None if data is None else {"hex": data.hex()}
-
-
-def _printable(text: str) -> str:
-    """One line that any terminal takes: controls and lone surrogates escaped."""
-    if text.isprintable():
-        return text
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)

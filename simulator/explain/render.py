@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
+from simulator.errors import printable
 from simulator.explain.row import ColumnExplained, RowExplained
 from simulator.inspect import show
 
@@ -14,7 +14,7 @@ def as_dict(found: RowExplained) -> dict[str, Any]:
     """For programs: everything, message bytes in hex."""
     result: dict[str, Any] = {**vars(found), "columns": [vars(column) for column in found.columns]}
     result["messages"] = [{"key": _hex(key), "value": _hex(value)} for key, value in found.messages]
-    return json.loads(json.dumps(result))  # type: ignore[no-any-return]
+    return result
 
 
 def lines(found: RowExplained) -> Iterator[str]:
@@ -35,7 +35,7 @@ def lines(found: RowExplained) -> Iterator[str]:
         for name, data in (("key", key), ("value", value)):
             yield f"{name:<12} {'null' if data is None else f'{len(data)} bytes'}"
             if data is not None:
-                yield f"  text       {_readable(data)}"
+                yield f"  text       {printable(data.decode('utf-8', 'backslashreplace'))}"
                 yield f"  hex        {data.hex()}"
 
 
@@ -52,8 +52,3 @@ def _aligned(*rows: tuple[str, ...]) -> Iterator[str]:
 
 def _hex(data: bytes | None) -> str | None:
     return None if data is None else data.hex()
-
-
-def _readable(data: bytes) -> str:
-    text = data.decode("utf-8", "backslashreplace")
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
