@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simulator.sinks.records import Delivered, Records, Sink
+from simulator.sinks.records import Delivered, Records, Sink, places_by_partition
 
 EVERY = 0.5
 """Seconds between two datagrams of a task."""
@@ -47,16 +47,11 @@ class Marks:
 
     def given(self, records: Records) -> None:
         """Records that the sink was given."""
-        topic, partition, commit_ts = map(np.asarray, (records.topic, records.partition, records.commit_ts))
-        code = topic.astype(np.int64) << 32 | partition
-        order = np.argsort(code, kind="stable")
-        starts = np.flatnonzero(np.diff(code[order], prepend=-1))
-        highest = np.maximum.reduceat(commit_ts[order], starts) if len(starts) else starts
-        counts = np.diff(starts, append=len(code))
-        for place, count, ts in zip(order[starts].tolist(), counts.tolist(), highest.tolist(), strict=True):
-            where = int(topic[place]), int(partition[place])
-            self._given[where] += count
-            self._marks.setdefault(where, deque()).append((self._given[where], ts))
+        commit_ts = np.asarray(records.commit_ts)
+        for topic, partition, places in places_by_partition(records):
+            where = topic, partition
+            self._given[where] += len(places)
+            self._marks.setdefault(where, deque()).append((self._given[where], int(commit_ts[places].max())))
 
     def delivered(self, accounts: Iterable[Delivered]) -> None:
         """What has become of them."""

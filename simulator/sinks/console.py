@@ -12,9 +12,9 @@ from socketserver import StreamRequestHandler, ThreadingTCPServer
 
 import pyarrow as pa
 
+from simulator.sinks.immediate import Immediate
 from simulator.sinks.parquet import SCHEMA, table
-from simulator.sinks.records import Delivered, Records, by_partition, sizes
-from simulator.sinks.tally import Tallies
+from simulator.sinks.records import Delivered, Run
 
 SHOWN = b"."
 """The driver's answer to a task of which everything has been shown."""
@@ -22,38 +22,15 @@ SHOWN = b"."
 REFUSED = "standard output takes no more"
 
 
-class Console:
+class Console(Immediate):
     """A task's side: an Arrow stream of records as Spark's Kafka source shows them."""
 
     def __init__(self, address: tuple[str, int], topics: Sequence[str]) -> None:
+        super().__init__()
         self._topics = list(topics)
-        self._tallies = Tallies()
         self._socket = socket.create_connection(address)
         self._file = self._socket.makefile("wb")
         self._stream = pa.ipc.new_stream(self._file, SCHEMA)
-
-    @property
-    def failed(self) -> bool:
-        """Whether the driver shows no more."""
-        return self._tallies.failed
-
-    def write(self, records: Records) -> None:
-        """Hands the records over in the order given."""
-        for run in by_partition(records):
-            tally, rows = self._tallies[run.topic, run.partition], run.records
-            offset = tally.next_offset or 0
-            try:
-                self._stream.write_table(table(rows, self._topics[run.topic], run.partition, offset))
-                self._file.flush()
-            except OSError:
-                tally.error = REFUSED
-                continue
-            size = int(sizes(rows.key).sum() + sizes(rows.value).sum())
-            tally.delivered(len(rows.value), size, offset, rows.commit_ts[-1].as_py())
-
-    def accounts(self) -> list[Delivered]:
-        """What has been handed over so far."""
-        return self._tallies.accounts()
 
     def close(self) -> list[Delivered]:
         """Waits until everything has been shown."""
@@ -68,6 +45,13 @@ class Console:
         for account in self._tallies.accounts() if not shown else ():
             self._tallies[account.topic, account.partition].error = REFUSED
         return self._tallies.accounts()
+
+    def _deliver(self, run: Run, offset: int) -> None:
+        self._stream.write_table(table(run.records, self._topics[run.topic], run.partition, offset))
+        self._file.flush()
+
+    def _refusal(self, topic: int, partition: int, error: OSError) -> str:
+        return REFUSED
 
 
 class Screen:

@@ -19,8 +19,8 @@ from simulator.sinks.records import Records, Run
 class JsonLines(PartitionFiles):
     """Appends to one file for each partition; holds none of them open."""
 
-    def _append(self, path: Path, run: Run, offset: int) -> None:
-        with path.open("ab") as file:
+    def _deliver(self, run: Run, offset: int) -> None:
+        with self._path(run).open("ab") as file:
             file.write(lines(run.records, offset))
 
 

@@ -41,14 +41,14 @@ class ParquetFiles(PartitionFiles):
             try:
                 writer.close()
             except OSError as error:
-                self._tallies[place].error = self._settings.refusal(self._topics[place[0]], place[1], error)
+                self._tallies[place].error = self._refusal(*place, error)
         self._writers.clear()
         return super().close()
 
-    def _append(self, path: Path, run: Run, offset: int) -> None:
+    def _deliver(self, run: Run, offset: int) -> None:
         place = run.topic, run.partition
         if place not in self._writers:
-            self._writers[place] = pq.ParquetWriter(path, SCHEMA)
+            self._writers[place] = pq.ParquetWriter(self._path(run), SCHEMA)
         self._writers[place].write_table(table(run.records, self._topics[run.topic], run.partition, offset))
 
 

@@ -90,28 +90,24 @@ class Run:
 
 def by_partition(records: Records) -> Iterator[Run]:
     """Splits records into one run per (topic, partition), keeping the order inside each."""
+    for topic, partition, places in places_by_partition(records):
+        whole = len(places) == len(records.value)
+        yield Run(topic, partition, records if whole else take(records, pa.array(places)))
+
+
+def places_by_partition(records: Records) -> Iterator[tuple[int, int, npt.NDArray[np.int64]]]:
+    """Topic, partition, and the places of that partition's records, in order."""
     topic, partition = _ints(records.topic), _ints(records.partition)
-    if not len(topic):
-        return
     code = topic.astype(np.int64) << 32 | partition
-    if (code == code[0]).all():
-        yield Run(int(topic[0]), int(partition[0]), records)
-        return
     order = np.argsort(code, kind="stable")
-    ordered = take(records, pa.array(order))
-    starts = np.flatnonzero(np.diff(code[order], prepend=-1))
-    for start, end in zip(starts, [*starts[1:], len(code)], strict=True):
-        yield Run(int(topic[order[start]]), int(partition[order[start]]), part(ordered, int(start), int(end - start)))
+    for places in np.split(order, np.flatnonzero(np.diff(code[order])) + 1):
+        if len(places):
+            yield int(topic[places[0]]), int(partition[places[0]]), places
 
 
 def take(records: Records, indices: pa.Array) -> Records:
     """The records at those places."""
     return Records(*(column if column is None else pc.take(column, indices) for column in _columns(records)))
-
-
-def part(records: Records, offset: int, length: int) -> Records:
-    """Records `offset` up to `offset + length`, without copying them."""
-    return Records(*(column if column is None else column.slice(offset, length) for column in _columns(records)))
 
 
 def sizes(column: pa.Array) -> npt.NDArray[np.int64]:

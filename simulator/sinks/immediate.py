@@ -1,0 +1,54 @@
+"""Sinks that know at once what became of records: files, the console, the sink that counts.
+
+Law: after a partition's records were refused, nothing more of that partition is tried; the others go on.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from simulator.sinks.records import Delivered, Records, Run, by_partition, sizes
+from simulator.sinks.tally import Tallies
+
+
+class Immediate(ABC):
+    """What they have in common."""
+
+    def __init__(self) -> None:
+        self._tallies = Tallies()
+
+    @property
+    def failed(self) -> bool:
+        """Whether a partition's records were refused."""
+        return self._tallies.failed
+
+    def write(self, records: Records) -> None:
+        """Delivers the records, one partition's after the other's."""
+        for run in by_partition(records):
+            tally, rows = self._tallies[run.topic, run.partition], run.records
+            if tally.error is not None:
+                continue
+            offset = tally.next_offset or 0
+            try:
+                self._deliver(run, offset)
+            except OSError as error:
+                tally.error = self._refusal(run.topic, run.partition, error)
+                continue
+            size = int(sizes(rows.key).sum() + sizes(rows.value).sum())
+            tally.delivered(len(rows.value), size, offset, rows.commit_ts[-1].as_py())
+
+    def accounts(self) -> list[Delivered]:
+        """What has been delivered so far."""
+        return self._tallies.accounts()
+
+    def close(self) -> list[Delivered]:
+        """What was delivered."""
+        return self._tallies.accounts()
+
+    @abstractmethod
+    def _deliver(self, run: Run, offset: int) -> None:
+        """Takes records of one partition, the first of which has that offset; raises OSError."""
+
+    def _refusal(self, topic: int, partition: int, error: OSError) -> str:
+        """One line for people."""
+        return str(error)
