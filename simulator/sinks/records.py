@@ -90,9 +90,12 @@ class Run:
 
 def by_partition(records: Records) -> Iterator[Run]:
     """Splits records into one run per (topic, partition), keeping the order inside each."""
-    for topic, partition, places in places_by_partition(records):
-        whole = len(places) == len(records.value)
-        yield Run(topic, partition, records if whole else take(records, pa.array(places)))
+    found = list(places_by_partition(records))
+    ordered = take(records, pa.array(np.concatenate([places for *_, places in found]))) if len(found) > 1 else records
+    start = 0
+    for topic, partition, places in found:
+        yield Run(topic, partition, part(ordered, start, len(places)))
+        start += len(places)
 
 
 def places_by_partition(records: Records) -> Iterator[tuple[int, int, npt.NDArray[np.int64]]]:
@@ -108,6 +111,11 @@ def places_by_partition(records: Records) -> Iterator[tuple[int, int, npt.NDArra
 def take(records: Records, indices: pa.Array) -> Records:
     """The records at those places."""
     return Records(*(column if column is None else pc.take(column, indices) for column in _columns(records)))
+
+
+def part(records: Records, offset: int, length: int) -> Records:
+    """Records `offset` up to `offset + length`, without copying them."""
+    return Records(*(column if column is None else column.slice(offset, length) for column in _columns(records)))
 
 
 def sizes(column: pa.Array) -> npt.NDArray[np.int64]:
