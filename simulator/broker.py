@@ -25,6 +25,9 @@ READY_WITHIN = 60.0
 
 STOP_WITHIN = 15.0
 
+EXEC_WITHIN = 5.0
+"""Seconds a new process may show no command line: so Linux has it while the shell becomes setsid, then Java."""
+
 
 @dataclass(frozen=True)
 class Broker:
@@ -181,10 +184,20 @@ def _gone(broker: Broker, within: float) -> bool:
 
 def _is_kafka(pid: int, home: Path) -> bool:
     """Whether that process is the directory's broker: a pid alone may have been given to another program since."""
+    end = time.monotonic() + EXEC_WITHIN
+    while (command := _command(pid)) == "" and time.monotonic() < end:
+        time.sleep(0.01)
+    return command is not None and str(home / "server.properties") in command
+
+
+def _command(pid: int) -> str | None:
+    """The process's command line, None where it has ended; empty while it is being replaced (Linux's exec)."""
+    process = Path(f"/proc/{pid}")
     try:
-        command = Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace").replace("\0", " ")
+        state = (process / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0]
+        return None if state in "ZX" else (process / "cmdline").read_text(encoding="utf-8", errors="replace")
     except OSError:
         if Path("/proc/self").exists():
-            return False
-        command = subprocess.run(["ps", "-p", str(pid), "-o", "args="], capture_output=True, text=True).stdout
-    return str(home / "server.properties") in command
+            return None
+        done = subprocess.run(["ps", "-p", str(pid), "-o", "args="], capture_output=True, text=True)
+        return done.stdout if done.returncode == 0 else None

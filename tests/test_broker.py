@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,6 +61,21 @@ def test_a_process_number_that_was_given_to_another_program_is_not_taken_for_kaf
 
     assert broker.status(tmp_path) is None
     assert not broker.stop(tmp_path)
+
+
+def test_a_process_that_is_just_becoming_kafka_is_not_taken_for_a_dead_one(tmp_path: Path) -> None:
+    """Linux shows an empty command line during exec; here a program becomes itself again without end."""
+    again = tmp_path / "again"
+    again.write_text('#!/bin/sh\nexec "$0" "$@"\n')
+    again.chmod(0o755)
+    with subprocess.Popen([str(again), str(tmp_path / "server.properties")]) as process:
+        state = {"address": "127.0.0.1:9", "pid": process.pid, "directory": str(tmp_path)}
+        (tmp_path / broker.STATE).write_text(json.dumps(state))
+        try:
+            assert all(broker.status(tmp_path) for _ in range(3000))
+        finally:
+            process.kill()
+    assert broker.status(tmp_path) is None
 
 
 @pytest.mark.parametrize("state", ["", "{}", "[]", '{"address": 5}'])
