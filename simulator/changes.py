@@ -46,10 +46,7 @@ def diff(before: DataFrame, after: DataFrame, facts: TableFacts, span: Span, see
     new = _side(_numbered(after, facts), "after").observe(counts.after, F.count("*").alias("rows"))
     # The handle comes first: its first bytes are what Spark sorts by before it compares whole keys.
     joined = old.join(new, ["handle", "table"], "full_outer")
-    changed = _changed(joined, counts)
-    if not all(facts.present):
-        changed = changed.where(by_number(facts.present, "table"))
-    return changed.select(
+    return _changed(joined, facts, counts).select(
         commit_ts(facts, span, seed).alias("commit_ts"),
         "table",
         F.when(~F.col("is"), DELETE).when(~F.col("was"), INSERT).otherwise(UPDATE).cast("byte").alias("op"),
@@ -61,20 +58,23 @@ def diff(before: DataFrame, after: DataFrame, facts: TableFacts, span: Span, see
     )
 
 
-def _changed(joined: DataFrame, counts: Counts) -> DataFrame:
-    """Rows whose images differ; all are counted, and those that do not differ are counted without their images."""
-    same = F.col("before").eqNullSafe(F.col("after"))
+def _changed(joined: DataFrame, facts: TableFacts, counts: Counts) -> DataFrame:
+    """Rows whose images differ, of the tables that stay; all are counted, the others without their images.
+
+    Which tables stay is decided below the count: a filter above it that lets nothing pass would be all that is left.
+    """
+    silent = F.col("before").eqNullSafe(F.col("after")) | ~by_number(facts.present, "table")
     narrow = joined.select(
         "table",
         "handle",
-        (~same).alias("changed"),
+        (~silent).alias("changed"),
         F.col("before").isNotNull().alias("was"),
         F.col("after").isNotNull().alias("is"),
         # TiCDC's dispatchers read the new row, and the old one of a DELETE (tiflow: partition/index_value.go).
         F.coalesce("after_row_id", "before_row_id").alias("row_id"),
         F.coalesce("after_hash", "before_hash").alias("hash"),
-        F.when(~same, F.col("before")).alias("before"),
-        F.when(~same, F.col("after")).alias("after"),
+        F.when(~silent, F.col("before")).alias("before"),
+        F.when(~silent, F.col("after")).alias("after"),
     )
     met = narrow.observe(counts.joined, F.count_if("was").alias("before"), F.count_if("is").alias("after"))
     return met.where("changed")

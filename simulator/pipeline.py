@@ -240,7 +240,9 @@ def _refuse_duplicates(
     scattered = _scattered(plan)
     for number, pair in enumerate(states):
         names = _counts(number)
-        once = observed[names.joined] == [*observed[names.before], *observed[names.after]]
+        # Of what Spark knows to be empty from the start it observes nothing.
+        read = [*observed.get(names.before, [0]), *observed.get(names.after, [0])]
+        once = observed.get(names.joined, [0, 0]) == read
         for state in pair if scattered or not once else ():
             suspect = state.where(F.col("table").isin(scattered)) if once else state
             for table, image in changes.duplicates(suspect, limit=1):

@@ -22,6 +22,7 @@ PROTOCOLS = {
     "canal-json": "protocol=canal-json",
     "canal-json with the TiDB extension": "protocol=canal-json&enable-tidb-extension=true",
 }
+NOWHERE = "kafka://127.0.0.1:9092/shop?protocol=open-protocol"
 BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
 
 
@@ -99,3 +100,55 @@ def test_another_seed_moves_rows_in_time_and_changes_nothing_else(spark: SparkSe
         contents.append(sorted(json.dumps({**row, "es": 0, "ts": 0}) for row in rows))
     assert contents[0] == contents[1]
     assert [one.value for one in read(str(tmp_path / "1"))] != [one.value for one in read(str(tmp_path / "2"))]
+
+
+def counter(directory: Path, rows: str | None, table: str = "counter") -> Path:
+    """A snapshot of one table; None is no data file."""
+    directory.mkdir()
+    (directory / f"shop.{table}-schema.sql").write_text(f"CREATE TABLE `{table}` (`id` int PRIMARY KEY, `n` int);\n")
+    if rows is not None:
+        (directory / f"shop.{table}.csv").write_text(rows)
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        (None, "1,5\n2,6\n", {"shop.counter": {"inserted": 2, "updated": 0, "deleted": 0}}),
+        ("1,5\n2,6\n", None, {"shop.counter": {"inserted": 0, "updated": 0, "deleted": 2}}),
+        (None, None, {}),
+    ],
+    ids=["filled", "emptied", "empty all the time"],
+)
+def test_a_state_may_have_no_row_at_all(
+    spark: SparkSession, tmp_path: Path, before: str | None, after: str | None, found: dict[str, dict[str, int]]
+) -> None:
+    states = counter(tmp_path / "before", before), counter(tmp_path / "after", after)
+    uri, out, summary = f"{NOWHERE}&partition-num=2", tmp_path / "out", tmp_path / "summary.json"
+    assert play("diff", *states, "--sink-uri", uri, "--fixtures", out, "--summary", summary) == 0
+    assert json.loads(summary.read_text())["tables"] == found
+    assert_contract(spark, read(str(out)), load(uri), {"shop": 2}, *states)
+
+
+def only_the_dropped(tmp_path: Path, rows: str) -> tuple[object, ...]:
+    """Arguments of a run whose changefeed has one table, which is dropped with those rows."""
+    config = tmp_path / "changefeed.toml"
+    config.write_text('[filter]\nrules = ["shop.counter"]\n')
+    states = counter(tmp_path / "before", rows), counter(tmp_path / "after", "1,1\n", "other")
+    return "diff", *states, "--sink-uri", NOWHERE, "--config", config
+
+
+def test_the_only_table_may_be_dropped(spark: SparkSession, tmp_path: Path) -> None:
+    """Its rows go without an event."""
+    summary = tmp_path / "summary.json"
+    options = ("--fixtures", tmp_path / "out", "--summary", summary)
+    assert play(*only_the_dropped(tmp_path, "1,5\n2,6\n"), *options) == 0
+    said = json.loads(summary.read_text())
+    assert ([one["query"] for one in said["statements"]], said["rows"]) == (["DROP TABLE `shop`.`counter`"], 0)
+
+
+def test_a_wrong_value_in_the_only_table_is_told_even_if_it_is_dropped(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert play(*only_the_dropped(tmp_path, "1,5\n2,many\n"), "--console") == 2
+    assert "column 'n', row id='2': value 'many'" in capsys.readouterr().err
