@@ -18,4 +18,4 @@ def by_number(values: Sequence[int] | Sequence[bool], number: Column | str) -> C
         return F.lit(values[0]).cast(kind)
     # One text that Spark folds into a constant array: ten thousand literals take it half a minute.
     texts = F.split(F.lit(",".join(str(value) for value in values)), ",")
-    return F.get(texts.cast(f"array<{kind}>"), F.col(number) if isinstance(number, str) else number)
+    return F.get(texts.cast(f"array<{kind}>"), number)

@@ -37,10 +37,6 @@ def partition_column(
     partitions = [counts[route.topic] for route in routes]
     unsigned = hash.cast("long").bitwiseAND(F.lit(0xFFFFFFFF))
     number = F.when(by_number(by_ts, table), commit_ts).otherwise(unsigned)
-    if not any(by_ts):
-        number = unsigned
-    elif all(by_ts):
-        number = commit_ts
     return (number % by_number(partitions, table)).cast("int")
 
 
