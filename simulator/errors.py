@@ -3,6 +3,7 @@
 SimulatorError
 ├── UserError            the input, the options or this machine's setup is wrong: exit code 2
 │   ├── SchemaError      CREATE TABLE text that TiDB would not take
+│   ├── DdlError         a statement that TiDB, or TiCDC, does not take
 │   ├── SnapshotError    a snapshot directory or a value in it
 │   ├── ChangefeedError  sink-uri or changefeed.toml, as TiCDC itself rejects it
 │   ├── ScenarioError    a scenario file
@@ -30,6 +31,20 @@ class UserError(SimulatorError):
 
 class SchemaError(UserError):
     """Table definition text that TiDB would reject, or that names a type TiDB does not have."""
+
+
+class DdlError(UserError):
+    """A statement that cannot be read, applied or replicated.
+
+    `code` is TiDB's or TiCDC's own: `parser:1064` for text that is no statement, `schema:1146` and the like for one
+    that does not fit the tables, `CDC:ErrSnapshotSchemaNotFound` and the like for one that stops the changefeed;
+    empty for a statement that is not DDL.
+    """
+
+    def __init__(self, text: str, code: str = "") -> None:
+        super().__init__(f"[{code}] {text}" if code else text)
+        self.code = code
+        self.text = text
 
 
 class SnapshotError(UserError):

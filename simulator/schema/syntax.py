@@ -1,11 +1,30 @@
-"""What a CREATE TABLE statement says, before TiDB fills in what it leaves out: a parse tree of frozen values.
+"""What a statement on tables says, before TiDB fills in what it leaves out: parse trees of frozen values.
 
-One law: nothing here is interpreted; `at` fields point into the text, for error messages.
+One law: everything the statement says is kept, in its order, and nothing is interpreted; `at` fields point into the
+text, for error messages.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class TableName(NamedTuple):
+    schema: str
+    """Empty where the statement does not qualify the name."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Expression:
+    text: str
+    """As the statement has it."""
+
+    restored: str
+    """As TiDB writes it back."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +54,9 @@ class DefaultSyntax:
     text: str
     """The literal without its quotes, or the SQL text of the expression."""
 
+    restored: str = ""
+    """What TiDB writes behind DEFAULT."""
+
 
 @dataclass(frozen=True)
 class KeyPart:
@@ -44,17 +66,112 @@ class KeyPart:
     length: int = -1
     expression: str = ""
     at: int = 0
+    restored: str = ""
+    """The expression as TiDB writes it back."""
+
+    descending: bool = False
+
+
+@dataclass(frozen=True)
+class References:
+    """What a foreign key refers to."""
+
+    table: TableName
+    parts: tuple[KeyPart, ...]
+    match: str = ""
+    """FULL, PARTIAL, SIMPLE or nothing."""
+
+    on_delete: str = ""
+    """RESTRICT, CASCADE, SET NULL, NO ACTION, SET DEFAULT or nothing."""
+
+    on_update: str = ""
+
+
+@dataclass(frozen=True)
+class Check:
+    condition: Expression
+    enforced: bool = True
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class KeyOptions:
+    """The options of a key, each empty or None where the statement does not say it."""
+
+    using: str = ""
+    """BTREE, HASH, RTREE, HNSW, …"""
+
+    clustered: bool | None = None
+    visible: bool | None = None
+    comment: str | None = None
+    scope: str = ""
+    """GLOBAL, LOCAL or nothing."""
+
+    key_block_size: int | None = None
+    parser: str = ""
+    """WITH PARSER x"""
+
+    pre_split: str = ""
+    """The restored value of PRE_SPLIT_REGIONS."""
+
+    secondary_engine_attribute: str | None = None
+    on_demand: bool = False
+    """ADD_COLUMNAR_REPLICA_ON_DEMAND"""
+
+    condition: Expression | None = None
+    """WHERE of a partial index."""
 
 
 @dataclass(frozen=True)
 class KeySyntax:
     kind: str
-    """`primary`, `unique`, `key`, `foreign`, `columnar`; or `unindexed` (FULLTEXT, SPATIAL: TiDB forgets them)."""
+    """`primary`, `unique`, `key`, `foreign`, `check`, `columnar`, `vector`, `fulltext` or `spatial`."""
 
     name: str
+    """Its own, else its CONSTRAINT's; empty without either."""
+
     parts: tuple[KeyPart, ...]
-    clustered: bool | None = None
+    options: KeyOptions = KeyOptions()
     at: int = 0
+    if_not_exists: bool = False
+    references: References | None = None
+    check: Check | None = None
+
+    @property
+    def clustered(self) -> bool | None:
+        return self.options.clustered
+
+
+@dataclass(frozen=True)
+class ColumnOption:
+    kind: str
+    """In lower case: `not null`, `null`, `default`, `on update`, `auto_increment`, `auto_random`, `primary`, `unique`,
+    `comment`, `collate`, `generated`, `check`, `references`, `column_format`, `storage`, `engine_attribute`,
+    `secondary_engine_attribute`; SERIAL (the type and DEFAULT VALUE) is written out as its three options."""
+
+    text: str = ""
+    """A comment, a collation, a word, an attribute."""
+
+    default: DefaultSyntax | None = None
+    """Of `default`."""
+
+    expression: Expression | None = None
+    """Of `on update` and `generated`."""
+
+    stored: bool = False
+    """Of `generated`."""
+
+    numbers: tuple[int, ...] = ()
+    """Of `auto_random`: shard bits and range bits, as far as they are said."""
+
+    clustered: bool | None = None
+    """Of `primary`."""
+
+    scope: str = ""
+    """Of `primary` and `unique`: GLOBAL, LOCAL or nothing."""
+
+    check: Check | None = None
+    references: References | None = None
 
 
 @dataclass(frozen=True)
@@ -62,43 +179,197 @@ class ColumnSyntax:
     name: str
     type: TypeSyntax
     at: int
-    null: bool | None = None
-    """True for NULL, False for NOT NULL, None where the statement says neither."""
+    options: tuple[ColumnOption, ...] = ()
+    """In the order written."""
 
-    default: DefaultSyntax | None = None
-    on_update: str = ""
-    generated: str = ""
-    generated_expression: str = ""
-    auto_increment: bool = False
-    auto_random: bool = False
-    comment: str = ""
-    collation: str = ""
-    keys: tuple[KeySyntax, ...] = ()
-    """PRIMARY KEY and UNIQUE written with the column."""
+    qualifier: str = ""
+    """What stands before the name: `t.` or `d.t.`, without the last dot."""
+
+    def option(self, *kinds: str) -> ColumnOption | None:
+        """The last option of these kinds, which is the one that counts."""
+        return next((option for option in reversed(self.options) if option.kind in kinds), None)
+
+    @property
+    def null(self) -> bool | None:
+        """True for NULL, False for NOT NULL, None where the statement says neither."""
+        option = self.option("null", "not null")
+        return option.kind == "null" if option else None
+
+    @property
+    def default(self) -> DefaultSyntax | None:
+        option = self.option("default")
+        return option.default if option else None
+
+    @property
+    def on_update(self) -> str:
+        option = self.option("on update")
+        return option.expression.text if option and option.expression else ""
+
+    @property
+    def generated(self) -> str:
+        option = self.option("generated")
+        return ("stored" if option.stored else "virtual") if option else ""
+
+    @property
+    def generated_expression(self) -> str:
+        option = self.option("generated")
+        return option.expression.text if option and option.expression else ""
+
+    @property
+    def auto_increment(self) -> bool:
+        return self.option("auto_increment") is not None
+
+    @property
+    def auto_random(self) -> bool:
+        return self.option("auto_random") is not None
+
+    @property
+    def comment(self) -> str:
+        option = self.option("comment")
+        return option.text if option else ""
+
+    @property
+    def collation(self) -> str:
+        option = self.option("collate")
+        return option.text if option else ""
+
+    @property
+    def keys(self) -> tuple[KeySyntax, ...]:
+        """PRIMARY KEY and UNIQUE written with the column; TiDB makes one index of a key that is said twice."""
+        return tuple(self._keys())
+
+    def _keys(self) -> Iterator[KeySyntax]:
+        seen: set[str] = set()
+        for option in self.options:
+            if option.kind in ("primary", "unique") and option.kind not in seen:
+                seen.add(option.kind)
+                settings = KeyOptions(clustered=option.clustered, scope=option.scope)
+                yield KeySyntax(option.kind, "", (KeyPart(self.name, at=self.at),), settings, self.at)
+
+
+@dataclass(frozen=True)
+class TableOption:
+    name: str
+    """In upper case, as TiDB restores it: ENGINE, CHARSET, COLLATE, COMMENT, TTL, PLACEMENT POLICY, …"""
+
+    value: str
+    """The word or the literal without its quotes; of TTL the interval expression as TiDB restores it."""
+
+    quoted: bool = False
+    """Whether the value is a string literal."""
+
+    default: bool = False
+    """Whether DEFAULT or CHARACTER SET DEFAULT stood for the value."""
+
+    force: bool = False
+    """FORCE before AUTO_INCREMENT and AUTO_RANDOM_BASE."""
+
+
+@dataclass(frozen=True)
+class PartitionDefinition:
+    name: str
+    values: tuple[tuple[str, ...], ...] = ()
+    """SQL text, as `simulator.schema.table.Partition` has it."""
+
+    kind: str = ""
+    """`less than`, `in`, `default`, `history`, `current` or nothing."""
+
+    restored: str = ""
+    """The values as TiDB writes them back: `(10)`, `(MAXVALUE)`, `((1, 2), (3, 4))`, …"""
+
+    options: tuple[TableOption, ...] = ()
+    subpartitions: tuple[PartitionDefinition, ...] = ()
+
+
+@dataclass(frozen=True)
+class IntervalSyntax:
+    """RANGE … INTERVAL (…) [FIRST PARTITION LESS THAN (…) LAST PARTITION LESS THAN (…) …]."""
+
+    every: Expression
+    unit: str = ""
+    first: Expression | None = None
+    last: Expression | None = None
+    null_partition: bool = False
+    maxvalue_partition: bool = False
+
+
+@dataclass(frozen=True)
+class MethodSyntax:
+    """How rows are spread: RANGE, LIST, HASH, KEY, SYSTEM_TIME."""
+
+    kind: str
+    expression: str = ""
+    """SQL text."""
+
+    restored: str = ""
+    columns: tuple[str, ...] = ()
+    linear: bool = False
+    algorithm: int | None = None
+    count: int = 0
+    """PARTITIONS or SUBPARTITIONS n, 0 where it is not said."""
 
 
 @dataclass(frozen=True)
 class PartitionSyntax:
-    kind: str
-    expression: str
-    columns: tuple[str, ...]
-    count: int
-    """PARTITIONS n, 0 where it is not said."""
-
-    partitions: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...]
-    """Name and values of each, as `simulator.schema.table.Partition` has them."""
-
+    method: MethodSyntax
+    definitions: tuple[PartitionDefinition, ...] = ()
     at: int = 0
+    subpartition: MethodSyntax | None = None
+    interval: IntervalSyntax | None = None
+    update_indexes: tuple[tuple[str, KeyOptions], ...] = ()
+
+    @property
+    def kind(self) -> str:
+        return self.method.kind
+
+    @property
+    def expression(self) -> str:
+        return self.method.expression
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.method.columns
+
+    @property
+    def count(self) -> int:
+        return self.method.count
+
+    @property
+    def partitions(self) -> tuple[tuple[str, tuple[tuple[str, ...], ...]], ...]:
+        """Name and values of each."""
+        return tuple((one.name, one.values) for one in self.definitions)
+
+
+@dataclass(frozen=True)
+class Query:
+    """A SELECT inside another statement."""
+
+    text: str
+    restored: str
 
 
 @dataclass(frozen=True)
 class TableSyntax:
+    """CREATE TABLE."""
+
     schema: str
     name: str
     columns: tuple[ColumnSyntax, ...]
     keys: tuple[KeySyntax, ...]
-    options: tuple[tuple[str, str], ...]
-    """Name in upper case and value, in the order written."""
+    """Keys and constraints beside the columns, in the order written."""
 
-    partitioning: PartitionSyntax | None
+    options: tuple[TableOption, ...]
+    partitioning: PartitionSyntax | None = None
     at: int = 0
+    temporary: str = ""
+    """`local`, `global` or nothing."""
+
+    if_not_exists: bool = False
+    like: TableName | None = None
+    query: Query | None = None
+    """CREATE TABLE … SELECT, which TiDB parses and refuses."""
+
+    on_duplicate: str = ""
+    """IGNORE, REPLACE or nothing, before the query."""
+
+    on_commit_delete: bool | None = None
