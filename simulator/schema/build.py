@@ -20,7 +20,7 @@ DEFAULT_CHARSET = ("utf8mb4", "utf8mb4_bin")
 
 def build_table(syntax: TableSyntax, schema: str, text: str, statement: str) -> Table:
     """The table that the statement makes; `text` is what positions point into. Raises SchemaError."""
-    options = dict(syntax.options)
+    options = {option.name: option.value for option in syntax.options}
     where = f"{position(text, syntax.at)}: table {syntax.name!r}"
     charset = resolve(options.get("CHARSET", ""), options.get("COLLATE", ""), DEFAULT_CHARSET, where)
     columns = tuple(build_column(column, charset, text) for column in syntax.columns)

@@ -100,13 +100,14 @@ def build_indexes(keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], text: str) 
 
     A columnar index takes an id and keeps no columns: it changes no flag and is never a handle.
     """
-    wanted = [(key, parts) for key, parts in keys if key.kind in ("primary", "unique", "key", "columnar")]
+    wanted = [(key, parts) for key, parts in keys if key.kind in ("primary", "unique", "key", "columnar", "vector")]
     taken = check_names([key for key, _ in wanted], text)
     indexes = []
     for number, (key, parts) in enumerate(wanted, 1):
         primary = key.kind == "primary"
         name = "PRIMARY" if primary else key.name or free_name(parts, taken)
-        columns = () if key.kind == "columnar" else tuple(index_column(part, name, i) for i, part in enumerate(parts))
+        columnar = key.kind in ("columnar", "vector")
+        columns = () if columnar else tuple(index_column(part, name, i) for i, part in enumerate(parts))
         indexes.append(Index(number, name, columns, unique=primary or key.kind == "unique", primary=primary))
     return indexes
 

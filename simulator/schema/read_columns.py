@@ -6,15 +6,16 @@ One law: COLUMN_OPTIONS lists every option a column can have, by its first word.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from types import MappingProxyType
 
 from simulator.schema.cursor import TiDBParser
-from simulator.schema.read_constraints import skip_check, skip_references
+from simulator.schema.read_constraints import read_check, read_references
 from simulator.schema.read_types import read_type
-from simulator.schema.syntax import ColumnSyntax, DefaultSyntax, KeyPart, KeySyntax
+from simulator.schema.syntax import ColumnOption, ColumnSyntax, DefaultSyntax, Expression
 
-Option = Callable[[TiDBParser, ColumnSyntax], ColumnSyntax]
+Option = Callable[[TiDBParser], tuple[ColumnOption, ...]]
+
+SERIAL = tuple(ColumnOption(kind) for kind in ("not null", "auto_increment", "unique"))
 
 
 def read_column(parser: TiDBParser) -> ColumnSyntax:
@@ -22,33 +23,31 @@ def read_column(parser: TiDBParser) -> ColumnSyntax:
     at = parser.next_token().start
     name = parser.name("a column name")
     type = read_type(parser, name)
-    column = ColumnSyntax(name, type, at)
-    if type.spelled.upper() == "SERIAL":
-        column = unique(parser, replace(column, null=False, auto_increment=True))
+    options = list(SERIAL if type.spelled.upper() == "SERIAL" else ())
     while (word := parser.word()) in COLUMN_OPTIONS:
         parser.take()
-        column = COLUMN_OPTIONS[word](parser, column)
+        options.extend(COLUMN_OPTIONS[word](parser))
     if parser.word() not in (",", ")", ""):
         parser.unexpected(f"',' or ')' or an option of column {name!r}", COLUMN_OPTIONS)
     if not parser.word() and not parser.at_end():
         parser.unexpected(f"',' or ')' or an option of column {name!r}")
-    return column
+    return ColumnSyntax(name, type, at, tuple(options))
 
 
-def not_null(parser: TiDBParser, column: ColumnSyntax) -> ColumnSyntax:
+def not_null(parser: TiDBParser) -> tuple[ColumnOption, ...]:
     parser.expect("NULL")
-    return replace(column, null=False)
+    return (ColumnOption("not null"),)
 
 
-def null(parser: TiDBParser, column: ColumnSyntax) -> ColumnSyntax:
-    return replace(column, null=True)
+def null(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+    return (ColumnOption("null"),)
 
 
-def default(parser: TiDBParser, column: ColumnSyntax) -> ColumnSyntax:
-    return replace(column, default=read_default(parser))
+def default(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+    return (ColumnOption("default", default=read_literal_default(parser)),)
 
 
-def read_default(parser: TiDBParser) -> DefaultSyntax:
+def read_literal_default(parser: TiDBParser) -> DefaultSyntax:
     """What follows DEFAULT: a literal or an expression."""
     start = parser.next_token()
     if parser.kind() == "introducer":
@@ -80,107 +79,104 @@ def call(parser: TiDBParser) -> None:
         parser.skip_parenthesised()
 
 
-def on_update(parser: TiDBParser, column: ColumnSyntax) -> ColumnSyntax:
+def on_update(parser: TiDBParser) -> tuple[ColumnOption, ...]:
     parser.expect("UPDATE")
     start = parser.next_token()
     call(parser)
-    return replace(column, on_update=parser.text_since(start))
+    text = parser.text_since(start)
+    return (ColumnOption("on update", expression=Expression(text, text)),)
 
 
-def auto_increment(parser: TiDBParser, column: ColumnSyntax) -> ColumnSyntax:
-    return replace(column, auto_increment=True)
+def auto_increment(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+    return (ColumnOption("auto_increment"),)
 
 
-def auto_random(parser: TiDBParser, column: ColumnSyntax) -> ColumnSyntax:
-    if parser.word() == "(":
-        parser.comma_separated(lambda cursor: cursor.integer("the number of shard bits"))
-    return replace(column, auto_random=True)
+def auto_random(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+    bits = parser.comma_separated(lambda cursor: cursor.integer("the number of bits")) if parser.word() == "(" else ()
+    return (ColumnOption("auto_random", numbers=bits),)
 
 
-def primary(parser: TiDBParser, column: ColumnSyntax) -> ColumnSyntax:
+def primary(parser: TiDBParser) -> tuple[ColumnOption, ...]:
     parser.expect("KEY")
-    return key(parser, column)
+    return key(parser)
 
 
-def key(parser: TiDBParser, column: ColumnSyntax) -> ColumnSyntax:
+def key(parser: TiDBParser) -> tuple[ColumnOption, ...]:
     """`KEY` with a column is its primary key."""
     clustered = True if parser.accept("CLUSTERED") else False if parser.accept("NONCLUSTERED") else None
-    parser.accept("GLOBAL") or parser.accept("LOCAL")
-    return add_key(column, "primary", clustered)
+    return (ColumnOption("primary", clustered=clustered, scope=scope(parser)),)
 
 
-def unique(parser: TiDBParser, column: ColumnSyntax) -> ColumnSyntax:
+def unique(parser: TiDBParser) -> tuple[ColumnOption, ...]:
     parser.accept("KEY")
-    parser.accept("GLOBAL") or parser.accept("LOCAL")
-    return add_key(column, "unique", None)
+    return (ColumnOption("unique", scope=scope(parser)),)
 
 
-def add_key(column: ColumnSyntax, kind: str, clustered: bool | None) -> ColumnSyntax:
-    """The column with the key; TiDB makes one index of a key that is said twice."""
-    if any(key.kind == kind for key in column.keys):
-        return column
-    part = KeyPart(column.name, at=column.at)
-    return replace(column, keys=(*column.keys, KeySyntax(kind, "", (part,), clustered, column.at)))
+def scope(parser: TiDBParser) -> str:
+    """GLOBAL, LOCAL or nothing."""
+    return next((word for word in ("GLOBAL", "LOCAL") if parser.accept(word)), "")
 
 
-def comment(parser: TiDBParser, column: ColumnSyntax) -> ColumnSyntax:
-    return replace(column, comment=parser.string("a comment in quotes"))
+def comment(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+    return (ColumnOption("comment", parser.string("a comment in quotes")),)
 
 
-def collate(parser: TiDBParser, column: ColumnSyntax) -> ColumnSyntax:
+def collate(parser: TiDBParser) -> tuple[ColumnOption, ...]:
     parser.accept("=")
-    return replace(column, collation=parser.name_or_string("a collation"))
+    return (ColumnOption("collate", parser.name_or_string("a collation")),)
 
 
-def generated_always(parser: TiDBParser, column: ColumnSyntax) -> ColumnSyntax:
+def generated_always(parser: TiDBParser) -> tuple[ColumnOption, ...]:
     parser.expect("ALWAYS AS")
-    return generated(parser, column)
+    return generated(parser)
 
 
-def generated(parser: TiDBParser, column: ColumnSyntax) -> ColumnSyntax:
+def generated(parser: TiDBParser) -> tuple[ColumnOption, ...]:
     """`AS (expression) [VIRTUAL | STORED]`"""
-    expression = parser.skip_parenthesised()
+    text = parser.skip_parenthesised()
     stored = parser.accept("STORED") or parser.accept("PERSISTENT")
     if not stored:
         parser.accept("VIRTUAL")
-    return replace(column, generated="stored" if stored else "virtual", generated_expression=expression)
+    return (ColumnOption("generated", expression=Expression(text, text), stored=stored),)
 
 
-def constraint(parser: TiDBParser, column: ColumnSyntax) -> ColumnSyntax:
-    if parser.word() != "CHECK":
-        parser.name("the name of a constraint")
+def constraint(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+    name = "" if parser.word() == "CHECK" else parser.name("the name of a constraint")
     parser.expect("CHECK")
-    return check(parser, column)
+    return (ColumnOption("check", check=read_check(parser, name)),)
 
 
-def check(parser: TiDBParser, column: ColumnSyntax) -> ColumnSyntax:
-    """TiDB takes CHECK, and it changes nothing that TiCDC shows."""
-    skip_check(parser)
-    return column
+def check(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+    return (ColumnOption("check", check=read_check(parser)),)
 
 
-def references(parser: TiDBParser, column: ColumnSyntax) -> ColumnSyntax:
+def references(parser: TiDBParser) -> tuple[ColumnOption, ...]:
     """TiDB takes a reference written with a column, and forgets it."""
-    skip_references(parser)
-    return column
+    return (ColumnOption("references", references=read_references(parser)),)
 
 
-def word_value(parser: TiDBParser, column: ColumnSyntax) -> ColumnSyntax:
-    """COLUMN_FORMAT and STORAGE: TiDB takes them, and forgets them."""
-    parser.name("a word")
-    return column
+def column_format(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+    return (ColumnOption("column_format", parser.name("FIXED, DYNAMIC or DEFAULT").upper()),)
 
 
-def string_value(parser: TiDBParser, column: ColumnSyntax) -> ColumnSyntax:
+def storage(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+    return (ColumnOption("storage", parser.name("DISK, MEMORY or DEFAULT").upper()),)
+
+
+def secondary_engine_attribute(parser: TiDBParser) -> tuple[ColumnOption, ...]:
     parser.accept("=")
-    parser.string()
-    return column
+    return (ColumnOption("secondary_engine_attribute", parser.string()),)
 
 
-def serial_default(parser: TiDBParser, column: ColumnSyntax) -> ColumnSyntax:
+def engine_attribute(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+    parser.accept("=")
+    return (ColumnOption("engine_attribute", parser.string()),)
+
+
+def serial_default(parser: TiDBParser) -> tuple[ColumnOption, ...]:
     """SERIAL DEFAULT VALUE is NOT NULL AUTO_INCREMENT UNIQUE."""
     parser.expect("DEFAULT VALUE")
-    return unique(parser, replace(column, null=False, auto_increment=True))
+    return SERIAL
 
 
 COLUMN_OPTIONS: MappingProxyType[str, Option] = MappingProxyType({
@@ -200,9 +196,9 @@ COLUMN_OPTIONS: MappingProxyType[str, Option] = MappingProxyType({
     "CONSTRAINT": constraint,
     "CHECK": check,
     "REFERENCES": references,
-    "COLUMN_FORMAT": word_value,
-    "STORAGE": word_value,
-    "SECONDARY_ENGINE_ATTRIBUTE": string_value,
-    "ENGINE_ATTRIBUTE": string_value,
+    "COLUMN_FORMAT": column_format,
+    "STORAGE": storage,
+    "SECONDARY_ENGINE_ATTRIBUTE": secondary_engine_attribute,
+    "ENGINE_ATTRIBUTE": engine_attribute,
     "SERIAL": serial_default,
 })

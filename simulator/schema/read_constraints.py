@@ -1,32 +1,36 @@
-"""Passes over what TiDB reads and TiCDC never shows: checks, references, values of options.
+"""Reads what columns and keys share: checks, references, values of options.
 
-One law: nothing here is kept, but what could not be SQL is a SchemaError.
+One law: nothing here knows which column or key it belongs to.
 """
 
 from __future__ import annotations
 
 from simulator.schema.cursor import TiDBParser
+from simulator.schema.read_parts import read_part
+from simulator.schema.syntax import Check, Expression, References, TableName
 
 REFERENCE_ACTIONS = ("RESTRICT", "CASCADE", "SET NULL", "NO ACTION", "SET DEFAULT")
 
 
-def skip_check(parser: TiDBParser) -> None:
-    """`(expression) [[NOT] ENFORCED]`"""
-    parser.skip_parenthesised()
-    if not parser.accept("ENFORCED"):
-        parser.accept("NOT ENFORCED")
+def read_check(parser: TiDBParser, name: str = "") -> Check:
+    """What follows CHECK: `(expression) [[NOT] ENFORCED]`."""
+    text = parser.skip_parenthesised()
+    enforced = parser.accept("ENFORCED") or not parser.accept("NOT ENFORCED")
+    return Check(Expression(text, text), enforced, name)
 
 
-def skip_references(parser: TiDBParser) -> None:
+def read_references(parser: TiDBParser) -> References:
     """What follows REFERENCES: `t (a, b) MATCH FULL ON DELETE CASCADE ON UPDATE SET NULL`"""
-    parser.qualified_name("a table")
-    if parser.word() == "(":
-        parser.skip_parenthesised()
-    if parser.accept("MATCH"):
-        parser.name("FULL, PARTIAL or SIMPLE")
-    while parser.accept("ON DELETE") or parser.accept("ON UPDATE"):
-        if not any(parser.accept(action) for action in REFERENCE_ACTIONS):
+    table = TableName(*parser.qualified_name("a table"))
+    parts = parser.comma_separated(read_part) if parser.word() == "(" else ()
+    match = parser.name("FULL, PARTIAL or SIMPLE").upper() if parser.accept("MATCH") else ""
+    actions = {"DELETE": "", "UPDATE": ""}
+    while parser.accept("ON"):
+        event = parser.take()
+        actions[event] = next((action for action in REFERENCE_ACTIONS if parser.accept(action)), "")
+        if not actions[event]:
             parser.unexpected(", ".join(REFERENCE_ACTIONS))
+    return References(table, parts, match, actions["DELETE"], actions["UPDATE"])
 
 
 def skip_value(parser: TiDBParser) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from simulator.schema.cursor import TiDBParser
-from simulator.schema.read_constraints import skip_check, skip_condition, skip_references, skip_value
-from simulator.schema.syntax import KeyPart, KeySyntax
+from simulator.schema.read_constraints import read_check, read_references, skip_condition, skip_value
+from simulator.schema.read_parts import read_part
+from simulator.schema.syntax import KeyOptions, KeySyntax
 
 KEY_OPTIONS = (
     "KEY_BLOCK_SIZE", "USING", "TYPE", "COMMENT", "WITH", "VISIBLE", "INVISIBLE", "CLUSTERED", "NONCLUSTERED",
@@ -25,8 +26,8 @@ def begins_key(parser: TiDBParser) -> bool:
     return word in TABLE_ELEMENTS
 
 
-def read_key(parser: TiDBParser) -> KeySyntax | None:
-    """A key or constraint; None for a CHECK, which changes nothing here. Raises SchemaError."""
+def read_key(parser: TiDBParser) -> KeySyntax:
+    """A key or constraint; raises SchemaError."""
     at = parser.next_token().start
     name = ""
     if parser.accept("CONSTRAINT") and parser.word() not in TABLE_ELEMENTS:
@@ -35,8 +36,7 @@ def read_key(parser: TiDBParser) -> KeySyntax | None:
         parser.unexpected(f"one of {', '.join(TABLE_ELEMENTS)}", TABLE_ELEMENTS)
     kind = TABLE_ELEMENTS[parser.take()]
     if kind == "check":
-        skip_check(parser)
-        return None
+        return KeySyntax("check", name, (), at=at, check=read_check(parser, name))
     if kind in ("primary", "foreign"):
         parser.expect("KEY")
     elif kind != "key":
@@ -52,22 +52,8 @@ def key_body(parser: TiDBParser, kind: str, constraint: str, at: int) -> KeySynt
     parts = parser.comma_separated(read_part)
     if kind == "foreign":
         parser.expect("REFERENCES")
-        skip_references(parser)
-        return KeySyntax(kind, constraint or name, parts, at=at)
-    return KeySyntax(kind, name or constraint, parts, key_options(parser), at)
-
-
-def read_part(parser: TiDBParser) -> KeyPart:
-    """`column [(prefix length)] [ASC | DESC]`, or an expression in parentheses."""
-    at = parser.next_token().start
-    if parser.word() == "(":
-        part = KeyPart("", expression=parser.skip_parenthesised(), at=at)
-    else:
-        column = parser.name("a column or an expression in parentheses")
-        length = parser.comma_separated(lambda cursor: cursor.integer())[0] if parser.word() == "(" else -1
-        part = KeyPart(column, length, at=at)
-    parser.accept("ASC") or parser.accept("DESC")
-    return part
+        return KeySyntax(kind, constraint or name, parts, at=at, references=read_references(parser))
+    return KeySyntax(kind, name or constraint, parts, KeyOptions(clustered=key_options(parser)), at)
 
 
 def index_type(parser: TiDBParser) -> None:
@@ -103,8 +89,8 @@ TABLE_ELEMENTS = MappingProxyType({
     "INDEX": "key",
     "FOREIGN": "foreign",
     "CHECK": "check",
-    "FULLTEXT": "unindexed",
-    "SPATIAL": "unindexed",
-    "VECTOR": "columnar",
+    "FULLTEXT": "fulltext",
+    "SPATIAL": "spatial",
+    "VECTOR": "vector",
     "COLUMNAR": "columnar",
 })

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from simulator.schema.cursor import TiDBParser
 from simulator.schema.read_constraints import skip_value
-from simulator.schema.syntax import PartitionSyntax
+from simulator.schema.syntax import MethodSyntax, PartitionDefinition, PartitionSyntax
 
 PARTITION_OPTIONS = (
     "ENGINE", "STORAGE", "COMMENT", "DATA", "INDEX", "MAX_ROWS", "MIN_ROWS", "TABLESPACE", "NODEGROUP", "PLACEMENT",
 )
-Definition = tuple[str, tuple[tuple[str, ...], ...]]
 
 
 def read_partitioning(parser: TiDBParser) -> PartitionSyntax:
@@ -29,7 +28,7 @@ def read_partitioning(parser: TiDBParser) -> PartitionSyntax:
     partitions = parser.comma_separated(definition) if parser.word() == "(" else ()
     if parser.accept("UPDATE INDEXES"):
         parser.skip_parenthesised()
-    return PartitionSyntax(kind, expression, columns, count, partitions, at)
+    return PartitionSyntax(MethodSyntax(kind, expression, columns=columns, count=count), partitions, at)
 
 
 def method(parser: TiDBParser) -> tuple[str, str, tuple[str, ...]]:
@@ -56,7 +55,7 @@ def key_columns(parser: TiDBParser) -> tuple[str, ...]:
     return parser.comma_separated(lambda cursor: cursor.name("a column"))
 
 
-def definition(parser: TiDBParser) -> Definition:
+def definition(parser: TiDBParser) -> PartitionDefinition:
     """`PARTITION p VALUES LESS THAN (…) options (SUBPARTITION …)`"""
     parser.expect("PARTITION")
     name = parser.name("the name of a partition")
@@ -70,7 +69,7 @@ def definition(parser: TiDBParser) -> Definition:
     partition_options(parser)
     if parser.word() == "(":
         parser.skip_parenthesised()
-    return name, values
+    return PartitionDefinition(name, values)
 
 
 def bounds(parser: TiDBParser) -> tuple[str, ...]:

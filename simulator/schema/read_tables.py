@@ -11,7 +11,7 @@ from simulator.schema.cursor import TiDBParser
 from simulator.schema.read_columns import read_column
 from simulator.schema.read_keys import begins_key, read_key
 from simulator.schema.read_partitions import read_partitioning
-from simulator.schema.syntax import ColumnSyntax, KeySyntax, TableSyntax
+from simulator.schema.syntax import ColumnSyntax, KeySyntax, TableOption, TableSyntax
 
 TABLE_OPTIONS = MappingProxyType({
     **dict.fromkeys((
@@ -85,14 +85,14 @@ def elements(parser: TiDBParser) -> tuple[tuple[ColumnSyntax, ...], tuple[KeySyn
     return columns, tuple(element for element in read if isinstance(element, KeySyntax))
 
 
-def read_option(parser: TiDBParser) -> tuple[str, str]:
-    """One table option: its name in upper case and its value."""
+def read_option(parser: TiDBParser) -> TableOption:
+    """One table option."""
     parser.accept("DEFAULT")
     word = parser.word()
     if word in ("AS", "SELECT", "IGNORE", "REPLACE"):
         parser.fail("CREATE TABLE … SELECT is not what TiDB takes; write the columns out")
     if word == "TTL":
-        return "TTL", time_to_live(parser)
+        return TableOption("TTL", time_to_live(parser))
     if word not in TABLE_OPTIONS:
         parser.unexpected("a table option (ENGINE, CHARSET, COLLATE, COMMENT, AUTO_INCREMENT, TTL, …) or PARTITION BY",
                           TABLE_OPTIONS)
@@ -100,7 +100,7 @@ def read_option(parser: TiDBParser) -> tuple[str, str]:
     if TABLE_OPTIONS[word]:
         parser.expect(TABLE_OPTIONS[word])
     parser.accept("=")
-    return ("CHARSET" if word in ("CHARACTER", "CHAR") else word), option_value(parser)
+    return TableOption("CHARSET" if word in ("CHARACTER", "CHAR") else word, option_value(parser))
 
 
 def option_value(parser: TiDBParser) -> str:
