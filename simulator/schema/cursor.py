@@ -120,6 +120,12 @@ class TiDBParser(MySQLParser):
         self._advance()
         return token.text if token.token_type is TokenType.IDENTIFIER else self.sql[token.start:token.end + 1]
 
+    def keyword(self, what: str = "a word") -> str:
+        """A word in capitals, whether TiDB reserves it or not."""
+        if self.kind() != "word" or not self.is_name():
+            self.unexpected(what)
+        return self.take()
+
     def qualified_name(self, what: str) -> tuple[str, str]:
         """`schema.name` or `name`, the schema then empty."""
         first = self.name(what)
@@ -127,7 +133,9 @@ class TiDBParser(MySQLParser):
 
     def name_or_string(self, what: str) -> str:
         """An identifier or a string, as charsets and options are spelled."""
-        return self.string(what) if self.kind() == "string" else self.name(what)
+        if self.kind() == "string":
+            return self.string(what)
+        return self.take().lower() if self.word() == "BINARY" else self.name(what)
 
     def string(self, what: str = "a string") -> str:
         if self.kind() == "introducer":
