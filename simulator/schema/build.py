@@ -6,6 +6,8 @@ foreign keys need), since ties between keys go by it (TiDB: pkg/ddl/create_table
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from simulator.errors import SchemaError, did_you_mean
 from simulator.schema.build_keys import build_keys
 from simulator.schema.build_types import build_type
@@ -13,19 +15,25 @@ from simulator.schema.charsets import resolve
 from simulator.schema.defaults import default_text
 from simulator.schema.cursor import position
 from simulator.schema.syntax import ColumnSyntax, PartitionSyntax, TableSyntax
-from simulator.schema.table import Column, Partition, Partitioning, Table
+from simulator.schema.table import Column, LastIds, Partition, Partitioning, Table, TimeToLive
 
 DEFAULT_CHARSET = ("utf8mb4", "utf8mb4_bin")
+KEPT_OPTIONS = ("AUTO_INCREMENT", "AUTO_ID_CACHE", "AUTO_RANDOM_BASE", "SHARD_ROW_ID_BITS", "PRE_SPLIT_REGIONS")
+SHARD_BITS = 5
+"""Of AUTO_RANDOM where it does not say."""
 
 
-def build_table(syntax: TableSyntax, schema: str, text: str, statement: str) -> Table:
-    """The table that the statement makes; `text` is what positions point into. Raises SchemaError."""
+def build_table(
+    syntax: TableSyntax, schema: str, text: str, statement: str, default: tuple[str, str] = DEFAULT_CHARSET,
+) -> Table:
+    """The table that the statement makes; `text` is what positions point into, `default` the charset and collation of
+    its database. Raises SchemaError."""
     options = {option.name: option.value for option in syntax.options}
     where = f"{position(text, syntax.at)}: table {syntax.name!r}"
-    charset = resolve(options.get("CHARSET", ""), options.get("COLLATE", ""), DEFAULT_CHARSET, where)
-    columns = tuple(build_column(column, charset, text) for column in syntax.columns)
+    charset = resolve(options.get("CHARSET", ""), options.get("COLLATE", ""), default, where)
+    columns = tuple(build_column(column, charset, text, id=number) for number, column in enumerate(syntax.columns, 1))
     names = column_names(columns, syntax, text)
-    keys = build_keys(syntax, columns, names, text)
+    keys = build_keys(syntax, columns, names, text, syntax.schema or schema)
     partitioning = build_partitioning(syntax.partitioning, names, keys.primary_key, text)
     return Table(
         schema=syntax.schema or schema,
@@ -39,10 +47,34 @@ def build_table(syntax: TableSyntax, schema: str, text: str, statement: str) -> 
         collation=charset[1],
         comment=options.get("COMMENT", ""),
         statement=statement,
+        foreign_keys=keys.foreign_keys,
+        ttl=build_ttl(options),
+        columnar_indexes=keys.columnar_indexes,
+        temporary=syntax.temporary,
+        options=tuple((name, options[name]) for name in KEPT_OPTIONS if name in options),
+        last_ids=LastIds(len(columns), keys.last_index_id, len(keys.foreign_keys)),
     )
 
 
-def build_column(syntax: ColumnSyntax, default: tuple[str, str], text: str, prose: bool = False) -> Column:
+def build_ttl(options: Mapping[str, str]) -> TimeToLive | None:
+    """What TTL, TTL_ENABLE and TTL_JOB_INTERVAL say; None without TTL.
+
+    The value of TTL is ``column + INTERVAL 3 MONTH``, the column quoted or not.
+    """
+    value = options.get("TTL", "")
+    if not value:
+        return None
+    split = value.upper().rfind("INTERVAL")
+    column = value[:split].rstrip().removesuffix("+").rstrip()
+    if column.startswith("`"):
+        column = column[1:-1].replace("``", "`")
+    enabled = options.get("TTL_ENABLE", "ON").upper() != "OFF"
+    return TimeToLive(column, value[split + 8:].strip(), enabled, options.get("TTL_JOB_INTERVAL", ""))
+
+
+def build_column(
+    syntax: ColumnSyntax, default: tuple[str, str], text: str, prose: bool = False, id: int = 0,
+) -> Column:
     """A column with its complete type; the keys may still make it NOT NULL. Raises SchemaError."""
     where = f"{position(text, syntax.type.at)}: column {syntax.name!r}"
     type = build_type(syntax.type, syntax.collation, default, where, prose)
@@ -59,7 +91,15 @@ def build_column(syntax: ColumnSyntax, default: tuple[str, str], text: str, pros
         auto_increment=syntax.auto_increment,
         auto_random=syntax.auto_random,
         comment=syntax.comment,
+        shard_bits=shard_bits(syntax),
+        id=id,
     )
+
+
+def shard_bits(syntax: ColumnSyntax) -> int:
+    """The shard bits of AUTO_RANDOM; 0 without it."""
+    option = syntax.option("auto_random")
+    return (option.numbers or (SHARD_BITS,))[0] if option else 0
 
 
 def column_names(columns: tuple[Column, ...], syntax: TableSyntax, text: str) -> dict[str, str]:

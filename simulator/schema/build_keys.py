@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from simulator.errors import SchemaError, did_you_mean
+from simulator.schema.build_foreign_keys import build_foreign_keys, foreign_indexes
 from simulator.schema.cursor import position
 from simulator.schema.syntax import KeyPart, KeySyntax, TableSyntax
-from simulator.schema.table import Column, ColumnType, Index, IndexColumn
+from simulator.schema.table import Column, ColumnType, ForeignKey, Index, IndexColumn
 from simulator.schema.types import family
 
 
@@ -24,9 +25,18 @@ class Keys:
     indexes: tuple[Index, ...]
     primary_key: tuple[str, ...]
     clustered: bool
+    columnar_indexes: tuple[Index, ...] = ()
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    last_index_id: int = 0
 
 
-def build_keys(syntax: TableSyntax, columns: tuple[Column, ...], names: dict[str, str], text: str) -> Keys:
+COLUMNAR = ("columnar", "vector")
+INDEXED = ("primary", "unique", "key", *COLUMNAR)
+
+
+def build_keys(
+    syntax: TableSyntax, columns: tuple[Column, ...], names: dict[str, str], text: str, schema: str = "",
+) -> Keys:
     """Every key of the statement; `names` are the columns' names by lower case. Raises SchemaError."""
     keys = tuple(chain(syntax.keys, chain.from_iterable(column.keys for column in syntax.columns)))
     types = {column.name: column.type for column in columns}
@@ -40,8 +50,17 @@ def build_keys(syntax: TableSyntax, columns: tuple[Column, ...], names: dict[str
     integer = len(primary_key) == 1 and family(types[primary_key[0]]) == "integer"
     indexed = [(key, parts) for key, parts in resolved if not (key is primary and clustered and integer)]
     indexes = build_indexes(indexed, text)
-    indexes += foreign_indexes(indexed, indexes, primary_key if clustered and integer else ())
-    return Keys(columns, tuple(index for index in indexes if index.columns), primary_key, clustered)
+    columnar = {id for id, (key, _) in enumerate(wanted(indexed), 1) if key.kind in COLUMNAR}
+    indexes += foreign_indexes(indexed, indexes, columnar, primary_key if clustered and integer else ())
+    return Keys(
+        columns,
+        tuple(index for index in indexes if index.id not in columnar),
+        primary_key,
+        clustered,
+        tuple(index for index in indexes if index.id in columnar),
+        build_foreign_keys(indexed, schema),
+        len(indexes),
+    )
 
 
 def resolve(part: KeyPart, names: dict[str, str], text: str) -> KeyPart:
@@ -95,21 +114,33 @@ def with_primary_key(
     return tuple(replace(column, not_null=True) if column.name in names else column for column in columns)
 
 
-def build_indexes(keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], text: str) -> list[Index]:
-    """Index by index with its id and, where the statement gives none, TiDB's name for it. Raises SchemaError.
+def wanted(keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]]) -> list[tuple[KeySyntax, tuple[KeyPart, ...]]]:
+    """The keys that are indexes."""
+    return [(key, parts) for key, parts in keys if key.kind in INDEXED]
 
-    A columnar index takes an id and keeps no columns: it changes no flag and is never a handle.
-    """
-    wanted = [(key, parts) for key, parts in keys if key.kind in ("primary", "unique", "key", "columnar", "vector")]
-    taken = check_names([key for key, _ in wanted], text)
-    indexes = []
-    for number, (key, parts) in enumerate(wanted, 1):
-        primary = key.kind == "primary"
-        name = "PRIMARY" if primary else key.name or free_name(parts, taken)
-        columnar = key.kind in ("columnar", "vector")
-        columns = () if columnar else tuple(index_column(part, name, i) for i, part in enumerate(parts))
-        indexes.append(Index(number, name, columns, unique=primary or key.kind == "unique", primary=primary))
-    return indexes
+
+def build_indexes(keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], text: str) -> list[Index]:
+    """Index by index with its id and, where the statement gives none, TiDB's name for it. Raises SchemaError."""
+    taken = check_names([key for key, _ in wanted(keys)], text)
+    return [
+        build_index(key, parts, number, "PRIMARY" if key.kind == "primary" else key.name or free_name(parts, taken))
+        for number, (key, parts) in enumerate(wanted(keys), 1)
+    ]
+
+
+def build_index(key: KeySyntax, parts: tuple[KeyPart, ...], id: int, name: str) -> Index:
+    """The index of a key whose parts are spelled as the table's columns are."""
+    primary = key.kind == "primary"
+    return Index(
+        id,
+        name,
+        tuple(index_column(part, name, place) for place, part in enumerate(parts)),
+        unique=primary or key.kind == "unique",
+        primary=primary,
+        visible=key.options.visible is not False,
+        comment=key.options.comment or "",
+        unpartitioned=key.options.scope == "GLOBAL",
+    )
 
 
 def check_names(keys: list[KeySyntax], text: str) -> set[str]:
@@ -138,18 +169,3 @@ def index_column(part: KeyPart, index: str, position_in_key: int) -> IndexColumn
     if part.expression:
         return IndexColumn(f"_V$_{index}_{position_in_key}", expression=part.expression)
     return IndexColumn(part.column, part.length)
-
-
-def foreign_indexes(
-    keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], indexes: list[Index], handle: tuple[str, ...],
-) -> list[Index]:
-    """The indexes TiDB adds for foreign keys whose columns begin none (TiDB 6.6+: addIndexForForeignKey)."""
-    added: list[Index] = []
-    foreign = [(key, tuple(part.column for part in parts)) for key, parts in keys if key.kind == "foreign"]
-    for number, (key, columns) in enumerate(foreign, 1):
-        covering = (tuple(column.name for column in index.columns[:len(columns)]) for index in indexes + added)
-        if columns == handle or columns in covering:
-            continue
-        name = key.name or f"fk_{number}"
-        added.append(Index(len(indexes) + len(added) + 1, name, tuple(IndexColumn(column) for column in columns)))
-    return added

@@ -5,7 +5,7 @@ One law: everything a codec, a dispatcher or a reader asks of a table follows fr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,14 @@ class Column:
     auto_increment: bool = False
     auto_random: bool = False
     comment: str = ""
+    shard_bits: int = 0
+    """Of AUTO_RANDOM; 0 elsewhere."""
+
+    id: int = field(default=0, compare=False)
+    """Counted from 1 in the order TiDB makes them; never given twice in a table."""
+
+    origin_default: str | None = field(default=None, compare=False)
+    """What rows older than the column hold in it, as TiDB text; None for NULL, and where there are no such rows."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +87,41 @@ class Index:
     columns: tuple[IndexColumn, ...]
     unique: bool = False
     primary: bool = False
+    visible: bool = True
+    comment: str = ""
+    unpartitioned: bool = False
+    """Whether it is one index over all partitions: GLOBAL."""
+
+
+@dataclass(frozen=True)
+class ForeignKey:
+    id: int
+    """Counted from 1 in the order TiDB makes them."""
+
+    name: str
+    columns: tuple[str, ...]
+    schema: str
+    """Of the table it refers to."""
+
+    table: str
+    references: tuple[str, ...]
+    """Columns of the table it refers to."""
+
+    on_delete: str = ""
+    """CASCADE, SET NULL, …, or nothing."""
+
+    on_update: str = ""
+
+
+@dataclass(frozen=True)
+class TimeToLive:
+    column: str
+    interval: str
+    """SQL text behind INTERVAL: `3 MONTH`."""
+
+    enabled: bool = True
+    job_interval: str = ""
+    """Of TTL_JOB_INTERVAL; empty for TiDB's default."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +145,15 @@ class Partitioning:
 
 
 @dataclass(frozen=True)
+class LastIds:
+    """The highest id that a table has ever given: its next column or key gets the one after it."""
+
+    column: int = 0
+    index: int = 0
+    foreign_key: int = 0
+
+
+@dataclass(frozen=True)
 class Table:
     schema: str
     name: str
@@ -120,4 +172,19 @@ class Table:
     collation: str = "utf8mb4_bin"
     comment: str = ""
     statement: str = ""
-    """The CREATE TABLE text as it was read."""
+    """The CREATE TABLE text as it was read; of a table that a statement has changed, the text before it."""
+
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    ttl: TimeToLive | None = None
+    columnar_indexes: tuple[Index, ...] = ()
+    """Vector and columnar indexes: they take ids and names, and change no flag and no row."""
+
+    temporary: str = ""
+    """`local`, `global` or nothing."""
+
+    cached: bool = False
+    options: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    """AUTO_INCREMENT, AUTO_ID_CACHE, AUTO_RANDOM_BASE, SHARD_ROW_ID_BITS, PRE_SPLIT_REGIONS and their values, in this
+    order, as far as they were said: they change no row."""
+
+    last_ids: LastIds = field(default=LastIds(), compare=False)
