@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simulator.schema.syntax import (
-    Check, ColumnSyntax, DefaultSyntax, Expression, KeyOptions, KeyPart, KeySyntax, PartitionDefinition,
+    ColumnSyntax, DefaultSyntax, Expression, KeyPart, KeySyntax, PartitionDefinition,
     PartitionSyntax, Query, TableName, TableOption, TableSyntax,
 )
 
@@ -115,7 +115,8 @@ class LockTables:
 
 @dataclass(frozen=True)
 class UnlockTables:
-    pass
+    tables: tuple[TableName, ...] = ()
+    """Of ADMIN CLEANUP TABLE LOCK; empty for UNLOCK TABLES."""
 
 
 @dataclass(frozen=True)
@@ -228,6 +229,8 @@ class Place:
     """Where a column goes: FIRST (`after` empty) or AFTER a column."""
 
     after: str = ""
+    qualifier: str = ""
+    """What stands before that column's name, as in ColumnSyntax."""
 
 
 @dataclass(frozen=True)
@@ -246,6 +249,7 @@ class DropColumn:
     name: str
     if_exists: bool = False
     at: int = 0
+    qualifier: str = ""
 
 
 @dataclass(frozen=True)
@@ -261,6 +265,8 @@ class ChangeColumn:
     column: ColumnSyntax
     place: Place | None = None
     if_exists: bool = False
+    qualifier: str = ""
+    """Of the old name."""
 
 
 @dataclass(frozen=True)
@@ -275,6 +281,7 @@ class AlterDefault:
 
     column: str
     default: DefaultSyntax | None
+    qualifier: str = ""
 
 
 @dataclass(frozen=True)
@@ -346,6 +353,8 @@ class LastPartition:
 
     verb: str
     bound: Expression
+    no_write_to_binlog: bool = False
+    if_exists: bool = False
 
 
 @dataclass(frozen=True)
@@ -429,19 +438,20 @@ class TiflashReplica:
 @dataclass(frozen=True)
 class OrderBy:
     parts: tuple[KeyPart, ...]
+    """`restored` holds a qualified column's whole name."""
 
 
 @dataclass(frozen=True)
 class Clause:
-    """A spec without anything to know but its words: FORCE, ALGORITHM = x, LOCK = x, ENABLE KEYS, DISABLE KEYS,
-    WITH VALIDATION, WITHOUT VALIDATION, SECONDARY_LOAD, DISCARD TABLESPACE, READ ONLY, …"""
+    """A spec without anything to know but its words: FORCE, ALGORITHM, LOCK, STATS_OPTIONS, ADD and DROP STATS_EXTENDED
+    (with a value), ENABLE KEYS, DISABLE KEYS, WITH VALIDATION, WITHOUT VALIDATION, SECONDARY_LOAD, SECONDARY_UNLOAD,
+    IMPORT TABLESPACE, DISCARD TABLESPACE, READ ONLY, READ WRITE."""
 
     words: str
     """In upper case."""
 
     value: str = ""
-    check: Check | None = None
-    key_options: KeyOptions | None = None
+    """As TiDB writes it back."""
 
 
 Spec = (
