@@ -1,0 +1,143 @@
+"""A job as the events TiCDC makes of it: one for most, one for each table of RENAME and CREATE of several.
+
+One law: what an event says follows from the job and the release; whether it is sent is decided elsewhere.
+Sources: tiflow cdc/model/sink.go FromJobWithArgs, cdc/entry/schema_storage.go BuildDDLEvents (v5.4.0 … v8.5.3);
+ticdc v8.5.4 and v8.5.7 logservice/schemastore/persist_storage_ddl_handlers.go, pkg/common/event/ddl_event.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from simulator.ddl import actions
+from simulator.ddl.events_text import exchanging, quoted_name, renaming
+from simulator.ddl.jobs_shape import Job
+from simulator.ddl.restore import restored
+from simulator.ddl.statements import CreateTable
+from simulator.ddl.text import sent_text
+from simulator.releases import Release
+from simulator.schema.syntax import TableName
+
+
+@dataclass(frozen=True)
+class Event:
+    """A DDL event of TiCDC's."""
+
+    type_code: int
+    schema: str
+    table: str
+    """Empty for a statement on a database."""
+
+    query: str
+    """Before it is restored."""
+
+    old: TableName | None = None
+    """The name that chooses the topic, where it is not that of the event (RENAME, EXCHANGE PARTITION)."""
+
+    seq: int = 0
+    """The order of the events of one job, which all have its commit-ts."""
+
+    as_is: bool = False
+    """Whether the query is sent without being restored."""
+
+    ending: str = ""
+    """What stands behind the restored query."""
+
+
+def events(job: Job, release: Release) -> tuple[Event, ...]:
+    """The events of a job, in order."""
+    rule = RULES.get((release.architecture, job.code))
+    found = rule(job, release) if rule else [_plain(job, release)]
+    return tuple(replace(event, seq=seq) for seq, event in enumerate(found))
+
+
+def of_pairs(job: Job, pairs: Iterable[tuple[TableName, TableName]]) -> Job:
+    """A RENAME of several tables of which only these go on."""
+    return replace(job, pairs=tuple(pairs))
+
+
+def sent_query(event: Event, release: Release) -> str:
+    """The text that is sent; raises DdlError where TiCDC fails on it."""
+    return (event.query if event.as_is else sent_text(event.query, release)) + event.ending
+
+
+def _plain(job: Job, release: Release) -> Event:
+    local = job.code in (actions.ADD_FULLTEXT_INDEX, actions.CREATE_HYBRID_INDEX)
+    return Event(job.code, job.schema, job.table, job.query, job.old, as_is=local)
+
+
+def _dropped(job: Job, release: Release) -> Iterator[Event]:
+    event = _plain(job, release)
+    if not release.rebuilds_drop:
+        yield event
+        return
+    what = "TABLE" if job.code == actions.DROP_TABLE else "VIEW"
+    query = f"DROP {what} {quoted_name(job.schema, job.table, release)}"
+    yield replace(event, query=query, as_is=release.architecture == "new")
+
+
+def _renamed_pairs(job: Job, release: Release) -> Iterator[Event]:
+    if not release.splits_renames:
+        yield Event(job.code, job.pairs[-1][1].schema.lower(), "", job.query)
+        return
+    new = release.architecture == "new"
+    ending = ";" if release.keeps_statement_end else ""
+    for old, name in job.pairs:
+        query = renaming(old, name, release)
+        yield Event(actions.RENAME_TABLE, *name, query, old, as_is=new, ending=ending)
+
+
+def _exchanged(job: Job, release: Release) -> Iterator[Event]:
+    """Classic: an event of the partitioned table, in the topic of the plain one; new: the other way round."""
+    event, plain = _plain(job, release), job.exchanged
+    assert plain is not None
+    query = exchanging(job, plain, release) if release.rebuilds_exchange else job.query
+    if release.architecture == "new":
+        yield Event(job.code, *plain, query, TableName(job.schema, job.table), as_is=True)
+    else:
+        yield replace(event, query=query, old=plain)
+
+
+def _created_tables(job: Job, release: Release) -> Iterator[Event]:
+    if not release.create_tables_code:
+        yield _plain(job, release)
+        return
+    ending = ";" if release.keeps_statement_end else ""
+    for statement in job.tables:
+        yield Event(release.create_tables_code, job.schema, statement.name, restored(statement), ending=ending)
+
+
+def _renamed(job: Job, release: Release) -> Iterator[Event]:
+    """The new architecture writes a single RENAME anew; the old database is in lower case before 8.5.7, where the
+    statement does not name it."""
+    event = _plain(job, release)
+    assert job.old is not None
+    yield replace(event, query=renaming(job.old, TableName(job.schema, job.table), release), as_is=True)
+
+
+def _created(job: Job, release: Release) -> Iterator[Event]:
+    """CREATE TABLE … LIKE a table of another database, which is not named where it is the current one."""
+    event, statement = _plain(job, release), job.statement
+    like = job.like
+    if isinstance(statement, CreateTable) and like and release.escapes_rebuilt_names and like.schema != job.schema:
+        event = replace(event, query=restored(replace(statement, like=like)))
+    yield event
+
+
+Rule = Callable[[Job, Release], Iterable[Event]]
+
+RULES: Mapping[tuple[str, int], Rule] = {
+    ("classic", actions.DROP_TABLE): _dropped,
+    ("classic", actions.DROP_VIEW): _dropped,
+    ("classic", actions.RENAME_TABLES): _renamed_pairs,
+    ("classic", actions.EXCHANGE_TABLE_PARTITION): _exchanged,
+    ("classic", actions.CREATE_TABLES): _created_tables,
+    ("new", actions.CREATE_TABLE): _created,
+    ("new", actions.DROP_TABLE): _dropped,
+    ("new", actions.DROP_VIEW): _dropped,
+    ("new", actions.RENAME_TABLE): _renamed,
+    ("new", actions.RENAME_TABLES): _renamed_pairs,
+    ("new", actions.EXCHANGE_TABLE_PARTITION): _exchanged,
+    ("new", actions.CREATE_TABLES): _created_tables,
+}
