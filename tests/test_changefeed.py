@@ -96,7 +96,7 @@ def test_secrets_are_neither_warned_about_nor_shown() -> None:
     (URI, "[sink]\ndispatchers=[{mather=['a.*']}]", "unknown key 'mather' in sink.dispatchers[1] is ignored."),
     (URI, "[sink]\nterminator = ''", "sink.terminator has no effect: it concerns storage sinks only"),
     (f"{URI}&encoding-format=json", "", "encoding-format has no effect: it concerns the simple protocol only"),
-    (URI, "[[filter.event-filters]]\nmatcher=['a.*']", "filter.event-filters has no effect: this simulator does not"),
+    (URI, "ignore-ineligible-table = true", "ignore-ineligible-table has no effect: this simulator does not do it yet"),
     (URI, "[mounter]\nworker-num = 8", "mounter.worker-num has no effect: it changes how TiCDC works inside"),
     (f"{URI}&enable-tidb-extension=true", "", "enable-tidb-extension has no effect with open-protocol"),
     (f"{CANAL}&max-batch-size=3", "", "max-batch-size has no effect with canal-json"),

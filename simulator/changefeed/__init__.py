@@ -37,7 +37,7 @@ def load(sink_uri: str, toml_text: str = "", release: Release = V8_5, name: str 
     Table filters and topic expressions are judged where they are compiled: `filters.replication`, `dispatch.router`.
     """
     parsed, content = uri.parse(sink_uri), file.parse(toml_text, name)
-    settings = Settings(parsed, uri.typed(parsed), content)
+    settings = Settings(parsed, uri.typed(parsed), content, release)
     rejections.reject(settings)
     if parsed.scheme not in SCHEMES:
         raise ChangefeedError(f"scheme {parsed.scheme} is not simulated; accepted: {', '.join(SCHEMES)}")
@@ -64,7 +64,7 @@ def _changefeed(settings: Settings) -> Changefeed:
     filtered, ignored = settings.of_file("filter", "rules"), settings.of_file("filter", "ignore-txn-start-ts")
     warnings = [
         *(*settings.uri.warnings, *settings.file.warnings, *merged.idle(settings), *merged.conflicts(settings)),
-        *(*options.idle(settings, codec, kafka), *rules.idle(dispatchers)),
+        *(*options.idle(settings, codec, kafka), *rules.idle(dispatchers), *rules.idle_filters(settings)),
     ]
     return Changefeed(
         scheme=settings.uri.scheme,

@@ -35,6 +35,7 @@ DEBEZIUM = "it concerns the debezium protocol only"
 CHECKSUM = "row checksums exist in the avro and simple protocols only"
 INSIDE = "it changes how TiCDC works inside, not what it sends"
 NOT_YET = "this simulator does not do it yet"
+TO_6_2 = "TiCDC has it up to v6.2.0 only, and this simulator not at all"
 
 
 def _rows(kind: str, names: str, idle: str = "", default: Value = None) -> dict[str, Key]:
@@ -127,13 +128,15 @@ TOP = {
 }
 FILTER = {
     "rules": Key("texts", ["*.*"]),
-    "ignore-txn-start-ts": Key("ints", [], NOT_YET),
-    "event-filters": Key("rows", [], NOT_YET),
+    "ignore-txn-start-ts": Key("ints", []),
+    "event-filters": Key("rows", []),
+    "ddl-allow-list": Key("ints", None, TO_6_2),
 }
 EVENT_FILTERS = {
     **_rows("texts", "matcher ignore-event ignore-sql", default=[]),
     **_rows("text", "ignore-insert-value-expr ignore-update-new-value-expr", default=""),
     **_rows("text", "ignore-update-old-value-expr ignore-delete-value-expr", default=""),
+    "ignore-update-only-columns": Key("texts", []),
 }
 CODEC = {
     "enable-tidb-extension": Key("bool"),

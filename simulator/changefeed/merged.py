@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from simulator.changefeed.file import File
 from simulator.changefeed.keys import FILE_PLACE, KEYS, Value
 from simulator.changefeed.uri import SinkUri
+from simulator.releases import Release
 
 SECRETS = ("password", "secret", "key", "sasl-user", "token")
 
@@ -25,6 +26,7 @@ class Settings:
     """The URI's, typed."""
 
     file: File
+    release: Release
 
     def get(self, name: str) -> Value:
         """A setting that both may have, under its name in the URI; None where neither has it."""

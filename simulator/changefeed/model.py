@@ -38,6 +38,16 @@ class EventFilter:
     ignore_update_new_value_expr: str = ""
     ignore_update_old_value_expr: str = ""
     ignore_delete_value_expr: str = ""
+    ignore_update_only_columns: tuple[str, ...] = ()
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """Every SQL expression that it has, in the order TiCDC looks at them."""
+        every = (
+            *(self.ignore_insert_value_expr, self.ignore_update_old_value_expr, self.ignore_update_new_value_expr),
+            self.ignore_delete_value_expr,
+        )
+        return tuple(expression for expression in every if expression)
 
 
 @dataclass(frozen=True)

@@ -17,17 +17,6 @@ DATABASES = ("mysql", "mysql+ssl", "tidb", "tidb+ssl")
 STORAGES = ("file", "s3", "gcs", "gs", "azblob", "azure", "noop")
 LARGE = "sink.kafka-config.large-message-handle"
 GLUE = "sink.kafka-config.glue-schema-registry-config"
-EVENTS = frozenset(
-    name.strip()
-    for name in """all dml, all ddl, insert, update, delete, alter table, create schema, drop schema, create database,
-    drop database, modify schema charset and collate, create table, drop table, truncate table, rename table,
-    recover table, modify table comment, modify table charset and collate, create view, drop view, add table partition,
-    drop table partition, truncate table partition, exchange table partition, reorganize table partition,
-    alter table partitioning, remove table partitioning, add column, drop column, modify column, set default value,
-    rebase auto id, add primary key, drop primary key, create index, drop index, rename index, alter index visibility,
-    alter ttl info, alter ttl remove, multi schema change""".split(",")
-)
-"""What `ignore-event` takes (`SupportedEventTypes`, tiflow v8.5.3 pkg/filter/utils.go)."""
 
 
 def protocol(settings: Settings) -> str:
@@ -148,18 +137,24 @@ def _stuck(settings: Settings) -> None:
 
 
 def _events(settings: Settings) -> None:
-    for rule in rows(settings, "filter", "event-filters"):
+    known = settings.release.event_filter_names
+    for rule in filter_rows(settings):
         ignored = rule.get("ignore-event", [])
         for name in ignored if isinstance(ignored, list) else []:
-            if name not in EVENTS:
+            if name not in known:
                 text = f"invalid ignore event type: '{name}'"
-                raise ChangefeedError(f"{text}{did_you_mean(str(name), EVENTS)}", "CDC:ErrInvalidIgnoreEventType")
+                raise ChangefeedError(f"{text}{did_you_mean(str(name), known)}", "CDC:ErrInvalidIgnoreEventType")
 
 
 def rows(settings: Settings, place: str, name: str) -> list[Mapping[str, Value]]:
     """The entries of an array of tables in the file."""
     value = settings.of_file(place, name)
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+
+
+def filter_rows(settings: Settings) -> list[Mapping[str, Value]]:
+    """The event filters, where the release has any."""
+    return rows(settings, "filter", "event-filters") if settings.release.event_filter_names else []
 
 
 def _go(value: object) -> str:
