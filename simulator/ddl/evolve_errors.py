@@ -105,12 +105,12 @@ TEXTS = MappingProxyType({
     "ddl:3780": "Referencing column '{}' and referenced column '{}' in foreign key constraint '{}' are incompatible.",
     "ddl:3837": "Column '{}' has an expression index dependency and cannot be dropped or renamed",
     "ddl:3855": "Column '{}' has a partitioning function dependency and cannot be dropped or renamed",
-    "ddl:4136": "Unsupported using sequence as default value in add column '{}'",
     "ddl:8148": "Field '{}' is of a not supported type for TTL config, expect DATETIME, DATE or TIMESTAMP",
     "ddl:8149": "Cannot drop column '{}': needed in TTL config",
     "ddl:8150": "Cannot set {} on a table without TTL config",
     "ddl:8152": "Set TTL for a table referenced by foreign key is not allowed",
     "ddl:8216": "Invalid auto random: {}",
+    "ddl:8230": "Unsupported using sequence as default value in add column '{}'",
     "ddl:8242": "'{}' is unsupported on cache tables.",
     "ddl:8264": "Global Index is needed for index '{}', since the unique index is not including all partitioning"
                 " columns, and GLOBAL is not given as IndexOption",

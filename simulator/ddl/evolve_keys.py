@@ -1,0 +1,199 @@
+"""ALTER TABLE … ADD, DROP, RENAME and hide keys; CREATE INDEX and DROP INDEX are the same.
+
+One law: a new key gets the id after the highest the table ever gave, and ids decide between equal handle keys
+(TiDB: pkg/ddl/executor.go, pkg/ddl/index.go).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from simulator.ddl import actions
+from simulator.ddl.evolve_errors import tidb, worded
+from simulator.ddl.evolve_expressions import columns_of, partition_columns
+from simulator.ddl.evolve_foreign import add_foreign_key, check_key_not_needed, drop_foreign_key
+from simulator.ddl.evolve_key_parts import check_parts, spelled
+from simulator.ddl.evolve_steps import Scene, Step, Touched, column_named, index_named, lower
+from simulator.ddl.statements import AddKey, DropKey, IndexVisibility, RenameIndex
+from simulator.schema.build_keys import COLUMNAR, build_index, free_name
+from simulator.schema.syntax import KeyPart, KeySyntax
+from simulator.schema.table import Index, Table
+
+LONGEST_NAME = 64
+
+
+def add_key(spec: AddKey, scene: Scene) -> tuple[Step, ...]:
+    """The key as TiDB adds it; no step for FULLTEXT, SPATIAL and CHECK, which it reads and forgets. Raises DdlError."""
+    kind = spec.key.kind
+    if kind == "foreign":
+        return add_foreign_key(spec.key, scene)
+    if kind == "primary":
+        return add_primary_key(spec.key, scene)
+    return add_index(spec.key, scene) if kind in ("key", "unique", *COLUMNAR) else ()
+
+
+def add_index(key: KeySyntax, scene: Scene) -> tuple[Step, ...]:
+    """A key that is not the primary one; no step where IF NOT EXISTS finds its name taken. Raises DdlError."""
+    table = scene.table
+    if key.name and index_named(table, key.name):
+        if key.if_not_exists:
+            return ()
+        raise tidb("ddl:1061", key.name)
+    check_key_name(key.name)
+    check_parts(key, table)
+    name = key.name or free_name(key.parts, set(lower(one.name for one in (*table.indexes, *table.columnar_indexes))))
+    check_partitioned(key, name, table)
+    touched = Touched(added_keys=(name.lower(),), related=related(key))
+    action = actions.ADD_COLUMNAR_INDEX if key.kind in COLUMNAR else actions.ADD_INDEX
+    return Step(action, lambda before: with_index(before, key, name), touched),
+
+
+def check_key_name(name: str) -> None:
+    if len(name) > LONGEST_NAME:
+        raise tidb("ddl:1059", name)
+    if name.lower() == "primary":
+        raise worded("ddl:1280", f"Incorrect index name '{name}'")
+
+
+def related(key: KeySyntax) -> tuple[str, ...]:
+    """The columns of a key, those in its expressions too."""
+    named = {part.column.lower() for part in key.parts if part.column}
+    return tuple(sorted(named.union(*(columns_of(part.expression) for part in key.parts if part.expression))))
+
+
+def add_primary_key(key: KeySyntax, scene: Scene) -> tuple[Step, ...]:
+    """A primary key that is not clustered, its columns NOT NULL; raises DdlError."""
+    table = scene.table
+    if key.clustered:
+        raise worded("ddl:8200", "Adding clustered primary key is not supported. Please consider adding NONCLUSTERED"
+                                 " primary key instead")
+    if table.primary_key:
+        raise tidb("schema:1068")
+    if any(part.expression for part in key.parts):
+        raise tidb("ddl:3756")
+    check_parts(key, table)
+    columns = [column_named(table, part.column) for part in key.parts]
+    if any(column and column.generated == "virtual" for column in columns):
+        raise tidb("ddl:3106", "Defining a virtual generated column as primary key")
+    check_partitioned(key, "PRIMARY", table)
+    touched = Touched(added_keys=("primary",), related=related(key))
+    return Step(actions.ADD_PRIMARY_KEY, lambda before: with_primary_key(before, key), touched),
+
+
+def with_primary_key(table: Table, key: KeySyntax) -> Table:
+    changed = with_index(table, key, "PRIMARY")
+    names = tuple(part.name for part in changed.indexes[-1].columns)
+    columns = tuple(replace(one, not_null=True) if one.name in names else one for one in changed.columns)
+    return replace(changed, columns=columns, primary_key=names, clustered=False)
+
+
+def with_index(table: Table, key: KeySyntax, name: str) -> Table:
+    """The table with one more index, under the next id."""
+    last = max(table.last_ids.index, *(one.id for one in table.indexes), *(one.id for one in table.columnar_indexes), 0)
+    index = build_index(key, tuple(spelled(part, table) for part in key.parts), last + 1, name)
+    ids = replace(table.last_ids, index=index.id)
+    if key.kind in COLUMNAR:
+        return replace(table, columnar_indexes=(*table.columnar_indexes, index), last_ids=ids)
+    return replace(table, indexes=(*table.indexes, index), last_ids=ids)
+
+
+def check_partitioned(key: KeySyntax, name: str, table: Table) -> None:
+    """A unique key that is not GLOBAL holds every column that the partitioning needs."""
+    if key.kind not in ("primary", "unique"):
+        return
+    if key.options.scope == "GLOBAL" and table.partitioning is None:
+        raise worded("ddl:8200", "Unsupported Global Index on non-partitioned table")
+    missing = partition_columns(table.partitioning) - {part.column.lower() for part in whole(key.parts)}
+    if missing and key.options.scope != "GLOBAL":
+        raise tidb("ddl:8264", name)
+
+
+def whole(parts: tuple[KeyPart, ...]) -> tuple[KeyPart, ...]:
+    return tuple(part for part in parts if part.length < 0)
+
+
+def drop_key(spec: DropKey, scene: Scene) -> tuple[Step, ...]:
+    """An index, the primary key or a foreign key; no step for a CHECK. Raises DdlError."""
+    if spec.kind == "check":
+        return ()
+    if spec.kind == "foreign":
+        return drop_foreign_key(spec, scene)
+    return drop_index("PRIMARY" if spec.kind == "primary" else spec.name, spec.if_exists, scene)
+
+
+def drop_index(name: str, if_exists: bool, scene: Scene) -> tuple[Step, ...]:
+    """TiDB: dropIndex, CheckIsDropPrimaryKey."""
+    table = scene.table
+    index = index_named(table, name)
+    primary = name.lower() == "primary" and (index is None or index.primary)
+    if primary and not table.primary_key:
+        raise tidb("ddl:1091", "PRIMARY")
+    if primary and table.clustered:
+        raise worded("ddl:8200", "Unsupported drop primary key when the table is using clustered index")
+    if index is None:
+        if if_exists:
+            return ()
+        raise worded("ddl:1091", f"index {name} doesn't exist")
+    check_key_not_needed(index, scene)
+    id = index.id
+    action = actions.DROP_PRIMARY_KEY if primary else actions.DROP_INDEX
+    return Step(action, lambda before: without_index(before, id, primary), Touched(dropped_keys=(name.lower(),))),
+
+
+def without_index(table: Table, id: int, primary: bool) -> Table:
+    return replace(
+        table,
+        indexes=tuple(one for one in table.indexes if one.id != id),
+        columnar_indexes=tuple(one for one in table.columnar_indexes if one.id != id),
+        primary_key=() if primary else table.primary_key,
+        clustered=table.clustered and not primary,
+    )
+
+
+def rename_index(spec: RenameIndex, scene: Scene) -> tuple[Step, ...]:
+    """TiDB: ValidateRenameIndex; letter case alone may change too."""
+    table = scene.table
+    index = index_named(table, spec.old)
+    if index is None:
+        raise tidb("schema:1176", spec.old, table.name)
+    if spec.old == spec.new:
+        return ()
+    other = index_named(table, spec.new)
+    if other and spec.old.lower() != spec.new.lower():
+        raise tidb("schema:1061", other.name)
+    id = index.id
+    touched = Touched(added_keys=(spec.new.lower(),), dropped_keys=(spec.old.lower(),))
+    return Step(actions.RENAME_INDEX, lambda before: changed_index(before, id, spec.new, None), touched),
+
+
+def alter_visibility(spec: IndexVisibility, scene: Scene) -> tuple[Step, ...]:
+    table = scene.table
+    index = index_named(table, spec.name)
+    if index is None and (spec.name.lower() != "primary" or not table.primary_key):
+        raise tidb("schema:1176", spec.name, table.name)
+    if (index is None or index.primary) and not spec.visible:
+        raise tidb("ddl:3522")
+    if index is None or index.visible == spec.visible:
+        return ()
+    id = index.id
+    touched = Touched(altered_keys=(spec.name.lower(),))
+    return Step(
+        actions.ALTER_INDEX_VISIBILITY, lambda before: changed_index(before, id, "", spec.visible), touched,
+    ),
+
+
+def changed_index(table: Table, id: int, name: str, visible: bool | None) -> Table:
+    """The table with the index under a new name, or shown or hidden."""
+    def changed(index: Index) -> Index:
+        if index.id != id:
+            return index
+        new = name or index.name
+        parts = tuple(
+            replace(part, name=f"_V$_{new}_{place}") if part.expression else part
+            for place, part in enumerate(index.columns)
+        )
+        return replace(index, name=new, columns=parts, visible=index.visible if visible is None else visible)
+
+    return replace(
+        table, indexes=tuple(map(changed, table.indexes)), columnar_indexes=tuple(map(changed, table.columnar_indexes)),
+    )
