@@ -7,12 +7,14 @@ column.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import NoReturn, TypeVar
+from typing import NamedTuple, NoReturn, TypeVar
 
 from sqlglot import Token, TokenType
 from sqlglot.parsers.mysql import MySQLParser
 
 from simulator.errors import SchemaError, did_you_mean
+from simulator.schema.expression_tree import Node
+from simulator.schema.reserved import RESERVED
 
 T = TypeVar("T")
 
@@ -35,8 +37,30 @@ KINDS = {
 }
 
 
+class Rules(NamedTuple):
+    """The rules of expressions and queries, which contain each other."""
+
+    node: Callable[[TiDBParser], Node]
+    """An expression."""
+
+    bits: Callable[[TiDBParser], Node]
+    """An expression without comparisons."""
+
+    simple: Callable[[TiDBParser], Node]
+    """An expression without operators."""
+
+    subquery: Callable[[TiDBParser], str]
+    """A query in parentheses, as TiDB writes it back."""
+
+
 class TiDBParser(MySQLParser):
     """A cursor over the tokens of one statement; sqlglot's own `_parse_…` methods remain usable at any place of it."""
+
+    charset = "utf8mb4"
+    """The charset in which the text was sent: what TiDB writes before its string literals."""
+
+    rules: Rules
+    """Set where a cursor is made (`simulator.schema.dialect`)."""
 
     def raise_error(self, message: str, token: Token | None = None) -> NoReturn:
         self.fail(message[:1].lower() + message[1:], token)
@@ -84,6 +108,34 @@ class TiDBParser(MySQLParser):
         token = self._next
         return "" if token.token_type in QUOTED else token.text.upper()
 
+    def word_ahead(self, places: int) -> str:
+        """As `word`, so many tokens further; empty behind the end."""
+        index = self._index + places
+        token = self._tokens[index] if index < self._tokens_size else None
+        return token.text.upper() if token and token.token_type not in QUOTED else ""
+
+    def touches_next(self) -> bool:
+        """Whether nothing stands between the next token and the one after it."""
+        return self._index + 1 < self._tokens_size and self._next.start == self._curr.end + 1
+
+    def string_follows(self) -> bool:
+        """Whether a string stands behind the next token."""
+        return self._next.token_type is TokenType.STRING
+
+    def written(self) -> str:
+        """The next token as it is written, quotes and prefix included."""
+        return self.sql[self._curr.start:self._curr.end + 1]
+
+    def closing_ahead(self, places: int) -> int:
+        """How many tokens further the `(` that stands so many tokens ahead is closed; -1 where it is not."""
+        depth = 0
+        for index in range(self._index + places, self._tokens_size):
+            kind = self._tokens[index].token_type
+            depth += (kind is TokenType.L_PAREN) - (kind is TokenType.R_PAREN)
+            if not depth:
+                return index - self._index
+        return -1
+
     def take(self) -> str:
         """The next word in upper case, passed over."""
         word = self.word()
@@ -119,6 +171,22 @@ class TiDBParser(MySQLParser):
             self.unexpected(what)
         self._advance()
         return token.text if token.token_type is TokenType.IDENTIFIER else self.sql[token.start:token.end + 1]
+
+    def is_free_name(self) -> bool:
+        """Whether an identifier comes next that TiDB takes as one: quoted, or no reserved word."""
+        return self.is_name() and self.word() not in RESERVED and self.word() not in PHRASES
+
+    def free_name(self, what: str = "a name") -> str:
+        """An identifier that is quoted or no reserved word."""
+        token = self._curr
+        if self.is_name() and self.word() in RESERVED:
+            self.fail(f"{self.next_text()} is a reserved word, which is a name only between back-quotes", token)
+        return self.name(what)
+
+    def qualified_free_name(self, what: str) -> tuple[str, str]:
+        """`schema.name` or `name`, no reserved word but behind the `.`."""
+        first = self.free_name(what)
+        return (first, self.name(what)) if self.accept(".") else ("", first)
 
     def keyword(self, what: str = "a word") -> str:
         """A word in capitals, whether TiDB reserves it or not."""

@@ -5,6 +5,7 @@ One law: a versioned comment is opened here exactly where TiDB itself would read
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -13,9 +14,14 @@ from sqlglot.dialects.mysql import MySQL
 from sqlglot.errors import SqlglotError
 
 from simulator.errors import SchemaError
-from simulator.schema.cursor import PHRASES, TiDBParser, position
+from simulator.schema.cursor import PHRASES, Rules, TiDBParser, position
+from simulator.schema.read_expressions import read_bits, read_node, read_simple
+from simulator.schema.read_queries import read_subquery
 
 T = TypeVar("T")
+
+_OPENING = re.compile(r"/\*(?:!\d*|[Tt]!(?:\[[^\]]*\])?)\s*\Z")
+_CLOSING = re.compile(r"\s*\*/")
 
 FEATURES = frozenset((
     "auto_rand", "auto_id_cache", "auto_rand_base", "clustered_index", "force_inc", "global_index", "placement",
@@ -38,6 +44,7 @@ class TiDB(MySQL):
 
 
 TIDB = TiDB()
+RULES = Rules(read_node, read_bits, read_simple, read_subquery)
 
 
 def tokenize(sql: str) -> list[Token]:
@@ -114,8 +121,10 @@ def statements(tokens: list[Token]) -> list[list[Token]]:
 
 
 def text_of(sql: str, tokens: list[Token]) -> str:
-    """The text of a statement, without its semicolon."""
-    return sql[tokens[0].start:tokens[-1].end + 1]
+    """The text of a statement, without its semicolon; a versioned comment that begins or ends it is whole."""
+    opening = _OPENING.search(sql, max(0, tokens[0].start - 99), tokens[0].start)
+    closing = _CLOSING.match(sql, tokens[-1].end + 1)
+    return sql[opening.start() if opening else tokens[0].start:closing.end() if closing else tokens[-1].end + 1]
 
 
 def begins(sql: str, tokens: list[Token], statement: Callable[[TiDBParser], bool]) -> bool:
@@ -123,16 +132,18 @@ def begins(sql: str, tokens: list[Token], statement: Callable[[TiDBParser], bool
     return statement(cursor(sql, tokens))
 
 
-def cursor(sql: str, tokens: list[Token]) -> TiDBParser:
-    """A parser before the first of the tokens."""
+def cursor(sql: str, tokens: list[Token], charset: str = "utf8mb4") -> TiDBParser:
+    """A parser before the first of the tokens; `charset` is that of the client that sent the text."""
     parser = TiDBParser(dialect=TIDB)
+    parser.charset = charset
+    parser.rules = RULES
     parser.load(sql, tokens)
     return parser
 
 
-def read(sql: str, tokens: list[Token], statement: Callable[[TiDBParser], T]) -> T:
+def read(sql: str, tokens: list[Token], statement: Callable[[TiDBParser], T], charset: str = "utf8mb4") -> T:
     """What the reader makes of one statement, which it must read to its end; raises SchemaError."""
-    parser = cursor(sql, tokens)
+    parser = cursor(sql, tokens, charset)
     result = statement(parser)
     if not parser.at_end():
         parser.unexpected("the end of the statement")

@@ -1,0 +1,141 @@
+"""A MySQL expression as TiDB parses it: frozen nodes, one class per thing that TiDB writes back in its own way.
+
+One law: a node keeps all that the text says and TiDB keeps; what a row alone cannot answer (subqueries, aggregates,
+variables) is kept as text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class Node:
+    """Any part of an expression."""
+
+
+@dataclass(frozen=True)
+class Literal(Node):
+    kind: str
+    """`string`, `integer`, `decimal`, `float`, `hex`, `bit`, `boolean`, `null`, `date`, `time` or `timestamp`."""
+
+    text: str = ""
+    """The value: a string without its quotes, hexadecimal or binary digits, a number as TiDB writes it."""
+
+    charset: str = ""
+    """The introducer of a string, in lower case, whether written or implied; empty where TiDB writes none."""
+
+
+@dataclass(frozen=True)
+class ColumnName(Node):
+    parts: tuple[str, ...]
+    """The column's own name last."""
+
+
+@dataclass(frozen=True)
+class Word(Node):
+    """A keyword that stands for an argument: a unit of time, a direction."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Unary(Node):
+    operator: str
+    """`-`, `+`, `~`, `!`, `NOT` or `BINARY`."""
+
+    operand: Node
+
+
+@dataclass(frozen=True)
+class Binary(Node):
+    operator: str
+    """As TiDB spells it: `AND`, `!=`, `DIV`, `%`, `<<`, …"""
+
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True)
+class Call(Node):
+    name: str
+    """In capitals, as TiDB knows the function (INSERT_FUNC for INSERT, CHAR_FUNC for CHAR)."""
+
+    arguments: tuple[Node, ...] = ()
+    schema: str = ""
+
+
+@dataclass(frozen=True)
+class Cast(Node):
+    operand: Node
+    type: str
+    """As TiDB writes it: `SIGNED`, `CHAR(3)`, `DECIMAL(10, 2)`, `UNSIGNED ARRAY`, …"""
+
+    convert: bool = False
+    """CONVERT(x, type) instead of CAST(x AS type)."""
+
+
+@dataclass(frozen=True)
+class Case(Node):
+    value: Node | None
+    branches: tuple[tuple[Node, Node], ...]
+    otherwise: Node | None
+
+
+@dataclass(frozen=True)
+class Between(Node):
+    operand: Node
+    low: Node
+    high: Node
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class In(Node):
+    operand: Node
+    candidates: tuple[Node, ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class Pattern(Node):
+    operator: str
+    """LIKE, ILIKE or REGEXP."""
+
+    operand: Node
+    pattern: Node
+    escape: str = "\\"
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class Is(Node):
+    operand: Node
+    what: str
+    """NULL, TRUE or FALSE."""
+
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class Collate(Node):
+    operand: Node
+    collation: str
+
+
+@dataclass(frozen=True)
+class Parenthesised(Node):
+    inner: Node
+
+
+@dataclass(frozen=True)
+class Row(Node):
+    items: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Fragment(Node):
+    """What only a whole query or session can answer, as TiDB writes it back."""
+
+    restored: str
+    what: str
+    """What it is, in words: `a subquery`, `an aggregate function`, …"""
