@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+import vector_allow
 import vector_changefeed
 import vector_codecs
 import vector_dispatch
+import vector_envelopes
 import vector_filters
 import vector_literals
 import vector_schema
@@ -21,9 +23,10 @@ from vector_files import DEFAULT, Vector, files, kind, of_unknown_release, vecto
 KINDS: dict[str, Callable[[Vector], None]] = {
     "rows": vector_codecs.check_rows,
     "batches": vector_codecs.check_rows,
-    "ddl_events": vector_codecs.check_ddl_event,
+    "ddl_events": vector_envelopes.check_ddl_event,
     "table_info": vector_schema.check_table_info,
     "partitions": vector_dispatch.check_partitions,
+    "facts.allow_list": vector_allow.check_allow,
     "facts.column_types": vector_schema.check_column_type,
     "facts.config": vector_changefeed.check_config,
     "facts.dispatch": vector_dispatch.check_dispatch,

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simulator.releases import RELEASES, Release
+from simulator.releases import DEFAULT as DEFAULT_RELEASE
+from simulator.releases import RELEASES, Release, find
 
 DEFAULT = Path(__file__).parent / "vectors"
 
@@ -44,27 +45,49 @@ def kind(path: Path) -> str:
     return f"facts.{second}" if first == "facts" else first
 
 
+ENVELOPES = frozenset({"ddl_events"})
+"""Kinds that need no encoder of rows."""
+
+OF_ALL_RELEASES = frozenset({"facts.allow_list"})
+"""Kinds whose check asks every release that a fact holds for (`releases_of`); facts of others are checked for the
+default release."""
+
+
 def of_unknown_release(path: Path) -> bool:
-    """Whether the file is for a release that the simulator does not have."""
-    return kind(path) == path.name.split(".")[0] and _release(path) is None
+    """Whether the file is for a release that the simulator does not have, or not yet its encoders."""
+    if kind(path) != path.name.split(".")[0]:
+        return False
+    release = _release(path)
+    return release is None or not (release.encodes_rows or kind(path) in ENVELOPES)
 
 
 def _release(path: Path) -> Release | None:
     found = re.match(r"\w+\.(\w+)-(v\d+\.\d+\.\d+)\.", path.name)
-    release = RELEASES.get(found.group(2)) if found else None
-    return release if release and found and release.architecture == found.group(1) else None
+    return RELEASES.get(found.group(1), {}).get(found.group(2)) if found else None
 
 
 def vectors(path: Path) -> Iterator[Vector]:
-    """A vector for each line and release that the line holds for."""
+    """A vector for each line of a release's file, and for each fact that holds for a release in question."""
     of_file = _release(path)
     opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
     with opened as lines:
         for number, line in enumerate(lines, 1):
             data = json.loads(line)
-            for release in [of_file] if of_file else RELEASES.values():
-                if of_file or holds(data, release):
-                    yield Vector(path.name, number, release, data)
+            release = of_file or _of_fact(kind(path), data)
+            if release:
+                yield Vector(path.name, number, release, data)
+
+
+def _of_fact(kind: str, data: Mapping[str, Any]) -> Release | None:
+    if kind in OF_ALL_RELEASES:
+        return releases_of(data)[0]
+    default = find(DEFAULT_RELEASE)
+    return default if holds(data, default) else None
+
+
+def releases_of(data: Mapping[str, Any]) -> list[Release]:
+    """Every release that a fact holds for."""
+    return [release for releases in RELEASES.values() for release in releases.values() if holds(data, release)]
 
 
 def holds(data: Mapping[str, Any], release: Release) -> bool:
@@ -72,6 +95,8 @@ def holds(data: Mapping[str, Any], release: Release) -> bool:
     if data["architecture"] not in ("both", release.architecture):
         return False
     since, until, own = data["since"], data["until"], _numbers(release.name)
+    if "-" in release.name:
+        return release.name in (since, until)
     if (since is None or _numbers(since) <= own) and (until is None or own <= _numbers(until)):
         return True
     return any(_in_line(line, own) for line in data.get("other_release_lines") or ())

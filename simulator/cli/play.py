@@ -37,7 +37,9 @@ OPTIONS = (
     click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="TiCDC's changefeed.toml."),
     click.option("--release", metavar="TAG", help="TiCDC release to simulate.  [default: v8.5.3]"),
     click.option(
-        "--architecture", type=click.Choice(["classic", "new"]), help="TiCDC architecture.  [default: classic]"
+        "--architecture",
+        type=click.Choice(list(releases.RELEASES)),
+        help="TiCDC architecture.  [default: classic where the release has both]",
     ),
     click.option(
         "--fixtures",
@@ -129,7 +131,7 @@ def _play(played: Scenario, options: dict[str, Any]) -> None:
         )
     if options["console"] and options["fixtures"]:
         raise UserError("--console and --fixtures exclude each other: choose one")
-    release = releases.find(said.release or releases.DEFAULT, said.architecture or "classic")
+    release = releases.encoding(said.release or releases.DEFAULT, said.architecture)
     changefeed = load_file(said.sink_uri, said.config, release)
     _check_summary(options["summary"])
     script = played.script(said)

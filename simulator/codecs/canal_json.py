@@ -27,12 +27,11 @@ from simulator.releases import Release
 from simulator.schema import keys, types
 from simulator.schema.table import ColumnType, Table
 
-DDL_TYPES = {
-    3: "CREATE", 4: "ERASE", 11: "TRUNCATE", 14: "RENAME", 47: "RENAME",
+_DDL_TYPES = {
+    3: "CREATE", 4: "ERASE", 11: "TRUNCATE",
     **dict.fromkeys((7, 9, 32), "CINDEX"), **dict.fromkeys((8, 10, 33), "DINDEX"),
-    **dict.fromkeys((5, 6, 12, 13, 15, 17, 18, 19, 20, 22, 23, 37, 38, 41, 61, 64, 71, 72), "ALTER"),
 }
-"""TiDB's action type → canal's event type; QUERY is all others (tiflow v8.5.3 canal_entry.go convertDdlEventType)."""
+"""TiDB's action type → canal's event type in all releases (tiflow v8.5.3 canal_entry.go convertDdlEventType)."""
 
 
 def encode(rows: Rows, options: CodecOptions, release: Release) -> Encoded:
@@ -139,25 +138,38 @@ def _extension(rows: Rows, options: CodecOptions, oversize: bool) -> list[Piece]
 
 def ddl(event: DdlEvent, options: CodecOptions, release: Release) -> tuple[None, bytes]:
     """Message of a statement."""
-    type = DDL_TYPES.get(event.type_code, "QUERY")
     extension = b'{"commitTs":%d}' % event.commit_ts if event.commit_ts else b"{}"
-    return None, _event(event.schema, event.table, True, type, event.commit_ts, event.query, extension, options)
+    return None, _event(
+        event.schema, event.table, True, ddl_type(event.type_code, release), event.commit_ts, event.query, extension,
+        options, release)
+
+
+def ddl_type(type_code: int, release: Release) -> str:
+    """Canal's event type for a statement of that action type: `ALTER`, …; `QUERY` is all that is no other."""
+    if type_code in release.canal_renames:
+        return "RENAME"
+    return "ALTER" if type_code in release.canal_alters else _DDL_TYPES.get(type_code, "QUERY")
 
 
 def watermark(ts: int, options: CodecOptions, release: Release) -> tuple[None, bytes] | None:
     """TIDB_WATERMARK, which exists with enable-tidb-extension only."""
-    if not options.enable_tidb_extension:
+    if not _extended(options, release):
         return None
     extension = b'{"watermarkTs":%d}' % ts if ts else b"{}"
-    return None, _event("", "", False, "TIDB_WATERMARK", ts, "", extension, options)
+    return None, _event("", "", False, "TIDB_WATERMARK", ts, "", extension, options, release)
+
+
+def _extended(options: CodecOptions, release: Release) -> bool:
+    return options.enable_tidb_extension and release.tidb_extension
 
 
 def _event(
         schema: str, table: str, is_ddl: bool, type: str, ts: int, query: str, extension: bytes,
-        options: CodecOptions) -> bytes:
+        options: CodecOptions, release: Release) -> bytes:
     physical = ts >> 18
+    build = physical if options.build_ts is None else options.build_ts
     text = b'{"id":0,"database":%s,"table":%s,"pkNames":null,"isDdl":%s,"type":"%s","es":%d,"ts":%d,"sql":%s' % (
         quoted(schema), quoted(table), b"true" if is_ddl else b"false", type.encode(), physical,
-        physical if options.build_ts is None else options.build_ts, quoted(query))
+        build if release.canal_build_time else 0, quoted(query))
     text += b',"sqlType":null,"mysqlType":null,"data":null,"old":null'
-    return text + (b',"_tidb":' + extension if options.enable_tidb_extension else b"") + b"}"
+    return text + (b',"_tidb":' + extension if _extended(options, release) else b"") + b"}"

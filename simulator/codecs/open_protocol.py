@@ -22,6 +22,7 @@ from simulator.codecs.images import Changes, by_operation
 from simulator.codecs.members import Form, Member, Piece, changed_members, object_pieces
 from simulator.codecs.options import CodecOptions
 from simulator.codecs.oversize import RECORD_OVERHEAD, limited
+from simulator.codecs.raw_json import raw_quoted
 from simulator.codecs.rows import DdlEvent, Encoded, Rows
 from simulator.codecs.text import decimal, escape, join, quoted
 from simulator.errors import EncodeError
@@ -137,12 +138,15 @@ def _values(changes: Changes, options: CodecOptions, release: Release, handle_on
 
 def ddl(event: DdlEvent, options: CodecOptions, release: Release) -> tuple[bytes, bytes]:
     """Key and value of a statement."""
-    short = release.short_control_escapes
-    key = b'{"ts":%d' % event.commit_ts
-    key += b',"scm":' + quoted(event.schema, short) if event.schema else b""
-    key += b',"tbl":' + quoted(event.table, short) if event.table else b""
-    value = b'{"q":%s,"t":%d}' % (quoted(event.query, short), event.type_code)
-    return key + b',"t":2}', value
+    named = ((b"scm", event.schema), (b"tbl", event.table))
+    names = b"".join(
+        b',"%s":%s' % (member, _string(name, release)) for member, name in named if name or release.open_empty_names)
+    value = b'{"q":%s,"t":%d}' % (_string(event.query, release), event.type_code)
+    return b'{"ts":%d%s,"t":2}' % (event.commit_ts, names), value
+
+
+def _string(text: str, release: Release) -> bytes:
+    return quoted(text, release.short_control_escapes) if release.open_escapes_html else raw_quoted(text)
 
 
 def watermark(ts: int, options: CodecOptions, release: Release) -> tuple[bytes, bytes]:

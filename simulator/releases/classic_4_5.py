@@ -1,0 +1,109 @@
+"""Classic TiCDC 4.0 – 5.4, one value per release that changed something; each is the one above it and what it changed.
+
+Verified at every tag of tiflow: pkg/filter/filter.go, cdc/changefeed.go, cdc/owner/changefeed.go, cdc/model/sink.go,
+cdc/sink/codec/canal*.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from simulator.releases.release import Release
+
+V4_0_0 = Release(
+    name="v4.0.0",
+    architecture="classic",
+    encodes_rows=False,
+    short_control_escapes=False,
+    primary_is_unique=True,
+    group_by_partition_key=False,
+    dispatch_skips_virtual=False,
+    dispatch_ignores_case=False,
+    dispatch_refuses_virtual=False,
+    allowed_ddl=frozenset({*range(1, 9), 11, 12, 14, 15, *range(17, 27), 32, 33}),
+    eligibility="stays",
+    rename_filter="new-name",
+    rename_errors_wrapped=frozenset(),
+    rename_quotes_names=False,
+    rename_finds_old_schema=False,
+    start_ts_discards_ddl=False,
+    system_schemas=frozenset({"INFORMATION_SCHEMA", "PERFORMANCE_SCHEMA", "MYSQL", "METRIC_SCHEMA"}),
+    cdc_schemas=frozenset(),
+    cdc_schemas_in_any_case=False,
+    event_filter_names=frozenset(),
+    event_type_from_sql=False,
+    event_filter_discards=False,
+    unclassified_events=frozenset(),
+    event_matcher_folds_case=False,
+    ignore_update_only_columns=False,
+    multi_schema_change=False,
+    ddl_text="raw",
+    ddl_mark="",
+    ddl_text_placement=True,
+    ddl_text_ttl_off=False,
+    ddl_text_charset=False,
+    ddl_text_joined=False,
+    rebuilds_drop=False,
+    splits_renames=False,
+    rebuilds_exchange=False,
+    create_tables_code=0,
+    keeps_statement_end=False,
+    escapes_rebuilt_names=False,
+    single_table_ddl=frozenset(),
+    watermark_after_ddl=False,
+    canal_ddl_in_partition_0=False,
+    canal_json=False,
+    tidb_extension=False,
+    canal_build_time=False,
+    canal_renames=frozenset({14}),
+    canal_alters=frozenset({5, 6, 12, 13, 15, 17, 18, 19, 20, 22, 23, 37, 38}),
+    open_empty_names=False,
+    open_escapes_html=True,
+)
+
+V4_0_2 = replace(V4_0_0, name="v4.0.2", ddl_text="marked", ddl_mark="/*!90000 ")
+
+V4_0_5 = replace(
+    V4_0_2,
+    name="v4.0.5",
+    ddl_mark="/*T! ",
+    allowed_ddl=V4_0_2.allowed_ddl | {37, 38},
+    system_schemas=frozenset(
+        {
+            *("DM_HEARTBEAT", "INFORMATION_SCHEMA", "INSPECTION_SCHEMA", "METRICS_SCHEMA", "MYSQL"),
+            *("PERFORMANCE_SCHEMA", "SYS"),
+        }
+    ),
+)
+
+V4_0_9 = replace(V4_0_5, name="v4.0.9", canal_json=True)
+
+V5_0_0 = replace(V4_0_9, name="v5.0.0")
+V5_1_0 = replace(V5_0_0, name="v5.1.0")
+V5_2_0 = replace(V5_1_0, name="v5.2.0")
+
+V5_2_4 = replace(V5_2_0, name="v5.2.4", ddl_text="restored")
+
+V5_3_0 = replace(V5_2_0, name="v5.3.0")
+
+V5_3_1 = replace(V5_3_0, name="v5.3.1", ddl_text="restored")
+
+V5_4_0 = replace(
+    V5_3_1,
+    name="v5.4.0",
+    allowed_ddl=V5_3_1.allowed_ddl | {47},
+    canal_ddl_in_partition_0=True,
+    tidb_extension=True,
+    canal_build_time=True,
+    canal_renames=frozenset({14, 47}),
+)
+
+LINES = {
+    "v4.0": (16, (V4_0_0, V4_0_2, V4_0_5, V4_0_9)),
+    "v5.0": (6, (V5_0_0,)),
+    "v5.1": (5, (V5_1_0,)),
+    "v5.2": (4, (V5_2_0, V5_2_4)),
+    "v5.3": (4, (V5_3_0, V5_3_1)),
+    "v5.4": (3, (V5_4_0,)),
+}
+"""Last patch of each line, and its releases that changed something."""

@@ -1,0 +1,69 @@
+"""The new architecture of TiCDC, as deltas: it starts where the classic one was at 8.5.4.
+
+Verified at every tag of ticdc: pkg/filter, pkg/binlog-filter, pkg/sink/codec, pkg/common/event, logservice/schemastore.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from simulator.releases import classic_7_8, event_names
+
+V8_5_4 = replace(
+    classic_7_8.V8_5_4,
+    architecture="new",
+    encodes_rows=False,
+    short_control_escapes=False,
+    dispatch_skips_virtual=True,
+    allowed_ddl=classic_7_8.V8_5_4.allowed_ddl | {230, 231},
+    eligibility="silent",
+    rename_filter="names-alone",
+    rename_errors_wrapped=frozenset(),
+    start_ts_discards_ddl=False,
+    cdc_schemas=frozenset({"tidb_cdc", "lightning_task_info", "workload_schema"}),
+    cdc_schemas_in_any_case=True,
+    event_filter_names=classic_7_8.V8_5_4.event_filter_names | event_names.SEARCH_INDEXES,
+    unclassified_events=event_names.FOREIGN_KEYS | event_names.SEARCH_INDEXES,
+    event_matcher_folds_case=True,
+    ddl_text_joined=True,
+    create_tables_code=3,
+    keeps_statement_end=True,
+    single_table_ddl=frozenset({5, 6, 7, 8, 11, 12, 13, 14, 15, 17, 18, 21, 22, 24, 32, 33, 37, 38, 41, 61, 65, 67}),
+    open_empty_names=True,
+    open_escapes_html=False,
+)
+
+V8_5_5 = replace(V8_5_4, name="v8.5.5")
+
+V8_5_6 = replace(V8_5_5, name="v8.5.6", rename_quotes_names=True, escapes_rebuilt_names=True)
+
+V8_5_7 = replace(V8_5_6, name="v8.5.7", rename_finds_old_schema=True)
+
+V26_3_1 = replace(V8_5_7, name="v26.3.1")
+
+V9_0_0_BETA_2 = replace(
+    V8_5_4,
+    name="v9.0.0-beta.2.pre",
+    allowed_ddl=V8_5_4.allowed_ddl - {9, 10, 231},
+    event_filter_names=V8_5_4.event_filter_names - event_names.FOREIGN_KEYS - {"create hybrid index"},
+    unclassified_events=frozenset({"add fulltext index"}),
+    cdc_schemas_in_any_case=False,
+)
+
+V9_0_0_BETA_1 = replace(
+    V9_0_0_BETA_2,
+    name="v9.0.0-beta.1",
+    allowed_ddl=V9_0_0_BETA_2.allowed_ddl - {230},
+    event_filter_names=V9_0_0_BETA_2.event_filter_names - {"add fulltext index"},
+    unclassified_events=frozenset(),
+    cdc_schemas=frozenset({"tidb_cdc", "lightning_task_info"}),
+)
+
+LINES = {
+    "v8.5": (7, (V8_5_4, V8_5_5, V8_5_6, V8_5_7)),
+    "v26.3": (4, (V26_3_1,)),
+}
+"""Last patch of each line, and its releases that changed something."""
+
+BETAS = (V9_0_0_BETA_1, V9_0_0_BETA_2)
+"""Before the first release: lines of their own."""

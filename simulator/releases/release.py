@@ -1,0 +1,206 @@
+"""What a TiCDC release is to the rest: a name, an architecture and observable behaviours, one field each.
+
+One law: a field names what a consumer or an operator can see, and says where TiCDC decides it. Sources without a
+repository are tiflow's for the classic architecture and ticdc's for the new one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Release:
+    """The observable behaviours of one TiCDC release."""
+
+    name: str
+    """Its tag: `v8.5.3`."""
+
+    architecture: str
+    """`classic` (pingcap/tiflow) or `new` (pingcap/ticdc)."""
+
+    encodes_rows: bool
+    """Whether the simulator has the release's row encoders. Ours says so, not TiCDC."""
+
+    # -- rows ----------------------------------------------------------------------------------------------------
+
+    short_control_escapes: bool
+    r"""Whether Open Protocol writes U+0008 and U+000C as `\b` and `\f` (encoding/json from Go 1.22: classic 8.4+)."""
+
+    primary_is_unique: bool
+    """Whether columns of the primary index also get the UniqueKey bit (classic before 7.5.2, and 7.6:
+    cdc/model/schema_storage.go)."""
+
+    group_by_partition_key: bool
+    """Whether rows in one message share the dispatcher's partition key (7.4+: cdc/sink/dmlsink/mq/worker.go)."""
+
+    dispatch_skips_virtual: bool
+    """Whether the dispatchers `columns` and `index-value` with `index` look values up among the visible columns. Where
+    not (classic), they take the table's column offset, so that after a virtual generated column the value
+    of a later column is hashed (cdc/model/schema_storage.go IndexByName, OffsetsByNames)."""
+
+    dispatch_ignores_case: bool
+    """Whether `columns` and `index` of a dispatcher are found in any letter case (8.5.3+: cdc/model/schema_storage.go
+    GetIndex, OffsetsByNames); before, a name in another case is not found."""
+
+    dispatch_refuses_virtual: bool
+    """Whether `columns` that name a virtual generated column are an error, `found virtual generated columns when
+    dispatch event` (8.5.4+: cdc/model/schema_storage.go OffsetsByNames)."""
+
+    # -- which statements are sent -------------------------------------------------------------------------------
+
+    allowed_ddl: frozenset[int]
+    """Action types that are replicated at all (`ddlWhiteListMap`, pkg/filter/filter.go; new: pkg/filter/ddl.go)."""
+
+    eligibility: str
+    """What becomes of a DDL on a table without a valid index, without force-replicate. `stays`: a table that once had
+    none is ignored until it is dropped, its DROP TABLE is sent (up to 6.0: cdc/entry/schema_storage.go). `after`: the
+    table after the DDL decides (6.1+: cdc/owner, cdc/entry/schema/snapshot.go). `error`: so, but a changefeed error
+    where the DDL takes the last valid index away (6.5.10+, 7.1.6, 7.5.2+, 8.1+: cdc/puller/ddl_puller.go
+    checkIneligibleTableDDL). `silent`: so, but never an error, and DROP TABLE is not sent (new: pkg/filter/filter.go
+    ShouldDiscardDDL)."""
+
+    rename_filter: str
+    """How the table filter decides about RENAME. `new-name`: by the new name (up to 6.2). `new-schema`: one pair by the
+    old table's name in the new schema (6.3–6.5.3, 6.6, 7.0–7.1.1, 7.2, 7.3: cdc/puller/ddl_puller.go handleJob).
+    `old-name`: by the old name, an error where only the new one matches (6.5.4+, 7.1.2+, 7.4+). `names-alone`: so, but
+    no snapshot of tables is asked, and names may be swapped (new: logservice/schemastore)."""
+
+    rename_errors_wrapped: frozenset[str]
+    """Which errors of a RENAME are inside of a CDC:ErrHandleDDLFailed (cdc/puller/ddl_puller.go): of `one` pair that
+    enters the filter, of `several`, of the schema `snapshot`. All in 6.5.4–6.5.9, 7.1.2–7.1.5, 7.4–7.5.1, 7.6, 8.0;
+    not `one` in 6.5.10+, 7.5.7, 8.1+; `snapshot` alone in 7.1.6; none elsewhere."""
+
+    rename_quotes_names: bool
+    """Whether back-quotes in the names of a rebuilt RENAME are doubled, and the statement's own schemas stay (new from
+    8.5.6: logservice/schemastore/persist_storage_ddl_handlers.go)."""
+
+    rename_finds_old_schema: bool
+    """Whether a RENAME of one table whose text names no schema is rebuilt with the old schema as it is spelled (new
+    from 8.5.7: there); before in lower case."""
+
+    start_ts_discards_ddl: bool
+    """Whether a DDL in ignore-txn-start-ts leaves TiCDC's schema as it was (6.5.4–6.5.7, 7.1.2–7.1.3, 7.4–7.5.0, 7.5.7,
+    7.6, 8.5.4+: pkg/filter/filter.go ShouldDiscardDDL); elsewhere it is not sent, but applied."""
+
+    system_schemas: frozenset[str]
+    """Databases that are never replicated, in upper case and compared so (pkg/filter/utils.go IsSysSchema; tidb
+    pkg/util/filter/schema.go)."""
+
+    cdc_schemas: frozenset[str]
+    """Databases of TiCDC's and Lightning's own that are never replicated (pkg/filter/utils.go: tidb_cdc from 6.5.9,
+    7.1.4, 7.5.1, 8.0; lightning_task_info from 8.2)."""
+
+    cdc_schemas_in_any_case: bool
+    """Whether those are compared in lower case (new from 8.5.4: pkg/filter/utils.go), not as they are written."""
+
+    # -- event filters -------------------------------------------------------------------------------------------
+
+    event_filter_names: frozenset[str]
+    """What `ignore-event` accepts (6.2+: pkg/filter/sql_event_filter.go SupportedEventTypes); empty: no event
+    filters."""
+
+    event_type_from_sql: bool
+    """Whether the event type of a DDL is read from its SQL text (6.2–7.6: pkg/filter/utils.go ddlToEventType), not
+    from its action type."""
+
+    event_filter_discards: bool
+    """Whether a DDL that an event filter ignores is not applied to TiCDC's schema either (6.5.4–6.5.7, 7.1.2–7.1.3,
+    7.4, 7.5.0, 7.6: pkg/filter/filter.go ShouldDiscardDDL)."""
+
+    unclassified_events: frozenset[str]
+    """Names that pass `ignore-event`'s check and then are no valid event type, and whose DDLs fail in every event
+    filter that matches their table (new: pkg/binlog-filter/filter.go ClassifyEvent)."""
+
+    event_matcher_folds_case: bool
+    """Whether the matcher of an event filter follows `case-sensitive` (new: pkg/filter/sql_event_filter.go); classic
+    always minds the case."""
+
+    ignore_update_only_columns: bool
+    """Whether event filters know `ignore-update-only-columns` (new: pkg/config/filter.go)."""
+
+    # -- what a statement becomes --------------------------------------------------------------------------------
+
+    multi_schema_change: bool
+    """Whether TiDB makes one job (61) of an ALTER TABLE with several specs (TiDB 6.2+: ddl/multi_schema_change.go)."""
+
+    ddl_text: str
+    """How the query is written: `raw` as it was typed (4.0.0, 4.0.1), `marked`: as typed, TiDB's features put in
+    comments by regular expressions (4.0.2+: cdc/changefeed.go, tidb sessionctx/binloginfo AddSpecialComment),
+    `restored` from its syntax tree (5.2.4, 5.3.1+: cdc/owner/changefeed.go, 6.5+ cdc/owner/ddl_sink.go
+    addSpecialComment; new: logservice/schemastore/utils.go)."""
+
+    ddl_mark: str
+    """What opens the comment around SHARD_ROW_ID_BITS and PRE_SPLIT_REGIONS in marked text: `/*!90000 ` in 4.0.2–4.0.4,
+    `/*T! ` from 4.0.5 (tidb sessionctx/binloginfo)."""
+
+    ddl_text_placement: bool
+    """Whether placement clauses stay in a restored text (before 6.0, which sets SkipPlacementRuleForRestore)."""
+
+    ddl_text_ttl_off: bool
+    """Whether TTL_ENABLE is restored as 'OFF' (7.0+: RestoreWithTTLEnableOff)."""
+
+    ddl_text_charset: bool
+    """Whether the job's charset is the introducer of string defaults (6.5.2+, 7.1+: cdc/owner/ddl_sink.go), not always
+    utf8mb4."""
+
+    ddl_text_joined: bool
+    """Whether several statements in one job's text are sent joined by `;` (new: logservice/schemastore/utils.go
+    transformDDLJobQuery); classic stops."""
+
+    rebuilds_drop: bool
+    """Whether DROP TABLE and DROP VIEW are written anew, one per table with its database and without IF EXISTS (6.1+:
+    cdc/model/sink.go FromJob)."""
+
+    splits_renames: bool
+    """Whether RENAME TABLE of several tables (47) becomes one RENAME (14) for each (6.1+: cdc/model/sink.go
+    FromRenameTablesJob); in 5.4 and 6.0 it is one event without a table."""
+
+    rebuilds_exchange: bool
+    """Whether EXCHANGE PARTITION is written anew with its databases (6.5.4+, 7.1.1+: cdc/model/sink.go)."""
+
+    create_tables_code: int
+    """Type code of the events that CREATE TABLES (60) is split into: 60 (8.2+: cdc/entry/schema_storage.go
+    BuildDDLEvents) or 3 (new: pkg/common/event/ddl_event.go GetEvents); 0 where 60 is not replicated."""
+
+    keeps_statement_end: bool
+    """Whether the parts of a RENAME or CREATE of several tables end in `;` (new: pkg/common/event/ddl_event.go)."""
+
+    escapes_rebuilt_names: bool
+    """Whether back-quotes in names of rebuilt DROP statements are doubled (new from 8.5.7:
+    logservice/schemastore/persist_storage_ddl_handlers.go)."""
+
+    # -- where and how a statement goes --------------------------------------------------------------------------
+
+    single_table_ddl: frozenset[int]
+    """Action types that hold back only their own table, not all of them (6.5.2+, 7.0+: cdc/owner/ddl_manager.go
+    nonGlobalDDLs)."""
+
+    watermark_after_ddl: bool
+    """Whether a watermark follows a DDL at once (6.1+: cdc/owner/ddl_sink.go)."""
+
+    canal_ddl_in_partition_0: bool
+    """Whether Canal-JSON's DDL goes to partition 0 alone (5.4+: GetDDLDispatchRuleByProtocol)."""
+
+    canal_json: bool
+    """Whether the release has Canal-JSON (4.0.9+: cdc/sink/codec/canal_flat.go)."""
+
+    tidb_extension: bool
+    """Whether Canal-JSON knows `enable-tidb-extension`: `_tidb` and watermarks (5.4+: cdc/sink/codec/canal_flat.go)."""
+
+    canal_build_time: bool
+    """Whether Canal-JSON's `ts` is the time of encoding (5.4+); 0 before."""
+
+    canal_renames: frozenset[int]
+    """Action types that are Canal-JSON's RENAME (pkg/sink/codec/canal/canal_entry.go convertDdlEventType)."""
+
+    canal_alters: frozenset[int]
+    """Action types that are Canal-JSON's ALTER (there)."""
+
+    open_empty_names: bool
+    """Whether a DDL's key in Open Protocol has `scm` and `tbl` where they are empty (new:
+    pkg/sink/codec/open/codec.go)."""
+
+    open_escapes_html: bool
+    """Whether Open Protocol escapes `<`, `>`, `&`, U+2028, U+2029 and invalid UTF-8 (encoding/json, classic); the new
+    architecture's writer (pkg/util/json_writer.go) does not."""

@@ -1,0 +1,39 @@
+"""Vectors of the envelopes: DDL statements and watermarks → messages, in both protocols, of every release."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from simulator.codecs import CODECS, DdlEvent
+from simulator.ddl import actions
+from vector_codecs import WATERMARK, options, wanted
+from vector_files import Vector
+
+
+def check_ddl_event(vector: Vector) -> None:
+    """A vector of `ddl_events`: as many messages as events, each with the bytes that TiCDC sent."""
+    data = vector.data
+    codec, chosen = CODECS[data["protocol"]], options(data)
+    if data["type_code"] in (WATERMARK, None):
+        entry = codec.watermark(data["commit_ts"], chosen, vector.release)
+        entries = [entry] if entry else []
+    else:
+        entries = [codec.ddl(event, chosen, vector.release) for event in events(data)]
+    assert [(*codec.message(entry, chosen), 0) for entry in entries] == wanted(data)
+
+
+def events(data: Any) -> Iterator[DdlEvent]:
+    """The events of a statement: one, or one for each part of a RENAME or CREATE of several tables, whose text is
+    already the parts' texts in a row. How statements become events is the business of `ddl`, and of its own tests."""
+    if not data["query"].endswith(";"):
+        yield DdlEvent(data["commit_ts"], data["schema"], data["table"], data["query"], data["type_code"])
+        return
+    for part in data["query"].split(";")[:-1]:
+        schema, table = re.findall(r"`([^`]+)`\.`([^`]+)`", part)[-1]
+        yield DdlEvent(data["commit_ts"], schema, table, f"{part};", SEVERAL[data["type_code"]])
+
+
+SEVERAL = {actions.RENAME_TABLES: actions.RENAME_TABLE, actions.CREATE_TABLES: actions.CREATE_TABLE}
+"""Jobs of several tables → the type of the events that the new architecture makes of them."""
