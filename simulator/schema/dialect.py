@@ -30,10 +30,19 @@ FEATURES = frozenset((
 """What TiDB opens as `/*T![feature] … */`; any other feature leaves a comment (TiDB: pkg/parser/tidb/features.go)."""
 
 
+SYMBOLS = frozenset(("/*+", "||", ">=", "<=", "<>", "!=", ":=", "<=>", "->", "->>", "&&", "@@"))
+"""The symbols of several characters that TiDB has; sqlglot knows those of other dialects too."""
+
+
+def is_keyword(word: str) -> bool:
+    """Whether TiDB's tokenizer has the word, the phrase or the symbol."""
+    return word in SYMBOLS or word in PHRASES or word.replace("_", "").isalnum()
+
+
 class TiDB(MySQL):
     class Tokenizer(MySQL.Tokenizer):
         KEYWORDS = {
-            **{word: kind for word, kind in MySQL.Tokenizer.KEYWORDS.items() if " " not in word or word in PHRASES},
+            **{word: kind for word, kind in MySQL.Tokenizer.KEYWORDS.items() if is_keyword(word)},
             "/*!": TokenType.HINT,
             "/*T!": TokenType.HINT,
             "/*T![": TokenType.HINT,

@@ -122,14 +122,11 @@ def _dots(parser: TiDBParser, count: int) -> bool:
 
 
 def read_alias(parser: TiDBParser) -> str:
-    """` AS name`, with or without its AS, or nothing."""
+    """` AS name`, with or without its AS; nothing where there is none or it is empty."""
     if parser.accept("AS") or parser.kind() == "string":
-        return f" AS {quoted(_alias(parser))}"
+        alias = parser.string() if parser.kind() == "string" else parser.free_name("an alias")
+        return f" AS {quoted(alias)}" if alias else ""
     return f" AS {quoted(parser.name())}" if parser.is_free_name() else ""
-
-
-def _alias(parser: TiDBParser) -> str:
-    return parser.string() if parser.kind() == "string" else parser.free_name("an alias")
 
 
 def _body(parser: TiDBParser) -> str:

@@ -177,4 +177,5 @@ def _written(join: Source | Join | None) -> str:
     if join.right is None:
         return left
     right = f"({_written(join.right)})" if isinstance(join.right, Join) else _written(join.right)
-    return f"{left}{', ' if comma and join.kind == ' JOIN ' else join.kind}{right}{join.condition}"
+    kind = f"{join.kind.removesuffix(' JOIN ')}, " if comma and join.kind.endswith(" JOIN ") else join.kind
+    return f"{left}{kind}{right}{join.condition}"

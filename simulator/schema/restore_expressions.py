@@ -90,7 +90,7 @@ def _arguments(node: Call, arguments: list[str]) -> str:
     if node.name in TEMPLATES and not node.schema:
         return TEMPLATES[node.name].format(*arguments)
     if node.name == "TRIM" and len(arguments) > 1:
-        return " ".join((*reversed(arguments[1:]), "FROM", arguments[0]))
+        return " ".join((*(text for text in reversed(arguments[1:]) if text != "NULL"), "FROM", arguments[0]))
     if node.name == "WEIGHT_STRING" and len(arguments) == 3:
         return "{} AS {}({})".format(*arguments)
     return ", ".join(arguments)
