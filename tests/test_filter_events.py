@@ -1,0 +1,287 @@
+"""Event filters: settings, statements, and row changes on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import BinaryType, ByteType, IntegerType, StructField, StructType
+
+from simulator.changefeed import EventFilter, load
+from simulator.errors import ChangefeedError, DdlError
+from simulator.filters import event_types
+from simulator.filters.events import EventFilters, event_filters, ignoring_ddl, ignoring_row
+from simulator.filters.rows import kept, verify
+from simulator.releases import Release, find
+from simulator.schema import parse
+from simulator.schema.keys import visible_columns
+from simulator.schema.table import Table
+
+CLASSIC, BY_STATEMENT, NEW = find("v8.5.7"), find("v7.5.7"), find("v8.5.7", "new")
+ONLY = replace(NEW, ignore_update_only_columns=True)
+CHANGE = StructType([
+    StructField("table", IntegerType()), StructField("op", ByteType()),
+    StructField("before", BinaryType()), StructField("after", BinaryType())])
+DELETE, UPDATE, INSERT = range(3)
+
+
+def filters(*rules: EventFilter, release: Release = CLASSIC, case_sensitive: bool = False) -> EventFilters:
+    return event_filters(rules, release, case_sensitive)
+
+
+def rule(matcher: str = "*.*", *events: str, sql: tuple[str, ...] = (), **expressions: str) -> EventFilter:
+    said = {f"ignore_{name}_value_expr": text for name, text in expressions.items()}
+    return EventFilter((matcher,), events, sql, **said)
+
+
+def ignored(made: EventFilters, code: int, query: str = "no matter", schema: str = "a", table: str = "t") -> bool:
+    return ignoring_ddl(made, schema, table, query, code, (schema, table)) is not None
+
+
+# -- settings --------------------------------------------------------------------------------------------------------
+
+
+def test_the_file_gives_event_filters() -> None:
+    feed = load("kafka://h:1/t?protocol=open-protocol", """
+        [filter]
+        ignore-txn-start-ts = [3, 4]
+        [[filter.event-filters]]
+        matcher = ["a.*"]
+        ignore-event = ["insert", "all ddl"]
+        ignore-sql = ["^drop"]
+        ignore-delete-value-expr = "id > 3"
+    """)
+    assert feed.ignore_txn_start_ts == (3, 4)
+    made, = feed.event_filters
+    assert made == EventFilter(("a.*",), ("insert", "all ddl"), ("^drop",), ignore_delete_value_expr="id > 3")
+    assert made.expressions == ("id > 3",)
+    assert feed.warnings == ()
+
+
+@pytest.mark.parametrize(("release", "toml", "warning"), [
+    (find("v6.1.0"), "matcher=['*.*']", "filter.event-filters has no effect: TiCDC v6.1.0 has no event filters"),
+    (CLASSIC, "ignore-update-only-columns=['a']", "update-only-columns has no effect: TiCDC v8.5.7 does not know it"),
+    (CLASSIC, "ignore-evnt=['a']", "unknown key 'ignore-evnt' in filter.event-filters[1] is ignored. Did you mean"),
+])
+def test_what_a_release_does_not_know_is_said(release: Release, toml: str, warning: str) -> None:
+    feed = load("kafka://h:1/t?protocol=open-protocol", f"[[filter.event-filters]]\n{toml}", release)
+    assert len(feed.warnings) == 1 and warning in feed.warnings[0]
+
+
+@pytest.mark.parametrize(("release", "name", "hint"), [
+    (CLASSIC, "create tables", " Did you mean 'create table'?"),
+    (CLASSIC, "add index", ""),
+    (CLASSIC, "Insert", ""),
+    (BY_STATEMENT, "add column", ""),
+    (NEW, "none", ""),
+])
+def test_names_of_events_are_those_of_the_release(release: Release, name: str, hint: str) -> None:
+    toml = f"[[filter.event-filters]]\nignore-event=['{name}']"
+    for ask in (
+        lambda: filters(rule("*.*", name), release=release),
+        lambda: load("kafka://h:1/t?protocol=canal-json", toml, release),
+    ):
+        with pytest.raises(ChangefeedError) as caught:
+            ask()
+        assert caught.value.code == "CDC:ErrInvalidIgnoreEventType"
+        assert caught.value.text.startswith(f"invalid ignore event type: '{name}'")
+        assert hint in caught.value.text
+
+
+def test_a_matcher_must_be_a_table_filter() -> None:
+    with pytest.raises(ChangefeedError, match="CDC:ErrFilterRuleInvalid"):
+        filters(rule("a.[b"))
+
+
+def test_classic_logs_a_bad_pattern_and_goes_on_where_the_new_architecture_refuses_it() -> None:
+    made = filters(rule("*.*", "insert", sql=("(",)))
+    assert ignoring_row(made, "a", "t", "insert") is None
+    assert "filter.event-filters[1]: ignore-event and ignore-sql have no effect" in made.warnings[0]
+    with pytest.raises(ChangefeedError) as caught:
+        filters(rule("*.*", sql=("(",)), release=NEW)
+    assert caught.value.code == "CDC:ErrFilterRuleInvalid"
+    assert "compile regular expression [(]: error parsing regexp: missing closing ): `(?i)(`" in caught.value.text
+
+
+@pytest.mark.parametrize("name", ["add foreign key", "add fulltext index", "create hybrid index"])
+def test_the_new_architecture_accepts_names_that_it_does_not_find_again(name: str) -> None:
+    with pytest.raises(ChangefeedError, match=f"ErrFilterRuleInvalid.*event type {name} not valid"):
+        filters(rule("*.*", name), release=NEW)
+
+
+# -- statements ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("code", "by_name", "by_alter"), [
+    (5, "add column", True),
+    (7, "create index", True),
+    (14, "rename table", True),
+    (61, "multi schema change", True),
+    (60, "create table", False),
+    (11, "truncate table", False),
+    (9, "add foreign key", False),
+    (26, "modify schema charset and collate", False),
+])
+def test_an_action_has_its_own_name_and_may_alter_its_table(code: int, by_name: str, by_alter: bool) -> None:
+    assert ignored(filters(rule("*.*", by_name)), code)
+    assert ignored(filters(rule("*.*", "all ddl")), code)
+    assert ignored(filters(rule("*.*", "alter table")), code) is by_alter
+    assert not ignored(filters(rule("*.*", "all dml", "drop table")), code)
+
+
+def test_a_foreign_key_stops_the_new_architecture_in_any_rule_of_its_table() -> None:
+    made = filters(rule("a.*", "insert"), release=NEW)
+    assert not ignored(made, 9, schema="b")
+    with pytest.raises(DdlError, match="^event type add foreign key not valid$"):
+        ignored(made, 9)
+
+
+@pytest.mark.parametrize(("query", "code", "event"), [
+    ("CREATE INDEX i ON t (a)", 7, "alter table"),
+    ("ALTER TABLE t ADD COLUMN a INT", 5, "alter table"),
+    ("ALTER TABLE t ADD PARTITION (PARTITION p VALUES LESS THAN (1))", 19, "add table partition"),
+    ("ALTER TABLE t RENAME TO u", 14, "alter table"),
+    ("RENAME TABLE t TO u", 14, "rename table"),
+    ("DROP VIEW t", 24, "drop view"),
+    ("CREATE DATABASE a", 1, "create schema"),
+])
+def test_up_to_7_6_the_statement_says_the_event(query: str, code: int, event: str) -> None:
+    assert ignored(filters(rule("*.*", event), release=BY_STATEMENT), code, query)
+    others = BY_STATEMENT.event_filter_names - {event, "all ddl", "create database"}
+    assert not ignored(filters(rule("*.*", *others), release=BY_STATEMENT), code, query)
+
+
+def test_up_to_7_6_a_text_must_be_a_statement() -> None:
+    made = filters(rule("*.*", "insert"), release=BY_STATEMENT)
+    with pytest.raises(DdlError, match="CDC:ErrConvertDDLToEventTypeFailed.*failed to convert ddl 'DROP TABLE'"):
+        ignored(made, 4, "DROP TABLE")
+    assert not ignored(made, 25, "RECOVER TABLE t")
+
+
+def test_patterns_of_sql_are_one_pattern_in_any_case() -> None:
+    made = filters(rule("*.*", sql=("^drop database", "modify column")))
+    assert ignored(made, 2, "DROP DATABASE a", table="")
+    assert ignored(made, 12, "ALTER TABLE t MODIFY COLUMN a INT")
+    assert not ignored(made, 4, "/* */ drop database")
+    assert ignored(filters(rule("*.*", sql=("(drop", "create)"))), 3, "CREATE TABLE t (a INT)")
+
+
+def test_a_database_matches_where_any_of_its_tables_may() -> None:
+    made = filters(rule("a.t", "drop database"))
+    assert ignored(made, 2, table="")
+    assert not ignored(made, 2, schema="b", table="")
+
+
+def test_a_rename_is_judged_by_the_old_name() -> None:
+    made = filters(rule("a.t", "rename table"))
+    assert ignoring_ddl(made, "b", "u", "RENAME TABLE a.t TO b.u", 14, ("a", "t"))
+    assert ignoring_ddl(made, "a", "t", "RENAME TABLE b.u TO a.t", 14, ("b", "u")) is None
+    with pytest.raises(DdlError, match=r"CDC:ErrTableIneligible.*not eligible to replicate\(a.t\)"):
+        ignoring_ddl(made, "a", "t", "RENAME TABLE b.u TO a.t", 14)
+
+
+def test_matchers_follow_case_sensitive_in_the_new_architecture_only() -> None:
+    for release, case_sensitive, matches in ((CLASSIC, False, False), (NEW, False, True), (NEW, True, False)):
+        made = filters(rule("A.T", "insert"), release=release, case_sensitive=case_sensitive)
+        assert (ignoring_row(made, "a", "t", "insert") is not None) is matches
+        assert ignoring_row(made, "A", "T", "insert")
+
+
+def test_no_event_filter_ignores_nothing() -> None:
+    assert not ignored(filters(), 9)
+    assert event_filters([rule("*.*", "no such event")], find("v6.1.0")).rules == ()
+
+
+# -- rows ------------------------------------------------------------------------------------------------------------
+
+
+SHOP = parse.create_table("CREATE TABLE shop.goods (id INT PRIMARY KEY, name VARCHAR(20), price INT, seen INT)")
+LOG = parse.create_table("CREATE TABLE shop.log (id INT PRIMARY KEY, price INT)")
+
+
+def image(table: Table, row: Mapping[str, object] | None) -> bytes | None:
+    if row is None:
+        return None
+    cells = [row.get(column.name) for column in visible_columns(table)]
+    return b"\xff".join(b"\xfe" if cell is None else str(cell).encode() for cell in cells)
+
+
+Row = Mapping[str, object] | None
+
+
+def frame(spark: SparkSession, tables: list[Table], *changes: tuple[int, Row, Row]) -> DataFrame:
+    """Of (table, before, after)."""
+    ops = [UPDATE if before and after else DELETE if before else INSERT for _, before, after in changes]
+    return spark.createDataFrame([
+        (place, op, image(tables[place], before), image(tables[place], after))
+        for op, (place, before, after) in zip(ops, changes, strict=True)], CHANGE)
+
+
+def sent(changes: DataFrame, tables: list[Table], made: EventFilters) -> list[tuple[int, int]]:
+    """Table and operation of what is left."""
+    return [(row["table"], row["op"]) for row in kept(changes, tables, made).collect()]
+
+
+def test_rows_without_a_rule_are_the_frame_itself(spark: SparkSession) -> None:
+    changes = frame(spark, [SHOP], (0, None, {"id": 1}))
+    assert kept(changes, [SHOP], filters()) is changes
+    assert kept(changes, [SHOP], filters(rule("other.*", "insert", insert="id = 1"), rule("*.*", "all ddl"))) is changes
+
+
+def test_rows_go_by_their_kind(spark: SparkSession) -> None:
+    tables = [SHOP, LOG]
+    changes = frame(
+        spark, tables, (0, None, {"id": 1}), (0, {"id": 1}, None), (0, {"id": 1}, {"id": 1, "price": 1}),
+        (1, None, {"id": 1}), (1, {"id": 1}, None))
+    assert sent(changes, tables, filters(rule("shop.goods", "insert", "delete"))) == [
+        (0, UPDATE), (1, INSERT), (1, DELETE)]
+    assert sent(changes, tables, filters(rule("*.goods", "all dml"), rule("*.log", "delete"))) == [(1, INSERT)]
+
+
+def test_rows_go_by_their_values(spark: SparkSession) -> None:
+    tables = [SHOP, LOG, SHOP]
+    cheap, dear, none = ({"id": 1, "name": "pen", "price": price} for price in (5, 50, None))
+    made = filters(rule(
+        "shop.goods", insert="price > 10", delete="name = 'pen'", update_old="price > 10", update_new="price is null"))
+    changes = frame(
+        spark, tables, (0, None, cheap), (0, None, dear), (0, None, none), (0, cheap, None), (0, cheap, dear),
+        (0, dear, cheap), (0, cheap, none), (1, None, dear), (2, None, dear), (2, None, cheap))
+    assert sent(changes, tables, made) == [
+        (0, INSERT), (0, INSERT), (0, UPDATE), (1, INSERT), (2, INSERT)]
+
+
+def test_text_that_holds_any_character_is_compared_whole(spark: SparkSession) -> None:
+    made = filters(rule("shop.goods", insert="name = 'ÿþ离骚'"))
+    changes = frame(spark, [SHOP], (0, None, {"id": 1, "name": "ÿþ离骚"}), (0, None, {"id": 2, "name": "离骚"}))
+    assert sent(changes, [SHOP], made) == [(0, INSERT)]
+
+
+def test_the_new_architecture_may_ignore_updates_of_some_columns(spark: SparkSession) -> None:
+    old = {"id": 1, "name": "pen", "price": 5, "seen": 1}
+    changes = frame(
+        spark, [SHOP], (0, old, {**old, "seen": 2}), (0, old, {**old, "seen": None}), (0, old, {**old, "price": 6}),
+        (0, old, {**old, "seen": 2, "price": 6}), (0, None, old), (0, old, {**old, "id": 2}))
+    made = filters(EventFilter(("shop.*",), ignore_update_only_columns=("SEEN", "id", "gone")), release=ONLY)
+    assert sent(changes, [SHOP], made) == [(0, UPDATE), (0, UPDATE), (0, INSERT), (0, UPDATE)]
+    assert kept(changes, [SHOP], filters(*(one.setting for one in made.rules))) is changes
+
+
+@pytest.mark.parametrize(("expression", "code", "text"), [
+    ("age >", "CDC:ErrInvalidFilterExpression", "There is a syntax error in"),
+    ("age > 3", "CDC:ErrExpressionColumnNotFound", "Cannot find column 'age' from table 'shop.goods' in"),
+])
+def test_an_expression_must_suit_its_table(spark: SparkSession, expression: str, code: str, text: str) -> None:
+    made = filters(rule("shop.goods", delete=expression))
+    for ask in (lambda: verify(made, [SHOP]), lambda: kept(frame(spark, [SHOP]), [SHOP], made)):
+        with pytest.raises(ChangefeedError, match=text) as caught:
+            ask()
+        assert caught.value.code == code
+    verify(made, [LOG])
+
+
+def test_every_event_that_a_release_names_is_a_type_of_its_own() -> None:
+    for release in (CLASSIC, BY_STATEMENT, NEW):
+        for name in release.event_filter_names - release.unclassified_events:
+            assert event_types.normalised(name, release) == event_types.ALIASES.get(name, name)
