@@ -1,0 +1,114 @@
+"""`explain ddl` and `explain table`: what becomes of a statement, and of a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from simulator import releases
+from simulator.changefeed import Changefeed, load_file
+from simulator.cli.look import DEFAULT_URI
+from simulator.cli.show import Display
+from simulator.ddl.catalog import Catalog
+from simulator.errors import UserError, did_you_mean
+from simulator.explain.ddl import explain_ddl, rules
+from simulator.explain.ddl_render import ddl_as_dict, ddl_lines
+from simulator.explain.table import explain_table, table_as_dict
+from simulator.explain.table_catalog import read_catalog
+from simulator.explain.table_render import table_lines
+from simulator.releases import Release
+from simulator.schema.table import Table
+
+Command = Callable[..., None]
+
+OPTIONS = (
+    click.option(
+        "--schema", "schemas", type=click.Path(path_type=Path), multiple=True, metavar="FILE.sql",
+        help="CREATE DATABASE, CREATE TABLE, … of what exists; may be given several times.",
+    ),
+    click.option("--use", "database", default="test", show_default=True, metavar="DB", help="The current database."),
+    click.option("--sink-uri", default=DEFAULT_URI, show_default=True, metavar="URI", help="TiCDC's sink URI."),
+    click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="TiCDC's changefeed.toml."),
+    click.option("--release", default=releases.DEFAULT, show_default=True, metavar="TAG", help="TiCDC release."),
+    click.option("--architecture", type=click.Choice(["classic", "new"]), help="By default the release's."),
+    click.option("--json", "as_json", is_flag=True, help="One JSON document, for programs."),
+)
+
+
+def _with_options(command: Command) -> Command:
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("statement")
+@_with_options
+def ddl(
+    statement: str, schemas: tuple[Path, ...], database: str, sink_uri: str, config: Path | None, release: str,
+    architecture: str | None, as_json: bool,
+) -> None:
+    """Which jobs a STATEMENT is, whether TiCDC replicates it, as which messages, and how tables change.
+
+    Without --schema nothing is known of tables: every name is taken to exist and to have a valid index.
+    """
+    changefeed, found = _changefeed(sink_uri, config, release, architecture)
+    catalog = _catalog(schemas, database) if schemas else None
+    explained = explain_ddl(statement, database, catalog, rules(changefeed, found))
+    _show(as_json, ddl_as_dict(explained), ddl_lines(explained))
+
+
+@click.command()
+@click.argument("name", metavar="DB.T")
+@_with_options
+def table(
+    name: str, schemas: tuple[Path, ...], database: str, sink_uri: str, config: Path | None, release: str,
+    architecture: str | None, as_json: bool,
+) -> None:
+    """Whether a table is replicated and by which rule, its handle key, dispatcher and topic."""
+    if not schemas:
+        raise UserError("explain table needs --schema FILE.sql with the table's CREATE TABLE")
+    changefeed, found = _changefeed(sink_uri, config, release, architecture)
+    explained = explain_table(_table(_catalog(schemas, database), name, database), changefeed, found)
+    _show(as_json, table_as_dict(explained), table_lines(explained))
+
+
+def _changefeed(
+    sink_uri: str, config: Path | None, release: str, architecture: str | None,
+) -> tuple[Changefeed, Release]:
+    found = releases.find(release, architecture)
+    changefeed = load_file(sink_uri, config, found)
+    Display().warn(changefeed.warnings)
+    return changefeed, found
+
+
+def _catalog(schemas: tuple[Path, ...], database: str) -> Catalog:
+    return read_catalog(((str(path), _text(path)) for path in schemas), database)
+
+
+def _table(catalog: Catalog, name: str, database: str) -> Table:
+    """The table of `db.t`, or of `t` in the current database."""
+    schema, _, bare = name.rpartition(".")
+    found = catalog.table(schema or database, bare)
+    if found is None:
+        known = [f"{one.schema}.{one.name}" for one in catalog.tables.values()]
+        hint = did_you_mean(f"{schema or database}.{bare}", known)
+        raise UserError(f"no table {name!r}.{hint} Known: {', '.join(known[:20]) or 'none'}")
+    return found
+
+
+def _show(as_json: bool, document: dict[str, Any], lines: Iterator[str]) -> None:
+    click.echo(json.dumps(document, ensure_ascii=False, indent=2) if as_json else "\n".join(lines))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None

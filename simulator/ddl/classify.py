@@ -1,0 +1,139 @@
+"""A job under a changefeed: whether its events are sent, and by which rule not.
+
+One law: the steps are TiCDC's, in TiCDC's order: allow-list, table filter and rename rule, eligibility, event filters.
+Sources: tiflow v8.5.3 cdc/puller/ddl_puller.go handleJob, cdc/owner/ddl_manager.go; ticdc v8.5.7
+logservice/schemastore/persist_storage_ddl_handlers.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from simulator.ddl import actions
+from simulator.ddl.allow import allowed, eligibility, eligible
+from simulator.ddl.catalog import Catalog
+from simulator.ddl.classify_filter import Kept, kept
+from simulator.ddl.events import Event, events, sent_query
+from simulator.ddl.jobs_shape import Job
+from simulator.errors import DdlError
+from simulator.filters.events import EventFilters, ignoring_ddl
+from simulator.filters.replication import Replication
+from simulator.releases import Release
+from simulator.schema.syntax import TableName
+
+SEND, IGNORE, DISCARD, INELIGIBLE, ERROR = "send", "ignore", "discard", "ineligible", "error"
+
+
+@dataclass(frozen=True)
+class Decision:
+    outcome: str
+    """`send`; `ignore`: not sent, but TiCDC's schema changes; `discard`: not sent, and TiCDC's schema stays;
+    `ineligible`: not sent, for the table has no valid index; `error`: the changefeed stops."""
+
+    why: str
+    """The rule that decides."""
+
+    events: tuple[Event, ...] = ()
+    """What is sent."""
+
+    queries: tuple[str, ...] = ()
+    """The text that is sent with each event."""
+
+    error: DdlError | None = None
+
+
+@dataclass(frozen=True)
+class View:
+    """What TiCDC looks at."""
+
+    before: Catalog | None
+    after: Catalog | None
+    replication: Replication
+    event_filters: EventFilters | None
+    force_replicate: bool
+    release: Release
+    start_ts: int
+
+
+def decided(
+    job: Job, catalog_before: Catalog | None, catalog_after: Catalog | None, replication: Replication,
+    event_filters: EventFilters | None, force_replicate: bool, release: Release, start_ts: int = 0,
+) -> Decision:
+    """What TiCDC does with a job; tables that no catalog knows are taken for eligible.
+
+    `start_ts` is that of the job, for ignore-txn-start-ts; 0 is in no list.
+    """
+    view = View(catalog_before, catalog_after, replication, event_filters, force_replicate, release, start_ts)
+    try:
+        return _decided(job, view)
+    except DdlError as error:
+        return Decision(ERROR, str(error), error=error)
+
+
+def _decided(job: Job, view: View) -> Decision:
+    if not allowed(job.code, view.release):
+        name = actions.ACTIONS[job.code].name
+        return Decision(DISCARD, f"{name} ({job.code}) is not in the allow-list of TiCDC {view.release.name}")
+    found: Kept = kept(job, view.before, view.replication, view.release)
+    if found.job is None:
+        return Decision(DISCARD, found.why)
+    if view.start_ts in view.replication.ignored_start_ts:
+        outcome = DISCARD if view.release.start_ts_discards_ddl else IGNORE
+        return Decision(outcome, f"start-ts {view.start_ts} is in ignore-txn-start-ts")
+    if not _eligible(found.job, view):
+        return Decision(INELIGIBLE, f"{job.schema}.{job.table} has no valid index, and force-replicate is off")
+    return _past_event_filters(found, view)
+
+
+def _eligible(job: Job, view: View) -> bool:
+    """Raises DdlError where a table loses its last valid index in a release that then stops."""
+    if view.before is None or view.after is None or job.code in NEVER_INELIGIBLE:
+        return True
+    old, new = _names(job)
+    before = view.before.table(*old) if view.replication.table(*old) else None
+    return eligibility(before, view.after.table(*new), view.force_replicate, view.release, job.query) == "send"
+
+
+def _names(job: Job) -> tuple[TableName, TableName]:
+    """The table's name before and after, of several the last one's (TiDB's Job.BinlogInfo.TableInfo)."""
+    name = TableName(job.schema, job.table)
+    return job.pairs[-1] if job.pairs else (job.old or job.exchanged or name, name)
+
+
+def _past_event_filters(found: Kept, view: View) -> Decision:
+    assert found.job is not None
+    made = [event for event in events(found.job, view.release) if _creates_eligible(event, found.job, view)]
+    if not made:
+        return Decision(INELIGIBLE, "none of its tables has a valid index, and force-replicate is off")
+    past, ignored = [], ""
+    for event in made:
+        rule = _ignoring(event, found.job, view)
+        if rule:
+            ignored = rule
+        else:
+            past.append(event)
+    if not past:
+        return Decision(DISCARD if view.release.event_filter_discards else IGNORE, ignored)
+    return Decision(SEND, found.why, tuple(past), tuple(sent_query(event, view.release) for event in past))
+
+
+def _creates_eligible(event: Event, job: Job, view: View) -> bool:
+    """Whether an event of CREATE TABLES is of an eligible table; others are not asked."""
+    table = view.after.table(event.schema, event.table) if view.after and job.tables else None
+    return table is None or eligible(table, view.force_replicate)
+
+
+def _ignoring(event: Event, job: Job, view: View) -> str:
+    """The event filter that ignores an event, in words; empty for none. The new architecture looks at restored text."""
+    if view.event_filters is None:
+        return ""
+    old = event.old if event.type_code == actions.RENAME_TABLE else None
+    of = replace(event, schema=job.schema, table=job.table) if job.exchanged else event
+    query = event.query if view.release.architecture == "classic" else sent_query(event, view.release)
+    rule = ignoring_ddl(view.event_filters, of.schema, of.table, query, event.type_code, old)
+    if rule is None:
+        return ""
+    return f"filter.event-filters[{rule.number}] with matcher {', '.join(rule.setting.matcher)}"
+
+
+NEVER_INELIGIBLE = actions.SCHEMA_ACTIONS | actions.VIEW_ACTIONS | {actions.CREATE_TABLES}

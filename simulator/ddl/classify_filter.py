@@ -1,0 +1,96 @@
+"""What of a job passes the table filter: all, nothing, or some of its tables.
+
+One law: RENAME has a rule of its own; everything else passes by the name that TiCDC gives the job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from simulator.ddl import actions
+from simulator.ddl.catalog import Catalog
+from simulator.ddl.jobs_shape import Job
+from simulator.ddl.rename import Known, Pair, Rename, kept_pairs, known
+from simulator.filters.replication import Replication
+from simulator.releases import Release
+from simulator.schema.syntax import TableName
+
+
+@dataclass(frozen=True)
+class Kept:
+    job: Job | None
+    """With only those tables that pass; None where none does."""
+
+    why: str
+    """The rule that decides."""
+
+
+def kept(job: Job, catalog: Catalog | None, replication: Replication, release: Release) -> Kept:
+    """What passes; `catalog` is what exists before the job. Raises DdlError where TiCDC stops at a RENAME."""
+    return RULES.get(job.code, _by_table)(job, catalog, replication, release)
+
+
+def _by_table(job: Job, catalog: Catalog | None, replication: Replication, release: Release) -> Kept:
+    passes = replication.table(job.schema, job.table)
+    return Kept(job if passes else None, replication.why(job.schema, job.table))
+
+
+def _by_schema(job: Job, catalog: Catalog | None, replication: Replication, release: Release) -> Kept:
+    if replication.schema(job.schema):
+        return Kept(job, f"the rules have tables of database {job.schema}")
+    return Kept(None, f"the rules have no tables of database {job.schema}")
+
+
+def _tables(job: Job, catalog: Catalog | None, replication: Replication, release: Release) -> Kept:
+    through = tuple(one for one in job.tables if replication.table(job.schema, one.name))
+    named = (through or job.tables)[0].name
+    first = replace(job, tables=through, table=named) if through else None
+    return Kept(first, replication.why(job.schema, named))
+
+
+def _exchange(job: Job, catalog: Catalog | None, replication: Replication, release: Release) -> Kept:
+    """Classic takes the database of the plain table and the name of the partitioned one; the new architecture wants one
+    of the two tables to pass."""
+    assert job.exchanged is not None
+    if release.architecture == "classic":
+        names = [(job.exchanged.schema, job.table)]
+    else:
+        names = [(job.schema, job.table), (job.exchanged.schema, job.exchanged.name)]
+    passing = next((name for name in names if replication.table(*name)), None)
+    return Kept(job if passing else None, replication.why(*(passing or names[0])))
+
+
+def _rename(job: Job, catalog: Catalog | None, replication: Replication, release: Release) -> Kept:
+    old, new = job.old or TableName(job.schema, job.table), TableName(job.schema, job.table)
+    pairs = job.pairs or ((old, new),)
+    snapshot = _snapshot(pairs, catalog, replication)
+    found = kept_pairs(Rename(pairs, job.query), lambda *name: not replication.table(*name), snapshot, release)
+    if not found:
+        return Kept(None, "neither the old name nor the new one is in the rules")
+    why = f"the old name is in the rules: {replication.why(*found[0][0])}"
+    return Kept(replace(job, pairs=found) if job.pairs else job, why)
+
+
+def _snapshot(pairs: Sequence[Pair], catalog: Catalog | None, replication: Replication) -> Known:
+    """What TiCDC knows of the tables and databases that the pairs name; a table keeps being known under a new name."""
+    tables: set[tuple[str, str]] = set()
+    for old, new in pairs:
+        there = catalog is None or catalog.has(*old)
+        if _folded(old) in tables or there and replication.table(*old):
+            tables |= {_folded(old), _folded(new)}
+    schemas = {new.schema for _, new in pairs if catalog is None or catalog.database(new.schema)}
+    return known(tables, filter(replication.schema, schemas))
+
+
+def _folded(name: TableName) -> tuple[str, str]:
+    return name.schema.lower(), name.name.lower()
+
+
+RULES: Mapping[int, Callable[[Job, Catalog | None, Replication, Release], Kept]] = {
+    **dict.fromkeys(actions.SCHEMA_ACTIONS, _by_schema),
+    actions.CREATE_TABLES: _tables,
+    actions.EXCHANGE_TABLE_PARTITION: _exchange,
+    actions.RENAME_TABLE: _rename,
+    actions.RENAME_TABLES: _rename,
+}

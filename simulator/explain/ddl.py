@@ -1,0 +1,148 @@
+"""A statement under a changefeed: its jobs, what TiCDC decides about each, what is sent, and how tables change.
+
+One law: it asks the modules that the pipeline asks, and works nothing out itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from simulator.changefeed.model import Changefeed
+from simulator.ddl.actions import ACTIONS
+from simulator.ddl.catalog import Catalog
+from simulator.ddl.classify import Decision, decided
+from simulator.ddl.events import Event
+from simulator.ddl.evolve import applied
+from simulator.ddl.jobs import Job, notes
+from simulator.ddl.jobs_text import text_jobs, text_statements
+from simulator.dispatch.routing import Router, router
+from simulator.explain.ddl_messages import MessageExplained, messages
+from simulator.explain.ddl_schema import SchemaChange, schema_changes
+from simulator.filters.events import EventFilters, event_filters
+from simulator.filters.replication import Replication, replication
+from simulator.releases import Release
+from simulator.tso import DEFAULT_START_TS
+
+
+@dataclass(frozen=True)
+class EventExplained:
+    """An event that is sent."""
+
+    type_code: int
+    action: str
+    schema: str
+    table: str
+    topic: str
+    query: str
+    messages: tuple[MessageExplained, ...]
+    """One for each protocol."""
+
+
+@dataclass(frozen=True)
+class JobExplained:
+    type_code: int
+    action: str
+    """TiDB's constant."""
+
+    text: str
+    """What ADMIN SHOW DDL JOBS prints."""
+
+    schema: str
+    table: str
+    renamed: tuple[tuple[str, str], ...]
+    """Old and new full name of each table of a RENAME."""
+
+    exchanged: str
+    """Full name of the plain table of EXCHANGE PARTITION."""
+
+    sub_jobs: tuple[str, ...]
+    """Actions of the parts of a multi-schema change."""
+
+    outcome: str
+    """As `simulator.ddl.classify.Decision` has it."""
+
+    why: str
+    events: tuple[EventExplained, ...]
+
+
+@dataclass(frozen=True)
+class DdlExplained:
+    statement: str
+    release: str
+    architecture: str
+    jobs: tuple[JobExplained, ...]
+    notes: tuple[str, ...]
+    """What of the statement is no job, and why."""
+
+    schema_changes: tuple[SchemaChange, ...]
+    schema_error: str
+    """Why the statement does not fit the tables; empty where it does, and where no tables are known."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """A changefeed's rules, compiled."""
+
+    replication: Replication
+    event_filters: EventFilters
+    router: Router
+    changefeed: Changefeed
+    release: Release
+
+
+def rules(changefeed: Changefeed, release: Release) -> Rules:
+    """Raises ChangefeedError for a rule that TiCDC rejects."""
+    sensitive = changefeed.case_sensitive
+    return Rules(
+        replication(changefeed.rules, sensitive, changefeed.ignore_txn_start_ts, release),
+        event_filters(changefeed.event_filters, release, sensitive), router(changefeed), changefeed, release,
+    )
+
+
+def explain_ddl(text: str, database: str, catalog: Catalog | None, rules: Rules) -> DdlExplained:
+    """What becomes of a statement; raises DdlError for one that TiDB does not take.
+
+    Without a catalog, nothing is said of tables, and every table is taken for one with a valid index.
+    """
+    found = text_jobs(text, database, catalog, rules.release)
+    after = _after(text, database, catalog, rules.release)
+    said = [note for one in text_statements(text, rules.release)
+            for note in notes(one, text, database, catalog, rules.release)]
+    return DdlExplained(
+        text, rules.release.name, rules.release.architecture,
+        tuple(_job(job, catalog, after, rules) for job in found), tuple(said),
+        schema_changes(catalog, after, rules.release) if catalog and after else (), "",
+    )
+
+
+def _after(text: str, database: str, catalog: Catalog | None, release: Release) -> Catalog | None:
+    if catalog is None:
+        return None
+    for statement in text_statements(text, release):
+        catalog = applied(catalog, statement, database, text)
+    return catalog
+
+
+def _job(job: Job, before: Catalog | None, after: Catalog | None, rules: Rules) -> JobExplained:
+    decision = decided(
+        job, before, after, rules.replication, rules.event_filters, rules.changefeed.force_replicate, rules.release)
+    action = ACTIONS[job.code]
+    pairs = job.pairs or (((job.old, (job.schema, job.table)),) if job.old else ())
+    return JobExplained(
+        job.code, action.name, action.text, job.schema, job.table,
+        tuple((".".join(old), ".".join(new)) for old, new in pairs),
+        ".".join(job.exchanged) if job.exchanged else "", tuple(ACTIONS[code].name for code in job.steps),
+        decision.outcome, decision.why, tuple(_events(decision, rules)),
+    )
+
+
+def _events(decision: Decision, rules: Rules) -> Iterator[EventExplained]:
+    for event, query in zip(decision.events, decision.queries, strict=True):
+        yield _event(replace(event, query=query), rules)
+
+
+def _event(event: Event, rules: Rules) -> EventExplained:
+    topic, sent = messages(event, rules.router, rules.changefeed, rules.release, DEFAULT_START_TS + 1)
+    action = ACTIONS[event.type_code].name
+    return EventExplained(event.type_code, action, event.schema, event.table, topic, event.query, sent)

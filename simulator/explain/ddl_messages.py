@@ -1,0 +1,43 @@
+"""The messages of a DDL event in each protocol, and where they go.
+
+One law: a statement goes to the topic of the table's old name, and there to every partition or to the first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from simulator.changefeed.model import DEFAULT_PARTITION_NUM, Changefeed
+from simulator.codecs import CODECS, DdlEvent
+from simulator.ddl.events import Event
+from simulator.dispatch.routing import Router, topic_of_ddl
+from simulator.releases import Release
+
+
+@dataclass(frozen=True)
+class MessageExplained:
+    protocol: str
+    chosen: bool
+    """Whether the changefeed has this protocol."""
+
+    partitions: tuple[int, ...]
+    key: bytes | None
+    value: bytes
+
+
+def messages(
+    event: Event, router: Router, changefeed: Changefeed, release: Release, commit_ts: int,
+) -> tuple[str, tuple[MessageExplained, ...]]:
+    """The topic, and a message of each protocol; the event's query is the text that is sent."""
+    topic = topic_of_ddl(router, event.schema, event.table, event.old)
+    said = DdlEvent(commit_ts, event.schema, event.table, event.query, event.type_code)
+    return topic, tuple(_message(protocol, said, changefeed, release) for protocol in CODECS)
+
+
+def _message(protocol: str, event: DdlEvent, changefeed: Changefeed, release: Release) -> MessageExplained:
+    codec, options = CODECS[protocol], replace(changefeed.codec, protocol=protocol)
+    key, value = codec.message(codec.ddl(event, options, release), options)
+    count = changefeed.kafka.partition_num or DEFAULT_PARTITION_NUM
+    first = protocol == "canal-json" and release.canal_ddl_in_partition_0
+    partitions = (0,) if first else tuple(range(count))
+    return MessageExplained(protocol, protocol == changefeed.codec.protocol, partitions, key, value)

@@ -1,0 +1,90 @@
+"""An explained statement as lines for people, or as JSON for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from simulator.errors import printable
+from simulator.explain.ddl import DdlExplained, EventExplained, JobExplained
+from simulator.explain.ddl_messages import MessageExplained
+from simulator.explain.ddl_schema import SchemaChange
+
+OUTCOMES = {
+    "send": "sent",
+    "ignore": "not sent, TiCDC's schema changes (an event filter ignores it)",
+    "discard": "not sent, TiCDC's schema stays as it was",
+    "ineligible": "not sent, the table is not eligible",
+    "error": "TiCDC stops the changefeed",
+}
+
+
+def ddl_as_dict(found: DdlExplained) -> dict[str, Any]:
+    """For programs: everything, message bytes in hex and as text."""
+    result = asdict(found)
+    for job in result["jobs"]:
+        for event in job["events"]:
+            event["messages"] = [{**one, "key": _bytes(one["key"]), "value": _bytes(one["value"])}
+                                 for one in event["messages"]]
+    return result
+
+
+def ddl_lines(found: DdlExplained) -> Iterator[str]:
+    """For people: each job with its decision and messages, then what happens to the tables."""
+    many = f"{len(found.jobs)} jobs" if len(found.jobs) != 1 else "one job"
+    yield f"{many} of TiDB, under TiCDC {found.release} ({found.architecture})"
+    for note in found.notes:
+        yield f"note         {printable(note)}"
+    for job in found.jobs:
+        yield ""
+        yield from _job(job)
+    for change in found.schema_changes:
+        yield ""
+        yield from _change(change)
+
+
+def _job(job: JobExplained) -> Iterator[str]:
+    yield f"action       {job.action}, type code {job.type_code} ({job.text})"
+    if job.sub_jobs:
+        yield f"parts        {', '.join(job.sub_jobs)}"
+    if job.renamed:
+        yield f"tables       {printable(', '.join(f'{old} → {new}' for old, new in job.renamed))}"
+    elif job.table:
+        other = f" with {job.exchanged}" if job.exchanged else ""
+        yield f"table        {printable(f'{job.schema}.{job.table}{other}')}"
+    elif job.schema:
+        yield f"database     {printable(job.schema)}"
+    yield f"decision     {OUTCOMES[job.outcome]}"
+    yield f"why          {printable(job.why)}"
+    for event in job.events:
+        yield from _event(event)
+
+
+def _event(event: EventExplained) -> Iterator[str]:
+    name = f"{event.schema}.{event.table}" if event.table else event.schema
+    yield f"event        {event.action}, type code {event.type_code}, of {printable(name)}"
+    yield f"text         {printable(event.query) or '(nothing is left of it)'}"
+    yield f"topic        {event.topic}"
+    for message in event.messages:
+        yield from _message(message)
+
+
+def _message(message: MessageExplained) -> Iterator[str]:
+    where = f"partition{'s' * (len(message.partitions) > 1)} {', '.join(map(str, message.partitions))}"
+    yield f"{message.protocol:<13}{where}{'' if message.chosen else ' (not the protocol of this changefeed)'}"
+    for name, data in (("key", message.key), ("value", message.value)):
+        if data is not None:
+            yield f"  {name:<10} {len(data)} bytes: {printable(data.decode('utf-8', 'backslashreplace'))}"
+
+
+def _change(change: SchemaChange) -> Iterator[str]:
+    one = change.after or change.before
+    assert one is not None
+    yield f"schema       {printable(f'{one.schema}.{one.table}')}"
+    for line in change.lines or ("nothing that rows or keys show",):
+        yield f"  {printable(line)}"
+
+
+def _bytes(data: bytes | None) -> dict[str, str] | None:
+    return None if data is None else {"hex": data.hex(), "text": data.decode("utf-8", "backslashreplace")}

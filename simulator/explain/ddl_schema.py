@@ -1,0 +1,145 @@
+"""How a statement changes tables: what rows looked like before it, and how they do after it.
+
+One law: a table is compared as consumers see it: its columns, its keys, the key that identifies a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from simulator.ddl.catalog import Catalog
+from simulator.explain.row import flag_names
+from simulator.releases import Release
+from simulator.schema.keys import flags, handle_key
+from simulator.schema.table import Column, Index, Table
+from simulator.schema.types import mysql_type
+
+
+@dataclass(frozen=True)
+class ColumnShown:
+    name: str
+    type: str
+    null: bool
+    default: str | None
+    flags: int
+    flag_names: tuple[str, ...]
+    generated: str
+
+
+@dataclass(frozen=True)
+class KeyShown:
+    name: str
+    columns: tuple[str, ...]
+    unique: bool
+    primary: bool
+
+
+@dataclass(frozen=True)
+class TableShown:
+    schema: str
+    table: str
+    columns: tuple[ColumnShown, ...]
+    keys: tuple[KeyShown, ...]
+    handle_key: tuple[str, ...]
+    partitions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SchemaChange:
+    before: TableShown | None
+    """None for a table that the statement creates."""
+
+    after: TableShown | None
+    """None for one that it drops."""
+
+    lines: tuple[str, ...]
+    """The differences, for people."""
+
+
+def schema_changes(before: Catalog, after: Catalog, release: Release) -> tuple[SchemaChange, ...]:
+    """Every table that differs, in the order of the catalogs; a renamed table is one that goes and one that comes."""
+    places = dict.fromkeys([*before.tables, *after.tables])
+    pairs = [(before.tables.get(place), after.tables.get(place)) for place in places]
+    return tuple(_change(old, new, release) for old, new in pairs if old != new)
+
+
+def _change(before: Table | None, after: Table | None, release: Release) -> SchemaChange:
+    old, new = (shown(table, release) if table else None for table in (before, after))
+    return SchemaChange(old, new, tuple(_lines(old, new)))
+
+
+def shown(table: Table, release: Release) -> TableShown:
+    bits = flags(table, release)
+    parts = table.partitioning.partitions if table.partitioning else ()
+    return TableShown(
+        table.schema, table.name, tuple(_column(column, bits[column.name]) for column in table.columns),
+        tuple(_keys(table)), handle_key(table), tuple(part.name for part in parts),
+    )
+
+
+def _column(column: Column, bits: int) -> ColumnShown:
+    return ColumnShown(
+        column.name, mysql_type(column.type, True), not column.not_null, column.default, bits, flag_names(bits),
+        column.generated,
+    )
+
+
+def _keys(table: Table) -> Iterator[KeyShown]:
+    """The clustered integer primary key, which is no index of TiDB's, comes first."""
+    if table.primary_key and not any(index.primary for index in table.indexes):
+        yield KeyShown("PRIMARY", table.primary_key, True, True)
+    yield from (_key(index) for index in table.indexes)
+
+
+def _key(index: Index) -> KeyShown:
+    return KeyShown(index.name, tuple(part.name for part in index.columns), index.unique, index.primary)
+
+
+def _lines(before: TableShown | None, after: TableShown | None) -> Iterator[str]:
+    if before is None or after is None:
+        what = before or after
+        assert what is not None
+        yield f"{'gone' if after is None else 'new'}: {what.schema}.{what.table}"
+        return
+    yield from _columns(before, after)
+    yield from _differences("key", {key.name: key for key in before.keys}, {key.name: key for key in after.keys})
+    if before.partitions != after.partitions:
+        yield f"partitions {_listed(before.partitions)} → {_listed(after.partitions)}"
+    if before.handle_key != after.handle_key:
+        yield f"handle key {_listed(before.handle_key)} → {_listed(after.handle_key)}"
+
+
+def _columns(before: TableShown, after: TableShown) -> Iterator[str]:
+    old = {column.name: column for column in before.columns}
+    new = {column.name: column for column in after.columns}
+    yield from _differences("column", old, new)
+    order = [name for name in new if name in old]
+    if order != [name for name in old if name in new]:
+        yield f"columns are now in the order {_listed(tuple(new))}"
+
+
+Named = Mapping[str, ColumnShown] | Mapping[str, KeyShown]
+
+
+def _differences(what: str, before: Named, after: Named) -> Iterator[str]:
+    for name, one in before.items():
+        if name not in after:
+            yield f"{what} {name} goes: {described(one)}"
+    for name, other in after.items():
+        if name not in before:
+            yield f"{what} {name} comes: {described(other)}"
+        elif before[name] != other:
+            yield f"{what} {name}: {described(before[name])} → {described(other)}"
+
+
+def described(one: ColumnShown | KeyShown) -> str:
+    """A column or a key in words."""
+    if isinstance(one, KeyShown):
+        return f"{'primary' if one.primary else 'unique' if one.unique else 'not unique'} ({', '.join(one.columns)})"
+    default = "" if one.default is None else f" default {one.default!r}"
+    return f"{one.type}{'' if one.null else ' not null'}{default}; {', '.join(one.flag_names) or 'no flags'}"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(names) or "none"

@@ -1,0 +1,146 @@
+"""Vectors of statements: which jobs they are, and what TiCDC does with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+
+from simulator.codecs import CODECS, CodecOptions, DdlEvent
+from simulator.ddl.actions import ACTIONS, CODES
+from simulator.ddl.allow import allowed
+from simulator.ddl.catalog import catalog
+from simulator.ddl.classify import decided
+from simulator.ddl.events import Event, events
+from simulator.ddl.evolve import applied
+from simulator.ddl.jobs import Job
+from simulator.ddl.jobs_text import text_jobs, text_statements
+from simulator.ddl.statements import AlterTable, CreateTable, RecoverTable
+from simulator.errors import DdlError
+from simulator.filters import replication
+from simulator.releases import Release
+from simulator.schema.syntax import TableName
+from vector_codecs import Json
+from vector_files import Vector
+
+
+def check_ddl_statement(vector: Vector) -> None:
+    """A vector of `facts.ddl_statements`."""
+    data, release = vector.data, vector.release
+    if data.get("statement") is False:
+        _check_code(data, release)
+        return
+    if "tidb_release" in data:
+        release = replace(release, multi_schema_change=False)
+    _check_specs(data, release)
+    OUTCOMES[data["outcome"]](data, release)
+
+
+def _jobs(data: Json, release: Release) -> tuple[Job, ...]:
+    """The jobs; a table that the text names by a job alone is told, as the cluster would."""
+    dropped = {}
+    for statement in text_statements(data["sql"], release):
+        if isinstance(statement, RecoverTable) and statement.table is None:
+            dropped = {statement.job: TableName(data["schema"], data["table"])}
+    return text_jobs(data["sql"], data["current_database"], None, release, dropped)
+
+
+def _check_specs(data: Json, release: Release) -> None:
+    if data["outcome"] == "parse_error" or "alter_specs" not in data:
+        return
+    found = text_statements(data["sql"], release)
+    assert sum(len(one.specs) for one in found if isinstance(one, AlterTable)) == data["alter_specs"]
+
+
+def _check_code(data: Json, release: Release) -> None:
+    code = data["type_code"]
+    assert CODES[data["action"]] == code
+    assert ACTIONS[code].text == data.get("action_string", ACTIONS[code].text)
+    assert canal_type(code, release) == data["canal_type"]
+    assert allowed(code, release) == data["in_allow_list"]
+
+
+def _check_jobs(data: Json, release: Release) -> None:
+    """Everything that a vector says of the first job and of the events."""
+    found = _jobs(data, release)
+    first = found[0]
+    assert first.code == data["type_code"]
+    assert (first.schema, first.table) == (data["schema"], data["table"])
+    _check_code(data, release)
+    _check_events(data, [event for job in found for event in events(job, release)], release)
+    _check_decided(data, first, release)
+
+
+def _check_events(data: Json, found: Sequence[Event], release: Release) -> None:
+    if not release.splits_renames and data["type_code"] == CODES["RenameTables"]:
+        return
+    if "schema_table_new_arch" in data and release.architecture == "new":
+        assert [(event.schema, event.table) for event in found] == [tuple(data["schema_table_new_arch"])]
+    elif "events" not in data:
+        assert [(event.schema, event.table) for event in found][:1] == [(data["schema"], data["table"])]
+    else:
+        assert len(found) == len(data["events"])
+        for event, wanted in zip(found, data["events"], strict=True):
+            _check_event(wanted, event, release)
+
+
+def _check_event(wanted: Json, event: Event, release: Release) -> None:
+    code = wanted["type_code"]
+    assert event.type_code == (wanted.get("type_code_new_arch", code) if release.architecture == "new" else code)
+    assert CODES[wanted["action"]] == code
+    assert canal_type(code, release) == wanted["canal_type"]
+    assert (event.schema, event.table) == (wanted["schema"], wanted["table"])
+    if "query_before_restore" in wanted and rebuilds(code, release):
+        assert event.query == wanted["query_before_restore"]
+
+
+def rebuilds(code: int, release: Release) -> bool:
+    """Whether the release writes the statement anew: `text rebuilt … from 6.1 on`, as the notes have it."""
+    if code == CODES["ExchangeTablePartition"]:
+        return release.rebuilds_exchange
+    return release.rebuilds_drop if code in (CODES["DropTable"], CODES["DropView"]) else release.splits_renames
+
+
+def _check_decided(data: Json, job: Job, release: Release) -> None:
+    before = catalog((), [data["current_database"], *filter(None, [job.schema])])
+    after = None
+    if isinstance(job.statement, CreateTable) and not job.statement.like:
+        after = applied(before, job.statement, data["current_database"], data["sql"])
+    found = decided(job, before if after else None, after, replication(["*.*"]), None, False, release)
+    assert found.outcome == {"event": "send", "discarded": "discard", "ineligible": "ineligible"}[data["outcome"]]
+
+
+def _check_no_job(data: Json, release: Release) -> None:
+    assert _jobs(data, release) == ()
+
+
+def _check_failing(prefixes: tuple[str, ...]) -> Callable[[Json, Release], None]:
+    def check(data: Json, release: Release) -> None:
+        with pytest.raises(DdlError) as caught:
+            _jobs(data, release)
+        assert caught.value.code in prefixes or any(one and caught.value.code.startswith(one) for one in prefixes)
+        told = data["note"].partition("]")
+        if data["note"].startswith("[ddl:") and release.multi_schema_change:
+            assert (caught.value.code, caught.value.text) == (told[0][1:], told[2])
+    return check
+
+
+def canal_type(code: int, release: Release) -> str:
+    """What Canal-JSON calls the action."""
+    event = DdlEvent(1, "test", "t", "", code)
+    message = CODECS["canal-json"].ddl(event, CodecOptions("canal-json"), release)[1]
+    return str(json.loads(message)["type"])
+
+
+OUTCOMES: dict[str, Callable[[Json, Release], None]] = {
+    "event": _check_jobs,
+    "discarded": _check_jobs,
+    "ineligible": _check_jobs,
+    "no_job": _check_no_job,
+    "tidb_error": _check_failing(("ddl:", "planner:", "schema:")),
+    "cdc_error": _check_failing(("CDC:",)),
+    "parse_error": _check_failing(("parser:1064",)),
+    "not_ddl": _check_failing(("",)),
+}
