@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from simulator.errors import SchemaError
 from simulator.schema.build import DEFAULT_CHARSET, build_column, build_table
+from simulator.schema.cursor import TiDBParser, position
 from simulator.schema.dialect import begins, read, statements, text_of, tokenize
 from simulator.schema.read_columns import read_column
 from simulator.schema.read_tables import begins_other_statement, read_create_table
+from simulator.schema.syntax import ColumnSyntax, TableSyntax
 from simulator.schema.table import Column, Table
 
 
@@ -33,11 +35,32 @@ def create_tables(text: str, schema: str = "") -> tuple[Table, ...]:
     SchemaError.
     """
     return tuple(
-        build_table(read(text, tokens, read_create_table), schema, text, text_of(text, tokens))
+        build_table(read(text, tokens, read_written_out), schema, text, text_of(text, tokens))
         for tokens in statements(tokenize(text)) if not begins(text, tokens, begins_other_statement)
     )
 
 
 def column(text: str) -> Column:
     """A column definition as in prose: arguments that TiDB demands (VARCHAR's length) may be missing."""
-    return build_column(read(text, tokenize(text), read_column), DEFAULT_CHARSET, text, prose=True)
+    return build_column(read(text, tokenize(text), read_column_in_prose), DEFAULT_CHARSET, text, prose=True)
+
+
+def read_column_in_prose(parser: TiDBParser) -> ColumnSyntax:
+    return read_column(parser, prose=True)
+
+
+def read_written_out(parser: TiDBParser) -> TableSyntax:
+    """A CREATE TABLE statement that says all of its table itself; raises SchemaError for any other."""
+    table = read_create_table(parser)
+    if table.like:
+        refuse(parser, table.source_at, f"CREATE TABLE {table.name!r} LIKE another table: write its columns out")
+    if table.source_at:
+        refuse(parser, table.source_at, "CREATE TABLE … SELECT is not what TiDB takes; write the columns out")
+    if table.partitioning and table.partitioning.interval:
+        refuse(parser, table.partitioning.interval.at,
+               "INTERVAL partitioning is not expanded here; write its partitions out, as SHOW CREATE TABLE does")
+    return table
+
+
+def refuse(parser: TiDBParser, at: int, message: str) -> None:
+    raise SchemaError(f"{position(parser.sql, at)}: {message}")

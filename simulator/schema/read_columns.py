@@ -8,106 +8,98 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import MappingProxyType
 
-from simulator.schema.cursor import TiDBParser
+from simulator.schema.charsets import charset_of, collation
+from simulator.schema.cursor import TiDBParser, position
 from simulator.schema.read_constraints import read_check, read_references
+from simulator.schema.read_defaults import read_literal_default, read_now
+from simulator.schema.read_values import read_count, read_enclosed, read_one_of, read_plain_string
+from simulator.schema.read_parts import read_column_name
 from simulator.schema.read_types import read_type
-from simulator.schema.syntax import ColumnOption, ColumnSyntax, DefaultSyntax, Expression
+from simulator.schema.syntax import ColumnOption, ColumnSyntax
 
-Option = Callable[[TiDBParser], tuple[ColumnOption, ...]]
+__all__ = ["COLUMN_OPTIONS", "end_column", "read_column", "read_literal_default"]
+
+Options = tuple[ColumnOption, ...]
 
 SERIAL = tuple(ColumnOption(kind) for kind in ("not null", "auto_increment", "unique"))
+NOT_FOR_GENERATED = ("auto_increment", "on update", "default")
 
 
-def read_column(parser: TiDBParser) -> ColumnSyntax:
-    """A column definition, up to the comma or parenthesis that ends it; raises SchemaError."""
-    at = parser.next_token().start
-    name = parser.name("a column name")
-    type = read_type(parser, name)
+def read_column(parser: TiDBParser, prose: bool = False) -> ColumnSyntax:
+    """A column definition, up to the first word that is no option of it; raises SchemaError.
+
+    With `prose`, the arguments that TiDB demands of a type (VARCHAR's length) may be missing.
+    """
+    start = parser.next_token()
+    qualifier, name = read_column_name(parser, "a column name")
+    type = read_type(parser, name, prose)
     options = list(SERIAL if type.spelled.upper() == "SERIAL" else ())
     while (word := parser.word()) in COLUMN_OPTIONS:
+        option = parser.next_token()
         parser.take()
-        options.extend(COLUMN_OPTIONS[word](parser))
-    if parser.word() not in (",", ")", ""):
-        parser.unexpected(f"',' or ')' or an option of column {name!r}", COLUMN_OPTIONS)
-    if not parser.word() and not parser.at_end():
-        parser.unexpected(f"',' or ')' or an option of column {name!r}")
-    return ColumnSyntax(name, type, at, tuple(options))
+        added = COLUMN_OPTIONS[word](parser)
+        if word == "COLLATE" and any(one.kind == "collate" for one in options):
+            parser.fail(f"a second COLLATE of column {name!r}; a column has one", option)
+        options.extend(added)
+    wrong = next((one.kind.upper() for one in options if one.kind in NOT_FOR_GENERATED), "")
+    if wrong and any(one.kind == "generated" for one in options):
+        parser.fail(f"column {name!r} is generated and has {wrong}; accepted: one of both", start)
+    return ColumnSyntax(name, type, start.start, tuple(options), qualifier)
 
 
-def not_null(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+def end_column(parser: TiDBParser, column: ColumnSyntax) -> None:
+    """Raises SchemaError where something else follows than `,` or `)`."""
+    if parser.word() in (",", ")"):
+        return
+    known = COLUMN_OPTIONS if parser.word() else ()
+    parser.unexpected(f"',' or ')' or an option of column {column.name!r}", known)
+
+
+def not_null(parser: TiDBParser) -> Options:
     parser.expect("NULL")
     return (ColumnOption("not null"),)
 
 
-def null(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+def null(parser: TiDBParser) -> Options:
     return (ColumnOption("null"),)
 
 
-def default(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+def default(parser: TiDBParser) -> Options:
     return (ColumnOption("default", default=read_literal_default(parser)),)
 
 
-def read_literal_default(parser: TiDBParser) -> DefaultSyntax:
-    """What follows DEFAULT: a literal or an expression."""
-    start = parser.next_token()
-    if parser.kind() == "introducer":
-        parser.take()
-    kind, word = parser.kind(), parser.word()
-    if kind in ("string", "number", "hex", "bit"):
-        return DefaultSyntax(kind, parser.literal())
-    if word in ("+", "-"):
-        parser.take()
-        if parser.kind() != "number":
-            parser.unexpected("a number")
-        return DefaultSyntax("number", ("-" if word == "-" else "") + parser.literal())
-    if word in ("NULL", "TRUE", "FALSE"):
-        parser.take()
-        return DefaultSyntax("null" if word == "NULL" else "boolean", word)
-    if word == "(":
-        return DefaultSyntax("expression", parser.skip_parenthesised())
-    call(parser)
-    return DefaultSyntax("expression", parser.text_since(start))
-
-
-def call(parser: TiDBParser) -> None:
-    """Passes over `CURRENT_TIMESTAMP(3)`, `NEXT VALUE FOR s` and other functions, with or without arguments."""
-    if parser.accept("NEXT VALUE FOR"):
-        parser.qualified_name("a sequence")
-        return
-    parser.qualified_name("a value")
-    if parser.word() == "(":
-        parser.skip_parenthesised()
-
-
-def on_update(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+def on_update(parser: TiDBParser) -> Options:
     parser.expect("UPDATE")
-    start = parser.next_token()
-    call(parser)
-    text = parser.text_since(start)
-    return (ColumnOption("on update", expression=Expression(text, text)),)
+    return (ColumnOption("on update", expression=read_now(parser)),)
 
 
-def auto_increment(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+def auto_increment(parser: TiDBParser) -> Options:
     return (ColumnOption("auto_increment"),)
 
 
-def auto_random(parser: TiDBParser) -> tuple[ColumnOption, ...]:
-    bits = parser.comma_separated(lambda cursor: cursor.integer("the number of bits")) if parser.word() == "(" else ()
+def auto_random(parser: TiDBParser) -> Options:
+    """`AUTO_RANDOM [(shard bits [, range bits])]`"""
+    bits: tuple[int, ...] = ()
+    if parser.accept("("):
+        bits = (read_count(parser, "the number of shard bits"),)
+        if parser.accept(","):
+            bits += (read_count(parser, "the number of range bits"),)
+        parser.expect(")")
     return (ColumnOption("auto_random", numbers=bits),)
 
 
-def primary(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+def primary(parser: TiDBParser) -> Options:
     parser.expect("KEY")
     return key(parser)
 
 
-def key(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+def key(parser: TiDBParser) -> Options:
     """`KEY` with a column is its primary key."""
     clustered = True if parser.accept("CLUSTERED") else False if parser.accept("NONCLUSTERED") else None
     return (ColumnOption("primary", clustered=clustered, scope=scope(parser)),)
 
 
-def unique(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+def unique(parser: TiDBParser) -> Options:
     parser.accept("KEY")
     return (ColumnOption("unique", scope=scope(parser)),)
 
@@ -117,69 +109,72 @@ def scope(parser: TiDBParser) -> str:
     return next((word for word in ("GLOBAL", "LOCAL") if parser.accept(word)), "")
 
 
-def comment(parser: TiDBParser) -> tuple[ColumnOption, ...]:
-    return (ColumnOption("comment", parser.string("a comment in quotes")),)
+def comment(parser: TiDBParser) -> Options:
+    return (ColumnOption("comment", read_plain_string(parser, "a comment in quotes")),)
 
 
-def collate(parser: TiDBParser) -> tuple[ColumnOption, ...]:
-    parser.accept("=")
-    return (ColumnOption("collate", parser.name_or_string("a collation")),)
+def collate(parser: TiDBParser) -> Options:
+    where = position(parser.sql, parser.next_token().start)
+    name = parser.name_or_string("a collation")
+    charset_of(name, where)
+    return (ColumnOption("collate", collation(name)),)
 
 
-def generated_always(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+def generated_always(parser: TiDBParser) -> Options:
     parser.expect("ALWAYS AS")
     return generated(parser)
 
 
-def generated(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+def generated(parser: TiDBParser) -> Options:
     """`AS (expression) [VIRTUAL | STORED]`"""
-    text = parser.skip_parenthesised()
-    stored = parser.accept("STORED") or parser.accept("PERSISTENT")
+    expression = read_enclosed(parser)
+    stored = parser.accept("STORED")
     if not stored:
         parser.accept("VIRTUAL")
-    return (ColumnOption("generated", expression=Expression(text, text), stored=stored),)
+    return (ColumnOption("generated", expression=expression, stored=stored),)
 
 
-def constraint(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+def constraint(parser: TiDBParser) -> Options:
     name = "" if parser.word() == "CHECK" else parser.name("the name of a constraint")
     parser.expect("CHECK")
+    return check(parser, name)
+
+
+def check(parser: TiDBParser, name: str = "") -> Options:
+    """`CHECK (…) NOT NULL` is a check and NOT NULL."""
     return (ColumnOption("check", check=read_check(parser, name)),)
 
 
-def check(parser: TiDBParser) -> tuple[ColumnOption, ...]:
-    return (ColumnOption("check", check=read_check(parser)),)
-
-
-def references(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+def references(parser: TiDBParser) -> Options:
     """TiDB takes a reference written with a column, and forgets it."""
     return (ColumnOption("references", references=read_references(parser)),)
 
 
-def column_format(parser: TiDBParser) -> tuple[ColumnOption, ...]:
-    return (ColumnOption("column_format", parser.name("FIXED, DYNAMIC or DEFAULT").upper()),)
+def column_format(parser: TiDBParser) -> Options:
+    return (ColumnOption("column_format", read_one_of(parser, ("DEFAULT", "FIXED", "DYNAMIC"))),)
 
 
-def storage(parser: TiDBParser) -> tuple[ColumnOption, ...]:
-    return (ColumnOption("storage", parser.name("DISK, MEMORY or DEFAULT").upper()),)
+def storage(parser: TiDBParser) -> Options:
+    return (ColumnOption("storage", read_one_of(parser, ("DEFAULT", "DISK", "MEMORY"))),)
 
 
-def secondary_engine_attribute(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+def engine_attribute(parser: TiDBParser) -> Options:
     parser.accept("=")
-    return (ColumnOption("secondary_engine_attribute", parser.string()),)
+    return (ColumnOption("engine_attribute", read_plain_string(parser)),)
 
 
-def engine_attribute(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+def secondary_engine_attribute(parser: TiDBParser) -> Options:
     parser.accept("=")
-    return (ColumnOption("engine_attribute", parser.string()),)
+    return (ColumnOption("secondary_engine_attribute", read_plain_string(parser)),)
 
 
-def serial_default(parser: TiDBParser) -> tuple[ColumnOption, ...]:
+def serial_default(parser: TiDBParser) -> Options:
     """SERIAL DEFAULT VALUE is NOT NULL AUTO_INCREMENT UNIQUE."""
     parser.expect("DEFAULT VALUE")
     return SERIAL
 
 
-COLUMN_OPTIONS: MappingProxyType[str, Option] = MappingProxyType({
+COLUMN_OPTIONS: MappingProxyType[str, Callable[[TiDBParser], Options]] = MappingProxyType({
     "NOT": not_null,
     "NULL": null,
     "DEFAULT": default,

@@ -1,4 +1,4 @@
-"""Reads what columns and keys share: checks, references, values of options.
+"""Reads what columns and keys share: checks and references.
 
 One law: nothing here knows which column or key it belongs to.
 """
@@ -6,48 +6,30 @@ One law: nothing here knows which column or key it belongs to.
 from __future__ import annotations
 
 from simulator.schema.cursor import TiDBParser
+from simulator.schema.read_values import read_enclosed, read_one_of
 from simulator.schema.read_parts import read_part
-from simulator.schema.syntax import Check, Expression, References, TableName
+from simulator.schema.syntax import Check, References, TableName
 
 REFERENCE_ACTIONS = ("RESTRICT", "CASCADE", "SET NULL", "NO ACTION", "SET DEFAULT")
 
 
 def read_check(parser: TiDBParser, name: str = "") -> Check:
-    """What follows CHECK: `(expression) [[NOT] ENFORCED]`."""
-    text = parser.skip_parenthesised()
+    """What follows CHECK: `(expression) [[NOT] ENFORCED]`; a NOT NULL behind it is left alone."""
+    condition = read_enclosed(parser)
     enforced = parser.accept("ENFORCED") or not parser.accept("NOT ENFORCED")
-    return Check(Expression(text, text), enforced, name)
+    return Check(condition, enforced, name)
 
 
 def read_references(parser: TiDBParser) -> References:
-    """What follows REFERENCES: `t (a, b) MATCH FULL ON DELETE CASCADE ON UPDATE SET NULL`"""
+    """What follows REFERENCES: `t (a, b) MATCH FULL ON DELETE CASCADE ON UPDATE SET NULL`; the two ONs in any order."""
     table = TableName(*parser.qualified_name("a table"))
     parts = parser.comma_separated(read_part) if parser.word() == "(" else ()
-    match = parser.name("FULL, PARTIAL or SIMPLE").upper() if parser.accept("MATCH") else ""
-    actions = {"DELETE": "", "UPDATE": ""}
-    while parser.accept("ON"):
-        event = parser.take()
-        actions[event] = next((action for action in REFERENCE_ACTIONS if parser.accept(action)), "")
-        if not actions[event]:
-            parser.unexpected(", ".join(REFERENCE_ACTIONS))
-    return References(table, parts, match, actions["DELETE"], actions["UPDATE"])
+    match = read_one_of(parser, ("FULL", "PARTIAL", "SIMPLE")) if parser.accept("MATCH") else ""
+    on_delete = read_action(parser, "DELETE")
+    on_update = read_action(parser, "UPDATE")
+    return References(table, parts, match, on_delete or read_action(parser, "DELETE"), on_update)
 
 
-def skip_value(parser: TiDBParser) -> None:
-    """`[=] value`, the value a word, a literal or something in parentheses."""
-    parser.accept("=")
-    if parser.word() == "(":
-        parser.skip_parenthesised()
-    elif parser.kind() in ("string", "number") or parser.is_name():
-        parser.literal()
-    else:
-        parser.unexpected("a value")
-
-
-def skip_condition(parser: TiDBParser) -> None:
-    """The condition of a partial index."""
-    while parser.word() not in (",", ")") and not parser.at_end():
-        if parser.word() == "(":
-            parser.skip_parenthesised()
-        else:
-            parser.literal()
+def read_action(parser: TiDBParser, event: str) -> str:
+    """What follows `ON DELETE` or `ON UPDATE`; empty where that does not come."""
+    return read_one_of(parser, REFERENCE_ACTIONS) if parser.accept(f"ON {event}") else ""

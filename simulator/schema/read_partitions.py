@@ -1,108 +1,120 @@
 """Reads PARTITION BY: every kind TiDB has.
 
-One law: expressions and bounds are kept as SQL text.
+One law: expressions and bounds are kept as SQL text, and as TiDB writes them back.
 """
 
 from __future__ import annotations
 
-from simulator.schema.cursor import TiDBParser
-from simulator.schema.read_constraints import skip_value
-from simulator.schema.syntax import MethodSyntax, PartitionDefinition, PartitionSyntax
+from dataclasses import replace
 
-PARTITION_OPTIONS = (
-    "ENGINE", "STORAGE", "COMMENT", "DATA", "INDEX", "MAX_ROWS", "MIN_ROWS", "TABLESPACE", "NODEGROUP", "PLACEMENT",
-)
+from simulator.schema.cursor import TiDBParser
+from simulator.schema.read_units import UNITS, read_unit
+from simulator.schema.read_definitions import read_definition, read_definitions
+from simulator.schema.read_expressions import read_expression
+from simulator.schema.read_values import read_count, read_enclosed, read_one_of
+from simulator.schema.read_parts import read_column_name
+from simulator.schema.restoring import quoted
+from simulator.schema.syntax import Expression, IntervalSyntax, KeyOptions, MethodSyntax, PartitionSyntax
+
+__all__ = ["read_definition", "read_definitions", "read_partitioning"]
+
+METHODS = ("HASH", "KEY", "RANGE", "LIST", "SYSTEM_TIME")
 
 
 def read_partitioning(parser: TiDBParser) -> PartitionSyntax:
     """What follows PARTITION BY; raises SchemaError."""
     at = parser.next_token().start
-    kind, expression, columns = method(parser)
-    if parser.word() == "INTERVAL":
-        parser.fail("INTERVAL partitioning is not expanded here; write its partitions out, as SHOW CREATE TABLE does")
-    count = parser.integer("the number of partitions") if parser.accept("PARTITIONS") else 0
+    method = read_method(parser, METHODS)
+    interval = read_interval(parser) if method.kind == "range" and parser.word() == "INTERVAL" else None
+    method = counted(parser, method, "PARTITIONS")
+    subpartition = None
     if parser.accept("SUBPARTITION BY"):
-        method(parser)
-        if parser.accept("SUBPARTITIONS"):
-            parser.integer("the number of subpartitions")
-    partitions = parser.comma_separated(definition) if parser.word() == "(" else ()
+        subpartition = counted(parser, read_method(parser, METHODS[:2]), "SUBPARTITIONS")
+    definitions = read_definitions(parser) if parser.word() == "(" and parser.word_after() == "PARTITION" else ()
+    updated: tuple[tuple[str, KeyOptions], ...] = ()
     if parser.accept("UPDATE INDEXES"):
-        parser.skip_parenthesised()
-    return PartitionSyntax(MethodSyntax(kind, expression, columns=columns, count=count), partitions, at)
+        updated = parser.comma_separated(read_updated_index)
+    return PartitionSyntax(method, definitions, at, subpartition, interval, updated)
 
 
-def method(parser: TiDBParser) -> tuple[str, str, tuple[str, ...]]:
-    """`RANGE (expression)` and the like: kind, expression, columns."""
-    parser.accept("LINEAR")
-    kind = parser.word().lower()
-    if kind not in ("hash", "key", "range", "list"):
-        parser.unexpected("HASH, KEY, RANGE or LIST", ("HASH", "KEY", "RANGE", "LIST"))
+def counted(parser: TiDBParser, method: MethodSyntax, word: str) -> MethodSyntax:
+    """The method with the number of partitions, where the statement gives it."""
+    if not parser.accept(word):
+        return method
+    token, count = parser.next_token(), read_count(parser, f"the number of {word.lower()}")
+    if not count:
+        parser.fail(f"{word} 0 is not possible; accepted: 1 or more", token)
+    return replace(method, count=count)
+
+
+def read_method(parser: TiDBParser, accepted: tuple[str, ...]) -> MethodSyntax:
+    """`RANGE (expression)` and the like."""
+    linear = parser.accept("LINEAR")
+    kind = parser.word()
+    if kind not in accepted or linear and kind not in ("HASH", "KEY"):
+        parser.unexpected(f"{', '.join(accepted[:-1])} or {accepted[-1]}", accepted)
     parser.take()
-    if kind == "key":
-        if parser.accept("ALGORITHM"):
-            skip_value(parser)
-        return kind, "", key_columns(parser)
-    if kind in ("range", "list") and parser.accept("COLUMNS"):
-        return kind, "", key_columns(parser)
-    return kind, parser.skip_parenthesised(), ()
+    if kind == "SYSTEM_TIME":
+        return system_time(parser)
+    if kind == "KEY":
+        algorithm = read_algorithm(parser)
+        return replace(columns_method(parser, "key"), linear=linear, algorithm=algorithm)
+    if kind in ("RANGE", "LIST") and (parser.accept("COLUMNS") or parser.accept("FIELDS")):
+        return columns_method(parser, kind.lower())
+    expression = read_enclosed(parser)
+    return MethodSyntax(kind.lower(), expression.text, expression.restored, linear=linear)
 
 
-def key_columns(parser: TiDBParser) -> tuple[str, ...]:
+def read_algorithm(parser: TiDBParser) -> int | None:
+    """`ALGORITHM = 1`; None where it does not come."""
+    if not parser.accept("ALGORITHM"):
+        return None
+    parser.expect("=")
+    token, algorithm = parser.next_token(), read_count(parser)
+    if algorithm not in (1, 2):
+        parser.fail(f"ALGORITHM = {algorithm} is not possible; accepted: 1, 2", token)
+    return algorithm
+
+
+def columns_method(parser: TiDBParser, kind: str) -> MethodSyntax:
     """`(a, b)`; `()` for KEY, which then takes the primary key."""
-    if parser.word_after() == ")":
-        parser.skip_parenthesised()
-        return ()
-    return parser.comma_separated(lambda cursor: cursor.name("a column"))
+    if kind == "key" and parser.accept("( )"):
+        return MethodSyntax(kind)
+    names = parser.comma_separated(read_column_name)
+    restored = ",".join(".".join(map(quoted, (*before.split("."), name))) if before else quoted(name)
+                        for before, name in names)
+    return MethodSyntax(kind, restored=restored, columns=tuple(name for _, name in names))
 
 
-def definition(parser: TiDBParser) -> PartitionDefinition:
-    """`PARTITION p VALUES LESS THAN (…) options (SUBPARTITION …)`"""
-    parser.expect("PARTITION")
-    name = parser.name("the name of a partition")
-    values: tuple[tuple[str, ...], ...] = ()
-    if parser.accept("VALUES LESS THAN"):
-        values = (bounds(parser),)
-    elif parser.accept("VALUES IN"):
-        values = parser.comma_separated(list_value)
-    elif parser.accept("DEFAULT"):
-        values = (("DEFAULT",),)
-    partition_options(parser)
-    if parser.word() == "(":
-        parser.skip_parenthesised()
-    return PartitionDefinition(name, values)
+def system_time(parser: TiDBParser) -> MethodSyntax:
+    """`SYSTEM_TIME [INTERVAL 1 DAY | LIMIT 10]`"""
+    if parser.accept("LIMIT"):
+        return MethodSyntax("system_time", limit=read_count(parser))
+    if not parser.accept("INTERVAL"):
+        return MethodSyntax("system_time")
+    every = read_expression(parser)
+    return MethodSyntax("system_time", every.text, every.restored, unit=read_unit(parser).text)
 
 
-def bounds(parser: TiDBParser) -> tuple[str, ...]:
-    """MAXVALUE, or the bounds in parentheses."""
-    return ("MAXVALUE",) if parser.accept("MAXVALUE") else parser.comma_separated(value)
+def read_interval(parser: TiDBParser) -> IntervalSyntax:
+    """`INTERVAL (1 MONTH) FIRST PARTITION LESS THAN (…) LAST PARTITION LESS THAN (…) NULL PARTITION …`"""
+    at = parser.next_token().start
+    parser.take()
+    parser.expect("(")
+    every = read_expression(parser)
+    unit = read_unit(parser).text if parser.word().removeprefix("SQL_TSI_") in UNITS else ""
+    parser.expect(")")
+    first: Expression | None = None
+    last: Expression | None = None
+    if parser.accept("FIRST PARTITION LESS THAN"):
+        first = read_enclosed(parser)
+        parser.expect("LAST PARTITION LESS THAN")
+        last = read_enclosed(parser)
+    null = parser.accept("NULL PARTITION")
+    return IntervalSyntax(every, unit, first, last, null, parser.accept("MAXVALUE PARTITION"), at)
 
 
-def list_value(parser: TiDBParser) -> tuple[str, ...]:
-    """One member of VALUES IN: a value, or a tuple of them in parentheses."""
-    return parser.comma_separated(value) if parser.word() == "(" else (value(parser),)
-
-
-def value(parser: TiDBParser) -> str:
-    """SQL text up to the comma or parenthesis that ends it; MAXVALUE, NULL and DEFAULT in upper case."""
-    start = parser.next_token()
-    if parser.word() in (",", ")"):
-        parser.unexpected("a value")
-    while parser.word() not in (",", ")") and not parser.at_end():
-        if parser.word() == "(":
-            parser.skip_parenthesised()
-        else:
-            parser.literal()
-    text = parser.text_since(start)
-    return text.upper() if text.upper() in ("MAXVALUE", "NULL", "DEFAULT") else text
-
-
-def partition_options(parser: TiDBParser) -> None:
-    """COMMENT, ENGINE, PLACEMENT POLICY and the rest: they change nothing here."""
-    parser.accept("STORAGE")
-    while (word := parser.word()) in PARTITION_OPTIONS:
-        parser.take()
-        if word in ("DATA", "INDEX"):
-            parser.expect("DIRECTORY")
-        elif word == "PLACEMENT":
-            parser.expect("POLICY")
-        skip_value(parser)
+def read_updated_index(parser: TiDBParser) -> tuple[str, KeyOptions]:
+    """One member of UPDATE INDEXES: `name GLOBAL` or `name LOCAL`."""
+    name = parser.name("the name of an index")
+    return name, KeyOptions(scope=read_one_of(parser, ("GLOBAL", "LOCAL")))

@@ -5,9 +5,8 @@ One law: a part knows nothing of its key.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from simulator.schema.cursor import TiDBParser
+from simulator.schema.read_values import read_count, read_enclosed
 from simulator.schema.syntax import KeyPart
 
 
@@ -15,13 +14,23 @@ def read_part(parser: TiDBParser) -> KeyPart:
     """`column [(prefix length)] [ASC | DESC]`, or an expression in parentheses."""
     at = parser.next_token().start
     if parser.word() == "(":
-        text = parser.skip_parenthesised()
-        part = KeyPart("", expression=text, at=at, restored=text)
-    else:
-        column = parser.name("a column or an expression in parentheses")
-        length = parser.comma_separated(lambda cursor: cursor.integer())[0] if parser.word() == "(" else -1
-        part = KeyPart(column, length, at=at)
-    if parser.accept("DESC"):
-        return replace(part, descending=True)
-    parser.accept("ASC")
-    return part
+        expression = read_enclosed(parser)
+        return KeyPart("", expression=expression.text, at=at, restored=expression.restored, descending=descends(parser))
+    qualifier, column = read_column_name(parser, "a column or an expression in parentheses")
+    length = -1
+    if parser.accept("("):
+        length = read_count(parser, "a prefix length")
+        parser.expect(")")
+    return KeyPart(column, length, at=at, qualifier=qualifier, descending=descends(parser))
+
+
+def descends(parser: TiDBParser) -> bool:
+    return parser.accept("DESC") or parser.accept("ASC") and False
+
+
+def read_column_name(parser: TiDBParser, what: str = "a column") -> tuple[str, str]:
+    """`c`, `t.c` or `d.t.c`: what stands before the last dot, and the column's own name."""
+    names = [parser.name(what)]
+    while len(names) < 3 and parser.accept("."):
+        names.append(parser.name(what))
+    return ".".join(names[:-1]), names[-1]

@@ -1,36 +1,29 @@
 """Reads a whole CREATE TABLE statement.
 
-One law: TABLE_OPTIONS lists every option a table can have, and the words that follow its first.
+One law: its parts come in TiDB's order: columns and keys, options, partitions, a query, ON COMMIT.
 """
 
 from __future__ import annotations
 
-from types import MappingProxyType
+from dataclasses import replace
 
 from simulator.schema.cursor import TiDBParser
-from simulator.schema.read_columns import read_column
-from simulator.schema.read_keys import begins_key, read_key
+from simulator.schema.read_columns import end_column, read_column
+from simulator.schema.read_keys import begins_key, end_key, read_key
+from simulator.schema.read_options import begins_option, read_option, unknown_option
 from simulator.schema.read_partitions import read_partitioning
-from simulator.schema.syntax import ColumnSyntax, KeySyntax, TableOption, TableSyntax
+from simulator.schema.read_queries import read_query
+from simulator.schema.syntax import ColumnSyntax, KeySyntax, Query, TableName, TableOption, TableSyntax
 
-TABLE_OPTIONS = MappingProxyType({
-    **dict.fromkeys((
-        "ENGINE", "AUTO_INCREMENT", "AVG_ROW_LENGTH", "CHECKSUM", "COMMENT", "COMPRESSION", "CONNECTION", "ENCRYPTION",
-        "DELAY_KEY_WRITE", "INSERT_METHOD", "KEY_BLOCK_SIZE", "MAX_ROWS", "MIN_ROWS", "PACK_KEYS", "PASSWORD",
-        "ROW_FORMAT", "STATS_AUTO_RECALC", "STATS_PERSISTENT", "STATS_SAMPLE_PAGES", "STATS_BUCKETS", "STATS_TOPN",
-        "STATS_SAMPLE_RATE", "STATS_COL_CHOICE", "STATS_COL_LIST", "TABLESPACE", "TABLE_CHECKSUM", "UNION",
-        "SECONDARY_ENGINE", "SECONDARY_ENGINE_ATTRIBUTE", "ENGINE_ATTRIBUTE", "NODEGROUP", "AUTOEXTEND_SIZE",
-        "PAGE_CHECKSUM", "PAGE_COMPRESSED", "PAGE_COMPRESSION_LEVEL", "TRANSACTIONAL", "IETF_QUOTES", "SEQUENCE",
-        "AUTO_ID_CACHE", "AUTO_RANDOM_BASE", "SHARD_ROW_ID_BITS", "PRE_SPLIT_REGIONS", "TTL_ENABLE",
-        "TTL_JOB_INTERVAL", "CHARSET", "COLLATE", "STORAGE", "AFFINITY",
-    ), ""),
-    "CHARACTER": "SET",
-    "CHAR": "SET",
-    "DATA": "DIRECTORY",
-    "INDEX": "DIRECTORY",
-    "PLACEMENT": "POLICY",
-    "FORCE": "AUTO_INCREMENT",
-})
+__all__ = ["begins_option", "begins_other_statement", "read_create_table", "read_option", "read_options"]
+
+OTHER_STATEMENTS = frozenset(("SET", "USE", "DROP", "LOCK", "UNLOCK", "START", "BEGIN", "COMMIT"))
+OTHER_OBJECTS = frozenset((
+    "DATABASE", "SCHEMA", "VIEW", "OR", "SEQUENCE", "PLACEMENT", "ALGORITHM", "DEFINER", "SQL", "USER", "ROLE",
+    "RESOURCE",
+))
+BEFORE_QUERY = ("IGNORE", "REPLACE", "AS")
+QUERIES = ("SELECT", "WITH", "TABLE", "VALUES", "(")
 
 
 def begins_other_statement(parser: TiDBParser) -> bool:
@@ -40,88 +33,111 @@ def begins_other_statement(parser: TiDBParser) -> bool:
     return parser.word() in OTHER_STATEMENTS
 
 
-OTHER_STATEMENTS = frozenset(("SET", "USE", "DROP", "LOCK", "UNLOCK", "START", "BEGIN", "COMMIT"))
-OTHER_OBJECTS = frozenset((
-    "DATABASE", "SCHEMA", "VIEW", "OR", "SEQUENCE", "PLACEMENT", "ALGORITHM", "DEFINER", "SQL", "USER", "ROLE",
-    "RESOURCE",
-))
-
-
-def begins_create_table(parser: TiDBParser) -> bool:
-    """Passes over `CREATE [[GLOBAL] TEMPORARY] TABLE`, or says that another statement comes."""
-    if not parser.accept("CREATE"):
-        return False
-    parser.accept("GLOBAL TEMPORARY") or parser.accept("LOCAL TEMPORARY") or parser.accept("TEMPORARY")
-    return parser.accept("TABLE")
-
-
 def read_create_table(parser: TiDBParser) -> TableSyntax:
     """A CREATE TABLE statement, up to its end; raises SchemaError."""
-    at = parser.next_token().start
-    if not begins_create_table(parser):
-        parser.unexpected("CREATE TABLE", ("CREATE", "TABLE"))
-    parser.accept("IF NOT EXISTS")
-    schema, name = parser.qualified_name("the name of the table")
-    if parser.word() == "LIKE" or parser.word() == "(" and parser.word_after() == "LIKE":
-        parser.fail(f"CREATE TABLE {name!r} LIKE another table: write its columns out")
+    start = parser.next_token()
+    temporary = read_temporary(parser)
+    exists = parser.accept("IF NOT EXISTS")
+    name = TableName(*parser.qualified_name("the name of the table"))
+    begun = parser.next_token()
+    like = read_like(parser)
+    if like:
+        table = TableSyntax(*name, (), (), (), at=start.start, like=like, source_at=begun.start)
+    else:
+        table = body(parser, name, start.start)
+    commit = read_on_commit(parser)
+    if not parser.at_end():
+        end_table(parser, table)
+    if (commit is None) is (temporary == "global"):
+        parser.fail("GLOBAL TEMPORARY and ON COMMIT go together; accepted: both or none", start)
+    return replace(table, temporary=temporary, if_not_exists=exists, on_commit_delete=commit)
+
+
+def read_temporary(parser: TiDBParser) -> str:
+    """Passes over `CREATE [[GLOBAL] TEMPORARY] TABLE`: `global`, `local` or nothing."""
+    found = ""
+    if parser.accept("CREATE"):
+        if parser.accept("GLOBAL TEMPORARY"):
+            found = "global"
+        elif parser.accept("TEMPORARY"):
+            found = "local"
+        if parser.accept("TABLE"):
+            return found
+    parser.unexpected("CREATE TABLE", ("CREATE", "TABLE"))
+
+
+def read_like(parser: TiDBParser) -> TableName | None:
+    """`LIKE t` or `(LIKE t)`; None where something else comes."""
+    parenthesised = parser.accept("( LIKE")
+    if not parenthesised and not parser.accept("LIKE"):
+        return None
+    name = TableName(*parser.qualified_name("a table"))
+    if parenthesised:
+        parser.expect(")")
+    return name
+
+
+def body(parser: TiDBParser, name: TableName, at: int) -> TableSyntax:
+    """All between the table's name and ON COMMIT."""
     columns, keys = elements(parser)
-    options, partitioning = [], None
-    while not parser.at_end():
-        parser.accept(",")
-        if parser.accept("PARTITION BY"):
-            partitioning = read_partitioning(parser)
-        elif parser.accept("ON COMMIT"):
-            if not parser.accept("DELETE ROWS"):
-                parser.expect("PRESERVE ROWS")
-        else:
-            options.append(read_option(parser))
-    return TableSyntax(schema, name, columns, keys, tuple(options), partitioning, at)
+    options = read_options(parser)
+    partitioning = read_partitioning(parser) if parser.accept("PARTITION BY") else None
+    begun = parser.next_token()
+    duplicate, query = read_source(parser)
+    source_at = 0 if parser.next_token() is begun else begun.start
+    table = TableSyntax(*name, columns, keys, options, partitioning, at)
+    return replace(table, query=query, on_duplicate=duplicate, source_at=source_at)
 
 
 def elements(parser: TiDBParser) -> tuple[tuple[ColumnSyntax, ...], tuple[KeySyntax, ...]]:
-    """The columns, and the keys that stand beside them."""
-    read = parser.comma_separated(lambda cursor: read_key(cursor) if begins_key(cursor) else read_column(cursor))
+    """The columns, and the keys that stand beside them; none of both before a query or options."""
+    if parser.word() != "(" or parser.word_after() in QUERIES:
+        return (), ()
+    read = parser.comma_separated(read_element)
     columns = tuple(element for element in read if isinstance(element, ColumnSyntax))
     return columns, tuple(element for element in read if isinstance(element, KeySyntax))
 
 
-def read_option(parser: TiDBParser) -> TableOption:
-    """One table option."""
-    parser.accept("DEFAULT")
-    word = parser.word()
-    if word in ("AS", "SELECT", "IGNORE", "REPLACE"):
-        parser.fail("CREATE TABLE … SELECT is not what TiDB takes; write the columns out")
-    if word == "TTL":
-        return TableOption("TTL", time_to_live(parser))
-    if word not in TABLE_OPTIONS:
-        parser.unexpected("a table option (ENGINE, CHARSET, COLLATE, COMMENT, AUTO_INCREMENT, TTL, …) or PARTITION BY",
-                          TABLE_OPTIONS)
-    parser.take()
-    if TABLE_OPTIONS[word]:
-        parser.expect(TABLE_OPTIONS[word])
-    parser.accept("=")
-    return TableOption("CHARSET" if word in ("CHARACTER", "CHAR") else word, option_value(parser))
+def read_element(parser: TiDBParser) -> ColumnSyntax | KeySyntax:
+    """One column or key, and nothing behind it."""
+    if begins_key(parser):
+        key = read_key(parser)
+        end_key(parser)
+        return key
+    column = read_column(parser)
+    end_column(parser, column)
+    return column
 
 
-def option_value(parser: TiDBParser) -> str:
-    """A word, a literal or something in parentheses."""
-    if parser.word() == "(":
-        return parser.skip_parenthesised()
-    if parser.kind() in ("string", "number", "introducer"):
-        return parser.string() if parser.kind() == "introducer" else parser.literal()
-    return parser.name("a value")
+def read_options(parser: TiDBParser) -> tuple[TableOption, ...]:
+    """The options that follow each other, commas between them or not; raises SchemaError."""
+    if not begins_option(parser):
+        return ()
+    options = [read_option(parser)]
+    while parser.accept(",") or begins_option(parser):
+        options.append(read_option(parser))
+    return tuple(options)
 
 
-def time_to_live(parser: TiDBParser) -> str:
-    """``TTL = `column` + INTERVAL 3 MONTH``"""
-    parser.take()
-    parser.accept("=")
-    start = parser.next_token()
-    parser.name("a column")
-    parser.expect("+")
-    parser.expect("INTERVAL")
-    if parser.kind() not in ("string", "number"):
-        parser.unexpected("an amount")
-    parser.literal()
-    parser.name("a unit of time")
-    return parser.text_since(start)
+def read_source(parser: TiDBParser) -> tuple[str, Query | None]:
+    """`[IGNORE | REPLACE] [AS] query`; TiDB's grammar takes the words without a query too."""
+    duplicate = next((word for word in BEFORE_QUERY[:2] if parser.accept(word)), "")
+    parser.accept("AS")
+    return duplicate, read_query(parser) if parser.word() in QUERIES else None
+
+
+def read_on_commit(parser: TiDBParser) -> bool | None:
+    """Whether ON COMMIT deletes the rows; None where it does not come."""
+    if not parser.accept("ON COMMIT"):
+        return None
+    if parser.accept("DELETE ROWS"):
+        return True
+    parser.expect("PRESERVE ROWS")
+    return False
+
+
+def end_table(parser: TiDBParser, table: TableSyntax) -> None:
+    """Raises SchemaError: something follows that is no part of a table."""
+    if table.partitioning or table.query or table.like or table.on_commit_delete is not None:
+        parser.unexpected("the end of the statement")
+    unknown_option(parser)

@@ -9,7 +9,9 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from simulator.errors import did_you_mean
-from simulator.schema.cursor import TiDBParser
+from simulator.schema.charsets import charset
+from simulator.schema.cursor import TiDBParser, position
+from simulator.schema.read_values import read_count, read_plain_string
 from simulator.schema.syntax import TypeSyntax
 
 NAMES = MappingProxyType({
@@ -29,20 +31,42 @@ NAMES = MappingProxyType({
 })
 
 BINARY = frozenset(("BINARY", "VARBINARY", "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB"))
-VARYING = ("VARYING", "VARCHAR", "VARCHARACTER")
-SHORTHANDS = MappingProxyType({"ASCII": "latin1", "BYTE": "binary"})
+VARYING = MappingProxyType({
+    "CHAR": ("VARYING",),
+    "CHARACTER": ("VARYING",),
+    "NCHAR": ("VARYING", "VARCHAR", "VARCHARACTER"),
+})
+SHORTHANDS = MappingProxyType({"ASCII": "latin1", "BYTE": "binary", "UNICODE": "ucs2"})
+NUMBERS = frozenset(("tinyint", "smallint", "mediumint", "int", "bigint", "float", "double", "decimal"))
+TEXTS = frozenset(("char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set"))
+SIZED = frozenset((
+    "tinyint", "smallint", "mediumint", "int", "bigint", "bit", "char", "varchar", "text", "year", "time", "datetime",
+    "timestamp", "vector",
+))
+"""Types that may have one number in parentheses."""
+
+SCALED = frozenset(("float", "double", "decimal"))
+"""Types that may have one or two."""
+
 UNSUPPORTED = frozenset((
     "GEOMETRY", "POINT", "LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON", "GEOMETRYCOLLECTION",
 ))
 
 
-def read_type(parser: TiDBParser, column: str) -> TypeSyntax:
-    """The type that comes next; raises SchemaError naming the column where TiDB has no such type."""
+def read_type(parser: TiDBParser, column: str, prose: bool = False) -> TypeSyntax:
+    """The type that comes next; raises SchemaError naming the column where TiDB has no such type.
+
+    With `prose`, arguments that TiDB demands (VARCHAR's length, ENUM's members) may be missing.
+    """
     start = parser.next_token()
-    word = parser.word()
-    known = spelling(parser, column, word, start.start)
-    type = attributes(parser, arguments(parser, known))
-    return replace(type, spelled=parser.text_since(start))
+    where = f"{position(parser.sql, start.start)}: column {column!r}"
+    known = spelling(parser, column, parser.word(), start.start)
+    type = attributes(parser, arguments(parser, known), where)
+    type = replace(type, spelled=parser.text_since(start))
+    wrong = "" if prose else missing(type)
+    if wrong:
+        parser.fail(f"column {column!r}: {wrong}", start)
+    return type
 
 
 def spelling(parser: TiDBParser, column: str, word: str, at: int) -> TypeSyntax:
@@ -54,9 +78,9 @@ def spelling(parser: TiDBParser, column: str, word: str, at: int) -> TypeSyntax:
         reject(parser, column, word)
     parser.take()
     name = NAMES[word]
-    if name == "double":
+    if word in ("DOUBLE", "FLOAT8"):
         parser.accept("PRECISION")
-    if name == "char" and word != "BINARY" and any(parser.accept(phrase) for phrase in VARYING):
+    if any(parser.accept(phrase) for phrase in VARYING.get(word, ())):
         name = "varchar"
     type = TypeSyntax(name, word, at, charset="binary" if word in BINARY else "")
     if word == "LONG":
@@ -82,10 +106,8 @@ def long_type(parser: TiDBParser, type: TypeSyntax) -> TypeSyntax:
     """LONG, LONG VARCHAR, LONG CHAR VARYING and LONG VARBINARY are MEDIUMTEXT and MEDIUMBLOB."""
     if parser.accept("VARBINARY"):
         return replace(type, charset="binary")
-    if parser.accept("CHAR") or parser.accept("CHARACTER"):
-        parser.expect("VARYING")
-    else:
-        parser.accept("VARCHAR") or parser.accept("VARCHARACTER")
+    if any(parser.accept(phrase) for phrase in ("CHAR VARYING", "CHARACTER VARYING", "VARCHAR", "VARCHARACTER")):
+        return type
     return type
 
 
@@ -96,10 +118,11 @@ def arguments(parser: TiDBParser, type: TypeSyntax) -> TypeSyntax:
     if type.name == "vector" and parser.accept("<"):
         parser.expect("FLOAT")
         parser.expect(">")
-    if parser.word() != "(" or type.spelled in ("BOOL", "BOOLEAN", "SERIAL"):
+    sized = type.name in SIZED | SCALED and type.spelled not in ("BOOL", "BOOLEAN", "SERIAL")
+    if parser.word() != "(" or not sized:
         return type
-    numbers = parser.comma_separated(lambda cursor: cursor.integer())
-    if len(numbers) > (2 if type.name in ("float", "double", "decimal") else 1):
+    numbers = parser.comma_separated(read_count)
+    if len(numbers) > (2 if type.name in SCALED else 1):
         parser.fail(f"type {type.spelled} takes no {len(numbers)} arguments")
     if type.name in ("time", "datetime", "timestamp"):
         return replace(type, decimal=numbers[0])
@@ -108,9 +131,10 @@ def arguments(parser: TiDBParser, type: TypeSyntax) -> TypeSyntax:
 
 def member(parser: TiDBParser) -> str:
     """One member of an ENUM or SET; TiDB drops blanks at its end."""
-    if parser.kind() == "hex":
-        return bytes_of("hex", parser.literal()).decode("utf-8", "replace").rstrip(" ")
-    return parser.string("a member in quotes").rstrip(" ")
+    kind = parser.kind()
+    if kind in ("hex", "bit"):
+        return bytes_of(kind, parser.literal()).decode("utf-8", "replace").rstrip(" ")
+    return read_plain_string(parser, "a member in quotes").rstrip(" ")
 
 
 def bytes_of(kind: str, digits: str) -> bytes:
@@ -119,37 +143,55 @@ def bytes_of(kind: str, digits: str) -> bytes:
     return int(digits or "0", base).to_bytes((len(digits) + width - 1) // width, "big")
 
 
-def attributes(parser: TiDBParser, type: TypeSyntax) -> TypeSyntax:
-    """UNSIGNED, ZEROFILL, BINARY and the character set, in any order."""
-    while True:
-        word = parser.word()
-        if word in ("UNSIGNED", "ZEROFILL", "SIGNED"):
-            type = number_attribute(parser, type, word)
-        elif word == "BINARY":
-            parser.take()
-            type = replace(type, binary_collation=True)
-        elif word in SHORTHANDS:
-            parser.take()
-            type = replace(type, charset=SHORTHANDS[word])
-        elif word == "CHARSET" or word in ("CHARACTER", "CHAR") and parser.word_after() == "SET":
-            type = replace(type, charset=read_charset(parser))
-        else:
-            return type
+def attributes(parser: TiDBParser, type: TypeSyntax, where: str) -> TypeSyntax:
+    """UNSIGNED, SIGNED and ZEROFILL of numbers, in any order; BINARY and the character set of text."""
+    if type.spelled == "SERIAL":
+        return type
+    while parser.word() in ("UNSIGNED", "ZEROFILL", "SIGNED"):
+        type = number_attribute(parser, type, parser.word())
+    if type.name not in TEXTS or type.charset:
+        return type
+    if parser.accept("BINARY"):
+        return replace(type, binary_collation=True, charset=optional_charset(parser, where))
+    if parser.word() in SHORTHANDS:
+        return replace(type, charset=charset(SHORTHANDS[parser.take()], where))
+    found = optional_charset(parser, where)
+    return replace(type, charset=found, binary_collation=bool(found) and parser.accept("BINARY"))
 
 
 def number_attribute(parser: TiDBParser, type: TypeSyntax, word: str) -> TypeSyntax:
-    """UNSIGNED, SIGNED or ZEROFILL, which implies UNSIGNED."""
-    if type.name not in ("tinyint", "smallint", "mediumint", "int", "bigint", "float", "double", "decimal"):
+    """UNSIGNED, SIGNED or ZEROFILL, which implies UNSIGNED; YEAR takes them and forgets them."""
+    if type.name not in NUMBERS and type.name != "year":
         parser.fail(f"{word} does not go with type {type.spelled}; numbers take it")
     parser.take()
-    if word == "SIGNED":
+    if word == "SIGNED" or type.name == "year":
         return type
     return replace(type, unsigned=True, zerofill=type.zerofill or word == "ZEROFILL")
 
 
-def read_charset(parser: TiDBParser) -> str:
-    """`CHARSET [=] x` or `CHARACTER SET [=] x`."""
+def begins_charset(parser: TiDBParser) -> bool:
+    """Whether CHARSET, CHARACTER SET or CHAR SET comes next."""
+    return parser.word() == "CHARSET" or parser.word() in ("CHARACTER", "CHAR") and parser.word_after() == "SET"
+
+
+def optional_charset(parser: TiDBParser, where: str) -> str:
+    """What `CHARSET x` or `CHARACTER SET x` names, as TiDB keeps it; empty where neither comes."""
+    if not begins_charset(parser):
+        return ""
     if parser.take() != "CHARSET":
         parser.expect("SET")
-    parser.accept("=")
-    return parser.name_or_string("a character set")
+    return charset(parser.name_or_string("a character set"), where)
+
+
+def missing(type: TypeSyntax) -> str:
+    """What TiDB's grammar finds wrong with a type's arguments, or nothing."""
+    words = type.spelled
+    if type.name == "varchar" and type.length < 0:
+        return f"{words} needs a length, as in {words}(255)"
+    if type.name in ("enum", "set") and not type.elements:
+        return f"{type.name.upper()} needs its members, as in {type.name.upper()}('a','b')"
+    if type.name == "double" and type.length >= 0 > type.decimal:
+        return f"{words} is not a type; accepted: DOUBLE, DOUBLE(m,d)"
+    if type.name == "year" and type.length not in (-1, 4):
+        return f"{words} is too long or too wide; accepted: YEAR or YEAR(4)"
+    return ""

@@ -70,6 +70,8 @@ class KeyPart:
     """The expression as TiDB writes it back."""
 
     descending: bool = False
+    qualifier: str = ""
+    """What stands before the column's name: `t.` or `d.t.`, without the last dot."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ class KeySyntax:
     """`primary`, `unique`, `key`, `foreign`, `check`, `columnar`, `vector`, `fulltext` or `spatial`."""
 
     name: str
-    """Its own, else its CONSTRAINT's; empty without either."""
+    """Its CONSTRAINT's, else its own, as TiDB's grammar has it; empty without either."""
 
     parts: tuple[KeyPart, ...]
     options: KeyOptions = KeyOptions()
@@ -150,7 +152,7 @@ class ColumnOption:
     `secondary_engine_attribute`; SERIAL (the type and DEFAULT VALUE) is written out as its three options."""
 
     text: str = ""
-    """A comment, a collation, a word, an attribute."""
+    """A comment, a collation in lower case, a word in capitals, an attribute."""
 
     default: DefaultSyntax | None = None
     """Of `default`."""
@@ -291,6 +293,7 @@ class IntervalSyntax:
     last: Expression | None = None
     null_partition: bool = False
     maxvalue_partition: bool = False
+    at: int = 0
 
 
 @dataclass(frozen=True)
@@ -299,10 +302,18 @@ class MethodSyntax:
 
     kind: str
     expression: str = ""
-    """SQL text."""
+    """SQL text of RANGE, LIST and HASH over an expression, and of SYSTEM_TIME INTERVAL."""
 
     restored: str = ""
+    """The expression or the list of columns as TiDB writes it back."""
+
     columns: tuple[str, ...] = ()
+    unit: str = ""
+    """The unit of time of SYSTEM_TIME INTERVAL."""
+
+    limit: int = 0
+    """Of SYSTEM_TIME LIMIT."""
+
     linear: bool = False
     algorithm: int | None = None
     count: int = 0
@@ -371,5 +382,8 @@ class TableSyntax:
 
     on_duplicate: str = ""
     """IGNORE, REPLACE or nothing, before the query."""
+
+    source_at: int = 0
+    """Where LIKE or what leads to the query stands."""
 
     on_commit_delete: bool | None = None
