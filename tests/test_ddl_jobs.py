@@ -146,7 +146,8 @@ def test_names_are_spelled_as_they_were_created() -> None:
 def test_a_renamed_table_keeps_both_names() -> None:
     (job,) = text_jobs("RENAME TABLE orders TO tmp, days TO orders, tmp TO Days", "shop", SHOP, CLASSIC)
     assert job.pairs == (
-        (TableName("Shop", "Orders"), TableName("Shop", "tmp")), (TableName("Shop", "days"), TableName("Shop", "orders")),
+        (TableName("Shop", "Orders"), TableName("Shop", "tmp")),
+        (TableName("Shop", "days"), TableName("Shop", "orders")),
         (TableName("Shop", "tmp"), TableName("Shop", "Days")),
     )
 
@@ -180,10 +181,10 @@ def test_several_statements_in_one_text_are_one_job_if_they_create_tables() -> N
 @pytest.mark.parametrize(("text", "classic", "new"), [
     ("drop table if exists orders, days", ["DROP TABLE `Shop`.`Orders`", "DROP TABLE `Shop`.`days`"],
      ["DROP TABLE `Shop`.`Orders`", "DROP TABLE `Shop`.`days`"]),
-    ("rename table orders to a", ["RENAME TABLE `orders` TO `a`"], ["RENAME TABLE `Shop`.`Orders` TO `Shop`.`a`"]),
+    ("rename table orders to a", ["RENAME TABLE `orders` TO `a`"], ["RENAME TABLE `Shop`.`orders` TO `Shop`.`a`"]),
     ("rename table orders to a, days to b",
      ["RENAME TABLE `Shop`.`Orders` TO `Shop`.`a`", "RENAME TABLE `Shop`.`days` TO `Shop`.`b`"],
-     ["RENAME TABLE `Shop`.`Orders` TO `Shop`.`a`;", "RENAME TABLE `Shop`.`days` TO `Shop`.`b`;"]),
+     ["RENAME TABLE `Shop`.`orders` TO `Shop`.`a`;", "RENAME TABLE `Shop`.`days` TO `Shop`.`b`;"]),
     ("alter table days exchange partition p0 with table orders without validation",
      ["ALTER TABLE `Shop`.`days` EXCHANGE PARTITION `p0` WITH TABLE `Shop`.`Orders` WITHOUT VALIDATION"],
      ["ALTER TABLE `Shop`.`days` EXCHANGE PARTITION `p0` WITH TABLE `Shop`.`Orders` WITHOUT VALIDATION"]),

@@ -23,12 +23,16 @@ from simulator.filters import replication
 from simulator.releases import Release
 from simulator.schema.syntax import TableName
 from vector_codecs import Json
-from vector_files import Vector
+from vector_files import Vector, releases_of
 
 
 def check_ddl_statement(vector: Vector) -> None:
-    """A vector of `facts.ddl_statements`."""
-    data, release = vector.data, vector.release
+    """A vector of `facts.ddl_statements`, in every release that it holds for and that differs from the others."""
+    for release in {replace(one, name=""): one for one in releases_of(vector.data)}.values():
+        _check(vector.data, release)
+
+
+def _check(data: Json, release: Release) -> None:
     if data.get("statement") is False:
         _check_code(data, release)
         return

@@ -97,7 +97,7 @@ def _eligible(job: Job, view: View) -> bool:
 def _names(job: Job) -> tuple[TableName, TableName]:
     """The table's name before and after, of several the last one's (TiDB's Job.BinlogInfo.TableInfo)."""
     name = TableName(job.schema, job.table)
-    return job.pairs[-1] if job.pairs else (job.old or job.exchanged or name, name)
+    return job.pairs[-1] if job.pairs else (job.exchanged or name, name)
 
 
 def _past_event_filters(found: Kept, view: View) -> Decision:

@@ -62,14 +62,13 @@ def _exchange(job: Job, catalog: Catalog | None, replication: Replication, relea
 
 
 def _rename(job: Job, catalog: Catalog | None, replication: Replication, release: Release) -> Kept:
-    old, new = job.old or TableName(job.schema, job.table), TableName(job.schema, job.table)
-    pairs = job.pairs or ((old, new),)
-    snapshot = _snapshot(pairs, catalog, replication)
-    found = kept_pairs(Rename(pairs, job.query), lambda *name: not replication.table(*name), snapshot, release)
+    snapshot = _snapshot(job.pairs, catalog, replication)
+    found = kept_pairs(Rename(job.pairs, job.query), lambda *name: not replication.table(*name), snapshot, release)
     if not found:
         return Kept(None, "neither the old name nor the new one is in the rules")
     why = f"the old name is in the rules: {replication.why(*found[0][0])}"
-    return Kept(replace(job, pairs=found) if job.pairs else job, why)
+    written = tuple(said for pair, said in zip(job.pairs, job.written, strict=True) if pair in found)
+    return Kept(replace(job, pairs=found, written=written), why)
 
 
 def _snapshot(pairs: Sequence[Pair], catalog: Catalog | None, replication: Replication) -> Known:

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from simulator.ddl import actions
-from simulator.ddl.events_text import exchanging, quoted_name, renaming
+from simulator.ddl.events_text import exchanging, quoted_name
 from simulator.ddl.jobs_shape import Job
+from simulator.ddl.rename_text import rename_texts
 from simulator.ddl.restore import restored
 from simulator.ddl.statements import CreateTable
 from simulator.ddl.text import sent_text
@@ -52,11 +53,6 @@ def events(job: Job, release: Release) -> tuple[Event, ...]:
     return tuple(replace(event, seq=seq) for seq, event in enumerate(found))
 
 
-def of_pairs(job: Job, pairs: Iterable[tuple[TableName, TableName]]) -> Job:
-    """A RENAME of several tables of which only these go on."""
-    return replace(job, pairs=tuple(pairs))
-
-
 def sent_query(event: Event, release: Release) -> str:
     """The text that is sent; raises DdlError where TiCDC fails on it."""
     return (event.query if event.as_is else sent_text(event.query, release)) + event.ending
@@ -64,7 +60,7 @@ def sent_query(event: Event, release: Release) -> str:
 
 def _plain(job: Job, release: Release) -> Event:
     local = job.code in (actions.ADD_FULLTEXT_INDEX, actions.CREATE_HYBRID_INDEX)
-    return Event(job.code, job.schema, job.table, job.query, job.old, as_is=local)
+    return Event(job.code, job.schema, job.table, job.query, job.pairs[0][0] if job.pairs else None, as_is=local)
 
 
 def _dropped(job: Job, release: Release) -> Iterator[Event]:
@@ -83,9 +79,9 @@ def _renamed_pairs(job: Job, release: Release) -> Iterator[Event]:
         return
     new = release.architecture == "new"
     ending = ";" if release.keeps_statement_end else ""
-    for old, name in job.pairs:
-        query = renaming(old, name, release)
-        yield Event(actions.RENAME_TABLE, *name, query, old, as_is=new, ending=ending)
+    texts = rename_texts(job.pairs, job.written, release)
+    for (old, name), text in zip(job.pairs, texts, strict=True):
+        yield Event(actions.RENAME_TABLE, *name, text.removesuffix(";"), old, as_is=new, ending=ending)
 
 
 def _exchanged(job: Job, release: Release) -> Iterator[Event]:
@@ -109,11 +105,9 @@ def _created_tables(job: Job, release: Release) -> Iterator[Event]:
 
 
 def _renamed(job: Job, release: Release) -> Iterator[Event]:
-    """The new architecture writes a single RENAME anew; the old database is in lower case before 8.5.7, where the
-    statement does not name it."""
+    """The new architecture writes a single RENAME anew."""
     event = _plain(job, release)
-    assert job.old is not None
-    yield replace(event, query=renaming(job.old, TableName(job.schema, job.table), release), as_is=True)
+    yield replace(event, query=rename_texts(job.pairs, job.written, release)[0], as_is=True)
 
 
 def _created(job: Job, release: Release) -> Iterator[Event]:

@@ -21,10 +21,6 @@ def quoted_name(schema: str, table: str, release: Release) -> str:
     return f"{_quoted(schema, release)}.{_quoted(table, release)}"
 
 
-def renaming(old: TableName, new: TableName, release: Release) -> str:
-    return f"RENAME TABLE {quoted_name(*old, release)} TO {quoted_name(*new, release)}"
-
-
 def exchanging(job: Job, plain: TableName, release: Release) -> str:
     """Classic copies the partition's name from the text, back-quotes and all, and looks for WITHOUT VALIDATION at the
     very end of it; the new architecture does so in the restored text."""

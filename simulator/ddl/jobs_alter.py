@@ -63,8 +63,10 @@ def _steps(spec: Spec, whole: Job, session: Session, table: Table | None) -> Ste
 
 def _job(code: int, spec: Spec, whole: Job, session: Session) -> Job:
     if isinstance(spec, RenameTo):
-        schema, table = session.new(spec.table)
-        return replace(whole, code=code, schema=schema, table=table, old=TableName(whole.schema, whole.table))
+        old, new = TableName(whole.schema, whole.table), session.new(spec.table)
+        assert isinstance(whole.statement, AlterTable)
+        renamed = replace(whole, code=code, schema=new.schema, table=new.name, pairs=((old, new),))
+        return replace(renamed, written=((whole.statement.table, spec.table),))
     exchanged = session.named(spec.table) if isinstance(spec, ExchangePartition) else None
     return replace(whole, code=code, exchanged=exchanged)
 

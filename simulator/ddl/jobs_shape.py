@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from simulator.ddl.catalog import Catalog, Sequence, View, key
+from simulator.ddl.rename import Pair
 from simulator.ddl.statements import CreateTable, Statement
 from simulator.errors import DdlError
 from simulator.releases import Release
@@ -35,11 +36,11 @@ class Job:
     table: str = ""
     """Table, view or sequence after the job, of several the first; empty for a job on a database or on none."""
 
-    old: TableName | None = None
-    """RENAME TABLE: the name before."""
+    pairs: tuple[Pair, ...] = ()
+    """RENAME: old and new name of each table."""
 
-    pairs: tuple[tuple[TableName, TableName], ...] = ()
-    """RENAME TABLES: old and new name of each."""
+    written: tuple[Pair, ...] = ()
+    """The same names as the statement has them, perhaps without a schema."""
 
     tables: tuple[CreateTable, ...] = ()
     """CREATE TABLES: the statements in the text."""

@@ -52,11 +52,8 @@ def rename_table(statement: RenameTable, session: Session) -> Steps:
         before = given.pop(_folded(before), before)
         given[_folded(after)] = after
         pairs.append((before, after))
-    (before, after), *more = pairs
-    if more:
-        yield Job(actions.RENAME_TABLES, session.query, statement, *after, pairs=tuple(pairs))
-    else:
-        yield Job(actions.RENAME_TABLE, session.query, statement, *after, old=before)
+    code = actions.RENAME_TABLES if len(pairs) > 1 else actions.RENAME_TABLE
+    yield Job(code, session.query, statement, *pairs[0][1], pairs=tuple(pairs), written=statement.pairs)
 
 
 def recover_table(statement: RecoverTable, session: Session) -> Steps:

@@ -128,10 +128,9 @@ def _job(job: Job, before: Catalog | None, after: Catalog | None, rules: Rules) 
     decision = decided(
         job, before, after, rules.replication, rules.event_filters, rules.changefeed.force_replicate, rules.release)
     action = ACTIONS[job.code]
-    pairs = job.pairs or (((job.old, (job.schema, job.table)),) if job.old else ())
     return JobExplained(
         job.code, action.name, action.text, job.schema, job.table,
-        tuple((".".join(old), ".".join(new)) for old, new in pairs),
+        tuple((".".join(old), ".".join(new)) for old, new in job.pairs),
         ".".join(job.exchanged) if job.exchanged else "", tuple(ACTIONS[code].name for code in job.steps),
         decision.outcome, decision.why, tuple(_events(decision, rules)),
     )
