@@ -63,7 +63,7 @@ def test_indexes_have_the_ids_that_tidb_gives_them() -> None:
     """A clustered integer key takes none, a vector index takes one and is not listed."""
     assert (
         Index(1, "fx", (IndexColumn("_V$_fx_0", expression="lower(`city`)"), IndexColumn("at")), visible=False),
-        Index(2, "uk", (IndexColumn("city", 10),), unique=True),
+        Index(2, "uk", (IndexColumn("city", 10),), unique=True, comment="it's", unpartitioned=True),
         Index(4, "last", (IndexColumn("at"),)),
     ) == create_table(DUMPLING).indexes
 

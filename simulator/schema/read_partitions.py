@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from simulator.schema.check_partitions import check_partitioning
 from simulator.schema.cursor import TiDBParser
 from simulator.schema.read_units import UNITS, read_unit
 from simulator.schema.read_definitions import read_definition, read_definitions
@@ -34,7 +35,9 @@ def read_partitioning(parser: TiDBParser) -> PartitionSyntax:
     updated: tuple[tuple[str, KeyOptions], ...] = ()
     if parser.accept("UPDATE INDEXES"):
         updated = parser.comma_separated(read_updated_index)
-    return PartitionSyntax(method, definitions, at, subpartition, interval, updated)
+    partitioning = PartitionSyntax(method, definitions, at, subpartition, interval, updated)
+    check_partitioning(parser, partitioning)
+    return partitioning
 
 
 def counted(parser: TiDBParser, method: MethodSyntax, word: str) -> MethodSyntax:

@@ -90,8 +90,8 @@ def body(parser: TiDBParser, name: TableName, at: int) -> TableSyntax:
 
 
 def elements(parser: TiDBParser) -> tuple[tuple[ColumnSyntax, ...], tuple[KeySyntax, ...]]:
-    """The columns, and the keys that stand beside them; none of both before a query or options."""
-    if parser.word() != "(" or parser.word_after() in QUERIES:
+    """The columns, and the keys that stand beside them; none of both where no parenthesis comes."""
+    if parser.word() != "(":
         return (), ()
     read = parser.comma_separated(read_element)
     columns = tuple(element for element in read if isinstance(element, ColumnSyntax))

@@ -78,7 +78,7 @@ def spelling(parser: TiDBParser, column: str, word: str, at: int) -> TypeSyntax:
         reject(parser, column, word)
     parser.take()
     name = NAMES[word]
-    if word in ("DOUBLE", "FLOAT8"):
+    if word == "DOUBLE":
         parser.accept("PRECISION")
     if any(parser.accept(phrase) for phrase in VARYING.get(word, ())):
         name = "varchar"
