@@ -35,11 +35,12 @@ def check_change(before: Column, after: Column, primary: bool, indexed: bool) ->
     rewritten = needs_reorganization(one, two)
     if rewritten and primary:
         raise unsupported("modify column: this column has primary key flag")
+    if rewritten and "gbk" not in (one.charset, two.charset):
+        return
     if indexed and not alike(one.collation, two.collation):
         raise worded("ddl:8200", f"Unsupported modifying collation of column '{before.name.lower()}' from"
                                  f" '{one.collation}' to '{two.collation}' when index is defined on it.")
-    if not rewritten or "gbk" in (one.charset, two.charset):
-        check_charset(one.charset, one.collation, two.charset, two.collation)
+    check_charset(one.charset, one.collation, two.charset, two.collation)
 
 
 def check_charset(charset: str, collation: str, to_charset: str, to_collation: str) -> None:
