@@ -16,7 +16,7 @@ from simulator.ddl.read_names import table_name
 from simulator.ddl.statements import AlterTable, SetOptions, Spec
 from simulator.errors import DdlError
 from simulator.schema.cursor import TiDBParser
-from simulator.schema.read_tables import begins_option, read_option
+from simulator.schema.read_options import begins_option, read_option
 
 Reader = Callable[[TiDBParser], Spec]
 

@@ -58,7 +58,7 @@ def drop(parser: TiDBParser) -> Spec:
     if parser.accept("KEY") or parser.accept("INDEX"):
         return drop_key(parser, "index")
     if parser.accept("CHECK") or parser.accept("CONSTRAINT"):
-        return DropKey("check", parser.name("the name of a constraint"))
+        return DropKey("check", parser.free_name("the name of a constraint"))
     if parser.accept("PARTITION"):
         if_exists = parser.accept("IF EXISTS")
         return PartitionAction("DROP", partition_names(parser), if_exists)
@@ -69,7 +69,7 @@ def drop(parser: TiDBParser) -> Spec:
 
 def drop_key(parser: TiDBParser, kind: str) -> DropKey:
     if_exists = parser.accept("IF EXISTS")
-    return DropKey(kind, parser.name("the name of a key"), if_exists)
+    return DropKey(kind, parser.free_name("the name of a key"), if_exists)
 
 
 def drop_column(parser: TiDBParser) -> DropColumn:
@@ -102,7 +102,7 @@ def alter(parser: TiDBParser) -> Spec:
     if parser.accept("INDEX"):
         return visibility(parser)
     if parser.accept("CHECK") or parser.accept("CONSTRAINT"):
-        name = parser.name("the name of a constraint")
+        name = parser.free_name("the name of a constraint")
         enforced = not parser.accept("NOT")
         parser.expect("ENFORCED")
         return AlterCheck(name, enforced)
@@ -117,7 +117,7 @@ def alter(parser: TiDBParser) -> Spec:
 
 
 def visibility(parser: TiDBParser) -> IndexVisibility:
-    name = parser.name("the name of an index")
+    name = parser.free_name("the name of an index")
     if parser.word() not in ("VISIBLE", "INVISIBLE"):
         parser.unexpected("VISIBLE or INVISIBLE", ("VISIBLE", "INVISIBLE"))
     return IndexVisibility(name, parser.take() == "VISIBLE")
@@ -136,6 +136,6 @@ def rename(parser: TiDBParser) -> Spec:
 
 def old_and_new(parser: TiDBParser, what: str) -> tuple[str, str]:
     """`old TO new`"""
-    old = parser.name(what)
+    old = parser.free_name(what)
     parser.expect("TO")
-    return old, parser.name(what)
+    return old, parser.free_name(what)

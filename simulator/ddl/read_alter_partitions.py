@@ -5,15 +5,16 @@ One law: a list of partitions goes on behind every comma.
 
 from __future__ import annotations
 
-from simulator.ddl.read_names import comma_list, table_name
 from simulator.ddl.read_alter_settings import attributes_value
+from simulator.ddl.read_names import comma_list, table_name
 from simulator.ddl.statements import (
     AddPartitions, Clause, CoalescePartition, ExchangePartition, LastPartition, PartitionAction, PartitionBy,
     PartitionOptions, RemovePartitioning, RemoveTtl, ReorganizePartition, Spec,
 )
 from simulator.schema.cursor import TiDBParser
+from simulator.schema.read_definitions import read_definition, read_definitions
 from simulator.schema.read_expressions import read_parenthesised
-from simulator.schema.read_partitions import read_definition, read_definitions, read_partitioning
+from simulator.schema.read_partitions import read_partitioning
 from simulator.schema.syntax import TableOption
 
 LOCAL = ("OPTIMIZE", "REPAIR", "REBUILD")
@@ -21,7 +22,7 @@ LOCAL = ("OPTIMIZE", "REPAIR", "REBUILD")
 
 
 def partition_name(parser: TiDBParser) -> str:
-    return parser.name("the name of a partition")
+    return parser.free_name("the name of a partition")
 
 
 def partition_names(parser: TiDBParser) -> tuple[str, ...]:

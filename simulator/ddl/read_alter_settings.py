@@ -99,7 +99,7 @@ def stats_options(parser: TiDBParser) -> Clause:
 def add_statistics(parser: TiDBParser) -> Clause:
     """What follows ADD STATS_EXTENDED: `name kind (column, …)`"""
     exists = "IF NOT EXISTS " if parser.accept("IF NOT EXISTS") else ""
-    name = parser.name("the name of statistics")
+    name = parser.free_name("the name of statistics")
     if parser.word() not in STATISTICS:
         parser.unexpected(", ".join(STATISTICS), STATISTICS)
     kind = parser.take()
@@ -111,4 +111,4 @@ def add_statistics(parser: TiDBParser) -> Clause:
 def drop_statistics(parser: TiDBParser) -> Clause:
     """What follows DROP STATS_EXTENDED."""
     exists = "IF EXISTS " if parser.accept("IF EXISTS") else ""
-    return Clause("DROP STATS_EXTENDED", exists + quoted(parser.name("the name of statistics")))
+    return Clause("DROP STATS_EXTENDED", exists + quoted(parser.free_name("the name of statistics")))

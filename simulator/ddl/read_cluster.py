@@ -26,7 +26,7 @@ BURSTS = MappingProxyType({"1": "TRUE", "TRUE": "TRUE", "0": "FALSE", "FALSE": "
 def placement_policy(parser: TiDBParser, verb: str, or_replace: bool = False) -> PlacementPolicy:
     """What follows CREATE, ALTER or DROP PLACEMENT POLICY."""
     exists = parser.accept("IF NOT EXISTS" if verb == "CREATE" else "IF EXISTS")
-    name = parser.name("the name of a placement policy")
+    name = parser.free_name("the name of a placement policy")
     options = () if verb == "DROP" else placement_options(parser)
     return PlacementPolicy(verb, name, options, or_replace, exists)
 
@@ -57,7 +57,7 @@ def placement_option(parser: TiDBParser) -> TableOption:
 def resource_group(parser: TiDBParser, verb: str) -> ResourceGroup:
     """What follows CREATE, ALTER or DROP RESOURCE GROUP."""
     exists = parser.accept("IF NOT EXISTS" if verb == "CREATE" else "IF EXISTS")
-    name = parser.take().lower() if parser.word() == "DEFAULT" else parser.name("the name of a resource group")
+    name = parser.take().lower() if parser.word() == "DEFAULT" else parser.free_name("the name of a resource group")
     return ResourceGroup(verb, name, () if verb == "DROP" else group_options(parser), exists)
 
 

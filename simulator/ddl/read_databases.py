@@ -1,6 +1,6 @@
 """Reads CREATE, ALTER and DROP DATABASE.
 
-One law: OPTIONS lists the first words of a database's options; behind ALTER DATABASE they tell an option from a name.
+One law: OPTIONS lists the first words of a database's options; UNRESERVED are those that may also be its name.
 """
 
 from __future__ import annotations
@@ -13,16 +13,18 @@ from simulator.schema.restoring import string
 from simulator.schema.syntax import TableOption
 
 OPTIONS = ("DEFAULT", "CHARSET", "CHARACTER", "CHAR", "COLLATE", "ENCRYPTION", "PLACEMENT", "SET", "READ")
+UNRESERVED = ("CHARSET", "ENCRYPTION", "PLACEMENT")
 
 
 def create_database(parser: TiDBParser) -> CreateDatabase:
     if_not_exists = parser.accept("IF NOT EXISTS")
-    return CreateDatabase(parser.name("the name of a database"), database_options(parser), if_not_exists)
+    return CreateDatabase(parser.free_name("the name of a database"), database_options(parser), if_not_exists)
 
 
 def alter_database(parser: TiDBParser) -> AlterDatabase:
-    current = parser.word() in OPTIONS and parser.word_after() not in OPTIONS or parser.word() == "DEFAULT"
-    name = "" if current or parser.word() in ("SET", "READ") else parser.name("the name of a database")
+    word = parser.word()
+    unnamed = word in OPTIONS and (word not in UNRESERVED or parser.word_after() not in OPTIONS)
+    name = "" if unnamed else parser.free_name("the name of a database")
     if parser.at_end():
         parser.unexpected(f"an option of a database: {', '.join(OPTIONS)}")
     return AlterDatabase(name, database_options(parser))
@@ -30,7 +32,7 @@ def alter_database(parser: TiDBParser) -> AlterDatabase:
 
 def drop_database(parser: TiDBParser) -> DropDatabase:
     if_exists = parser.accept("IF EXISTS")
-    return DropDatabase(parser.name("the name of a database"), if_exists)
+    return DropDatabase(parser.free_name("the name of a database"), if_exists)
 
 
 def database_options(parser: TiDBParser) -> tuple[TableOption, ...]:

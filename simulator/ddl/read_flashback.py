@@ -42,7 +42,7 @@ def flashback_table(parser: TiDBParser) -> FlashbackTable | FlashbackCluster:
 
 
 def flashback_database(parser: TiDBParser) -> FlashbackDatabase | FlashbackCluster:
-    database = parser.name("the name of a database")
+    database = parser.free_name("the name of a database")
     if goes_to_moment(parser):
         timestamp, tso = moment(parser)
         return FlashbackCluster(timestamp, tso, database=database)
@@ -54,7 +54,7 @@ def goes_to_moment(parser: TiDBParser) -> bool:
 
 
 def new_name(parser: TiDBParser) -> str:
-    return parser.name("a new name") if parser.accept("TO") else ""
+    return parser.free_name("a new name") if parser.accept("TO") else ""
 
 
 def moment(parser: TiDBParser) -> tuple[str, int]:

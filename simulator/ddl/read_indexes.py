@@ -10,7 +10,8 @@ from dataclasses import replace
 from simulator.ddl.read_names import lock_and_algorithm, table_name
 from simulator.ddl.statements import CreateIndex, DropIndex
 from simulator.schema.cursor import TiDBParser
-from simulator.schema.read_keys import read_key_options, read_part
+from simulator.schema.read_key_options import read_key_options
+from simulator.schema.read_parts import read_part
 from simulator.schema.syntax import KeySyntax
 
 TYPES = ("BTREE", "HASH", "RTREE", "HYPO", "HNSW", "INVERTED")
@@ -20,7 +21,7 @@ def create_index(parser: TiDBParser, kind: str) -> CreateIndex:
     """What follows CREATE … INDEX."""
     at = parser.next_token().start
     if_not_exists = parser.accept("IF NOT EXISTS")
-    name = parser.name("the name of an index")
+    name = parser.free_name("the name of an index")
     using = index_type(parser)
     parser.expect("ON")
     table = table_name(parser)
@@ -42,7 +43,7 @@ def index_type(parser: TiDBParser) -> str:
 def drop_index(parser: TiDBParser, hypothetical: bool = False) -> DropIndex:
     """What follows DROP INDEX."""
     if_exists = parser.accept("IF EXISTS")
-    name = parser.name("the name of an index")
+    name = parser.free_name("the name of an index")
     parser.expect("ON")
     table = table_name(parser)
     algorithm, lock = ("", "") if hypothetical else lock_and_algorithm(parser)

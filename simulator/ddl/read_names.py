@@ -18,7 +18,7 @@ LOCKS = ("DEFAULT", "NONE", "SHARED", "EXCLUSIVE")
 
 
 def table_name(parser: TiDBParser, what: str = "the name of a table") -> TableName:
-    return TableName(*parser.qualified_name(what))
+    return TableName(*parser.qualified_free_name(what))
 
 
 def comma_list(parser: TiDBParser, item: Callable[[TiDBParser], T]) -> tuple[T, ...]:
@@ -31,7 +31,7 @@ def comma_list(parser: TiDBParser, item: Callable[[TiDBParser], T]) -> tuple[T, 
 
 def column_name(parser: TiDBParser) -> tuple[str, str]:
     """`column`, `table.column` or `schema.table.column`: what stands before the last dot, and the column."""
-    names = [parser.name("the name of a column")]
+    names = [parser.free_name("the name of a column")]
     while len(names) < 3 and parser.accept("."):
         names.append(parser.name("the name of a column"))
     return ".".join(names[:-1]), names[-1]

@@ -52,7 +52,7 @@ def action(parser: TiDBParser) -> str:
     word = one_of(parser, ACTIONS)
     if word != "SWITCH_GROUP":
         return word
-    return f"SWITCH_GROUP({quoted(parser.comma_separated(lambda cursor: cursor.name('a resource group'))[0])})"
+    return f"SWITCH_GROUP({quoted(parser.comma_separated(lambda cursor: cursor.free_name('a resource group'))[0])})"
 
 
 def duration(parser: TiDBParser) -> str:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from simulator.ddl.read_names import comma_list, table_name
 from simulator.ddl.statements import AlterSequence, CreateSequence, DropSequence, SequenceOption
 from simulator.schema.cursor import TiDBParser
-from simulator.schema.read_tables import begins_option, read_option
+from simulator.schema.read_options import begins_option, read_option
 from simulator.schema.syntax import TableName, TableOption
 
 NUMBERED = MappingProxyType({

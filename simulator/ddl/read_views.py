@@ -25,7 +25,7 @@ def create_view(parser: TiDBParser) -> CreateView:
     security = setting(parser, "SQL SECURITY", SECURITIES)
     parser.expect("VIEW")
     view = table_name(parser, "the name of a view")
-    columns = parser.comma_separated(lambda cursor: cursor.name("a column")) if parser.word() == "(" else ()
+    columns = parser.comma_separated(lambda cursor: cursor.free_name("a column")) if parser.word() == "(" else ()
     parser.expect("AS")
     query = read_query(parser)
     check = setting(parser, "WITH", CHECKS)

@@ -1,7 +1,7 @@
 """Statement → text as TiDB writes it back for TiCDC: capital keywords, back-quoted names, features as comments.
 
-One law: what MySQL could not read is inside a comment, and placement is left out (TiDB: pkg/parser/ast/ddl.go under the
-flags of tiflow cdc/owner/ddl_sink.go addSpecialComment).
+One law: what MySQL could not read is inside a comment (TiDB: pkg/parser/ast/ddl.go under the flags of tiflow
+cdc/owner/ddl_sink.go addSpecialComment).
 """
 
 from __future__ import annotations
@@ -11,9 +11,13 @@ from types import MappingProxyType
 from typing import Any
 
 from simulator.ddl.restore_alter import alter_table
-from simulator.ddl.restore_cluster import placement_policy, resource_group
-from simulator.ddl.restore_databases import alter_database, create_database, drop_database, flashback_database
+from simulator.ddl.restore_cluster import kept_placement_policy, placement_policy, resource_group
+from simulator.ddl.restore_databases import (
+    alter_database, alter_database_placement, create_database, drop_database, flashback_database, is_placement,
+)
 from simulator.ddl.restore_indexes import create_index, drop_index
+from simulator.ddl.restore_kept import kept
+from simulator.ddl.restore_names import feature
 from simulator.ddl.restore_sequences import alter_sequence, create_sequence, drop_sequence
 from simulator.ddl.restore_statements import (
     drop_table, flashback_cluster, flashback_table, lock_tables, recover_table, rename_table, repair_table,
@@ -29,8 +33,18 @@ from simulator.ddl.statements import (
 )
 
 
-def restored(statement: Statement) -> str:
-    """The text TiCDC from v7.0 sends; empty where nothing is left without placement."""
+def restored(statement: Statement, placement: bool = False, ttl_off: bool = True) -> str:
+    """The text TiCDC sends; empty where nothing is left without placement.
+
+    `placement`: whether it stays (tiflow before 6.0). `ttl_off`: whether TTL comes with TTL_ENABLE = 'OFF', and
+    TTL_ENABLE not otherwise (tiflow from 7.0).
+    """
+    if placement and isinstance(statement, PlacementPolicy):
+        return kept_placement_policy(statement)
+    if placement and isinstance(statement, AlterDatabase) and is_placement(statement):
+        return feature(alter_database_placement(statement), "placement")
+    if placement or not ttl_off:
+        statement = kept(statement, placement, not ttl_off)
     return RESTORERS[type(statement)](statement)
 
 

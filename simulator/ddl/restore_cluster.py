@@ -7,16 +7,29 @@ from __future__ import annotations
 
 from simulator.ddl.restore_names import feature, words
 from simulator.ddl.statements import PlacementPolicy, ResourceGroup
-from simulator.schema.restoring import quoted
+from simulator.schema.restoring import quoted, string
+from simulator.schema.syntax import TableOption
 
 
 def placement_policy(statement: PlacementPolicy) -> str:
     """Nothing for ALTER; each option of CREATE leaves the blank before it."""
     if statement.verb == "ALTER":
         return ""
+    return feature(head(statement) + " " * len(statement.options), "placement")
+
+
+def kept_placement_policy(statement: PlacementPolicy) -> str:
+    """All of it, as releases before 6.0 send it."""
+    return feature(words(head(statement), *map(option, statement.options)), "placement")
+
+
+def head(statement: PlacementPolicy) -> str:
     replace = "OR REPLACE" if statement.or_replace else ""
-    head = words(statement.verb, replace, "PLACEMENT POLICY", if_exists(statement), quoted(statement.name))
-    return feature(head + " " * len(statement.options), "placement")
+    return words(statement.verb, replace, "PLACEMENT POLICY", if_exists(statement), quoted(statement.name))
+
+
+def option(given: TableOption) -> str:
+    return f"{given.name} = {string(given.value) if given.quoted else given.value}"
 
 
 def resource_group(statement: ResourceGroup) -> str:

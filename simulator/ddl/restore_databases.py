@@ -18,10 +18,20 @@ def create_database(statement: CreateDatabase) -> str:
 
 def alter_database(statement: AlterDatabase) -> str:
     """Nothing for a statement of placement alone."""
-    if all(option.name == "PLACEMENT POLICY" for option in statement.options):
+    if is_placement(statement):
         return ""
     name = quoted(statement.name) if statement.name else ""
     return words("ALTER DATABASE", name) + options(statement.options)
+
+
+def is_placement(statement: AlterDatabase) -> bool:
+    return all(option.name == "PLACEMENT POLICY" for option in statement.options)
+
+
+def alter_database_placement(statement: AlterDatabase) -> str:
+    """A statement of placement alone, kept."""
+    name = quoted(statement.name) if statement.name else ""
+    return words("ALTER DATABASE", name, *(f"PLACEMENT POLICY = {quoted(one.value)}" for one in statement.options))
 
 
 def options(given: tuple[TableOption, ...]) -> str:

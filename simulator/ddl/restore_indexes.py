@@ -5,7 +5,8 @@ One law: LOCK and ALGORITHM that are the default are forgotten.
 
 from __future__ import annotations
 
-from simulator.ddl.restore_keys import restored_key_options, restored_part
+from simulator.ddl.restore_checks import restored_part
+from simulator.ddl.restore_keys import restored_key_options
 from simulator.ddl.restore_names import feature, table, words
 from simulator.ddl.statements import CreateIndex, DropIndex
 from simulator.schema.restoring import quoted
