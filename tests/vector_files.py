@@ -31,7 +31,7 @@ class Vector:
     def name(self) -> str:
         """What the test is called: file and id, or file and line."""
         line = f"{self.data['id']}#{self.line}" if "id" in self.data else f"line {self.line}"
-        return f"{self.file}: {line}"
+        return f"{self.file}: {line} {self.release.name}" if self.file.startswith("facts") else f"{self.file}: {line}"
 
 
 def files(directory: Path) -> list[Path]:
@@ -45,12 +45,12 @@ def kind(path: Path) -> str:
     return f"facts.{second}" if first == "facts" else first
 
 
-ENVELOPES = frozenset({"ddl_events"})
+WITHOUT_ROWS = frozenset({"ddl_events", "ddl_text"})
 """Kinds that need no encoder of rows."""
 
-OF_ALL_RELEASES = frozenset({"facts.allow_list"})
-"""Kinds whose check asks every release that a fact holds for (`releases_of`); facts of others are checked for the
-default release."""
+OF_ALL_RELEASES = frozenset({"facts.allow_list", "facts.ddl_statements", "facts.event_filter", "facts.rename"})
+"""Kinds of facts that are checked for the first and the last release of each architecture that they hold for, and for
+the default release; the others for that alone."""
 
 
 def of_unknown_release(path: Path) -> bool:
@@ -58,7 +58,7 @@ def of_unknown_release(path: Path) -> bool:
     if kind(path) != path.name.split(".")[0]:
         return False
     release = _release(path)
-    return release is None or not (release.encodes_rows or kind(path) in ENVELOPES)
+    return release is None or not (release.encodes_rows or kind(path) in WITHOUT_ROWS)
 
 
 def _release(path: Path) -> Release | None:
@@ -67,22 +67,24 @@ def _release(path: Path) -> Release | None:
 
 
 def vectors(path: Path) -> Iterator[Vector]:
-    """A vector for each line of a release's file, and for each fact that holds for a release in question."""
+    """A vector for each line of a release's file, and for each fact and release that it is checked for."""
     of_file = _release(path)
     opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
     with opened as lines:
         for number, line in enumerate(lines, 1):
             data = json.loads(line)
-            release = of_file or _of_fact(kind(path), data)
-            if release:
+            for release in [of_file] if of_file else of_fact(kind(path), data):
                 yield Vector(path.name, number, release, data)
 
 
-def _of_fact(kind: str, data: Mapping[str, Any]) -> Release | None:
-    if kind in OF_ALL_RELEASES:
-        return releases_of(data)[0]
-    default = find(DEFAULT_RELEASE)
-    return default if holds(data, default) else None
+def of_fact(kind: str, data: Mapping[str, Any]) -> list[Release]:
+    """The releases that a fact is checked for."""
+    if "since" not in data:
+        return [find(data["release"], data["architecture"])]
+    found = releases_of(data) if kind in OF_ALL_RELEASES else []
+    kept = {one.architecture: one for one in reversed(found)}, {one.architecture: one for one in found}
+    default = [one for one in (find(DEFAULT_RELEASE),) if holds(data, one)]
+    return list(dict.fromkeys([*(one for ends in kept for one in ends.values()), *default]))
 
 
 def releases_of(data: Mapping[str, Any]) -> list[Release]:

@@ -80,6 +80,9 @@ V4_0_9 = replace(V4_0_5, name="v4.0.9", canal_json=True)
 
 V5_0_0 = replace(V4_0_9, name="v5.0.0")
 V5_1_0 = replace(V5_0_0, name="v5.1.0")
+
+V5_1_5 = replace(V5_1_0, name="v5.1.5", eligibility="after")
+
 V5_2_0 = replace(V5_1_0, name="v5.2.0")
 
 V5_2_4 = replace(V5_2_0, name="v5.2.4", ddl_text="restored")
@@ -101,7 +104,7 @@ V5_4_0 = replace(
 LINES = {
     "v4.0": (16, (V4_0_0, V4_0_2, V4_0_5, V4_0_9)),
     "v5.0": (6, (V5_0_0,)),
-    "v5.1": (5, (V5_1_0,)),
+    "v5.1": (5, (V5_1_0, V5_1_5)),
     "v5.2": (4, (V5_2_0, V5_2_4)),
     "v5.3": (4, (V5_3_0, V5_3_1)),
     "v5.4": (3, (V5_4_0,)),

@@ -79,6 +79,7 @@ V7_5_2 = replace(
 V7_5_7 = replace(
     V7_5_2,
     name="v7.5.7",
+    dispatch_ignores_case=True,
     rename_errors_wrapped=frozenset({"several", "snapshot"}),
     start_ts_discards_ddl=True,
 )

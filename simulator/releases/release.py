@@ -40,8 +40,8 @@ class Release:
     of a later column is hashed (cdc/model/schema_storage.go IndexByName, OffsetsByNames)."""
 
     dispatch_ignores_case: bool
-    """Whether `columns` and `index` of a dispatcher are found in any letter case (8.5.3+: cdc/model/schema_storage.go
-    GetIndex, OffsetsByNames); before, a name in another case is not found."""
+    """Whether `columns` and `index` of a dispatcher are found in any letter case (7.5.7, 8.5.3+:
+    cdc/model/schema_storage.go GetIndex, OffsetsByNames); elsewhere a name in another case is not found."""
 
     dispatch_refuses_virtual: bool
     """Whether `columns` that name a virtual generated column are an error, `found virtual generated columns when
@@ -55,10 +55,9 @@ class Release:
     eligibility: str
     """What becomes of a DDL on a table without a valid index, without force-replicate. `stays`: a table that once had
     none is ignored until it is dropped, its DROP TABLE is sent (up to 6.0: cdc/entry/schema_storage.go). `after`: the
-    table after the DDL decides (6.1+: cdc/owner, cdc/entry/schema/snapshot.go). `error`: so, but a changefeed error
-    where the DDL takes the last valid index away (6.5.10+, 7.1.6, 7.5.2+, 8.1+: cdc/puller/ddl_puller.go
-    checkIneligibleTableDDL). `silent`: so, but never an error, and DROP TABLE is not sent (new: pkg/filter/filter.go
-    ShouldDiscardDDL)."""
+    table after the DDL decides (5.1.5, 6.1+: cdc/owner, cdc/entry/schema/snapshot.go). `error`: so, but a changefeed
+    error where the DDL takes the last valid index away (6.5.10+, 7.1.6, 7.5.2+, 8.1+: cdc/puller/ddl_puller.go
+    checkIneligibleTableDDL). `silent`: by the table after, or the one dropped (new: pkg/filter/filter.go)."""
 
     rename_filter: str
     """How the table filter decides about RENAME. `new-name`: by the new name (up to 6.2). `new-schema`: one pair by the
@@ -76,8 +75,7 @@ class Release:
     8.5.6: logservice/schemastore/persist_storage_ddl_handlers.go)."""
 
     rename_finds_old_schema: bool
-    """Whether a RENAME of one table whose text names no schema is rebuilt with the old schema as it is spelled (new
-    from 8.5.7: there); before in lower case."""
+    """Whether a RENAME of one table that names no schema gets the old schema as it is spelled (new from 8.5.7)."""
 
     start_ts_discards_ddl: bool
     """Whether a DDL in ignore-txn-start-ts leaves TiCDC's schema as it was (6.5.4–6.5.7, 7.1.2–7.1.3, 7.4–7.5.0, 7.5.7,
@@ -105,8 +103,8 @@ class Release:
     from its action type."""
 
     event_filter_discards: bool
-    """Whether a DDL that an event filter ignores is not applied to TiCDC's schema either (6.5.4–6.5.7, 7.1.2–7.1.3,
-    7.4, 7.5.0, 7.6: pkg/filter/filter.go ShouldDiscardDDL)."""
+    """Whether a DDL that an event filter ignores leaves TiCDC's schema, too (6.5.4–6.5.7, 7.1.2–7.1.3, 7.4, 7.5.0, 7.6:
+    there)."""
 
     unclassified_events: frozenset[str]
     """Names that pass `ignore-event`'s check and then are no valid event type, and whose DDLs fail in every event
@@ -117,7 +115,7 @@ class Release:
     always minds the case."""
 
     ignore_update_only_columns: bool
-    """Whether event filters know `ignore-update-only-columns` (new: pkg/config/filter.go)."""
+    """Whether event filters know `ignore-update-only-columns` (new, after all tags here: pkg/config/filter.go)."""
 
     # -- what a statement becomes --------------------------------------------------------------------------------
 
@@ -167,8 +165,7 @@ class Release:
     """Whether the parts of a RENAME or CREATE of several tables end in `;` (new: pkg/common/event/ddl_event.go)."""
 
     escapes_rebuilt_names: bool
-    """Whether back-quotes in names of rebuilt DROP statements are doubled (new from 8.5.7:
-    logservice/schemastore/persist_storage_ddl_handlers.go)."""
+    """Whether back-quotes in names of rebuilt DROP statements are doubled (new from 8.5.6: there)."""
 
     # -- where and how a statement goes --------------------------------------------------------------------------
 
