@@ -135,7 +135,7 @@ def generated(parser: TiDBParser) -> Options:
 
 
 def constraint(parser: TiDBParser) -> Options:
-    name = "" if parser.word() == "CHECK" else parser.name("the name of a constraint")
+    name = "" if parser.word() == "CHECK" else parser.free_name("the name of a constraint")
     parser.expect("CHECK")
     return check(parser, name)
 

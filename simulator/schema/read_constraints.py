@@ -22,14 +22,12 @@ def read_check(parser: TiDBParser, name: str = "") -> Check:
 
 def read_references(parser: TiDBParser) -> References:
     """What follows REFERENCES: `t (a, b) MATCH FULL ON DELETE CASCADE ON UPDATE SET NULL`; the two ONs in any order."""
-    table = TableName(*parser.qualified_name("a table"))
+    table = TableName(*parser.qualified_free_name("a table"))
     parts = parser.comma_separated(read_part) if parser.word() == "(" else ()
     match = read_one_of(parser, ("FULL", "PARTIAL", "SIMPLE")) if parser.accept("MATCH") else ""
-    on_delete = read_action(parser, "DELETE")
-    on_update = read_action(parser, "UPDATE")
-    return References(table, parts, match, on_delete or read_action(parser, "DELETE"), on_update)
-
-
-def read_action(parser: TiDBParser, event: str) -> str:
-    """What follows `ON DELETE` or `ON UPDATE`; empty where that does not come."""
-    return read_one_of(parser, REFERENCE_ACTIONS) if parser.accept(f"ON {event}") else ""
+    actions = {"DELETE": "", "UPDATE": ""}
+    while parser.word() == "ON" and not all(actions.values()):
+        parser.take()
+        event = read_one_of(parser, [event for event, action in actions.items() if not action])
+        actions[event] = read_one_of(parser, REFERENCE_ACTIONS)
+    return References(table, parts, match, actions["DELETE"], actions["UPDATE"])

@@ -37,7 +37,7 @@ def read_parenthesised_default(parser: TiDBParser) -> DefaultSyntax:
         parser.expect(")")
         return call
     if parser.word_after() == ")" and parser.word() not in NOW + TODAY:
-        name = parser.name("a function, a literal or a column")
+        name = parser.free_name("a function, a literal or a column")
         return DefaultSyntax("expression", name, quoted(name))
     return read_call(parser)
 
@@ -80,7 +80,7 @@ def read_sequence(parser: TiDBParser) -> str:
     if called:
         parser.accept("NEXTVAL")
         parser.expect("(")
-    schema, name = parser.qualified_name("a sequence")
+    schema, name = parser.qualified_free_name("a sequence")
     if called:
         parser.expect(")")
     return f"NEXTVAL({quoted(schema) + '.' if schema else ''}{quoted(name)})"
@@ -88,7 +88,7 @@ def read_sequence(parser: TiDBParser) -> str:
 
 def read_function(parser: TiDBParser) -> str:
     """`name(argument, …)` as TiDB writes it back."""
-    name = parser.take() if parser.word() == "REPLACE" else parser.name("a literal or a function").upper()
+    name = parser.take() if parser.word() == "REPLACE" else parser.free_name("a literal or a function").upper()
     if parser.word() == "(" and parser.word_after() == ")":
         parser.accept("( )")
         return f"{name}()"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from simulator.schema.cursor import TiDBParser
 from simulator.schema.read_expressions import read_expression
 from simulator.schema.read_options import begins_partition_option, read_option
+from simulator.schema.read_values import read_bit_expression
 from simulator.schema.syntax import Expression, PartitionDefinition, TableOption
 
 Row = tuple[Expression, ...]
@@ -24,7 +25,7 @@ def read_definitions(parser: TiDBParser) -> tuple[PartitionDefinition, ...]:
 def read_definition(parser: TiDBParser) -> PartitionDefinition:
     """`PARTITION p VALUES LESS THAN (…) options (SUBPARTITION …)`; raises SchemaError."""
     parser.expect("PARTITION")
-    name = parser.name("the name of a partition")
+    name = parser.free_name("the name of a partition")
     kind, rows, restored = read_values(parser)
     options = read_partition_options(parser)
     subpartitions = parser.comma_separated(read_subpartition) if parser.word() == "(" else ()
@@ -33,7 +34,7 @@ def read_definition(parser: TiDBParser) -> PartitionDefinition:
 
 def read_subpartition(parser: TiDBParser) -> PartitionDefinition:
     parser.expect("SUBPARTITION")
-    name = parser.name("the name of a subpartition")
+    name = parser.free_name("the name of a subpartition")
     return PartitionDefinition(name, options=read_partition_options(parser))
 
 
@@ -61,7 +62,7 @@ def read_values(parser: TiDBParser) -> tuple[str, tuple[Row, ...], str]:
 
 
 def read_bound(parser: TiDBParser) -> Expression:
-    return MAXVALUE if parser.accept("MAXVALUE") else read_expression(parser)
+    return MAXVALUE if parser.accept("MAXVALUE") else read_bit_expression(parser)
 
 
 def read_list_member(parser: TiDBParser) -> Row:
@@ -71,7 +72,7 @@ def read_list_member(parser: TiDBParser) -> Row:
     if begins_row(parser):
         parser.accept("ROW")
         return parser.comma_separated(read_expression)
-    return (read_expression(parser),)
+    return (read_bit_expression(parser),)
 
 
 def begins_row(parser: TiDBParser) -> bool:

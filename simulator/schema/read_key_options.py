@@ -42,7 +42,7 @@ def using(parser: TiDBParser, options: KeyOptions) -> KeyOptions:
 
 def with_parser(parser: TiDBParser, options: KeyOptions) -> KeyOptions:
     parser.expect("PARSER")
-    return replace(options, parser=parser.name("a parser"))
+    return replace(options, parser=parser.free_name("a parser"))
 
 
 def comment(parser: TiDBParser, options: KeyOptions) -> KeyOptions:

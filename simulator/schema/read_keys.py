@@ -48,7 +48,7 @@ def read_key(parser: TiDBParser) -> KeySyntax:
     at = parser.next_token().start
     name = ""
     if parser.accept("CONSTRAINT") and parser.word() not in TABLE_ELEMENTS:
-        name = parser.name("the name of a constraint")
+        name = parser.free_name("the name of a constraint")
     if not begins_key(parser) or parser.word() == "CONSTRAINT":
         parser.unexpected(f"one of {', '.join(TABLE_ELEMENTS)}", TABLE_ELEMENTS)
     kind = TABLE_ELEMENTS[parser.take()]
@@ -66,7 +66,7 @@ def read_key(parser: TiDBParser) -> KeySyntax:
 def key_body(parser: TiDBParser, kind: str, constraint: str, at: int) -> KeySyntax:
     """`[IF NOT EXISTS] [name] [USING t] (part, …) options`; for a foreign key what it references."""
     exists = kind in MAY_EXIST and parser.accept("IF NOT EXISTS")
-    name = "" if parser.word() in ("(", "USING") else parser.name("the name of a key, or '('")
+    name = "" if parser.word() in ("(", "USING") else parser.free_name("the name of a key, or '('")
     typed = kind in NAMED_TYPE and (parser.accept("USING") or bool(name) and parser.accept("TYPE"))
     using = read_index_type(parser) if typed else ""
     parts = parser.comma_separated(read_part)

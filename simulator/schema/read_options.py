@@ -93,13 +93,14 @@ def text(parser: TiDBParser, name: str) -> TableOption:
 def word(parser: TiDBParser, name: str) -> TableOption:
     """A word or a string."""
     parser.accept("=")
-    is_string = parser.kind() == "string"
-    return TableOption(name, read_plain_string(parser) if is_string else parser.name("a word or a string"), is_string)
+    if parser.kind() == "string":
+        return TableOption(name, read_plain_string(parser), quoted=True)
+    return TableOption(name, parser.free_name("a word or a string"))
 
 
 def identifier(parser: TiDBParser, name: str) -> TableOption:
     parser.accept("=")
-    return TableOption(name, parser.name("a name"))
+    return TableOption(name, parser.free_name("a name"))
 
 
 def engine(parser: TiDBParser, _: str) -> TableOption:
@@ -150,7 +151,7 @@ def union(parser: TiDBParser, name: str) -> TableOption:
     parser.accept("=")
     if parser.accept("( )"):
         return TableOption(name, "()")
-    tables = parser.comma_separated(lambda cursor: cursor.qualified_name("a table"))
+    tables = parser.comma_separated(lambda cursor: cursor.qualified_free_name("a table"))
     return TableOption(name, f"({','.join('.'.join(quoted(part) for part in table if part) for table in tables)})")
 
 
@@ -164,17 +165,19 @@ def encryption(parser: TiDBParser, name: str) -> TableOption:
 
 def placement(parser: TiDBParser, name: str) -> TableOption:
     """`PLACEMENT POLICY [=] p`, `[=] DEFAULT` or `SET DEFAULT`"""
-    if parser.accept("SET"):
-        parser.expect("DEFAULT")
-        return TableOption(name, "DEFAULT", default=True)
-    parser.accept("=")
-    return TableOption(name, "DEFAULT", default=True) if parser.accept("DEFAULT") else word(parser, name)
+    if not parser.accept("SET"):
+        parser.accept("=")
+        if parser.word() != "DEFAULT":
+            return word(parser, name)
+    default = parser.written()
+    parser.expect("DEFAULT")
+    return TableOption(name, default, default=True)
 
 
 def time_to_live(parser: TiDBParser, name: str) -> TableOption:
     """``TTL = `column` + INTERVAL 3 MONTH``, kept as TiDB writes it back."""
     parser.accept("=")
-    column = parser.name("a column")
+    column = parser.free_name("a column")
     parser.expect("+")
     parser.expect("INTERVAL")
     if not begins_literal(parser):

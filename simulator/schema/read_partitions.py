@@ -12,7 +12,7 @@ from simulator.schema.cursor import TiDBParser
 from simulator.schema.read_units import UNITS, read_unit
 from simulator.schema.read_definitions import read_definition, read_definitions
 from simulator.schema.read_expressions import read_expression
-from simulator.schema.read_values import read_count, read_enclosed, read_one_of
+from simulator.schema.read_values import read_bit_expression, read_count, read_enclosed_bits, read_one_of
 from simulator.schema.read_parts import read_column_name
 from simulator.schema.restoring import quoted
 from simulator.schema.syntax import Expression, IntervalSyntax, KeyOptions, MethodSyntax, PartitionSyntax
@@ -64,7 +64,7 @@ def read_method(parser: TiDBParser, accepted: tuple[str, ...]) -> MethodSyntax:
         return replace(columns_method(parser, "key"), linear=linear, algorithm=algorithm)
     if kind in ("RANGE", "LIST") and (parser.accept("COLUMNS") or parser.accept("FIELDS")):
         return columns_method(parser, kind.lower())
-    expression = read_enclosed(parser)
+    expression = read_enclosed_bits(parser)
     return MethodSyntax(kind.lower(), expression.text, expression.restored, linear=linear)
 
 
@@ -104,20 +104,20 @@ def read_interval(parser: TiDBParser) -> IntervalSyntax:
     at = parser.next_token().start
     parser.take()
     parser.expect("(")
-    every = read_expression(parser)
+    every = read_bit_expression(parser)
     unit = read_unit(parser).text if parser.word().removeprefix("SQL_TSI_") in UNITS else ""
     parser.expect(")")
     first: Expression | None = None
     last: Expression | None = None
     if parser.accept("FIRST PARTITION LESS THAN"):
-        first = read_enclosed(parser)
+        first = read_enclosed_bits(parser)
         parser.expect("LAST PARTITION LESS THAN")
-        last = read_enclosed(parser)
+        last = read_enclosed_bits(parser)
     null = parser.accept("NULL PARTITION")
     return IntervalSyntax(every, unit, first, last, null, parser.accept("MAXVALUE PARTITION"), at)
 
 
 def read_updated_index(parser: TiDBParser) -> tuple[str, KeyOptions]:
     """One member of UPDATE INDEXES: `name GLOBAL` or `name LOCAL`."""
-    name = parser.name("the name of an index")
+    name = parser.free_name("the name of an index")
     return name, KeyOptions(scope=read_one_of(parser, ("GLOBAL", "LOCAL")))

@@ -30,7 +30,7 @@ def descends(parser: TiDBParser) -> bool:
 
 def read_column_name(parser: TiDBParser, what: str = "a column") -> tuple[str, str]:
     """`c`, `t.c` or `d.t.c`: what stands before the last dot, and the column's own name."""
-    names = [parser.name(what)]
+    names = [parser.free_name(what)]
     while len(names) < 3 and parser.accept("."):
         names.append(parser.name(what))
     return ".".join(names[:-1]), names[-1]

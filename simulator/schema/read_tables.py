@@ -38,7 +38,7 @@ def read_create_table(parser: TiDBParser) -> TableSyntax:
     start = parser.next_token()
     temporary = read_temporary(parser)
     exists = parser.accept("IF NOT EXISTS")
-    name = TableName(*parser.qualified_name("the name of the table"))
+    name = TableName(*parser.qualified_free_name("the name of the table"))
     begun = parser.next_token()
     like = read_like(parser)
     if like:
@@ -71,7 +71,7 @@ def read_like(parser: TiDBParser) -> TableName | None:
     parenthesised = parser.accept("( LIKE")
     if not parenthesised and not parser.accept("LIKE"):
         return None
-    name = TableName(*parser.qualified_name("a table"))
+    name = TableName(*parser.qualified_free_name("a table"))
     if parenthesised:
         parser.expect(")")
     return name

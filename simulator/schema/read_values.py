@@ -12,7 +12,7 @@ from sqlglot import TokenType
 from simulator.schema.cursor import TiDBParser
 from simulator.schema.expression_tree import Literal
 from simulator.schema.read_atoms import read_atom
-from simulator.schema.read_expressions import read_parenthesised
+from simulator.schema.read_expressions import read_bits, read_parenthesised
 from simulator.schema.restore_expressions import restored
 from simulator.schema.syntax import DefaultSyntax, Expression
 
@@ -83,3 +83,21 @@ def read_enclosed(parser: TiDBParser) -> Expression:
     if parser.word() == "(" and parser.closing_ahead(0) < 0:
         parser.fail("this '(' has no ')'")
     return read_parenthesised(parser)
+
+
+def read_bit_expression(parser: TiDBParser) -> Expression:
+    """An expression without comparisons and logic, as partitions take it; raises SchemaError."""
+    start = parser.next_token()
+    try:
+        node = read_bits(parser)
+        return Expression(parser.text_since(start), restored(node))
+    except RecursionError:
+        parser.fail("this expression is nested too deeply", start)
+
+
+def read_enclosed_bits(parser: TiDBParser) -> Expression:
+    """`( expression )`, as `read_bit_expression` has it; raises SchemaError."""
+    parser.expect("(")
+    expression = read_bit_expression(parser)
+    parser.expect(")")
+    return expression
