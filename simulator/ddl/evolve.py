@@ -15,7 +15,8 @@ from simulator.ddl import evolve_tables as tables
 from simulator.ddl.catalog import Catalog, without_table, with_table
 from simulator.ddl.evolve_alter import altered
 from simulator.ddl.evolve_errors import refused, tidb, worded
-from simulator.ddl.evolve_tables import found, qualified, selected
+from simulator.ddl.evolve_create_table import created, found
+from simulator.ddl.evolve_tables import qualified, selected
 from simulator.ddl.statements import (
     AddKey, AlterDatabase, AlterSequence, AlterTable, CreateDatabase, CreateIndex, CreateSequence, CreateTable,
     CreateView, DropDatabase, DropIndex, DropKey, DropSequence, DropTable, DropView, FlashbackCluster,
@@ -57,7 +58,7 @@ def applied_all(
 
 
 def create_table(catalog: Catalog, statement: CreateTable, saying: Saying) -> Catalog:
-    return tables.create_table(catalog, statement, statement.schema or selected(saying.database), saying.text)
+    return created(catalog, statement, statement.schema or selected(saying.database), saying.text)
 
 
 def alter_table(catalog: Catalog, statement: AlterTable, saying: Saying) -> Catalog:

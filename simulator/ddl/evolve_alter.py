@@ -6,25 +6,27 @@ pkg/ddl/executor.go, AlterTable, ResolveAlterTableSpec).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import reduce
 from types import MappingProxyType
 from typing import Any
 
 from simulator.ddl import actions
-from simulator.ddl.catalog import Catalog, with_table, with_tables, without_table
-from simulator.ddl.evolve_columns import add_columns, alter_default, drop_column, rename_column
+from simulator.ddl.catalog import Catalog, with_table
+from simulator.ddl.evolve_charset import convert_charset
+from simulator.ddl.evolve_column_names import alter_default, rename_column
+from simulator.ddl.evolve_columns import add_columns, drop_column
 from simulator.ddl.evolve_errors import tidb, worded
-from simulator.ddl.evolve_foreign import referring
 from simulator.ddl.evolve_keys import add_key, alter_visibility, drop_key, rename_index
 from simulator.ddl.evolve_modify import change_column, modify_column
-from simulator.ddl.evolve_options import cache, convert_charset, remove_ttl, set_options, unchanged
+from simulator.ddl.evolve_moves import followed, moved, own_references, rename_to
+from simulator.ddl.evolve_options import cache, remove_ttl, set_options
 from simulator.ddl.evolve_partitioning import exchange, partition_by, remove_partitioning
 from simulator.ddl.evolve_partitions import (
     UNKNOWN_SPEC, add_partitions, coalesce, last_partition, partition_action, partitioned, reorganize,
 )
-from simulator.ddl.evolve_steps import Scene, Step, check_together, lower
+from simulator.ddl.evolve_steps import Scene, Step, check_together, lower, unchanged
 from simulator.ddl.statements import (
     AddColumns, AddKey, AddPartitions, AlterCheck, AlterDefault, Attributes, Cache, ChangeColumn, Clause,
     CoalescePartition, ConvertCharset, DropColumn, DropKey, ExchangePartition, IndexVisibility, LastPartition,
@@ -96,53 +98,6 @@ def carried_out(catalog: Catalog, table: Table, steps: tuple[Step, ...]) -> Cata
     if (changed.schema, changed.name) != (table.schema, table.name):
         return moved(catalog, table, changed)
     return with_table(followed(catalog, table, changed, renames), own_references(changed, renames))
-
-
-def moved(catalog: Catalog, table: Table, changed: Table) -> Catalog:
-    """The catalog with the table under another name."""
-    return with_table(without_table(followed(catalog, table, changed, {}), table), changed)
-
-
-def followed(catalog: Catalog, table: Table, changed: Table, renames: Mapping[str, str]) -> Catalog:
-    """The catalog with the foreign keys that refer to the table following its new name and its columns'."""
-    if (changed.schema, changed.name) == (table.schema, table.name) and not renames:
-        return catalog
-    children = {id(child): child for child, _ in referring(catalog, table.schema, table.name)}
-    return with_tables(catalog, [refers_to(child, table, changed, renames) for child in children.values()])
-
-
-def refers_to(child: Table, table: Table, changed: Table, renames: Mapping[str, str]) -> Table:
-    """The table with its foreign keys to `table` changed to what that is now."""
-    was = lower((table.schema, table.name))
-    foreign_keys = tuple(
-        replace(
-            one, schema=changed.schema, table=changed.name,
-            references=tuple(renames.get(name.lower(), name) for name in one.references),
-        ) if lower((one.schema, one.table)) == was else one
-        for one in child.foreign_keys
-    )
-    return replace(child, foreign_keys=foreign_keys)
-
-
-def own_references(changed: Table, renames: Mapping[str, str]) -> Table:
-    """The table with foreign keys to itself following its columns' names."""
-    return refers_to(changed, changed, changed, renames) if renames and changed.foreign_keys else changed
-
-
-def rename_to(spec: RenameTo, scene: Scene) -> tuple[Step, ...]:
-    """Another name, perhaps in another database; raises DdlError."""
-    table = scene.table
-    schema, name = spec.table.schema or table.schema, spec.table.name
-    if lower((schema, name)) == lower((table.schema, table.name)):
-        return ()
-    database = scene.catalog.database(schema)
-    if database is None:
-        raise tidb("ddl:1025", table.schema, table.name, schema, name, schema)
-    if scene.catalog.has(schema, name):
-        raise tidb("schema:1050", f"{schema}.{name}")
-    if len(name) > 64:
-        raise tidb("ddl:1059", name)
-    return Step(actions.RENAME_TABLE, lambda before: replace(before, schema=database.name, name=name)),
 
 
 def partition_options(spec: PartitionOptions, scene: Scene) -> tuple[Step, ...]:

@@ -1,7 +1,7 @@
-"""ALTER TABLE … ADD, DROP and RENAME COLUMN, and of a column's default.
+"""ALTER TABLE … ADD and DROP COLUMN.
 
-One law: a column keeps its id whatever happens to its name, place or type, and existing rows read a new one as its
-origin default (TiDB: pkg/ddl/add_column.go, pkg/ddl/column.go).
+One law: a column gets the id after the highest the table ever gave, and existing rows read it as its origin default
+(TiDB: pkg/ddl/add_column.go, pkg/ddl/column.go).
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.ddl import actions
-from simulator.ddl.evolve_definitions import built_column, default_of, origin_default
+from simulator.ddl.evolve_column_names import check_name
+from simulator.ddl.evolve_definitions import built_column, origin_default
 from simulator.ddl.evolve_errors import tidb, unsupported, worded
 from simulator.ddl.evolve_expressions import dependent, generated_from, partition_columns
 from simulator.ddl.evolve_foreign import check_not_needed
 from simulator.ddl.evolve_keys import add_key
 from simulator.ddl.evolve_steps import Scene, Step, Touched, column_named, lower
-from simulator.ddl.statements import AddColumns, AddKey, AlterDefault, DropColumn, Place, RenameColumn
+from simulator.ddl.statements import AddColumns, AddKey, DropColumn, Place
 from simulator.schema.syntax import ColumnSyntax
-from simulator.schema.table import Column, IndexColumn, Table
+from simulator.schema.table import Column, Table
 
-LONGEST_NAME = 64
 REFUSED_OPTIONS = {"auto_increment": "AUTO_INCREMENT", "primary": "PRIMARY KEY", "unique": "UNIQUE KEY"}
 
 
@@ -61,13 +61,6 @@ def check_options(syntax: ColumnSyntax, table: Table) -> None:
             raise worded("ddl:8200", text)
         if option.kind == "auto_random":
             raise tidb("ddl:8216", f"unsupported add column '{syntax.name}' constraint AUTO_RANDOM {where}")
-
-
-def check_name(name: str) -> None:
-    if len(name) > LONGEST_NAME:
-        raise tidb("ddl:1059", name)
-    if not name or name != name.rstrip() or name.lower() == "_tidb_rowid":
-        raise tidb("ddl:1166", name)
 
 
 def check_generated(column: Column, table: Table, place: Place | None) -> None:
@@ -156,72 +149,3 @@ def without_column(table: Table, name: str) -> Table:
     return replace(
         table, columns=tuple(one for one in table.columns if one.name.lower() != name), indexes=indexes,
     )
-
-
-def rename_column(spec: RenameColumn, scene: Scene) -> tuple[Step, ...]:
-    """A new name, in the keys, foreign keys and TTL too; raises DdlError."""
-    table = scene.table
-    column = column_named(table, spec.old)
-    if column is None:
-        raise tidb("schema:1054", spec.old, table.name)
-    if spec.old.lower() == spec.new.lower():
-        return ()
-    check_rename(spec.old, spec.new, table)
-    if spec.old.lower() in partition_columns(table.partitioning):
-        raise tidb("ddl:3855", spec.old.lower())
-    old, new = column.name, spec.new
-    touched = Touched(added=(new.lower(),), dropped=(old.lower(),))
-    return Step(actions.MODIFY_COLUMN, lambda before: renamed(before, old, new), touched, {old: new}),
-
-
-def check_rename(old: str, new: str, table: Table) -> None:
-    """The new name is free, and no expression has the old one."""
-    if new.lower() == "_tidb_rowid":
-        raise tidb("ddl:1166", new.lower())
-    check_name(new)
-    if column_named(table, new):
-        raise tidb("schema:1060", new)
-    if needed := dependent(table, old):
-        raise tidb("ddl:3108" if needed == "generated" else "ddl:3837", old)
-
-
-def renamed(table: Table, old: str, new: str) -> Table:
-    """The table with the column under its new name wherever it is named."""
-    def name(one: str) -> str:
-        return new if one.lower() == old.lower() else one
-
-    def part(one: IndexColumn) -> IndexColumn:
-        return replace(one, name=name(one.name))
-
-    ttl = replace(table.ttl, column=name(table.ttl.column)) if table.ttl else None
-    return replace(
-        table,
-        columns=tuple(replace(one, name=name(one.name)) for one in table.columns),
-        indexes=tuple(replace(one, columns=tuple(map(part, one.columns))) for one in table.indexes),
-        columnar_indexes=tuple(replace(one, columns=tuple(map(part, one.columns))) for one in table.columnar_indexes),
-        primary_key=tuple(map(name, table.primary_key)),
-        foreign_keys=tuple(replace(one, columns=tuple(map(name, one.columns))) for one in table.foreign_keys),
-        ttl=ttl,
-    )
-
-
-def alter_default(spec: AlterDefault, scene: Scene) -> tuple[Step, ...]:
-    """Another default for rows to come; existing rows keep what they hold. Raises DdlError."""
-    table = scene.table
-    column = column_named(table, spec.column)
-    if column is None:
-        raise tidb("ddl:1054", spec.column, table.name)
-    if spec.default is not None and column.auto_random:
-        raise tidb("ddl:8216", "auto_random is incompatible with default")
-    value, is_expression = default_of(spec.default, column) if spec.default else (None, False)
-    if spec.default and value is None and column.not_null:
-        raise tidb("types:1067", column.name)
-    name = column.name
-
-    def apply(before: Table) -> Table:
-        return replace(before, columns=tuple(
-            replace(one, default=value, default_expression=is_expression) if one.name == name else one
-            for one in before.columns
-        ))
-
-    return Step(actions.SET_DEFAULT_VALUE, apply, Touched(modified=(name.lower(),))),

@@ -11,17 +11,15 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from simulator.ddl import actions
-from simulator.ddl.evolve_errors import refused, tidb, unsupported, worded
+from simulator.ddl.evolve_charset import charset_step
+from simulator.ddl.evolve_errors import tidb, unsupported, worded
 from simulator.ddl.evolve_foreign import referring
-from simulator.ddl.evolve_key_parts import check_parts
-from simulator.ddl.evolve_steps import Scene, Step, column_named
-from simulator.ddl.evolve_types import alike, check_charset
-from simulator.ddl.statements import Cache, ConvertCharset, RemoveTtl, SetOptions
+from simulator.ddl.evolve_steps import Scene, Step, column_named, unchanged
+from simulator.ddl.statements import Cache, RemoveTtl, SetOptions
 from simulator.schema.build import KEPT_OPTIONS, build_ttl
-from simulator.schema.charsets import ALIASES, CHARSETS, resolve
-from simulator.schema.syntax import KeyPart, KeySyntax, TableOption
-from simulator.schema.table import Column, Table
-from simulator.schema.types import family, is_binary
+from simulator.schema.syntax import TableOption
+from simulator.schema.table import Table
+from simulator.schema.types import family
 
 Values = Mapping[str, TableOption]
 """The options of one spec by name; of options said twice the last."""
@@ -54,62 +52,6 @@ def charset(option: TableOption, values: Values, scene: Scene) -> tuple[Step, ..
     named = "" if "CHARSET" not in values or values["CHARSET"].default else values["CHARSET"].value
     collated = values["COLLATE"].value if "COLLATE" in values else ""
     return charset_step(named, collated, False, scene)
-
-
-def convert_charset(spec: ConvertCharset, scene: Scene) -> tuple[Step, ...]:
-    """The charset of the table and of all its columns that have one."""
-    return charset_step(spec.charset, spec.collation, True, scene)
-
-
-def charset_step(name: str, collation: str, columns_too: bool, scene: Scene) -> tuple[Step, ...]:
-    """TiDB: AlterTableCharsetAndCollate, checkAlterTableCharset."""
-    table = scene.table
-    if name and ALIASES.get(name.lower(), name.lower()) not in CHARSETS:
-        raise tidb("ddl:1115", name)
-    if collation and collation.lower().partition("_")[0] not in (*CHARSETS, *ALIASES):
-        raise tidb("ddl:1273", collation)
-    database = scene.catalog.database(table.schema)
-    default = (database.charset, database.collation) if database else (table.charset, table.collation)
-    with refused("ddl:1253"):
-        wanted = resolve(name, collation, default, f"table {table.name!r}")
-    textual = [one.type for one in table.columns if one.type.charset != "binary"]
-    if (table.charset, table.collation) == wanted and all((one.charset, one.collation) == wanted for one in textual):
-        return ()
-    check_charset(table.charset, table.collation, *wanted)
-    if columns_too:
-        check_columns(table, wanted)
-    return Step(
-        actions.MODIFY_TABLE_CHARSET_AND_COLLATE, lambda before: with_charset(before, wanted, columns_too),
-    ),
-
-
-def check_columns(table: Table, wanted: tuple[str, str]) -> None:
-    """Every column can have the charset, and every key is short enough with it."""
-    for column in table.columns:
-        type = column.type
-        if type.name == "varchar" and type.length > (most := 65535 // CHARSETS[wanted[0]][1]):
-            text = f"Column length too big for column '{column.name}' (max = {most}); use BLOB or TEXT instead"
-            raise worded("types:1074", text)
-        if type.charset == "binary":
-            continue
-        indexed = any(column.name in (part.name for part in index.columns) for index in table.indexes)
-        if indexed and not alike(type.collation, wanted[1]):
-            raise worded("ddl:8200", f"Unsupported converting collation of column '{column.name.lower()}' from"
-                                     f" '{type.collation}' to '{wanted[1]}' when index is defined on it.")
-        check_charset(type.charset, type.collation, *wanted)
-    changed = with_charset(table, wanted, True)
-    for index in table.indexes:
-        parts = (KeyPart("" if one.expression else one.name, one.length, one.expression) for one in index.columns)
-        check_parts(KeySyntax("key", "", tuple(parts)), changed)
-
-
-def with_charset(table: Table, wanted: tuple[str, str], columns_too: bool) -> Table:
-    def converted(column: Column) -> Column:
-        if not columns_too or family(column.type) not in ("string", "text", "enum", "set") or is_binary(column.type):
-            return column
-        return replace(column, type=replace(column.type, charset=wanted[0], collation=wanted[1]))
-
-    return replace(table, charset=wanted[0], collation=wanted[1], columns=tuple(map(converted, table.columns)))
 
 
 def time_to_live(option: TableOption, values: Values, scene: Scene) -> tuple[Step, ...]:
@@ -170,10 +112,6 @@ def with_option(table: Table, name: str, value: str) -> Table:
 
 def placement(option: TableOption, values: Values, scene: Scene) -> tuple[Step, ...]:
     return Step(actions.ALTER_TABLE_PLACEMENT, unchanged),
-
-
-def unchanged(table: Table) -> Table:
-    return table
 
 
 def nothing(option: TableOption, values: Values, scene: Scene) -> tuple[Step, ...]:

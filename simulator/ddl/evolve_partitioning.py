@@ -13,11 +13,10 @@ from simulator.ddl import actions
 from simulator.ddl.evolve_errors import refused, tidb
 from simulator.ddl.evolve_expressions import partition_columns
 from simulator.ddl.evolve_foreign import referring
-from simulator.ddl.evolve_modify import plain
-from simulator.ddl.evolve_options import unchanged
+from simulator.ddl.evolve_modify_checks import plain
 from simulator.ddl.evolve_partitions import partitioned
 from simulator.ddl.evolve_ranges import check_partitions
-from simulator.ddl.evolve_steps import Scene, Step, column_named, lower
+from simulator.ddl.evolve_steps import Scene, Step, column_named, lower, unchanged
 from simulator.ddl.statements import ExchangePartition, PartitionBy, RemovePartitioning
 from simulator.schema.build import build_partitioning
 from simulator.schema.keys import row_id_column

@@ -12,9 +12,8 @@ from types import MappingProxyType
 
 from simulator.ddl import actions
 from simulator.ddl.evolve_errors import tidb, unsupported, worded
-from simulator.ddl.evolve_options import unchanged
 from simulator.ddl.evolve_ranges import below, check_partitions, comparable, partition_of
-from simulator.ddl.evolve_steps import Scene, Step, lower
+from simulator.ddl.evolve_steps import Scene, Step, lower, unchanged
 from simulator.ddl.statements import (
     AddPartitions, CoalescePartition, LastPartition, PartitionAction, ReorganizePartition,
 )

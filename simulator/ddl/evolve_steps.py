@@ -121,3 +121,7 @@ def index_named(table: Table, name: str) -> Index | None:
 
 def lower(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name.lower() for name in names)
+
+
+def unchanged(table: Table) -> Table:
+    return table
