@@ -12,7 +12,7 @@ from simulator.ddl import actions
 from simulator.ddl.catalog import Catalog
 from simulator.ddl.jobs_shape import Job
 from simulator.ddl.rename import Known, Pair, Rename, kept_pairs, known
-from simulator.filters.replication import Replication
+from simulator.filters.replication import Replication, is_system
 from simulator.releases import Release
 from simulator.schema.syntax import TableName
 
@@ -31,9 +31,18 @@ def kept(job: Job, catalog: Catalog | None, replication: Replication, release: R
     return RULES.get(job.code, _by_table)(job, catalog, replication, release)
 
 
+def filter_rule(replication: Replication, schema: str, table: str) -> str:
+    """The rule of the table filter that decides about a table, in words."""
+    rule = replication.tables.deciding_rule(schema, table)
+    if rule is None or is_system(schema, replication.release):
+        return replication.why(schema, table)
+    where = "filter.rules" if rule.origin.startswith("<cmdline>") else rule.origin
+    return f"rule {rule.text} of {where}"
+
+
 def _by_table(job: Job, catalog: Catalog | None, replication: Replication, release: Release) -> Kept:
     passes = replication.table(job.schema, job.table)
-    return Kept(job if passes else None, replication.why(job.schema, job.table))
+    return Kept(job if passes else None, filter_rule(replication, job.schema, job.table))
 
 
 def _by_schema(job: Job, catalog: Catalog | None, replication: Replication, release: Release) -> Kept:
@@ -46,7 +55,7 @@ def _tables(job: Job, catalog: Catalog | None, replication: Replication, release
     through = tuple(one for one in job.tables if replication.table(job.schema, one.name))
     named = (through or job.tables)[0].name
     first = replace(job, tables=through, table=named) if through else None
-    return Kept(first, replication.why(job.schema, named))
+    return Kept(first, filter_rule(replication, job.schema, named))
 
 
 def _exchange(job: Job, catalog: Catalog | None, replication: Replication, release: Release) -> Kept:
@@ -58,7 +67,7 @@ def _exchange(job: Job, catalog: Catalog | None, replication: Replication, relea
     else:
         names = [(job.schema, job.table), (job.exchanged.schema, job.exchanged.name)]
     passing = next((name for name in names if replication.table(*name)), None)
-    return Kept(job if passing else None, replication.why(*(passing or names[0])))
+    return Kept(job if passing else None, filter_rule(replication, *(passing or names[0])))
 
 
 def _rename(job: Job, catalog: Catalog | None, replication: Replication, release: Release) -> Kept:
@@ -66,7 +75,7 @@ def _rename(job: Job, catalog: Catalog | None, replication: Replication, release
     found = kept_pairs(Rename(job.pairs, job.query), lambda *name: not replication.table(*name), snapshot, release)
     if not found:
         return Kept(None, "neither the old name nor the new one is in the rules")
-    why = f"the old name is in the rules: {replication.why(*found[0][0])}"
+    why = f"the old name is in the rules: {filter_rule(replication, *found[0][0])}"
     written = tuple(said for pair, said in zip(job.pairs, job.written, strict=True) if pair in found)
     return Kept(replace(job, pairs=found, written=written), why)
 

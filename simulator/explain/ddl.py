@@ -76,8 +76,7 @@ class DdlExplained:
     """What of the statement is no job, and why."""
 
     schema_changes: tuple[SchemaChange, ...]
-    schema_error: str
-    """Why the statement does not fit the tables; empty where it does, and where no tables are known."""
+    """Of the tables that are known."""
 
 
 @dataclass(frozen=True)
@@ -101,18 +100,19 @@ def rules(changefeed: Changefeed, release: Release) -> Rules:
 
 
 def explain_ddl(text: str, database: str, catalog: Catalog | None, rules: Rules) -> DdlExplained:
-    """What becomes of a statement; raises DdlError for one that TiDB does not take.
+    """What becomes of a statement; raises DdlError for one that TiDB does not take, or that does not fit the tables.
 
     Without a catalog, nothing is said of tables, and every table is taken for one with a valid index.
     """
     found = text_jobs(text, database, catalog, rules.release)
     after = _after(text, database, catalog, rules.release)
+    renamed = [pair for job in found for pair in job.pairs]
     said = [note for one in text_statements(text, rules.release)
             for note in notes(one, text, database, catalog, rules.release)]
     return DdlExplained(
         text, rules.release.name, rules.release.architecture,
         tuple(_job(job, catalog, after, rules) for job in found), tuple(said),
-        schema_changes(catalog, after, rules.release) if catalog and after else (), "",
+        schema_changes(catalog, after, renamed, rules.release) if catalog and after else (),
     )
 
 

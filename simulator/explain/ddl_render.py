@@ -72,10 +72,10 @@ def _event(event: EventExplained) -> Iterator[str]:
 
 def _message(message: MessageExplained) -> Iterator[str]:
     where = f"partition{'s' * (len(message.partitions) > 1)} {', '.join(map(str, message.partitions))}"
-    yield f"{message.protocol:<13}{where}{'' if message.chosen else ' (not the protocol of this changefeed)'}"
+    yield f"{message.protocol:<13} {where}{'' if message.chosen else ' (not the protocol of this changefeed)'}"
     for name, data in (("key", message.key), ("value", message.value)):
         if data is not None:
-            yield f"  {name:<10} {len(data)} bytes: {printable(data.decode('utf-8', 'backslashreplace'))}"
+            yield f"  {name:<11} {len(data)} bytes: {printable(data.decode('utf-8', 'backslashreplace'))}"
 
 
 def _change(change: SchemaChange) -> Iterator[str]:

@@ -5,10 +5,11 @@ One law: a table is compared as consumers see it: its columns, its keys, the key
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from simulator.ddl.catalog import Catalog
+from simulator.ddl.catalog import Catalog, key
+from simulator.ddl.rename import Pair
 from simulator.explain.row import flag_names
 from simulator.releases import Release
 from simulator.schema.keys import flags, handle_key
@@ -57,10 +58,13 @@ class SchemaChange:
     """The differences, for people."""
 
 
-def schema_changes(before: Catalog, after: Catalog, release: Release) -> tuple[SchemaChange, ...]:
-    """Every table that differs, in the order of the catalogs; a renamed table is one that goes and one that comes."""
-    places = dict.fromkeys([*before.tables, *after.tables])
-    pairs = [(before.tables.get(place), after.tables.get(place)) for place in places]
+def schema_changes(
+    before: Catalog, after: Catalog, renamed: Iterable[Pair], release: Release,
+) -> tuple[SchemaChange, ...]:
+    """Every table that differs, in the order of the catalogs, those first that a statement renames."""
+    moved = {key(*old): key(*new) for old, new in renamed}
+    places = {place: place for place in [*before.tables, *after.tables] if place not in {*moved, *moved.values()}}
+    pairs = [(before.tables.get(old), after.tables.get(new)) for old, new in {**moved, **places}.items()]
     return tuple(_change(old, new, release) for old, new in pairs if old != new)
 
 
@@ -102,6 +106,8 @@ def _lines(before: TableShown | None, after: TableShown | None) -> Iterator[str]
         assert what is not None
         yield f"{'gone' if after is None else 'new'}: {what.schema}.{what.table}"
         return
+    if (before.schema, before.table) != (after.schema, after.table):
+        yield f"renamed: {before.schema}.{before.table} → {after.schema}.{after.table}"
     yield from _columns(before, after)
     yield from _differences("key", {key.name: key for key in before.keys}, {key.name: key for key in after.keys})
     if before.partitions != after.partitions:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 
 from simulator.changefeed.model import Changefeed, DispatchRule
 from simulator.ddl.allow import eligible
+from simulator.ddl.classify_filter import filter_rule
 from simulator.dispatch.routing import matching_rule, route, router
 from simulator.explain.ddl_schema import TableShown, shown
 from simulator.filters.replication import replication
@@ -48,11 +49,11 @@ class TableExplained:
 def explain_table(table: Table, changefeed: Changefeed, release: Release) -> TableExplained:
     """Raises ChangefeedError for a rule that TiCDC rejects, or that the table does not fit."""
     rules = replication(changefeed.rules, changefeed.case_sensitive, changefeed.ignore_txn_start_ts, release)
-    routes = router(changefeed)
-    to, (number, rule) = route(routes, table, release), matching_rule(routes, table.schema, table.name)
+    routes, name = router(changefeed), (table.schema, table.name)
+    to, (number, rule) = route(routes, table, release), matching_rule(routes, *name)
     return TableExplained(
-        shown(table, release), release.name, release.architecture, rules.table(table.schema, table.name),
-        rules.why(table.schema, table.name), eligible(table, changefeed.force_replicate), changefeed.force_replicate,
+        shown(table, release), release.name, release.architecture, rules.table(*name),
+        filter_rule(rules, *name), eligible(table, changefeed.force_replicate), changefeed.force_replicate,
         _handle(table), _rule(number, rule), to.dispatcher, tuple(column for column, _ in to.hashed), to.topic,
         rule.topic,
     )

@@ -5,31 +5,34 @@ One law: the files are run as TiDB would run them, USE included; what changes no
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from simulator.ddl.catalog import Catalog, Database, with_database
 from simulator.ddl.evolve import applied
 from simulator.ddl.read import reading, statement
-from simulator.ddl.statements import CreateDatabase, CreateTable
+from simulator.ddl.statements import CreateDatabase, CreateTable, Statement
 from simulator.errors import DdlError, UserError
 from simulator.schema.dialect import statements, tokenize
 
 
 def read_catalog(files: Iterable[tuple[str, str]], database: str) -> Catalog:
-    """What the statements of the files (name, text) make, beginning in an existing, empty database.
+    """What the statements of the files (name, text) make, beginning in that current database.
 
-    A database that CREATE TABLE names exists. Raises UserError with the file for what TiDB would not take.
+    Raises UserError with the file for what TiDB would not take.
     """
-    catalog = with_database(Catalog(), Database(database)) if database else Catalog()
+    catalog = Catalog()
     for name, text in files:
         try:
-            catalog = _run(text, database, catalog)
+            for current, read, own in _statements(text, database):
+                catalog = applied(_prepared(catalog, read, current), read, current, own)
         except DdlError as error:
             raise UserError(f"{name}: {error}") from error
-    return catalog
+    return _with(catalog, database)
 
 
-def _run(text: str, database: str, catalog: Catalog) -> Catalog:
+def _statements(text: str, database: str) -> Iterator[tuple[str, Statement, str]]:
+    """Current database, statement and its text, of what is DDL."""
     with reading():
         parts = statements(tokenize(text))
     for tokens in parts:
@@ -43,9 +46,17 @@ def _run(text: str, database: str, catalog: Catalog) -> Catalog:
             if error.code:
                 raise
             continue
-        if isinstance(read, CreateDatabase) and catalog.database(read.name):
-            continue
-        if isinstance(read, CreateTable) and not catalog.database(read.schema or database):
-            catalog = with_database(catalog, Database(read.schema or database))
-        catalog = applied(catalog, read, database, text[tokens[0].start:tokens[-1].end + 1])
-    return catalog
+        yield database, read, text
+
+
+def _prepared(catalog: Catalog, read: Statement, database: str) -> Catalog:
+    """A database that is not created in the files is taken to be there; one that is created twice, once."""
+    if isinstance(read, CreateDatabase):
+        key = read.name.lower()
+        return replace(catalog, databases={name: one for name, one in catalog.databases.items() if name != key})
+    return _with(catalog, read.schema or database) if isinstance(read, CreateTable) else catalog
+
+
+def _with(catalog: Catalog, database: str) -> Catalog:
+    known = not database or catalog.database(database)
+    return catalog if known else with_database(catalog, Database(database))
