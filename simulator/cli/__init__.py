@@ -10,7 +10,7 @@ from contextlib import suppress
 import click
 
 from simulator import __version__
-from simulator.cli import brokers, look, play
+from simulator.cli import brokers, explain_ddl, look, play
 from simulator.errors import SimulatorError
 
 INTERRUPTED = 130
@@ -25,6 +25,9 @@ def commands() -> None:
 
 for command in (play.diff, play.run, look.inspect, look.explain, brokers.broker):
     commands.add_command(command)
+
+for command in (explain_ddl.ddl, explain_ddl.table):
+    look.explain.add_command(command)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
