@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, ByteType, IntegerType, StructField, StructType
 
 from simulator.changefeed import EventFilter, load
@@ -250,6 +251,11 @@ def test_rows_go_by_their_values(spark: SparkSession) -> None:
         (0, dear, cheap), (0, cheap, none), (1, None, dear), (2, None, dear), (2, None, cheap))
     assert sent(changes, tables, made) == [
         (0, INSERT), (0, INSERT), (0, UPDATE), (1, INSERT), (2, INSERT)]
+
+
+def test_transactions_go_by_their_start_ts(spark: SparkSession) -> None:
+    changes = frame(spark, [SHOP], *[(0, None, {"id": 1})] * 3).withColumn("commit_ts", F.monotonically_increasing_id())
+    assert kept(changes, [SHOP], filters(), {-1}).count() == 2
 
 
 def test_text_that_holds_any_character_is_compared_whole(spark: SparkSession) -> None:

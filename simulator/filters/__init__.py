@@ -1,6 +1,6 @@
-"""TiDB's table-filter language (`table_filter`), and what a changefeed replicates (`replication`).
+"""What a changefeed leaves out: tables (`table_filter`, `replication`), statements and row changes (`events`, `rows`).
 
-One law: nothing here knows of rows; tables are asked for by name, once each.
+One law: tables are asked for by name, once each; only `rows` and its expressions know of values.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ One law: tables that no rule looks at cost nothing; those with equal columns und
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -18,17 +18,25 @@ from simulator.filters.expressions import check
 from simulator.numbered import by_number
 from simulator.schema.table import Table
 
+BEFORE_COMMIT = 1
+"""How long before its commit-ts a simulated transaction starts. Its start-ts is seen nowhere but in
+`ignore-txn-start-ts`."""
 
-def kept(changes: DataFrame, tables: Sequence[Table], filters: EventFilters) -> DataFrame:
+
+def kept(
+    changes: DataFrame, tables: Sequence[Table], filters: EventFilters, ignored_start_ts: Collection[int] = ()
+) -> DataFrame:
     """The changes that are sent; the frame itself where no rule is about any of the tables.
 
     Of the columns it reads table int (place in `tables`), op byte (place in ROW_KINDS), before and after binary (row
-    images). An UPDATE is still one change: TiCDC filters first and splits then. Raises ChangefeedError for an
-    expression that does not suit its table: CDC:ErrInvalidFilterExpression, CDC:ErrExpressionColumnNotFound.
+    images), and commit_ts long for transactions to ignore. An UPDATE is still one change: TiCDC filters first and
+    splits then. Raises ChangefeedError for an expression that does not suit its table: CDC:ErrInvalidFilterExpression,
+    CDC:ErrExpressionColumnNotFound.
     """
     kinds, groups = [_kinds(filters, table) for table in tables], _groups(filters, tables)
     found = [F.getbit(by_number(kinds, "table"), F.col("op").cast("int")) == 1] if any(kinds) else []
     found += [_by_values(filters, tables, groups)] if any(groups) else []
+    found += [F.col("commit_ts").isin([ts + BEFORE_COMMIT for ts in ignored_start_ts])] if ignored_start_ts else []
     return changes.where(~functools.reduce(Column.__or__, found)) if found else changes
 
 
