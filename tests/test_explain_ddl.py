@@ -1,0 +1,234 @@
+"""`explain ddl` and `explain table`: what becomes of a statement, and of a table, and why."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator.changefeed import load
+from simulator.cli import run
+from simulator.ddl.catalog import Catalog
+from simulator.explain.ddl import DdlExplained, explain_ddl, rules
+from simulator.explain.ddl_render import ddl_lines
+from simulator.explain.table import TableExplained, explain_table
+from simulator.explain.table_catalog import read_catalog
+from simulator.releases import find
+
+SCHEMA = """
+/*!40101 SET NAMES binary*/;
+CREATE DATABASE Shop;
+USE shop;
+CREATE TABLE Orders (id INT PRIMARY KEY, note VARCHAR(20) NOT NULL, UNIQUE KEY u (note));
+CREATE TABLE loose (a INT);
+CREATE TABLE only_unique (a INT NOT NULL, b INT, UNIQUE KEY (a), UNIQUE KEY (b));
+CREATE DATABASE hidden;
+"""
+
+CONFIG = """
+[filter]
+rules = ['shop.*', '!shop.secret*']
+[[filter.event-filters]]
+matcher = ['Shop.Orders']
+ignore-event = ['drop column']
+[sink]
+dispatchers = [{matcher = ['shop.o*'], topic = 'of_{schema}_{table}', partition = 'index-value'}]
+"""
+
+KNOWN = read_catalog([("schema.sql", SCHEMA)], "shop")
+
+
+def explained(
+    text: str, release: str = "v8.5.3", architecture: str = "classic", known: Catalog | None = KNOWN,
+    config: str = CONFIG, uri: str = "kafka://127.0.0.1:9092/main?protocol=open-protocol&partition-num=2",
+) -> DdlExplained:
+    found = find(release, architecture)
+    return explain_ddl(text, "shop", known, rules(load(uri, config, found), found))
+
+
+def outcome(text: str, release: str = "v8.5.3", architecture: str = "classic", config: str = CONFIG) -> tuple[str, str]:
+    (job,) = explained(text, release, architecture, config=config).jobs
+    return job.outcome, job.why
+
+
+def test_a_statement_that_is_sent_has_a_message_of_each_protocol() -> None:
+    (job,) = explained("alter table ORDERS add c int").jobs
+    assert (job.type_code, job.action, job.text) == (5, "AddColumn", "add column")
+    assert (job.schema, job.table) == ("Shop", "Orders")
+    (event,) = job.events
+    assert event.topic == "of_Shop_Orders"
+    first, second = event.messages
+    assert (first.protocol, first.chosen, first.partitions) == ("open-protocol", True, (0, 1))
+    assert first.value[8:] == b'{"q":"ALTER TABLE `ORDERS` ADD COLUMN `c` INT","t":5}'
+    assert (second.protocol, second.chosen, second.partitions, second.key) == ("canal-json", False, (0,), None)
+    assert json.loads(second.value)["type"] == "ALTER"
+
+
+def test_before_5_4_canal_json_has_its_statements_in_every_partition() -> None:
+    (job,) = explained("drop table loose", "v5.3.0", config="").jobs
+    assert [message.partitions for message in job.events[0].messages] == [(0, 1), (0, 1)]
+
+
+@pytest.mark.parametrize(("text", "decision", "why"), [
+    ("alter table orders add c int", "send", "rule shop.* of filter.rules"),
+    ("alter table orders cache", "discard", "AlterCacheTable (57) is not in the allow-list of TiCDC v8.5.3"),
+    ("create table secret1 (a int primary key)", "discard", "rule !shop.secret* of filter.rules"),
+    ("create database other", "discard", "the rules have no tables of database other"),
+    ("alter database shop charset utf8mb4", "send", "the rules have tables of database Shop"),
+    ("alter table orders drop column note", "ignore", "filter.event-filters[1] with matcher Shop.Orders"),
+    ("alter table loose add b int", "ineligible", "Shop.loose has no valid index, and force-replicate is off"),
+    ("alter table loose add primary key (a)", "send", "rule shop.* of filter.rules"),
+    ("rename table orders to secrets", "send", "the old name is in the rules: rule shop.* of filter.rules"),
+])
+def test_the_rule_that_decides_is_named(text: str, decision: str, why: str) -> None:
+    assert outcome(text) == (decision, why)
+
+
+def test_system_schemas_are_never_replicated() -> None:
+    (job,) = explained("create table mysql.x (a int)", known=None).jobs
+    assert (job.outcome, job.why) == ("discard", "mysql is a system schema, which TiCDC never replicates")
+
+
+def test_losing_the_last_valid_index_stops_the_changefeed_in_some_releases() -> None:
+    text = "alter table only_unique drop index a"
+    decision, why = outcome(text)
+    assert decision == "error" and "An eligible table become ineligible after DDL" in why
+    assert outcome(text, "v6.5.3", config="")[0] == outcome(text, "v8.5.7", "new")[0] == "ineligible"
+    assert outcome(text, config="force-replicate = true")[0] == "send"
+
+
+def test_a_table_that_enters_the_filter_stops_the_changefeed() -> None:
+    known = read_catalog([("s.sql", SCHEMA + "CREATE TABLE hidden.t (a INT PRIMARY KEY);")], "shop")
+    (job,) = explained("rename table hidden.t to shop.t", known=known).jobs
+    assert job.outcome == "error" and "CDC:ErrSyncRenameTableFailed" in job.why
+
+
+def test_a_renamed_table_goes_to_the_topic_of_its_old_name() -> None:
+    found = explained("rename table orders to hidden.o2")
+    (job,) = found.jobs
+    assert job.renamed == (("Shop.Orders", "hidden.o2"),)
+    assert (job.events[0].topic, job.events[0].table) == ("of_Shop_Orders", "o2")
+    assert found.schema_changes[0].lines == ("renamed: Shop.Orders → hidden.o2",)
+
+
+def test_several_tables_are_several_jobs_and_events() -> None:
+    found = explained("drop table orders, loose")
+    assert [(job.table, job.events[0].query) for job in found.jobs] == [
+        ("Orders", "DROP TABLE `Shop`.`Orders`"), ("loose", "DROP TABLE `Shop`.`loose`")]
+
+
+def test_the_change_of_a_table_is_told_in_columns_keys_and_handle() -> None:
+    (change,) = explained("alter table orders add c int not null default 3 first, drop index u").schema_changes
+    assert change.before is not None and change.after is not None
+    assert [column.name for column in change.after.columns] == ["c", "id", "note"]
+    assert change.lines == (
+        "column c comes: int(11) not null default '3'; binary",
+        "column note: varchar(20) not null; unique key → varchar(20) not null; no flags",
+        "key u goes: unique (note)",
+    )
+    (change,) = explained("alter table only_unique drop index a", config="force-replicate = true").schema_changes
+    assert "handle key a → none" in change.lines
+
+
+def test_what_is_no_job_is_noted() -> None:
+    found = explained("alter table orders add column if not exists note int")
+    assert (found.jobs, found.notes) == ((), ("Duplicate column name 'note': no job",))
+
+
+def test_without_tables_names_are_taken_as_they_are() -> None:
+    found = explained("alter table t drop primary key", known=None)
+    assert ([job.outcome for job in found.jobs], found.schema_changes) == (["send"], ())
+
+
+def test_people_read_decision_text_topic_and_bytes() -> None:
+    lines = list(ddl_lines(explained("alter table loose add primary key (a)")))
+    assert lines[0] == "one job of TiDB, under TiCDC v8.5.3 (classic)"
+    assert "decision     sent" in lines
+    assert "text         ALTER TABLE `loose` ADD PRIMARY KEY(`a`)" in lines
+    assert any(line.startswith("open-protocol partitions 0, 1") for line in lines)
+    assert "  handle key none → a" in lines
+
+
+def table(name: str, config: str = CONFIG) -> TableExplained:
+    found = KNOWN.table("shop", name)
+    assert found is not None
+    return explain_table(found, load("kafka://127.0.0.1:9092/main?protocol=canal-json", config), find("v8.5.3"))
+
+
+def test_a_table_is_explained_by_filter_key_dispatcher_and_topic() -> None:
+    orders = table("orders")
+    assert (orders.replicated, orders.filter_rule) == (True, "rule shop.* of filter.rules")
+    assert (orders.eligible, orders.handle, orders.table.handle_key) == (True, "clustered primary key", ("id",))
+    assert (orders.dispatcher, orders.hashed, orders.topic) == ("index-value", ("id",), "of_Shop_Orders")
+    assert orders.dispatcher_rule == "shop.o* (sink.dispatchers[1])"
+
+
+def test_a_table_without_a_primary_key_has_a_unique_key_for_handle_or_none() -> None:
+    assert (table("only_unique").handle, table("only_unique").table.handle_key) == ("unique key a", ("a",))
+    assert (table("loose").handle, table("loose").eligible) == ("", False)
+    assert table("loose", "force-replicate = true").eligible
+    assert (table("loose").dispatcher, table("loose").topic) == ("table", "main")
+
+
+# -- the command line --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(name="schema")
+def _schema(tmp_path: Path) -> str:
+    path = tmp_path / "schema.sql"
+    path.write_text(SCHEMA, "utf-8")
+    return str(path)
+
+
+def document(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    """What a command prints as JSON."""
+    assert run([*arguments, "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_programs_read_json(capsys: pytest.CaptureFixture[str], schema: str) -> None:
+    found = document(capsys, "explain", "ddl", "truncate orders", "--schema", schema, "--use", "shop")
+    assert set(found) == {"statement", "release", "architecture", "jobs", "notes", "schema_changes"}
+    (job,) = found["jobs"]
+    assert (job["type_code"], job["outcome"]) == (11, "send")
+    message = job["events"][0]["messages"][0]
+    assert bytes.fromhex(message["value"]["hex"]).decode() == message["value"]["text"]
+    assert document(capsys, "explain", "table", "shop.orders", "--schema", schema)["handle"] == "clustered primary key"
+
+
+def test_people_read_lines(capsys: pytest.CaptureFixture[str], schema: str) -> None:
+    assert run(["explain", "ddl", "drop table a.b", "--release", "v8.5.7", "--architecture", "new"]) == 0
+    assert "TiCDC v8.5.7 (new)" in capsys.readouterr().out
+    assert run(["explain", "table", "orders", "--schema", schema, "--use", "shop"]) == 0
+    assert "handle key   id, of the clustered primary key" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["ddl", "drop table"], "[parser:1064] line 1, column 11: the end of the statement is not expected here"),
+    (["ddl", "select 1"], "SELECT is not DDL"),
+    (["ddl", "alter table t force"], "[ddl:8200] Unsupported Unsupported/unknown ALTER TABLE specification"),
+    (["ddl", "alter table nope add a int", "--schema", "SCHEMA"], "[schema:1146] Table 'test.nope' doesn't exist"),
+    (["ddl", "drop table a; drop table b"], "[CDC:ErrUnexpected]"),
+    (["ddl", "drop table a", "--release", "v9.9.9"], "unknown TiCDC release 'v9.9.9'"),
+    (["ddl", "drop table a", "--schema", "nope.sql"], "cannot read nope.sql: No such file or directory"),
+    (["ddl", "drop table a", "--config", "nope.toml"], "cannot read nope.toml: No such file or directory"),
+    (["ddl", "drop table a", "--use", ""], "[planner:1046] No database selected"),
+    (["table", "shop.nope", "--schema", "SCHEMA"], "no table 'shop.nope'"),
+    (["table", "shop.orders"], "explain table needs --schema FILE.sql"),
+])
+def test_a_mistake_is_one_line_and_exit_code_2(
+    arguments: list[str], said: str, schema: str, capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["explain", *(schema if one == "SCHEMA" else one for one in arguments)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"ticdc-sim: {said}")
+
+
+def test_a_mistake_in_a_schema_file_names_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "bad.sql"
+    path.write_text("CREATE TABLE t (a INT, a INT);", "utf-8")
+    assert run(["explain", "ddl", "drop table t", "--schema", str(path)]) == 2
+    assert str(path) in capsys.readouterr().err
