@@ -16,7 +16,7 @@ from simulator.ddl.catalog import Catalog, without_table, with_table
 from simulator.ddl.evolve_alter import altered
 from simulator.ddl.evolve_errors import refused, tidb, worded
 from simulator.ddl.evolve_create_table import created, found
-from simulator.ddl.evolve_tables import qualified, selected
+from simulator.ddl.evolve_tables import qualified
 from simulator.ddl.statements import (
     AddKey, AlterDatabase, AlterSequence, AlterTable, CreateDatabase, CreateIndex, CreateSequence, CreateTable,
     CreateView, DropDatabase, DropIndex, DropKey, DropSequence, DropTable, DropView, FlashbackCluster,
@@ -58,7 +58,7 @@ def applied_all(
 
 
 def create_table(catalog: Catalog, statement: CreateTable, saying: Saying) -> Catalog:
-    return created(catalog, statement, statement.schema or selected(saying.database), saying.text)
+    return created(catalog, statement, saying.database, saying.text)
 
 
 def alter_table(catalog: Catalog, statement: AlterTable, saying: Saying) -> Catalog:

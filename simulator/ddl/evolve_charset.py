@@ -51,8 +51,7 @@ def check_columns(table: Table, wanted: tuple[str, str]) -> None:
     for column in table.columns:
         type = column.type
         if type.name == "varchar" and type.length > (most := 65535 // CHARSETS[wanted[0]][1]):
-            text = f"Column length too big for column '{column.name}' (max = {most}); use BLOB or TEXT instead"
-            raise worded("types:1074", text)
+            raise tidb("types:1074", column.name, most)
         if type.charset == "binary":
             continue
         indexed = any(column.name in (part.name for part in index.columns) for index in table.indexes)

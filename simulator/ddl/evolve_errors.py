@@ -13,6 +13,7 @@ from types import MappingProxyType
 from simulator.errors import DdlError, SchemaError
 
 TEXTS = MappingProxyType({
+    "autoid:1075": "Incorrect table definition; there can be only one auto column and it must be defined as a key",
     "planner:1046": "No database selected",
     "schema:1007": "Can't create database '{}'; database exists",
     "schema:1008": "Can't drop database '{}'; database doesn't exist",
@@ -47,7 +48,6 @@ TEXTS = MappingProxyType({
     "ddl:1067": "Invalid default value for '{}'",
     "ddl:1071": "Specified key was too long ({} bytes); max key length is {} bytes",
     "ddl:1072": "Key column '{}' doesn't exist in table",
-    "ddl:1075": "Incorrect table definition; there can be only one auto column and it must be defined as a key",
     "ddl:1089": "Incorrect prefix key; the used key part isn't a string, the used length is longer than the key part,"
                 " or the storage engine doesn't support unique prefix keys",
     "ddl:1090": "You can't delete all columns with ALTER TABLE; use DROP TABLE instead",
@@ -105,6 +105,7 @@ TEXTS = MappingProxyType({
     "ddl:3780": "Referencing column '{}' and referenced column '{}' in foreign key constraint '{}' are incompatible.",
     "ddl:3837": "Column '{}' has an expression index dependency and cannot be dropped or renamed",
     "ddl:3855": "Column '{}' has a partitioning function dependency and cannot be dropped or renamed",
+    "ddl:3981": "Storage engine does not support ENGINE_ATTRIBUTE.",
     "ddl:8148": "Field '{}' is of a not supported type for TTL config, expect DATETIME, DATE or TIMESTAMP",
     "ddl:8149": "Cannot drop column '{}': needed in TTL config",
     "ddl:8150": "Cannot set {} on a table without TTL config",
@@ -116,6 +117,12 @@ TEXTS = MappingProxyType({
                 " columns, and GLOBAL is not given as IndexOption",
     "table:1735": "Unknown partition '{}' in table '{}'",
     "types:1067": "Invalid default value for '{}'",
+    "types:1074": "Column length too big for column '{}' (max = {}); use BLOB or TEXT instead",
+    "types:1291": "Column '{}' has duplicated value '{}' in {}",
+    "types:1425": "Too big scale {} specified for column '{}'. Maximum is {}.",
+    "types:1426": "Too-big precision {} specified for '{}'. Maximum is {}.",
+    "types:1427": "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{}').",
+    "types:1439": "Display width out of range for column '{}' (max = {})",
 })
 
 

@@ -114,6 +114,10 @@ def placement(option: TableOption, values: Values, scene: Scene) -> tuple[Step, 
     return Step(actions.ALTER_TABLE_PLACEMENT, unchanged),
 
 
+def engine_attribute(option: TableOption, values: Values, scene: Scene) -> tuple[Step, ...]:
+    raise tidb("ddl:3981")
+
+
 def nothing(option: TableOption, values: Values, scene: Scene) -> tuple[Step, ...]:
     """ENGINE and ROW_FORMAT: TiDB reads them, and makes no job of them."""
     return ()
@@ -153,4 +157,5 @@ OPTIONS: MappingProxyType[str, Callable[[TableOption, Values, Scene], tuple[Step
     "PLACEMENT POLICY": placement,
     "ENGINE": nothing,
     "ROW_FORMAT": nothing,
+    "ENGINE_ATTRIBUTE": engine_attribute,
 })

@@ -13,6 +13,7 @@ from simulator.ddl import actions
 from simulator.ddl.evolve_errors import refused, tidb
 from simulator.ddl.evolve_expressions import partition_columns
 from simulator.ddl.evolve_foreign import referring
+from simulator.ddl.evolve_intervals import expanded
 from simulator.ddl.evolve_modify_checks import plain
 from simulator.ddl.evolve_partitions import partitioned
 from simulator.ddl.evolve_ranges import check_partitions
@@ -30,7 +31,7 @@ FOR_COLUMNS = ("integer", "date", "datetime", "string")
 
 def partition_by(spec: PartitionBy, scene: Scene) -> tuple[Step, ...]:
     """The table under another partitioning; raises DdlError."""
-    table, syntax = scene.table, spec.partitioning
+    table, syntax = scene.table, expanded(spec.partitioning)
     names = {one.name.lower(): one.name for one in table.columns}
     for name in syntax.columns:
         if name.lower() not in names:

@@ -12,7 +12,8 @@ from types import MappingProxyType
 
 from simulator.ddl import actions
 from simulator.ddl.evolve_errors import tidb, unsupported, worded
-from simulator.ddl.evolve_ranges import below, check_partitions, comparable, partition_of
+from simulator.ddl.evolve_intervals import more
+from simulator.ddl.evolve_ranges import below, check_partitions, partition_of
 from simulator.ddl.evolve_steps import Scene, Step, lower, unchanged
 from simulator.ddl.statements import (
     AddPartitions, CoalescePartition, LastPartition, PartitionAction, ReorganizePartition,
@@ -163,20 +164,11 @@ def first_interval(bound: str, old: Partitioning) -> tuple[Step, ...]:
     return Step(actions.DROP_TABLE_PARTITION, with_partitions(old.partitions[places[0]:])),
 
 
-def last_interval(bound: str, old: Partitioning) -> tuple[Step, ...]:
-    """Adds partitions as wide as the last one, up to the bound; only whole numbers are counted on here."""
-    if old.partitions[-1].values == (("MAXVALUE",),):
-        raise unsupported("LAST PARTITION when MAXVALUE partition exists")
-    numbers = [comparable(one.values[0][0]) for one in old.partitions if one.values and len(one.values[0]) == 1]
-    wanted = comparable(bound)
-    if old.kind != "range" or len(numbers) < 2 or any(kind for kind, _ in (*numbers, wanted)):
-        raise unsupported("LAST PARTITION, does not seem like an INTERVAL partitioned table")
-    last, end = numbers[-1][1][0], wanted[1][0]
-    width = last - numbers[-2][1][0]
-    if end <= last or (end - last) % width:
-        raise unsupported("LAST PARTITION, expr not matching INTERVAL")
-    new = tuple(Partition(f"P_LT_{one}", ((str(one),),)) for one in range(last + width, end + 1, width))
-    return Step(actions.ADD_TABLE_PARTITION, with_partitions((*old.partitions, *new))),
+def last_interval(last: str, old: Partitioning) -> tuple[Step, ...]:
+    """Adds partitions as wide as the last one, up to the bound."""
+    if old.kind != "range":
+        raise unsupported("LAST PARTITION of HASH/KEY partitioned table")
+    return Step(actions.ADD_TABLE_PARTITION, with_partitions((*old.partitions, *more(old.partitions, last)))),
 
 
 INTERVALS: MappingProxyType[str, Callable[[str, Partitioning], tuple[Step, ...]]] = MappingProxyType({

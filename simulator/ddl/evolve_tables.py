@@ -17,6 +17,8 @@ from simulator.schema.syntax import TableName
 
 def drop_table(catalog: Catalog, statement: DropTable, database: str) -> Catalog:
     """Without those that are there; raises DdlError naming those that are not, unless IF EXISTS."""
+    if statement.temporary == "local":
+        return catalog
     names = [(one.schema or selected(database), one.name) for one in statement.tables]
     also = {place_of(*one) for one in names}
     missing = []
