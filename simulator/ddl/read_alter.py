@@ -28,8 +28,8 @@ def alter_table(parser: TiDBParser, ignore: bool = False) -> AlterTable:
         raise DdlError(f"ALTER TABLE … {parser.word()} is not DDL: no schema changes, and TiCDC sends no DDL event")
     specs: list[Spec] = []
     while not parser.at_end() and parser.word() not in LAST_SPECS:
-        if specs:
-            parser.expect(",")
+        if specs and not parser.accept(","):
+            parser.unexpected(f"',', the end of the statement, or one of {', '.join(LAST_SPECS)}")
         specs.append(read_spec(parser))
     if not parser.at_end():
         specs.append(LAST_SPECS[parser.word()](parser))

@@ -20,8 +20,8 @@ def create_view(parser: TiDBParser) -> CreateView:
     """A whole CREATE VIEW statement."""
     parser.expect("CREATE")
     or_replace = parser.accept("OR REPLACE")
-    algorithm = setting(parser, "ALGORITHM =", ALGORITHMS)
-    by = definer(parser) if parser.accept("DEFINER =") else "CURRENT_USER"
+    algorithm = setting(parser, "ALGORITHM", ALGORITHMS, "=")
+    by = definer(parser)
     security = setting(parser, "SQL SECURITY", SECURITIES)
     parser.expect("VIEW")
     view = table_name(parser, "the name of a view")
@@ -34,10 +34,12 @@ def create_view(parser: TiDBParser) -> CreateView:
     return CreateView(view, query, columns, or_replace, algorithm, by, security, check)
 
 
-def setting(parser: TiDBParser, phrase: str, accepted: tuple[str, ...]) -> str:
-    """One of the accepted words behind the phrase; the first of them where the phrase does not come."""
+def setting(parser: TiDBParser, phrase: str, accepted: tuple[str, ...], sign: str = "") -> str:
+    """One of the accepted words behind the phrase and the sign; the first of them where the phrase does not come."""
     if not parser.accept(phrase):
         return accepted[0]
+    if sign:
+        parser.expect(sign)
     if parser.word() not in accepted:
         parser.unexpected(", ".join(accepted), accepted)
     return parser.take()
@@ -45,6 +47,9 @@ def setting(parser: TiDBParser, phrase: str, accepted: tuple[str, ...]) -> str:
 
 def definer(parser: TiDBParser) -> str:
     """A user as TiDB writes it back: CURRENT_USER, or name and host between back-quotes, the host `%` if not said."""
+    if not parser.accept("DEFINER"):
+        return "CURRENT_USER"
+    parser.expect("=")
     if parser.accept("CURRENT_USER"):
         parser.accept("( )")
         return "CURRENT_USER"
