@@ -62,7 +62,8 @@ def default_text(column: Column) -> str:
         return f"DEFAULT b'{int(column.default):b}'"
     if is_binary(column.type):
         return f"DEFAULT x'{column.default.encode('latin-1').hex()}'"
-    return f"DEFAULT {literal(column.default)}"
+    is_number = family(column.type) in ("integer", "decimal", "float", "year")
+    return f"DEFAULT {column.default if is_number else literal(column.default)}"
 
 
 def index_text(index: Index) -> str:
