@@ -192,7 +192,8 @@ def test_several_statements_in_one_text_are_one_job_if_they_create_tables() -> N
      ["CREATE TABLE `a` (`i` INT)", "CREATE TABLE `b` (`i` INT)"],
      ["CREATE TABLE `a` (`i` INT);", "CREATE TABLE `b` (`i` INT);"]),
     ("create table other.a like orders", ["CREATE TABLE `other`.`a` LIKE `orders`"],
-     ["CREATE TABLE `other`.`a` LIKE `Shop`.`Orders`"]),
+     ["CREATE TABLE `other`.`a` LIKE `Shop`.`orders`"]),
+    ("create table a like orders", ["CREATE TABLE `a` LIKE `orders`"], ["CREATE TABLE `a` LIKE `orders`"]),
 ])
 def test_statements_are_written_anew(text: str, classic: list[str], new: list[str]) -> None:
     assert queries(text, CLASSIC) == classic

@@ -111,12 +111,19 @@ def _renamed(job: Job, release: Release) -> Iterator[Event]:
 
 
 def _created(job: Job, release: Release) -> Iterator[Event]:
-    """CREATE TABLE … LIKE a table of another database, which is not named where it is the current one."""
-    event, statement = _plain(job, release), job.statement
-    like = job.like
-    if isinstance(statement, CreateTable) and like and release.escapes_rebuilt_names and like.schema != job.schema:
-        event = replace(event, query=restored(replace(statement, like=like)))
+    """From ticdc 8.5.7 (as rename_finds_old_schema), CREATE TABLE … LIKE names the other table's database, where it is
+    another one and the statement does not."""
+    event, statement, like = _plain(job, release), job.statement, job.like
+    if isinstance(statement, CreateTable) and like and release.rename_finds_old_schema and _unnamed(statement, job):
+        named = TableName(like.schema, statement.like.name if statement.like else like.name)
+        event = replace(event, query=restored(replace(statement, like=named)))
     yield event
+
+
+def _unnamed(statement: CreateTable, job: Job) -> bool:
+    """Whether LIKE names no database and means another one than that of the new table."""
+    assert statement.like is not None and job.like is not None
+    return not statement.like.schema and job.like.schema.lower() != job.schema.lower()
 
 
 Rule = Callable[[Job, Release], Iterable[Event]]

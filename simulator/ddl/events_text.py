@@ -38,7 +38,8 @@ def _exchange(job: Job) -> ExchangePartition:
 
 
 def _partition(name: str, release: Release) -> str:
-    return name if release.escapes_rebuilt_names else name.replace("`", "")
+    """Before ticdc 8.5.7 (as rename_finds_old_schema) the name loses its own back-quotes too."""
+    return name if release.rename_finds_old_schema else name.replace("`", "")
 
 
 def _quoted(name: str, release: Release) -> str:
