@@ -32,9 +32,11 @@ def filters(*rules: EventFilter, release: Release = CLASSIC, case_sensitive: boo
     return event_filters(rules, release, case_sensitive)
 
 
-def rule(matcher: str = "*.*", *events: str, sql: tuple[str, ...] = (), **expressions: str) -> EventFilter:
-    said = {f"ignore_{name}_value_expr": text for name, text in expressions.items()}
-    return EventFilter((matcher,), events, sql, **said)
+def rule(
+    matcher: str = "*.*", *events: str, sql: tuple[str, ...] = (), insert: str = "", update_new: str = "",
+    update_old: str = "", delete: str = "",
+) -> EventFilter:
+    return EventFilter((matcher,), events, sql, insert, update_new, update_old, delete)
 
 
 def ignored(made: EventFilters, code: int, query: str = "no matter", schema: str = "a", table: str = "t") -> bool:

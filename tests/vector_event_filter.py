@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from pyspark.sql import functions as F
@@ -41,8 +42,10 @@ def check_event_filter(vector: Vector) -> None:
         with pytest.raises((ChangefeedError, DdlError)) as caught:
             decide(vector)
         code, _, text = data["error"].partition(": ") if data["error"].startswith("CDC:") else ("", "", data["error"])
-        assert caught.value.code == CODES.get(code, code)
-        assert text in caught.value.text
+        error = caught.value
+        assert isinstance(error, ChangefeedError | DdlError)
+        assert error.code == CODES.get(code, code)
+        assert text in error.text
     else:
         assert decide(vector) == data["expected"]
 
@@ -74,8 +77,9 @@ def decide(vector: Vector) -> str:
 
 def setting(rule: Json) -> EventFilter:
     """A rule as changefeed.toml writes it."""
-    return EventFilter(**{
-        name.replace("-", "_"): tuple(value) if isinstance(value, list) else value for name, value in rule.items()})
+    said: dict[str, Any] = {
+        name.replace("-", "_"): tuple(value) if isinstance(value, list) else value for name, value in rule.items()}
+    return EventFilter(**said)
 
 
 def of_ddl(ddl: Json, filters: EventFilters, filtered: Replication) -> str:

@@ -37,7 +37,7 @@ def ignored(filters: EventFilters, table: Table, kind: str, before: Texts, after
             found += (condition(text, table, values) for text, values in _expressions(rule, kind, before, after))
         if kind == "update" and rule.matcher.match(table.schema, table.name):
             found += _only(rule, filters, table, before, after)
-    return functools.reduce(Column.__or__, (F.coalesce(one, F.lit(False)) for one in found)) if found else None
+    return functools.reduce(Column.__or__, found) if found else None
 
 
 def looks(rule: EventRule, filters: EventFilters, table: Table) -> bool:
