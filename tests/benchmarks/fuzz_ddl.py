@@ -1,0 +1,204 @@
+"""Bad statements by the hundred thousand: `python -m tests.benchmarks.fuzz_ddl [--inputs N] [--seed N]`.
+
+Good statements of every kind are damaged; each is read, restored and turned into jobs. Also measured: how many short
+good ones a second. One law: whatever the text, nothing is raised but DdlError.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from simulator.ddl.jobs import jobs
+from simulator.ddl.read import read_statement
+from simulator.ddl.restore import restored
+from simulator.errors import DdlError
+from simulator.releases import V8_5
+
+SHORT = (
+    "CREATE DATABASE shop CHARACTER SET utf8mb4",
+    "CREATE TABLE t (id BIGINT PRIMARY KEY, name VARCHAR(20) NOT NULL DEFAULT '')",
+    "ALTER TABLE t ADD COLUMN c INT NOT NULL DEFAULT 1 AFTER id",
+    "ALTER TABLE t DROP COLUMN c",
+    "ALTER TABLE t ADD UNIQUE KEY uk (name)",
+    "CREATE INDEX i ON t (name)",
+    "DROP INDEX i ON t",
+    "RENAME TABLE t TO shop.u",
+    "TRUNCATE TABLE t",
+    "DROP TABLE IF EXISTS t, u",
+)
+"""What applications send most, for the rate."""
+
+GOOD = (
+    *SHORT,
+    "ALTER DATABASE shop COLLATE utf8mb4_bin",
+    "DROP SCHEMA IF EXISTS `weird``name`",
+    "CREATE TABLE o (a INT UNSIGNED AUTO_INCREMENT, b DECIMAL(10,2), c ENUM('x','it''s'), d JSON, e TIMESTAMP(3) NULL"
+    " DEFAULT CURRENT_TIMESTAMP(3) ON UPDATE CURRENT_TIMESTAMP(3), f INT AS (a + 1) STORED, PRIMARY KEY (a, b), KEY k"
+    " (c DESC, (lower(c))), CONSTRAINT fk FOREIGN KEY (a) REFERENCES p (id) ON DELETE CASCADE, CHECK (a > 0)) ENGINE"
+    " = InnoDB CHARSET = utf8mb4 COMMENT = 'x' /*T! SHARD_ROW_ID_BITS = 4 */",
+    "CREATE TABLE p (id INT, at DATE) PARTITION BY RANGE (year(at)) (PARTITION p0 VALUES LESS THAN (2020), PARTITION p1"
+    " VALUES LESS THAN MAXVALUE)",
+    "CREATE TABLE l (a INT) PARTITION BY LIST COLUMNS (a) (PARTITION p0 VALUES IN (1, 2, NULL), PARTITION p1 VALUES IN"
+    " (3))",
+    "CREATE TABLE h (a BIGINT /*T![auto_rand] AUTO_RANDOM(5) */ PRIMARY KEY) PARTITION BY HASH (a) PARTITIONS 4",
+    "CREATE TABLE IF NOT EXISTS s LIKE shop.t",
+    "CREATE TABLE w (t DATETIME) TTL = t + INTERVAL 3 MONTH TTL_ENABLE = 'ON'",
+    "ALTER TABLE t MODIFY COLUMN c BIGINT FIRST, CHANGE d e VARCHAR(9) COLLATE utf8mb4_bin, ALTER f SET DEFAULT 2",
+    "ALTER TABLE t ADD CONSTRAINT fk FOREIGN KEY (a, b) REFERENCES shop.p (x, y) ON UPDATE SET NULL",
+    "ALTER TABLE t ADD (c1 INT, c2 TEXT), DROP PRIMARY KEY, RENAME INDEX a TO b, ALTER INDEX i INVISIBLE",
+    "ALTER TABLE t CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
+    "ALTER TABLE t ADD PARTITION (PARTITION p2 VALUES LESS THAN (10)), ALGORITHM = INPLACE, LOCK = NONE",
+    "ALTER TABLE t REORGANIZE PARTITION p0, p1 INTO (PARTITION p VALUES LESS THAN (5))",
+    "ALTER TABLE t EXCHANGE PARTITION p0 WITH TABLE u WITHOUT VALIDATION",
+    "ALTER TABLE t TRUNCATE PARTITION p0, p1",
+    "ALTER TABLE t RENAME COLUMN a TO b, RENAME TO u",
+    "ALTER TABLE t COMMENT = 'new', AUTO_INCREMENT = 100",
+    "CREATE OR REPLACE ALGORITHM = MERGE DEFINER = 'u'@'%' SQL SECURITY INVOKER VIEW v (a, b) AS SELECT x, count(*)"
+    " FROM t WHERE y IN (SELECT z FROM u) GROUP BY x ORDER BY 2 LIMIT 3",
+    "DROP VIEW IF EXISTS v, w",
+    "CREATE SEQUENCE s START WITH 1 INCREMENT BY 2 CACHE 10 NOCYCLE",
+    "ALTER SEQUENCE s RESTART WITH 5",
+    "CREATE PLACEMENT POLICY p PRIMARY_REGION = 'us' FOLLOWERS = 2",
+    "FLASHBACK TABLE t TO u",
+    "RECOVER TABLE BY JOB 5",
+    "LOCK TABLES t READ, u WRITE",
+    "INSERT INTO t VALUES (1, 'x')",
+    "SELECT 1",
+)
+
+STRANGE = (
+    "'", '"', "`", "(", ")", ";", "--", "/*", "*/", "/*!", "/*T![", "\\", "\0", "\x1a", "\n", "\u00a0", "\ufeff", "é",
+    "\u202e", "表", "😀", "\ud800", "0x", "b'2'", "x'a'", "1e", "1e999", "9" * 40, "9" * 5000, "-", ".", "..", "@",
+    "@@", "?", "->", "->>", ":=", "<=>", "{", "}", "NULL", "DEFAULT", "KEY", "SELECT", "IF EXISTS", "_utf8", "N'", "$1",
+    "#", "%",
+)
+
+PAIRS = (("(", ")"), ("-", ""), ("NOT ", ""), ("/*! ", " */"), ("f(", ")"), ("(SELECT ", ")"), ("a.", ""))
+
+WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
+Damage = Callable[[list[str], random.Random], list[str]]
+
+
+def without(words: list[str], choice: random.Random) -> list[str]:
+    """One token less."""
+    place = choice.randrange(len(words))
+    return words[:place] + words[place + 1:]
+
+
+def twice(words: list[str], choice: random.Random) -> list[str]:
+    """One stretch of tokens doubled."""
+    start = choice.randrange(len(words))
+    stretch = words[start:start + choice.randint(1, 6)]
+    return words[:start] + stretch * choice.randint(2, 4) + words[start + len(stretch):]
+
+
+def swapped(words: list[str], choice: random.Random) -> list[str]:
+    """Two tokens in each other's place."""
+    one, other = choice.randrange(len(words)), choice.randrange(len(words))
+    changed = list(words)
+    changed[one], changed[other] = words[other], words[one]
+    return changed
+
+
+def cut(words: list[str], choice: random.Random) -> list[str]:
+    """An end, or a beginning, too soon."""
+    place = choice.randrange(len(words))
+    return words[:place] if choice.random() < 0.7 else words[place:]
+
+
+def strange(words: list[str], choice: random.Random) -> list[str]:
+    """Something that has no business here: an unbalanced quote, a number without end, a control character."""
+    place = choice.randrange(len(words))
+    return [*words[:place], choice.choice(STRANGE), *words[place + choice.randint(0, 1):]]
+
+
+def noise(words: list[str], choice: random.Random) -> list[str]:
+    """Random bytes, read as Latin-1."""
+    place = choice.randrange(len(words))
+    return [*words[:place], choice.randbytes(choice.randint(1, 12)).decode("latin-1"), *words[place:]]
+
+
+def nested(words: list[str], choice: random.Random) -> list[str]:
+    """Parentheses, signs or comments many levels deep, closed or not."""
+    place, depth = choice.randrange(len(words)), choice.choice((3, 30, 300, 3000))
+    begin, end = choice.choice(PAIRS)
+    inside = [begin * depth, words[place], end * choice.choice((depth, depth, depth - 1))]
+    return [*words[:place], *inside, *words[place + 1:]]
+
+
+def spliced(words: list[str], choice: random.Random) -> list[str]:
+    """The head of one statement, the tail of another."""
+    other = WORD.findall(choice.choice(GOOD))
+    return words[:choice.randrange(len(words))] + other[choice.randrange(len(other)):]
+
+
+DAMAGES: tuple[Damage, ...] = (without, twice, swapped, cut, strange, noise, nested, spliced)
+
+
+def damaged(choice: random.Random) -> str:
+    """A good statement after one to three damages."""
+    words = WORD.findall(choice.choice(GOOD))
+    for damage in choice.choices(DAMAGES, (4, 2, 3, 2, 5, 1, 1, 3), k=choice.randint(1, 3)):
+        words = damage(words, choice) or [" "]
+    return "".join(words)
+
+
+def outcome(text: str) -> str:
+    """What becomes of a text: `read`, `empty`, or the code of its DdlError; anything else is raised."""
+    try:
+        statement = read_statement(text)
+        if statement is None:
+            return "empty"
+        restored(statement)
+        jobs(statement, text, "shop", None, V8_5)
+    except DdlError as error:
+        return error.code or "not DDL"
+    return "read"
+
+
+def offenders(texts: Iterator[str], outcomes: Counter[str]) -> Iterator[tuple[str, str]]:
+    """Texts at which something else was raised, with the last lines of the traceback; counts all outcomes."""
+    for text in texts:
+        try:
+            outcomes[outcome(text)] += 1
+        except Exception as error:  # the very thing that is looked for
+            outcomes[f"OFFENDER {type(error).__name__}"] += 1
+            yield text, "".join(traceback.format_exc(limit=-2))
+
+
+def rate(seconds: float = 2.0) -> float:
+    """Short statements a second: read, written back and turned into jobs."""
+    count, start = 0, time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        for text in SHORT:
+            outcome(text)
+        count += len(SHORT)
+    return count / (time.perf_counter() - start)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--inputs", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    choice, outcomes = random.Random(given.seed), Counter[str]()
+    start = time.perf_counter()
+    found = list(offenders((damaged(choice) for _ in range(given.inputs)), outcomes))
+    seconds = time.perf_counter() - start
+    print(f"{given.inputs:,} inputs (seed {given.seed}) in {seconds:.1f} s, {given.inputs / seconds:,.0f} a second")
+    for kind, count in outcomes.most_common():
+        print(f"{count:>10,}  {kind}")
+    print(f"{rate():,.0f} short statements a second")
+    for text, trace in sorted(found, key=lambda pair: len(pair[0]))[:20]:
+        print(f"\noffender: {text[:300]!r}\n{trace}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
