@@ -13,10 +13,14 @@ import pytest
 import vector_allow
 import vector_changefeed
 import vector_codecs
+import vector_ddl_statements
+import vector_ddl_text
 import vector_dispatch
 import vector_envelopes
+import vector_event_filter
 import vector_filters
 import vector_literals
+import vector_rename
 import vector_schema
 from vector_files import DEFAULT, Vector, files, kind, of_unknown_release, vectors
 
@@ -24,13 +28,17 @@ KINDS: dict[str, Callable[[Vector], None]] = {
     "rows": vector_codecs.check_rows,
     "batches": vector_codecs.check_rows,
     "ddl_events": vector_envelopes.check_ddl_event,
+    **vector_ddl_text.KINDS,
     "table_info": vector_schema.check_table_info,
     "partitions": vector_dispatch.check_partitions,
     "facts.allow_list": vector_allow.check_allow,
     "facts.column_types": vector_schema.check_column_type,
     "facts.config": vector_changefeed.check_config,
+    "facts.ddl_statements": vector_ddl_statements.check_ddl_statement,
     "facts.dispatch": vector_dispatch.check_dispatch,
+    "facts.event_filter": vector_event_filter.check_event_filter,
     "facts.literals": vector_literals.check_literal,
+    "facts.rename": vector_rename.check_rename,
     "facts.table_filter": vector_filters.check_table_filter,
     "facts.topics": vector_dispatch.check_topic,
     "facts.validation": vector_changefeed.check_validation,
