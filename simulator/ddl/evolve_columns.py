@@ -20,6 +20,7 @@ from simulator.ddl.statements import AddColumns, AddKey, DropColumn, Place
 from simulator.schema.syntax import ColumnSyntax
 from simulator.schema.table import Column, Table
 
+MOST_COLUMNS = 1017
 REFUSED_OPTIONS = {"auto_increment": "AUTO_INCREMENT", "primary": "PRIMARY KEY", "unique": "UNIQUE KEY"}
 
 
@@ -33,6 +34,8 @@ def add_columns(spec: AddColumns, scene: Scene) -> tuple[Step, ...]:
 def add_column(syntax: ColumnSyntax, spec: AddColumns, scene: Scene) -> tuple[Step, ...]:
     """One column; no step where IF NOT EXISTS finds it there. Raises DdlError."""
     table = scene.table
+    if len(table.columns) >= MOST_COLUMNS:
+        raise tidb("ddl:1117")
     check_options(syntax, table)
     if column_named(table, syntax.name):
         if spec.if_not_exists:

@@ -55,7 +55,7 @@ def check_expression(part: KeyPart, table: Table) -> None:
     """An expression names columns that are there."""
     for name in sorted(columns_of(part.expression)):
         if column_named(table, name) is None:
-            raise tidb("ddl:1054", name, "expression index")
+            raise tidb("ddl:1054", name, "generated column function")
 
 
 def check_part(column: Column, length: int) -> int:

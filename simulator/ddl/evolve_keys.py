@@ -20,6 +20,7 @@ from simulator.schema.syntax import KeyPart, KeySyntax
 from simulator.schema.table import Index, Table
 
 LONGEST_NAME = 64
+MOST_KEYS = 64
 
 
 def add_key(spec: AddKey, scene: Scene) -> tuple[Step, ...]:
@@ -40,6 +41,8 @@ def add_index(key: KeySyntax, scene: Scene) -> tuple[Step, ...]:
             return ()
         raise tidb("ddl:1061", key.name)
     check_key_name(key.name)
+    if len(table.indexes) >= MOST_KEYS:
+        raise tidb("ddl:1069", MOST_KEYS)
     check_parts(key, table)
     name = key.name or free_name(key.parts, set(lower(one.name for one in (*table.indexes, *table.columnar_indexes))))
     check_partitioned(key, name, table)

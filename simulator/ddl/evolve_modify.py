@@ -32,11 +32,23 @@ REFUSED_OPTIONS = {
 
 
 def modify_column(spec: ModifyColumn, scene: Scene) -> tuple[Step, ...]:
+    check_qualifier(spec.column.qualifier, scene.table)
     return changed_column(spec.column.name, spec.column, spec.place, spec.if_exists, scene)
 
 
 def change_column(spec: ChangeColumn, scene: Scene) -> tuple[Step, ...]:
+    check_qualifier(spec.column.qualifier, scene.table)
+    check_qualifier(spec.qualifier, scene.table)
     return changed_column(spec.old, spec.column, spec.place, spec.if_exists, scene)
+
+
+def check_qualifier(qualifier: str, table: Table) -> None:
+    """`database.table` or `table` before a column's name is the table's own."""
+    schema, _, name = qualifier.rpartition(".")
+    if schema and schema.lower() != table.schema.lower():
+        raise tidb("ddl:1102", schema)
+    if name and name.lower() != table.name.lower():
+        raise tidb("ddl:1103", name)
 
 
 def changed_column(

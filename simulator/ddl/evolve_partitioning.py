@@ -65,7 +65,7 @@ def check_partitioned_table(table: Table) -> None:
     check_partitions(table.partitioning)
     needed = partition_columns(table.partitioning)
     for name in sorted(needed):
-        check_partition_column(column_named(table, name), table.partitioning.kind, bool(table.partitioning.columns))
+        check_partition_column(name, table)
     row_id = row_id_column(table)
     if row_id is not None and needed - {row_id.lower()}:
         raise tidb("ddl:1503", "PRIMARY KEY")
@@ -77,11 +77,14 @@ def check_partitioned_table(table: Table) -> None:
                 raise tidb("ddl:8264", index.name)
 
 
-def check_partition_column(column: Column | None, kind: str, by_columns: bool) -> None:
-    if column is None:
-        raise tidb("ddl:1054", "partition", "partition function")
+def check_partition_column(name: str, table: Table) -> None:
+    """A column that rows may be spread by is there, and of a type for it."""
+    column, partitioning = column_named(table, name), table.partitioning
+    if column is None or partitioning is None:
+        raise tidb("ddl:1054", name, "partition function")
     type = family(column.type)
-    if by_columns and (type not in FOR_COLUMNS if kind != "key" else type in ("json", "text", "vector")):
+    wrong = type in ("json", "text", "vector") if partitioning.kind == "key" else type not in FOR_COLUMNS
+    if partitioning.columns and wrong:
         raise tidb("ddl:1659", column.name)
 
 

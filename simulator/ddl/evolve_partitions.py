@@ -114,7 +114,7 @@ def reorganize(spec: ReorganizePartition, scene: Scene) -> tuple[Step, ...]:
     if old.kind not in ("range", "list"):
         raise unsupported("reorganize partition")
     places = places_of(spec.names, old)
-    if not spec.definitions:
+    if not spec.definitions or not places:
         raise tidb("ddl:1492", old.kind.upper())
     new = tuple(partition_of(one, old.kind) for one in spec.definitions)
     first = min(places)
@@ -137,7 +137,7 @@ def places_of(names: tuple[str, ...], old: Partitioning) -> set[int]:
         if known.index(name) in places:
             raise tidb("ddl:1517", "%-.192s")
         places.add(known.index(name))
-    if old.kind == "range" and len(places) != max(places) - min(places) + 1:
+    if old.kind == "range" and len(places) != max(places, default=0) - min(places, default=0) + 1:
         raise unsupported("REORGANIZE PARTITION of RANGE; not adjacent partitions")
     return places
 
