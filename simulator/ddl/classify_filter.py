@@ -81,7 +81,8 @@ def _rename(job: Job, catalog: Catalog | None, replication: Replication, release
 
 
 def _snapshot(pairs: Sequence[Pair], catalog: Catalog | None, replication: Replication) -> Known:
-    """What TiCDC knows of the tables and databases that the pairs name; a table keeps being known under a new name."""
+    """What TiCDC knows of the tables and databases that the pairs name; it finds tables by their ids, whatever the name
+    that an earlier pair has given them."""
     tables: set[tuple[str, str]] = set()
     for old, new in pairs:
         there = catalog is None or catalog.has(*old)
