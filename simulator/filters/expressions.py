@@ -18,7 +18,7 @@ from simulator.filters.mysql_arithmetic import bits, calculated, negative, unsig
 from simulator.filters.mysql_casts import cast, stored
 from simulator.filters.mysql_comparisons import OPERATORS, compared, like, regexp
 from simulator.filters.mysql_functions import FUNCTIONS, as_known, chosen
-from simulator.filters.mysql_json import is_simple
+from simulator.filters.mysql_json import spark_path
 from simulator.filters.mysql_names import ELSEWHERE
 from simulator.filters.mysql_time_functions import PARTS, TIME_FUNCTIONS, UNITS
 from simulator.filters.mysql_values import Value, as_text, boolean, null, of_column, of_literal, truth
@@ -137,7 +137,7 @@ def _uncomputable_call(node: Call) -> str:
             return f"{node.name} with an argument that is no literal"
         if isinstance(argument, Word) and not _is_known(node.name, argument.text):
             return f"{node.name} with {argument.text}"
-        if node.name == "JSON_EXTRACT" and isinstance(argument, Literal) and not is_simple(argument.text):
+        if node.name == "JSON_EXTRACT" and isinstance(argument, Literal) and spark_path(argument.text) is None:
             return f"the JSON path {argument.text}"
     return ""
 

@@ -11,9 +11,9 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from simulator.filters.mysql_comparisons import tuple_of_decimals
-from simulator.filters.mysql_values import Value, as_integer, as_real, integer, null, numeric, real
+from simulator.filters.mysql_values import Value, as_integer, as_real, exact, integer, null, numeric, real
 
-TWO_64 = 2 ** 64
+TWO_64 = str(2 ** 64)
 
 
 def calculated(operator: str, left: Value, right: Value) -> Value:
@@ -91,27 +91,25 @@ def bits(value: Value) -> Column:
     if number.kind == "int":
         return number.column
     whole = F.round(number.column, 0).cast("decimal(20,0)")
-    return F.when(whole >= F.lit(2 ** 63), whole - F.lit(TWO_64)).otherwise(whole).cast("bigint")
+    return F.when(whole >= exact(str(2 ** 63)), whole - exact(TWO_64)).otherwise(whole).cast("bigint")
 
 
 def unsigned(found: Column) -> Value:
     """64 bits as an unsigned number."""
     whole = found.cast("decimal(20,0)")
-    return Value(F.when(whole < 0, whole + F.lit(TWO_64)).otherwise(whole).cast("decimal(20,0)"), "uint")
+    return Value(F.when(whole < 0, whole + exact(TWO_64)).otherwise(whole).cast("decimal(20,0)"), "uint")
 
 
-def _shifted(found: Callable[[Column, int], Column], value: Value, places: Value) -> Value:
+def _shifted(function: str, value: Value, places: Value) -> Value:
     count = as_integer(places)
-    shifted = F.lit(0).cast("bigint")
-    for place in range(63, -1, -1):
-        shifted = F.when(count == place, found(bits(value), place)).otherwise(shifted)
-    return unsigned(F.when(count.isNotNull(), shifted))
+    found = F.call_function(function, bits(value), count.cast("int"))
+    return unsigned(F.when(count.between(0, 63), found).when(count.isNotNull(), F.lit(0).cast("bigint")))
 
 
 _BITS: dict[str, Callable[[Value, Value], Value]] = {
     "&": lambda left, right: unsigned(bits(left).bitwiseAND(bits(right))),
     "|": lambda left, right: unsigned(bits(left).bitwiseOR(bits(right))),
     "^": lambda left, right: unsigned(bits(left).bitwiseXOR(bits(right))),
-    "<<": lambda left, right: _shifted(F.shiftleft, left, right),
-    ">>": lambda left, right: _shifted(F.shiftrightunsigned, left, right),
+    "<<": lambda left, right: _shifted("shiftleft", left, right),
+    ">>": lambda left, right: _shifted("shiftrightunsigned", left, right),
 }

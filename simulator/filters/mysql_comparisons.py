@@ -14,7 +14,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from simulator.filters.mysql_json import json_key
-from simulator.filters.mysql_moments import duration, moment
+from simulator.filters.mysql_moments import constant_duration, constant_moment, duration, moment
 from simulator.filters.mysql_values import MOMENTS, Value, as_real, as_text, exact, leading_number, numeric
 
 OPERATORS: dict[str, Callable[[Column, Column], Column]] = {
@@ -61,12 +61,16 @@ def _is_about(temporal: tuple[str, ...], left: Value, right: Value) -> bool:
 
 def as_moment(value: Value) -> Column:
     """`YYYY-MM-DD hh:mm:ss.ffffff`; null for what is no moment."""
-    return value.column if value.kind in MOMENTS else moment(as_text(value))
+    if value.kind in MOMENTS:
+        return value.column
+    return moment(as_text(value)) if value.constant is None else F.lit(constant_moment(value.constant))
 
 
 def as_duration(value: Value) -> Column:
     """Microseconds; null for what is no time."""
-    return value.column if value.kind == "time" else duration(as_text(value))
+    if value.kind == "time":
+        return value.column
+    return duration(as_text(value)) if value.constant is None else F.lit(constant_duration(value.constant))
 
 
 def _year(value: Value, other: Value) -> Value:

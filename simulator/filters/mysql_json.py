@@ -15,14 +15,38 @@ RANKS = {"{": 3, "[": 4, "t": 5, "f": 5, "n": 0, '"': 2}
 
 
 def extracted(document: Column, path: str) -> Column:
-    """The text of what is at a path without wildcards."""
-    found = F.call_function("try_variant_get", F.try_parse_json(document), F.lit(path), F.lit("variant"))
+    """The text of what is at a path; raises AssertionError for one that is not `spark_path`'s."""
+    known = spark_path(path)
+    assert known is not None, "checked before"
+    found = F.call_function("try_variant_get", F.try_parse_json(document), F.lit(known), F.lit("variant"))
     return F.to_json(found)
 
 
-def is_simple(path: str) -> bool:
-    """Whether Spark reads the path as MySQL does: members and places only."""
-    return path.startswith("$") and "*" not in path and "last" not in path and " to " not in path
+def spark_path(path: str) -> str | None:
+    """Spark's spelling of a path of members and places, `$.a."b c"[1]`; None for any other (`*`, `**`, `last`)."""
+    rest, found = path.strip().replace(" ", "\x00"), "$"
+    if not rest.startswith("$"):
+        return None
+    rest = rest[1:]
+    while rest:
+        name, rest = _leg(rest)
+        if not name:
+            return None
+        found += name
+    return found.replace("\x00", " ")
+
+
+def _leg(rest: str) -> tuple[str, str]:
+    """The first leg of a path as Spark spells it, empty for one it cannot follow, and the rest."""
+    if rest.startswith('."') and '"' in rest[2:]:
+        name, _, rest = rest[2:].partition('"')
+        return (f'["{name}"]' if "\\" not in name and name else ""), rest
+    if rest.startswith("."):
+        size = next((place for place, character in enumerate(rest[1:]) if character in '.["'), len(rest) - 1)
+        name = rest[1:size + 1]
+        return (f'["{name}"]' if name.replace("_", "a").replace("$", "a").isalnum() else ""), rest[size + 1:]
+    place, _, rest = rest[1:].partition("]") if rest.startswith("[") else ("", "", "")
+    return (f"[{int(place)}]" if place.isascii() and place.isdecimal() else ""), rest
 
 
 def unquoted(value: Value) -> Column:

@@ -6,6 +6,8 @@ is a number of microseconds.
 
 from __future__ import annotations
 
+import re
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -17,12 +19,30 @@ DURATION_NUMBER = r"^\s*(-?)(?:(\d*?)(\d{1,2})(?=\d\d(?:\.|\s|$)))?(\d{1,2})(?:\
 EXACT = r"^\d{4}-\d\d-\d\d$|^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{0,6})?$"
 
 
+def printed_moment(text: Column) -> Column:
+    """A moment from the text that TiDB prints of a date or time."""
+    return F.rpad(F.concat(text, F.when(F.length(text) == 10, F.lit(" 00:00:00.")).when(
+        F.length(text) == 19, F.lit(".")).otherwise(F.lit(""))), 26, "0")
+
+
 def moment(text: Column) -> Column:
     """A moment from its text, in any of the spellings that MySQL takes; null for another text."""
-    plain = F.rpad(F.concat(text, F.when(F.length(text) == 10, F.lit(" 00:00:00.")).when(
-        F.length(text) == 19, F.lit(".")).otherwise(F.lit(""))), 26, "0")
-    return F.when(text.rlike(EXACT), plain).when(text.rlike(MOMENT), _spelled(text, MOMENT)).when(
+    return F.when(text.rlike(EXACT), printed_moment(text)).when(text.rlike(MOMENT), _spelled(text, MOMENT)).when(
         text.rlike(COMPACT), _spelled(text, COMPACT))
+
+
+def constant_moment(text: str) -> str | None:
+    """The same of a literal."""
+    found = re.match(MOMENT, text) or re.match(COMPACT, text)
+    if not found:
+        return None
+    year, month, day, hour, minute, second = (part or "0" for part in found.groups()[:6])
+    if len(year) < 3:
+        year = f"{'20' if int(year) < 70 else '19'}{int(year):02}"
+    if int(month) > 12 or int(day) > 31 or int(hour) > 23 or int(minute) > 59 or int(second) > 59:
+        return None
+    clock = f"{int(hour):02}:{int(minute):02}:{int(second):02}"
+    return f"{int(year):04}-{int(month):02}-{int(day):02} {clock}.{(found[7] or '').ljust(6, '0')}"
 
 
 def _spelled(text: Column, pattern: str) -> Column:
@@ -54,11 +74,27 @@ def from_timestamp(timestamp: Column) -> Column:
 
 def duration(text: Column) -> Column:
     """Microseconds from the text of a TIME: `-838:59:59.000000`, `1 10:00:00`, `10:00`, `101500`; null for another."""
-    spelled = [F.regexp_extract(text, DURATION, place) for place in range(1, 7)]
     short = [F.regexp_extract(text, DURATION_NUMBER, place) for place in range(1, 6)]
-    hours = _number(spelled[1]) * 24 + _number(spelled[2])
-    return F.when(text.rlike(DURATION), _micros(spelled[0], hours, spelled[3], spelled[4], spelled[5])).when(
+    return F.when(text.rlike(DURATION), printed_duration(text)).when(
         text.rlike(DURATION_NUMBER), _micros(short[0], _number(short[1]), short[2], short[3], short[4]))
+
+
+def printed_duration(text: Column) -> Column:
+    """Microseconds from a text with colons."""
+    parts = [F.regexp_extract(text, DURATION, place) for place in range(1, 7)]
+    hours = _number(parts[1]) * 24 + _number(parts[2])
+    return F.when(text.isNotNull(), _micros(parts[0], hours, parts[3], parts[4], parts[5]))
+
+
+def constant_duration(text: str) -> int | None:
+    """The microseconds of a literal."""
+    found, short = re.match(DURATION, text), re.match(DURATION_NUMBER, text)
+    if not found and not short:
+        return None
+    sign, days, *parts = found.groups() if found else (short[1], None, *short.groups()[1:]) if short else ()
+    hours, minutes, seconds = (int(part or 0) for part in parts[:3])
+    whole = ((int(days or 0) * 24 + hours) * 3600 + minutes * 60 + seconds) * 1_000_000
+    return (whole + int((parts[3] or "").ljust(6, "0"))) * (-1 if sign else 1)
 
 
 def _micros(sign: Column, hours: Column, minutes: Column, seconds: Column, fraction: Column) -> Column:

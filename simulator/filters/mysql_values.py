@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from simulator.filters.mysql_moments import clock, duration, duration_text, moment, moment_number
+from simulator.filters.mysql_moments import (
+    clock,
+    constant_duration,
+    constant_moment,
+    duration_text,
+    moment_number,
+    printed_duration,
+    printed_moment,
+)
 from simulator.schema.expression_tree import Literal
 from simulator.schema.table import Column as TableColumn
 
@@ -90,9 +98,9 @@ def of_column(column: TableColumn, text: Column) -> Value:
         scale = max(type.decimal, 0)
         return Value(text.try_cast(f"decimal({min(max(type.length, scale, 1), 38)},{scale})"), "decimal", text=text)
     if type.name in ("date", "datetime", "timestamp"):
-        return Value(moment(text), "date" if type.name == "date" else "datetime", text=text)
+        return Value(printed_moment(text), "date" if type.name == "date" else "datetime", text=text)
     if type.name == "time":
-        return Value(duration(text), "time", text=text)
+        return Value(printed_duration(text), "time", text=text)
     return Value(text, "json", text=text) if type.name == "json" else _of_text(column, text)
 
 
@@ -103,7 +111,7 @@ def _of_text(column: TableColumn, text: Column) -> Value:
         number = F.coalesce(F.array_position(_texts(type.elements), text), F.lit(0) * F.length(text))
     elif type.name == "set":
         members = F.split(text, ",")
-        bits = (F.when(F.array_contains(members, F.lit(element)), F.lit(1 << place)).otherwise(F.lit(0))
+        bits = (F.when(F.array_contains(members, F.lit(element)), exact(str(1 << place))).otherwise(F.lit(0))
                 for place, element in enumerate(type.elements))
         number = sum(bits, F.lit(0)).cast("decimal(20,0)")
     return Value(text, "string", type.collation, 2, number=number, bytes=type.charset == "binary")
@@ -121,7 +129,7 @@ def of_literal(literal: Literal) -> Value:
     if kind == "boolean":
         return Value(F.lit(text == "TRUE"), "bool", constant=str(int(text == "TRUE")))
     if kind in ("date", "time", "timestamp"):
-        column = duration(F.lit(text)) if kind == "time" else moment(F.lit(text))
+        column = F.lit(constant_duration(text) if kind == "time" else constant_moment(text))
         return Value(column, "datetime" if kind == "timestamp" else kind, text=F.lit(text))
     if kind in ("hex", "bit"):
         return _of_bits(kind, text)
