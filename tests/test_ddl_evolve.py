@@ -60,7 +60,9 @@ def test_alter_table_gives_what_create_table_would(specs: str, expected: str) ->
     ("d TIME NOT NULL", "00:00:00"), ("d BIT(4) DEFAULT b'101'", "5"), ("d JSON NOT NULL", "null"),
     ("d TIMESTAMP(3) DEFAULT CURRENT_TIMESTAMP(3)", "2020-02-20 02:20:20.123"),
     ("d DATETIME DEFAULT NOW()", "2020-02-20 02:20:20"), ("d YEAR NOT NULL", "0"), ("d TEXT NOT NULL", ""),
-    ("d INT AS (a) VIRTUAL", None), ("d DOUBLE NOT NULL", "0"),
+    ("d INT AS (a) VIRTUAL", None), ("d DOUBLE NOT NULL", "0.0"),
+    ("d DOUBLE DEFAULT 1.50", "1.5"), ("d FLOAT DEFAULT '1e20'", "1.0E20"), ("d FLOAT(5,2) DEFAULT 2.345", "2.35"),
+    ("d DOUBLE DEFAULT 100", "100.0"), ("d FLOAT DEFAULT -0.1", "-0.1"), ("d DOUBLE DEFAULT 0.00001", "1.0E-5"),
 ])
 def test_rows_older_than_a_column_read_its_origin_default(column: str, expected: str | None) -> None:
     """Its default, else NULL, else the zero of its type; the moment of the statement for CURRENT_TIMESTAMP."""

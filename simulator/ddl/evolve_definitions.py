@@ -136,5 +136,5 @@ def zero(type: ColumnType) -> str:
     if kind == "enum":
         return type.elements[0]
     times = {"date": "0000-00-00", "datetime": "0000-00-00 00:00:00" + fraction, "time": "00:00:00" + fraction}
-    rest = {"json": "null", "text": "", "set": "", "vector": "[]"}
+    rest = {"float": "0.0", "json": "null", "text": "", "set": "", "vector": "[]"}
     return times.get(kind) or rest.get(kind, "0")

@@ -5,6 +5,7 @@ One law: a literal becomes what a row that takes the default holds; an expressio
 
 from __future__ import annotations
 
+import struct
 from decimal import Decimal, InvalidOperation, ROUND_HALF_UP, localcontext
 
 from simulator.errors import SchemaError
@@ -41,6 +42,8 @@ def value_text(syntax: DefaultSyntax, type: ColumnType) -> str | None:
         return str(int.from_bytes(text.encode(), "big"))
     if kind in ("integer", "bit", "decimal", "year"):
         return number_text(text, max(type.decimal, 0) if kind == "decimal" else 0)
+    if kind == "float":
+        return float_text(text, type)
     if kind in ("enum", "set"):
         return number_member(text, type) if syntax.kind == "number" else member_text(text, type)
     if kind in ("time", "datetime"):
@@ -72,13 +75,41 @@ def number_text(text: str, scale: int) -> str | None:
     """A number with as many decimals as the column has; None for text that is none."""
     try:
         with localcontext() as context:
-            context.prec = 120
+            context.prec = 800
             number = Decimal(text.strip().replace("_", "?")).quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)
     except InvalidOperation:
         return None
     if not number.is_finite():
         return None
     return format(abs(number) if number == 0 else number, "f")
+
+
+def float_text(text: str, type: ColumnType) -> str | None:
+    """A FLOAT or DOUBLE in the form that snapshots have them: `0.0`, `1.5`, `1.0E20`; None for text that is none.
+
+    The form is that of Java's Double.toString and Float.toString.
+    """
+    exact = number_text(text, type.decimal) if type.decimal >= 0 else number_text(text, 400)
+    if exact is None:
+        return None
+    written = shortest(float(exact), "f" if type.name == "float" else "d")
+    if written is None:
+        return None
+    digits, _, exponent = written.partition("e")
+    if -3 <= int(exponent) < 7 or not float(digits):
+        plain = format(Decimal(written), "f")
+        return plain if "." in plain else f"{plain}.0"
+    return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"
+
+
+def shortest(value: float, format: str) -> str | None:
+    """The fewest digits, as `1.5e+20`, that tell a number from all others of its width (`f` is 32 bits, `d` 64)."""
+    try:
+        packed = struct.pack(format, value)
+    except OverflowError:
+        return None
+    texts = (f"{struct.unpack(format, packed)[0]:.{count}e}" for count in range(18))
+    return next((text for text in texts if struct.pack(format, float(text)) == packed and "n" not in text), None)
 
 
 def number_member(text: str, type: ColumnType) -> str | None:
