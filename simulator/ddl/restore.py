@@ -17,7 +17,7 @@ from simulator.ddl.restore_databases import (
 )
 from simulator.ddl.restore_indexes import create_index, drop_index
 from simulator.ddl.restore_kept import kept
-from simulator.ddl.restore_names import feature
+from simulator.ddl.restore_names import feature, table
 from simulator.ddl.restore_sequences import alter_sequence, create_sequence, drop_sequence
 from simulator.ddl.restore_statements import (
     drop_table, flashback_cluster, flashback_table, lock_tables, recover_table, rename_table, repair_table,
@@ -43,6 +43,8 @@ def restored(statement: Statement, placement: bool = False, ttl_off: bool = True
         return kept_placement_policy(statement)
     if placement and isinstance(statement, AlterDatabase) and is_placement(statement):
         return feature(alter_database_placement(statement), "placement")
+    if placement and isinstance(statement, AlterTable) and not statement.specs:
+        return f"ALTER TABLE {table(statement.table)}"
     if placement or not ttl_off:
         statement = kept(statement, placement, not ttl_off)
     return RESTORERS[type(statement)](statement)
