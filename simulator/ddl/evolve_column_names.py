@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.ddl import actions
-from simulator.ddl.evolve_definitions import default_of
+from simulator.ddl.evolve_defaults import default_of
 from simulator.ddl.evolve_errors import tidb
 from simulator.ddl.evolve_expressions import dependent, partition_columns
 from simulator.ddl.evolve_steps import Scene, Step, Touched, column_named

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from simulator.ddl import actions
 from simulator.ddl.evolve_column_names import check_name
-from simulator.ddl.evolve_definitions import built_column, origin_default
+from simulator.ddl.evolve_defaults import origin_default
+from simulator.ddl.evolve_definitions import built_column
 from simulator.ddl.evolve_errors import tidb, unsupported, worded
 from simulator.ddl.evolve_expressions import dependent, generated_from, partition_columns
 from simulator.ddl.evolve_foreign import check_not_needed

@@ -1,23 +1,20 @@
-"""A column definition as a column of an existing table, and what older rows hold in it.
+"""A column definition as a column of an existing table.
 
-One law: an origin default is TiDB text of the column's type: its default, else the zero of a type that is NOT NULL
-(TiDB: pkg/ddl/column.go, generateOriginDefaultValue; pkg/table/column.go, GetZeroValue).
+One law: TiDB's own words for sizes, charsets and members that it refuses (TiDB: pkg/ddl/add_column.go,
+pkg/parser/types).
 """
 
 from __future__ import annotations
 
-from simulator.errors import SchemaError
+from simulator.ddl.evolve_defaults import default_of
 from simulator.ddl.evolve_errors import refused, tidb
 from simulator.ddl.evolve_steps import Scene
 from simulator.schema.build import build_column
 from simulator.schema.build_types import build_type
-from simulator.schema.charsets import CHARSETS, ALIASES, collation
-from simulator.schema.defaults import default_text, number_text
-from simulator.schema.syntax import ColumnSyntax, DefaultSyntax
-from simulator.schema.table import Column, ColumnType
-from simulator.schema.types import TYPES, family, is_binary
-
-NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
+from simulator.schema.charsets import ALIASES, CHARSETS, collation
+from simulator.schema.syntax import ColumnSyntax
+from simulator.schema.table import Column
+from simulator.schema.types import TYPES, family
 
 
 def built_column(syntax: ColumnSyntax, scene: Scene, charset: tuple[str, str]) -> Column:
@@ -83,58 +80,3 @@ def check_charset(syntax: ColumnSyntax) -> None:
         raise tidb("ddl:1273", syntax.collation)
     if wanted and named and wanted.partition("_")[0] != named:
         raise tidb("ddl:1253", wanted, named)
-
-
-def default_of(syntax: DefaultSyntax, column: Column) -> tuple[str | None, bool]:
-    """The default's text and whether it is an expression; raises DdlError."""
-    kind = family(column.type)
-    if kind in ("text", "json") and syntax.kind not in ("null", "expression"):
-        raise tidb("ddl:1101", column.name)
-    try:
-        return default_text(syntax, column.type, "")
-    except SchemaError as error:
-        code = "ddl:1067" if kind in ("enum", "set", "date", "datetime") else "types:1067"
-        raise tidb(code, column.name) from error
-
-
-def origin_default(column: Column, now: str) -> str | None:
-    """What rows that were there before the column read in it; None for NULL and for generated columns.
-
-    `now` is the time of the statement with six digits of a second. Raises DdlError for a default that TiDB computes
-    row by row.
-    """
-    if column.generated:
-        return None
-    if column.default is not None and column.default_expression:
-        return moment(column, now)
-    if column.default is None and column.not_null:
-        return zero(column.type)
-    return column.default
-
-
-def moment(column: Column, now: str) -> str:
-    """The value of CURRENT_TIMESTAMP and CURRENT_DATE; raises DdlError for any other function."""
-    call = (column.default or "").partition("(")[0].strip().upper()
-    kind = family(column.type)
-    if "NEXTVAL" in call or call.startswith("NEXT VALUE"):
-        raise tidb("ddl:8230", column.name)
-    if kind == "datetime" and call in NOW:
-        return now[:19] + (now[19:20 + column.type.decimal] if column.type.decimal else "")
-    if kind == "date" and call in ("CURRENT_DATE", "CURDATE", *NOW):
-        return now[:10]
-    raise tidb("ddl:1674")
-
-
-def zero(type: ColumnType) -> str:
-    """The value that NOT NULL columns without a default give to older rows."""
-    kind = family(type)
-    fraction = "." + "0" * type.decimal if type.decimal > 0 else ""
-    if kind == "decimal":
-        return number_text("0", type.decimal) or "0"
-    if kind == "string":
-        return "\0" * type.length if type.name == "char" and is_binary(type) else ""
-    if kind == "enum":
-        return type.elements[0]
-    times = {"date": "0000-00-00", "datetime": "0000-00-00 00:00:00" + fraction, "time": "00:00:00" + fraction}
-    rest = {"float": "0.0", "json": "null", "text": "", "set": "", "vector": "[]"}
-    return times.get(kind) or rest.get(kind, "0")

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from simulator.ddl import actions
 from simulator.ddl.evolve_column_names import check_rename, renamed
-from simulator.ddl.evolve_definitions import built_column, default_of
+from simulator.ddl.evolve_defaults import default_of
+from simulator.ddl.evolve_definitions import built_column
 from simulator.ddl.evolve_errors import tidb, worded
 from simulator.ddl.evolve_modify_checks import (
     check_auto_increment, check_auto_random, check_foreign_keys, check_generation, check_keys, check_partitioning,
