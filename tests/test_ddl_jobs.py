@@ -200,6 +200,25 @@ def test_statements_are_written_anew(text: str, classic: list[str], new: list[st
     assert queries(text, NEW) == new
 
 
+@pytest.mark.parametrize(("text", "query"), [
+    ("CREATE VIEW v AS SELECT id FROM t", "SELECT `id` FROM `t`"),
+    ("CREATE VIEW v AS SELECT t.id FROM t", "SELECT `shop`.`t`.`id` AS `id` FROM `shop`.`t`"),
+    ("CREATE VIEW o.v AS SELECT id, a.x FROM t a", "SELECT `id` AS `id`,`a`.`x` AS `x` FROM `shop`.`t` AS `a`"),
+    ("CREATE VIEW o.v AS SELECT t.a, p.c.b AS n FROM t JOIN p.c ON t.c = c.a",
+     "SELECT `shop`.`t`.`a` AS `a`,`p`.`c`.`b` AS `n` FROM `shop`.`t` JOIN `p`.`c` ON `shop`.`t`.`c`=`p`.`c`.`a`"),
+    ("CREATE VIEW o.v AS SELECT a + 1 FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.a = t.a)",
+     "SELECT `a`+1 AS `a + 1` FROM `shop`.`t` WHERE EXISTS (SELECT 1 FROM `shop`.`u` WHERE `shop`.`u`.`a`=`t`.`a`)"),
+    ("CREATE VIEW o.v AS SELECT * FROM o.t", "SELECT * FROM `o`.`t`"),
+])
+def test_the_new_architecture_names_the_databases_of_a_views_tables(text: str, query: str) -> None:
+    """As ticdc 8.5.7 does with the query that TiDB keeps; the release before sends the statement as it is."""
+    sent, = [one for job in text_jobs(text, "shop", None, NEW) for one in events(job, NEW)]
+    assert sent_query(sent, NEW).endswith(f"VIEW {'`v`' if 'VIEW v' in text else '`o`.`v`'} AS {query}")
+    before = find("v8.5.6", "new")
+    (job,) = text_jobs(text, "shop", None, before)
+    assert events(job, before)[0].query == text
+
+
 def test_exchange_partition_is_an_event_of_another_table_in_each_architecture() -> None:
     text = "ALTER TABLE days EXCHANGE PARTITION p0 WITH TABLE orders"
     found = [events(text_jobs(text, "shop", SHOP, release)[0], release)[0] for release in (CLASSIC, NEW)]

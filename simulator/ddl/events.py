@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 
 from simulator.ddl import actions
 from simulator.ddl.events_text import exchanging, quoted_name
+from simulator.ddl.events_view import naming_databases
 from simulator.ddl.jobs_shape import Job
 from simulator.ddl.rename_text import rename_texts
 from simulator.ddl.restore import restored
-from simulator.ddl.statements import CreateTable
+from simulator.ddl.statements import CreateTable, CreateView
 from simulator.ddl.text import sent_text
 from simulator.releases import Release
 from simulator.schema.syntax import TableName
@@ -126,6 +127,15 @@ def _unnamed(statement: CreateTable, job: Job) -> bool:
     return not statement.like.schema and job.like.schema.lower() != job.schema.lower()
 
 
+def _created_view(job: Job, release: Release) -> Iterator[Event]:
+    """From ticdc 8.5.7 (as rename_finds_old_schema), a view over tables of other databases names them."""
+    event, statement = _plain(job, release), job.statement
+    if isinstance(statement, CreateView) and release.rename_finds_old_schema:
+        named = naming_databases(statement, job.schema, job.database)
+        event = replace(event, query=restored(named)) if named is not statement else event
+    yield event
+
+
 Rule = Callable[[Job, Release], Iterable[Event]]
 
 RULES: Mapping[tuple[str, int], Rule] = {
@@ -135,6 +145,7 @@ RULES: Mapping[tuple[str, int], Rule] = {
     ("classic", actions.EXCHANGE_TABLE_PARTITION): _exchanged,
     ("classic", actions.CREATE_TABLES): _created_tables,
     ("new", actions.CREATE_TABLE): _created,
+    ("new", actions.CREATE_VIEW): _created_view,
     ("new", actions.DROP_TABLE): _dropped,
     ("new", actions.DROP_VIEW): _dropped,
     ("new", actions.RENAME_TABLE): _renamed,

@@ -55,18 +55,19 @@ def batch(
 
 
 def _steps(statement: Statement, session: Session) -> list[Step]:
-    return [_renamed(step, session.release) for step in STATEMENTS[type(statement)](statement, session)]
+    database = session.schema("") if session.database else ""
+    steps = STATEMENTS[type(statement)](statement, session)
+    return [step if isinstance(step, str) else _recoded(replace(step, database=database), session.release)
+            for step in steps]
 
 
-def _renamed(step: Step, release: Release) -> Step:
+def _recoded(job: Job, release: Release) -> Job:
     """A job under TiCDC's own code, which the new architecture gives by the text alone, comments included
     (ticdc v8.5.4: logservice/schemastore/persist_storage.go handleDDLJob)."""
-    if isinstance(step, str) or release.architecture != "new":
-        return step
-    text = step.query.upper()
+    text = job.query.upper() if release.architecture == "new" else ""
     if text.strip().startswith("CREATE HYBRID INDEX"):
-        return replace(step, code=actions.CREATE_HYBRID_INDEX)
-    return replace(step, code=actions.ADD_FULLTEXT_INDEX) if "ADD FULLTEXT INDEX" in text else step
+        return replace(job, code=actions.CREATE_HYBRID_INDEX)
+    return replace(job, code=actions.ADD_FULLTEXT_INDEX) if "ADD FULLTEXT INDEX" in text else job
 
 
 STATEMENTS: Mapping[type, Callable[[Any, Session], Steps]] = {

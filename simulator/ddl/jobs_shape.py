@@ -54,6 +54,9 @@ class Job:
     steps: tuple[int, ...] = ()
     """Multi-schema change: the codes of its sub-jobs."""
 
+    database: str = ""
+    """The current one of the session, empty for none."""
+
 
 Step = Job | str
 """A job, or a note: what TiDB does not do, and why."""
