@@ -11,8 +11,8 @@ from dataclasses import replace
 from simulator.ddl.restore_names import feature
 from simulator.ddl.restore_options import restored_option
 from simulator.ddl.statements import (
-    AddPartitions, AlterDatabase, AlterTable, Attributes, Clause, CreateDatabase, CreateTable, PartitionBy, PartitionOptions,
-    ReorganizePartition, RepairTable, SetOptions, Spec, Statement,
+    AddPartitions, AlterDatabase, AlterTable, Attributes, Clause, CreateDatabase, CreateTable, PartitionBy,
+    PartitionOptions, ReorganizePartition, RepairTable, SetOptions, Spec, Statement,
 )
 from simulator.schema.restoring import quoted, string
 from simulator.schema.syntax import PartitionDefinition, PartitionSyntax, TableOption
