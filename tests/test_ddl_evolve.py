@@ -88,6 +88,13 @@ def test_ids_of_keys_grow_for_ever_and_decide_between_equal_handle_keys() -> Non
                                             "ALTER TABLE t ADD PRIMARY KEY (c)"))
 
 
+def test_keys_of_a_column_that_is_written_anew_are_the_youngest() -> None:
+    """Not those of one whose definition alone changes."""
+    start = "CREATE TABLE t (a INT NOT NULL, b INT NOT NULL, UNIQUE ua (a), UNIQUE ub (b))"
+    assert ("b",) == handle_key(table_after(start, "ALTER TABLE t MODIFY a VARCHAR(20) NOT NULL"))
+    assert ("a",) == handle_key(table_after(start, "ALTER TABLE t MODIFY a BIGINT NOT NULL"))
+
+
 def test_flags_follow_from_the_new_table() -> None:
     """NOT NULL, keys and types of the column as it is now."""
     before = table_after(T)

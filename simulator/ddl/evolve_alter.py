@@ -18,7 +18,8 @@ from simulator.ddl.evolve_charset import convert_charset
 from simulator.ddl.evolve_column_names import alter_default, rename_column
 from simulator.ddl.evolve_columns import add_columns, drop_column
 from simulator.ddl.evolve_errors import tidb, worded
-from simulator.ddl.evolve_keys import add_key, alter_visibility, drop_key, rename_index
+from simulator.ddl.evolve_key_names import alter_visibility, rename_index
+from simulator.ddl.evolve_keys import add_key, drop_key
 from simulator.ddl.evolve_modify import change_column, modify_column
 from simulator.ddl.evolve_moves import followed, moved, own_references, rename_to
 from simulator.ddl.evolve_options import cache, remove_ttl, set_options

@@ -1,4 +1,4 @@
-"""ALTER TABLE … ADD, DROP, RENAME and hide keys; CREATE INDEX and DROP INDEX are the same.
+"""ALTER TABLE … ADD and DROP of keys; CREATE INDEX and DROP INDEX are the same.
 
 One law: a new key gets the id after the highest the table ever gave, and ids decide between equal handle keys
 (TiDB: pkg/ddl/executor.go, pkg/ddl/index.go).
@@ -14,10 +14,10 @@ from simulator.ddl.evolve_expressions import columns_of, partition_columns
 from simulator.ddl.evolve_foreign import add_foreign_key, check_key_not_needed, drop_foreign_key
 from simulator.ddl.evolve_key_parts import check_parts, spelled
 from simulator.ddl.evolve_steps import Scene, Step, Touched, column_named, index_named, lower
-from simulator.ddl.statements import AddKey, DropKey, IndexVisibility, RenameIndex
+from simulator.ddl.statements import AddKey, DropKey
 from simulator.schema.build_keys import COLUMNAR, build_index, free_name
 from simulator.schema.syntax import KeyPart, KeySyntax
-from simulator.schema.table import Index, Table
+from simulator.schema.table import Table
 
 LONGEST_NAME = 64
 MOST_KEYS = 64
@@ -150,53 +150,4 @@ def without_index(table: Table, id: int, primary: bool) -> Table:
         columnar_indexes=tuple(one for one in table.columnar_indexes if one.id != id),
         primary_key=() if primary else table.primary_key,
         clustered=table.clustered and not primary,
-    )
-
-
-def rename_index(spec: RenameIndex, scene: Scene) -> tuple[Step, ...]:
-    """TiDB: ValidateRenameIndex; letter case alone may change too."""
-    table = scene.table
-    index = index_named(table, spec.old)
-    if index is None:
-        raise tidb("schema:1176", spec.old, table.name)
-    if spec.old == spec.new:
-        return ()
-    other = index_named(table, spec.new)
-    if other and spec.old.lower() != spec.new.lower():
-        raise tidb("schema:1061", other.name)
-    id = index.id
-    touched = Touched(added_keys=(spec.new.lower(),), dropped_keys=(spec.old.lower(),))
-    return Step(actions.RENAME_INDEX, lambda before: changed_index(before, id, spec.new, None), touched),
-
-
-def alter_visibility(spec: IndexVisibility, scene: Scene) -> tuple[Step, ...]:
-    table = scene.table
-    index = index_named(table, spec.name)
-    if index is None and (spec.name.lower() != "primary" or not table.primary_key):
-        raise tidb("schema:1176", spec.name, table.name)
-    if (index is None or index.primary) and not spec.visible:
-        raise tidb("ddl:3522")
-    if index is None or index.visible == spec.visible:
-        return ()
-    id = index.id
-    touched = Touched(altered_keys=(spec.name.lower(),))
-    return Step(
-        actions.ALTER_INDEX_VISIBILITY, lambda before: changed_index(before, id, "", spec.visible), touched,
-    ),
-
-
-def changed_index(table: Table, id: int, name: str, visible: bool | None) -> Table:
-    """The table with the index under a new name, or shown or hidden."""
-    def changed(index: Index) -> Index:
-        if index.id != id:
-            return index
-        new = name or index.name
-        parts = tuple(
-            replace(part, name=f"_V$_{new}_{place}") if part.expression else part
-            for place, part in enumerate(index.columns)
-        )
-        return replace(index, name=new, columns=parts, visible=index.visible if visible is None else visible)
-
-    return replace(
-        table, indexes=tuple(map(changed, table.indexes)), columnar_indexes=tuple(map(changed, table.columnar_indexes)),
     )

@@ -69,7 +69,10 @@ def changed_column(
     check_moved(old, place, table)
     touched = touched_by(old, new, place)
     names = {old.name: new.name} if old.name != new.name else {}
-    return Step(actions.MODIFY_COLUMN, lambda before: modified(before, old.name, new, place), touched, names),
+    rewritten = needs_reorganization(old.type, new.type)
+    return Step(
+        actions.MODIFY_COLUMN, lambda before: modified(before, old.name, new, place, rewritten), touched, names,
+    ),
 
 
 def touched_by(old: Column, new: Column, place: Place | None) -> Touched:
@@ -126,12 +129,23 @@ def check_moved(old: Column, place: Place | None, table: Table) -> None:
         raise tidb("schema:1054", old.name if place.after.lower() == old.name.lower() else place.after, table.name)
 
 
-def modified(table: Table, old: str, new: Column, place: Place | None) -> Table:
-    """The table with the column so redefined, renamed and moved."""
+def modified(table: Table, old: str, new: Column, place: Place | None, rewritten: bool) -> Table:
+    """The table with the column so redefined, renamed and moved; where rows are written anew, its keys are new too."""
     changed = renamed(table, old, new.name) if old != new.name else table
+    if rewritten:
+        changed = with_new_keys(changed, new.name)
     columns = [new if one.name == new.name else one for one in changed.columns]
     if place is not None:
         columns.remove(new)
         names = [one.name.lower() for one in columns]
         columns.insert(names.index(place.after.lower()) + 1 if place.after else 0, new)
     return replace(changed, columns=tuple(columns))
+
+
+def with_new_keys(table: Table, column: str) -> Table:
+    """The table with the keys of the column under the next ids, each in its place (TiDB: onModifyColumn)."""
+    last = max(table.last_ids.index, *(index.id for index in table.indexes), 0)
+    having = [index.id for index in table.indexes if column in (part.name for part in index.columns)]
+    ids = {id: last + number for number, id in enumerate(having, 1)}
+    indexes = tuple(replace(index, id=ids.get(index.id, index.id)) for index in table.indexes)
+    return replace(table, indexes=indexes, last_ids=replace(table.last_ids, index=last + len(ids)))
