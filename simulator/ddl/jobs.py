@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from simulator.ddl import actions, jobs_databases, jobs_tables
@@ -25,10 +26,12 @@ from simulator.schema.syntax import TableName
 
 __all__ = ["Job", "Session", "jobs", "notes", "batch"]
 
+NONE_DROPPED: Mapping[int, TableName] = MappingProxyType({})
+
 
 def jobs(
     statement: Statement, query: str, database: str, catalog: Catalog | None, release: Release,
-    dropped: Mapping[int, TableName] = {},
+    dropped: Mapping[int, TableName] = NONE_DROPPED,
 ) -> tuple[Job, ...]:
     """The jobs of a statement, of which `query` is the text, in order.
 

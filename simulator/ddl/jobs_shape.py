@@ -119,3 +119,7 @@ class Session:
 def unsupported(what: str) -> DdlError:
     """TiDB's error on something that it parses and does not do (ErrUnsupportedDDLOperation)."""
     return DdlError(f"Unsupported {what}", "ddl:8200")
+
+
+UNKNOWN_SPEC = "Unsupported/unknown ALTER TABLE specification"
+"""TiDB says `Unsupported` twice."""

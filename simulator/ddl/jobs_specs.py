@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from simulator.ddl import actions
+from simulator.ddl import jobs_partitions as partitions
 from simulator.ddl.jobs_keys import added_key, check_added_column, check_changed_column, dropped_key
 from simulator.ddl.jobs_options import converted, options
-from simulator.ddl.jobs_shape import unsupported
+from simulator.ddl.jobs_shape import UNKNOWN_SPEC, unsupported
 from simulator.ddl.statements import (
     AddColumns, AddKey, AddPartitions, AlterCheck, AlterDefault, Attributes, Cache, ChangeColumn, Clause,
     CoalescePartition, ConvertCharset, DropColumn, DropKey, ExchangePartition, IndexVisibility, LastPartition,
@@ -24,9 +25,6 @@ from simulator.schema.table import Table
 
 Codes = Iterator[int | str]
 
-UNKNOWN = "Unsupported/unknown ALTER TABLE specification"
-"""TiDB says `Unsupported` twice."""
-
 IGNORED_CLAUSES = {
     "ALGORITHM": "", "LOCK": "", "ENABLE KEYS": "accepted, no job", "DISABLE KEYS": "accepted, no job",
     "WITH VALIDATION": "ALTER TABLE WITH VALIDATION is currently unsupported: no job",
@@ -34,12 +32,6 @@ IGNORED_CLAUSES = {
     "READ ONLY": "enable-table-lock is off: no job", "READ WRITE": "enable-table-lock is off: no job",
     "ADD STATS_EXTENDED": "statistics, no job", "DROP STATS_EXTENDED": "statistics, no job",
 }
-
-PARTITION_VERBS = {"DROP": actions.DROP_TABLE_PARTITION, "TRUNCATE": actions.TRUNCATE_TABLE_PARTITION}
-
-UNSUPPORTED_PARTITION_VERBS = ("CHECK", "REBUILD", "OPTIMIZE", "REPAIR")
-
-LAST_VERBS = {"LAST": actions.ADD_TABLE_PARTITION, "FIRST": actions.DROP_TABLE_PARTITION}
 
 
 def codes(spec: Spec, name: TableName, table: Table | None) -> Codes:
@@ -104,49 +96,6 @@ def _convert(spec: ConvertCharset, name: TableName, table: Table | None) -> Code
     yield from converted(spec, table)
 
 
-def _add_partitions(spec: AddPartitions, name: TableName, table: Table | None) -> Codes:
-    """HASH and KEY are reorganized. Without a catalog only a number, or partitions without values, tell them."""
-    if table and table.partitioning:
-        hashed = table.partitioning.kind in ("hash", "key")
-    else:
-        hashed = not any(definition.kind for definition in spec.definitions)
-    if hashed:
-        yield actions.REORGANIZE_PARTITION
-        return
-    known = {one.name.lower() for one in table.partitioning.partitions} if table and table.partitioning else set()
-    repeated = next((one.name for one in spec.definitions if one.name.lower() in known), "")
-    if spec.if_not_exists and repeated:
-        yield f"Duplicate partition name {repeated}: no job"
-    else:
-        yield actions.ADD_TABLE_PARTITION
-
-
-def _last_partition(spec: LastPartition, name: TableName, table: Table | None) -> Codes:
-    if spec.verb not in LAST_VERBS:
-        raise unsupported("MERGE FIRST PARTITION" if spec.verb.startswith("MERGE") else "SPLIT LAST PARTITION")
-    yield LAST_VERBS[spec.verb]
-
-
-def _partition_action(spec: PartitionAction, name: TableName, table: Table | None) -> Codes:
-    if spec.verb in UNSUPPORTED_PARTITION_VERBS:
-        raise unsupported(f"{spec.verb.lower()} partition")
-    if spec.verb not in PARTITION_VERBS:
-        raise unsupported(UNKNOWN)
-    known = {one.name.lower() for one in table.partitioning.partitions} if table and table.partitioning else None
-    if spec.if_exists and known is not None and any(one.lower() not in known for one in spec.names):
-        yield "Error in list of partitions to DROP: no job"
-    else:
-        yield PARTITION_VERBS[spec.verb]
-
-
-def _partition_options(spec: PartitionOptions, name: TableName, table: Table | None) -> Codes:
-    said = {option.name for option in spec.options}
-    if "ATTRIBUTES" in said:
-        yield actions.ALTER_TABLE_PARTITION_ATTRIBUTES
-    if "PLACEMENT POLICY" in said:
-        yield actions.ALTER_TABLE_PARTITION_PLACEMENT
-
-
 def _cache(spec: Cache, name: TableName, table: Table | None) -> Codes:
     if table and table.cached == spec.on:
         yield f"the table is {'' if spec.on else 'not '}cached already: no job"
@@ -178,7 +127,7 @@ def _order_by(spec: OrderBy, name: TableName, table: Table | None) -> Codes:
 def _clause(spec: Clause, name: TableName, table: Table | None) -> Codes:
     note = IGNORED_CLAUSES.get(spec.words)
     if note is None:
-        raise unsupported(UNKNOWN)
+        raise unsupported(UNKNOWN_SPEC)
     if note:
         yield note
 
@@ -207,10 +156,10 @@ READERS: Mapping[type, Callable[[Any, TableName, Table | None], Codes]] = {
     RenameIndex: _rename_index,
     SetOptions: _set_options,
     ConvertCharset: _convert,
-    AddPartitions: _add_partitions,
-    LastPartition: _last_partition,
-    PartitionAction: _partition_action,
-    PartitionOptions: _partition_options,
+    AddPartitions: partitions.add_partitions,
+    LastPartition: partitions.last_partition,
+    PartitionAction: partitions.partition_action,
+    PartitionOptions: partitions.partition_options,
     Cache: _cache,
     RemoveTtl: _remove_ttl,
     IndexVisibility: _visibility,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from simulator.ddl import actions
 from simulator.ddl.catalog import Catalog
-from simulator.ddl.jobs import Job, batch, jobs
+from simulator.ddl.jobs import NONE_DROPPED, Job, batch, jobs
 from simulator.ddl.read import read_statements, reading
 from simulator.ddl.statements import CreateIndex, CreateTable, Statement
 from simulator.errors import DdlError
@@ -20,7 +20,8 @@ from simulator.schema.syntax import KeySyntax, TableName
 
 
 def text_jobs(
-    text: str, database: str, catalog: Catalog | None, release: Release, dropped: Mapping[int, TableName] = {},
+    text: str, database: str, catalog: Catalog | None, release: Release,
+    dropped: Mapping[int, TableName] = NONE_DROPPED,
 ) -> tuple[Job, ...]:
     """The jobs of a text, none for an empty one.
 
