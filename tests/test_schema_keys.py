@@ -11,7 +11,7 @@ from simulator.schema.keys import (
     common_handle, flags, handle_key, primary_key_names, row_id_column, visible_columns,
 )
 from simulator.schema.parse import create_table
-from simulator.schema.table import Table
+from simulator.schema.table import LastIds, Table, TimeToLive
 
 
 def table_of(definition: str) -> Table:
@@ -79,3 +79,34 @@ def test_virtual_columns_are_not_visible_and_pk_names_come_in_table_order() -> N
     assert ["a", "s", "b"] == [column.name for column in visible_columns(table)]
     assert ("a", "b") == primary_key_names(table, V8_5)
     assert () == primary_key_names(table_of("a INT NOT NULL UNIQUE"), V8_5)
+
+
+def test_a_table_keeps_what_later_statements_ask_of_it() -> None:
+    """Ids, foreign keys with the index they need, time to live, options that no row shows."""
+    table = create_table(
+        "CREATE TABLE d.t (a INT, `at x` DATETIME, c BIGINT PRIMARY KEY AUTO_RANDOM(3), b INT,"
+        " FOREIGN KEY (b) REFERENCES p (q) ON DELETE CASCADE, UNIQUE u (a) INVISIBLE COMMENT 'x')"
+        " TTL = `at x` + INTERVAL 3 MONTH TTL_ENABLE = 'OFF' AUTO_ID_CACHE 7"
+    )
+    assert [(1, 0), (2, 0), (3, 3), (4, 0)] == [(column.id, column.shard_bits) for column in table.columns]
+    assert [(1, "u", False, "x"), (2, "fk_1", True, "")] == [
+        (index.id, index.name, index.visible, index.comment) for index in table.indexes
+    ]
+    foreign, = table.foreign_keys
+    assert ("d", "p", ("q",), "CASCADE") == (foreign.schema, foreign.table, foreign.references, foreign.on_delete)
+    assert table.ttl == TimeToLive("at x", "3 MONTH", False)
+    assert (("AUTO_ID_CACHE", "7"),) == table.options and LastIds(4, 2, 1) == table.last_ids
+
+
+def test_ids_and_what_rows_do_not_show_do_not_make_tables_differ() -> None:
+    """Two definitions are the same whenever their statements came."""
+    one, other = table_of("a INT, b INT"), table_of("a INT, b INT")
+    columns = (one.columns[0], replace(one.columns[1], id=9, origin_default="7"))
+    assert other == replace(one, columns=columns, options=(("AUTO_INCREMENT", "9"),), last_ids=LastIds(9))
+
+
+def test_vector_indexes_take_an_id_and_are_kept_apart() -> None:
+    """They change no flag."""
+    table = table_of("a INT, v VECTOR(3), VECTOR INDEX vi ((VEC_COSINE_DISTANCE(v))), UNIQUE (a)")
+    assert (["vi"], [2]) == ([one.name for one in table.columnar_indexes], [index.id for index in table.indexes])
+    assert 65 == flags(table, V8_5)["v"]
