@@ -165,22 +165,26 @@ class TiDBParser(MySQLParser):
         return first.isalnum() and token.token_type is not TokenType.NUMBER or first in ("_", "$") or first > "\x7f"
 
     def name(self, what: str = "a name") -> str:
-        """An identifier as it is written."""
+        """An identifier as it is written; raises SchemaError for a reserved word neither quoted nor beside a `.`."""
         token = self._curr
         if not self.is_name():
             self.unexpected(what)
+        if self.word() in RESERVED and not self._is_beside_dot():
+            self.fail(f"{self.next_text()} is a reserved word, which is a name only between back-quotes", token)
         self._advance()
         return token.text if token.token_type is TokenType.IDENTIFIER else self.sql[token.start:token.end + 1]
 
     def is_free_name(self) -> bool:
         """Whether an identifier comes next that TiDB takes as one: quoted, or no reserved word."""
-        return self.is_name() and self.word() not in RESERVED and self.word() not in PHRASES
+        return self.is_name() and self.word() not in PHRASES and (self.word() not in RESERVED or self._is_beside_dot())
+
+    def _is_beside_dot(self) -> bool:
+        """Whether the next token follows a `.`, or is followed by one at once: any word is a name there."""
+        behind = self._prev and self._prev.token_type is TokenType.DOT
+        return bool(behind) or self._next.token_type is TokenType.DOT and self.touches_next()
 
     def free_name(self, what: str = "a name") -> str:
-        """An identifier that is quoted or no reserved word."""
-        token = self._curr
-        if self.is_name() and self.word() in RESERVED:
-            self.fail(f"{self.next_text()} is a reserved word, which is a name only between back-quotes", token)
+        """As `name`, at the beginning of one."""
         return self.name(what)
 
     def qualified_free_name(self, what: str) -> tuple[str, str]:

@@ -21,6 +21,12 @@ WINDOWS = frozenset((
     "ROW_NUMBER", "RANK", "DENSE_RANK", "CUME_DIST", "PERCENT_RANK", "NTILE", "LEAD", "LAG", "FIRST_VALUE",
     "LAST_VALUE", "NTH_VALUE",
 ))
+WITHOUT_DISTINCT = frozenset((
+    "BIT_AND", "BIT_OR", "BIT_XOR", "JSON_ARRAYAGG", "JSON_OBJECTAGG", "APPROX_COUNT_DISTINCT", "APPROX_PERCENTILE",
+))
+MORE = {"APPROX_COUNT_DISTINCT": 255, "APPROX_PERCENTILE": 255, "JSON_OBJECTAGG": 1, "COUNT": 255}
+"""How many arguments a function takes beside the first; COUNT only with DISTINCT."""
+
 WHAT = "an aggregate function"
 
 
@@ -32,19 +38,21 @@ def read_aggregate(parser: TiDBParser, name: str) -> Node:
     if name == "COUNT" and parser.accept("*"):
         inner = "1"
     else:
-        distinct = _distinct(parser)
+        distinct = _distinct(parser, name)
         inner = distinct + restored(parser.rules.node(parser))
-        several = name.startswith("APPROX_") or name == "JSON_OBJECTAGG" or name == "COUNT" and distinct
-        while several and parser.accept(","):
+        more = MORE.get(name, 0) if name != "COUNT" or distinct else 0
+        while more and parser.accept(","):
             parser.accept("ALL")
             inner += f", {restored(parser.rules.node(parser))}"
+            more -= 1
     parser.expect(")")
     return Fragment(f"{NAMES.get(name, name)}({inner}){read_over(parser)}", WHAT)
 
 
-def _distinct(parser: TiDBParser) -> str:
-    if parser.accept("DISTINCT") or parser.accept("DISTINCTROW"):
-        parser.accept("ALL")
+def _distinct(parser: TiDBParser, name: str = "") -> str:
+    if name not in WITHOUT_DISTINCT and (parser.accept("DISTINCT") or parser.accept("DISTINCTROW")):
+        if name != "COUNT":
+            parser.accept("ALL")
         return "DISTINCT "
     parser.accept("ALL")
     return ""

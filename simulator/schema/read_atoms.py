@@ -21,7 +21,6 @@ from simulator.schema.expression_tree import (
 from simulator.schema.lookahead import begins_subquery
 from simulator.schema.read_calls import WITHOUT_PARENTHESES, is_function, read_arguments, read_call
 from simulator.schema.read_literals import LITERALS, read_fraction
-from simulator.schema.reserved import RESERVED
 from simulator.schema.restore_expressions import restored
 from simulator.schema.restoring import quoted
 
@@ -32,16 +31,17 @@ def read_atom(parser: TiDBParser) -> Node:
     if kind in LITERALS:
         return LITERALS[kind](parser)
     word = parser.word()
-    if word in _KEYWORDS:
+    qualifies = word.isidentifier() and parser.word_after() == "." and parser.touches_next()
+    if word in _KEYWORDS and not qualifies:
         return _KEYWORDS[word](parser)
     if word in ("DATE", "TIME", "TIMESTAMP") and parser.string_follows():
         parser.take()
         return Literal(word.lower(), parser.literal())
     if word and parser.word_after() == "(" and is_function(parser):
         return read_call(parser)
-    if word in WITHOUT_PARENTHESES:
+    if word in WITHOUT_PARENTHESES and not qualifies:
         return read_call(parser)
-    if not parser.is_name() or word in RESERVED:
+    if not parser.is_free_name():
         parser.unexpected("an expression")
     return _name(parser)
 

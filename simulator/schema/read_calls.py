@@ -82,6 +82,12 @@ def _optional(parser: TiDBParser, name: str) -> Node:
     return Call(name)
 
 
+def _empty(parser: TiDBParser, name: str) -> Node:
+    """`CURDATE()`"""
+    parser.expect("( )")
+    return Call(name)
+
+
 def _precise(parser: TiDBParser, name: str) -> Node:
     """`CURRENT_TIMESTAMP`, `NOW()`, `NOW(6)`"""
     if not parser.accept("(") or parser.accept(")"):
@@ -125,6 +131,8 @@ def _cast(parser: TiDBParser, name: str) -> Node:
 
 def _sum_crc32(parser: TiDBParser, name: str) -> Node:
     cast = _cast(parser, name)
+    if isinstance(cast, Cast) and not cast.type.endswith(" ARRAY"):
+        parser.fail(f"{name} takes an ARRAY")
     return Fragment(restored(cast).replace("CAST", name, 1), name)
 
 
@@ -298,6 +306,7 @@ _FORMS: dict[str, Callable[[TiDBParser, str], Node]] = {
     **{name: _of_column for name in ("VALUES", "DEFAULT")},
     "CAST": _cast,
     "CHAR": _char,
+    "CURDATE": _empty,
     "CONVERT": _convert,
     "EXTRACT": _extract,
     "GET_FORMAT": _get_format,

@@ -163,7 +163,7 @@ def _hint(parser: TiDBParser) -> str:
 
 
 def _index(parser: TiDBParser) -> str:
-    return parser.name("an index") if parser.word() == "PRIMARY" else parser.free_name("an index")
+    return parser.literal() if parser.word() == "PRIMARY" else parser.name("an index")
 
 
 def _written(join: Source | Join | None) -> str:

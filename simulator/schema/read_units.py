@@ -8,17 +8,20 @@ from __future__ import annotations
 from simulator.schema.cursor import TiDBParser
 from simulator.schema.expression_tree import Word
 
+COMPOUND = (
+    "SECOND_MICROSECOND", "MINUTE_MICROSECOND", "MINUTE_SECOND", "HOUR_MICROSECOND", "HOUR_SECOND", "HOUR_MINUTE",
+    "DAY_MICROSECOND", "DAY_SECOND", "DAY_MINUTE", "DAY_HOUR", "YEAR_MONTH",
+)
 UNITS = frozenset((
-    "MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "SECOND_MICROSECOND",
-    "MINUTE_MICROSECOND", "MINUTE_SECOND", "HOUR_MICROSECOND", "HOUR_SECOND", "HOUR_MINUTE", "DAY_MICROSECOND",
-    "DAY_SECOND", "DAY_MINUTE", "DAY_HOUR", "YEAR_MONTH",
+    "MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", *COMPOUND,
 ))
 
 
 def read_unit(parser: TiDBParser) -> Word:
     """A unit of time."""
-    word = parser.word().removeprefix("SQL_TSI_")
-    if word not in UNITS:
+    spelled = parser.word()
+    word = spelled.removeprefix("SQL_TSI_")
+    if word not in UNITS or word != spelled and word in ("MICROSECOND", *COMPOUND):
         parser.unexpected("a unit of time", UNITS)
     parser.take()
     return Word(word)
