@@ -31,7 +31,7 @@ def read_partitioning(parser: TiDBParser) -> PartitionSyntax:
     subpartition = None
     if parser.accept("SUBPARTITION BY"):
         subpartition = counted(parser, read_method(parser, METHODS[:2]), "SUBPARTITIONS")
-    definitions = read_definitions(parser) if parser.word() == "(" and parser.word_after() == "PARTITION" else ()
+    definitions = read_definitions(parser) if parser.word() == "(" else ()
     updated: tuple[tuple[str, KeyOptions], ...] = ()
     if parser.accept("UPDATE INDEXES"):
         updated = parser.comma_separated(read_updated_index)
