@@ -232,6 +232,15 @@ def test_classic_copies_the_name_of_an_exchanged_partition_with_its_back_quotes(
     assert "PARTITION `p0` WITH" in events(job, NEW)[0].query
 
 
+def test_a_single_rename_of_classic_has_its_database_in_lower_case() -> None:
+    def schemas(text: str, release: Release) -> list[str]:
+        return [event.schema for job in text_jobs(text, "shop", SHOP, release) for event in events(job, release)]
+
+    assert schemas("RENAME TABLE orders TO a", CLASSIC) == ["shop"]
+    assert schemas("RENAME TABLE orders TO a, days TO b", CLASSIC) == ["Shop", "Shop"]
+    assert schemas("RENAME TABLE orders TO a", NEW) == schemas("RENAME TABLE orders TO a", find("v6.5.3")) == ["Shop"]
+
+
 def test_the_events_of_one_job_are_numbered() -> None:
     (job,) = text_jobs("RENAME TABLE a TO b, c TO d", "shop", None, CLASSIC)
     assert [(event.seq, event.type_code, event.old) for event in events(job, CLASSIC)] == [

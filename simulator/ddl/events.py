@@ -105,6 +105,13 @@ def _created_tables(job: Job, release: Release) -> Iterator[Event]:
         yield Event(release.create_tables_code, job.schema, statement.name, restored(statement), ending=ending)
 
 
+def _renamed_classic(job: Job, release: Release) -> Iterator[Event]:
+    """The statement as it is. Where the old name decides about it, TiCDC takes the new database's name from TiDB's job,
+    which has it in lower case (tiflow v6.5.4: cdc/entry/schema/snapshot.go FillSchemaName)."""
+    event = _plain(job, release)
+    yield replace(event, schema=job.schema.lower()) if release.rename_filter == "old-name" else event
+
+
 def _renamed(job: Job, release: Release) -> Iterator[Event]:
     """The new architecture writes a single RENAME anew."""
     event = _plain(job, release)
@@ -141,6 +148,7 @@ Rule = Callable[[Job, Release], Iterable[Event]]
 RULES: Mapping[tuple[str, int], Rule] = {
     ("classic", actions.DROP_TABLE): _dropped,
     ("classic", actions.DROP_VIEW): _dropped,
+    ("classic", actions.RENAME_TABLE): _renamed_classic,
     ("classic", actions.RENAME_TABLES): _renamed_pairs,
     ("classic", actions.EXCHANGE_TABLE_PARTITION): _exchanged,
     ("classic", actions.CREATE_TABLES): _created_tables,
