@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evolving import created, table_after
-from simulator.ddl.convert import Computed, Filled, Kept, conversion, identical, renames, text_changes
+from simulator.ddl.convert import Computed, Filled, Kept, conversion, renames, text_changes
 from simulator.ddl.read import read_statement
 
 T = "CREATE TABLE t (a INT, v INT AS (a), b VARCHAR(20), c INT)"
@@ -42,8 +42,9 @@ def test_stored_generated_columns_are_computed_where_they_are_new() -> None:
 def test_the_same_definition_changes_nothing() -> None:
     """Nor does another key."""
     before = table_after(T)
-    assert identical(conversion(before, table_after(T, "ALTER TABLE t ADD KEY (a)")), 3)
-    assert not identical(conversion(before, table_after(T, "ALTER TABLE t MODIFY c INT FIRST")), 3)
+    places = [(source.index, source.cast) for source in conversion(before, table_after(T, "ALTER TABLE t ADD KEY (a)"))
+              if isinstance(source, Kept)]
+    assert [(0, False), (1, False), (2, False)] == places
 
 
 @pytest.mark.parametrize(("one", "two", "expected"), [

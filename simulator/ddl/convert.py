@@ -87,9 +87,3 @@ def text_changes(one: ColumnType, two: ColumnType) -> bool:
     if old == new and old in ("enum", "set"):
         return two.elements[:len(one.elements)] != one.elements
     return (old, one.name, one.length, one.decimal) != (new, two.name, two.length, two.decimal)
-
-
-def identical(sources: tuple[ColumnSource, ...], width: int) -> bool:
-    """Whether rows of so many visible columns stay as they are."""
-    kept = [source.index for source in sources if isinstance(source, Kept) and not source.cast]
-    return kept == list(range(width)) and len(sources) == width

@@ -5,7 +5,7 @@ One law: STATEMENTS lists every statement; one that cannot apply raises DdlError
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -46,15 +46,6 @@ def applied(catalog: Catalog, statement: Statement, database: str, text: str, no
     CURRENT_TIMESTAMP(6) gives, for rows older than a column with that default.
     """
     return STATEMENTS[type(statement)](catalog, statement, Saying(database, text, now))
-
-
-def applied_all(
-    catalog: Catalog, statements: Iterable[tuple[Statement, str]], database: str, now: str = START,
-) -> Catalog:
-    """The catalog after statements, each with its text, one after the other."""
-    for statement, text in statements:
-        catalog = applied(catalog, statement, database, text, now)
-    return catalog
 
 
 def create_table(catalog: Catalog, statement: CreateTable, saying: Saying) -> Catalog:

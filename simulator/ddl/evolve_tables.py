@@ -58,33 +58,37 @@ def rename_table(catalog: Catalog, statement: RenameTable, database: str) -> Cat
 
 
 def renamed(catalog: Catalog, old: TableName, new: TableName) -> Catalog:
-    """TiDB: ExtractTblInfos."""
+    """With the table, view or sequence under another name."""
+    check_rename(catalog, old, new)
+    place, database = place_of(*old), catalog.databases[new.schema.lower()]
+    if place in catalog.views:
+        views = {held: one for held, one in catalog.views.items() if held != place}
+        return replace(catalog, views={**views, place_of(*new): replace(catalog.views[place], name=new.name)})
+    if place in catalog.sequences:
+        sequences = {held: one for held, one in catalog.sequences.items() if held != place}
+        sequence = replace(catalog.sequences[place], schema=database.name, name=new.name)
+        return replace(catalog, sequences={**sequences, place_of(*new): sequence})
+    table = catalog.tables[place]
+    return moved(catalog, table, replace(table, schema=database.name, name=new.name))
+
+
+def check_rename(catalog: Catalog, old: TableName, new: TableName) -> None:
+    """The one name is there and the other free (TiDB: ExtractTblInfos)."""
     if not catalog.has(old.schema, old.name):
         if catalog.has(new.schema, new.name):
             raise tidb("schema:1050", f"{new.schema}.{new.name}")
         raise tidb("schema:1146", old.schema, old.name)
-    view = catalog.views.get(place_of(*old))
-    if view is not None and old.schema != new.schema:
+    if place_of(*old) in catalog.views and old.schema != new.schema:
         raise tidb("schema:1450", old.schema, new.schema)
-    target = catalog.database(new.schema)
-    if target is None:
+    if catalog.database(new.schema) is None:
         raise tidb("ddl:1025", old.schema, old.name, new.schema, new.name, new.schema)
     if catalog.has(new.schema, new.name):
         raise tidb("schema:1050", f"{new.schema}.{new.name}")
     if len(new.name) > 64:
         raise tidb("ddl:1059", new.name)
-    place = place_of(*old)
-    if view is not None:
-        views = {held: one for held, one in catalog.views.items() if held != place}
-        return replace(catalog, views={**views, place_of(*new): replace(view, name=new.name)})
-    if place in catalog.sequences:
-        sequences = {held: one for held, one in catalog.sequences.items() if held != place}
-        sequence = replace(catalog.sequences[place], schema=target.name, name=new.name)
-        return replace(catalog, sequences={**sequences, place_of(*new): sequence})
-    table = catalog.tables[place]
-    if table.cached:
+    table = catalog.table(*old)
+    if table is not None and table.cached:
         raise tidb("ddl:8242", "Rename Table")
-    return moved(catalog, table, replace(table, schema=target.name, name=new.name))
 
 
 def recover_table(catalog: Catalog, statement: RecoverTable | FlashbackTable, database: str) -> Catalog:
