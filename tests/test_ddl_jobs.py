@@ -118,6 +118,7 @@ def test_tidb_refuses_what_it_parses_in_its_own_words(text: str, error: str) -> 
     "CREATE INDEX IF NOT EXISTS K ON orders (note)",
     "ALTER TABLE orders CHARSET utf8mb4",
     "ALTER TABLE orders NOCACHE",
+    "ALTER DATABASE shop COLLATE utf8mb4_bin",
     "ALTER TABLE orders REMOVE TTL",
     "ALTER TABLE orders ALTER INDEX k VISIBLE",
     "ALTER TABLE orders RENAME COLUMN note TO NOTE",

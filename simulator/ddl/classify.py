@@ -41,6 +41,11 @@ class Decision:
 
     error: DdlError | None = None
 
+    @property
+    def applies(self) -> bool:
+        """Whether TiCDC's own schema changes, so that rows after the job are read with the new one."""
+        return self.outcome in (SEND, IGNORE, INELIGIBLE)
+
 
 @dataclass(frozen=True)
 class View:

@@ -6,6 +6,7 @@ One law: ALTER DATABASE is a job for each kind of option, in TiDB's order, whate
 from __future__ import annotations
 
 from simulator.ddl import actions
+from simulator.ddl.jobs_options import resolved
 from simulator.ddl.jobs_shape import Job, Session, Steps, unsupported
 from simulator.ddl.statements import (
     AlterDatabase, CreateDatabase, DropDatabase, FlashbackCluster, FlashbackDatabase, PlacementPolicy, ResourceGroup,
@@ -51,8 +52,18 @@ def alter_database(statement: AlterDatabase, session: Session) -> Steps:
     for code, names in OPTIONS:
         if said.isdisjoint(names):
             continue
+        if code == actions.MODIFY_SCHEMA_CHARSET_AND_COLLATE and _has_charset(statement, schema, session):
+            yield "the database has this character set and collation: no job"
+            continue
         for table in _tables(schema, session) if code == actions.SET_TIFLASH_REPLICA else ("",):
             yield Job(code, session.query, statement, schema, table)
+
+
+def _has_charset(statement: AlterDatabase, schema: str, session: Session) -> bool:
+    """Whether the database is known to have the charset and collation that are asked for."""
+    found = session.catalog.database(schema) if session.catalog else None
+    return found is not None and resolved(statement.options, (found.charset, found.collation)) == (
+        found.charset, found.collation)
 
 
 def _tables(schema: str, session: Session) -> tuple[str, ...]:

@@ -31,6 +31,8 @@ OPTIONS: Mapping[str, int] = {
     "PLACEMENT POLICY": actions.ALTER_TABLE_PLACEMENT,
 }
 
+UTF8MB4 = ("utf8mb4", "utf8mb4_bin")
+
 TOGETHER = frozenset({actions.MODIFY_TABLE_CHARSET_AND_COLLATE, actions.ALTER_TTL_INFO, actions.ALTER_TABLE_PLACEMENT})
 
 NO_JOB = frozenset({"ENGINE", "ROW_FORMAT"})
@@ -60,7 +62,7 @@ def options(said: Sequence[TableOption], table: Table | None) -> Iterator[int | 
 
 def converted(spec: ConvertCharset, table: Table | None) -> Iterator[int | str]:
     """CONVERT TO CHARACTER SET: nothing where the table and all its text columns have it."""
-    wanted = _resolved(spec.charset, spec.collation, table)
+    wanted = _resolved(spec.charset, spec.collation, (table.charset, table.collation) if table else UTF8MB4)
     if table and wanted == (table.charset, table.collation) and all(
         (column.type.charset, column.type.collation) == wanted
         for column in table.columns
@@ -72,17 +74,20 @@ def converted(spec: ConvertCharset, table: Table | None) -> Iterator[int | str]:
 
 
 def _charset(said: Sequence[TableOption], table: Table | None) -> Iterator[int | str]:
-    charset = next((one.value for one in reversed(said) if one.name.upper() in ("CHARSET", "CHARACTER SET")), "")
-    collation = next((one.value for one in reversed(said) if one.name.upper() == "COLLATE"), "")
-    if table and _resolved(charset, collation, table) == (table.charset, table.collation):
+    if table and resolved(said, (table.charset, table.collation)) == (table.charset, table.collation):
         yield "the table has this character set and collation: no job"
     else:
         yield actions.MODIFY_TABLE_CHARSET_AND_COLLATE
 
 
-def _resolved(charset: str, collation: str, table: Table | None) -> tuple[str, str] | None:
-    """Charset and collation meant; None for one that does not exist, which the catalog refuses."""
-    default = (table.charset, table.collation) if table else ("utf8mb4", "utf8mb4_bin")
+def resolved(said: Sequence[TableOption], default: tuple[str, str]) -> tuple[str, str] | None:
+    """Charset and collation that options mean, the last of each; None for one that does not exist."""
+    charset = next((one.value for one in reversed(said) if one.name.upper() in ("CHARSET", "CHARACTER SET")), "")
+    collation = next((one.value for one in reversed(said) if one.name.upper() == "COLLATE"), "")
+    return _resolved(charset, collation, default)
+
+
+def _resolved(charset: str, collation: str, default: tuple[str, str]) -> tuple[str, str] | None:
     try:
         return charsets.resolve(charset, collation, default, "ALTER TABLE")
     except SchemaError:
