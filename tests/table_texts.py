@@ -53,7 +53,7 @@ type_ = one(
     said(one("char", "national char", "nchar", "text"), length, maybe(charset)),
     said(one("varchar(5)", "char varying (5)", "nvarchar(5)", "long varchar", "tinytext", "longtext"), maybe(charset)),
     said(one("binary", "blob", "bit", "time", "datetime", "timestamp", "vector"), length),
-    one("date", "json", "varbinary(5)", "long varbinary", "mediumblob", "serial"),
+    one("date", "json", "varbinary(5)", "long varbinary", "mediumblob"),
     said(one("enum", "set"), many(string, ",").map(lambda members: f"({members})"), maybe(charset)),
 )
 now = one("now()", "current_timestamp", "LOCALTIME(3)", "localtimestamp()")
@@ -72,9 +72,9 @@ generated = said(
     maybe("generated always"), "as (", condition, ")", one("", "virtual", "STORED"),
     many(one("not null", "unique", said("comment", string)), " ", least=0))
 definition = said(
-    column, type_, one(
-        said(many(column_option, " ", least=0), maybe("collate utf8mb4_bin"), maybe(references)),
-        generated))
+    column, one(
+        said(one(type_, "serial"), many(column_option, " ", least=0), maybe("collate utf8mb4_bin"), maybe(references)),
+        said(type_, generated)))
 key_option = one(
     said("key_block_size", maybe("="), number), "using btree", "type hash", "with parser ngram", "visible", "invisible",
     said("comment", string), "clustered", "nonclustered", "global", "local", "pre_split_regions = 4")

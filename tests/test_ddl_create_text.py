@@ -66,7 +66,8 @@ def test_options_of_a_column_come_back_in_their_order(option: str, expected: str
      "INDEX(`a`) /*T![pre_split] PRE_SPLIT_REGIONS = (BETWEEN (1) AND (9) REGIONS 4) */"),
     ("fulltext f (a) with parser ngram", "FULLTEXT `f`(`a`) WITH PARSER `ngram`"),
     ("vector index v ((vec_l2_distance(a))) using hnsw", "VECTOR INDEX `v`((VEC_L2_DISTANCE(`a`))) USING HNSW"),
-    ("foreign key f (a) references s (b) match full", "CONSTRAINT `f` FOREIGN KEY (`a`) REFERENCES `s`(`b`) MATCH FULL"),
+    ("foreign key f (a) references s (b) match full",
+     "CONSTRAINT `f` FOREIGN KEY (`a`) REFERENCES `s`(`b`) MATCH FULL"),
     ("constraint c foreign key f (a) references s", "CONSTRAINT `c` FOREIGN KEY (`a`) REFERENCES `s`"),
     ("foreign key if not exists (a) references s", "CONSTRAINT FOREIGN KEY IF NOT EXISTS (`a`) REFERENCES `s`"),
 ])
