@@ -23,16 +23,12 @@ from simulator.filters import replication
 from simulator.releases import Release
 from simulator.schema.syntax import TableName
 from vector_codecs import Json
-from vector_files import Vector, releases_of
+from vector_files import Vector
 
 
 def check_ddl_statement(vector: Vector) -> None:
-    """A vector of `facts.ddl_statements`, in every release that it holds for and that differs from the others."""
-    for release in {replace(one, name=""): one for one in releases_of(vector.data)}.values():
-        _check(vector.data, release)
-
-
-def _check(data: Json, release: Release) -> None:
+    """A vector of `facts.ddl_statements`."""
+    data, release = vector.data, vector.release
     if data.get("statement") is False:
         _check_code(data, release)
         return
