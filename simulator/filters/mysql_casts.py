@@ -9,8 +9,9 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from simulator.filters.mysql_arithmetic import unsigned
+from simulator.filters.mysql_cells import of_column
 from simulator.filters.mysql_comparisons import as_duration, as_moment
-from simulator.filters.mysql_values import Value, as_integer, as_real, as_text, null, numeric, of_column, real, string
+from simulator.filters.mysql_values import Value, as_integer, as_real, as_text, null, numeric, real, string
 from simulator.schema.table import Column as TableColumn
 
 

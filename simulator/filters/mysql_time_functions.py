@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from simulator.filters.mysql_branches import Function
 from simulator.filters.mysql_comparisons import as_duration, as_moment
-from simulator.filters.mysql_functions import Function
 from simulator.filters.mysql_moments import from_timestamp, timestamp
 from simulator.filters.mysql_values import Value, as_integer, as_real, integer, string
 

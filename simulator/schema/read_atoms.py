@@ -19,7 +19,8 @@ from simulator.schema.expression_tree import (
     Row,
 )
 from simulator.schema.lookahead import begins_subquery
-from simulator.schema.read_calls import WITHOUT_PARENTHESES, is_function, read_arguments, read_call
+from simulator.schema.read_call_forms import read_arguments
+from simulator.schema.read_calls import WITHOUT_PARENTHESES, is_function, read_call
 from simulator.schema.read_literals import LITERALS, read_fraction
 from simulator.schema.restore_expressions import restored
 from simulator.schema.restoring import quoted
