@@ -109,8 +109,12 @@ def _numbered(state: DataFrame, facts: TableFacts) -> DataFrame:
     if all(facts.keyed):
         return state
     keyed = by_number(facts.keyed, "table")
-    occurrence = F.row_number().over(Window.partitionBy("table", "handle").orderBy("table"))
-    handle = F.concat("handle", F.unhex(F.lpad(F.hex(occurrence), 16, "0")))
-    unkeyed = state.where(~keyed).withColumn("handle", handle)
-    row_id = F.xxhash64("table", "handle").bitwiseAND(F.lit((1 << 63) - 1))
-    return state.where(keyed).unionByName(unkeyed.withColumn("row_id", row_id))
+    return state.where(keyed).unionByName(numbered(state.where(~keyed)))
+
+
+def numbered(rows: DataFrame, prefix: str = "") -> DataFrame:
+    """Rows of tables without a handle key, each with a handle (and a row id) of its own; the prefix is of all names."""
+    table, handle, row_id = (f"{prefix}{name}" for name in ("table", "handle", "row_id"))
+    occurrence = F.row_number().over(Window.partitionBy(table, handle).orderBy(table))
+    told = rows.withColumn(handle, F.concat(handle, F.unhex(F.lpad(F.hex(occurrence), 16, "0"))))
+    return told.withColumn(row_id, F.xxhash64(table, handle).bitwiseAND(F.lit((1 << 63) - 1)))

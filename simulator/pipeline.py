@@ -6,7 +6,7 @@ One law: only this module knows the order of the stages; nothing is sent before 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +16,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from simulator import changes, events, snapshots
+from simulator import changes, events, snapshots, transitions
 from simulator.changefeed import DEFAULT_PARTITION_NUM, Changefeed
 from simulator.changes import Counts
 from simulator.codecs import CODECS, CodecOptions
@@ -25,7 +25,8 @@ from simulator.emit import REPORT, Job, duplicate_text, emit
 from simulator.errors import SnapshotError
 from simulator.events import Destinations, Statement
 from simulator.failures import translated
-from simulator.plan import Move, Plan
+from simulator.filters.rows import kept
+from simulator.plan import Changed, Move, Plan
 from simulator.progress import Listener
 from simulator.releases import Release
 from simulator.schema.keys import handle_key
@@ -33,6 +34,7 @@ from simulator.schema.table import Table
 from simulator.sinks import files
 from simulator.sinks.kafka_settings import KafkaSettings, OAuth, Security
 from simulator.sinks.records import Delivered
+from simulator.snapshots.state import HashOf
 
 INPUT_BYTES_A_TASK = 16 << 20
 """Bytes of snapshot files that one task of the comparison holds at a time, so that memory stays flat as input grows."""
@@ -157,21 +159,18 @@ def run(
         plan.timeline.start_ms,
         listener.address if listener else None,
     )
-    states = [_states(spark, move, plan) for move in plan.moves]
-    frames = [
-        _rows(plan, move, pair, number, output, seed)
-        for number, (move, pair) in enumerate(zip(plan.moves, states, strict=True))
-    ]
+    hash_of = _hashing(plan)
+    compared = [one for number, move in enumerate(plan.moves) for one in _compared(spark, move, number, seed, hash_of)]
+    frames = [_rows(plan, one.changes, output) for one in compared]
     frames += _broadcast(spark, plan, output, release)
     sent = events.in_order(frames, tasks).mapInArrow(partial(emit, job=job), REPORT)
     with translated():
-        observed = compared(sent)
-        _refuse_duplicates(plan, states, observed)
+        _refuse_duplicates(plan, compared, observed(sent))
         reports = [json.loads(row["report"]) for row in sent.collect()]
     return _account(reports)
 
 
-def compared(frame: DataFrame) -> dict[str, Any]:
+def observed(frame: DataFrame) -> dict[str, Any]:
     """Runs everything up to the last shuffle, the one that hands each task its events, and gives what was observed.
 
     Spark's adaptive execution does so by itself when the frame is collected; asked ahead, it leaves a moment in which
@@ -186,25 +185,59 @@ def compared(frame: DataFrame) -> dict[str, Any]:
     return found
 
 
-def _states(spark: SparkSession, move: Move, plan: Plan) -> tuple[DataFrame, DataFrame]:
-    routes = {
-        (physical.table.schema, physical.table.name): route
-        for physical, route in zip(plan.tables, plan.routes, strict=True)
-    }
+@dataclass(frozen=True)
+class Compared:
+    """Two states of some tables, and what changed between them."""
+
+    states: Callable[[], tuple[DataFrame, DataFrame]]
+    """The state frames of both, for a closer look."""
+
+    changes: DataFrame
+    counts: Counts
+
+
+def _compared(spark: SparkSession, move: Move, number: int, seed: int, hash_of: HashOf) -> Iterator[Compared]:
+    """The tables that stay as they are all at once, and each one that statements change."""
+    if any(move.places) or not move.changed:
+        old, new = (
+            snapshots.state(spark, snapshot, places, hash_of)
+            for snapshot, places in zip((move.before, move.after), move.places, strict=True)
+        )
+        counts = _counts(f"{number}")
+        found = changes.diff(old, new, move.facts, move.span, seed, counts)
+        yield Compared(lambda: (old, new), found, counts)
+    for place, changed in enumerate(move.changed):
+        yield _turned(spark, move, changed, _counts(f"{number}, {place}"), seed, hash_of)
+
+
+def _turned(
+    spark: SparkSession, move: Move, changed: Changed, counts: Counts, seed: int, hash_of: HashOf
+) -> Compared:
+    """A table whose definition changes on the way."""
+    change = changed.transition
+    old = snapshots.rows(spark, move.before, changed.before or ("", ""), change.before, hash_of)
+    new = snapshots.rows(spark, move.after, changed.after, change.after, hash_of)
+    found = transitions.diff(old, new, change, move.span, move.turn, seed, hash_of, counts)
+    return Compared(
+        lambda: (transitions.prior(old, change, hash_of), new.select(*transitions.KEYED)), found, counts
+    )
+
+
+def _hashing(plan: Plan) -> HashOf:
+    """The dispatcher's hash of any version of a table."""
+    routes = {id(physical.table): route for physical, route in zip(plan.tables, plan.routes, strict=True)}
 
     def hash_of(table: Table, columns: Mapping[str, Column]) -> Column:
-        route: Route = routes[table.schema, table.name]
+        route: Route = routes[id(table)]
         return hash_column(route, table, columns)
 
-    before, after = (snapshots.state(spark, snapshot, plan.tables, hash_of) for snapshot in (move.before, move.after))
-    return before, after
+    return hash_of
 
 
-def _rows(
-    plan: Plan, move: Move, states: tuple[DataFrame, DataFrame], number: int, output: Output, seed: int
-) -> DataFrame:
-    changed = changes.diff(*states, move.facts, move.span, seed, _counts(number))
-    return events.rows(changed, plan.routes, output.destinations)
+def _rows(plan: Plan, changed: DataFrame, output: Output) -> DataFrame:
+    tables = [physical.table for physical in plan.tables]
+    left = kept(changed, tables, plan.event_filters, plan.ignored_start_ts)
+    return events.rows(left, plan.routes, output.destinations)
 
 
 def _broadcast(spark: SparkSession, plan: Plan, output: Output, release: Release) -> list[DataFrame]:
@@ -225,25 +258,22 @@ def ddl_destinations(topic: range, protocol: str, release: Release) -> range:
     return topic[:1] if protocol == "canal-json" and release.canal_ddl_in_partition_0 else topic
 
 
-def _counts(number: int) -> Counts:
+def _counts(number: str) -> Counts:
     return Counts(f"before {number}", f"after {number}", f"joined {number}")
 
 
-def _refuse_duplicates(
-    plan: Plan, states: list[tuple[DataFrame, DataFrame]], observed: Mapping[str, list[int]]
-) -> None:
+def _refuse_duplicates(plan: Plan, compared: Sequence[Compared], observed: Mapping[str, list[int]]) -> None:
     """Raises SnapshotError where the join met a row more often than a snapshot has it: its key is there twice.
 
     Rows without a counterpart are met once each. Their task sees that they have one key, unless they are dispatched by
     something else: those tables are looked through.
     """
     scattered = _scattered(plan)
-    for number, pair in enumerate(states):
-        names = _counts(number)
+    for one in compared:
         # Of what Spark knows to be empty from the start it observes nothing.
-        read = [*observed.get(names.before, [0]), *observed.get(names.after, [0])]
-        once = observed.get(names.joined, [0, 0]) == read
-        for state in pair if scattered or not once else ():
+        read = [*observed.get(one.counts.before, [0]), *observed.get(one.counts.after, [0])]
+        once = observed.get(one.counts.joined, [0, 0]) == read
+        for state in one.states() if scattered or not once else ():
             suspect = state.where(F.col("table").isin(scattered)) if once else state
             for table, image in changes.duplicates(suspect, limit=1):
                 raise SnapshotError(duplicate_text(plan.tables[table], image))

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from simulator import tso
 from simulator.errors import ScenarioError, UserError, did_you_mean
-from simulator.plan import Becomes, Script, Wait
+from simulator.plan import PLACES, Becomes, SchemaChange, Script, Wait
 
 DEFAULT_OVER = "1m"
 
@@ -55,7 +55,7 @@ class Scenario:
         said = merged(options, self.settings)
         over_ms = said.over_ms or tso.duration_ms(DEFAULT_OVER)
         steps = tuple(
-            Becomes(step.directory, step.over_ms or over_ms) if isinstance(step, Becomes) else step
+            replace(step, over_ms=step.over_ms or over_ms) if isinstance(step, Becomes) else step
             for step in self.steps
         )
         return Script(
@@ -63,9 +63,9 @@ class Scenario:
         )
 
 
-def diff(before: Path, after: Path) -> Scenario:
+def diff(before: Path, after: Path, schema_change: SchemaChange = SchemaChange()) -> Scenario:
     """The scenario of two snapshots."""
-    return Scenario(Settings(), before, (Becomes(after, 0),))
+    return Scenario(Settings(), before, (Becomes(after, 0, schema_change),))
 
 
 def merged(options: Settings, file: Settings) -> Settings:
@@ -135,10 +135,15 @@ class _Reader:
             self._mistakes.append(f"{where}exactly one of snapshot, wait is expected")
         if "over" in step and (number == 1 or "wait" in step):
             self._mistakes.append(f"{where}over: only a snapshot that follows another takes time")
+        said = [key for key in ("ddl", "ddl-at", "rename") if key in step]
+        if said and (number == 1 or "wait" in step):
+            self._mistakes.append(f"{where}{said[0]}: only a snapshot that follows another can have other definitions")
         if "wait" in values:
             return Wait(values["wait"])
         if "snapshot" in values:
-            return Becomes(self._path.parent / values["snapshot"], values.get("over_ms", 0))
+            file = self._path.parent / values["ddl"] if "ddl" in values else None
+            change = SchemaChange(file, values.get("ddl_at", "middle"), values.get("rename", ()))
+            return Becomes(self._path.parent / values["snapshot"], values.get("over_ms", 0), change)
         return None
 
     def _fields(
@@ -167,6 +172,18 @@ def _text(value: object) -> str:
     return value
 
 
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise UserError(f"expected a list of texts such as ['name=full_name'], got {value!r}")
+    return tuple(value)
+
+
+def _place(value: object) -> str:
+    if value not in PLACES:
+        raise UserError(f"expected one of {', '.join(PLACES)}, got {value!r}")
+    return str(value)
+
+
 def seed(value: object) -> int:
     """A seed; raises UserError."""
     if not isinstance(value, int) or isinstance(value, bool) or not -(1 << 63) <= value < 1 << 63:
@@ -191,4 +208,7 @@ STEP: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "snapshot": ("snapshot", _text),
     "wait": ("wait", lambda value: tso.duration_ms(_text(value))),
     "over": ("over_ms", lambda value: tso.duration_ms(_text(value))),
+    "ddl": ("ddl", _text),
+    "ddl-at": ("ddl_at", _place),
+    "rename": ("rename", _texts),
 }

@@ -14,6 +14,7 @@ from simulator.errors import SnapshotError
 from simulator.failures import translated
 from simulator.schema.table import Table
 import dumps
+from playing import places
 
 PLACES = ("CREATE TABLE `a.b` (`id` bigint NOT NULL, `name` varchar(40), `raw` varbinary(20),"
           " `big` bigint unsigned, `twice` bigint GENERATED ALWAYS AS (`id` * 2) STORED,"
@@ -33,7 +34,7 @@ def rows_of(spark: SparkSession, path: Path) -> list[tuple[int, bytes, bytes, in
     snapshot = snapshots.open(path)
     tables = snapshots.physical_tables([table.table for table in snapshot.tables])
     with translated():
-        rows = snapshots.state(spark, snapshot, tables, no_hash).collect()
+        rows = snapshots.state(spark, snapshot, places(tables), no_hash).collect()
     return sorted((row.table, bytes(row.handle), bytes(row.image), row.row_id) for row in rows)
 
 

@@ -17,7 +17,7 @@ from simulator.changefeed import Changefeed, load_file
 from simulator.cli.show import Display, Summary
 from simulator.errors import DeliveryError, SimulatorError, UserError
 from simulator.pipeline import Output
-from simulator.plan import Plan
+from simulator.plan import PLACES, Plan, SchemaChange
 from simulator.progress import Listener
 from simulator.records import of_batch
 from simulator.scenario import Scenario, Settings
@@ -103,14 +103,36 @@ def shared(command: Callable[..., None]) -> Callable[..., None]:
 @click.command()
 @click.argument("before", type=click.Path(path_type=Path))
 @click.argument("after", type=click.Path(path_type=Path))
+@click.option(
+    "--ddl",
+    "file",
+    type=click.Path(path_type=Path),
+    metavar="FILE.sql",
+    help="Statements that lead from the tables' definitions in BEFORE to those in AFTER.  [default: they are derived]",
+)
+@click.option(
+    "--ddl-at",
+    "at",
+    type=click.Choice(PLACES),
+    default="middle",
+    show_default=True,
+    help="Where in the simulated time these statements run.",
+)
+@click.option(
+    "--rename",
+    "renamed",
+    multiple=True,
+    metavar="OLD=NEW",
+    help="A column (or db.table.column), or a table, that AFTER has under another name.  May be given again.",
+)
 @shared
-def diff(before: Path, after: Path, **options: Any) -> None:
+def diff(before: Path, after: Path, file: Path | None, at: str, renamed: tuple[str, ...], **options: Any) -> None:
     """The stream that leads from snapshot directory BEFORE to snapshot directory AFTER.
 
     A snapshot is a Dumpling export (SQL, CSV or Parquet), or <db>.<table>.csv or .parquet files beside their
     <db>.<table>-schema.sql.
     """
-    _play(scenario.diff(before, after), options)
+    _play(scenario.diff(before, after, SchemaChange(file, at, renamed)), options)
 
 
 @click.command()
@@ -140,6 +162,7 @@ def _play(played: Scenario, options: dict[str, Any]) -> None:
     began = time.monotonic()
     display.stage("reading the snapshots' tables")
     planned = plan.plan(script, changefeed, release)
+    display.note(planned.said)
     with _output(planned, changefeed, options) as output, Listener(display.heard) as listener:
         display.warn(output.notes)
         display.stage("starting Spark")

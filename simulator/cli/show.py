@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from rich.table import Column, Table
 
 from simulator import tso
 from simulator.changes import DELETE, INSERT, UPDATE
-from simulator.errors import UserError
+from simulator.errors import UserError, printable
 from simulator.pipeline import Account, Output
 from simulator.plan import Plan
 from simulator.progress import Progress
@@ -103,6 +103,12 @@ class Display:
     def warn(self, lines: Iterable[str]) -> None:
         for line in lines:
             self._console.print(f"warning: {line}", style="yellow", markup=False, soft_wrap=True)
+
+    def note(self, lines: Sequence[str]) -> None:
+        """What the run will do that the user did not spell out."""
+        shown = [*lines[:MANY], f"… and {len(lines) - MANY} more"] if len(lines) > MANY else lines
+        for line in shown:
+            self._console.print(printable(line), style="dim", markup=False, soft_wrap=True)
 
     def stage(self, text: str) -> None:
         """The stage that begins now."""

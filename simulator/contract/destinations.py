@@ -19,7 +19,7 @@ def destinations(terms: Terms) -> Step:
 
 def _misplaced(message: Message, event: RowEvent, terms: Terms) -> Iterator[Violation]:
     name = f"{event.schema}.{event.table}"
-    table = terms.tables.get((event.schema, event.table))
+    table = terms.table(event)
     if table is None:
         yield at(1, message, f"a row of {name}, a table the run does not have")
         return

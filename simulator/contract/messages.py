@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from simulator.contract.repeats import Place, repeats
+from simulator.contract.repeats import Place, repeats, time_of
 from simulator.decode import DdlEvent, Event, RowEvent, decode
 from simulator.errors import UserError
 from simulator.records import Record
@@ -43,6 +43,14 @@ class Terms:
 
     finished: bool = True
     """Whether the run came to its end, so that a watermark covers the last row."""
+
+    later: tuple[tuple[int, Mapping[tuple[str, str], Table]], ...] = ()
+    """The tables behind each statement that changes them, with its commit-ts, in order (`definitions`)."""
+
+    def table(self, event: RowEvent) -> Table | None:
+        """The row's table as it was defined then."""
+        behind = [tables for ts, tables in self.later if ts < time_of(event)]
+        return (behind[-1] if behind else self.tables).get((event.schema, event.table))
 
 
 @dataclass(frozen=True)

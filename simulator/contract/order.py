@@ -86,7 +86,7 @@ def ddl_order(terms: Terms) -> Step:
 
 
 def _has_handle(event: RowEvent, terms: Terms) -> bool:
-    table = terms.tables.get((event.schema, event.table))
+    table = terms.table(event)
     return table is not None and bool(handle_key(table))
 
 

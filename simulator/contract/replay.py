@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 
 from simulator.contract.messages import Placed, Violation
 from simulator.contract.repeats import Place, time_of
+from simulator.contract.schema_changes import changed
 from simulator.contract.state import NAME, Handle, State, count, handle_of, image_of
+from simulator.ddl.catalog import catalog
 from simulator.decode import DdlEvent, Image, RowEvent, Watermark, before_image, row_text
-from simulator.errors import UserError
+from simulator.errors import DdlError, UserError
 from simulator.schema.keys import handle_key
 from simulator.schema.table import Table
 
@@ -51,23 +53,30 @@ def replay(events: Iterable[Placed], before: State, tables: Mapping[NAME, Table]
     done = Replayed({name: dict(rows) for name, rows in before.items()})
     versions: dict[NAME, dict[Handle, Version]] = {}
     emptied: dict[NAME, int] = {}
+    known, played = catalog(tables.values()), set[tuple[int, str]]()
     for placed in events:
         event = placed.event
         if placed.repeated or isinstance(event, Watermark):
             continue
         if isinstance(event, DdlEvent):
-            _statement(event, done.state, versions, emptied)
+            _emptied(event, done.state, versions, emptied)
+            if event.type not in EMPTYING and (time_of(event), event.query) not in played:
+                played.add((time_of(event), event.query))
+                try:
+                    known = changed(event, known, done.state)
+                except DdlError as error:
+                    done.violations.append(_wrong(placed, f"{event.query}: {error}"))
         elif time_of(event) > emptied.get((event.schema, event.table), -1):
-            done.violations.extend(_apply(placed, event, done.state, versions, tables))
+            table = known.table(event.schema, event.table)
+            done.violations.extend(_apply(placed, event, done.state, versions, table))
     return done
 
 
 def _apply(
     placed: Placed, event: RowEvent, state: State, versions: dict[NAME, dict[Handle, Version]],
-    tables: Mapping[NAME, Table],
+    table: Table | None,
 ) -> Iterator[Violation]:
     name = event.schema, event.table
-    table = tables.get(name)
     rows = state.setdefault(name, {})
     if table is None:
         yield _wrong(placed, f"a row of {'.'.join(name)}, a table that is not known")
@@ -119,7 +128,7 @@ def _stale(known: Version | None, version: Version) -> bool:
     return RANK[known.op] > RANK[version.op]
 
 
-def _statement(
+def _emptied(
     event: DdlEvent, state: State, versions: dict[NAME, dict[Handle, Version]], emptied: dict[NAME, int],
 ) -> None:
     name, ts = (event.schema, event.table), time_of(event)

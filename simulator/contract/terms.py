@@ -27,7 +27,7 @@ def terms_of(
         protocol=codec.protocol,
         partitions=partitions,
         tables=known,
-        destination=destination_of(changefeed, known, partitions, release),
+        destination=destination_of(changefeed, partitions, release),
         max_message_bytes=codec.max_message_bytes,
         max_batch_size=codec.max_batch_size if codec.protocol == "open-protocol" else 1,
         watermarks=codec.protocol == "open-protocol" or codec.enable_tidb_extension,
@@ -38,15 +38,15 @@ def terms_of(
 
 
 def destination_of(
-    changefeed: Changefeed, tables: Mapping[tuple[str, str], Table], partitions: Mapping[str, int],
-    release: Release = V8_5,
+    changefeed: Changefeed, partitions: Mapping[str, int], release: Release = V8_5,
 ) -> Callable[[RowEvent, Table], Place | None]:
     """Where the changefeed's dispatchers put a row; the new row decides, for a DELETE the old one."""
     rules = router(changefeed)
-    routes: dict[tuple[str, str], Route] = {name: route(rules, table, release) for name, table in tables.items()}
+    routes: dict[int, tuple[Table, Route]] = {}
 
     def destination(event: RowEvent, table: Table) -> Place | None:
-        to = routes[table.schema, table.name]
+        # The table is kept with its route, so that no other can have its id.
+        to = routes.setdefault(id(table), (table, route(rules, table, release)))[1]
         if event.commit_ts is None and to.groups_by == "commit_ts":
             return None
         hashed = hash_row(to, table, row_text(full_image(event), table))

@@ -7,9 +7,9 @@ from simulator.snapshots.csv_text import CsvDialect
 from simulator.snapshots.directory import DataFile, Snapshot, SnapshotTable, open
 from simulator.snapshots.partitions import locate_partition
 from simulator.snapshots.physical import FIRST_ID, PhysicalTable, physical_tables
-from simulator.snapshots.state import state
+from simulator.snapshots.state import Places, rows, state
 
 __all__ = [
-    "CsvDialect", "DataFile", "FIRST_ID", "PhysicalTable", "Snapshot", "SnapshotTable", "locate_partition", "open",
-    "physical_tables", "state",
+    "CsvDialect", "DataFile", "FIRST_ID", "PhysicalTable", "Places", "Snapshot", "SnapshotTable",
+    "locate_partition", "open", "physical_tables", "rows", "state",
 ]

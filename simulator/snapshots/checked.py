@@ -36,15 +36,15 @@ def texts(table: Table, raw: Raw) -> DataFrame:
             value = f"{'unhex' if raw.binary == 'hex' else 'unbase64'}(cast({value} as string))"
         columns.append(tidb_text(column.type, value, raw.kinds[index]).alias(f"t{index}"))
     frame = raw.frame.select("*", *columns)
-    return _generated(table, frame) if any(column.generated for column in visible) else frame
+    return generated(table, frame) if any(column.generated for column in visible) else frame
 
 
 def _is_bytes(column: Column) -> bool:
     return column.type.charset == "binary" and (column.type.name in TEXTS or column.type.name == "bit")
 
 
-def _generated(table: Table, frame: DataFrame) -> DataFrame:
-    """Stored generated columns that the files leave out, from their expressions."""
+def generated(table: Table, frame: DataFrame) -> DataFrame:
+    """The frame, which has the texts `t<i>`, with stored generated columns that are not `given` computed."""
     visible = visible_columns(table)
     names = {column.name: f"t{index}" for index, column in enumerate(visible)}
     frame = frame.withColumns({f"e{index}": F.expr(typed.cast(column, f"t{index}"))

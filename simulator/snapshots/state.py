@@ -5,7 +5,9 @@ One law: one lazy frame, made of Spark columns; a row of it says all that compar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -13,65 +15,106 @@ from pyspark.sql import functions as F
 from simulator.schema.keys import common_handle, handle_key, row_id_column, visible_columns
 from simulator.schema.table import Table
 from simulator.snapshots import checked, handles
-from simulator.snapshots.directory import Snapshot
+from simulator.snapshots.directory import Snapshot, SnapshotTable
 from simulator.snapshots.partitions import locate_partition
-from simulator.snapshots.physical import PhysicalTable
-from simulator.snapshots.read import Raw, raw_frames
+from simulator.snapshots.read import raw_frames
 
 SCHEMA = "table int, handle binary, image binary, hash int, row_id bigint"
 HashOf = Callable[[Table, Mapping[str, Column]], Column]
+Name = tuple[str, str]
 
 SEPARATOR, NULL = b"\xff", b"\xfe"
 """Of a row image."""
 
 
+@dataclass(frozen=True)
+class Places:
+    """A version of a table, and the index of each of its partitions in the run's list of physical tables."""
+
+    table: Table
+    indexes: tuple[int, ...]
+
+
 def state(
-    spark: SparkSession, snapshot: Snapshot, physical_tables: Sequence[PhysicalTable], hash_of: HashOf
+    spark: SparkSession, snapshot: Snapshot, places: Mapping[Name, Places], hash_of: HashOf
 ) -> DataFrame:
     """The state frame (table int, handle binary, image binary, hash int, row_id bigint) of the snapshot's tables.
 
-    `table` is an index of `physical_tables`; tables that are not among them are left out. A table without a handle key
-    has its image as handle. Raises SnapshotError for what shows before rows are read; what shows later fails the Spark
-    job that reads the frame (`simulator.failures.translated` tells it in one line).
+    `table` is the index that `places` gives a table or partition; tables that are not there are left out. A table
+    without a handle key has its image as handle. Raises SnapshotError for what shows before rows are read; what shows
+    later fails the Spark job that reads the frame (`simulator.failures.translated` tells it in one line).
     """
-    places: dict[tuple[str, str], list[int]] = {}
-    for index, physical in enumerate(physical_tables):
-        places.setdefault((physical.table.schema, physical.table.name), []).append(index)
     frames = [
-        _frame(table.table, raw, places[table.table.schema, table.table.name], hash_of)
-        for table in snapshot.tables if (table.table.schema, table.table.name) in places
-        for raw in raw_frames(spark, table, snapshot.csv)
+        checked.texts(place.table, raw).select(*keyed(place, names_of(place.table), hash_of, raw.files))
+        for table, place in _placed(snapshot, places)
+        for raw in raw_frames(spark, replace(table, table=place.table), snapshot.csv)
     ]
-    return _union(frames) if frames else spark.createDataFrame([], SCHEMA)
+    return union(frames) if frames else spark.createDataFrame([], SCHEMA)
 
 
-def _union(frames: Sequence[DataFrame]) -> DataFrame:
+def rows(spark: SparkSession, snapshot: Snapshot, name: Name, place: Places, hash_of: HashOf) -> DataFrame:
+    """The rows of one table: the columns of a state frame, and the TiDB text of visible column i as `t<i>`."""
+    texts = names_of(place.table).values()
+    columns = SCHEMA + "".join(f", {text} string" for text in texts)
+    frames = [
+        checked.texts(place.table, raw).select(*keyed(place, names_of(place.table), hash_of, raw.files), *texts)
+        for table, place in _placed(snapshot, {name: place})
+        for raw in raw_frames(spark, replace(table, table=place.table), snapshot.csv)
+    ]
+    return union(frames) if frames else spark.createDataFrame([], columns)
+
+
+def _placed(snapshot: Snapshot, places: Mapping[Name, Places]) -> Iterator[tuple[SnapshotTable, Places]]:
+    for table in snapshot.tables:
+        place = places.get((table.table.schema, table.table.name))
+        if place is not None:
+            yield table, place
+
+
+def union(frames: Sequence[DataFrame]) -> DataFrame:
     """All frames, halved again and again so that the plan of thousands stays shallow."""
     if len(frames) == 1:
         return frames[0]
     half = len(frames) // 2
-    return _union(frames[:half]).union(_union(frames[half:]))
+    return union(frames[:half]).union(union(frames[half:]))
 
 
-def _frame(table: Table, raw: Raw, places: Sequence[int], hash_of: HashOf) -> DataFrame:
-    visible = visible_columns(table)
-    names = {column.name: f"t{index}" for index, column in enumerate(visible)}
+def names_of(table: Table, prefix: str = "t") -> dict[str, str]:
+    """Each visible column and the Spark column that has its TiDB text."""
+    return {column.name: f"{prefix}{index}" for index, column in enumerate(visible_columns(table))}
+
+
+def keyed(
+    place: Places, names: Mapping[str, str], hash_of: HashOf, files: Sequence[str] | None = None,
+    known: Mapping[str, Column] = MappingProxyType({}),
+) -> list[Column]:
+    """The columns of a state frame, from the columns that have a row's texts.
+
+    With `files`, the frame is one of `checked.texts`, and a row that TiDB would not take is an error; otherwise a row
+    that no partition takes has no `table`. `known` are handle, hash and row_id, where they need not be computed.
+    """
+    table = place.table
     columns = {name: F.col(text) for name, text in names.items()}
-    image = F.when(checked.accepts(table), _image(names.values()))
-    image = image.otherwise(checked.rejection(table, raw.files))
+    image = image_of(names.values())
+    if files is not None:
+        image = F.when(checked.accepts(table), image).otherwise(checked.rejection(table, files))
     key = handle_key(table)
-    handle = handles.handle(table, key, columns) if key else image
-    place = F.lit(places[0])
+    handle = known["handle"] if "handle" in known else handles.handle(table, key, columns) if key else image
+    index = F.lit(place.indexes[0])
     if table.partitioning is not None:
         ordinal = locate_partition(table, names)
-        known = F.element_at(F.array(*(F.lit(place) for place in places)), ordinal + 1)
-        place = F.when(ordinal.isNull(), checked.no_partition(table, raw.files)).otherwise(known)
-    return checked.texts(table, raw).select(
-        place.cast("int").alias("table"), handle.alias("handle"), image.alias("image"),
-        hash_of(table, columns).cast("int").alias("hash"), _row_id(table, columns, handle).alias("row_id"))
+        index = F.element_at(F.array(*(F.lit(one) for one in place.indexes)), ordinal + 1)
+        if files is not None:
+            index = F.when(ordinal.isNull(), checked.no_partition(table, files)).otherwise(index)
+    hash = known["hash"] if "hash" in known else hash_of(table, columns).cast("int")
+    row_id = known["row_id"] if "row_id" in known else _row_id(table, columns, handle)
+    return [
+        index.cast("int").alias("table"), handle.alias("handle"), image.alias("image"), hash.alias("hash"),
+        row_id.alias("row_id"),
+    ]
 
 
-def _image(names: Iterable[str]) -> Column:
+def image_of(names: Iterable[str]) -> Column:
     """Columns' text joined by 0xFF, 0xFE for NULL; joined as strings, which Spark copies once."""
     separator, null = (f"cast(X'{mark.hex()}' as string)" for mark in (SEPARATOR, NULL))
     return F.expr(f"cast(concat({f', {separator}, '.join(f'coalesce({name}, {null})' for name in names)}) as binary)")

@@ -1,0 +1,99 @@
+"""What the statements of a step make of tables that have rows: what each table was, and where its columns come from.
+
+One law: rows go with their table and their columns, whatever these are called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from simulator.ddl.catalog import Catalog, key
+from simulator.ddl.jobs import Job
+from simulator.ddl.statements import AlterTable, PartitionAction, Statement, TruncateTable
+from simulator.errors import UserError
+from simulator.plan.statements import Played
+from simulator.schema.keys import visible_columns
+from simulator.schema.table import Column, Table
+from simulator.snapshots.recast import convertible
+from simulator.transitions import Computed, Filled, Kept, Source
+
+Name = tuple[str, str]
+EVERYTHING = frozenset("*")
+
+
+@dataclass(frozen=True)
+class Descent:
+    """What a table behind the statements was before them."""
+
+    name: Name | None
+    """None for a table that they create."""
+
+    emptied: frozenset[str] = frozenset()
+    """Partitions that were dropped or truncated, in lower case; `*` for the whole table."""
+
+
+def descents(played: Iterable[tuple[Played, Job]]) -> dict[Name, Descent]:
+    """Of each table that the statements touch, by its name behind them; raises UserError for what moves rows about."""
+    found: dict[Name, Descent] = {}
+    for one, job in played:
+        before, moves = dict(found), pairs([job])
+        for old, new in moves.items():
+            there, then = named(one.before, old), named(one.after, new)
+            if there and there != then:
+                found.pop(there, None)
+        for old, new in moves.items():
+            there, then = named(one.before, old), named(one.after, new)
+            if then:
+                known = before.get(there, Descent(there)) if there else Descent(None)
+                found[then] = replace(known, emptied=known.emptied | _emptied(one.statement))
+    return found
+
+
+def pairs(jobs: Iterable[Job]) -> dict[Name, Name]:
+    """Old and new name of every table that the jobs name."""
+    found: dict[Name, Name] = {}
+    for job in jobs:
+        if job.exchanged:
+            raise UserError(f"{job.query}: EXCHANGE PARTITION moves rows between tables, which no snapshot shows")
+        names = [(job.schema, made.name) for made in job.tables] or [(job.schema, job.table)]
+        found.update(job.pairs or zip(names, names, strict=True))
+    return found
+
+
+def named(catalog: Catalog, name: Name) -> Name | None:
+    table = catalog.tables.get(key(*name))
+    return (table.schema, table.name) if table else None
+
+
+def _emptied(statement: Statement) -> frozenset[str]:
+    """Partitions whose rows go with the statement."""
+    if isinstance(statement, TruncateTable):
+        return EVERYTHING
+    specs = statement.specs if isinstance(statement, AlterTable) else ()
+    gone = [spec for spec in specs if isinstance(spec, PartitionAction) and spec.verb in ("DROP", "TRUNCATE")]
+    return frozenset(name.lower() for spec in gone for name in spec.names or EVERYTHING)
+
+
+def lost_partitions(before: Table, emptied: frozenset[str]) -> frozenset[int]:
+    """Ordinals of the partitions whose rows are gone; 0 for a table without partitions."""
+    names = [one.name.lower() for one in before.partitioning.partitions] if before.partitioning else [""]
+    return frozenset(number for number, name in enumerate(names) if emptied & {name, "*"})
+
+
+def sources(before: Table, after: Table) -> tuple[Source, ...]:
+    """Where each visible column of the table after comes from; raises UserError for a conversion not known here."""
+    known = {column.id: (index, column) for index, column in enumerate(visible_columns(before))}
+    return tuple(_source(column, known.get(column.id), after) for column in visible_columns(after))
+
+
+def _source(column: Column, was: tuple[int, Column] | None, table: Table) -> Source:
+    if was is None:
+        return Computed() if column.generated else Filled(column.origin_default)
+    index, before = was
+    if not convertible(before.type, column.type):
+        raise UserError(
+            f"column {column.name!r} of table {table.schema}.{table.name}: how TiDB turns {before.type.name} into "
+            f"{column.type.name} is not simulated; drop the column and add it again, or keep its type"
+        )
+    return Kept(index, before.type, column.type)

@@ -1,0 +1,110 @@
+"""From one snapshot to the next, with every table at its place in the run's list.
+
+One law: a table that statements touch is compared by itself, all others together.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from simulator.changes import TableFacts
+from simulator.dispatch import Route
+from simulator.plan.lineage import Descent, lost_partitions, sources
+from simulator.plan.steps import Draft
+from simulator.schema.keys import common_handle, handle_key, row_id_column, visible_columns
+from simulator.schema.table import Table
+from simulator.snapshots import PhysicalTable, Places, Snapshot
+from simulator.transitions import Kept, Source, Transition, Turn
+from simulator.tso import Span
+
+Name = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A table that statements change within a move, with its names in the two snapshots."""
+
+    before: Name | None
+    """None for a table that they create."""
+
+    after: Name
+    transition: Transition
+
+
+@dataclass(frozen=True)
+class Move:
+    """From one snapshot to the next."""
+
+    before: Snapshot
+    after: Snapshot
+    span: Span
+    turn: Turn
+    facts: TableFacts
+    places: tuple[Mapping[Name, Places], Mapping[Name, Places]]
+    """The tables to compare, in each of the two snapshots; those that change stand in `changed`."""
+
+    changed: tuple[Changed, ...]
+
+
+def move(
+    draft: Draft, tables: Sequence[PhysicalTable], routes: Sequence[Route], places: Sequence[Places]
+) -> Move:
+    """The move of a draft, `places` being those of each version; raises UserError for a change of type not known."""
+    changed = tuple(
+        Changed(descent.name, name, _transition(
+            descent, name, places[before], places[after], (draft.sent[before], draft.sent[after]), routes
+        ))
+        for descent, name, before, after in draft.changed
+    )
+    before, after = ({name: places[number] for name, number in side.items()} for side in draft.same)
+    return Move(draft.before, draft.after, draft.span, draft.turn, _facts(tables, after), (before, after), changed)
+
+
+def _transition(
+    descent: Descent, name: Name, before: Places, after: Places, sent: tuple[bool, bool], routes: Sequence[Route]
+) -> Transition:
+    """A table that the statements create has no rows before, and none can be told before."""
+    everything = range(len(before.indexes))
+    lost = lost_partitions(before.table, descent.emptied) if descent.name else everything
+    came = sources(before.table, after.table)
+    stays = _staying(before.table, after.table, came)
+    return Transition(
+        before, after, came, frozenset(before.indexes[number] for number in lost), sent,
+        zlib.crc32(".".join(name).encode()), _same_key(before.table, after.table, stays),
+        _same_hash(before, after, stays, routes),
+    )
+
+
+def _staying(before: Table, after: Table, came: Sequence[Source]) -> dict[str, str]:
+    """Columns whose text stays as it is: names now by names then."""
+    then, now = visible_columns(before), visible_columns(after)
+    return {
+        then[source.index].name: column.name for column, source in zip(now, came, strict=True)
+        if isinstance(source, Kept) and source.source == source.target
+    }
+
+
+def _same_key(before: Table, after: Table, stays: Mapping[str, str]) -> bool:
+    """Whether a row's handle key and row id are made of the same values, in the same way."""
+    key = tuple(stays.get(name, "") for name in handle_key(before))
+    kinds = [(common_handle(table), row_id_column(table) is None) for table in (before, after)]
+    return bool(key) and key == handle_key(after) and kinds[0] == kinds[1]
+
+
+def _same_hash(before: Places, after: Places, stays: Mapping[str, str], routes: Sequence[Route]) -> bool:
+    """Whether the dispatchers hash the same names and values."""
+    one, other = before.table, after.table
+    was, now = (routes[place.indexes[0]].hashed for place in (before, after))
+    kept = tuple((name, stays.get(column, "")) for name, column in was)
+    return (one.schema, one.name) == (other.schema, other.name) and kept == now
+
+
+def _facts(tables: Sequence[PhysicalTable], after: Mapping[Name, Places]) -> TableFacts:
+    present = {index for place in after.values() for index in place.indexes}
+    return TableFacts(
+        tuple(zlib.crc32(f"{one.table.schema}.{one.table.name}".encode()) for one in tables),
+        tuple(bool(handle_key(one.table)) for one in tables),
+        tuple(index in present for index in range(len(tables))),
+    )
