@@ -6,7 +6,7 @@ the statements then make of the row is what the change leads to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
@@ -15,12 +15,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from simulator.changes import DELETE, INSERT, UPDATE, Counts, numbered
-from simulator.ddl.convert import text_changes
+from simulator.ddl.convert import ColumnSource, Computed, Filled, Kept
 from simulator.errors import SnapshotError
 from simulator.failures import raising
 from simulator.schema import table as schema
 from simulator.schema.keys import handle_key, visible_columns
-from simulator.schema.table import ColumnType
 from simulator.snapshots import Places
 from simulator.snapshots.checked import generated
 from simulator.snapshots.recast import text_as
@@ -33,36 +32,12 @@ KEYED = ("table", "handle", "image", "hash", "row_id")
 
 
 @dataclass(frozen=True)
-class Kept:
-    """A column that was there: its index among the visible columns, and its types then and now."""
-
-    index: int
-    source: ColumnType
-    target: ColumnType
-
-
-@dataclass(frozen=True)
-class Filled:
-    """A column that is new: what rows that were there have in it (TiDB text, None for NULL)."""
-
-    text: str | None
-
-
-@dataclass(frozen=True)
-class Computed:
-    """A stored generated column."""
-
-
-Source = Kept | Filled | Computed
-
-
-@dataclass(frozen=True)
 class Transition:
     """What statements make of a table between two snapshots."""
 
     before: Places
     after: Places
-    sources: tuple[Source, ...]
+    sources: tuple[ColumnSource, ...]
     """Of each visible column of the table after."""
 
     lost: frozenset[int] = frozenset()
@@ -142,18 +117,14 @@ def _converted(change: Transition, prefix: str) -> list[Column]:
     return [_value(source, prefix) for source in change.sources]
 
 
-def _value(source: Source, prefix: str) -> Column:
+def _value(source: ColumnSource, prefix: str) -> Column:
     match source:
-        case Kept(index, was, now):
-            return _text(was, now, f"{prefix}{index}")
+        case Kept(index, before, after):
+            return text_as(before, after, f"{prefix}{index}") if source.cast else F.col(f"{prefix}{index}")
         case Filled(text):
             return F.lit(text).cast("string")
         case Computed():
             return F.lit(None).cast("string")
-
-
-def _text(source: ColumnType, target: ColumnType, name: str) -> Column:
-    return text_as(source, target, name) if text_changes(source, target) else F.col(name)
 
 
 def _shaped(
@@ -173,7 +144,7 @@ def _fits(change: Transition) -> Column:
     """Whether TiDB could run the statements over the row."""
     fits = F.col("p_table").isNotNull()
     for index, (source, column) in enumerate(zip(change.sources, visible_columns(change.after.table), strict=True)):
-        if isinstance(source, Kept) and text_changes(source.source, source.target):
+        if isinstance(source, Kept) and source.cast:
             fits &= F.col(f"p{index}").isNotNull() | F.col(f"a{source.index}").isNull()
         if column.not_null and isinstance(source, Kept):
             fits &= F.col(f"p{index}").isNotNull()
@@ -223,8 +194,8 @@ def _reached(change: Transition) -> Iterator[Column]:
     """Whether the statements make of the row told before them what it is in the end; one column each."""
     for index, source in enumerate(change.sources):
         match source:
-            case Kept(place, was, now) if text_changes(was, now) or text_changes(now, was):
-                yield _text(was, now, f"x{place}").eqNullSafe(F.col(f"b{index}"))
+            case Kept() if source.cast or source.cast_back:
+                yield _value(source, "x").eqNullSafe(F.col(f"b{index}"))
             case Filled(text):
                 yield F.col(f"b{index}").eqNullSafe(F.lit(text).cast("string"))
 
@@ -232,7 +203,7 @@ def _reached(change: Transition) -> Iterator[Column]:
 def _told(change: Transition) -> list[Column]:
     """The texts of the table before: what its columns become, taken back; dropped ones as they were, or the default."""
     back = {
-        source.index: _text(source.target, source.source, f"b{index}")
+        source.index: text_as(source.after, source.before, f"b{index}") if source.cast_back else F.col(f"b{index}")
         for index, source in enumerate(change.sources) if isinstance(source, Kept)
     }
     return [
@@ -275,29 +246,26 @@ def _slot(salt: int, span: Span, seed: int) -> Column:
 
 def _events(placed: DataFrame, change: Transition, span: Span, turn: Turn) -> DataFrame:
     """The changes as `changes.diff` gives them, each in the definition of its time."""
-    early, slot, left = F.col("early"), F.col("slot"), max(1, span.over_ms - turn.slot)
-    ahead = F.floor(slot * turn.slot / span.over_ms) if turn.squeezed else slot
-    behind = F.when(slot < turn.slot, turn.slot + slot % left).otherwise(slot)
-    when = F.when(early, ahead).otherwise(behind).cast("long")
-    sent = F.when(early, change.sent[0]).otherwise(change.sent[1])
-    deleted, inserted = F.col("b_table").isNull(), F.col("p_table").isNull()
-    old, new = _either("a", "p"), _either("x", "b")
-
-    def shown(name: str) -> Column:
-        return F.when(deleted, old(name)).otherwise(new(name)).alias(name)
-
-    return placed.where(sent).select(
-        (F.shiftleft(F.lit(span.start_ms + 1) + when, LOGICAL_BITS) + F.lit(1)).alias("commit_ts"),
-        shown("table"),
-        F.when(deleted, DELETE).when(inserted, INSERT).otherwise(UPDATE).cast("byte").alias("op"),
-        shown("handle"),
-        shown("row_id"),
-        shown("hash"),
-        F.when(~inserted, old("image")).alias("before"),
-        F.when(~deleted, new("image")).alias("after"),
+    left = max(1, span.over_ms - turn.slot)
+    ahead = f"slot * {turn.slot} div {span.over_ms}" if turn.squeezed else "slot"
+    behind = f"if(slot < {turn.slot}, {turn.slot} + slot % {left}, slot)"
+    deleted, inserted = "b_table is null", "p_table is null"
+    shown = (f"if({deleted}, {_old(name)}, {_new(name)}) as {name}" for name in ("handle", "row_id", "hash"))
+    return placed.where(f"if(early, {change.sent[0]}, {change.sent[1]})").selectExpr(
+        f"shiftleft({span.start_ms + 1} + if(early, {ahead}, {behind}), {LOGICAL_BITS}) + 1 as commit_ts",
+        f"if({deleted}, {_old('table')}, {_new('table')}) as table",
+        f"cast(if({deleted}, {DELETE}, if({inserted}, {INSERT}, {UPDATE})) as byte) as op",
+        *shown,
+        f"if({inserted}, null, {_old('image')}) as before",
+        f"if({deleted}, null, {_new('image')}) as after",
     )
 
 
-def _either(ahead: str, behind: str) -> Callable[[str], Column]:
-    """A column of a state frame, from the one side of the statements or the other."""
-    return lambda name: F.when(F.col("early"), F.col(f"{ahead}_{name}")).otherwise(F.col(f"{behind}_{name}"))
+def _old(name: str) -> str:
+    """SQL of what the row was, in the definition of the time of its change."""
+    return f"if(early, a_{name}, p_{name})"
+
+
+def _new(name: str) -> str:
+    """SQL of what the row becomes, in that definition."""
+    return f"if(early, x_{name}, b_{name})"

@@ -85,8 +85,10 @@ COLUMNS = st.dictionaries(
     )),
     min_size=1,
 )
-KEYS = st.lists(st.sampled_from(("unique u1 (id)", "key k1 (id)", "key k2 (id desc) comment 'k'", "unique u2 (id, id2)")),
-                unique=True)
+KEYS = st.lists(
+    st.sampled_from(("unique u1 (id)", "key k1 (id)", "key k2 (id desc) comment 'k'", "unique u2 (id, id2)")),
+    unique=True,
+)
 COMMENTS = st.sampled_from(("", " comment 'x'"))
 
 

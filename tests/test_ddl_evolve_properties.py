@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from evolving import NOW, after, shape
 from simulator.ddl.catalog import Catalog
-from simulator.ddl.convert import Kept, conversion, renames
+from simulator.ddl.convert import Kept, conversion
 from simulator.ddl.evolve import applied
 from simulator.ddl.read import read_statement
 from simulator.errors import DdlError
@@ -85,7 +85,7 @@ def test_tables_keep_together_whatever_is_done_to_them(texts: list[str]) -> None
         statement = read_statement(text)
         assert old and new and statement
         check(new)
-        sources = conversion(old, new, renames(statement))
+        sources = conversion(old, new)
         assert len(sources) == len(visible_columns(new))
         places = [source.index for source in sources if isinstance(source, Kept)]
         assert len(set(places)) == len(places) and all(place < len(visible_columns(old)) for place in places)

@@ -109,9 +109,12 @@ CHANGES = {
 def write(directory: Path, name: str, definition: str, rows: list[tuple[object, ...]]) -> None:
     directory.mkdir(exist_ok=True)
     (directory / f"shop.{name}-schema.sql").write_text(f"CREATE TABLE `{name}` {definition};\n")
-    lines = (",".join("\\N" if cell is None else f'"{str(cell)}"'.replace('{"n"', '{\\"n\\"') for cell in row)
-             for row in rows)
+    lines = (",".join(map(cell_text, row)) for row in rows)
     (directory / f"shop.{name}.000000000.csv").write_text("".join(f"{line}\n" for line in lines))
+
+
+def cell_text(cell: object) -> str:
+    return "\\N" if cell is None else '"' + str(cell).replace('"', '\\"') + '"'
 
 
 @pytest.fixture(scope="module")

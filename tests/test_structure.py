@@ -59,8 +59,8 @@ DOORS = {
     "pyarrow": ("*",),
     "py4j": ("failures",),
     "pyspark": (
-        "spark", "failures", "snapshots", "events", "changes", "transitions", "dispatch", "emit", "pipeline", "numbered",
-        "filters",
+        "spark", "failures", "snapshots", "events", "changes", "transitions", "dispatch", "emit", "pipeline",
+        "numbered", "filters",
     ),
     "rich": ("cli*",),
     "sqlglot": ("schema", "ddl"),

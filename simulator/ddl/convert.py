@@ -1,16 +1,13 @@
 """Where the values of existing rows come from when a table gets another definition.
 
-One law: pure data, one source for each visible column of the later definition, in its order.
+One law: pure data, one source for each visible column of the later definition, in its order; a column is known by its
+id, whatever it is called.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
-from simulator.ddl.evolve_steps import column_named
-from simulator.ddl.statements import AlterTable, ChangeColumn, RenameColumn, Statement
 from simulator.schema.keys import visible_columns
 from simulator.schema.table import Column, ColumnType, Table
 from simulator.schema.types import TYPES, family, is_binary
@@ -23,11 +20,18 @@ class Kept:
     index: int
     """Its place among the visible columns of the definition before."""
 
-    type: ColumnType
-    """Its type before."""
+    before: ColumnType
+    after: ColumnType
 
-    cast: bool
-    """Whether its TiDB text may change with the type."""
+    @property
+    def cast(self) -> bool:
+        """Whether its TiDB text may change with the type."""
+        return text_changes(self.before, self.after)
+
+    @property
+    def cast_back(self) -> bool:
+        """Whether a value of the later type may have another text in the earlier one, or none."""
+        return text_changes(self.after, self.before)
 
 
 @dataclass(frozen=True)
@@ -44,34 +48,18 @@ class Computed:
 
 
 ColumnSource = Kept | Filled | Computed
-NONE: Mapping[str, str] = MappingProxyType({})
 
 
-def conversion(before: Table, after: Table, renamed: Mapping[str, str] = NONE) -> tuple[ColumnSource, ...]:
-    """The source of each visible column of `after`; `renamed` gives columns' new names by their old ones."""
-    was = {new.lower(): old for old, new in renamed.items()}
-    gone = {old.lower() for old in renamed}
-    places = {column.name.lower(): place for place, column in enumerate(visible_columns(before))}
-
-    def source(column: Column) -> ColumnSource:
-        name = was.get(column.name.lower(), "" if column.name.lower() in gone else column.name)
-        old = column_named(before, name)
-        if column.generated and (old is None or old.generated_expression != column.generated_expression):
-            return Computed()
-        if old is None or old.generated == "virtual":
-            return Filled(column.origin_default)
-        return Kept(places[old.name.lower()], old.type, text_changes(old.type, column.type))
-
-    return tuple(map(source, visible_columns(after)))
+def conversion(before: Table, after: Table) -> tuple[ColumnSource, ...]:
+    """The source of each visible column of `after`, which statements made of `before`."""
+    known = {column.id: (index, column) for index, column in enumerate(visible_columns(before))}
+    return tuple(_source(column, known.get(column.id)) for column in visible_columns(after))
 
 
-def renames(statement: Statement) -> Mapping[str, str]:
-    """New names of columns by their old ones, as an ALTER TABLE gives them."""
-    if not isinstance(statement, AlterTable):
-        return NONE
-    changes = [(one.old, one.column.name) for one in statement.specs if isinstance(one, ChangeColumn)]
-    changes += [(one.old, one.new) for one in statement.specs if isinstance(one, RenameColumn)]
-    return {old: new for old, new in changes if old.lower() != new.lower()}
+def _source(column: Column, was: tuple[int, Column] | None) -> ColumnSource:
+    if column.generated and (was is None or was[1].generated_expression != column.generated_expression):
+        return Computed()
+    return Filled(column.origin_default) if was is None else Kept(was[0], was[1].type, column.type)
 
 
 def text_changes(one: ColumnType, two: ColumnType) -> bool:

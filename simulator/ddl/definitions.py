@@ -124,4 +124,3 @@ def _values(kind: str, partition: Partition) -> str:
 
 def _member(values: tuple[str, ...]) -> str:
     return values[0] if len(values) == 1 else f"({', '.join(values)})"
-

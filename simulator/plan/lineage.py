@@ -9,14 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from simulator.ddl.catalog import Catalog, key
+from simulator.ddl.convert import ColumnSource, Kept, conversion
 from simulator.ddl.jobs import Job
 from simulator.ddl.statements import AlterTable, PartitionAction, Statement, TruncateTable
 from simulator.errors import UserError
 from simulator.plan.statements import Played
 from simulator.schema.keys import visible_columns
-from simulator.schema.table import Column, Table
+from simulator.schema.table import Table
 from simulator.snapshots.recast import convertible
-from simulator.transitions import Computed, Filled, Kept, Source
 
 Name = tuple[str, str]
 EVERYTHING = frozenset("*")
@@ -81,19 +81,13 @@ def lost_partitions(before: Table, emptied: frozenset[str]) -> frozenset[int]:
     return frozenset(number for number, name in enumerate(names) if emptied & {name, "*"})
 
 
-def sources(before: Table, after: Table) -> tuple[Source, ...]:
+def sources(before: Table, after: Table) -> tuple[ColumnSource, ...]:
     """Where each visible column of the table after comes from; raises UserError for a conversion not known here."""
-    known = {column.id: (index, column) for index, column in enumerate(visible_columns(before))}
-    return tuple(_source(column, known.get(column.id), after) for column in visible_columns(after))
-
-
-def _source(column: Column, was: tuple[int, Column] | None, table: Table) -> Source:
-    if was is None:
-        return Computed() if column.generated else Filled(column.origin_default)
-    index, before = was
-    if not convertible(before.type, column.type):
-        raise UserError(
-            f"column {column.name!r} of table {table.schema}.{table.name}: how TiDB turns {before.type.name} into "
-            f"{column.type.name} is not simulated; drop the column and add it again, or keep its type"
-        )
-    return Kept(index, before.type, column.type)
+    came = conversion(before, after)
+    for column, source in zip(visible_columns(after), came, strict=True):
+        if isinstance(source, Kept) and source.cast and not convertible(source.before, source.after):
+            raise UserError(
+                f"column {column.name!r} of table {after.schema}.{after.name}: how TiDB turns {source.before.name} "
+                f"into {source.after.name} is not simulated; drop the column and add it again, or keep its type"
+            )
+    return came

@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from simulator.changes import TableFacts
+from simulator.ddl.convert import ColumnSource, Kept
 from simulator.dispatch import Route
 from simulator.plan.lineage import Descent, lost_partitions, sources
 from simulator.plan.steps import Draft
 from simulator.schema.keys import common_handle, handle_key, row_id_column, visible_columns
 from simulator.schema.table import Table
 from simulator.snapshots import PhysicalTable, Places, Snapshot
-from simulator.transitions import Kept, Source, Transition, Turn
+from simulator.transitions import Transition, Turn
 from simulator.tso import Span
 
 Name = tuple[str, str]
@@ -77,12 +78,12 @@ def _transition(
     )
 
 
-def _staying(before: Table, after: Table, came: Sequence[Source]) -> dict[str, str]:
+def _staying(before: Table, after: Table, came: Sequence[ColumnSource]) -> dict[str, str]:
     """Columns whose text stays as it is: names now by names then."""
     then, now = visible_columns(before), visible_columns(after)
     return {
         then[source.index].name: column.name for column, source in zip(now, came, strict=True)
-        if isinstance(source, Kept) and source.source == source.target
+        if isinstance(source, Kept) and source.before == source.after
     }
 
 
