@@ -5,12 +5,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import cache
+
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from simulator.ddl.catalog import Catalog, catalog
+from simulator.ddl.evolve import applied
 from simulator.ddl.jobs import jobs
 from simulator.ddl.read import read_statement
 from simulator.ddl.restore import restored
+from simulator.ddl.statements import Statement
 from simulator.errors import DdlError
 from simulator.releases import V8_5
 
@@ -24,6 +30,7 @@ GOOD = (
     "ALTER TABLE t REORGANIZE PARTITION p0 INTO (PARTITION p VALUES IN (1, NULL))",
     "CREATE OR REPLACE DEFINER = 'u'@'%' VIEW v (x) AS SELECT count(*) FROM t WHERE a IN (SELECT 1) GROUP BY b",
     "CREATE SEQUENCE s START WITH 1 INCREMENT BY 2 CACHE 10",
+    "ALTER TABLE t COMMENT = 'new', AUTO_INCREMENT = 100",
     "RENAME TABLE t TO u, `weird``name` TO shop.v",
     "INSERT INTO t VALUES (1, 'x')",
 )
@@ -35,6 +42,17 @@ WORDS = sorted({word for text in GOOD for word in text.replace("(", " ( ").repla
 BEGINNINGS = st.sampled_from(("", "CREATE TABLE t (", "ALTER TABLE t ", "CREATE VIEW v AS SELECT ", "CREATE ", "DROP "))
 
 
+@cache
+def known() -> Catalog:
+    """What the good CREATE statements make, as far as TiDB takes them one after the other."""
+    held = catalog((), ("shop",))
+    for text in GOOD:
+        statement = read_statement(text) if text.startswith("CREATE ") else None
+        with suppress(DdlError):
+            held = applied(held, statement, "shop", text) if statement else held
+    return held
+
+
 def outcome(text: str) -> str:
     """`read`, `empty` or the code of the DdlError; anything else is raised."""
     try:
@@ -43,9 +61,17 @@ def outcome(text: str) -> str:
             return "empty"
         restored(statement)
         jobs(statement, text, "shop", None, V8_5)
+        refused_or_applied(statement, text)
     except DdlError as error:
         return error.code or "not DDL"
     return "read"
+
+
+def refused_or_applied(statement: Statement, text: str) -> None:
+    """The jobs of a statement and what it leaves, where tables are known."""
+    with suppress(DdlError):
+        jobs(statement, text, "shop", known(), V8_5)
+        applied(known(), statement, "shop", text)
 
 
 @st.composite
@@ -78,6 +104,7 @@ def test_words_of_statements_in_any_order_are_read_or_refused(beginning: str, wo
 @example("", "")
 @example("", "\0")
 @example("DROP TABLE ", "\ud800")
+@example("ALTER TABLE t COMMENT = ", "'new\ud800'")
 @example("CREATE TABLE t (a INT DEFAULT ", "(" * 20_000)
 @example("CREATE TABLE t (a INT AS ", "(" * 5_000 + "1" + ")" * 5_000 + ")")
 @example("CREATE VIEW v AS SELECT ", "1" * 100_000)

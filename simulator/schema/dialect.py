@@ -57,7 +57,11 @@ RULES = Rules(read_node, read_bits, read_simple, read_subquery)
 
 
 def tokenize(sql: str) -> list[Token]:
-    """The tokens of a text, versioned comments opened; raises SchemaError where a quote or comment is not closed."""
+    """The tokens of a text, versioned comments opened.
+
+    Raises SchemaError where a quote or comment is not closed, and for a text that no client can send.
+    """
+    check_unicode(sql)
     tokenizer = TIDB.tokenizer()
     try:
         return open_comments(sql, tokenizer.tokenize(sql))
@@ -65,6 +69,14 @@ def tokenize(sql: str) -> list[Token]:
         start = tokenizer.tokens[-1].end + 1 if tokenizer.tokens else 0
         start += len(sql[start:]) - len(sql[start:].lstrip())
         raise SchemaError(f"{position(sql, start)}: {error.__cause__ or error}") from None
+
+
+def check_unicode(sql: str) -> None:
+    """Raises SchemaError at half of a surrogate pair, which UTF-8 has no bytes for."""
+    try:
+        sql.encode()
+    except UnicodeEncodeError as error:
+        raise SchemaError(f"{position(sql, error.start)}: {sql[error.start]!r} is not valid Unicode") from None
 
 
 def open_comments(sql: str, tokens: list[Token]) -> list[Token]:
