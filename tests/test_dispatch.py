@@ -23,7 +23,7 @@ from simulator.dispatch import (
     verify_tables,
 )
 from simulator.errors import ChangefeedError
-from simulator.releases import V8_5
+from simulator.releases import V8_5, Release, find
 from simulator.schema import parse
 from simulator.schema.table import Table
 
@@ -35,8 +35,8 @@ T = parse.create_table(
 ROW = {"Id": "1", "A": None, "B": "7", "C": "y"}
 
 
-def routed(*rules: DispatchRule, table: Table = T) -> Route:
-    return route(compile_rules(rules, "default-topic"), table)
+def routed(*rules: DispatchRule, table: Table = T, release: Release = V8_5) -> Route:
+    return route(compile_rules(rules, "default-topic"), table, release)
 
 
 def crc(*pairs: tuple[str, str]) -> int:
@@ -94,6 +94,42 @@ def test_tables_that_do_not_suit_their_rule_are_refused_at_the_start(rule: Dispa
     with pytest.raises(ChangefeedError, match=text) as caught:
         verify_tables(compile_rules([rule], "t"), [T])
     assert caught.value.code == "CDC:ErrDispatcherFailed"
+
+
+def test_before_8_5_3_names_of_a_rule_are_found_in_their_own_letter_case_alone() -> None:
+    """GetIndex and OffsetsByNames compare Name.O up to tiflow v8.5.2, Name.L since (cdc/model/schema_storage.go)."""
+    old = find("v8.5.2")
+    with pytest.raises(ChangefeedError, match=r"columns not found when dispatch event, table: T, columns: \[a\]"):
+        routed(DispatchRule(EVERY, "columns", columns=("a",)), release=old)
+    with pytest.raises(ChangefeedError, match="index not found when dispatch event, table: T, index: uk"):
+        routed(DispatchRule(EVERY, "index-value", index="uk"), release=old)
+    with pytest.raises(ChangefeedError, match="index not found when verify the table, table: S.T, index: uk"):
+        verify_tables(compile_rules([DispatchRule(EVERY, "rowid", index="uk")], "t"), [T], old)
+    for rule in (DispatchRule(EVERY, "columns", columns=("A",)), DispatchRule(EVERY, "index-value", index="UK")):
+        assert routed(rule, release=old) == routed(rule)
+
+
+@pytest.mark.parametrize(("columns", "text"), [
+    (("Id", "v"), r"found virtual generated columns when dispatch event, table: T, columns: \[Id v\] column: v"),
+    (("V", "Z"), r"found virtual generated columns when dispatch event, table: T, columns: \[V Z\] column: v"),
+    (("Z", "V"), r"columns not found when dispatch event, table: T, columns: \[Z V\], column: z"),
+])
+@pytest.mark.parametrize("architecture", ["classic", "new"])
+def test_since_8_5_4_a_rule_that_names_a_virtual_column_is_refused(
+    columns: tuple[str, ...], text: str, architecture: str
+) -> None:
+    """At the start of the changefeed and for each row, in the same words."""
+    release, rule = find("v8.5.4", architecture), DispatchRule(EVERY, "columns", columns=columns)
+    with pytest.raises(ChangefeedError, match=text):
+        routed(rule, release=release)
+    with pytest.raises(ChangefeedError, match=text):
+        verify_tables(compile_rules([rule], "t"), [T], release)
+
+
+def test_an_index_of_a_virtual_column_is_no_matter_of_that_refusal() -> None:
+    table = parse.create_table("create table s.t (v int as (1) virtual not null, a int, b int, unique key k (v))")
+    rule = DispatchRule(EVERY, "index-value", index="k")
+    assert routed(rule, table=table, release=find("v8.5.4")).hashed == (("v", "a"),)
 
 
 def test_a_clustered_integer_primary_key_is_no_index_to_name() -> None:

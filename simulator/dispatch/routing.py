@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from simulator.changefeed.model import Changefeed, DispatchRule
 from simulator.dispatch import topics
-from simulator.errors import ChangefeedError
+from simulator.dispatch.lookup import failed, index_of, offsets_of
 from simulator.filters.table import TableFilter, table_filter
 from simulator.releases import V8_5, Release
 from simulator.schema import keys
-from simulator.schema.table import Index, Table
+from simulator.schema.table import Table
 
 Hashed = tuple[tuple[str, str], ...]
 """What is hashed after the table's name: (name that is hashed, column whose value is)."""
@@ -115,20 +115,20 @@ def route(router: Router, table: Table, release: Release = V8_5) -> Route:
     return Route(dispatcher.name, topic, dispatcher.hashed(table, rule, release), dispatcher.groups_by, index)
 
 
-def verify_tables(router: Router, tables: Iterable[Table]) -> None:
+def verify_tables(router: Router, tables: Iterable[Table], release: Release = V8_5) -> None:
     """TiCDC's check of all tables when a changefeed starts; raises ChangefeedError (CDC:ErrDispatcherFailed)."""
     for table in tables:
         rule = matching_rule(router, table.schema, table.name)[1]
         dispatcher = DISPATCHERS.get(rule.partition.lower(), DISPATCHERS["default"]).name
-        named = f"when verify the table, table: {table.schema}.{table.name},"
+        named = f"when verify the table, table: {table.schema}.{table.name}"
         if dispatcher == "index-value" and rule.index:
-            index = _index(table, rule.index)
+            index = index_of(table, rule.index, release)
             if index is None:
-                raise _failed(f"index not found {named} index: {rule.index}")
+                raise failed(f"index not found {named}, index: {rule.index}")
             if not (index.unique or index.primary):
-                raise _failed(f"index is not unique {named} index: {rule.index}")
-        if dispatcher == "columns" and _offsets(table, rule.columns) is None:
-            raise _failed(f"columns not found {named} columns: [{' '.join(rule.columns)}]")
+                raise failed(f"index is not unique {named}, index: {rule.index}")
+        if dispatcher == "columns":
+            offsets_of(table, rule.columns, release, named)
 
 
 def _by_table(table: Table, rule: DispatchRule, release: Release) -> Hashed:
@@ -138,20 +138,17 @@ def _by_table(table: Table, rule: DispatchRule, release: Release) -> Hashed:
 def _by_index(table: Table, rule: DispatchRule, release: Release) -> Hashed:
     if not rule.index:
         return tuple((name, name) for name in keys.handle_key(table))
-    index = _index(table, rule.index)
+    index = index_of(table, rule.index, release)
     if index is None:
-        raise _failed(f"index not found when dispatch event, table: {table.name}, index: {rule.index}")
-    names = tuple(column.name for column in index.columns)
-    sources = _sources(table, _offsets(table, names) or (), release)
-    spelled = {column.name.lower(): column.name for column in table.columns}
-    return tuple((spelled[name.lower()], source) for name, source in zip(names, sources, strict=True))
+        raise failed(f"index not found when dispatch event, table: {table.name}, index: {rule.index}")
+    at = {column.name.lower(): offset for offset, column in enumerate(table.columns)}
+    offsets = tuple(at[column.name.lower()] for column in index.columns)
+    names = (table.columns[offset].name for offset in offsets)
+    return tuple(zip(names, _sources(table, offsets, release), strict=True))
 
 
 def _by_columns(table: Table, rule: DispatchRule, release: Release) -> Hashed:
-    offsets = _offsets(table, rule.columns)
-    if offsets is None:
-        columns = " ".join(rule.columns)
-        raise _failed(f"columns not found when dispatch event, table: {table.name}, columns: [{columns}]")
+    offsets = offsets_of(table, rule.columns, release, f"when dispatch event, table: {table.name}")
     return tuple((source, source) for source in _sources(table, offsets, release))
 
 
@@ -162,25 +159,11 @@ def _sources(table: Table, offsets: Sequence[int], release: Release) -> tuple[st
     visible = keys.visible_columns(table)
     if any(offset >= len(visible) for offset in offsets):
         beyond = table.columns[next(offset for offset in offsets if offset >= len(visible))].name
-        raise _failed(
+        raise failed(
             f"TiCDC {release.name} panics (index out of range) on dispatching table {table.schema}.{table.name} by"
             f" column {beyond}: it counts virtual generated columns before it; use columns that stand before them"
         )
     return tuple(visible[offset].name for offset in offsets)
-
-
-def _offsets(table: Table, names: Sequence[str]) -> tuple[int, ...] | None:
-    offsets = {column.name.lower(): offset for offset, column in enumerate(table.columns)}
-    found = tuple(offsets.get(name.lower(), -1) for name in names)
-    return None if -1 in found else found
-
-
-def _index(table: Table, name: str) -> Index | None:
-    return next((index for index in table.indexes if index.name.lower() == name.lower()), None)
-
-
-def _failed(text: str) -> ChangefeedError:
-    return ChangefeedError(text, "CDC:ErrDispatcherFailed")
 
 
 IMPLICIT = DispatchRule(("*.*",), "default")

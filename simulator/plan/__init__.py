@@ -116,7 +116,7 @@ def _check(versions: Versions, sender: Sender) -> None:
     """What TiCDC checks when a changefeed starts, of all tables that the run begins with or creates."""
     _eligible((one.table for one in versions.every if sender.replicates(one.table)), sender.force_replicate)
     firsts = [one.table for one in versions.every if one.of is None and sender.replicates(one.table)]
-    dispatch.verify_tables(sender.router, firsts)
+    dispatch.verify_tables(sender.router, firsts, sender.release)
     verify(sender.event_filters, firsts)
 
 
