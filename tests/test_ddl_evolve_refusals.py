@@ -239,6 +239,17 @@ def test_foreign_keys_keep_what_they_need(statements: tuple[str, ...], code: str
     assert not after(*start, "DROP TABLE p, c").tables
 
 
+@pytest.mark.parametrize("expression", [
+    "replace(a, 'x', 'y')", "COMMENT(`A`)", "CASE 1 WHEN 2 THEN t.a END", "a -> '$.x'", "'a' IN (1, (a))",
+])
+def test_a_column_that_another_is_computed_from_stays(expression: str) -> None:
+    """However the expression names it."""
+    said = "Column 'a' has a generated column dependency."
+    made = f"CREATE TABLE t (a JSON, c INT, b INT AS ({expression}))"
+    assert ("ddl:3108", said) == refusal(made, "ALTER TABLE t DROP a")
+    after(made, "ALTER TABLE t DROP c")
+
+
 def test_a_name_alone_needs_a_current_database() -> None:
     """As TiDB says it."""
     with pytest.raises(Exception, match=r"\[planner:1046\] No database selected"):

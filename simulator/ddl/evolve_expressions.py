@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import sqlglot
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
-
+from simulator.errors import SchemaError
+from simulator.schema.dialect import read, tokenize
+from simulator.schema.expression_tree import names_in
+from simulator.schema.read_expressions import read_node
 from simulator.schema.table import Column, Index, Partitioning, Table
 
 
@@ -18,10 +18,10 @@ from simulator.schema.table import Column, Index, Partitioning, Table
 def columns_of(expression: str) -> frozenset[str]:
     """Names in lower case of the columns in an expression; none where the text cannot be read."""
     try:
-        tree = sqlglot.parse_one(expression, read="mysql")
-    except (SqlglotError, RecursionError):
+        tree = read(expression, tokenize(expression), read_node)
+    except (SchemaError, RecursionError):
         return frozenset()
-    return frozenset(node.name.lower() for node in tree.find_all(exp.Column))
+    return frozenset(name.parts[-1].lower() for name in names_in(tree))
 
 
 def generated_from(column: Column) -> frozenset[str]:

@@ -139,3 +139,21 @@ class Fragment(Node):
     restored: str
     what: str
     """What it is, in words: `a subquery`, `an aggregate function`, …"""
+
+
+def names_in(node: Node) -> tuple[ColumnName, ...]:
+    """Every column that the expression names, in no order, each as often as it is named.
+
+    What is kept as text names none.
+    """
+    names: list[ColumnName] = []
+    waiting: list[object] = [node]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, ColumnName):
+            names.append(part)
+        elif isinstance(part, tuple):
+            waiting += part
+        elif isinstance(part, Node):
+            waiting += vars(part).values()
+    return tuple(names)
