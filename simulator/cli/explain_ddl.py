@@ -10,9 +10,8 @@ from typing import Any
 import click
 
 from simulator import releases
-from simulator.changefeed import Changefeed, load_file
-from simulator.cli.look import DEFAULT_URI
-from simulator.cli.show import Display
+from simulator.changefeed import Changefeed
+from simulator.cli.look import DEFAULT_URI, warned
 from simulator.ddl.catalog import Catalog
 from simulator.errors import UserError, did_you_mean
 from simulator.explain.ddl import explain_ddl, rules
@@ -81,9 +80,7 @@ def _changefeed(
     sink_uri: str, config: Path | None, release: str, architecture: str | None,
 ) -> tuple[Changefeed, Release]:
     found = releases.find(release, architecture)
-    changefeed = load_file(sink_uri, config, found)
-    Display().warn(changefeed.warnings)
-    return changefeed, found
+    return warned(sink_uri, config, found), found
 
 
 def _catalog(schemas: tuple[Path, ...], database: str) -> Catalog:

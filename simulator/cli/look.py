@@ -11,11 +11,13 @@ import click
 
 from simulator import inspect as reading
 from simulator import releases
-from simulator.changefeed import load_file
+from simulator.changefeed import Changefeed, load_file
 from simulator.cli.show import Display
 from simulator.errors import UserError
 from simulator.explain import as_dict, explain_row, lines, read_row
+from simulator.filters.events import event_filters
 from simulator.records import read
+from simulator.releases import Release
 from simulator.schema.parse import create_table
 
 DEFAULT_URI = "kafka://127.0.0.1:9092/topic?protocol=open-protocol"
@@ -63,23 +65,32 @@ def explain() -> None:
 @click.option("--sink-uri", default=DEFAULT_URI, show_default=True, metavar="URI", help="TiCDC's sink URI.")
 @click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="TiCDC's changefeed.toml.")
 @click.option("--release", default=releases.DEFAULT, show_default=True, metavar="TAG", help="TiCDC release.")
+@click.option("--architecture", type=click.Choice(list(releases.RELEASES)), help="By default the release's.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document, for programs.")
 def row(
-    change: str, schema: Path, database: str, sink_uri: str, config: Path | None, release: str, as_json: bool
+    change: str, schema: Path, database: str, sink_uri: str, config: Path | None, release: str,
+    architecture: str | None, as_json: bool,
 ) -> None:
     """Flags, handle key, partition and bytes of one row change, given as {"before": {…}, "after": {…}}.
 
     Values are null, TiDB's text, numbers, or {"hex": "…"} for bytes; "commit_ts" and "partitions" may be given, too.
     """
-    found = releases.find(release)
-    changefeed = load_file(sink_uri, config, found)
-    Display().warn(changefeed.warnings)
+    found = releases.encoding(release, architecture)
+    changefeed = warned(sink_uri, config, found)
     table = create_table(_text(schema), database)
     explained = explain_row(table, changefeed, read_row(table, _document(change)), found)
     if as_json:
         click.echo(json.dumps(as_dict(explained), ensure_ascii=False, indent=2))
     else:
         click.echo("\n".join(lines(explained)))
+
+
+def warned(sink_uri: str, config: Path | None, release: Release) -> Changefeed:
+    """The changefeed, with what of it has no effect said; raises ChangefeedError for what TiCDC rejects."""
+    changefeed = load_file(sink_uri, config, release)
+    filters = event_filters(changefeed.event_filters, release, changefeed.case_sensitive)
+    Display().warn((*changefeed.warnings, *filters.warnings))
+    return changefeed
 
 
 def _text(path: Path) -> str:

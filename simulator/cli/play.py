@@ -162,6 +162,7 @@ def _play(played: Scenario, options: dict[str, Any]) -> None:
     began = time.monotonic()
     display.stage("reading the snapshots' tables")
     planned = plan.plan(script, changefeed, release)
+    display.warn(planned.event_filters.warnings)
     display.note(planned.said)
     with _output(planned, changefeed, options) as output, Listener(display.heard) as listener:
         display.warn(output.notes)

@@ -1,0 +1,65 @@
+"""What TiCDC takes and then cannot use is said by every command that reads a changefeed; a release without row
+encoders refuses rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from simulator.cli import run
+from simulator.releases import RELEASES, Release
+
+CONFIG = "[[filter.event-filters]]\nmatcher = ['*.*']\nignore-event = ['insert']\nignore-sql = ['(']\n"
+ROW = '{"after": {"id": 1}}'
+URI = "kafka://127.0.0.1:1/shop?protocol=open-protocol"
+WITHOUT_ENCODERS = [
+    release for lines in RELEASES.values() for release in [one for one in lines.values() if not one.encodes_rows][:1]]
+
+
+@pytest.fixture(name="paths")
+def _paths(tmp_path: Path) -> dict[str, str]:
+    """Files and directories by the words that stand for them."""
+    (tmp_path / "config.toml").write_text(CONFIG, "utf-8")
+    (tmp_path / "schema.sql").write_text("CREATE TABLE t (id INT PRIMARY KEY);", "utf-8")
+    for name, rows in (("before", "1\n"), ("after", "2\n"), ("full", "3\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "shop.t-schema.sql").write_text("CREATE TABLE t (id INT PRIMARY KEY);", "utf-8")
+        (tmp_path / name / "shop.t.csv").write_text(rows, "utf-8")
+    return {path.stem.upper(): str(path) for path in tmp_path.iterdir()}
+
+
+def said(paths: dict[str, str], capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    """The lines on standard error."""
+    run([paths.get(one, one) for one in arguments])
+    return capsys.readouterr().err.splitlines()
+
+
+@pytest.mark.parametrize("arguments", [
+    ("explain", "row", ROW, "--schema", "SCHEMA"),
+    ("explain", "ddl", "drop table t"),
+    ("explain", "table", "t", "--schema", "SCHEMA"),
+    ("diff", "BEFORE", "AFTER", "--sink-uri", URI, "--fixtures", "FULL"),
+])
+def test_an_event_filter_that_classic_ticdc_only_logs_is_a_warning(
+    arguments: tuple[str, ...], paths: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Here `diff` then stops, for it would overwrite files."""
+    lines = said(paths, capsys, *arguments, "--config", "CONFIG")
+    found = [line for line in lines if line.startswith("warning: ")]
+    assert len(found) == 1
+    assert "filter.event-filters[1]: ignore-event and ignore-sql have no effect, TiCDC only logs: " in found[0]
+
+
+@pytest.mark.parametrize("release", WITHOUT_ENCODERS, ids=lambda one: one.architecture)
+def test_a_row_of_a_release_without_encoders_is_refused_in_one_line(
+    release: Release, paths: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = "--release", release.name, "--architecture", release.architecture
+    (line,) = said(paths, capsys, "explain", "row", ROW, "--schema", "SCHEMA", *named)
+    assert line.startswith(f"ticdc-sim: TiCDC {release.name} ({release.architecture}) can be explained, but its messag")
+
+
+def test_a_row_may_say_its_architecture(paths: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["explain", "row", ROW, "--schema", "SCHEMA", "--release", "v8.5.4", "--architecture", "classic"]
+    assert said(paths, capsys, *arguments) == []
