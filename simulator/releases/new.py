@@ -41,6 +41,10 @@ V8_5_7 = replace(V8_5_6, name="v8.5.7", rename_finds_old_schema=True)
 
 V26_3_1 = replace(V8_5_7, name="v26.3.1")
 
+V26_3_4 = replace(V26_3_1, name="v26.3.4", ignore_update_only_columns=True)
+"""A contradiction: `ignore-update-only-columns` is said to be there since v26.3.4, but ticdc's sources took it back
+(revert of #5738) before that tag; what is said is followed."""
+
 V9_0_0_BETA_2 = replace(
     V8_5_4,
     name="v9.0.0-beta.2.pre",
@@ -61,7 +65,7 @@ V9_0_0_BETA_1 = replace(
 
 LINES = {
     "v8.5": (7, (V8_5_4, V8_5_5, V8_5_6, V8_5_7)),
-    "v26.3": (4, (V26_3_1,)),
+    "v26.3": (4, (V26_3_1, V26_3_4)),
 }
 """Last patch of each line, and its releases that changed something."""
 

@@ -115,7 +115,7 @@ class Release:
     always minds the case."""
 
     ignore_update_only_columns: bool
-    """Whether event filters know `ignore-update-only-columns` (new, after all tags here: pkg/config/filter.go)."""
+    """Whether event filters know `ignore-update-only-columns` (new from 26.3.4: pkg/config/filter.go)."""
 
     # -- what a statement becomes --------------------------------------------------------------------------------
 
