@@ -105,6 +105,32 @@ def test_a_table_that_enters_the_filter_stops_the_changefeed() -> None:
     assert job.outcome == "error" and "CDC:ErrSyncRenameTableFailed" in job.why
 
 
+def test_of_several_renamed_tables_without_a_valid_index_the_last_is_named() -> None:
+    """TiDB's job carries the last one, and TiCDC looks at no other."""
+    text = "rename table orders to o2, loose to l2"
+    assert outcome(text, config="") == ("ineligible", "Shop.l2 has no valid index, and force-replicate is off")
+
+
+DISCARDS_RENAMES = "[[filter.event-filters]]\nmatcher = ['{}']\nignore-event = ['rename table']\n"
+
+
+@pytest.mark.parametrize(("matcher", "text", "decisions"), [
+    ("*.*", "rename table orders to o2", ("discard", "ignore")),
+    ("*.Orders", "rename table orders to o2", ("error", "ignore")),
+    ("*.o2", "rename table orders to o2", ("send", "send")),
+    ("*.[o-pO-P]*", "rename table orders to o2, only_unique to p2", ("discard", "ignore")),
+    ("*.o*", "rename table only_unique to o2, orders to o3", ("send", "send")),
+])
+def test_in_some_releases_event_filters_discard_a_rename_before_its_rule_is_asked(
+    matcher: str, text: str, decisions: tuple[str, str]
+) -> None:
+    """So that a table whose old name alone they ignore enters (tiflow v6.5.4, v7.5.0 cdc/puller/ddl_puller.go)."""
+    config = DISCARDS_RENAMES.format(matcher)
+    assert tuple(outcome(text, release, config=config)[0] for release in ("v7.5.0", "v8.5.3")) == decisions
+    if decisions[0] == "error":
+        assert "CDC:ErrSyncRenameTableFailed" in outcome(text, "v7.5.0", config=config)[1]
+
+
 def test_a_renamed_table_goes_to_the_topic_of_its_old_name() -> None:
     found = explained("rename table orders to hidden.o2")
     (job,) = found.jobs

@@ -8,6 +8,7 @@ logservice/schemastore/persist_storage_ddl_handlers.go.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from simulator.ddl import actions
 from simulator.ddl.allow import allowed, eligibility, eligible
@@ -79,15 +80,26 @@ def _decided(job: Job, view: View) -> Decision:
     if not allowed(job.code, view.release):
         name = actions.ACTIONS[job.code].name
         return Decision(DISCARD, f"{name} ({job.code}) is not in the allow-list of TiCDC {view.release.name}")
-    found: Kept = kept(job, view.before, view.replication, view.release)
+    ignored_ts = view.start_ts in view.replication.ignored_start_ts
+    if ignored_ts and view.release.start_ts_discards_ddl:
+        return Decision(DISCARD, f"start-ts {view.start_ts} is in ignore-txn-start-ts")
+    found: Kept = kept(job, view.before, view.replication, view.release, partial(_ignored_rename, job, view))
     if found.job is None:
         return Decision(DISCARD, found.why)
-    if view.start_ts in view.replication.ignored_start_ts:
-        outcome = DISCARD if view.release.start_ts_discards_ddl else IGNORE
-        return Decision(outcome, f"start-ts {view.start_ts} is in ignore-txn-start-ts")
+    if ignored_ts:
+        return Decision(IGNORE, f"start-ts {view.start_ts} is in ignore-txn-start-ts")
     if not _eligible(found.job, view):
-        return Decision(INELIGIBLE, f"{job.schema}.{job.table} has no valid index, and force-replicate is off")
+        _, looked_at = _names(found.job)
+        return Decision(INELIGIBLE, f"{'.'.join(looked_at)} has no valid index, and force-replicate is off")
     return _past_event_filters(found, view)
+
+
+def _ignored_rename(job: Job, view: View, schema: str, table: str) -> bool:
+    """Whether event filters discard a RENAME of that name, where they do so at all; the statement's whole text counts
+    (tiflow v6.5.4 cdc/puller/ddl_puller.go handleRenameTables)."""
+    if view.event_filters is None or not view.release.event_filter_discards:
+        return False
+    return ignoring_ddl(view.event_filters, schema, table, job.query, job.code, (schema, table)) is not None
 
 
 def _eligible(job: Job, view: View) -> bool:
@@ -130,7 +142,7 @@ def _creates_eligible(event: Event, job: Job, view: View) -> bool:
 
 def _ignoring(event: Event, job: Job, view: View) -> str:
     """The event filter that ignores an event, in words; empty for none. The new architecture looks at restored text."""
-    if view.event_filters is None:
+    if view.event_filters is None or job.pairs and view.release.event_filter_discards:
         return ""
     old = event.old if event.type_code == actions.RENAME_TABLE else None
     of = replace(event, schema=job.schema, table=job.table) if job.exchanged else event

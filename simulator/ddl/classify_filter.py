@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from simulator.ddl import actions
 from simulator.ddl.catalog import Catalog
 from simulator.ddl.jobs_shape import Job
-from simulator.ddl.rename import Known, Pair, Rename, kept_pairs, known
+from simulator.ddl.rename import Discards, Known, Pair, Rename, kept_pairs, known
 from simulator.filters.replication import Replication, is_system
 from simulator.releases import Release
 from simulator.schema.syntax import TableName
@@ -26,8 +26,15 @@ class Kept:
     """The rule that decides."""
 
 
-def kept(job: Job, catalog: Catalog | None, replication: Replication, release: Release) -> Kept:
-    """What passes; `catalog` is what exists before the job. Raises DdlError where TiCDC stops at a RENAME."""
+def kept(
+    job: Job, catalog: Catalog | None, replication: Replication, release: Release, ignored: Discards | None = None,
+) -> Kept:
+    """What passes; `catalog` is what exists before the job. Raises DdlError where TiCDC stops at a RENAME.
+
+    `ignored` tells of a schema and a table whether event filters discard a RENAME of them before its rule is asked.
+    """
+    if job.pairs:
+        return _rename(job, catalog, replication, release, ignored or (lambda schema, table: False))
     return RULES.get(job.code, _by_table)(job, catalog, replication, release)
 
 
@@ -70,11 +77,19 @@ def _exchange(job: Job, catalog: Catalog | None, replication: Replication, relea
     return Kept(job if passing else None, filter_rule(replication, *(passing or names[0])))
 
 
-def _rename(job: Job, catalog: Catalog | None, replication: Replication, release: Release) -> Kept:
+def _rename(
+    job: Job, catalog: Catalog | None, replication: Replication, release: Release, ignored: Discards
+) -> Kept:
     snapshot = _snapshot(job.pairs, catalog, replication)
-    found = kept_pairs(Rename(job.pairs, job.query), lambda *name: not replication.table(*name), snapshot, release)
+
+    def discards(schema: str, table: str) -> bool:
+        return not replication.table(schema, table) or ignored(schema, table)
+
+    found = kept_pairs(Rename(job.pairs, job.query), discards, snapshot, release)
     if not found:
-        return Kept(None, "neither the old name nor the new one is in the rules")
+        named = any(replication.table(*name) for pair in job.pairs for name in pair)
+        of = "passes rules and event filters" if named else "is in the rules"
+        return Kept(None, f"neither the old name nor the new one {of}")
     why = f"the old name is in the rules: {filter_rule(replication, *found[0][0])}"
     written = tuple(said for pair, said in zip(job.pairs, job.written, strict=True) if pair in found)
     return Kept(replace(job, pairs=found, written=written), why)
@@ -100,6 +115,4 @@ RULES: Mapping[int, Callable[[Job, Catalog | None, Replication, Release], Kept]]
     **dict.fromkeys(actions.SCHEMA_ACTIONS, _by_schema),
     actions.CREATE_TABLES: _tables,
     actions.EXCHANGE_TABLE_PARTITION: _exchange,
-    actions.RENAME_TABLE: _rename,
-    actions.RENAME_TABLES: _rename,
 }
