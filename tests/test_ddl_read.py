@@ -5,13 +5,19 @@ from __future__ import annotations
 import pytest
 
 from simulator.ddl.read import read_statement, read_statements
+from simulator.ddl.specs import (
+    AddColumns, AddKey, AlterDefault, Attributes, ChangeColumn, Clause, ConvertCharset, DropColumn, DropKey,
+    ModifyColumn, Place, RemoveTtl, RenameIndex, RenameTo, SetOptions, Spec, TiflashReplica,
+)
+from simulator.ddl.specs_partitions import (
+    AddPartitions, ExchangePartition, LastPartition, PartitionAction, PartitionOptions, ReorganizePartition,
+)
 from simulator.ddl.statements import (
-    AddColumns, AddKey, AddPartitions, AlterDatabase, AlterDefault, AlterSequence, AlterTable, Attributes, ChangeColumn,
-    Clause, ConvertCharset, CreateIndex, CreateTable, CreateView, DropColumn, DropIndex, DropKey, DropTable, DropView,
-    ExchangePartition, FlashbackCluster, FlashbackDatabase, FlashbackTable, LastPartition, LockTables, ModifyColumn,
-    PartitionAction, PartitionOptions, Place, PlacementPolicy, RecoverTable, RemoveTtl, RenameIndex, RenameTable,
-    RenameTo, ReorganizePartition, RepairTable, ResourceGroup, SequenceOption, SetOptions, Spec, TiflashReplica,
-    TruncateTable, UnlockTables,
+    AlterDatabase, AlterTable, CreateIndex, CreateTable, DropIndex, DropTable, FlashbackCluster, FlashbackDatabase,
+    FlashbackTable, LockTables, RecoverTable, RenameTable, RepairTable, TruncateTable, UnlockTables,
+)
+from simulator.ddl.statements_objects import (
+    AlterSequence, CreateView, DropView, PlacementPolicy, ResourceGroup, SequenceOption,
 )
 from simulator.errors import DdlError
 from simulator.schema.syntax import TableName

@@ -13,7 +13,9 @@ from simulator.contract.state import NAME, Handle, State, count, handle_of, imag
 from simulator.ddl.catalog import Catalog, catalog, key
 from simulator.ddl.evolve import applied
 from simulator.ddl.read import read_statement
-from simulator.ddl.statements import AlterTable, PartitionAction, RenameTable, RenameTo, Statement
+from simulator.ddl.specs import RenameTo
+from simulator.ddl.specs_partitions import PartitionAction
+from simulator.ddl.statements import AlterTable, RenameTable, Statement
 from simulator.decode import DdlEvent
 from simulator.errors import DdlError
 from simulator.schema.defaults import value_text

@@ -16,7 +16,8 @@ from simulator.ddl.events_view import naming_databases
 from simulator.ddl.jobs_shape import Job
 from simulator.ddl.rename_text import rename_texts
 from simulator.ddl.restore import restored
-from simulator.ddl.statements import CreateTable, CreateView
+from simulator.ddl.statements import CreateTable
+from simulator.ddl.statements_objects import CreateView
 from simulator.ddl.text import sent_text
 from simulator.releases import Release
 from simulator.schema.syntax import TableName

@@ -7,7 +7,8 @@ Sources: tiflow v8.5.3 cdc/model/sink.go; ticdc v8.5.4 logservice/schemastore/pe
 from __future__ import annotations
 
 from simulator.ddl.jobs_shape import Job
-from simulator.ddl.statements import AlterTable, ExchangePartition
+from simulator.ddl.specs_partitions import ExchangePartition
+from simulator.ddl.statements import AlterTable
 from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.schema.restoring import quoted

@@ -15,7 +15,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from simulator.ddl.statements import CreateView
+from simulator.ddl.statements_objects import CreateView
 from simulator.errors import SchemaError
 from simulator.schema.dialect import read, tokenize
 from simulator.schema.read_queries import read_query

@@ -17,11 +17,14 @@ from simulator.ddl.evolve_alter import altered
 from simulator.ddl.evolve_errors import refused, tidb, worded
 from simulator.ddl.evolve_create_table import created, found
 from simulator.ddl.evolve_tables import qualified
+from simulator.ddl.specs import AddKey, DropKey
 from simulator.ddl.statements import (
-    AddKey, AlterDatabase, AlterSequence, AlterTable, CreateDatabase, CreateIndex, CreateSequence, CreateTable,
-    CreateView, DropDatabase, DropIndex, DropKey, DropSequence, DropTable, DropView, FlashbackCluster,
-    FlashbackDatabase, FlashbackTable, LockTables, PlacementPolicy, RecoverTable, RenameTable, RepairTable,
-    ResourceGroup, Statement, TruncateTable, UnlockTables,
+    AlterDatabase, AlterTable, CreateDatabase, CreateIndex, CreateTable, DropDatabase, DropIndex, DropTable,
+    FlashbackCluster, FlashbackDatabase, FlashbackTable, LockTables, RecoverTable, RenameTable, RepairTable,
+    Statement, TruncateTable, UnlockTables,
+)
+from simulator.ddl.statements_objects import (
+    AlterSequence, CreateSequence, CreateView, DropSequence, DropView, PlacementPolicy, ResourceGroup,
 )
 from simulator.schema.build import build_table
 

@@ -28,11 +28,14 @@ from simulator.ddl.evolve_partitions import (
     UNKNOWN_SPEC, add_partitions, coalesce, last_partition, partition_action, partitioned, reorganize,
 )
 from simulator.ddl.evolve_steps import Scene, Step, check_together, lower, unchanged
-from simulator.ddl.statements import (
-    AddColumns, AddKey, AddPartitions, AlterCheck, AlterDefault, Attributes, Cache, ChangeColumn, Clause,
-    CoalescePartition, ConvertCharset, DropColumn, DropKey, ExchangePartition, IndexVisibility, LastPartition,
-    ModifyColumn, OrderBy, PartitionAction, PartitionBy, PartitionOptions, RemovePartitioning, RemoveTtl, RenameColumn,
-    RenameIndex, RenameTo, ReorganizePartition, SetOptions, Spec, TiflashReplica,
+from simulator.ddl.specs import (
+    AddColumns, AddKey, AlterCheck, AlterDefault, Attributes, Cache, ChangeColumn, Clause, ConvertCharset,
+    DropColumn, DropKey, IndexVisibility, ModifyColumn, OrderBy, RemoveTtl, RenameColumn, RenameIndex, RenameTo,
+    SetOptions, Spec, TiflashReplica,
+)
+from simulator.ddl.specs_partitions import (
+    AddPartitions, CoalescePartition, ExchangePartition, LastPartition, PartitionAction, PartitionBy,
+    PartitionOptions, RemovePartitioning, ReorganizePartition,
 )
 from simulator.schema.table import Table
 

@@ -12,7 +12,7 @@ from simulator.ddl.evolve_errors import refused, tidb, worded
 from simulator.ddl.evolve_key_parts import check_parts
 from simulator.ddl.evolve_steps import Scene, Step
 from simulator.ddl.evolve_types import alike, check_charset
-from simulator.ddl.statements import ConvertCharset
+from simulator.ddl.specs import ConvertCharset
 from simulator.schema.charsets import ALIASES, CHARSETS, resolve
 from simulator.schema.syntax import KeyPart, KeySyntax
 from simulator.schema.table import Column, Table

@@ -13,7 +13,7 @@ from simulator.ddl.evolve_defaults import default_of
 from simulator.ddl.evolve_errors import tidb
 from simulator.ddl.evolve_expressions import dependent, partition_columns
 from simulator.ddl.evolve_steps import Scene, Step, Touched, column_named
-from simulator.ddl.statements import AlterDefault, RenameColumn
+from simulator.ddl.specs import AlterDefault, RenameColumn
 from simulator.schema.table import IndexColumn, Table
 
 LONGEST_NAME = 64

@@ -17,7 +17,7 @@ from simulator.ddl.evolve_expressions import dependent, generated_from, partitio
 from simulator.ddl.evolve_foreign import check_not_needed
 from simulator.ddl.evolve_keys import add_key
 from simulator.ddl.evolve_steps import Scene, Step, Touched, column_named, lower
-from simulator.ddl.statements import AddColumns, AddKey, DropColumn, Place
+from simulator.ddl.specs import AddColumns, AddKey, DropColumn, Place
 from simulator.schema.syntax import ColumnSyntax
 from simulator.schema.table import Column, Table
 

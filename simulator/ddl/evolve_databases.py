@@ -13,9 +13,9 @@ from simulator.ddl.catalog import (
 )
 from simulator.ddl.evolve_errors import refused, tidb, worded
 from simulator.ddl.evolve_tables import qualified, selected
-from simulator.ddl.statements import (
-    AlterDatabase, AlterSequence, CreateDatabase, CreateSequence, CreateView, DropDatabase, DropSequence, DropView,
-    FlashbackDatabase, SequenceOption,
+from simulator.ddl.statements import AlterDatabase, CreateDatabase, DropDatabase, FlashbackDatabase
+from simulator.ddl.statements_objects import (
+    AlterSequence, CreateSequence, CreateView, DropSequence, DropView, SequenceOption,
 )
 from simulator.schema.build import DEFAULT_CHARSET
 from simulator.schema.charsets import resolve

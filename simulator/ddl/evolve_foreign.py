@@ -13,7 +13,7 @@ from simulator.ddl.catalog import Catalog, Key, key as place_of
 from simulator.ddl.evolve_errors import tidb
 from simulator.ddl.evolve_key_parts import spelled
 from simulator.ddl.evolve_steps import Scene, Step, Touched, column_named, lower
-from simulator.ddl.statements import DropKey
+from simulator.ddl.specs import DropKey
 from simulator.schema.build_foreign_keys import build_foreign_key
 from simulator.schema.keys import row_id_column
 from simulator.schema.syntax import KeySyntax

@@ -10,7 +10,7 @@ from dataclasses import replace
 from simulator.ddl import actions
 from simulator.ddl.evolve_errors import tidb
 from simulator.ddl.evolve_steps import Scene, Step, Touched, index_named
-from simulator.ddl.statements import IndexVisibility, RenameIndex
+from simulator.ddl.specs import IndexVisibility, RenameIndex
 from simulator.schema.table import Index, Table
 
 

@@ -14,7 +14,7 @@ from simulator.ddl.evolve_expressions import columns_of, partition_columns
 from simulator.ddl.evolve_foreign import add_foreign_key, check_key_not_needed, drop_foreign_key
 from simulator.ddl.evolve_key_parts import check_parts, spelled
 from simulator.ddl.evolve_steps import Scene, Step, Touched, column_named, index_named, lower
-from simulator.ddl.statements import AddKey, DropKey
+from simulator.ddl.specs import AddKey, DropKey
 from simulator.schema.build_keys import COLUMNAR, build_index, free_name
 from simulator.schema.syntax import KeyPart, KeySyntax
 from simulator.schema.table import Table

@@ -19,7 +19,7 @@ from simulator.ddl.evolve_modify_checks import (
 )
 from simulator.ddl.evolve_steps import Scene, Step, Touched, column_named
 from simulator.ddl.evolve_types import check_change, needs_reorganization
-from simulator.ddl.statements import ChangeColumn, ModifyColumn, Place
+from simulator.ddl.specs import ChangeColumn, ModifyColumn, Place
 from simulator.schema.syntax import ColumnSyntax
 from simulator.schema.table import Column, Table
 from simulator.schema.types import family

@@ -14,7 +14,7 @@ from simulator.ddl.catalog import Catalog, with_table, with_tables, without_tabl
 from simulator.ddl.evolve_errors import tidb
 from simulator.ddl.evolve_foreign import referring
 from simulator.ddl.evolve_steps import Scene, Step, lower
-from simulator.ddl.statements import RenameTo
+from simulator.ddl.specs import RenameTo
 from simulator.schema.table import Table
 
 

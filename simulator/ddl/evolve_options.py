@@ -15,7 +15,7 @@ from simulator.ddl.evolve_charset import charset_step
 from simulator.ddl.evolve_errors import tidb, unsupported, worded
 from simulator.ddl.evolve_foreign import referring
 from simulator.ddl.evolve_steps import Scene, Step, column_named, unchanged
-from simulator.ddl.statements import Cache, RemoveTtl, SetOptions
+from simulator.ddl.specs import Cache, RemoveTtl, SetOptions
 from simulator.schema.build import KEPT_OPTIONS, build_ttl
 from simulator.schema.syntax import TableOption
 from simulator.schema.table import Table

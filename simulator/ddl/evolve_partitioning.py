@@ -18,7 +18,7 @@ from simulator.ddl.evolve_modify_checks import plain
 from simulator.ddl.evolve_partitions import partitioned
 from simulator.ddl.evolve_ranges import check_partitions
 from simulator.ddl.evolve_steps import Scene, Step, column_named, lower, unchanged
-from simulator.ddl.statements import ExchangePartition, PartitionBy, RemovePartitioning
+from simulator.ddl.specs_partitions import ExchangePartition, PartitionBy, RemovePartitioning
 from simulator.schema.build import build_partitioning
 from simulator.schema.keys import row_id_column
 from simulator.schema.syntax import KeyOptions

@@ -15,7 +15,7 @@ from simulator.ddl.evolve_errors import tidb, unsupported, worded
 from simulator.ddl.evolve_intervals import more
 from simulator.ddl.evolve_ranges import below, check_partitions, partition_of
 from simulator.ddl.evolve_steps import Scene, Step, lower, unchanged
-from simulator.ddl.statements import (
+from simulator.ddl.specs_partitions import (
     AddPartitions, CoalescePartition, LastPartition, PartitionAction, ReorganizePartition,
 )
 from simulator.schema.table import Partition, Partitioning, Table

@@ -16,10 +16,12 @@ from simulator.ddl.catalog import Catalog
 from simulator.ddl.jobs_alter import alter_table
 from simulator.ddl.jobs_shape import Job, Session, Step, Steps
 from simulator.ddl.statements import (
-    AlterDatabase, AlterSequence, AlterTable, CreateDatabase, CreateIndex, CreateSequence, CreateTable, CreateView,
-    DropDatabase, DropIndex, DropSequence, DropTable, DropView, FlashbackCluster, FlashbackDatabase, FlashbackTable,
-    LockTables, PlacementPolicy, RecoverTable, RenameTable, RepairTable, ResourceGroup, Statement, TruncateTable,
-    UnlockTables,
+    AlterDatabase, AlterTable, CreateDatabase, CreateIndex, CreateTable, DropDatabase, DropIndex, DropTable,
+    FlashbackCluster, FlashbackDatabase, FlashbackTable, LockTables, RecoverTable, RenameTable, RepairTable,
+    Statement, TruncateTable, UnlockTables,
+)
+from simulator.ddl.statements_objects import (
+    AlterSequence, CreateSequence, CreateView, DropSequence, DropView, PlacementPolicy, ResourceGroup,
 )
 from simulator.releases import Release
 from simulator.schema.syntax import TableName

@@ -13,7 +13,9 @@ from simulator.ddl import actions
 from simulator.ddl.jobs_multi import check_sub_job, check_touched, several_before
 from simulator.ddl.jobs_shape import Job, Session, Steps
 from simulator.ddl.jobs_specs import codes
-from simulator.ddl.statements import AddColumns, AddKey, AlterTable, Clause, ExchangePartition, RenameTo, Spec
+from simulator.ddl.specs import AddColumns, AddKey, Clause, RenameTo, Spec
+from simulator.ddl.specs_partitions import ExchangePartition
+from simulator.ddl.statements import AlterTable
 from simulator.schema.syntax import TableName
 from simulator.schema.table import Table
 

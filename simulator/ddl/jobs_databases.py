@@ -8,9 +8,8 @@ from __future__ import annotations
 from simulator.ddl import actions
 from simulator.ddl.jobs_options import resolved
 from simulator.ddl.jobs_shape import Job, Session, Steps, unsupported
-from simulator.ddl.statements import (
-    AlterDatabase, CreateDatabase, DropDatabase, FlashbackCluster, FlashbackDatabase, PlacementPolicy, ResourceGroup,
-)
+from simulator.ddl.statements import AlterDatabase, CreateDatabase, DropDatabase, FlashbackCluster, FlashbackDatabase
+from simulator.ddl.statements_objects import PlacementPolicy, ResourceGroup
 
 OPTIONS = (
     (actions.MODIFY_SCHEMA_CHARSET_AND_COLLATE, ("CHARSET", "CHARACTER SET", "COLLATE")),

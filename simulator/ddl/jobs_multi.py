@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from simulator.ddl import actions
 from simulator.ddl.jobs_keys import index_name
 from simulator.ddl.jobs_shape import unsupported
-from simulator.ddl.statements import (
-    AddColumns, AddKey, AlterDefault, ChangeColumn, DropColumn, DropKey, IndexVisibility, ModifyColumn, RenameColumn,
-    RenameIndex, Spec,
+from simulator.ddl.specs import (
+    AddColumns, AddKey, AlterDefault, ChangeColumn, DropColumn, DropKey, IndexVisibility, ModifyColumn,
+    RenameColumn, RenameIndex, Spec,
 )
 from simulator.schema.table import Table
 

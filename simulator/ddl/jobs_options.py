@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from simulator.ddl import actions
-from simulator.ddl.statements import ConvertCharset
+from simulator.ddl.specs import ConvertCharset
 from simulator.errors import DdlError, SchemaError
 from simulator.schema import charsets
 from simulator.schema.syntax import TableOption

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from simulator.ddl import actions
 from simulator.ddl.jobs_shape import UNKNOWN_SPEC, unsupported
-from simulator.ddl.statements import AddPartitions, LastPartition, PartitionAction, PartitionOptions
+from simulator.ddl.specs_partitions import AddPartitions, LastPartition, PartitionAction, PartitionOptions
 from simulator.schema.syntax import TableName
 from simulator.schema.table import Table
 

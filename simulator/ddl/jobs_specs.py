@@ -14,11 +14,14 @@ from simulator.ddl import jobs_partitions as partitions
 from simulator.ddl.jobs_keys import added_key, check_added_column, check_changed_column, dropped_key
 from simulator.ddl.jobs_options import converted, options
 from simulator.ddl.jobs_shape import UNKNOWN_SPEC, unsupported
-from simulator.ddl.statements import (
-    AddColumns, AddKey, AddPartitions, AlterCheck, AlterDefault, Attributes, Cache, ChangeColumn, Clause,
-    CoalescePartition, ConvertCharset, DropColumn, DropKey, ExchangePartition, IndexVisibility, LastPartition,
-    ModifyColumn, OrderBy, PartitionAction, PartitionBy, PartitionOptions, RemovePartitioning, RemoveTtl, RenameColumn,
-    RenameIndex, RenameTo, ReorganizePartition, SetOptions, Spec, TiflashReplica,
+from simulator.ddl.specs import (
+    AddColumns, AddKey, AlterCheck, AlterDefault, Attributes, Cache, ChangeColumn, Clause, ConvertCharset,
+    DropColumn, DropKey, IndexVisibility, ModifyColumn, OrderBy, RemoveTtl, RenameColumn, RenameIndex, RenameTo,
+    SetOptions, Spec, TiflashReplica,
+)
+from simulator.ddl.specs_partitions import (
+    AddPartitions, CoalescePartition, ExchangePartition, LastPartition, PartitionAction, PartitionBy,
+    PartitionOptions, RemovePartitioning, ReorganizePartition,
 )
 from simulator.schema.syntax import TableName
 from simulator.schema.table import Table

@@ -11,9 +11,10 @@ from simulator.ddl import actions
 from simulator.ddl.jobs_keys import added_key, dropped_key
 from simulator.ddl.jobs_shape import Job, Session, Steps, unsupported
 from simulator.ddl.statements import (
-    AlterSequence, CreateIndex, CreateSequence, CreateTable, CreateView, DropIndex, DropSequence, DropTable, DropView,
-    FlashbackTable, LockTables, RecoverTable, RenameTable, RepairTable, Statement, TruncateTable, UnlockTables,
+    CreateIndex, CreateTable, DropIndex, DropTable, FlashbackTable, LockTables, RecoverTable, RenameTable,
+    RepairTable, Statement, TruncateTable, UnlockTables,
 )
+from simulator.ddl.statements_objects import AlterSequence, CreateSequence, CreateView, DropSequence, DropView
 from simulator.errors import DdlError
 from simulator.schema.syntax import TableName
 

@@ -13,7 +13,8 @@ from simulator.ddl import read_alter_columns as columns
 from simulator.ddl import read_alter_partitions as partitions
 from simulator.ddl import read_alter_settings as settings
 from simulator.ddl.read_names import table_name
-from simulator.ddl.statements import AlterTable, SetOptions, Spec
+from simulator.ddl.specs import SetOptions, Spec
+from simulator.ddl.statements import AlterTable
 from simulator.errors import DdlError
 from simulator.schema.cursor import TiDBParser
 from simulator.schema.read_options import begins_option, read_option

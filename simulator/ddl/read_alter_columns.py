@@ -9,10 +9,11 @@ from simulator.ddl.read_alter_defaults import read_default
 from simulator.ddl.read_alter_partitions import add_partitions, partition_names
 from simulator.ddl.read_alter_settings import add_statistics, drop_statistics
 from simulator.ddl.read_names import column_name, restrict_or_cascade, table_name
-from simulator.ddl.statements import (
+from simulator.ddl.specs import (
     AddColumns, AddKey, AlterCheck, AlterDefault, ChangeColumn, DropColumn, DropKey, IndexVisibility, ModifyColumn,
-    PartitionAction, Place, RenameColumn, RenameIndex, RenameTo, Spec,
+    Place, RenameColumn, RenameIndex, RenameTo, Spec,
 )
+from simulator.ddl.specs_partitions import PartitionAction
 from simulator.schema.cursor import TiDBParser
 from simulator.schema.read_columns import read_column
 from simulator.schema.read_keys import begins_key, read_key

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from simulator.ddl.read_alter_settings import attributes_value
 from simulator.ddl.read_names import comma_list, table_name
-from simulator.ddl.statements import (
-    AddPartitions, Clause, CoalescePartition, ExchangePartition, LastPartition, PartitionAction, PartitionBy,
-    PartitionOptions, RemovePartitioning, RemoveTtl, ReorganizePartition, Spec,
+from simulator.ddl.specs import Clause, RemoveTtl, Spec
+from simulator.ddl.specs_partitions import (
+    AddPartitions, CoalescePartition, ExchangePartition, LastPartition, PartitionAction, PartitionBy,
+    PartitionOptions, RemovePartitioning, ReorganizePartition,
 )
 from simulator.schema.cursor import TiDBParser
 from simulator.schema.read_definitions import read_definition, read_definitions

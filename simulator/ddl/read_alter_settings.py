@@ -11,7 +11,7 @@ from types import MappingProxyType
 from simulator.ddl.read_databases import charset_name, collation_name
 from simulator.ddl.read_names import ALGORITHMS, LOCKS, column_name, comma_list, location_labels, one_of
 from simulator.ddl.restore_names import column
-from simulator.ddl.statements import Attributes, Cache, Clause, ConvertCharset, OrderBy, TiflashReplica
+from simulator.ddl.specs import Attributes, Cache, Clause, ConvertCharset, OrderBy, TiflashReplica
 from simulator.schema.cursor import TiDBParser
 from simulator.schema.restoring import quoted, string
 from simulator.schema.syntax import KeyPart

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from simulator.ddl.read_names import one_of
 from simulator.ddl.read_runaway import background, query_limit
-from simulator.ddl.statements import PlacementPolicy, ResourceGroup
+from simulator.ddl.statements_objects import PlacementPolicy, ResourceGroup
 from simulator.schema.cursor import TiDBParser
 from simulator.schema.syntax import TableOption
 

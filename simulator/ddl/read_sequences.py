@@ -8,7 +8,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from simulator.ddl.read_names import comma_list, table_name
-from simulator.ddl.statements import AlterSequence, CreateSequence, DropSequence, SequenceOption
+from simulator.ddl.statements_objects import AlterSequence, CreateSequence, DropSequence, SequenceOption
 from simulator.schema.cursor import TiDBParser
 from simulator.schema.read_options import begins_option, read_option
 from simulator.schema.syntax import TableName, TableOption

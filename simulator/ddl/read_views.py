@@ -6,7 +6,7 @@ One law: what the statement does not say is what TiDB takes for it (TiDB: pkg/pa
 from __future__ import annotations
 
 from simulator.ddl.read_names import comma_list, restrict_or_cascade, table_name
-from simulator.ddl.statements import CreateView, DropView
+from simulator.ddl.statements_objects import CreateView, DropView
 from simulator.schema.cursor import TiDBParser
 from simulator.schema.read_queries import read_query
 from simulator.schema.restoring import quoted

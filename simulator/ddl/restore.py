@@ -26,10 +26,12 @@ from simulator.ddl.restore_statements import (
 from simulator.ddl.restore_tables import restored_table
 from simulator.ddl.restore_views import create_view, drop_view
 from simulator.ddl.statements import (
-    AlterDatabase, AlterSequence, AlterTable, CreateDatabase, CreateIndex, CreateSequence, CreateTable, CreateView,
-    DropDatabase, DropIndex, DropSequence, DropTable, DropView, FlashbackCluster, FlashbackDatabase, FlashbackTable,
-    LockTables, PlacementPolicy, RecoverTable, RenameTable, RepairTable, ResourceGroup, Statement, TruncateTable,
-    UnlockTables,
+    AlterDatabase, AlterTable, CreateDatabase, CreateIndex, CreateTable, DropDatabase, DropIndex, DropTable,
+    FlashbackCluster, FlashbackDatabase, FlashbackTable, LockTables, RecoverTable, RenameTable, RepairTable,
+    Statement, TruncateTable, UnlockTables,
+)
+from simulator.ddl.statements_objects import (
+    AlterSequence, CreateSequence, CreateView, DropSequence, DropView, PlacementPolicy, ResourceGroup,
 )
 
 

@@ -14,12 +14,16 @@ from simulator.ddl import restore_alter_columns as columns
 from simulator.ddl import restore_alter_partitions as partitions
 from simulator.ddl import restore_alter_settings as settings
 from simulator.ddl.restore_names import table
-from simulator.ddl.statements import (
-    AddColumns, AddKey, AddPartitions, AlterCheck, AlterDefault, AlterTable, Cache, ChangeColumn, Clause,
-    CoalescePartition, ConvertCharset, DropColumn, DropKey, ExchangePartition, IndexVisibility, LastPartition,
-    ModifyColumn, OrderBy, PartitionAction, PartitionBy, PartitionOptions, RemovePartitioning, RemoveTtl, RenameColumn,
-    RenameIndex, RenameTo, ReorganizePartition, SetOptions, Spec, TiflashReplica,
+from simulator.ddl.specs import (
+    AddColumns, AddKey, AlterCheck, AlterDefault, Cache, ChangeColumn, Clause, ConvertCharset, DropColumn, DropKey,
+    IndexVisibility, ModifyColumn, OrderBy, RemoveTtl, RenameColumn, RenameIndex, RenameTo, SetOptions, Spec,
+    TiflashReplica,
 )
+from simulator.ddl.specs_partitions import (
+    AddPartitions, CoalescePartition, ExchangePartition, LastPartition, PartitionAction, PartitionBy,
+    PartitionOptions, RemovePartitioning, ReorganizePartition,
+)
+from simulator.ddl.statements import AlterTable
 
 WITHOUT_COMMA = ("IMPORT TABLESPACE", "DISCARD TABLESPACE")
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from simulator.ddl.restore_columns import restored_column
 from simulator.ddl.restore_keys import restored_key
 from simulator.ddl.restore_names import column, table, words
-from simulator.ddl.statements import (
+from simulator.ddl.specs import (
     AddColumns, AddKey, AlterCheck, AlterDefault, ChangeColumn, DropColumn, DropKey, IndexVisibility, ModifyColumn,
     Place, RenameColumn, RenameIndex, RenameTo,
 )

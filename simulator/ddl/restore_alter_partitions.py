@@ -8,9 +8,9 @@ from __future__ import annotations
 from simulator.ddl.restore_names import feature, table, words
 from simulator.ddl.restore_options import restored_option
 from simulator.ddl.restore_partitions import restored_definition, restored_partitioning
-from simulator.ddl.statements import (
-    AddPartitions, CoalescePartition, ExchangePartition, LastPartition, PartitionAction, PartitionBy, PartitionOptions,
-    ReorganizePartition,
+from simulator.ddl.specs_partitions import (
+    AddPartitions, CoalescePartition, ExchangePartition, LastPartition, PartitionAction, PartitionBy,
+    PartitionOptions, ReorganizePartition,
 )
 from simulator.schema.restoring import quoted
 from simulator.schema.syntax import PartitionDefinition

@@ -10,9 +10,8 @@ from dataclasses import replace
 from simulator.ddl.restore_alter_partitions import is_attributes, is_placement
 from simulator.ddl.restore_names import column, feature, words
 from simulator.ddl.restore_options import restored_option, sent_options
-from simulator.ddl.statements import (
-    Attributes, Clause, ConvertCharset, OrderBy, PartitionOptions, RemoveTtl, SetOptions, Spec, TiflashReplica,
-)
+from simulator.ddl.specs import Attributes, Clause, ConvertCharset, OrderBy, RemoveTtl, SetOptions, Spec, TiflashReplica
+from simulator.ddl.specs_partitions import PartitionOptions
 from simulator.schema.restoring import string
 from simulator.schema.syntax import KeyPart, TableOption
 

@@ -6,7 +6,7 @@ One law: such a statement is one comment as a whole; of placement nothing stays 
 from __future__ import annotations
 
 from simulator.ddl.restore_names import feature, words
-from simulator.ddl.statements import PlacementPolicy, ResourceGroup
+from simulator.ddl.statements_objects import PlacementPolicy, ResourceGroup
 from simulator.schema.restoring import quoted, string
 from simulator.schema.syntax import TableOption
 

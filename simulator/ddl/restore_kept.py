@@ -10,10 +10,9 @@ from dataclasses import replace
 
 from simulator.ddl.restore_names import feature
 from simulator.ddl.restore_options import restored_option
-from simulator.ddl.statements import (
-    AddPartitions, AlterDatabase, AlterTable, Attributes, Clause, CreateDatabase, CreateTable, PartitionBy,
-    PartitionOptions, ReorganizePartition, RepairTable, SetOptions, Spec, Statement,
-)
+from simulator.ddl.specs import Attributes, Clause, SetOptions, Spec
+from simulator.ddl.specs_partitions import AddPartitions, PartitionBy, PartitionOptions, ReorganizePartition
+from simulator.ddl.statements import AlterDatabase, AlterTable, CreateDatabase, CreateTable, RepairTable, Statement
 from simulator.schema.restoring import quoted, string
 from simulator.schema.syntax import PartitionDefinition, PartitionSyntax, TableOption
 

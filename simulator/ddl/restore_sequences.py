@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from simulator.ddl.restore_names import table, tables, words
 from simulator.ddl.restore_options import restored_option
-from simulator.ddl.statements import AlterSequence, CreateSequence, DropSequence, SequenceOption
+from simulator.ddl.statements_objects import AlterSequence, CreateSequence, DropSequence, SequenceOption
 
 
 def create_sequence(statement: CreateSequence) -> str:

@@ -6,7 +6,7 @@ One law: everything a view is by default is written out, but WITH CASCADED CHECK
 from __future__ import annotations
 
 from simulator.ddl.restore_names import table, tables, words
-from simulator.ddl.statements import CreateView, DropView
+from simulator.ddl.statements_objects import CreateView, DropView
 from simulator.schema.restoring import quoted
 
 

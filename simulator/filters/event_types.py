@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from simulator.ddl import actions, statements
+from simulator.ddl import actions, statements, statements_objects
 from simulator.ddl.read import read_statement
 from simulator.errors import DdlError
 from simulator.releases import Release
@@ -86,8 +86,8 @@ OF_STATEMENTS: Mapping[type[object], str] = {
     statements.AlterTable: ALTER_TABLE,
     statements.CreateIndex: ALTER_TABLE,
     statements.DropIndex: ALTER_TABLE,
-    statements.CreateView: "create view",
-    statements.DropView: "drop view",
+    statements_objects.CreateView: "create view",
+    statements_objects.DropView: "drop view",
 }
 
 COMPATIBLE = frozenset(

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from simulator.ddl.catalog import Catalog, key
 from simulator.ddl.convert import ColumnSource, Kept, conversion
 from simulator.ddl.jobs import Job
-from simulator.ddl.statements import AlterTable, PartitionAction, Statement, TruncateTable
+from simulator.ddl.specs_partitions import PartitionAction
+from simulator.ddl.statements import AlterTable, Statement, TruncateTable
 from simulator.errors import UserError
 from simulator.plan.statements import Played
 from simulator.schema.keys import visible_columns
