@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator.ddl.read import read_statement, read_statements
+from simulator.ddl.restore import restored
 from simulator.ddl.specs import (
     AddColumns, AddKey, AlterDefault, Attributes, ChangeColumn, Clause, ConvertCharset, DropColumn, DropKey,
     ModifyColumn, Place, RemoveTtl, RenameIndex, RenameTo, SetOptions, Spec, TiflashReplica,
@@ -37,6 +38,13 @@ def spec(text: str) -> Spec:
     return found
 
 
+def written(text: str) -> str:
+    """`ALTER TABLE t` and the text, as TiDB writes it back."""
+    statement = read_statement(f"ALTER TABLE t {text}")
+    assert statement is not None
+    return restored(statement)
+
+
 def refused(text: str, code: str = "parser:1064") -> str:
     """What is said of a text that is no statement of DDL."""
     with pytest.raises(DdlError) as caught:
@@ -67,6 +75,36 @@ def test_case_blanks_comments_and_versioned_comments_change_nothing(text: str) -
 def test_a_comment_of_an_unknown_feature_is_a_comment() -> None:
     """TiDB leaves out what a later TiDB put into a comment of a feature it does not know."""
     assert read_statement("TRUNCATE /*T![feature_of_tomorrow] nonsense */ t") == TruncateTable(T)
+
+
+@pytest.mark.parametrize("text", [
+    "TRUNCATE TABLE /*! t", "TRUNCATE /*T! TABLE t", "TRUNCATE /*T![ttl,placement] t", "TRUNCATE t /*!50100",
+    "TRUNCATE t /*!",
+])
+def test_a_versioned_comment_may_go_on_to_the_end(text: str) -> None:
+    """TiDB asks for no end of what it opens."""
+    assert read_statement(text) == TruncateTable(T)
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("TRUNCATE t /* never", "this comment has no '*/'"), ("TRUNCATE t /*t! x", "this comment has no '*/'"),
+    ("TRUNCATE t /*T![feature_of_tomorrow] x", "this comment has no '*/'"),
+    ("TRUNCATE t /*T![ttl", "this '/*T![' has no ']'"),
+    ("TRUNCATE t /*T![[ttl] */", "this '/*T![' has no list of features"),
+])
+def test_a_comment_that_tidb_does_not_open_ends(text: str, said: str) -> None:
+    """The mistake is where the comment begins."""
+    assert refused(text) == f"line 1, column 12: {said}"
+
+
+@pytest.mark.parametrize("text", [
+    "order /* x */ by a", "ORDER -- x\n BY a", "order /*! by a */", "/*T! ORDER */ by a", "Order\t\n By a",
+])
+def test_comments_may_stand_between_two_words_that_belong_together(text: str) -> None:
+    """ORDER BY here; PARTITION BY and GROUP BY alike."""
+    partitioned = text.upper().replace("ORDER", "partition").replace("BY A", "by hash(a)")
+    assert written(text) == "ALTER TABLE `t` ORDER BY `a`"
+    assert written(partitioned) == "ALTER TABLE `t` PARTITION BY HASH (`a`) PARTITIONS 1"
 
 
 def test_two_statements_are_refused_where_the_second_begins() -> None:

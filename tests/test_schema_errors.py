@@ -31,7 +31,7 @@ PARTITIONED = """CREATE TABLE `s`.`t` (`id` INT UNSIGNED ZEROFILL NOT NULL, `d` 
     ("CREATE TABLE t (a INT AS (a + (1))", "line 1, column 35", "the end of the statement"),
     ("CREATE TABLE t (a INT AS (a + (1)", "line 1, column 26", "this '(' has no ')'"),
     ("CREATE TABLE t (a INT) /*T![ttl TTL", "line 1, column 24", "this '/*T![' has no ']'"),
-    ("CREATE TABLE t (a INT) /*! ENGINE=x", "line 1, column 36", "a versioned comment has no '*/'"),
+    ("CREATE TABLE t (a INT) /* ENGINE=x", "line 1, column 24", "this comment has no '*/'"),
     ("CREATE TABLE t (a INT) AS SELECT 1", "line 1, column 24", "write the columns out"),
     ("CREATE TABLE t LIKE s", "line 1, column 16", "write its columns out"),
     ("CREATE TABLE t (KEY (a))", "line 1, column 1", "table 't' has no columns"),

@@ -18,7 +18,7 @@ from simulator.schema.reserved import RESERVED
 
 T = TypeVar("T")
 
-PHRASES = frozenset(("GROUP BY", "ORDER BY", "PARTITION BY", "GROUPING SETS", "MEMBER OF"))
+PHRASES = frozenset(("GROUP BY", "ORDER BY", "PARTITION BY", "MEMBER OF"))
 """The only tokens of several words; all other phrases are read word by word."""
 
 QUOTED = frozenset((
@@ -169,7 +169,7 @@ class TiDBParser(MySQLParser):
         token = self._curr
         if not self.is_name():
             self.unexpected(what)
-        if self.word() in RESERVED and not self._is_beside_dot():
+        if self.word() in PHRASES or self.word() in RESERVED and not self._is_beside_dot():
             self.fail(f"{self.next_text()} is a reserved word, which is a name only between back-quotes", token)
         self._advance()
         return token.text if token.token_type is TokenType.IDENTIFIER else self.sql[token.start:token.end + 1]

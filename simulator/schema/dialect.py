@@ -14,7 +14,7 @@ from sqlglot.dialects.mysql import MySQL
 from sqlglot.errors import SqlglotError
 
 from simulator.errors import SchemaError
-from simulator.schema.cursor import PHRASES, Rules, TiDBParser, position
+from simulator.schema.cursor import PHRASES, QUOTED, Rules, TiDBParser, position
 from simulator.schema.read_expressions import read_bits, read_node, read_simple
 from simulator.schema.read_queries import read_subquery
 
@@ -32,6 +32,9 @@ FEATURES = frozenset((
 
 SYMBOLS = frozenset(("/*+", "||", ">=", "<=", "<>", "!=", ":=", "<=>", "->", "->>", "&&", "@@"))
 """The symbols of several characters that TiDB has; sqlglot knows those of other dialects too."""
+
+
+ENDS = frozenset(phrase.split()[1] for phrase in PHRASES)
 
 
 def is_keyword(word: str) -> bool:
@@ -64,11 +67,12 @@ def tokenize(sql: str) -> list[Token]:
     check_unicode(sql)
     tokenizer = TIDB.tokenizer()
     try:
-        return open_comments(sql, tokenizer.tokenize(sql))
+        return phrases_joined(open_comments(sql, tokenizer.tokenize(sql)))
     except SqlglotError as error:
         start = tokenizer.tokens[-1].end + 1 if tokenizer.tokens else 0
         start += len(sql[start:]) - len(sql[start:].lstrip())
-        raise SchemaError(f"{position(sql, start)}: {error.__cause__ or error}") from None
+        what = "this comment has no '*/'" if sql.startswith("/*", start) else error.__cause__ or error
+        raise SchemaError(f"{position(sql, start)}: {what}") from None
 
 
 def check_unicode(sql: str) -> None:
@@ -80,7 +84,10 @@ def check_unicode(sql: str) -> None:
 
 
 def open_comments(sql: str, tokens: list[Token]) -> list[Token]:
-    """Removes the frame of `/*! … */` and `/*T![feature] … */`, or all of it where TiDB does not know the feature."""
+    """Removes the frame of `/*! … */` and `/*T![feature] … */`, or all of it where TiDB does not know the feature.
+
+    What TiDB opens may go on to the end of the text; raises SchemaError where anything else is not closed.
+    """
     opened: list[Token] = []
     inside = False
     index = 0
@@ -94,9 +101,19 @@ def open_comments(sql: str, tokens: list[Token]) -> list[Token]:
             index += 1
         else:
             opened.append(token)
-    if inside:
-        raise SchemaError(f"{position(sql, len(sql))}: a versioned comment has no '*/'")
     return opened
+
+
+def phrases_joined(tokens: list[Token]) -> list[Token]:
+    """The two words of a phrase as one token, comments between them or not; changes the list."""
+    ends = [index for index, token in enumerate(tokens) if len(token.text) == 2 and token.text.upper() in ENDS]
+    for index in reversed(ends):
+        first, last = tokens[index - 1], tokens[index]
+        phrase = f"{first.text} {last.text}".upper()
+        if index and phrase in PHRASES and QUOTED.isdisjoint((first.token_type, last.token_type)):
+            kind = TIDB.tokenizer_class.KEYWORDS[phrase]
+            tokens[index - 1:index + 1] = [Token(kind, phrase, first.line, first.col, first.start, last.end)]
+    return tokens
 
 
 def after_opening(sql: str, tokens: list[Token], index: int) -> tuple[bool, int]:
@@ -110,14 +127,18 @@ def after_opening(sql: str, tokens: list[Token], index: int) -> tuple[bool, int]
         closing = next((i for i in range(index, len(tokens)) if tokens[i].token_type is TokenType.R_BRACKET), None)
         if closing is None:
             raise SchemaError(f"{position(sql, opening.start)}: this '/*T![' has no ']'")
+        if not sql[opening.end + 1:tokens[closing].start].replace(",", "").replace("_", "").isalnum():
+            raise SchemaError(f"{position(sql, opening.start)}: this '/*T![' has no list of features")
         features = (token.text for token in tokens[index:closing] if token.token_type is not TokenType.COMMA)
         known = known and FEATURES.issuperset(features)
         index = closing + 1
     if known:
         return True, index
-    while index < len(tokens) and not closes(tokens, index):
+    while index < len(tokens):
+        if closes(tokens, index):
+            return False, index + 2
         index += 1
-    return False, index + 2
+    raise SchemaError(f"{position(sql, opening.start)}: this comment has no '*/'")
 
 
 def closes(tokens: list[Token], index: int) -> bool:
