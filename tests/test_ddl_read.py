@@ -217,6 +217,22 @@ def test_flashback_to_a_moment_is_told_from_flashback_to_a_name() -> None:
     refused("FLASHBACK CLUSTER TO TSO 0")
 
 
+@pytest.mark.parametrize("text", [
+    "FLASHBACK TABLE `t` TO `timestamp`", "FLASHBACK TABLE `t` TO `tso`", "FLASHBACK DATABASE `t` TO `timestamp`",
+])
+def test_flashback_to_nothing_but_the_word_of_a_moment_is_a_new_name(text: str) -> None:
+    """TiDB takes the word for a moment only where one follows."""
+    statement = read_statement(text.replace("`", ""))
+    assert statement is not None and restored(statement) == text
+
+
+@pytest.mark.parametrize("values", ["MAXVALUE", "DEFAULT(`a`)", "1, DEFAULT", "DEFAULT(`a`), MAXVALUE"])
+def test_partitions_of_a_list_are_read_with_values_that_no_list_has(values: str) -> None:
+    """TiDB's parser takes them; what they are is checked later."""
+    text = f"ADD PARTITION (PARTITION `p` VALUES IN ({values}))"
+    assert written(text) == f"ALTER TABLE `t` {text}"
+
+
 def test_recover_names_a_table_or_a_job() -> None:
     """A number behind the table says which of its drops."""
     assert read_statement("RECOVER TABLE t 2") == RecoverTable(T, number=2)

@@ -1,6 +1,6 @@
 """Reads RECOVER TABLE and FLASHBACK TABLE, DATABASE, CLUSTER.
 
-One law: behind TO, the words TIMESTAMP and TSO are a moment, any other is a new name.
+One law: behind TO, the words TIMESTAMP and TSO are a moment, which at the end, as any other, are a new name.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def flashback_database(parser: TiDBParser) -> FlashbackDatabase | FlashbackClust
 
 
 def goes_to_moment(parser: TiDBParser) -> bool:
-    return parser.word() == "TO" and parser.word_after() in ("TIMESTAMP", "TSO")
+    return parser.word() == "TO" and parser.word_after() in ("TIMESTAMP", "TSO") and not parser.is_last(1)
 
 
 def new_name(parser: TiDBParser) -> str:

@@ -114,6 +114,10 @@ class TiDBParser(MySQLParser):
         token = self._tokens[index] if index < self._tokens_size else None
         return token.text.upper() if token and token.token_type not in QUOTED else ""
 
+    def is_last(self, places: int) -> bool:
+        """Whether the statement ends behind the token so many places ahead."""
+        return self._index + places + 1 == self._tokens_size
+
     def touches_next(self) -> bool:
         """Whether nothing stands between the next token and the one after it."""
         return self._index + 1 < self._tokens_size and self._next.start == self._curr.end + 1

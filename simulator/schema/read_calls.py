@@ -60,7 +60,7 @@ def read_call(parser: TiDBParser) -> Node:
 
 
 def _plain(parser: TiDBParser, name: str) -> Node:
-    return Call(name, read_arguments(parser))
+    return Call("PASSWORD_FUNC" if name == "PASSWORD" else name, read_arguments(parser))
 
 
 def _next_value(parser: TiDBParser) -> Node:

@@ -66,9 +66,12 @@ def read_bound(parser: TiDBParser) -> Expression:
 
 
 def read_list_member(parser: TiDBParser) -> Row:
-    """One member of VALUES IN: a value, DEFAULT, or a row of values in parentheses."""
-    if parser.accept("DEFAULT"):
+    """One member of VALUES IN: a value, DEFAULT, MAXVALUE (read, and refused later), or a row in parentheses."""
+    if parser.word() == "DEFAULT" and parser.word_after() != "(":
+        parser.take()
         return (DEFAULT,)
+    if parser.accept("MAXVALUE"):
+        return (MAXVALUE,)
     if begins_row(parser):
         parser.accept("ROW")
         return parser.comma_separated(read_expression)

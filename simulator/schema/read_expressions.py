@@ -183,7 +183,7 @@ def _pattern(parser: TiDBParser, node: Node, operator: str, negated: bool) -> No
     escape = "\\"
     if operator != "REGEXP" and parser.accept("ESCAPE"):
         at = parser.next_token()
-        escape = parser.string("a character")
+        escape = parser.string("a character") or escape
         if len(escape.encode()) > 1:
             parser.fail("ESCAPE takes one character", at)
     return Pattern(operator, node, pattern, escape, negated)
