@@ -26,7 +26,7 @@ from simulator.errors import SnapshotError
 from simulator.events import Destinations, Statement
 from simulator.failures import translated
 from simulator.filters.rows import kept
-from simulator.plan import Changed, Move, Plan
+from simulator.plan import Move, Plan
 from simulator.progress import Listener
 from simulator.releases import Release
 from simulator.schema.keys import handle_key
@@ -35,6 +35,9 @@ from simulator.sinks import files
 from simulator.sinks.kafka_settings import KafkaSettings, OAuth, Security
 from simulator.sinks.records import Delivered
 from simulator.snapshots.state import HashOf
+
+NOWHERE = ("", "")
+"""The name, before, of a table that statements create."""
 
 INPUT_BYTES_A_TASK = 16 << 20
 """Bytes of snapshot files that one task of the comparison holds at a time, so that memory stays flat as input grows."""
@@ -189,7 +192,7 @@ def observed(frame: DataFrame) -> dict[str, Any]:
 class Compared:
     """Two states of some tables, and what changed between them."""
 
-    states: Callable[[], tuple[DataFrame, DataFrame]]
+    states: Callable[[], list[DataFrame]]
     """The state frames of both, for a closer look."""
 
     changes: DataFrame
@@ -205,22 +208,23 @@ def _compared(spark: SparkSession, move: Move, number: int, seed: int, hash_of: 
         )
         counts = _counts(f"{number}")
         found = changes.diff(old, new, move.facts, move.span, seed, counts)
-        yield Compared(lambda: (old, new), found, counts)
-    for place, changed in enumerate(move.changed):
-        yield _turned(spark, move, changed, _counts(f"{number}, {place}"), seed, hash_of)
+        yield Compared(lambda: [old, new], found, counts)
+    if move.changed:
+        yield _turned(spark, move, _counts(f"{number}, changed"), seed, hash_of)
 
 
-def _turned(
-    spark: SparkSession, move: Move, changed: Changed, counts: Counts, seed: int, hash_of: HashOf
-) -> Compared:
-    """A table whose definition changes on the way."""
-    change = changed.transition
-    old = snapshots.rows(spark, move.before, changed.before or ("", ""), change.before, hash_of)
-    new = snapshots.rows(spark, move.after, changed.after, change.after, hash_of)
-    found = transitions.diff(old, new, change, move.span, move.turn, seed, hash_of, counts)
-    return Compared(
-        lambda: (transitions.prior(old, change, hash_of), new.select(*transitions.KEYED)), found, counts
-    )
+def _turned(spark: SparkSession, move: Move, counts: Counts, seed: int, hash_of: HashOf) -> Compared:
+    """The tables whose definitions change on the way."""
+    pairs = [
+        (
+            one.transition,
+            snapshots.rows(spark, move.before, one.before or NOWHERE, one.transition.before, hash_of),
+            snapshots.rows(spark, move.after, one.after, one.transition.after, hash_of),
+        )
+        for one in move.changed
+    ]
+    found = transitions.diff(pairs, move.facts, move.span, move.turn, seed, hash_of, counts)
+    return Compared(lambda: list(transitions.states(pairs, hash_of)), found, counts)
 
 
 def _hashing(plan: Plan) -> HashOf:

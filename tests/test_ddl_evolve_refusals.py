@@ -239,8 +239,19 @@ def test_foreign_keys_keep_what_they_need(statements: tuple[str, ...], code: str
     assert not after(*start, "DROP TABLE p, c").tables
 
 
+@pytest.mark.parametrize("statement", [
+    "CREATE TABLE t (a INT) PARTITION BY LIST (a) (PARTITION p VALUES IN (1, MAXVALUE))",
+    "CREATE TABLE t (a INT) PARTITION BY LIST COLUMNS (a) (PARTITION p VALUES IN (maxvalue))",
+    "ALTER TABLE l ADD PARTITION (PARTITION q VALUES IN (MAXVALUE))",
+])
+def test_no_partition_of_a_list_ends_with_the_largest_value(statement: str) -> None:
+    """TiDB reads it, and refuses it."""
+    start = "CREATE TABLE l (a INT) PARTITION BY LIST (a) (PARTITION p VALUES IN (1))"
+    assert ("ddl:1656", "Cannot use MAXVALUE as value in VALUES IN") == refusal(start, statement)
+
+
 @pytest.mark.parametrize("expression", [
-    "replace(a, 'x', 'y')", "COMMENT(`A`)", "CASE 1 WHEN 2 THEN t.a END", "a -> '$.x'", "'a' IN (1, (a))",
+    "replace(a, 'x', 'y')", "`COMMENT`(`A`)", "CASE 1 WHEN 2 THEN t.a END", "a -> '$.x'", "'a' IN (1, (a))",
 ])
 def test_a_column_that_another_is_computed_from_stays(expression: str) -> None:
     """However the expression names it."""

@@ -233,6 +233,13 @@ def test_partitions_of_a_list_are_read_with_values_that_no_list_has(values: str)
     assert written(text) == f"ALTER TABLE `t` {text}"
 
 
+@pytest.mark.parametrize("call", ["`COMMENT`(`a`)", "`s`.`COMMENT`(`a`)", "LOWER(`a`)", "UNHEARD_OF(`a`)"])
+def test_a_function_is_called_by_what_is_no_word_of_the_grammar(call: str) -> None:
+    """A word of the grammar is one in back-quotes or behind a `.` only."""
+    assert written(f"ADD CHECK ({call})").startswith("ALTER TABLE `t` ADD CHECK(")
+    refused("ALTER TABLE t ADD CHECK (COMMENT(a))")
+
+
 def test_recover_names_a_table_or_a_job() -> None:
     """A number behind the table says which of its drops."""
     assert read_statement("RECOVER TABLE t 2") == RecoverTable(T, number=2)

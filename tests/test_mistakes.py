@@ -92,9 +92,9 @@ def good(shell: Shell) -> Shell:
      "{after}/shop.t-schema.sql: line 2, column 10: 'NOTT' is not expected here. Did you mean 'NOT'?"),
     ("CREATE TABLE `t` (`id` intt PRIMARY KEY)",
      "{after}/shop.t-schema.sql: line 1, column 24: column 'id' has the unknown type 'intt'. Did you mean 'INT'?"),
-    ("CREATE TABLE `t` (`id` int PRIMARY KEY, `small` int NOT NULL, `extra` int)",
-     "table shop.t differs between {before} and {after}: columns only in the first: name; columns only in the second: "
-     "extra; columns of another definition: small; the schemas must be the same"),
+    ("CREATE TABLE `t` (`id` int PRIMARY KEY NONCLUSTERED, `small` tinyint NOT NULL, `name` varchar(90))",
+     "[schema:1068] Multiple primary key defined (derived for table shop.t: "
+     "ALTER TABLE `shop`.`t` ADD PRIMARY KEY (`id`) NONCLUSTERED)"),
 ])
 def test_a_schema_that_does_not_do_is_named_with_its_place(shell: Shell, schema: str | None, words: str) -> None:
     snapshot(shell.before, BEFORE)

@@ -55,7 +55,7 @@ def move(
     """The move of a draft, `places` being those of each version; raises UserError for a change of type not known."""
     changed = tuple(
         Changed(descent.name, name, _transition(
-            descent, name, places[before], places[after], (draft.sent[before], draft.sent[after]), routes
+            descent, places[before], places[after], (draft.sent[before], draft.sent[after]), routes
         ))
         for descent, name, before, after in draft.changed
     )
@@ -64,7 +64,7 @@ def move(
 
 
 def _transition(
-    descent: Descent, name: Name, before: Places, after: Places, sent: tuple[bool, bool], routes: Sequence[Route]
+    descent: Descent, before: Places, after: Places, sent: tuple[bool, bool], routes: Sequence[Route]
 ) -> Transition:
     """A table that the statements create has no rows before, and none can be told before."""
     everything = range(len(before.indexes))
@@ -73,7 +73,7 @@ def _transition(
     stays = _staying(before.table, after.table, came)
     return Transition(
         before, after, came, frozenset(before.indexes[number] for number in lost), sent,
-        zlib.crc32(".".join(name).encode()), _same_key(before.table, after.table, stays),
+        _same_key(before.table, after.table, stays),
         _same_hash(before, after, stays, routes),
     )
 

@@ -23,7 +23,7 @@ _KEY_TYPES = ("tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "c
 def locate_partition(table: Table, columns: Mapping[str, str]) -> Column:
     """Ordinal of the partition that holds a row; null where none takes it.
 
-    `columns`: by column name, the name of the Spark column that has its TiDB text. Raises SchemaError for a
+    `columns`: by column name, the Spark SQL of its TiDB text. Raises SchemaError for a
     partitioning that cannot be computed here.
     """
     rule = table.partitioning
@@ -58,7 +58,7 @@ def _type(table: Table, name: str) -> ColumnType:
 
 
 def _typed(table: Table, columns: Mapping[str, str]) -> dict[str, str]:
-    return {column.name: f"try_cast(`{columns[column.name]}` as {spark_type(column.type)})"
+    return {column.name: f"try_cast({columns[column.name]} as {spark_type(column.type)})"
             for column in table.columns if column.name in columns}
 
 
@@ -109,7 +109,7 @@ def _key(table: Table, rule: Partitioning, columns: Mapping[str, str]) -> Column
     names = _members(table, rule) or table.primary_key
     parts = []
     for name in names:
-        type, text = _type(table, name), F.col(f"`{columns[name]}`")
+        type, text = _type(table, name), F.expr(columns[name])
         if type.name not in _KEY_TYPES or type.collation.endswith("_ci"):
             raise SchemaError(
                 f"table {table.name!r}: PARTITION BY KEY on column {name!r} is not computed for {type.name} with "

@@ -17,9 +17,9 @@ TIMES = frozenset(("date", "time", "datetime"))
 
 
 def text_as(source: ColumnType, target: ColumnType, name: str) -> Column:
-    """The value whose TiDB text is in Spark column `name`; null where it is NULL or does not fit the target."""
+    """The value whose TiDB text is `name` (Spark SQL); null where it is NULL or does not fit the target."""
     if source == target:
-        return F.col(name)
+        return F.expr(name)
     if is_binary(source):
         return tidb_text(target, f"encode({name}, 'ISO-8859-1')", types.BinaryType())
     if family(target) in NUMBERS and source.elements:

@@ -79,22 +79,22 @@ def union(frames: Sequence[DataFrame]) -> DataFrame:
     return union(frames[:half]).union(union(frames[half:]))
 
 
-def names_of(table: Table, prefix: str = "t") -> dict[str, str]:
-    """Each visible column and the Spark column that has its TiDB text."""
-    return {column.name: f"{prefix}{index}" for index, column in enumerate(visible_columns(table))}
+def names_of(table: Table, pattern: str = "t{}") -> dict[str, str]:
+    """Each visible column and the Spark column, or element of an array, that has its TiDB text."""
+    return {column.name: pattern.format(index) for index, column in enumerate(visible_columns(table))}
 
 
 def keyed(
     place: Places, names: Mapping[str, str], hash_of: HashOf, files: Sequence[str] | None = None,
     known: Mapping[str, Column] = MappingProxyType({}),
 ) -> list[Column]:
-    """The columns of a state frame, from the columns that have a row's texts.
+    """The columns of a state frame, from the SQL of a row's texts by column.
 
     With `files`, the frame is one of `checked.texts`, and a row that TiDB would not take is an error; otherwise a row
     that no partition takes has no `table`. `known` are handle, hash and row_id, where they need not be computed.
     """
     table = place.table
-    columns = {name: F.col(text) for name, text in names.items()}
+    columns = {name: F.expr(text) for name, text in names.items()}
     image = image_of(names.values())
     if files is not None:
         image = F.when(checked.accepts(table), image).otherwise(checked.rejection(table, files))
