@@ -85,6 +85,7 @@ TEXTS = MappingProxyType({
     "ddl:1517": "Duplicate partition name {}",
     "ddl:1553": "Cannot drop index '{}': needed in a foreign key constraint",
     "ddl:1567": "Incorrect partition name",
+    "ddl:1656": "Cannot use MAXVALUE as value in VALUES IN",
     "ddl:1659": "Field '{}' is of a not allowed type for this type of partitioning",
     "ddl:1674": "Statement is unsafe because it uses a system function that may return a different value on the slave",
     "ddl:1701": "Cannot truncate a table referenced in a foreign key constraint (`{}`.`{}` CONSTRAINT `{}`)",

@@ -76,9 +76,12 @@ def comparable(text: str) -> tuple[str, tuple[int, str]]:
 
 
 def check_members(partitions: Iterable[Partition]) -> None:
+    """Raises DdlError for MAXVALUE, and for a member twice."""
     seen: set[tuple[str, ...]] = set()
     for partition in partitions:
         for member in partition.values:
+            if any(value.upper() == "MAXVALUE" for value in member):
+                raise tidb("ddl:1656")
             if member in seen:
                 raise tidb("ddl:1495")
             seen.add(member)

@@ -61,10 +61,11 @@ def read_assignment(parser: TiDBParser, value: Callable[[TiDBParser], Node]) -> 
 
 def _name(parser: TiDBParser) -> Node:
     """A column, with what JSON path follows it, or a call of a function of a schema."""
+    in_quotes = parser.kind() == "name"
     parts = [parser.name("an expression")]
     while len(parts) < 3 and parser.accept("."):
         parts.append(parser.name("a name"))
-    if parser.word() == "(" and len(parts) < 3:
+    if parser.word() == "(" and (in_quotes if len(parts) == 1 else len(parts) == 2):
         arguments = read_arguments(parser)
         return Call(parts[-1], arguments, parts[0]) if len(parts) == 2 else Call(parts[0].upper(), arguments)
     return _path(parser, ColumnName(tuple(parts)))

@@ -9,7 +9,7 @@ from simulator.schema.cursor import TiDBParser
 from simulator.schema.expression_tree import Call, ColumnName, Fragment, Node
 from simulator.schema.read_aggregates import AGGREGATES, WINDOWS, read_aggregate, read_window
 from simulator.schema.read_call_forms import FORMS, read_arguments, read_sequence_name
-from simulator.schema.reserved import RESERVED
+from simulator.schema.reserved import NOT_CALLED, RESERVED
 
 CALLABLE = frozenset((
     "CONVERT", "DEFAULT", "VALUES", "INSERT", "MOD", "CHAR", "CURRENT_USER", "CURRENT_DATE", "CURRENT_ROLE", "UTC_DATE",
@@ -38,6 +38,8 @@ GENERIC_APART = frozenset(("COUNT", "MID", "SYSDATE", "TRANSLATE"))
 def is_function(parser: TiDBParser) -> bool:
     """Whether the next word, which has a `(` behind it, is the name of a function."""
     word = parser.word()
+    if word in NOT_CALLED:
+        return False
     return parser.is_name() and (word not in RESERVED or word in CALLABLE or word in WINDOWS)
 
 
