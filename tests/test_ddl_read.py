@@ -240,6 +240,16 @@ def test_a_function_is_called_by_what_is_no_word_of_the_grammar(call: str) -> No
     refused("ALTER TABLE t ADD CHECK (COMMENT(a))")
 
 
+@pytest.mark.parametrize("text", [
+    "CREATE TABLE schema (a INT)", "DROP TABLE schemas", "ALTER TABLE t DROP dec", "ALTER TABLE t DROP PARTITION by",
+    "CREATE TABLE t (a CHAR BYTE)", "ALTER TABLE t ADD a VARCHAR(10) ASCII", "CREATE TABLE t (a CHAR(3) UNICODE)",
+])
+def test_other_spellings_of_reserved_words_are_reserved_and_short_charsets_are_of_text(text: str) -> None:
+    """Back-quoted, or of a TEXT, they are read."""
+    refused(text)
+    read_statement("CREATE TABLE `schema` (`schemas` TEXT ASCII, `dec` DEC(3), v CHAR(3) AS (SCHEMA()))")
+
+
 def test_recover_names_a_table_or_a_job() -> None:
     """A number behind the table says which of its drops."""
     assert read_statement("RECOVER TABLE t 2") == RecoverTable(T, number=2)

@@ -14,7 +14,7 @@ from simulator.schema.reserved import NOT_CALLED, RESERVED
 CALLABLE = frozenset((
     "CONVERT", "DEFAULT", "VALUES", "INSERT", "MOD", "CHAR", "CURRENT_USER", "CURRENT_DATE", "CURRENT_ROLE", "UTC_DATE",
     "TIDB_CURRENT_TSO", "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "UTC_TIME",
-    "UTC_TIMESTAMP", "DATABASE", "IF", "INTERVAL", "LEFT", "REPEAT", "REPLACE", "RIGHT",
+    "UTC_TIMESTAMP", "DATABASE", "SCHEMA", "IF", "INTERVAL", "LEFT", "REPEAT", "REPLACE", "RIGHT",
 ))
 """Reserved words that are functions before a `(` (pkg/parser/parser.y, FunctionCallKeyword)."""
 

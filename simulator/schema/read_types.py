@@ -153,7 +153,7 @@ def attributes(parser: TiDBParser, type: TypeSyntax, where: str) -> TypeSyntax:
         return type
     if parser.accept("BINARY"):
         return replace(type, binary_collation=True, charset=optional_charset(parser, where))
-    if parser.word() in SHORTHANDS:
+    if parser.word() in SHORTHANDS and type.name not in ("char", "varchar"):
         return replace(type, charset=charset(SHORTHANDS[parser.take()], where))
     found = optional_charset(parser, where)
     return replace(type, charset=found, binary_collation=bool(found) and parser.accept("BINARY"))
