@@ -14,7 +14,8 @@ from simulator.schema.dialect import read, tokenize
 from simulator.schema.read_expressions import read_expression, read_parenthesised
 from simulator.schema.read_queries import read_query
 from simulator.schema.restoring import literal, quoted, string
-from simulator.schema.syntax import Expression, Query
+from simulator.schema.syntax import Expression
+from simulator.schema.syntax_tables import Query
 
 
 def expression(text: str, charset: str = "utf8mb4") -> str:

@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playing import assert_contract, play
@@ -29,8 +30,8 @@ class Change:
 
     before: str
     after: str
-    row: Callable[[int], tuple[object, ...]]
-    new: Callable[[tuple[object, ...], int], tuple[object, ...]]
+    row: Callable[[int], tuple[Any, ...]]
+    new: Callable[[tuple[Any, ...], int], tuple[Any, ...]]
     statements: tuple[str, ...]
 
 
@@ -103,7 +104,7 @@ CHANGES = {
 }
 
 
-def write(directory: Path, name: str, definition: str, rows: list[tuple[object, ...]]) -> None:
+def write(directory: Path, name: str, definition: str, rows: list[tuple[Any, ...]]) -> None:
     directory.mkdir(exist_ok=True)
     (directory / f"shop.{name}-schema.sql").write_text(f"CREATE TABLE `{name}` {definition};\n")
     lines = (",".join(map(cell_text, row)) for row in rows)

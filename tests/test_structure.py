@@ -41,6 +41,7 @@ ROOMS = (
     "flush",
     "emit",
     "plan",
+    "outputs",
     "pipeline",
     "scenario",
     "decode",

@@ -12,11 +12,11 @@ from typing import Any
 
 import click
 
-from simulator import inspect, pipeline, plan, releases, scenario, tso
+from simulator import inspect, outputs, pipeline, plan, releases, scenario, tso
 from simulator.changefeed import Changefeed, load_file
 from simulator.cli.show import Display, Summary
 from simulator.errors import DeliveryError, SimulatorError, UserError
-from simulator.pipeline import Output
+from simulator.outputs import Output
 from simulator.plan import PLACES, Plan, SchemaChange
 from simulator.progress import Listener
 from simulator.records import of_batch
@@ -202,17 +202,17 @@ def _check_summary(path: Path | None) -> None:
 @contextmanager
 def _output(planned: Plan, changefeed: Changefeed, options: dict[str, Any]) -> Iterator[Output]:
     if options["fixtures"] is not None:
-        with pipeline.to_fixtures(planned, changefeed, options["fixtures"], options["fixtures_format"]) as output:
+        with outputs.to_fixtures(planned, changefeed, options["fixtures"], options["fixtures_format"]) as output:
             yield output
     elif options["console"]:
         with Screen(_show) as screen:
             try:
-                yield pipeline.to_console(planned, changefeed, screen.address)
+                yield outputs.to_console(planned, changefeed, screen.address)
             finally:
                 if screen.refused is not None:
                     raise screen.refused
     else:
-        yield pipeline.to_kafka(planned, changefeed, not options["plain_producer"])
+        yield outputs.to_kafka(planned, changefeed, not options["plain_producer"])
 
 
 def _show(batch: Any) -> None:

@@ -23,7 +23,8 @@ from rich.table import Column, Table
 from simulator import tso
 from simulator.changes import DELETE, INSERT, UPDATE
 from simulator.errors import UserError, printable
-from simulator.pipeline import Account, Output
+from simulator.outputs import Output
+from simulator.pipeline import Account
 from simulator.plan import Plan
 from simulator.progress import Progress
 

@@ -21,7 +21,8 @@ from simulator.ddl.evolve_steps import Scene, column_named
 from simulator.schema.build import build_column
 from simulator.schema.build_keys import INDEXED
 from simulator.schema.charsets import resolve
-from simulator.schema.syntax import KeySyntax, TableSyntax
+from simulator.schema.syntax import KeySyntax
+from simulator.schema.syntax_tables import TableSyntax
 from simulator.schema.table import Column, Table
 
 

@@ -13,7 +13,7 @@ from simulator.ddl.evolve_errors import refused, tidb, worded
 from simulator.ddl.evolve_intervals import expanded
 from simulator.ddl.evolve_tables import selected
 from simulator.schema.build import build_table
-from simulator.schema.syntax import TableSyntax
+from simulator.schema.syntax_tables import TableSyntax
 from simulator.schema.table import Table
 
 

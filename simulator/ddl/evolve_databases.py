@@ -19,7 +19,7 @@ from simulator.ddl.statements_objects import (
 )
 from simulator.schema.build import DEFAULT_CHARSET
 from simulator.schema.charsets import resolve
-from simulator.schema.syntax import TableOption
+from simulator.schema.syntax_tables import TableOption
 
 
 def create_database(catalog: Catalog, statement: CreateDatabase) -> Catalog:

@@ -12,7 +12,7 @@ from datetime import date, timedelta
 
 from simulator.ddl.evolve_errors import unsupported
 from simulator.ddl.evolve_ranges import MOST_PARTITIONS
-from simulator.schema.syntax import PartitionDefinition, PartitionSyntax
+from simulator.schema.syntax_tables import PartitionDefinition, PartitionSyntax
 from simulator.schema.table import Partition
 
 MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}

@@ -17,7 +17,7 @@ from simulator.ddl.evolve_foreign import referring
 from simulator.ddl.evolve_steps import Scene, Step, column_named, unchanged
 from simulator.ddl.specs import Cache, RemoveTtl, SetOptions
 from simulator.schema.build import KEPT_OPTIONS, build_ttl
-from simulator.schema.syntax import TableOption
+from simulator.schema.syntax_tables import TableOption
 from simulator.schema.table import Table
 from simulator.schema.types import family
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from simulator.ddl.evolve_errors import tidb
-from simulator.schema.syntax import PartitionDefinition
+from simulator.schema.syntax_tables import PartitionDefinition
 from simulator.schema.table import Partition, Partitioning
 
 MOST_PARTITIONS = 8192

@@ -12,7 +12,7 @@ from simulator.ddl import actions
 from simulator.ddl.specs import ConvertCharset
 from simulator.errors import DdlError, SchemaError
 from simulator.schema import charsets
-from simulator.schema.syntax import TableOption
+from simulator.schema.syntax_tables import TableOption
 from simulator.schema.table import Table
 from simulator.schema.types import family
 

@@ -16,7 +16,7 @@ from simulator.schema.cursor import TiDBParser
 from simulator.schema.read_definitions import read_definition, read_definitions
 from simulator.schema.read_expressions import read_parenthesised
 from simulator.schema.read_partitions import read_partitioning
-from simulator.schema.syntax import TableOption
+from simulator.schema.syntax_tables import TableOption
 
 LOCAL = ("OPTIMIZE", "REPAIR", "REBUILD")
 """The verbs that NO_WRITE_TO_BINLOG may follow."""

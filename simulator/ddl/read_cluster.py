@@ -11,7 +11,7 @@ from simulator.ddl.read_names import one_of
 from simulator.ddl.read_runaway import background, query_limit
 from simulator.ddl.statements_objects import PlacementPolicy, ResourceGroup
 from simulator.schema.cursor import TiDBParser
-from simulator.schema.syntax import TableOption
+from simulator.schema.syntax_tables import TableOption
 
 COUNTS = ("FOLLOWERS", "VOTERS", "LEARNERS")
 TEXTS = (

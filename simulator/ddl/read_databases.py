@@ -10,7 +10,7 @@ from simulator.ddl.statements import AlterDatabase, CreateDatabase, DropDatabase
 from simulator.schema.charsets import charset, charset_of, collation
 from simulator.schema.cursor import TiDBParser, position
 from simulator.schema.restoring import string
-from simulator.schema.syntax import TableOption
+from simulator.schema.syntax_tables import TableOption
 
 OPTIONS = ("DEFAULT", "CHARSET", "CHARACTER", "CHAR", "COLLATE", "ENCRYPTION", "PLACEMENT", "SET", "READ")
 UNRESERVED = ("CHARSET", "ENCRYPTION", "PLACEMENT")

@@ -11,7 +11,8 @@ from simulator.ddl.read_names import comma_list, table_name
 from simulator.ddl.statements_objects import AlterSequence, CreateSequence, DropSequence, SequenceOption
 from simulator.schema.cursor import TiDBParser
 from simulator.schema.read_options import begins_option, read_option
-from simulator.schema.syntax import TableName, TableOption
+from simulator.schema.syntax import TableName
+from simulator.schema.syntax_tables import TableOption
 
 NUMBERED = MappingProxyType({
     "INCREMENT": ("INCREMENT BY", "BY"), "START": ("START WITH", "WITH"), "MINVALUE": ("MINVALUE", ""),

@@ -13,7 +13,7 @@ from simulator.ddl.specs_partitions import (
     PartitionOptions, ReorganizePartition,
 )
 from simulator.schema.restoring import quoted
-from simulator.schema.syntax import PartitionDefinition
+from simulator.schema.syntax_tables import PartitionDefinition
 
 TABLESPACES = ("IMPORT", "DISCARD")
 

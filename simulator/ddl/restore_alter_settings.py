@@ -13,7 +13,8 @@ from simulator.ddl.restore_options import restored_option, sent_options
 from simulator.ddl.specs import Attributes, Clause, ConvertCharset, OrderBy, RemoveTtl, SetOptions, Spec, TiflashReplica
 from simulator.ddl.specs_partitions import PartitionOptions
 from simulator.schema.restoring import string
-from simulator.schema.syntax import KeyPart, TableOption
+from simulator.schema.syntax import KeyPart
+from simulator.schema.syntax_tables import TableOption
 
 
 def sent(spec: Spec) -> Spec | None:

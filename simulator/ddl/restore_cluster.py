@@ -8,7 +8,7 @@ from __future__ import annotations
 from simulator.ddl.restore_names import feature, words
 from simulator.ddl.statements_objects import PlacementPolicy, ResourceGroup
 from simulator.schema.restoring import quoted, string
-from simulator.schema.syntax import TableOption
+from simulator.schema.syntax_tables import TableOption
 
 
 def placement_policy(statement: PlacementPolicy) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from simulator.ddl.restore_names import words
 from simulator.ddl.statements import AlterDatabase, CreateDatabase, DropDatabase, FlashbackDatabase
 from simulator.schema.restoring import quoted, string
-from simulator.schema.syntax import TableOption
+from simulator.schema.syntax_tables import TableOption
 
 
 def create_database(statement: CreateDatabase) -> str:

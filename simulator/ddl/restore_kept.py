@@ -14,7 +14,7 @@ from simulator.ddl.specs import Attributes, Clause, SetOptions, Spec
 from simulator.ddl.specs_partitions import AddPartitions, PartitionBy, PartitionOptions, ReorganizePartition
 from simulator.ddl.statements import AlterDatabase, AlterTable, CreateDatabase, CreateTable, RepairTable, Statement
 from simulator.schema.restoring import quoted, string
-from simulator.schema.syntax import PartitionDefinition, PartitionSyntax, TableOption
+from simulator.schema.syntax_tables import PartitionDefinition, PartitionSyntax, TableOption
 
 Keep = Callable[[TableOption], TableOption]
 TIME_TO_LIVE = ("TTL", "TTL_ENABLE")

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from simulator.ddl.restore_names import feature
 from simulator.schema.restoring import quoted, string
-from simulator.schema.syntax import TableOption
+from simulator.schema.syntax_tables import TableOption
 
 OFF = TableOption("TTL_ENABLE", "OFF", quoted=True)
 

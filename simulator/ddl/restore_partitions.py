@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from simulator.ddl.restore_options import restored_options
 from simulator.schema.restoring import quoted
-from simulator.schema.syntax import IntervalSyntax, MethodSyntax, PartitionDefinition, PartitionSyntax
+from simulator.schema.syntax_tables import IntervalSyntax, MethodSyntax, PartitionDefinition, PartitionSyntax
 
 
 def restored_partitioning(partitioning: PartitionSyntax) -> str:

@@ -10,7 +10,8 @@ from simulator.ddl.restore_keys import restored_key
 from simulator.ddl.restore_names import table
 from simulator.ddl.restore_options import restored_options, sent_options
 from simulator.ddl.restore_partitions import restored_partitioning
-from simulator.schema.syntax import TableName, TableSyntax
+from simulator.schema.syntax import TableName
+from simulator.schema.syntax_tables import TableSyntax
 
 TEMPORARY = {"": "", "local": "TEMPORARY ", "global": "GLOBAL TEMPORARY "}
 

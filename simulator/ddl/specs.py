@@ -11,7 +11,8 @@ from simulator.ddl.specs_partitions import (
     AddPartitions, CoalescePartition, ExchangePartition, LastPartition, PartitionAction, PartitionBy,
     PartitionOptions, RemovePartitioning, ReorganizePartition,
 )
-from simulator.schema.syntax import ColumnSyntax, DefaultSyntax, KeyPart, KeySyntax, TableName, TableOption
+from simulator.schema.syntax import ColumnSyntax, DefaultSyntax, KeyPart, KeySyntax, TableName
+from simulator.schema.syntax_tables import TableOption
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simulator.schema.syntax import Expression, PartitionDefinition, PartitionSyntax, TableName, TableOption
+from simulator.schema.syntax import Expression, TableName
+from simulator.schema.syntax_tables import PartitionDefinition, PartitionSyntax, TableOption
 
 
 @dataclass(frozen=True)

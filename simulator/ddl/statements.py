@@ -12,7 +12,8 @@ from simulator.ddl.specs import Spec
 from simulator.ddl.statements_objects import (
     AlterSequence, CreateSequence, CreateView, DropSequence, DropView, PlacementPolicy, ResourceGroup,
 )
-from simulator.schema.syntax import KeySyntax, TableName, TableOption, TableSyntax
+from simulator.schema.syntax import KeySyntax, TableName
+from simulator.schema.syntax_tables import TableOption, TableSyntax
 
 
 # -- databases ---------------------------------------------------------------------------------------------------

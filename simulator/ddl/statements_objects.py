@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simulator.schema.syntax import Query, TableName, TableOption
+from simulator.schema.syntax import TableName
+from simulator.schema.syntax_tables import Query, TableOption
 
 
 # -- views and sequences -----------------------------------------------------------------------------------------

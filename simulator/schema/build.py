@@ -14,7 +14,8 @@ from simulator.schema.build_types import build_type
 from simulator.schema.charsets import resolve
 from simulator.schema.defaults import default_text
 from simulator.schema.cursor import position
-from simulator.schema.syntax import ColumnSyntax, PartitionSyntax, TableSyntax
+from simulator.schema.syntax import ColumnSyntax
+from simulator.schema.syntax_tables import PartitionSyntax, TableSyntax
 from simulator.schema.table import Column, LastIds, Partition, Partitioning, Table, TimeToLive
 
 DEFAULT_CHARSET = ("utf8mb4", "utf8mb4_bin")

@@ -12,7 +12,8 @@ from itertools import chain
 from simulator.errors import SchemaError, did_you_mean
 from simulator.schema.build_foreign_keys import build_foreign_keys, foreign_indexes
 from simulator.schema.cursor import position
-from simulator.schema.syntax import KeyPart, KeySyntax, TableSyntax
+from simulator.schema.syntax import KeyPart, KeySyntax
+from simulator.schema.syntax_tables import TableSyntax
 from simulator.schema.table import Column, ColumnType, ForeignKey, Index, IndexColumn
 from simulator.schema.types import family
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from simulator.errors import SchemaError
 from simulator.schema.cursor import TiDBParser, position
-from simulator.schema.syntax import PartitionDefinition, PartitionSyntax
+from simulator.schema.syntax_tables import PartitionDefinition, PartitionSyntax
 
 KINDS = {
     "range": ("less than",),

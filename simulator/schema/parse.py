@@ -11,7 +11,8 @@ from simulator.schema.cursor import TiDBParser, position
 from simulator.schema.dialect import begins, read, statements, text_of, tokenize
 from simulator.schema.read_columns import read_column
 from simulator.schema.read_tables import begins_other_statement, read_create_table
-from simulator.schema.syntax import ColumnSyntax, TableSyntax
+from simulator.schema.syntax import ColumnSyntax
+from simulator.schema.syntax_tables import TableSyntax
 from simulator.schema.table import Column, Table
 
 

@@ -9,7 +9,8 @@ from simulator.schema.cursor import TiDBParser
 from simulator.schema.read_expressions import read_expression
 from simulator.schema.read_options import begins_partition_option, read_option
 from simulator.schema.read_values import read_bit_expression
-from simulator.schema.syntax import Expression, PartitionDefinition, TableOption
+from simulator.schema.syntax import Expression
+from simulator.schema.syntax_tables import PartitionDefinition, TableOption
 
 Row = tuple[Expression, ...]
 

@@ -12,7 +12,7 @@ from simulator.schema.read_values import (
     begins_literal, read_count, read_literal, read_number, read_one_of, read_plain_string,
 )
 from simulator.schema.restoring import quoted
-from simulator.schema.syntax import TableOption
+from simulator.schema.syntax_tables import TableOption
 
 ROW_FORMATS = (
     "DEFAULT", "DYNAMIC", "FIXED", "COMPRESSED", "REDUNDANT", "COMPACT", "TOKUDB_DEFAULT", "TOKUDB_FAST",

@@ -16,7 +16,7 @@ from simulator.schema.read_option_values import (
     number_or_default, on_or_off, placement, row_format, secondary_engine, text, time_to_live, union, word,
     zero_or_one,
 )
-from simulator.schema.syntax import TableOption
+from simulator.schema.syntax_tables import TableOption
 
 Value = Callable[[TiDBParser, str], TableOption]
 

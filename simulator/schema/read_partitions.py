@@ -15,7 +15,8 @@ from simulator.schema.read_expressions import read_expression
 from simulator.schema.read_values import read_bit_expression, read_count, read_enclosed_bits, read_one_of
 from simulator.schema.read_parts import read_column_name
 from simulator.schema.restoring import quoted
-from simulator.schema.syntax import Expression, IntervalSyntax, KeyOptions, MethodSyntax, PartitionSyntax
+from simulator.schema.syntax import Expression, KeyOptions
+from simulator.schema.syntax_tables import IntervalSyntax, MethodSyntax, PartitionSyntax
 
 __all__ = ["read_definition", "read_definitions", "read_partitioning"]
 

@@ -13,7 +13,7 @@ from simulator.schema.lookahead import OPERATORS
 from simulator.schema.read_selects import Select, read_limit, read_select
 from simulator.schema.read_windows import read_order
 from simulator.schema.restoring import quoted
-from simulator.schema.syntax import Query
+from simulator.schema.syntax_tables import Query
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from simulator.schema.read_keys import begins_key, end_key, read_key
 from simulator.schema.read_options import begins_option, read_option, unknown_option
 from simulator.schema.read_partitions import read_partitioning
 from simulator.schema.read_queries import read_query
-from simulator.schema.syntax import ColumnSyntax, KeySyntax, Query, TableName, TableOption, TableSyntax
+from simulator.schema.syntax import ColumnSyntax, KeySyntax, TableName
+from simulator.schema.syntax_tables import Query, TableOption, TableSyntax
 
 __all__ = ["begins_option", "begins_other_statement", "read_create_table", "read_option", "read_options"]
 

@@ -20,9 +20,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from snapshots import make
 
-from simulator import broker, pipeline, plan, releases, scenario
+from simulator import broker, outputs, pipeline, plan, releases, scenario
 from simulator.changefeed import load
-from simulator.pipeline import Output
+from simulator.outputs import Output
 from simulator.plan import Plan
 from simulator.scenario import Settings
 from simulator.spark import session
@@ -116,12 +116,12 @@ def measured(
     def counting() -> int:
         uri = f"kafka://{address}/bench?protocol={protocol}&partition-num=4"
         planned = prepared(uri)
-        return whole(spark, planned, pipeline.to_nowhere(planned, load(uri, config)))
+        return whole(spark, planned, outputs.to_nowhere(planned, load(uri, config)))
 
     def to_kafka() -> int:
         uri = f"kafka://{address}/{protocol}-{os.getpid()}-{next(counter)}?protocol={protocol}&partition-num=4"
         planned = prepared(uri)
-        return whole(spark, planned, pipeline.to_kafka(planned, load(uri, config)))
+        return whole(spark, planned, outputs.to_kafka(planned, load(uri, config)))
 
     runs: dict[str, Callable[[], object]] = {f"{protocol} into a counting sink": counting}
     return runs | ({f"{protocol} to Kafka": to_kafka} if kafka else {})

@@ -1,0 +1,107 @@
+"""Where a run's records may go: fixture files, Kafka, the console, nowhere.
+
+One law: what stands in the way (a broker that does not answer, files that are there) shows before anything is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from simulator.changefeed import DEFAULT_PARTITION_NUM, Changefeed
+from simulator.codecs import CodecOptions
+from simulator.events import Destinations
+from simulator.plan import Plan
+from simulator.sinks import files
+from simulator.sinks.kafka_settings import KafkaSettings, OAuth, Security
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the records go, and what is left to do there when all tasks are done."""
+
+    sink: str
+    settings: object
+    destinations: Destinations
+    options: CodecOptions
+    notes: tuple[str, ...] = ()
+
+
+@contextmanager
+def to_fixtures(plan: Plan, changefeed: Changefeed, directory: Path, format: str) -> Iterator[Output]:
+    """Fixture files, which appear under `directory` when the block ends well and not at all otherwise."""
+    counts = {topic: changefeed.kafka.partition_num or DEFAULT_PARTITION_NUM for topic in plan.topics}
+    settings = files.begin(directory, format)
+    try:
+        yield Output(format, settings, _destinations(plan, counts), changefeed.codec)
+        files.commit(settings, counts)
+    finally:
+        files.discard(settings)
+
+
+def to_kafka(plan: Plan, changefeed: Changefeed, prepared_batches: bool = True) -> Output:
+    """The changefeed's Kafka, its topics found or created; raises DeliveryError where it does not answer."""
+    from simulator.sinks.kafka_admin import prepare_topics
+
+    settings = kafka_settings(changefeed, prepared_batches)
+    wanted = {topic: changefeed.kafka.partition_num if topic == changefeed.topic else None for topic in plan.topics}
+    ready = prepare_topics(settings, wanted)
+    options = replace(changefeed.codec, max_message_bytes=ready.max_message_bytes)
+    return Output(
+        "kafka",
+        ready.settings,
+        _destinations(plan, ready.partitions),
+        options,
+        ready.notes,
+    )
+
+
+def to_console(plan: Plan, changefeed: Changefeed, address: tuple[str, int]) -> Output:
+    """The `Screen` that listens there."""
+    return replace(to_nowhere(plan, changefeed), sink="console", settings=address)
+
+
+def to_nowhere(plan: Plan, changefeed: Changefeed) -> Output:
+    """A sink that only counts."""
+    counts = {topic: changefeed.kafka.partition_num or DEFAULT_PARTITION_NUM for topic in plan.topics}
+    return Output("counting", None, _destinations(plan, counts), changefeed.codec)
+
+
+def kafka_settings(changefeed: Changefeed, prepared_batches: bool = True) -> KafkaSettings:
+    """What the Kafka sink is told, from what TiCDC's options say."""
+    kafka, sasl, tls = changefeed.kafka, changefeed.kafka.sasl, changefeed.kafka.tls
+    oauth = OAuth(
+        sasl.oauth_client_id, sasl.oauth_client_secret, sasl.oauth_token_url, sasl.oauth_scopes, sasl.oauth_audience
+    )
+    security = Security(
+        tls.enabled,
+        tls.ca,
+        tls.cert,
+        tls.key,
+        tls.insecure_skip_verify,
+        sasl.mechanism,
+        sasl.user,
+        sasl.password,
+        sasl.gssapi_service_name or "kafka",
+        oauth if sasl.oauth_client_id else None,
+    )
+    return KafkaSettings(
+        kafka.brokers,
+        client_id=kafka.client_id,
+        required_acks=kafka.required_acks,
+        compression=kafka.compression,
+        max_message_bytes=changefeed.codec.max_message_bytes,
+        replication_factor=kafka.replication_factor,
+        auto_create_topic=kafka.auto_create_topic,
+        dial_timeout=kafka.dial_timeout,
+        write_timeout=kafka.write_timeout,
+        read_timeout=kafka.read_timeout,
+        security=security,
+        prepared_batches=prepared_batches,
+    )
+
+
+def _destinations(plan: Plan, counts: Mapping[str, int]) -> Destinations:
+    return Destinations(plan.topics, tuple(counts[topic] for topic in plan.topics), plan.active)
