@@ -258,3 +258,19 @@ def test_a_mistake_in_a_schema_file_names_the_file(tmp_path: Path, capsys: pytes
     path.write_text("CREATE TABLE t (a INT, a INT);", "utf-8")
     assert run(["explain", "ddl", "drop table t", "--schema", str(path)]) == 2
     assert str(path) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("expression", "code"), [
+    ("id > > 1", "CDC:ErrInvalidFilterExpression"), ("nope > 1", "CDC:ErrExpressionColumnNotFound"),
+])
+@pytest.mark.parametrize("command", [("ddl", "DROP TABLE shop.Orders"), ("table", "shop.Orders")])
+def test_an_expression_that_does_not_suit_its_table_is_refused_as_ticdc_refuses_the_changefeed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], schema: str, command: tuple[str, str], expression: str,
+    code: str,
+) -> None:
+    config = tmp_path / "changefeed.toml"
+    config.write_text(
+        f"[filter]\nevent-filters = [{{matcher = ['Shop.Orders'], ignore-insert-value-expr = '{expression}'}}]\n"
+    )
+    assert run(["explain", *command, "--schema", schema, "--config", str(config)]) == 2
+    assert code in capsys.readouterr().err

@@ -14,11 +14,12 @@ from simulator.changefeed import Changefeed
 from simulator.cli.look import DEFAULT_URI, warned
 from simulator.ddl.catalog import Catalog
 from simulator.errors import UserError, did_you_mean
-from simulator.explain.ddl import explain_ddl, rules
+from simulator.explain.ddl import Rules, explain_ddl, rules
 from simulator.explain.ddl_render import ddl_as_dict, ddl_lines
 from simulator.explain.table import explain_table, table_as_dict
 from simulator.explain.table_catalog import read_catalog
 from simulator.explain.table_render import table_lines
+from simulator.filters.rows import verify
 from simulator.releases import Release
 from simulator.schema.table import Table
 
@@ -56,8 +57,9 @@ def ddl(
     Without --schema nothing is known of tables: every name is taken to exist and to have a valid index.
     """
     changefeed, found = _changefeed(sink_uri, config, release, architecture)
-    catalog = _catalog(schemas, database) if schemas else None
-    explained = explain_ddl(statement, database, catalog, rules(changefeed, found))
+    catalog, said = _catalog(schemas, database) if schemas else None, rules(changefeed, found)
+    _verify(catalog, said)
+    explained = explain_ddl(statement, database, catalog, said)
     _show(as_json, ddl_as_dict(explained), ddl_lines(explained))
 
 
@@ -72,7 +74,9 @@ def table(
     if not schemas:
         raise UserError("explain table needs --schema FILE.sql with the table's CREATE TABLE")
     changefeed, found = _changefeed(sink_uri, config, release, architecture)
-    explained = explain_table(_table(_catalog(schemas, database), name, database), changefeed, found)
+    catalog = _catalog(schemas, database)
+    _verify(catalog, rules(changefeed, found))
+    explained = explain_table(_table(catalog, name, database), changefeed, found)
     _show(as_json, table_as_dict(explained), table_lines(explained))
 
 
@@ -81,6 +85,12 @@ def _changefeed(
 ) -> tuple[Changefeed, Release]:
     found = releases.find(release, architecture)
     return warned(sink_uri, config, found), found
+
+
+def _verify(catalog: Catalog | None, said: Rules) -> None:
+    """TiCDC's check of expressions against the tables when a changefeed is created."""
+    tables = catalog.tables.values() if catalog else ()
+    verify(said.event_filters, [one for one in tables if said.replication.table(one.schema, one.name)])
 
 
 def _catalog(schemas: tuple[Path, ...], database: str) -> Catalog:
