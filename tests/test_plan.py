@@ -188,3 +188,33 @@ def test_exchanged_partitions_are_refused(shop: Shop) -> None:
     parted = "(id int primary key) partition by range (id) (partition p0 values less than (9))"
     shop.before(a=parted, b="(id int primary key)").after(a=parted, b="(id int primary key)")
     assert "EXCHANGE PARTITION moves rows" in shop.refused("ALTER TABLE a EXCHANGE PARTITION p0 WITH TABLE b")
+
+
+def test_several_events_of_one_statement_have_one_commit_ts_and_their_order(shop: Shop) -> None:
+    one = "(id int primary key)"
+    planned = shop.before(a=one, b=one).after(c=one, d=one).plan("RENAME TABLE a TO c, b TO d")
+    assert [(event.query, event.type_code) for event in planned.statements] == [
+        ("RENAME TABLE `shop`.`a` TO `shop`.`c`", 14), ("RENAME TABLE `shop`.`b` TO `shop`.`d`", 14),
+    ]
+    assert len({event.commit_ts for event in planned.statements}) == 1
+
+
+def test_rows_of_what_is_emptied_or_dropped_go_with_the_statement(shop: Shop) -> None:
+    """A partition that is emptied has another id afterwards, the others keep theirs."""
+    parts = "(partition p0 values less than (9), partition p1 values less than (99))"
+    parted = f"(id int primary key) partition by range (id) {parts}"
+    shop.before(a="(id int primary key)", p=parted).after(a="(id int primary key)", p=parted)
+    planned = shop.plan("TRUNCATE TABLE a; ALTER TABLE p TRUNCATE PARTITION p1")
+    lost = {one.after[1]: [planned.tables[index].partition_id for index in one.transition.lost]
+            for one in planned.moves[0].changed}
+    assert lost == {"a": [None], "p": [103]}
+    ids = [one.partition_id for one in planned.tables if one.table.name == "p"]
+    assert ids == [102, 103, 102, 104]
+
+
+def test_a_table_that_a_statement_creates_has_no_rows_before_it(shop: Shop) -> None:
+    one = "(id int primary key)"
+    planned = shop.before(a=one).after(a=one, b=one).plan("CREATE TABLE b LIKE a")
+    changed = planned.moves[0].changed
+    assert [(found.before, found.after) for found in changed] == [(None, ("shop", "b"))]
+    assert changed[0].transition.lost == frozenset(changed[0].transition.after.indexes)
