@@ -38,6 +38,11 @@ def wall_time(ts: int) -> datetime:
     return datetime.fromtimestamp(physical(ts) / 1000, UTC)
 
 
+def sql_time(ts: int) -> str:
+    """The physical part as CURRENT_TIMESTAMP(6) gives it in UTC."""
+    return f"{wall_time(ts):%Y-%m-%d %H:%M:%S.%f}"
+
+
 def describe(ts: int) -> str:
     """A TSO for people: the number and its UTC time."""
     return f"{ts} ({wall_time(ts):%Y-%m-%d %H:%M:%S.%f}"[:-3] + " UTC)"

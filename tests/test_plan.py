@@ -9,6 +9,7 @@ import pytest
 
 from simulator import releases, scenario, tso
 from simulator.changefeed import load
+from simulator.ddl.convert import Filled
 from simulator.errors import DdlError, UserError
 from simulator.plan import Plan, SchemaChange, plan
 
@@ -218,3 +219,10 @@ def test_a_table_that_a_statement_creates_has_no_rows_before_it(shop: Shop) -> N
     changed = planned.moves[0].changed
     assert [(found.before, found.after) for found in changed] == [(None, ("shop", "b"))]
     assert changed[0].transition.lost == frozenset(changed[0].transition.after.indexes)
+
+
+def test_a_column_that_defaults_to_the_time_has_that_of_the_statement_in_rows_that_were_there(shop: Shop) -> None:
+    shop.before(a="(id int primary key)").after(a="(id int primary key, at datetime(3) default current_timestamp(3))")
+    planned = shop.plan()
+    moment = tso.sql_time(planned.statements[0].commit_ts)[:-3]
+    assert planned.moves[0].changed[0].transition.sources[-1] == Filled(moment)

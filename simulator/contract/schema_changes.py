@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from simulator import tso
 from simulator.contract.messages import Placed
 from simulator.contract.repeats import time_of
 from simulator.contract.state import NAME, Handle, State, count, handle_of, image_of, row_of
@@ -48,7 +49,8 @@ def changed(event: DdlEvent, known: Catalog, state: State) -> Catalog:
     """
     statement = read_statement(event.query)
     try:
-        after = known if statement is None else applied(known, statement, event.schema, event.query)
+        now = tso.sql_time(time_of(event))
+        after = known if statement is None else applied(known, statement, event.schema, event.query, now)
     except DdlError as error:
         if error.code not in ALREADY:
             raise

@@ -50,19 +50,22 @@ class Played:
     after: Catalog
 
 
-def step_statements(known: Catalog, wanted: Tables, change: SchemaChange) -> list[Played]:
-    """Every statement of a step, played; raises UserError where they do not lead to the tables that are wanted."""
+def step_statements(known: Catalog, wanted: Tables, change: SchemaChange, now: str) -> list[Played]:
+    """Every statement of a step, played; raises UserError where they do not lead to the tables that are wanted.
+
+    `now` is what CURRENT_TIMESTAMP(6) gives at the turn.
+    """
     had = tables_of(known)
     if change.file and change.renamed:
         raise UserError("--rename says how to derive statements, and --ddl gives them: choose one")
     if change.file:
-        turn, turned = _given(change.file, known)
+        turn, turned = _given(change.file, known, now)
     else:
         said = renames(change.renamed, had, wanted)
         turn, turned = list(_derived(had, wanted, said)), {said.tables.get(name, name) for name in had}
     created = [table for name, table in sorted(wanted.items()) if name not in turned]
     dropped = sorted(turned - wanted.keys())
-    played = _play([*_creating(created, known), *turn, *map(_dropping, dropped)], known)
+    played = _play([*_creating(created, known), *turn, *map(_dropping, dropped)], known, now)
     _arrived(tables_of(played[-1].after if played else known), wanted, change.file)
     return played
 
@@ -72,7 +75,7 @@ def tables_of(catalog: Catalog) -> dict[Name, Table]:
     return {(table.schema, table.name): table for table in catalog.tables.values()}
 
 
-def _given(file: Path, known: Catalog) -> tuple[list[Spoken], set[Name]]:
+def _given(file: Path, known: Catalog, now: str) -> tuple[list[Spoken], set[Name]]:
     """The statements of a file, and the tables that there are behind them."""
     schemas = {schema for schema, _ in tables_of(known)}
     current = schemas.pop() if len(schemas) == 1 else ""
@@ -82,7 +85,7 @@ def _given(file: Path, known: Catalog) -> tuple[list[Spoken], set[Name]]:
     ]
     if not spoken:
         raise UserError(f"{file} has no statement")
-    return spoken, set(tables_of(_play(spoken, known)[-1].after))
+    return spoken, set(tables_of(_play(spoken, known, now)[-1].after))
 
 
 def _derived(had: Tables, wanted: Tables, said: Renames) -> Iterator[Spoken]:
@@ -109,7 +112,7 @@ def _dropping(name: Name) -> Spoken:
     return Spoken(f"DROP TABLE {_dotted(name)}", name[0], LAST)
 
 
-def _play(spoken: Iterable[Spoken], known: Catalog) -> list[Played]:
+def _play(spoken: Iterable[Spoken], known: Catalog, now: str) -> list[Played]:
     """The statements applied one after the other; raises DdlError as TiDB words it, with where it stands."""
     played: list[Played] = []
     for one in spoken:
@@ -117,7 +120,8 @@ def _play(spoken: Iterable[Spoken], known: Catalog) -> list[Played]:
         try:
             statement = read_statement(one.text)
             assert statement is not None
-            played.append(Played(one, statement, before, applied(before, statement, one.database, one.text)))
+            after = applied(before, statement, one.database, one.text, now)
+            played.append(Played(one, statement, before, after))
         except DdlError as error:
             raise DdlError(f"{error.text} ({one.origin or 'statement'}: {one.text})", error.code) from error
     return played

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from simulator import tso
 from simulator.ddl.catalog import Catalog, catalog
 from simulator.plan.events import Sender, Told, told
 from simulator.plan.lineage import Descent, descents
@@ -55,8 +56,9 @@ def draft_step(
     """One step, and the catalog behind it."""
     wanted = {(entry.table.schema, entry.table.name): entry.table for entry in after.tables}
     had, meant = _looked_at(known, wanted, change, sender)
-    played = step_statements(had, meant, change)
     turn = _turn(change.at, span)
+    now = tso.sql_time(tso.compose(span.start_ms + turn.slot))
+    played = step_statements(had, meant, change, now)
     said = tuple(told(played, span, turn, sender))
     behind = played[-1].after if played else had
     reached = tables_of(behind)
