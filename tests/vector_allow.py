@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from simulator.ddl.actions import ACTIONS, CODES
-from simulator.ddl.allow import allowed, eligibility, on_schema
+from simulator.ddl.actions import ACTIONS, CODES, SCHEMA_ACTIONS
+from simulator.ddl.allow import allowed, eligibility
 from simulator.releases import RELEASES, Release
 from simulator.schema import parse
 from simulator.schema.table import Table
@@ -50,7 +50,7 @@ def check_docs(statement: str, code: int, wanted: tuple[str, str, str], release:
 
 def sent(statement: str, code: int, table: Table, force: bool, release: Release) -> str:
     """`Y` or `N`, as the docs have it."""
-    decision = "send" if on_schema(code) else eligibility(*tables(statement, table), force, release)
+    decision = "send" if code in SCHEMA_ACTIONS else eligibility(*tables(statement, table), force, release)
     return "Y" if decision == "send" else "N"
 
 

@@ -75,8 +75,8 @@ def _check_jobs(data: Json, release: Release) -> None:
 
 def _check_events(data: Json, found: Sequence[Event], release: Release) -> None:
     if not release.splits_renames and data["type_code"] == CODES["RenameTables"]:
-        return
-    if "schema_table_new_arch" in data and release.architecture == "new":
+        assert [event.type_code for event in found] == [data["type_code"]]
+    elif "schema_table_new_arch" in data and release.architecture == "new":
         assert [(event.schema, event.table) for event in found] == [tuple(data["schema_table_new_arch"])]
     elif "events" not in data:
         assert [(event.schema, event.table) for event in found][:1] == [(data["schema"], data["table"])]

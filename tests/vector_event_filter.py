@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from simulator import spark as spark_door
 from simulator.changefeed.model import EventFilter
+from simulator.ddl.actions import SCHEMA_ACTIONS
 from simulator.ddl.catalog import catalog
 from simulator.ddl.evolve import applied
 from simulator.ddl.read import read_statement
@@ -19,7 +20,7 @@ from simulator.errors import ChangefeedError, DdlError
 from simulator.filters import event_types, replication
 from simulator.filters.conditions import ignored, looks, texts
 from simulator.filters.events import EventFilters, event_filters, ignoring_ddl, ignoring_row
-from simulator.filters.replication import SCHEMA_DDL, Replication
+from simulator.filters.replication import Replication
 from simulator.filters.rows import verify
 from simulator.schema import parse
 from simulator.schema.keys import visible_columns
@@ -34,8 +35,6 @@ CODES = {"CDC:ErrExpressionParseFailed": "CDC:ErrInvalidFilterExpression"}
 def check_event_filter(vector: Vector) -> None:
     """A vector of `facts.event_filter`."""
     data = vector.data
-    if not vector.release.event_filter_names:
-        return  # a vector that names no first release is not about those that have no event filters
     if "kind" in data:
         check_name(vector)
     elif data["expected"] == "error":
@@ -86,7 +85,7 @@ def of_ddl(ddl: Json, filters: EventFilters, filtered: Replication) -> str:
     """A statement passes the table filter and the event filters; a RENAME by its old name."""
     schema, table, start_ts = ddl["schema"], ddl["table"], ddl.get("start_ts", 0)
     old = (ddl["old_schema"], ddl["old_table"]) if "old_schema" in ddl else None
-    whole = ddl["type_code"] in SCHEMA_DDL
+    whole = ddl["type_code"] in SCHEMA_ACTIONS
     replicated = filtered.schema(schema) if whole else filtered.table(*(old or (schema, table)), start_ts)
     rule = ignoring_ddl(filters, schema, table, ddl["query"], ddl["type_code"], old)
     return "send" if replicated and rule is None else "skip"

@@ -53,6 +53,11 @@ OF_ALL_RELEASES = frozenset({"facts.allow_list", "facts.ddl_statements", "facts.
 the default release; the others for that alone."""
 
 
+def is_about(kind: str, release: Release) -> bool:
+    """Whether the release has what facts of the kind are about; event filters came with 6.2."""
+    return kind != "facts.event_filter" or bool(release.event_filter_names)
+
+
 def of_unknown_release(path: Path) -> bool:
     """Whether the file is for a release that the simulator does not have, or not yet its encoders."""
     if kind(path) != path.name.split(".")[0]:
@@ -81,7 +86,8 @@ def of_fact(kind: str, data: Mapping[str, Any]) -> list[Release]:
     """The releases that a fact is checked for."""
     if "since" not in data:
         return [find(data["release"], data["architecture"])]
-    found = releases_of(data) if kind in OF_ALL_RELEASES else []
+    found = [one for one in releases_of(data) if is_about(kind, one)] if kind in OF_ALL_RELEASES else []
+    assert found or kind not in OF_ALL_RELEASES, f"a vector that no release is checked for: {data}"
     kept = {one.architecture: one for one in reversed(found)}, {one.architecture: one for one in found}
     default = [one for one in (find(DEFAULT_RELEASE),) if holds(data, one)]
     return list(dict.fromkeys([*(one for ends in kept for one in ends.values()), *default]))

@@ -8,12 +8,11 @@ from collections.abc import Iterable
 import pytest
 
 from simulator.ddl.read import read_statement
-from simulator.ddl.rename import RULES, Pair, Rename, kept_pairs, known
+from simulator.ddl.rename import Pair, Rename, kept_pairs, known
 from simulator.ddl.rename_text import rename_texts
 from simulator.ddl.statements import RenameTable
 from simulator.errors import DdlError
 from simulator.filters import replication
-from simulator.releases import Release, find
 from simulator.schema.syntax import TableName
 from vector_files import Vector
 
@@ -21,8 +20,6 @@ from vector_files import Vector
 def check_rename(vector: Vector) -> None:
     """A vector of `facts.rename`."""
     data, release = vector.data, vector.release
-    if data["since"] and behind(release, find(data["since"], release.architecture)):
-        return
     filtered = replication(data["rules"], data["case_sensitive"])
     snapshot = known(map(named, data["known_tables"] or ()), data["known_schemas"] or ())
     rename = Rename(pairs(data["pairs"]), data["ddl"])
@@ -45,16 +42,6 @@ def check_rename(vector: Vector) -> None:
         statement = read_statement(data["ddl"])
         assert isinstance(statement, RenameTable)
         assert rename_texts(decide(), statement.pairs, release) == tuple([sent] if isinstance(sent, str) else sent)
-
-
-def behind(release: Release, first: Release) -> bool:
-    """Whether a release lacks what the first one of a vector has, its higher number notwithstanding: 6.6.0 to 7.3.0
-    were there before 6.5.4 was, and the betas of 9.0.0 before 8.5.7."""
-
-    def stage(one: Release) -> tuple[int, bool, bool]:
-        return list(RULES).index(one.rename_filter), one.rename_quotes_names, one.rename_finds_old_schema
-
-    return any(mine < its for mine, its in zip(stage(release), stage(first), strict=True))
 
 
 def named(full: str) -> TableName:

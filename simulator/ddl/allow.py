@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from simulator.ddl.actions import SCHEMA_ACTIONS
 from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.schema.keys import handle_key
@@ -29,11 +28,6 @@ INELIGIBLE = (
 def allowed(code: int, release: Release) -> bool:
     """Whether statements of that action type are replicated by the release: its allow-list."""
     return code in release.allowed_ddl
-
-
-def on_schema(code: int) -> bool:
-    """Whether the action is on a database: no table is asked for its keys."""
-    return code in SCHEMA_ACTIONS
 
 
 def eligible(table: Table | None, force_replicate: bool) -> bool:

@@ -102,11 +102,6 @@ def ignoring_row(filters: EventFilters, schema: str, table: str, kind: str) -> E
     return next((rule for rule in _matching(filters, schema, table) if named & rule.types), None)
 
 
-def expression_rules(filters: EventFilters, schema: str, table: str) -> tuple[EventRule, ...]:
-    """The rules whose row expressions concern the table."""
-    return tuple(rule for rule in filters.rules if rule.row_matcher.match(schema, table))
-
-
 def _rule(number: int, setting: EventFilter, release: Release, case_sensitive: bool) -> EventRule:
     matcher, row_matcher = _matchers(setting, release, case_sensitive)
     for name in setting.ignore_event:

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from simulator.ddl.actions import SCHEMA_ACTIONS
 from simulator.filters.table import Rule, TableFilter, table_filter
 from simulator.releases import V8_5, Release
-
-SCHEMA_DDL = frozenset({1, 2, 26})
-"""CREATE, DROP and ALTER DATABASE: only the schema is asked for (`IsSchemaDDL`)."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class Replication:
             return False
         if release.start_ts_discards_ddl and start_ts in self.ignored_start_ts:
             return False
-        return self.schema(schema) if type_code in SCHEMA_DDL else self.table(schema, table)
+        return self.schema(schema) if type_code in SCHEMA_ACTIONS else self.table(schema, table)
 
     def why(self, schema: str, table: str) -> str:
         """One line for `explain`: the rule that decides about the table."""
