@@ -18,6 +18,7 @@ import pytest
 ROOMS = (
     "errors",
     "tso",
+    "text_files",
     "releases",
     "numbered",
     "schema",

@@ -22,6 +22,7 @@ from simulator.explain.table_render import table_lines
 from simulator.filters.rows import verify
 from simulator.releases import Release
 from simulator.schema.table import Table
+from simulator.text_files import read_text
 
 Command = Callable[..., None]
 
@@ -94,7 +95,7 @@ def _verify(catalog: Catalog | None, said: Rules) -> None:
 
 
 def _catalog(schemas: tuple[Path, ...], database: str) -> Catalog:
-    return read_catalog(((str(path), _text(path)) for path in schemas), database)
+    return read_catalog(((str(path), read_text(path)) for path in schemas), database)
 
 
 def _table(catalog: Catalog, name: str, database: str) -> Table:
@@ -110,12 +111,3 @@ def _table(catalog: Catalog, name: str, database: str) -> Table:
 
 def _show(as_json: bool, document: dict[str, Any], lines: Iterator[str]) -> None:
     click.echo(json.dumps(document, ensure_ascii=False, indent=2) if as_json else "\n".join(lines))
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None

@@ -19,6 +19,7 @@ from simulator.filters.events import event_filters
 from simulator.records import read
 from simulator.releases import Release
 from simulator.schema.parse import create_table
+from simulator.text_files import read_text
 
 DEFAULT_URI = "kafka://127.0.0.1:9092/topic?protocol=open-protocol"
 
@@ -77,7 +78,7 @@ def row(
     """
     found = releases.encoding(release, architecture)
     changefeed = warned(sink_uri, config, found)
-    table = create_table(_text(schema), database)
+    table = create_table(read_text(schema), database)
     explained = explain_row(table, changefeed, read_row(table, _document(change)), found)
     if as_json:
         click.echo(json.dumps(as_dict(explained), ensure_ascii=False, indent=2))
@@ -91,15 +92,6 @@ def warned(sink_uri: str, config: Path | None, release: Release) -> Changefeed:
     filters = event_filters(changefeed.event_filters, release, changefeed.case_sensitive)
     Display().warn((*changefeed.warnings, *filters.warnings))
     return changefeed
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
 
 
 def _document(text: str) -> dict[str, Any]:

@@ -11,17 +11,14 @@ from pathlib import Path
 from simulator.errors import SchemaError, UserError
 from simulator.schema import dialect
 from simulator.schema.cursor import TiDBParser
+from simulator.text_files import read_text
 
 
 def sql_statements(path: Path, database: str) -> Iterator[tuple[str, str]]:
     """Database and text of each statement; raises UserError for a file that cannot be read or taken apart."""
+    text = read_text(path)
     try:
-        text = path.read_text("utf-8")
         parts = dialect.statements(dialect.tokenize(text))
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
     except SchemaError as error:
         raise UserError(f"{path}: {error}") from None
     for tokens in parts:
