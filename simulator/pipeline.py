@@ -164,7 +164,8 @@ def _broadcast(spark: SparkSession, plan: Plan, output: Output, release: Release
         Statement(event.commit_ts, index, ddl_destinations(to.of_topic(topic), options.protocol, release))
         for index, (event, topic) in enumerate(zip(plan.statements, plan.statement_topics, strict=True))
     ]
-    frames = [events.statements(spark, placed, resolves, to)] if placed else []
+    follows = resolves and release.watermark_after_ddl
+    frames = [events.statements(spark, placed, follows, to)] if placed else []
     return frames + ([events.watermarks(spark, plan.timeline, to)] if resolves else [])
 
 

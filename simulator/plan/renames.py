@@ -24,16 +24,16 @@ class Renames:
 
 def renames(texts: Iterable[str], before: Tables, after: Tables) -> Renames:
     """What the texts say of these two states; raises UserError for one that says nothing, or several things."""
-    pairs = [_pair(text) for text in texts]
-    found = Renames()
-    for old, new, text in pairs:
+    found, columns = Renames(), []
+    for old, new, text in map(_pair, texts):
         meant = _table(old, new, before, after)
-        if meant is not None:
+        if meant is None:
+            columns.append((old, new, text))
+        else:
             found.tables[meant[0]] = meant[1]
-    for old, new, text in pairs:
-        if _table(old, new, before, after) is None:
-            table, column, name = _column(old, new, text, before, after, found)
-            found.columns.setdefault(table, {})[column] = name
+    for old, new, text in columns:
+        table, column, name = _column(old, new, text, before, after, found)
+        found.columns.setdefault(table, {})[column] = name
     return found
 
 

@@ -5,6 +5,8 @@ One law: precedence is TiDB's grammar's (pkg/parser/parser.y: Expression, BoolPr
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from simulator.errors import SchemaError
 from simulator.schema.charsets import charset_of, collation
 from simulator.schema.cursor import TiDBParser
@@ -38,9 +40,14 @@ TRUTHS = {"TRUE": "TRUE", "FALSE": "FALSE", "UNKNOWN": "NULL"}
 
 def read_expression(parser: TiDBParser) -> Expression:
     """The expression that begins here, up to where it ends; raises SchemaError."""
+    return expression_of(parser, read_node)
+
+
+def expression_of(parser: TiDBParser, read: Callable[[TiDBParser], Node]) -> Expression:
+    """What `read` reads, with its text; raises SchemaError, also for what is nested too deeply."""
     start = parser.next_token()
     try:
-        node = read_node(parser)
+        node = read(parser)
         return Expression(parser.text_since(start), restored(node))
     except RecursionError:
         parser.fail("this expression is nested too deeply", start)

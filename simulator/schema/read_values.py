@@ -12,7 +12,7 @@ from sqlglot import TokenType
 from simulator.schema.cursor import TiDBParser
 from simulator.schema.expression_tree import Literal
 from simulator.schema.read_atoms import read_atom
-from simulator.schema.read_expressions import read_bits, read_parenthesised
+from simulator.schema.read_expressions import expression_of, read_bits, read_parenthesised
 from simulator.schema.restore_expressions import restored
 from simulator.schema.syntax import DefaultSyntax, Expression
 
@@ -87,12 +87,7 @@ def read_enclosed(parser: TiDBParser) -> Expression:
 
 def read_bit_expression(parser: TiDBParser) -> Expression:
     """An expression without comparisons and logic, as partitions take it; raises SchemaError."""
-    start = parser.next_token()
-    try:
-        node = read_bits(parser)
-        return Expression(parser.text_since(start), restored(node))
-    except RecursionError:
-        parser.fail("this expression is nested too deeply", start)
+    return expression_of(parser, read_bits)
 
 
 def read_enclosed_bits(parser: TiDBParser) -> Expression:
