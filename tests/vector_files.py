@@ -45,9 +45,6 @@ def kind(path: Path) -> str:
     return f"facts.{second}" if first == "facts" else first
 
 
-WITHOUT_ROWS = frozenset({"ddl_events", "ddl_text"})
-"""Kinds that need no encoder of rows."""
-
 OF_ALL_RELEASES = frozenset({"facts.allow_list", "facts.ddl_statements", "facts.event_filter", "facts.rename"})
 """Kinds of facts that are checked for the first and the last release of each architecture that they hold for, and for
 the default release; the others for that alone."""
@@ -59,11 +56,8 @@ def is_about(kind: str, release: Release) -> bool:
 
 
 def of_unknown_release(path: Path) -> bool:
-    """Whether the file is for a release that the simulator does not have, or not yet its encoders."""
-    if kind(path) != path.name.split(".")[0]:
-        return False
-    release = _release(path)
-    return release is None or not (release.encodes_rows or kind(path) in WITHOUT_ROWS)
+    """Whether the file is for a release that the simulator does not have."""
+    return kind(path) == path.name.split(".")[0] and _release(path) is None
 
 
 def _release(path: Path) -> Release | None:

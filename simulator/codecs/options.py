@@ -24,13 +24,32 @@ class CodecOptions:
     """Whether a DELETE holds nothing but the handle key."""
 
     large_message_handle_option: str = "none"
-    """What becomes of a row above max-message-bytes: `none` is TiCDC's error, `handle-key-only` cuts it down."""
+    """What becomes of a row above max-message-bytes: `none` is TiCDC's error, `handle-key-only` cuts it down,
+    `claim-check` cuts it down and stores the whole message in a file."""
+
+    large_message_handle_compression: str = "none"
+    """`none`, `lz4` (frames) or `snappy` (blocks): how values are compressed before they are measured."""
+
+    claim_check_storage_uri: str = ""
+    """Where claim-check's files go."""
+
+    claim_check_raw_value: bool = False
+    """Whether such a file holds the value alone, not JSON with key and value in base64."""
+
+    claim_check_seed: int = 0
+    """Decides the names of the files, random in TiCDC."""
 
     content_compatible: bool = False
     """Canal-JSON only: full `mysqlType`, and only_output_updated_columns with it."""
 
     output_old_value: bool = True
     """`[sink.open] output-old-value`: whether an Open Protocol UPDATE has `p`."""
+
+    enable_old_value: bool = True
+    """`enable-old-value`: without it an Open Protocol UPDATE is a `u` alone and a DELETE has its handle key alone."""
+
+    output_row_key: bool = False
+    """Whether `_tidb` of Canal-JSON has `rowkey` (new architecture)."""
 
     build_ts: int | None = None
     """Canal-JSON's `ts`, milliseconds, which is the wall clock in TiCDC; None: the physical time of commit_ts."""

@@ -33,6 +33,17 @@ class Rows:
     after: pa.Array
     """binary row images, null for a DELETE."""
 
+    selected: frozenset[str] | None = None
+    """The columns that column selectors leave; None: all visible ones. Images hold all of them in any case."""
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """A message that claim-check put beside Kafka."""
+
+    name: str
+    content: bytes
+
 
 @dataclass(frozen=True)
 class Encoded:
@@ -43,6 +54,9 @@ class Encoded:
 
     values: pa.Array
     """binary"""
+
+    files: tuple[StoredFile, ...] = ()
+    """What is to be stored before these entries are sent."""
 
 
 @dataclass(frozen=True)
