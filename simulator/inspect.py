@@ -28,6 +28,18 @@ def lines(records: Iterable[Record], as_json: bool = False, protocol: str | None
             yield json_line(record, as_dict(event)) if as_json else line(record, event)
 
 
+def raw_lines(records: Iterable[Record]) -> Iterator[str]:
+    """One line a message, as its bytes are: `topic/partition@offset KEY … VALUE …`, what is no text as escapes."""
+    for record in records:
+        key, value = ("null" if data is None else as_text(data) for data in (record.key, record.value))
+        yield f"{record.topic}/{record.partition}@{record.offset} KEY {key} VALUE {value}"
+
+
+def as_text(data: bytes) -> str:
+    """Bytes of a message on one line: text as it is, everything else as escapes."""
+    return printable(data.decode("utf-8", "backslashreplace"))
+
+
 def line(record: Record, event: Event) -> str:
     """`topic/partition@offset TSO time KIND schema.table columns`."""
     ts, at = moment(event)

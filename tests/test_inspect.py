@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from simulator.errors import UserError
-from simulator.inspect import lines, show
+from simulator.inspect import lines, raw_lines, show
 from simulator.records import Record, read
 
 TS = 415508878783938562
@@ -41,6 +41,21 @@ UPDATE = row(
 DELETE = row('{"d":{"id":{"t":3,"h":true,"f":11,"v":1}}}')
 DDL = open_record(f'{{"ts":{TS},"scm":"test","tbl":"t1","t":2}}', '{"q":"CREATE TABLE `t1` (`id` INT)","t":3}')
 WATERMARK = Record("shop", 0, 9, 0, (1).to_bytes(8, "big") + framed(f'{{"ts":{TS},"t":3}}'), bytes(8))
+
+
+def test_raw_lines_are_the_bytes_themselves() -> None:
+    """A line a message; what is no text, as escapes."""
+    broken = Record("t", 0, 3, 0, None, b'{"a":"\xff"}')
+
+    key = (1).to_bytes(8, "big") + (31).to_bytes(8, "big")
+    escaped = "".join(f"\\x{byte:02x}" for byte in key)
+
+    zeros = "\\x00" * 8
+
+    assert list(raw_lines([WATERMARK, broken])) == [
+        f'shop/0@9 KEY {escaped}{{"ts":{TS},"t":3}} VALUE {zeros}',
+        't/0@3 KEY null VALUE {"a":"\\xff"}',
+    ]
 
 
 @pytest.mark.parametrize(("record", "text"), [

@@ -27,17 +27,23 @@ DEFAULT_URI = "kafka://127.0.0.1:9092/topic?protocol=open-protocol"
 @click.command()
 @click.argument("source")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document a line, for programs.")
+@click.option("--raw", is_flag=True, help="The bytes of each message as text, to compare two streams with diff.")
 @click.option("--follow", is_flag=True, help="Wait for more (Kafka only).")
 @click.option(
     "--protocol", type=click.Choice(["open-protocol", "canal-json"]), help="By default seen from each message."
 )
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N events.")
-def inspect(source: str, as_json: bool, follow: bool, protocol: str | None, limit: int | None) -> None:
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N events (--raw: messages).")
+def inspect(
+    source: str, as_json: bool, raw: bool, follow: bool, protocol: str | None, limit: int | None
+) -> None:
     """Messages decoded for people, one line an event.
 
     SOURCE is a fixtures directory or kafka://host:port/topic.
     """
-    for line in islice(reading.lines(read(source, follow), as_json, protocol), limit):
+    if raw and (as_json or protocol):
+        raise UserError("--raw shows bytes as they are: --json and --protocol say how to decode them")
+    records = read(source, follow)
+    for line in islice(reading.raw_lines(records) if raw else reading.lines(records, as_json, protocol), limit):
         click.echo(line)
 
 

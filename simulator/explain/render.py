@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from simulator.errors import printable
 from simulator.explain.row import ColumnExplained, RowExplained
-from simulator.inspect import show
+from simulator.inspect import as_text, show
 
 
 def as_dict(found: RowExplained) -> dict[str, Any]:
@@ -35,7 +34,7 @@ def lines(found: RowExplained) -> Iterator[str]:
         for name, data in (("key", key), ("value", value)):
             yield f"{name:<12} {'null' if data is None else f'{len(data)} bytes'}"
             if data is not None:
-                yield f"  text       {printable(data.decode('utf-8', 'backslashreplace'))}"
+                yield f"  text       {as_text(data)}"
                 yield f"  hex        {data.hex()}"
 
 
