@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from base64 import b64decode
 from collections.abc import Iterator
@@ -21,8 +20,10 @@ from simulator.errors import UserError
 from simulator.schema.parse import create_table
 from simulator.schema.table import ColumnType
 from simulator.schema.types import is_binary
-
-VECTORS = Path(__file__).parent / "vectors"
+from codec_losses import sent
+from simulator.releases import Release
+from vector_files import DEFAULT as VECTORS
+from vector_files import Vector, vectors
 
 
 def framed(*texts: bytes) -> bytes:
@@ -42,11 +43,11 @@ def open_row(column: bytes) -> RowEvent:
     return event
 
 
-def canal_row(mysql_type: str, value: str | None) -> RowEvent:
+def canal_row(mysql_type: str, value: str | None, sql_type: int = 12) -> RowEvent:
     message = {
         "id": 0, "database": "test", "table": "t1", "pkNames": ["c"], "isDdl": False, "type": "INSERT",
         "es": 1585040583747, "ts": 0, "sql": "",
-        "sqlType": {"c": 12}, "mysqlType": {"c": mysql_type}, "old": None, "data": [{"c": value}],
+        "sqlType": {"c": sql_type}, "mysqlType": {"c": mysql_type}, "old": None, "data": [{"c": value}],
     }
     (event,) = decode(None, json.dumps(message).encode())
     assert isinstance(event, RowEvent)
@@ -80,18 +81,20 @@ def test_open_protocol_values_by_type(column: bytes, value: str | bytes | None) 
     assert {"c": value} == open_row(column).after
 
 
-@pytest.mark.parametrize(("mysql_type", "sent", "value"), [
-    ("varchar", "é", "é"),
-    ("varbinary", "\x89PNG\x00ÿ", b"\x89PNG\x00\xff"),
-    ("binary(3)", "\x00\x01ÿ", b"\x00\x01\xff"),
-    ("mediumblob", "", b""),
-    ("enum('binary')", "1", "1"),
-    ("int unsigned", "7", "7"),
-    ("blob", None, None),
+@pytest.mark.parametrize(("mysql_type", "sql_type", "sent", "value"), [
+    ("varchar", 12, "é", "é"),
+    ("varbinary", 2004, "\x89PNG\x00ÿ", b"\x89PNG\x00\xff"),
+    ("binary(3)", 2004, "\x00\x01ÿ", b"\x00\x01\xff"),
+    ("mediumblob", 2004, "", b""),
+    ("enum('binary')", 4, "1", "1"),
+    ("int unsigned", 4, "7", "7"),
+    ("blob", 2004, None, None),
+    ("varbinary", 12, "é\x00", b"\xc3\xa9\x00"),
+    ("binary", 1, "\ufffdPNG", "\ufffdPNG"),
 ])
-def test_canal_values_by_type(mysql_type: str, sent: str | None, value: str | bytes | None) -> None:
-    """Binary types carry Latin-1."""
-    assert {"c": value} == canal_row(mysql_type, sent).after
+def test_canal_values_by_type(mysql_type: str, sql_type: int, sent: str | None, value: str | bytes | None) -> None:
+    """Binary types carry Latin-1; BINARY of before 5.4 carries UTF-8, and U+FFFD for bytes that are then lost."""
+    assert {"c": value} == canal_row(mysql_type, sent, sql_type).after
 
 
 def test_a_batch_gives_its_events_in_order() -> None:
@@ -194,24 +197,97 @@ def test_bytes_written_in_hex_escapes_are_read_back(data: bytes) -> None:
     assert data == unquote("".join(f"\\x{byte:02x}" for byte in data))
 
 
-def vectors(kind: str) -> Iterator[dict[str, Any]]:
-    for path in sorted(VECTORS.glob(f"{kind}.classic-v8.5.3.*.jsonl*")):
-        opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-        with opened as lines:
-            yield from (json.loads(line) for line in lines)
+def changed(updated: bytes, previous: bytes) -> RowEvent:
+    """An UPDATE of Open Protocol."""
+    (event,) = decode(key(ROW_KEY), framed(b'{"u":{' + updated + b'},"p":{' + previous + b"}}"))
+    assert isinstance(event, RowEvent)
+    return event
 
 
-def test_every_message_of_ticdc_is_read() -> None:
-    """All the vectors that the project has: as many events as rows, with the table and the time of the vector."""
-    for kind in ("rows", "batches", "ddl_events"):
-        for vector in vectors(kind):
-            for message in vector["messages"]:
-                found = decode(message["key"] and b64decode(message["key"]), b64decode(message["value"] or ""))
-                assert max(1, message["rows"]) == len(found), vector.get("id")
-                for event in found:
-                    if kind == "rows" and isinstance(event, RowEvent):
-                        assert (vector["schema"], vector["table"]) == (event.schema, event.table)
-                        assert event.commit_ts in (None, vector["commit_ts"])
+NULL_TEXT, NULL_NUMBER = b'{"t":15,"f":64,"v":null}', b'{"t":3,"f":65,"v":null}'
+
+
+def test_an_old_value_without_a_name_is_the_column_that_became_null() -> None:
+    """The new architecture leaves the name out; type and flags tell the column where they can be of one alone."""
+    event = changed(
+        b'"a":{"t":3,"f":1,"v":2},"b":' + NULL_TEXT + b',"c":' + NULL_NUMBER,
+        b'"a":{"t":3,"f":1,"v":1},"t":15,"f":64,"v":"old","t":3,"f":65,"v":7')
+    assert ({"a": "1", "b": "old", "c": "7"}, ()) == (event.before, event.unnamed)
+    assert event.before == before_image(event)
+
+
+def test_an_old_value_without_a_name_that_could_be_of_two_columns_stays_so() -> None:
+    """Nothing is then said of what these columns held."""
+    event = changed(
+        b'"a":{"t":3,"f":1,"v":2},"b":' + NULL_TEXT + b',"c":' + NULL_TEXT, b'"t":15,"f":64,"v":"old"')
+    assert ({}, ("old",)) == (event.before, event.unnamed)
+    assert {"a": "2"} == before_image(event)
+
+
+def test_a_column_may_be_called_like_a_member_of_a_column() -> None:
+    """`t`, `f` and `v` with objects for values are columns."""
+    event = changed(
+        b'"t":{"t":3,"f":1,"v":2},"v":' + NULL_TEXT, b'"t":{"t":3,"f":1,"v":1},"t":15,"f":64,"v":"old"')
+    assert {"t": "1", "v": "old"} == event.before
+
+
+def test_old_values_are_read_by_the_flags_of_the_new_ones() -> None:
+    """The new architecture's first releases write TiDB's own flag word into `p`, where 1 is NOT NULL, not binary."""
+    event = changed(b'"a":{"t":252,"f":64,"v":"Yg=="}', b'"a":{"t":252,"f":4097,"v":"w6k="}')
+    assert {"a": "é"} == event.before
+
+
+def test_invalid_utf8_of_the_new_architecture_is_read() -> None:
+    """Its bytes come as they are, and are lone surrogates, as in row images."""
+    assert {"c": "caf\udce9"} == open_row(b'{"t":15,"f":64,"v":"caf\xe9"}').after
+    assert {"c": "caf\udce9"} == open_row(b'{"t":252,"f":64,"v":"Y2Fm6Q=="}').after
+
+
+def test_columns_without_flags_are_read() -> None:
+    """Before 4.0.5 there are none: a long text may be bytes, which the table tells."""
+    table = create_table("CREATE TABLE s.t (c TEXT)")
+    event = open_row(b'{"t":252,"v":"w6k="}')
+    assert {"c": b"\xc3\xa9"} == event.after
+    assert {"c": "é"} == row_text(event.after or {}, table)
+
+
+def messages_of_vectors(kind: str, directory: Path) -> Iterator[tuple[Release, Vector, Any, tuple[Any, ...]]]:
+    """Release, vector, message and its events, of each message that TiCDC wrote."""
+    for path in directory.glob(f"{kind}.*.jsonl*"):
+        for vector in vectors(path):
+            for message in vector.data["messages"]:
+                found = decode(message["key"] and b64decode(message["key"]), b64decode(message["value"]))
+                yield vector.release, vector, message, found
+
+
+@pytest.fixture
+def directory(request: pytest.FixtureRequest) -> Path:
+    return Path(request.config.getoption("--vectors") or VECTORS)
+
+
+@pytest.mark.parametrize("kind", ["rows", "batches", "ddl_events"])
+def test_every_message_of_ticdc_is_read(kind: str, directory: Path) -> None:
+    """As many events as rows, of all releases."""
+    for _, vector, message, found in messages_of_vectors(kind, directory):
+        assert max(1, message["rows"]) == len(found), vector.name
+
+
+def test_every_value_of_ticdc_is_read_as_the_row_had_it(directory: Path) -> None:
+    """Decoded and brought to TiDB text, the columns of each message are those of its vector, as far as TiCDC sent them.
+    """
+    parsed = cache(create_table)
+    for release, vector, _, (event,) in messages_of_vectors("rows", directory):
+        data = vector.data
+        table = parsed(data["create_table"], data["schema"])
+        assert isinstance(event, RowEvent)
+        assert (data["schema"], data["table"]) == (event.schema, event.table)
+        assert event.commit_ts in (None, data["commit_ts"])
+        for name, image in (("before", event.before), ("after", event.after)):
+            texts = row_text(image or {}, table)
+            columns = [column for column in table.columns if column.name in texts]
+            wanted = {one.name: sent(wanted_text(data[name][one.name], one.type), one, release, data["protocol"])
+                      for one in columns}
+            assert image_of(wanted, table) == image_of(texts, table), (vector.name, name)
 
 
 def wanted_text(value: Any, type_: ColumnType) -> str | None:
@@ -219,19 +295,4 @@ def wanted_text(value: Any, type_: ColumnType) -> str | None:
     if value is None:
         return None
     data = bytes.fromhex(value["hex"]) if isinstance(value, dict) else value.encode("utf-8")
-    return data.decode("latin-1" if is_binary(type_) else "utf-8", "replace")
-
-
-def test_every_value_of_ticdc_is_read_as_the_row_had_it() -> None:
-    """Decoded and brought to TiDB text, the columns of each message are those of its vector."""
-    parsed = cache(create_table)
-    for vector in vectors("rows"):
-        table = parsed(vector["create_table"], vector["schema"])
-        types = {column.name: column.type for column in table.columns}
-        for message in vector["messages"]:
-            (event,) = decode(message["key"] and b64decode(message["key"]), b64decode(message["value"]))
-            assert isinstance(event, RowEvent)
-            for name, image in (("before", event.before), ("after", event.after)):
-                texts = row_text(image or {}, table)
-                wanted = {column: wanted_text(vector[name][column], types[column]) for column in texts}
-                assert image_of(wanted, table) == image_of(texts, table), (vector["id"], name)
+    return data.decode("latin-1") if is_binary(type_) else data.decode("utf-8", "surrogateescape")

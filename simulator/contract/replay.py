@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from simulator.contract.messages import Placed, Violation
 from simulator.contract.repeats import Place, time_of
 from simulator.contract.schema_changes import changed
-from simulator.contract.state import NAME, Handle, State, count, handle_of, image_of
+from simulator.contract.state import NAME, Handle, State, alike, count, handle_of, image_of
 from simulator.ddl.catalog import catalog
 from simulator.decode import DdlEvent, Image, RowEvent, Watermark, before_image, row_text
 from simulator.errors import DdlError, UserError
@@ -117,7 +117,7 @@ def _change(
 def _held(handle: Handle, old: Mapping[str, str | None], table: Table, current: bytes | None) -> Iterator[str]:
     if current is None:
         yield f"row {_key(handle)} was not there"
-    elif image_of(old, table, current) != current:
+    elif not alike(image_of(old, table, current), current):
         yield f"row {_key(handle)} was not as its old image says"
 
 

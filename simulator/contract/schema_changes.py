@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from simulator import tso
 from simulator.contract.messages import Placed
 from simulator.contract.repeats import time_of
-from simulator.contract.state import NAME, Handle, State, count, handle_of, image_of, row_of
+from simulator.contract.state import HIDDEN, NAME, Handle, State, count, handle_of, image_of, row_of
 from simulator.ddl.catalog import Catalog, catalog, key
 from simulator.ddl.evolve import applied
 from simulator.ddl.read import read_statement
@@ -118,6 +118,6 @@ def _text(column: Column, was: Column | None, texts: Mapping[str, str | None]) -
     if was is None:
         return column.origin_default
     text = texts[was.name]
-    if text is None or was.type == column.type:
+    if text is None or text == HIDDEN or was.type == column.type:
         return text
     return value_text(DefaultSyntax("string", text), column.type)

@@ -1,17 +1,21 @@
 """The state of tables as a consumer would hold it: row images under their handle keys, counted where there is no key.
 
-One law: two images are equal exactly if their rows are; floating-point text is brought to one form for that.
+One law: two images are equal exactly if their rows are, as far as messages tell rows apart: floating-point text is
+brought to one form, and what is not UTF-8 to U+FFFD. A cell that no message held is unknown, and equal to any other.
 """
 
 from __future__ import annotations
 
+import re
 import struct
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from simulator.contract.messages import Violation
 from simulator.schema.keys import handle_key, visible_columns
 from simulator.schema.table import Column, Table
+from simulator.schema.types import is_binary
 
 NAME: TypeAlias = "tuple[str, str]"
 """Schema and table."""
@@ -20,7 +24,15 @@ Handle: TypeAlias = "tuple[str | None, ...]"
 State: TypeAlias = "dict[NAME, dict[Handle, bytes]]"
 """Table -> handle key -> row image. Without handle key the whole row is the key, and the image its count in decimal."""
 
-JOIN, NULL = b"\xff", b"\xfe"
+JOIN, NULL, UNKNOWN = b"\xff", b"\xfe", b"\xfd"
+"""Between cells, for NULL, and for what the messages did not tell: bytes that UTF-8 does not have."""
+
+HIDDEN = "\ufdd0"
+"""The text of an unknown cell: a code point that is no character."""
+
+LOST = "\ufffd"
+INVALID = re.compile("[\udc80-\udcff]")
+"""A byte that is not UTF-8, as Python's surrogateescape writes it."""
 
 
 def state_of(rows: Iterable[tuple[Table, bytes]]) -> State:
@@ -37,17 +49,38 @@ def state_of(rows: Iterable[tuple[Table, bytes]]) -> State:
 
 
 def row_of(image: bytes, table: Table) -> dict[str, str | None]:
-    """Column name -> TiDB text of a row image."""
+    """Column name -> TiDB text of a row image; HIDDEN for what is unknown."""
     names = [column.name for column in visible_columns(table)]
-    texts = (None if one == NULL else one.decode("utf-8") for one in image.split(JOIN))
-    return dict(zip(names, texts, strict=True))
+    return dict(zip(names, map(_text, image.split(JOIN)), strict=True))
+
+
+def _text(cell: bytes) -> str | None:
+    return None if cell == NULL else HIDDEN if cell == UNKNOWN else cell.decode("utf-8", "surrogatepass")
 
 
 def image_of(texts: Mapping[str, str | None], table: Table, under: bytes | None = None) -> bytes:
-    """The row image of those columns; those not given are as in `under`, or NULL."""
+    """The row image of those columns; those not given are as in `under`, or unknown."""
     rest = {} if under is None else row_of(under, table)
     columns = visible_columns(table)
-    return JOIN.join(_cell(texts.get(column.name, rest.get(column.name)), column) for column in columns)
+    return JOIN.join(_cell(texts.get(column.name, rest.get(column.name, HIDDEN)), column) for column in columns)
+
+
+def alike(one: bytes, other: bytes) -> bool:
+    """Whether two row images may be of one row: where both are known, they are equal."""
+    if one == other or UNKNOWN not in one + other:
+        return one == other
+    return all(a == b or UNKNOWN in (a, b) for a, b in zip(one.split(JOIN), other.split(JOIN), strict=True))
+
+
+def unknown(state: State, tables: Mapping[NAME, Table]) -> dict[NAME, Counter[str]]:
+    """Table -> column -> in how many rows the messages did not tell its value."""
+    found: dict[NAME, Counter[str]] = {}
+    for name, rows in state.items():
+        for image in rows.values():
+            if UNKNOWN in image:
+                hidden = (column for column, text in row_of(image, tables[name]).items() if text == HIDDEN)
+                found.setdefault(name, Counter()).update(hidden)
+    return found
 
 
 def handle_of(texts: Mapping[str, str | None], table: Table) -> Handle:
@@ -75,7 +108,7 @@ def compare(state: State, expected: State, tables: Mapping[NAME, Table]) -> Iter
         for handle, image in found.items():
             if handle not in wanted:
                 yield _differs(name, handle, "is left after the replay and should not be")
-            elif image != wanted[handle]:
+            elif not alike(image, wanted[handle]):
                 yield _differs(name, handle, _difference(image, wanted[handle], tables.get(name)))
 
 
@@ -83,7 +116,9 @@ def _difference(found: bytes, wanted: bytes, table: Table | None) -> str:
     if table is None or not handle_key(table):
         return f"is there {found.decode()} times, {wanted.decode()} expected"
     one, other = row_of(found, table), row_of(wanted, table)
-    return "; ".join(f"{name} is {one[name]!r}, {other[name]!r} expected" for name in one if one[name] != other[name])
+    return "; ".join(
+        f"{name} is {one[name]!r}, {other[name]!r} expected" for name in one
+        if one[name] != other[name] and HIDDEN not in (one[name], other[name]))
 
 
 def _differs(name: NAME, handle: Handle, what: str) -> Violation:
@@ -92,12 +127,21 @@ def _differs(name: NAME, handle: Handle, what: str) -> Violation:
 
 def _cell(text: str | None, column: Column) -> bytes:
     formed = _form(text, column)
-    return NULL if formed is None else formed.encode("utf-8")
+    return NULL if formed is None else UNKNOWN if formed == HIDDEN else formed.encode("utf-8", "surrogatepass")
 
 
 def _form(text: str | None, column: Column) -> str | None:
-    """Floating-point text in one form: `1e21`, `1E+21` and the digits written out are one number."""
-    if text is None or column.type.name not in ("float", "double"):
-        return text
+    """One form of equal values: `1e21`, `1E+21` and the digits written out are one number.
+
+    Bytes that are not UTF-8 are U+FFFD in most messages; in text of binary columns U+FFFD says that bytes were lost.
+    """
+    if text is None or text == HIDDEN or column.type.name not in ("float", "double"):
+        return text if text is None or text.isascii() else _readable(text, column)
     number = float(text) + 0.0
     return repr(struct.unpack("<f", struct.pack("<f", number))[0] if column.type.name == "float" else number)
+
+
+def _readable(text: str, column: Column) -> str:
+    if is_binary(column.type):
+        return HIDDEN if LOST in text else text
+    return INVALID.sub(LOST, text)

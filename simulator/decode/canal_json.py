@@ -13,7 +13,14 @@ from simulator.decode.wire import integer, members, parse, text
 OPERATIONS = ("INSERT", "UPDATE", "DELETE")
 WATERMARK = "TIDB_WATERMARK"
 BINARY = frozenset(("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"))
-"""mysqlTypes whose text is Latin-1 for bytes."""
+"""mysqlTypes of bytes."""
+
+BLOB = 2004
+"""The sqlType of bytes in Latin-1. Before 5.4 BINARY and VARBINARY had those of CHAR and VARCHAR, and were written as
+text (tiflow v4.0 cdc/sink/codec/canal.go)."""
+
+LOST = "\ufffd"
+"""What stands for each byte that was not UTF-8."""
 
 
 def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
@@ -37,8 +44,7 @@ def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
 def _rows(
     message: dict[str, Any], op: str, commit_ts: int | None, schema: str, table: str, es: int, only_handle: bool,
 ) -> tuple[RowEvent, ...]:
-    types = {name: text(value) for name, value in members(message["mysqlType"] or {}).items()}
-    columns = _columns(message, types)
+    columns = _columns(message)
     data, old = message["data"], message.get("old")
     if op != "UPDATE":
         old = [{}] * len(data)
@@ -46,8 +52,8 @@ def _rows(
         raise ValueError("an UPDATE needs as many rows in old as in data")
     found = []
     for number, row in enumerate(data):
-        image = _image(members(row), types)
-        before = _image(members(old[number]), types) if op == "UPDATE" else image if op == "DELETE" else None
+        image = _image(members(row), columns)
+        before = _image(members(old[number]), columns) if op == "UPDATE" else image if op == "DELETE" else None
         after = None if op == "DELETE" else image
         found.append(RowEvent(commit_ts, schema, table, op, before, after, columns, es=es, only_handle=only_handle))
     if not found:
@@ -55,19 +61,25 @@ def _rows(
     return tuple(found)
 
 
-def _columns(message: dict[str, Any], types: dict[str, str]) -> dict[str, ColumnInfo]:
+def _columns(message: dict[str, Any]) -> dict[str, ColumnInfo]:
     keys = frozenset(message.get("pkNames") or ())
-    codes = {name: integer(value) for name, value in members(message.get("sqlType") or {}).items()}
-    return {name: ColumnInfo(types[name], key=name in keys, sql_type=codes[name]) for name in codes}
+    types, codes = (members(message.get(name) or {}) for name in ("mysqlType", "sqlType"))
+    return {
+        name: ColumnInfo(text(value), key=name in keys, sql_type=integer(codes[name])) for name, value in types.items()
+    }
 
 
-def _image(row: dict[str, Any], types: dict[str, str]) -> Image:
-    return {name: _value(value, types[name]) for name, value in row.items()}
+def _image(row: dict[str, Any], columns: dict[str, ColumnInfo]) -> Image:
+    return {name: _value(value, columns[name]) for name, value in row.items()}
 
 
-def _value(value: object, mysql_type: str) -> Value:
+def _value(value: object, column: ColumnInfo) -> Value:
+    """Text, or bytes of a binary column; its text where Canal-JSON before 5.4 lost bytes that were not UTF-8."""
     if value is None:
         return None
-    if mysql_type.split("(")[0].split(" ")[0] in BINARY:
-        return text(value).encode("latin-1")
-    return text(value)
+    said = text(value)
+    if str(column.type).split("(")[0].split(" ")[0] not in BINARY:
+        return said
+    if column.sql_type == BLOB:
+        return said.encode("latin-1")
+    return said if LOST in said else said.encode("utf-8")

@@ -1,6 +1,7 @@
 """What a consumer reads: row changes, DDL statements and watermarks as plain frozen values.
 
 A value is None, TiDB text, or bytes where the column is binary; ENUM and SET are their number as text, as on the wire.
+Invalid UTF-8 that the wire carries is lone surrogates, as Python's surrogateescape makes them.
 """
 
 from __future__ import annotations
@@ -54,6 +55,11 @@ class RowEvent:
 
     es: int | None = None
     """canal: commit time in milliseconds."""
+
+    unnamed: tuple[Value, ...] = ()
+    """Old values that Open Protocol's `p` holds without a column's name, and that could be of several columns. All of
+    them became NULL: with only-output-updated-columns the new architecture leaves out the names of such columns (up to
+    8.5.7 and 26.3.4: ticdc pkg/sink/codec/open/codec.go)."""
 
     only_handle: bool = False
     """Whether the message was cut down to the handle key columns (`ohk`, `onlyHandleKey`)."""

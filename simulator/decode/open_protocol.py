@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from simulator.decode.events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
-from simulator.decode.wire import Digits, integer, members, parse, text, unquote
+from simulator.decode.nameless import named
+from simulator.decode.wire import integer, members, pairs, parse, text, unquote
 
 VERSION = (1).to_bytes(8, "big")
 ROW, DDL, RESOLVED = 1, 2, 3
@@ -22,6 +23,9 @@ STRINGS = frozenset((15, 253, 254))
 
 LONG_STRINGS = frozenset((249, 250, 251, 252))
 """Type codes of the TEXT and BLOB families."""
+
+INVALID = "surrogateescape"
+"""The new architecture copies bytes that are not UTF-8 (ticdc pkg/util/json_writer.go)."""
 
 
 def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
@@ -55,28 +59,35 @@ def _event(key: dict[str, Any], body: bytes) -> Event:
         if body:
             raise ValueError(f"a resolved event with a value of {len(body)} bytes")
         return Watermark(commit_ts)
-    value, schema, table = parse(body), text(key.get("scm", "")), text(key.get("tbl", ""))
+    value, schema, table = parse(body, INVALID), text(key.get("scm", "")), text(key.get("tbl", ""))
     if kind == DDL:
         return DdlEvent(commit_ts, schema, table, text(value["q"]), integer(value["t"]))
     if kind != ROW:
         raise ValueError(f"event type {kind}: 1 (row), 2 (DDL) and 3 (resolved) are known")
-    return _row(key, value, commit_ts, schema, table)
+    return _row(key, value, commit_ts, schema, table, body)
 
 
-def _row(key: dict[str, Any], value: dict[str, Any], commit_ts: int, schema: str, table: str) -> RowEvent:
+def _row(
+    key: dict[str, Any], value: dict[str, Any], commit_ts: int, schema: str, table: str, body: bytes,
+) -> RowEvent:
     deleted, updated, previous = (members(value[name]) if name in value else None for name in "dup")
     if (deleted is None) == (updated is None):
         raise ValueError("a row event has exactly one of the members u and d")
     columns = deleted if updated is None else updated
     assert columns is not None
+    infos = {name: _info(members(column)) for name, column in columns.items()}
+    nameless: list[dict[str, Any]] = []
+    if previous is not None and not all(isinstance(one, dict) for one in previous.values()):
+        previous, nameless = named(pairs(body, INVALID), columns)
     return RowEvent(
         commit_ts=commit_ts, schema=schema, table=table,
         op="DELETE" if updated is None else "INSERT" if previous is None else "UPDATE",
-        before=_image(deleted if updated is None else previous),
-        after=_image(updated),
-        columns={name: _info(column) for name, column in columns.items()},
+        before=_image(deleted if updated is None else previous, infos),
+        after=_image(updated, infos),
+        columns=infos,
         rid=integer(key["rid"]) if "rid" in key else None,
         ptn=integer(key["ptn"]) if "ptn" in key else None,
+        unnamed=tuple(_value(one, _info(one)) for one in nameless),
         only_handle=key.get("ohk") is True,
     )
 
@@ -86,18 +97,23 @@ def _info(column: Mapping[str, Any]) -> ColumnInfo:
     return ColumnInfo(integer(column["t"]), flags, column.get("h") is True)
 
 
-def _image(columns: dict[str, Any] | None) -> Image | None:
-    return None if columns is None else {name: _value(members(column)) for name, column in columns.items()}
+def _image(columns: dict[str, Any] | None, infos: Mapping[str, ColumnInfo]) -> Image | None:
+    """Values by column. In `p` of the new architecture's 8.5.4 and 8.5.5 `f` is TiDB's own flag word, so that those of
+    `u` and `d` are taken."""
+    if columns is None:
+        return None
+    return {name: _value(members(one), infos[name] if name in infos else _info(one)) for name, one in columns.items()}
 
 
-def _value(column: Mapping[str, Any]) -> Value:
+def _value(column: Mapping[str, Any], info: ColumnInfo) -> Value:
+    """Text, or bytes of a binary column; without `f` (before 4.0.5) a long text may be either, and is bytes."""
     code, value = integer(column["t"]), column["v"]
-    binary = bool(integer(column.get("f", Digits("0"))) & BINARY)
+    binary = info.flags is not None and bool(info.flags & BINARY)
     if value is None:
         return None
     if code in LONG_STRINGS:
         data = base64.b64decode(text(value), validate=True)
-        return data if binary else data.decode("utf-8")
+        return data if binary or info.flags is None else data.decode("utf-8", INVALID)
     if code in STRINGS and binary:
         return unquote(text(value))
     if not isinstance(value, str):

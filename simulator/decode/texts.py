@@ -10,13 +10,18 @@ from collections.abc import Callable, Mapping
 from simulator.decode.events import Image, RowEvent, Value
 from simulator.errors import UserError
 from simulator.schema.table import Column, Table
+from simulator.schema.types import is_binary
 
 
 def before_image(event: RowEvent) -> Image | None:
-    """The old row whole: what an UPDATE left out is as in the new one."""
+    """The old row: what an UPDATE left out is as in the new one.
+
+    Columns of which that is not certain, since one of the old values has no name, are not there.
+    """
     if event.before is None or event.after is None:
         return event.before
-    return {**event.after, **event.before}
+    same = {name: value for name, value in event.after.items() if value is not None or not event.unnamed}
+    return {**same, **event.before}
 
 
 def full_image(event: RowEvent) -> Image:
@@ -28,6 +33,8 @@ def full_image(event: RowEvent) -> Image:
 
 def row_text(image: Image, table: Table) -> dict[str, str | None]:
     """TiDB text of the columns that the image has, in table order; bytes as their Latin-1 text.
+
+    A binary column whose text has U+FFFD, which no Latin-1 text has, held bytes that Canal-JSON before 5.4 lost.
 
     Raises UserError for a column that the table lacks, or a number that is no member of its ENUM or SET.
     """
@@ -43,7 +50,7 @@ def value_text(value: Value, column: Column) -> str | None:
     if value is None:
         return None
     if isinstance(value, bytes):
-        return value.decode("latin-1")
+        return value.decode("latin-1") if is_binary(column.type) else value.decode("utf-8", "surrogateescape")
     read = MEMBERS.get(column.type.name)
     return value if read is None else read(value, column)
 

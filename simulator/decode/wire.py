@@ -18,11 +18,24 @@ def _refuse(name: str) -> None:
 DECODER = json.JSONDecoder(parse_int=Digits, parse_float=Digits, parse_constant=_refuse)
 
 
-def parse(text: bytes) -> dict[str, Any]:
-    """One JSON object, its numbers as Digits; raises ValueError for anything else."""
-    found = DECODER.decode(text.decode("utf-8"))
+PAIRS = json.JSONDecoder(parse_int=Digits, parse_float=Digits, parse_constant=_refuse, object_pairs_hook=list)
+
+
+def parse(text: bytes, errors: str = "strict") -> dict[str, Any]:
+    """One JSON object, its numbers as Digits; raises ValueError for anything else.
+
+    With `surrogateescape` for `errors` invalid UTF-8 is no error but lone surrogates, as in row images.
+    """
+    found = DECODER.decode(text.decode("utf-8", errors))
     if not isinstance(found, dict):
         raise ValueError(f"a JSON object is expected, this is {type(found).__name__}")
+    return found
+
+
+def pairs(text: bytes, errors: str = "strict") -> list[tuple[str, Any]]:
+    """One JSON object as its members in order, members of the same name included; objects in it are lists, too."""
+    found = PAIRS.decode(text.decode("utf-8", errors))
+    assert isinstance(found, list)
     return found
 
 
