@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codec_losses import sent
 from simulator.contract.state import image_of
 from simulator.decode import DdlEvent, RowEvent, Watermark, before_image, decode, row_text
 from simulator.decode.wire import unquote
 from simulator.errors import UserError
+from simulator.releases import Release
 from simulator.schema.parse import create_table
 from simulator.schema.table import ColumnType
 from simulator.schema.types import is_binary
-from codec_losses import sent
-from simulator.releases import Release
 from vector_files import DEFAULT as VECTORS
 from vector_files import Vector, vectors
 
