@@ -56,6 +56,7 @@ ROOMS = (
 DOORS = {
     "click": ("cli*",),
     "kafka": ("sinks",),
+    "lz4": ("codecs.compression",),
     "numpy": ("*",),
     "pandas": (),
     "pyarrow": ("*",),

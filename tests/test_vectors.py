@@ -19,6 +19,7 @@ import vector_dispatch
 import vector_envelopes
 import vector_event_filter
 import vector_filters
+import vector_large
 import vector_literals
 import vector_rename
 import vector_schema
@@ -27,6 +28,7 @@ from vector_files import DEFAULT, Vector, files, kind, of_unknown_release, vecto
 KINDS: dict[str, Callable[[Vector], None]] = {
     "rows": vector_codecs.check_rows,
     "batches": vector_codecs.check_rows,
+    "extra": vector_large.check_extra,
     "ddl_events": vector_envelopes.check_ddl_event,
     **vector_ddl_text.KINDS,
     "table_info": vector_schema.check_table_info,

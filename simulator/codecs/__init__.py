@@ -5,9 +5,9 @@ from __future__ import annotations
 from simulator.codecs import canal_json, framing, open_protocol
 from simulator.codecs.codec import Codec
 from simulator.codecs.options import CodecOptions
-from simulator.codecs.rows import DdlEvent, Encoded, Messages, Rows
+from simulator.codecs.rows import DdlEvent, Encoded, Messages, Rows, StoredFile
 
-__all__ = ["CODECS", "Codec", "CodecOptions", "DdlEvent", "Encoded", "Messages", "Rows"]
+__all__ = ["CODECS", "Codec", "CodecOptions", "DdlEvent", "Encoded", "Messages", "Rows", "StoredFile"]
 
 CODECS = {
     "open-protocol": Codec(open_protocol.encode, framing.frame_open, open_protocol.ddl, open_protocol.watermark),

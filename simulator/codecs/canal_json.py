@@ -11,17 +11,21 @@ pkg/sink/codec/canal/canal_json_row_event_encoder.go). One law: every value is a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.codecs import values
+from simulator.codecs.compression import compressed_value
+from simulator.codecs.framing import frame_single
 from simulator.codecs.images import Changes, Image, by_operation
 from simulator.codecs.members import Form, Member, Piece, changed_members, object_pieces
 from simulator.codecs.options import CodecOptions
 from simulator.codecs.oversize import RECORD_OVERHEAD, limited
-from simulator.codecs.rows import DdlEvent, Encoded, Rows
+from simulator.codecs.rows import DdlEvent, Encoded, Messages, Rows
 from simulator.codecs.text import decimal, escape, join, quoted
 from simulator.releases import Release
 from simulator.schema import keys, types
@@ -36,15 +40,28 @@ _DDL_TYPES = {
 
 def encode(rows: Rows, options: CodecOptions, release: Release) -> Encoded:
     """Values of the rows; raises EncodeError CDC:ErrMessageTooLarge for a row above max-message-bytes."""
-    encoded = _encode(rows, options, release, oversize=False)
-    cut = partial(_encode, options=options, release=release, oversize=True)
-    return limited(encoded, rows, options, RECORD_OVERHEAD, cut)
+    encoded = _encode(rows, options, release, None)
+
+    def cut(large: Rows, locations: pa.Array | None) -> Encoded:
+        return _encode(large, options, release, Cut(locations))
+
+    def whole(large: Encoded) -> Messages:
+        return frame_single(large, np.arange(len(large.values)), options)
+
+    return limited(encoded, rows, options, RECORD_OVERHEAD, cut, whole)
 
 
-def _encode(rows: Rows, options: CodecOptions, release: Release, oversize: bool) -> Encoded:
+@dataclass(frozen=True)
+class Cut:
+    """That rows are cut down to their handle key."""
+
+    locations: pa.Array | None
+    """binary: where the whole message of each row is; None for handle-key-only."""
+
+
+def _encode(rows: Rows, options: CodecOptions, release: Release, cut: Cut | None) -> Encoded:
     count = len(keys.visible_columns(rows.table))
-    one = partial(_values, options=options, release=release, oversize=oversize)
-    return Encoded(None, by_operation(rows, count, one))
+    return Encoded(None, by_operation(rows, count, partial(_values, options=options, release=release, cut=cut)))
 
 
 @lru_cache(maxsize=1024)
@@ -72,10 +89,10 @@ def _escaped(cells: pa.Array, type: ColumnType) -> pa.Array:
     return escape(cells, short_controls=False)
 
 
-def _values(changes: Changes, options: CodecOptions, release: Release, oversize: bool) -> pa.Array:
+def _values(changes: Changes, options: CodecOptions, release: Release, cut: Cut | None) -> pa.Array:
     """JSON of rows that are all of one operation."""
     table, operation = changes.rows.table, changes.operation
-    handle_only = oversize or operation == "DELETE" and options.delete_only_output_handle_key_columns
+    handle_only = cut is not None or operation == "DELETE" and options.delete_only_output_handle_key_columns
     members = tuple(member for member in _members(table) if member.handle or not handle_only)
     data = changes.before() if operation == "DELETE" else changes.after()
     physical = decimal(pc.shift_right(changes.rows.commit_ts, 18))
@@ -85,7 +102,7 @@ def _values(changes: Changes, options: CodecOptions, release: Release, oversize:
         *_sql_types(members, _codes(table), data), b',"mysqlType":{',
         _mysql_types(table, handle_only, options.content_compatible), b'},"old":',
         *_old(members, changes, data, options), b',"data":[{', *object_pieces(members, data), b"}]",
-        *_extension(changes.rows, options, oversize), b"}")
+        *_extension(changes, options, cut), b"}")
 
 
 @lru_cache(maxsize=1024)
@@ -130,18 +147,25 @@ def _old(members: Sequence[Member], changes: Changes, data: Image, options: Code
     return [b"[{", *object_pieces(members, changes.before()), b"}]"]
 
 
-def _extension(rows: Rows, options: CodecOptions, oversize: bool) -> list[Piece]:
+def _extension(changes: Changes, options: CodecOptions, cut: Cut | None) -> list[Piece]:
     if not options.enable_tidb_extension:
         return []
-    return [b',"_tidb":{"commitTs":', decimal(rows.commit_ts), b',"onlyHandleKey":true}' if oversize else b"}"]
+    pieces: list[Piece] = [b',"_tidb":{"commitTs":', decimal(changes.rows.commit_ts)]
+    if cut and cut.locations is None:
+        pieces += [b',"onlyHandleKey":true']
+    elif cut:
+        texts = [quoted(location.decode()) for location in changes.own(cut.locations).to_pylist()]
+        pieces += [b',"claimCheckLocation":', pa.array(texts, pa.binary())]
+    return [*pieces, b"}"]
 
 
 def ddl(event: DdlEvent, options: CodecOptions, release: Release) -> tuple[None, bytes]:
     """Message of a statement."""
     extension = b'{"commitTs":%d}' % event.commit_ts if event.commit_ts else b"{}"
-    return None, _event(
+    value = _event(
         event.schema, event.table, True, ddl_type(event.type_code, release), event.commit_ts, event.query, extension,
         options, release)
+    return None, compressed_value(value, options)
 
 
 def ddl_type(type_code: int, release: Release) -> str:
@@ -156,7 +180,8 @@ def watermark(ts: int, options: CodecOptions, release: Release) -> tuple[None, b
     if not _extended(options, release):
         return None
     extension = b'{"watermarkTs":%d}' % ts if ts else b"{}"
-    return None, _event("", "", False, "TIDB_WATERMARK", ts, "", extension, options, release)
+    value = _event("", "", False, "TIDB_WATERMARK", ts, "", extension, options, release)
+    return None, compressed_value(value, options)
 
 
 def _extended(options: CodecOptions, release: Release) -> bool:

@@ -88,6 +88,12 @@ class Changes:
 
     rows: Rows
     columns: int
+    places: pa.Array | None = None
+    """Where they stand among the rows of all operations; None: there are no others."""
+
+    def own(self, column: pa.Array) -> pa.Array:
+        """What belongs to these rows in a column with an entry for the rows of all operations."""
+        return column if self.places is None else column.take(self.places)
 
     def before(self) -> Image:
         return split(self.rows.before, self.columns)
@@ -100,7 +106,7 @@ def chosen(rows: Rows, places: pa.Array) -> Rows:
     """Some of the rows, in the order of `places`."""
     return Rows(
         rows.table, rows.partition_id, rows.commit_ts.take(places), rows.row_id.take(places), rows.before.take(places),
-        rows.after.take(places))
+        rows.after.take(places), rows.selected)
 
 
 def by_operation(rows: Rows, columns: int, encode: Callable[[Changes], pa.Array]) -> pa.Array:
@@ -109,10 +115,12 @@ def by_operation(rows: Rows, columns: int, encode: Callable[[Changes], pa.Array]
     deletes = pc.is_null(rows.after).to_numpy(zero_copy_only=False)
     if (inserts & deletes).any():
         raise EncodeError(f"row {int(np.argmax(inserts & deletes))} has neither an image before nor one after")
-    places = {"INSERT": inserts, "DELETE": deletes, "UPDATE": ~(inserts | deletes)}
-    present = {name: np.flatnonzero(mask) for name, mask in places.items() if mask.any()}
+    masks = {"INSERT": inserts, "DELETE": deletes, "UPDATE": ~(inserts | deletes)}
+    present = {name: np.flatnonzero(mask) for name, mask in masks.items() if mask.any()}
     if len(present) < 2:  # none of them: an empty batch
         return encode(Changes(next(iter(present), "INSERT"), rows, columns))
-    parts = [encode(Changes(name, chosen(rows, pa.array(where)), columns)) for name, where in present.items()]
+    parts = [
+        encode(Changes(name, chosen(rows, places), columns, places))
+        for name, places in zip(present, map(pa.array, present.values()), strict=True)]
     order = np.argsort(np.concatenate(list(present.values())), kind="stable")
     return pa.concat_arrays(parts).take(pa.array(order))

@@ -13,17 +13,19 @@ from __future__ import annotations
 
 from functools import lru_cache, partial
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.codecs import binary, values
-from simulator.codecs.framing import VERSION
+from simulator.codecs.compression import compressed_value
+from simulator.codecs.framing import VERSION, frame_open
 from simulator.codecs.images import Changes, by_operation
 from simulator.codecs.members import Form, Member, Piece, changed_members, object_pieces
 from simulator.codecs.options import CodecOptions
 from simulator.codecs.oversize import RECORD_OVERHEAD, limited
 from simulator.codecs.raw_json import raw_quoted
-from simulator.codecs.rows import DdlEvent, Encoded, Rows
+from simulator.codecs.rows import DdlEvent, Encoded, Messages, Rows
 from simulator.codecs.text import decimal, escape, join, quoted
 from simulator.errors import EncodeError
 from simulator.releases import Release
@@ -36,24 +38,40 @@ _FORMS: dict[str, Form] = {"float": values.go_float, "enum": values.enum_number,
 
 def encode(rows: Rows, options: CodecOptions, release: Release) -> Encoded:
     """Keys and values of the rows; raises EncodeError CDC:ErrMessageTooLarge for a row above max-message-bytes."""
-    encoded = _encode(rows, options, release, handle_only=False)
-    cut = partial(_encode, options=options, release=release, handle_only=True)
-    return limited(encoded, rows, options, RECORD_OVERHEAD + 16 + len(VERSION), cut)
+    encoded = _encode(rows, options, release, handle_only=False, mark=())
+
+    def cut(large: Rows, locations: pa.Array | None) -> Encoded:
+        return _encode(large, options, release, handle_only=True, mark=_mark(locations, release))
+
+    def whole(large: Encoded) -> Messages:
+        return frame_open(large, np.arange(len(large.values)), options)
+
+    return limited(encoded, rows, options, RECORD_OVERHEAD + 16 + len(VERSION), cut, whole)
 
 
-def _encode(rows: Rows, options: CodecOptions, release: Release, handle_only: bool) -> Encoded:
+def _mark(locations: pa.Array | None, release: Release) -> tuple[Piece, ...]:
+    """What says in the key that the value is cut down: `ohk`, or `ccl` with the location."""
+    if locations is None:
+        return (b',"ohk":true',)
+    flag = b',"ohk":true,"ohk":false' if release.open_location_repeats_ohk else b""
+    texts = [_string(location.decode(), release) for location in locations.to_pylist()]
+    return flag + b',"ccl":', pa.array(texts, pa.binary())
+
+
+def _encode(
+        rows: Rows, options: CodecOptions, release: Release, handle_only: bool, mark: tuple[Piece, ...]) -> Encoded:
     count = len(keys.visible_columns(rows.table))
     one = partial(_values, options=options, release=release, handle_only=handle_only)
-    return Encoded(_keys(rows, handle_only), by_operation(rows, count, one))
+    return Encoded(_keys(rows, mark), by_operation(rows, count, one))
 
 
-def _keys(rows: Rows, handle_only: bool) -> pa.Array:
+def _keys(rows: Rows, mark: tuple[Piece, ...]) -> pa.Array:
     """Key JSON; `rid` is left out where it is null or 0, `ptn` where the table has no partitions."""
     table = rows.table
     names = b',"scm":' + quoted(table.schema) + b',"tbl":' + quoted(table.name)
     partition = b"" if rows.partition_id is None else b',"ptn":%d' % rows.partition_id
-    tail = partition + b',"t":1' + (b',"ohk":true' if handle_only else b"") + b"}"
-    return join(b'{"ts":', decimal(rows.commit_ts), names, *_row_id(rows.row_id), tail, null=b"")
+    head = b'{"ts":', decimal(rows.commit_ts), names, *_row_id(rows.row_id)
+    return join(*head, partition + b',"t":1', *mark, b"}", null=b"")
 
 
 def _row_id(row_id: pa.Array) -> list[Piece]:
@@ -142,7 +160,7 @@ def ddl(event: DdlEvent, options: CodecOptions, release: Release) -> tuple[bytes
     names = b"".join(
         b',"%s":%s' % (member, _string(name, release)) for member, name in named if name or release.open_empty_names)
     value = b'{"q":%s,"t":%d}' % (_string(event.query, release), event.type_code)
-    return b'{"ts":%d%s,"t":2}' % (event.commit_ts, names), value
+    return b'{"ts":%d%s,"t":2}' % (event.commit_ts, names), compressed_value(value, options)
 
 
 def _string(text: str, release: Release) -> bytes:

@@ -1,6 +1,6 @@
-"""Rows above max-message-bytes: TiCDC's error, or cut down to the handle key.
+"""Rows above max-message-bytes: TiCDC's error, cut down to the handle key, or cut down and stored whole in a file.
 
-One law: a row is judged by itself, not by its message.
+One law: a row is judged by itself, not by its message, and by its compressed value.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.codecs import claim_check
+from simulator.codecs.compression import compressed
 from simulator.codecs.images import chosen, split
 from simulator.codecs.options import CodecOptions
-from simulator.codecs.rows import Encoded, Rows
+from simulator.codecs.rows import Encoded, Messages, Rows, StoredFile
 from simulator.codecs.text import lengths
 from simulator.errors import EncodeError
 from simulator.schema.keys import handle_key, visible_columns
@@ -22,27 +24,46 @@ from simulator.schema.keys import handle_key, visible_columns
 RECORD_OVERHEAD = 36
 """Bytes that TiCDC adds for a Kafka record (tiflow: pkg/sink/codec/common/message.go MaxRecordOverhead)."""
 
+Cut = Callable[[Rows, pa.Array | None], Encoded]
+"""Rows → entries with their handle key alone, not compressed, that say so, or say the claim-check location (binary)."""
+
+Whole = Callable[[Encoded], Messages]
+"""Entries → each as a message of its own."""
+
 
 def limited(
-        encoded: Encoded, rows: Rows, options: CodecOptions, overhead: int, cut: Callable[[Rows], Encoded]) -> Encoded:
-    """The rows as they were encoded, those that are too long encoded anew by `cut`.
+        encoded: Encoded, rows: Rows, options: CodecOptions, overhead: int, cut: Cut, whole: Whole) -> Encoded:
+    """The rows as they were encoded, compressed as the options say, those that are too long encoded anew by `cut`.
 
     `overhead` is what TiCDC adds to a row's key and value before it compares. Raises EncodeError
     CDC:ErrMessageTooLarge.
     """
+    encoded = compressed(encoded, options)
     long = _sizes(encoded, overhead) > options.max_message_bytes
     if not long.any():
         return encoded
-    places = np.flatnonzero(long)
+    mask = pa.array(long)
+    large, original = chosen(rows, pa.array(np.flatnonzero(long))), _filtered(encoded, mask)
     if options.large_message_handle_option == "none":
-        raise _too_large(rows, int(places[0]), encoded, overhead, options)
-    shorter = cut(chosen(rows, pa.array(places)))
+        raise _too_large(large, 0, original, overhead, options)
+    files = _stored(original, large, options, whole)
+    shorter = compressed(cut(large, claim_check.locations(files, options) if files else None), options)
     still = np.flatnonzero(_sizes(shorter, overhead) > options.max_message_bytes)
     if len(still):
-        raise _too_large(chosen(rows, pa.array(places)), int(still[0]), shorter, overhead, options)
-    mask = pa.array(long)
+        raise _too_large(large, int(still[0]), shorter, overhead, options)
     keys = None if encoded.keys is None else pc.replace_with_mask(encoded.keys, mask, shorter.keys)
-    return Encoded(keys, pc.replace_with_mask(encoded.values, mask, shorter.values))
+    return Encoded(keys, pc.replace_with_mask(encoded.values, mask, shorter.values), files)
+
+
+def _filtered(encoded: Encoded, mask: pa.Array) -> Encoded:
+    return Encoded(None if encoded.keys is None else encoded.keys.filter(mask), encoded.values.filter(mask))
+
+
+def _stored(large: Encoded, rows: Rows, options: CodecOptions, whole: Whole) -> tuple[StoredFile, ...]:
+    """Claim-check's files, one for each of the rows; none of them otherwise."""
+    if options.large_message_handle_option != "claim-check":
+        return ()
+    return claim_check.stored(whole(large), rows.commit_ts, options)
 
 
 def _sizes(encoded: Encoded, overhead: int) -> npt.NDArray[np.int64]:

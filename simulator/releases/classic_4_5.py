@@ -15,6 +15,7 @@ V4_0_0 = Release(
     architecture="classic",
     encodes_rows=False,
     short_control_escapes=False,
+    open_location_repeats_ohk=False,
     primary_is_unique=True,
     group_by_partition_key=False,
     dispatch_skips_virtual=False,

@@ -14,6 +14,7 @@ V8_5_4 = replace(
     architecture="new",
     encodes_rows=False,
     short_control_escapes=False,
+    open_location_repeats_ohk=True,
     dispatch_skips_virtual=True,
     allowed_ddl=classic_7_8.V8_5_4.allowed_ddl | {230, 231},
     eligibility="silent",

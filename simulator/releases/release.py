@@ -31,6 +31,10 @@ class Release:
     """Whether columns of the primary index also get the UniqueKey bit (classic before 7.5.2, and 7.6:
     cdc/model/schema_storage.go)."""
 
+    open_location_repeats_ohk: bool
+    """Whether Open Protocol's key has `"ohk":true,"ohk":false` before `ccl`, a member twice (new:
+    pkg/sink/codec/open/codec.go encodeRowChangedEvent); classic writes `ccl` alone (7.3+)."""
+
     group_by_partition_key: bool
     """Whether rows in one message share the dispatcher's partition key (7.4+: cdc/sink/dmlsink/mq/worker.go)."""
 
