@@ -17,10 +17,20 @@ V4_0_0 = Release(
     short_control_escapes=False,
     open_location_repeats_ohk=False,
     primary_is_unique=True,
-    group_by_partition_key=False,
-    dispatch_skips_virtual=False,
+    float_widened=False,
+    dispatchers=frozenset({"default", "table", "ts", "rowid"}),
+    default_dispatcher="single-column",
+    rowid_is_row_id=True,
+    dispatch_by_index=False,
+    dispatch_needs_index=False,
     dispatch_ignores_case=False,
+    dispatch_skips_virtual=False,
     dispatch_refuses_virtual=False,
+    dispatch_nulls=frozenset({"handle", "names"}),
+    dispatch_time_fraction=True,
+    topic_rules="none",
+    group_by_partition_key=False,
+    flush_rows=0,
     allowed_ddl=frozenset({*range(1, 9), 11, 12, 14, 15, *range(17, 27), 32, 33}),
     eligibility="stays",
     rename_filter="new-name",
@@ -67,6 +77,9 @@ V4_0_2 = replace(V4_0_0, name="v4.0.2", ddl_text="marked", ddl_mark="/*!90000 ")
 V4_0_5 = replace(
     V4_0_2,
     name="v4.0.5",
+    dispatchers=V4_0_2.dispatchers | {"index-value"},
+    default_dispatcher="old-value",
+    rowid_is_row_id=False,
     ddl_mark="/*T! ",
     allowed_ddl=V4_0_2.allowed_ddl | {37, 38},
     system_schemas=frozenset(
@@ -77,7 +90,9 @@ V4_0_5 = replace(
     ),
 )
 
-V4_0_9 = replace(V4_0_5, name="v4.0.9", canal_json=True)
+V4_0_6 = replace(V4_0_5, name="v4.0.6", float_widened=True)
+
+V4_0_9 = replace(V4_0_6, name="v4.0.9", canal_json=True)
 
 V5_0_0 = replace(V4_0_9, name="v5.0.0")
 V5_1_0 = replace(V5_0_0, name="v5.1.0")
@@ -103,7 +118,7 @@ V5_4_0 = replace(
 )
 
 LINES = {
-    "v4.0": (16, (V4_0_0, V4_0_2, V4_0_5, V4_0_9)),
+    "v4.0": (16, (V4_0_0, V4_0_2, V4_0_5, V4_0_6, V4_0_9)),
     "v5.0": (6, (V5_0_0,)),
     "v5.1": (5, (V5_1_0, V5_1_5)),
     "v5.2": (4, (V5_2_0, V5_2_4)),

@@ -14,6 +14,7 @@ from simulator.releases.classic_6 import V6_5_2, V6_6_0
 V7_0_0 = replace(
     V6_6_0,
     name="v7.0.0",
+    float_widened=False,
     allowed_ddl=V6_6_0.allowed_ddl | {64, 65, 67},
     ddl_text_ttl_off=True,
     single_table_ddl=V6_5_2.single_table_ddl,
@@ -36,6 +37,8 @@ V7_1_2 = replace(
 V7_1_4 = replace(
     V7_1_2,
     name="v7.1.4",
+    default_dispatcher="table",
+    topic_rules="any",
     start_ts_discards_ddl=False,
     event_filter_discards=False,
     cdc_schemas=frozenset({"tidb_cdc"}),
@@ -50,6 +53,8 @@ V7_4_0 = replace(
     V7_3_0,
     name="v7.4.0",
     allowed_ddl=V7_3_0.allowed_ddl | {71, 72},
+    default_dispatcher="table",
+    topic_rules="any",
     group_by_partition_key=True,
     rename_filter="old-name",
     rename_errors_wrapped=frozenset({"one", "several", "snapshot"}),
@@ -58,7 +63,13 @@ V7_4_0 = replace(
     canal_alters=V7_3_0.canal_alters | {71, 72},
 )
 
-V7_5_0 = replace(V7_4_0, name="v7.5.0")
+V7_5_0 = replace(
+    V7_4_0,
+    name="v7.5.0",
+    dispatchers=V7_4_0.dispatchers | {"columns"},
+    dispatch_by_index=True,
+    dispatch_needs_index=True,
+)
 
 V7_5_1 = replace(
     V7_5_0,
@@ -71,6 +82,7 @@ V7_5_1 = replace(
 V7_5_2 = replace(
     V7_5_1,
     name="v7.5.2",
+    dispatch_needs_index=False,
     primary_is_unique=False,
     eligibility="error",
     rename_errors_wrapped=frozenset(),
@@ -89,6 +101,7 @@ V7_6_0 = replace(V7_5_0, name="v7.6.0")
 V8_0_0 = replace(
     V7_6_0,
     name="v8.0.0",
+    dispatch_needs_index=False,
     primary_is_unique=False,
     start_ts_discards_ddl=False,
     cdc_schemas=frozenset({"tidb_cdc"}),

@@ -16,6 +16,8 @@ V8_5_4 = replace(
     short_control_escapes=False,
     open_location_repeats_ohk=True,
     dispatch_skips_virtual=True,
+    dispatch_nulls=frozenset({"handle"}),
+    dispatch_time_fraction=False,
     allowed_ddl=classic_7_8.V8_5_4.allowed_ddl | {230, 231},
     eligibility="silent",
     rename_filter="names-alone",
@@ -36,11 +38,18 @@ V8_5_4 = replace(
 
 V8_5_5 = replace(V8_5_4, name="v8.5.5")
 
-V8_5_6 = replace(V8_5_5, name="v8.5.6", rename_quotes_names=True, escapes_rebuilt_names=True)
+V8_5_6 = replace(
+    V8_5_5,
+    name="v8.5.6",
+    dispatch_nulls=frozenset(),
+    dispatch_time_fraction=True,
+    rename_quotes_names=True,
+    escapes_rebuilt_names=True,
+)
 
 V8_5_7 = replace(V8_5_6, name="v8.5.7", rename_finds_old_schema=True)
 
-V26_3_1 = replace(V8_5_7, name="v26.3.1")
+V26_3_1 = replace(V8_5_7, name="v26.3.1", dispatch_nulls=frozenset({"handle"}))
 
 V26_3_4 = replace(V26_3_1, name="v26.3.4", ignore_update_only_columns=True)
 """A contradiction: `ignore-update-only-columns` is said to be there since v26.3.4, but ticdc's sources took it back

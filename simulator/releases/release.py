@@ -35,21 +35,72 @@ class Release:
     """Whether Open Protocol's key has `"ohk":true,"ohk":false` before `ccl`, a member twice (new:
     pkg/sink/codec/open/codec.go encodeRowChangedEvent); classic writes `ccl` alone (7.3+)."""
 
-    group_by_partition_key: bool
-    """Whether rows in one message share the dispatcher's partition key (7.4+: cdc/sink/dmlsink/mq/worker.go)."""
+    float_widened: bool
+    """Whether a FLOAT becomes a 64-bit number, with the digits that it has as one, in rows and dispatch hashes (4.0.6
+    to 6.1.5, 6.2 to 6.5.1, 6.6: cdc/entry/mounter.go formatColVal); elsewhere it stays the 32-bit number."""
+
+    # -- where a row goes ----------------------------------------------------------------------------------------
+
+    dispatchers: frozenset[str]
+    """Names of partition dispatchers that rules of `dispatchers` may give (cdc/sink/**/dispatcher: `index-value` from
+    4.0.5, `columns` from 7.5); any other is a warning, and `default` on Kafka."""
+
+    default_dispatcher: str
+    """What the dispatcher `default` is (there). `single-column`: the value of the table's only unique column, where it
+    has one, else `table` (up to 4.0.4). `old-value`: with enable-old-value `table`; without it `index-value` for tables
+    with one unique index, nullable ones counted, else `table` (up to 6.5, 6.6, 7.0, 7.1.3, 7.2, 7.3). `table`: always
+    (7.1.4+, 7.4+, new)."""
+
+    rowid_is_row_id: bool
+    """Whether the dispatcher `rowid` takes the row id modulo the partitions (up to 4.0.4: cdc/sink/dispatcher/rowid.go);
+    later it is another name of `index-value`."""
+
+    dispatch_by_index: bool
+    """Whether `index-value` knows `index`, a unique index in place of the handle key (7.5+:
+    cdc/sink/dmlsink/mq/dispatcher/partition/index_value.go); elsewhere the key is ignored."""
+
+    dispatch_needs_index: bool
+    """Whether `cdc cli changefeed create` refuses `index-value` without `index` (7.5.0, 7.5.1, 7.6:
+    cdc/sink/dmlsink/mq/dispatcher/event_router.go VerifyTables)."""
+
+    dispatch_ignores_case: bool
+    """Whether `columns` and `index` of a dispatcher are found in any letter case (7.5.7, 8.5.3+:
+    cdc/model/schema_storage.go GetIndex, OffsetsByNames); elsewhere a name in another case is not found."""
 
     dispatch_skips_virtual: bool
     """Whether the dispatchers `columns` and `index-value` with `index` look values up among the visible columns. Where
     not (classic), they take the table's column offset, so that after a virtual generated column the value
     of a later column is hashed (cdc/model/schema_storage.go IndexByName, OffsetsByNames)."""
 
-    dispatch_ignores_case: bool
-    """Whether `columns` and `index` of a dispatcher are found in any letter case (7.5.7, 8.5.3+:
-    cdc/model/schema_storage.go GetIndex, OffsetsByNames); elsewhere a name in another case is not found."""
-
     dispatch_refuses_virtual: bool
     """Whether `columns` that name a virtual generated column are an error, `found virtual generated columns when
     dispatch event` (8.5.4+: cdc/model/schema_storage.go OffsetsByNames)."""
+
+    dispatch_nulls: frozenset[str]
+    """Where a NULL is hashed, as the text `null`: in columns of the `handle` key, in those that `columns` or `index` of a
+    rule `names` (classic both, new 8.5.4, 8.5.5 and 26.3 the handle alone, 8.5.6+ neither:
+    downstreamadapter/sink/eventrouter/partition); elsewhere such a column is left out of the hash."""
+
+    dispatch_time_fraction: bool
+    """Whether a TIME is hashed with its fraction of a second (not in new 8.5.4, 8.5.5: pkg/common/helper.go
+    ExtractColVal)."""
+
+    topic_rules: str
+    """What a dispatch rule's `topic` may be. `none`: there is no such key (up to 5.4). `idle`: `{schema}` with letters
+    around it, or `{schema}_{table}`, checked and then not used: everything goes to the default topic (6.0:
+    cdc/sink/mq.go). `schema`: an expression that has `{schema}` (6.1 to 6.5.6, 6.6, 7.0 to 7.1.3, 7.2, 7.3: cdc/sink/mq/
+    dispatcher/topic/expression.go). `any`: a plain name too, or an expression without `{schema}` (6.5.7+, 7.1.4+,
+    7.4+)."""
+
+    # -- which rows share a message ------------------------------------------------------------------------------
+
+    group_by_partition_key: bool
+    """Whether rows in one Open Protocol message share the dispatcher's partition key: table, hash or commit-ts (7.4+:
+    cdc/sink/dmlsink/mq/worker.go); elsewhere a message mixes the tables of its partition in commit order."""
+
+    flush_rows: int
+    """How many rows of a partition are encoded at a time, a message holding rows of one such flush alone (2048 from 6.0:
+    cdc/sink/mq_flush_worker.go); 0: as many as come until the next watermark (up to 5.4: cdc/sink/mq.go runWorker)."""
 
     # -- which statements are sent -------------------------------------------------------------------------------
 
