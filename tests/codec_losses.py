@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from simulator.releases import Release
 from simulator.schema.table import Column
 from simulator.schema.types import family, is_binary
@@ -15,6 +17,8 @@ def sent(text: str | None, column: Column, release: Release, protocol: str) -> s
     if text is None:
         return None
     kind = family(column.type)
+    if column.type.name == "float":
+        return np.format_float_scientific(np.float32(text), unique=True)
     if protocol == "open-protocol":
         if kind == "time" and release.name in ("v8.5.4", "v8.5.5") and release.architecture == "new":
             return text.split(".")[0]
