@@ -16,8 +16,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator import storage
 from simulator.changes import OPERATIONS
 from simulator.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows
+from simulator.codecs.compression import decompressed_values
 from simulator.dispatch import Route
 from simulator.errors import SnapshotError
 from simulator.events import DDL, ROW, Destinations
@@ -81,7 +83,9 @@ def _send(batches: Iterator[pa.RecordBatch], job: Job) -> TaskReport:
     reporter = Reporter(job.progress)
     changes: Counter[tuple[int, int, int]] = Counter()
     for flush in flushes:
-        records = _records(flush, job)
+        encoded = _encoded(flush.events, job)
+        storage.write(job.options.claim_check_storage_uri, encoded.files)
+        records = _records(flush, encoded, job)
         sink.write(records)
         changes.update(_changes(flush.events, job))
         reporter.sent(flush.events.num_rows, records, sink)
@@ -94,9 +98,8 @@ def _send(batches: Iterator[pa.RecordBatch], job: Job) -> TaskReport:
     )
 
 
-def _records(flush: Flush, job: Job) -> Records:
+def _records(flush: Flush, encoded: Encoded, job: Job) -> Records:
     """The flush's messages with their places."""
-    encoded = _encoded(flush.events, job)
     messages = CODECS[job.options.protocol].frame(encoded, flush.group, job.options)
     first_row = np.asarray(messages.first_row)
     destination = ints(flush.events, "destination")[first_row[:-1]]
@@ -108,7 +111,7 @@ def _records(flush: Flush, job: Job) -> Records:
         messages.keys if messages.keys is not None else pa.nulls(len(messages.values), pa.binary()),
         messages.values,
         flush.events.column("commit_ts").take(pa.array(first_row[1:] - 1)),
-        _readable(encoded, messages.first_row) if job.sink == "jsonl" else None,
+        _readable(encoded, messages.first_row, job.options) if job.sink == "jsonl" else None,
     )
 
 
@@ -131,7 +134,8 @@ def _encoded(events: pa.RecordBatch, job: Job) -> Encoded:
         return parts[0]
     back = pa.array(np.argsort(np.concatenate(places)))
     keys = None if parts[0].keys is None else pa.concat_arrays([part.keys for part in parts]).take(back)
-    return Encoded(keys, pa.concat_arrays([part.values for part in parts]).take(back))
+    files = tuple(file for part in parts for file in part.files)
+    return Encoded(keys, pa.concat_arrays([part.values for part in parts]).take(back), files)
 
 
 def _encoded_rows(rows: pa.RecordBatch, number: int, job: Job) -> Encoded:
@@ -160,9 +164,10 @@ def _encoded_others(
     return Encoded(None if None in keys else pa.array(keys, pa.binary()).take(where), values)
 
 
-def _readable(encoded: Encoded, first_row: pa.Array) -> pa.Array:
+def _readable(encoded: Encoded, first_row: pa.Array, options: CodecOptions) -> pa.Array:
     """The messages' events as JSON lists: `{"key": …, "value": …}` each, or the value alone without keys."""
-    values = pc.if_else(pc.equal(pc.binary_length(encoded.values), 0), pa.scalar(b"null", pa.binary()), encoded.values)
+    texts = decompressed_values(encoded.values, options.large_message_handle_compression)
+    values = pc.if_else(pc.equal(pc.binary_length(texts), 0), pa.scalar(b"null", pa.binary()), texts)
     events = values
     if encoded.keys is not None:
         events = pc.binary_join_element_wise(b'{"key":', encoded.keys, b',"value":', values, b"}", b"")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -65,7 +65,7 @@ def run(
         plan.routes,
         plan.statements,
         output.destinations,
-        output.options,
+        replace(output.options, claim_check_seed=seed),
         release,
         output.sink,
         output.settings,

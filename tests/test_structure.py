@@ -35,6 +35,7 @@ ROOMS = (
     "changes",
     "transitions",
     "codecs",
+    "storage",
     "sinks",
     "progress",
     "records",
@@ -55,6 +56,7 @@ ROOMS = (
 
 DOORS = {
     "click": ("cli*",),
+    "fsspec": ("storage",),
     "kafka": ("sinks",),
     "lz4": ("codecs.compression",),
     "numpy": ("*",),

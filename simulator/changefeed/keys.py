@@ -147,9 +147,9 @@ CODEC = {
 }
 LARGE_MESSAGE = {
     "large-message-handle-option": Key("text", "none"),
-    "large-message-handle-compression": Key("text", "none", NOT_YET),
-    "claim-check-storage-uri": Key("text", "", NOT_YET),
-    "claim-check-raw-value": Key("bool", False, NOT_YET),
+    "large-message-handle-compression": Key("text", "none"),
+    "claim-check-storage-uri": Key("text", ""),
+    "claim-check-raw-value": Key("bool", False),
 }
 PULSAR_FILE = {
     **_rows("text", "tls-key-file-path tls-certificate-file tls-trust-certs-file-path pulsar-version", PULSAR),

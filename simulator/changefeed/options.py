@@ -93,6 +93,10 @@ def _limited(settings: Settings, protocol: str, handle: str, handle_key_only: bo
     if protocol not in SIMULATED:
         raise ChangefeedError(f"protocol {protocol} is not simulated yet; accepted: {', '.join(SIMULATED)}")
     compatible = protocol == "canal-json" and settings.truth("content-compatible")
+
+    def large(name: str) -> str:
+        return str(settings.of_file(rejections.LARGE, name) or "")
+
     return CodecOptions(
         protocol=protocol,
         enable_tidb_extension=extension,
@@ -101,6 +105,9 @@ def _limited(settings: Settings, protocol: str, handle: str, handle_key_only: bo
         only_output_updated_columns=compatible or _only_updated(settings),
         delete_only_output_handle_key_columns=handle_key_only,
         large_message_handle_option=handle,
+        large_message_handle_compression=large("large-message-handle-compression") or "none",
+        claim_check_storage_uri=large("claim-check-storage-uri"),
+        claim_check_raw_value=bool(settings.of_file(rejections.LARGE, "claim-check-raw-value")),
         content_compatible=compatible,
         output_old_value=bool(settings.of_file("sink.open", "output-old-value")),
     )
@@ -140,8 +147,6 @@ def idle(settings: Settings, codec: CodecOptions, kafka: Kafka) -> Iterator[str]
         yield "sink.open.output-old-value has no effect with canal-json"
     if settings.of_file("sink.kafka-config", "output-raw-change-event") and not canal and not codec.output_old_value:
         yield "output-raw-change-event without sink.open.output-old-value: an UPDATE of a key does not say the old key"
-    if codec.large_message_handle_option == "claim-check":
-        yield "large-message-handle-option claim-check has no effect: this simulator does not do it yet"
     yield from security.idle(settings, kafka.sasl, kafka.tls)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from simulator import inspect, outputs, pipeline, plan, releases, scenario, tso
+from simulator import inspect, outputs, pipeline, plan, releases, scenario, storage, tso
 from simulator.changefeed import Changefeed, load_file
 from simulator.cli.show import Display, Summary
 from simulator.errors import DeliveryError, SimulatorError, UserError
@@ -164,6 +164,8 @@ def _play(played: Scenario, options: dict[str, Any]) -> None:
     planned = plan.plan(script, changefeed, release)
     display.warn(planned.event_filters.warnings)
     display.note(planned.said)
+    if changefeed.codec.large_message_handle_option == "claim-check":
+        storage.require_writable(changefeed.codec.claim_check_storage_uri)
     with _output(planned, changefeed, options) as output, Listener(display.heard) as listener:
         display.warn(output.notes)
         display.stage("starting Spark")

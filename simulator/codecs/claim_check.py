@@ -10,8 +10,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import uuid
 from collections.abc import Iterator
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
@@ -28,8 +30,20 @@ def stored(messages: Messages, commit_ts: pa.Array, options: CodecOptions) -> tu
 
 def locations(files: tuple[StoredFile, ...], options: CodecOptions) -> pa.Array:
     """binary: the address of each file as it stands in messages."""
-    root = options.claim_check_storage_uri.removesuffix("/").encode()
-    return pa.array([root + b"/" + file.name.encode() for file in files], pa.binary())
+    directory = root(options.claim_check_storage_uri)
+    return pa.array([f"{directory}/{file.name}".encode() for file in files], pa.binary())
+
+
+def root(uri: str) -> str:
+    """A storage's URI as TiCDC spells it: without parameters, without `/` at its end (tidb: br/pkg/storage, URI())."""
+    parts = urlsplit(uri)
+    scheme = _SCHEMES.get(parts.scheme, parts.scheme)
+    if scheme == "file":
+        return f"file://{unquote(parts.path) if parts.scheme else os.path.abspath(uri)}".removesuffix("/")
+    return f"{scheme}://{parts.netloc}/{unquote(parts.path).strip('/')}".removesuffix("/")
+
+
+_SCHEMES = {"": "file", "local": "file", "gs": "gcs", "azblob": "azure"}
 
 
 def _columns(messages: Messages) -> Iterator[list[bytes | None]]:
