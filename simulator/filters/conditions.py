@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from simulator.filters.events import EventFilters, EventRule
 from simulator.filters.expressions import condition
+from simulator.releases import option_names
 from simulator.schema.keys import visible_columns
 from simulator.schema.table import Table
 
@@ -81,7 +82,7 @@ def _only(rule: EventRule, filters: EventFilters, table: Table, before: Texts, a
 
 def _only_columns(rule: EventRule, filters: EventFilters, table: Table) -> set[str]:
     """The columns of `ignore-update-only-columns` that the table has."""
-    if not filters.release.ignore_update_only_columns:
+    if not option_names.UPDATE_ONLY_COLUMNS <= filters.release.options:
         return set()
     names = rule.setting.ignore_update_only_columns
     if filters.case_sensitive:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from simulator.releases import option_names
 from simulator.releases.release import Release
 
 V4_0_0 = Release(
@@ -46,7 +47,6 @@ V4_0_0 = Release(
     event_filter_discards=False,
     unclassified_events=frozenset(),
     event_matcher_folds_case=False,
-    ignore_update_only_columns=False,
     multi_schema_change=False,
     ddl_text="raw",
     ddl_mark="",
@@ -63,49 +63,187 @@ V4_0_0 = Release(
     single_table_ddl=frozenset(),
     watermark_after_ddl=False,
     canal_ddl_in_partition_0=False,
-    canal_json=False,
     tidb_extension=False,
     canal_build_time=False,
     canal_renames=frozenset({14}),
     canal_alters=frozenset({5, 6, 12, 13, 15, 17, 18, 19, 20, 22, 23, 37, 38}),
     open_empty_names=False,
     open_escapes_html=True,
+    options=option_names.FIRST,
+    protocols=frozenset(),
+    unknown_protocol="",
+    uri_bound_by_gin=False,
+    codec_error="CDC:ErrKafkaInvalidConfig",
+    max_batch_size=0,
+    max_message_bytes=512 << 20,
+    batch_size_sets_bytes=False,
+    new_topic_partitions=4,
+    refuses_zero_partitions=False,
+    case_sensitive=True,
+    old_value=False,
+    canal_forces_old_value=False,
+    force_replicate_needs_old_value=False,
+    deletes_follow_old_value=False,
+    topic_limit="ignored",
+    topic_limit_margin=0,
+    checks_insync_replicas=False,
+    tidb_extension_refusal="",
+    kafka_refuses_tidb_extension=False,
 )
 
-V4_0_2 = replace(V4_0_0, name="v4.0.2", ddl_text="marked", ddl_mark="/*!90000 ")
+V4_0_2 = replace(
+    V4_0_0,
+    name="v4.0.2",
+    ddl_text="marked",
+    ddl_mark="/*!90000 ",
+    options=V4_0_0.options | option_names.SCHEDULER,
+    protocols=V4_0_0.protocols | {"canal", "default"},
+)
+
+V4_0_3 = replace(
+    V4_0_2,
+    name="v4.0.3",
+    options=V4_0_2.options | option_names.CLIENT_ID,
+    protocols=V4_0_2.protocols | {"avro"},
+)
 
 V4_0_5 = replace(
-    V4_0_2,
+    V4_0_3,
     name="v4.0.5",
-    dispatchers=V4_0_2.dispatchers | {"index-value"},
+    dispatchers=V4_0_3.dispatchers | {"index-value"},
     default_dispatcher="old-value",
     rowid_is_row_id=False,
     ddl_mark="/*T! ",
-    allowed_ddl=V4_0_2.allowed_ddl | {37, 38},
+    allowed_ddl=V4_0_3.allowed_ddl | {37, 38},
     system_schemas=frozenset(
         {
             *("DM_HEARTBEAT", "INFORMATION_SCHEMA", "INSPECTION_SCHEMA", "METRICS_SCHEMA", "MYSQL"),
             *("PERFORMANCE_SCHEMA", "SYS"),
         }
     ),
+    refuses_zero_partitions=True,
 )
 
-V4_0_6 = replace(V4_0_5, name="v4.0.6", float_widened=True)
+V4_0_6 = replace(
+    V4_0_5,
+    name="v4.0.6",
+    float_widened=True,
+    protocols=V4_0_5.protocols | {"maxwell"},
+    refuses_zero_partitions=False,
+)
 
-V4_0_9 = replace(V4_0_6, name="v4.0.9", canal_json=True)
+V4_0_8 = replace(
+    V4_0_6,
+    name="v4.0.8",
+    options=V4_0_6.options | option_names.FORCE_REPLICATE,
+    force_replicate_needs_old_value=True,
+)
 
-V5_0_0 = replace(V4_0_9, name="v5.0.0")
-V5_1_0 = replace(V5_0_0, name="v5.1.0")
+V4_0_9 = replace(
+    V4_0_8,
+    name="v4.0.9",
+    options=V4_0_8.options | option_names.BATCH_SIZE,
+    protocols=V4_0_8.protocols | {"canal-json"},
+    max_batch_size=4096,
+    max_message_bytes=64 << 20,
+    batch_size_sets_bytes=True,
+)
 
-V5_1_5 = replace(V5_1_0, name="v5.1.5", eligibility="after")
+V4_0_10 = replace(
+    V4_0_9,
+    name="v4.0.10",
+    options=V4_0_9.options | option_names.AUTO_CREATE,
+    batch_size_sets_bytes=False,
+)
 
-V5_2_0 = replace(V5_1_0, name="v5.2.0")
+V4_0_13 = replace(V4_0_10, name="v4.0.13", max_batch_size=16)
 
-V5_2_4 = replace(V5_2_0, name="v5.2.4", ddl_text="restored")
+V4_0_14 = replace(V4_0_13, name="v4.0.14", options=V4_0_13.options | option_names.SASL)
 
-V5_3_0 = replace(V5_2_0, name="v5.3.0")
+V4_0_16 = replace(
+    V4_0_14,
+    name="v4.0.16",
+    max_message_bytes=1 << 20,
+    new_topic_partitions=3,
+    refuses_zero_partitions=True,
+    topic_limit="refuses",
+)
 
-V5_3_1 = replace(V5_3_0, name="v5.3.1", ddl_text="restored")
+V5_0_0 = replace(
+    V4_0_9,
+    name="v5.0.0",
+    options=V4_0_9.options | option_names.AUTO_CREATE,
+    batch_size_sets_bytes=False,
+    old_value=True,
+)
+
+V5_0_1 = replace(V5_0_0, name="v5.0.1", max_batch_size=16)
+
+V5_0_3 = replace(V5_0_1, name="v5.0.3", options=V5_0_1.options | option_names.SASL)
+
+V5_0_6 = replace(
+    V5_0_3,
+    name="v5.0.6",
+    max_message_bytes=10 << 20,
+    new_topic_partitions=3,
+    topic_limit="lowers",
+)
+V5_1_0 = replace(
+    V5_0_0,
+    name="v5.1.0",
+    options=V5_0_0.options | option_names.SASL,
+    max_batch_size=16,
+)
+
+V5_1_4 = replace(
+    V5_1_0,
+    name="v5.1.4",
+    max_message_bytes=10 << 20,
+    new_topic_partitions=3,
+    canal_forces_old_value=True,
+    topic_limit="lowers",
+)
+
+V5_1_5 = replace(V5_1_4, name="v5.1.5", eligibility="after")
+
+V5_2_0 = replace(
+    V5_1_0,
+    name="v5.2.0",
+    protocols=V5_1_0.protocols | {"craft"},
+)
+
+V5_2_2 = replace(V5_2_0, name="v5.2.2", max_message_bytes=1 << 20)
+
+V5_2_4 = replace(
+    V5_2_2,
+    name="v5.2.4",
+    ddl_text="restored",
+    options=V5_2_2.options | option_names.TIMEOUTS,
+    max_message_bytes=10 << 20,
+    new_topic_partitions=3,
+    refuses_zero_partitions=True,
+    canal_forces_old_value=True,
+    topic_limit="lowers",
+)
+
+V5_3_0 = replace(
+    V5_2_0,
+    name="v5.3.0",
+    options=V5_2_0.options | option_names.REDO_LOG,
+    max_message_bytes=1 << 20,
+)
+
+V5_3_1 = replace(
+    V5_3_0,
+    name="v5.3.1",
+    ddl_text="restored",
+    options=V5_3_0.options | option_names.TIMEOUTS,
+    max_message_bytes=10 << 20,
+    new_topic_partitions=3,
+    refuses_zero_partitions=True,
+    canal_forces_old_value=True,
+    topic_limit="lowers",
+)
 
 V5_4_0 = replace(
     V5_3_1,
@@ -115,14 +253,26 @@ V5_4_0 = replace(
     tidb_extension=True,
     canal_build_time=True,
     canal_renames=frozenset({14, 47}),
+    options=(
+        V5_3_1.options
+        - option_names.TIMEOUTS
+        | option_names.TIDB_EXTENSION
+        | option_names.COLUMN_SELECTORS
+    ),
+    protocols=V5_3_1.protocols | {"open-protocol"},
+    unknown_protocol="CDC:ErrMQSinkUnknownProtocol",
+    checks_insync_replicas=True,
+    kafka_refuses_tidb_extension=True,
 )
 
+V5_4_1 = replace(V5_4_0, name="v5.4.1", options=V5_4_0.options | option_names.TIMEOUTS)
+
 LINES = {
-    "v4.0": (16, (V4_0_0, V4_0_2, V4_0_5, V4_0_6, V4_0_9)),
-    "v5.0": (6, (V5_0_0,)),
-    "v5.1": (5, (V5_1_0, V5_1_5)),
-    "v5.2": (4, (V5_2_0, V5_2_4)),
+    "v4.0": (16, (V4_0_0, V4_0_2, V4_0_3, V4_0_5, V4_0_6, V4_0_8, V4_0_9, V4_0_10, V4_0_13, V4_0_14, V4_0_16)),
+    "v5.0": (6, (V5_0_0, V5_0_1, V5_0_3, V5_0_6)),
+    "v5.1": (5, (V5_1_0, V5_1_4, V5_1_5)),
+    "v5.2": (4, (V5_2_0, V5_2_2, V5_2_4)),
     "v5.3": (4, (V5_3_0, V5_3_1)),
-    "v5.4": (3, (V5_4_0,)),
+    "v5.4": (3, (V5_4_0, V5_4_1)),
 }
 """Last patch of each line, and its releases that changed something."""

@@ -7,10 +7,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator.releases import event_names
+from simulator.releases import event_names, option_names
 from simulator.releases.classic_4_5 import V5_4_0
 
-V6_0_0 = replace(V5_4_0, name="v6.0.0", topic_rules="idle", flush_rows=2048, ddl_text_placement=False)
+V6_0_0 = replace(
+    V5_4_0,
+    name="v6.0.0",
+    topic_rules="idle",
+    flush_rows=2048,
+    ddl_text_placement=False,
+    options=V5_4_0.options | option_names.TIMEOUTS | option_names.TOPICS,
+    codec_error="CDC:ErrMQCodecInvalidConfig",
+    tidb_extension_refusal="enable-tidb-extension only support canal-json protocol",
+    kafka_refuses_tidb_extension=False,
+)
 
 V6_1_0 = replace(
     V6_0_0,
@@ -20,9 +30,24 @@ V6_1_0 = replace(
     rebuilds_drop=True,
     splits_renames=True,
     watermark_after_ddl=True,
+    options=(
+        V6_0_0.options
+        - option_names.SCHEDULER
+        | option_names.KERBEROS
+        | option_names.AVRO
+        | option_names.PARTITION_RULES
+    ),
+    protocols=V6_0_0.protocols | {"flat-avro"},
+    tidb_extension_refusal="enable-tidb-extension only supports canal-json/avro protocol",
 )
 
-V6_1_6 = replace(V6_1_0, name="v6.1.6", float_widened=False)
+V6_1_1 = replace(V6_1_0, name="v6.1.1", options=V6_1_0.options | option_names.ATOMICITY)
+
+V6_1_3 = replace(V6_1_1, name="v6.1.3", options=V6_1_1.options | option_names.ENCODERS)
+
+V6_1_6 = replace(V6_1_3, name="v6.1.6", float_widened=False)
+
+V6_1_7 = replace(V6_1_6, name="v6.1.7", options=V6_1_6.options | option_names.KAFKA_CONFIG | option_names.OAUTH)
 
 V6_2_0 = replace(
     V6_1_0,
@@ -32,11 +57,29 @@ V6_2_0 = replace(
     event_type_from_sql=True,
     multi_schema_change=True,
     canal_alters=V6_1_0.canal_alters | {41, 61},
+    options=V6_1_0.options - {"cyclic-replication"} | option_names.ATOMICITY | option_names.EVENT_FILTERS,
 )
 
-V6_3_0 = replace(V6_2_0, name="v6.3.0", allowed_ddl=V6_2_0.allowed_ddl | {42}, rename_filter="new-schema")
-V6_4_0 = replace(V6_3_0, name="v6.4.0")
-V6_5_0 = replace(V6_4_0, name="v6.5.0")
+V6_3_0 = replace(
+    V6_2_0,
+    name="v6.3.0",
+    allowed_ddl=V6_2_0.allowed_ddl | {42},
+    rename_filter="new-schema",
+    options=V6_2_0.options - {"filter.ddl-allow-list"} | option_names.SYNC_POINT,
+    unknown_protocol="CDC:ErrSinkUnknownProtocol",
+    codec_error="CDC:ErrCodecInvalidConfig",
+)
+V6_4_0 = replace(
+    V6_3_0,
+    name="v6.4.0",
+    options=V6_3_0.options | option_names.CSV,
+    protocols=V6_3_0.protocols | {"csv"},
+)
+V6_5_0 = replace(
+    V6_4_0,
+    name="v6.5.0",
+    options=V6_4_0.options | option_names.ENCODERS | option_names.STORAGE,
+)
 
 V6_5_2 = replace(
     V6_5_0,
@@ -46,37 +89,79 @@ V6_5_2 = replace(
     single_table_ddl=frozenset(
         {*range(4, 9), 11, 12, 13, 15, *range(17, 26), 32, 33, 41, 61, 64, 65, 67, 71, 72}
     ),
+    tidb_extension_refusal="",
+)
+
+V6_5_3 = replace(
+    V6_5_2,
+    name="v6.5.3",
+    options=V6_5_2.options | option_names.KAFKA_CONFIG | option_names.OAUTH | option_names.SKIP_VERIFY,
+    force_replicate_needs_old_value=False,
 )
 
 V6_5_4 = replace(
-    V6_5_2,
+    V6_5_3,
     name="v6.5.4",
     rename_filter="old-name",
     rename_errors_wrapped=frozenset({"one", "several", "snapshot"}),
     start_ts_discards_ddl=True,
     event_filter_discards=True,
     rebuilds_exchange=True,
+    options=V6_5_3.options | option_names.LARGE_MESSAGES | option_names.ADVANCE_TIMEOUT,
+    deletes_follow_old_value=True,
 )
 
-V6_5_7 = replace(V6_5_4, name="v6.5.7", topic_rules="any")
+V6_5_6 = replace(
+    V6_5_4,
+    name="v6.5.6",
+    options=(
+        V6_5_4.options
+        | option_names.COMPATIBLE
+        | option_names.STUCK
+        | option_names.SQL_MODE
+        | option_names.CLOUD_STORAGE
+    ),
+    case_sensitive=False,
+)
 
-V6_5_8 = replace(V6_5_7, name="v6.5.8", start_ts_discards_ddl=False, event_filter_discards=False)
+V6_5_7 = replace(
+    V6_5_6,
+    name="v6.5.7",
+    topic_rules="any",
+    options=V6_5_6.options | option_names.REDO_MEMORY,
+)
+
+V6_5_8 = replace(
+    V6_5_7,
+    name="v6.5.8",
+    start_ts_discards_ddl=False,
+    event_filter_discards=False,
+    options=V6_5_7.options | option_names.SYNCED_STATUS | option_names.TABLE_MONITOR,
+)
 
 V6_5_9 = replace(V6_5_8, name="v6.5.9", cdc_schemas=frozenset({"tidb_cdc"}))
 
 V6_5_10 = replace(
-    V6_5_9, name="v6.5.10", eligibility="error", rename_errors_wrapped=frozenset({"several", "snapshot"})
+    V6_5_9,
+    name="v6.5.10",
+    eligibility="error",
+    rename_errors_wrapped=frozenset({"several", "snapshot"}),
+    options=V6_5_9.options | option_names.RAW_CHANGE,
 )
 
-V6_6_0 = replace(V6_5_0, name="v6.6.0")
+V6_6_0 = replace(
+    V6_5_0,
+    name="v6.6.0",
+    options=V6_5_0.options | option_names.SCHEDULER | option_names.REQUIRED_ACKS,
+)
 
 LINES = {
     "v6.0": (0, (V6_0_0,)),
-    "v6.1": (7, (V6_1_0, V6_1_6)),
+    "v6.1": (7, (V6_1_0, V6_1_1, V6_1_3, V6_1_6, V6_1_7)),
     "v6.2": (0, (V6_2_0,)),
     "v6.3": (0, (V6_3_0,)),
     "v6.4": (0, (V6_4_0,)),
-    "v6.5": (12, (V6_5_0, V6_5_2, V6_5_4, V6_5_7, V6_5_8, V6_5_9, V6_5_10)),
+    "v6.5": (12, (V6_5_0, V6_5_2, V6_5_3, V6_5_4, V6_5_6, V6_5_7, V6_5_8, V6_5_9, V6_5_10)),
     "v6.6": (0, (V6_6_0,)),
 }
 """Last patch of each line, and its releases that changed something."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator.releases import event_names
+from simulator.releases import event_names, option_names
 from simulator.releases.classic_6 import V6_5_2, V6_6_0
 
 V7_0_0 = replace(
@@ -21,9 +21,29 @@ V7_0_0 = replace(
     canal_alters=V6_6_0.canal_alters | {64},
 )
 
-V7_1_0 = replace(V7_0_0, name="v7.1.0", ddl_text_charset=True)
+V7_1_0 = replace(
+    V7_0_0,
+    name="v7.1.0",
+    ddl_text_charset=True,
+    options=(
+        V7_0_0.options
+        | option_names.KAFKA_CONFIG
+        | option_names.SKIP_VERIFY
+        | option_names.CLOUD_STORAGE
+        | option_names.UPDATED_COLUMNS
+        | option_names.DATABASE
+    ),
+    uri_bound_by_gin=True,
+    tidb_extension_refusal="",
+)
 
-V7_1_1 = replace(V7_1_0, name="v7.1.1", rebuilds_exchange=True)
+V7_1_1 = replace(
+    V7_1_0,
+    name="v7.1.1",
+    rebuilds_exchange=True,
+    options=V7_1_0.options | option_names.OAUTH,
+    force_replicate_needs_old_value=False,
+)
 
 V7_1_2 = replace(
     V7_1_1,
@@ -32,22 +52,57 @@ V7_1_2 = replace(
     rename_errors_wrapped=frozenset({"one", "several", "snapshot"}),
     start_ts_discards_ddl=True,
     event_filter_discards=True,
+    options=V7_1_1.options | option_names.LARGE_MESSAGES | option_names.ADVANCE_TIMEOUT | option_names.STUCK,
+    deletes_follow_old_value=True,
+)
+
+V7_1_3 = replace(
+    V7_1_2,
+    name="v7.1.3",
+    options=V7_1_2.options | option_names.COMPATIBLE | option_names.SQL_MODE | option_names.REDO_MEMORY,
+    case_sensitive=False,
 )
 
 V7_1_4 = replace(
-    V7_1_2,
+    V7_1_3,
     name="v7.1.4",
     default_dispatcher="table",
     topic_rules="any",
     start_ts_discards_ddl=False,
     event_filter_discards=False,
     cdc_schemas=frozenset({"tidb_cdc"}),
+    options=V7_1_3.options | option_names.SYNCED_STATUS | option_names.AVRO_WATERMARK,
 )
 
-V7_1_6 = replace(V7_1_4, name="v7.1.6", eligibility="error", rename_errors_wrapped=frozenset({"snapshot"}))
+V7_1_6 = replace(
+    V7_1_4,
+    name="v7.1.6",
+    eligibility="error",
+    rename_errors_wrapped=frozenset({"snapshot"}),
+    options=V7_1_4.options | option_names.RAW_CHANGE,
+)
 
-V7_2_0 = replace(V7_1_1, name="v7.2.0")
-V7_3_0 = replace(V7_2_0, name="v7.3.0")
+V7_2_0 = replace(
+    V7_1_1,
+    name="v7.2.0",
+    options=(
+        V7_1_1.options
+        | option_names.AVRO_WATERMARK
+        | option_names.DELETE_ONLY
+        | option_names.LARGE_MESSAGES_7_2
+    ),
+)
+V7_3_0 = replace(
+    V7_2_0,
+    name="v7.3.0",
+    options=(
+        V7_2_0.options
+        - option_names.LARGE_MESSAGES_7_2
+        | option_names.LARGE_MESSAGES
+        | option_names.CLAIM_CHECK
+        | option_names.CLAIM_CHECK_7_3
+    ),
+)
 
 V7_4_0 = replace(
     V7_3_0,
@@ -61,6 +116,15 @@ V7_4_0 = replace(
     start_ts_discards_ddl=True,
     event_filter_discards=True,
     canal_alters=V7_3_0.canal_alters | {71, 72},
+    options=(
+        V7_3_0.options
+        - option_names.CLAIM_CHECK_7_3
+        - {"enable-old-value"}
+        | option_names.ADVANCE_TIMEOUT
+        | option_names.COMPRESSION
+        | option_names.PULSAR
+    ),
+    topic_limit_margin=128,
 )
 
 V7_5_0 = replace(
@@ -69,6 +133,8 @@ V7_5_0 = replace(
     dispatchers=V7_4_0.dispatchers | {"columns"},
     dispatch_by_index=True,
     dispatch_needs_index=True,
+    options=V7_4_0.options | option_names.STUCK | option_names.SQL_MODE | option_names.INDEX_RULES,
+    case_sensitive=False,
 )
 
 V7_5_1 = replace(
@@ -77,6 +143,7 @@ V7_5_1 = replace(
     start_ts_discards_ddl=False,
     event_filter_discards=False,
     cdc_schemas=frozenset({"tidb_cdc"}),
+    options=V7_5_0.options | option_names.REDO_MEMORY | option_names.SYNCED_STATUS,
 )
 
 V7_5_2 = replace(
@@ -86,17 +153,38 @@ V7_5_2 = replace(
     primary_is_unique=False,
     eligibility="error",
     rename_errors_wrapped=frozenset(),
+    options=V7_5_1.options | option_names.SIMPLE | option_names.OPEN,
+    protocols=V7_5_1.protocols | {"simple"},
+)
+
+V7_5_3 = replace(
+    V7_5_2,
+    name="v7.5.3",
+    options=V7_5_2.options | option_names.COMPATIBLE | option_names.RAW_CHANGE | option_names.ALL_BOOTSTRAP,
 )
 
 V7_5_7 = replace(
-    V7_5_2,
+    V7_5_3,
     name="v7.5.7",
     dispatch_ignores_case=True,
     rename_errors_wrapped=frozenset({"several", "snapshot"}),
     start_ts_discards_ddl=True,
 )
 
-V7_6_0 = replace(V7_5_0, name="v7.6.0")
+V7_6_0 = replace(
+    V7_5_0,
+    name="v7.6.0",
+    options=(
+        V7_5_0.options
+        | option_names.COMPATIBLE
+        | option_names.REDO_MEMORY
+        | option_names.SYNCED_STATUS
+        | option_names.TABLE_MONITOR
+        | option_names.SIMPLE
+        | option_names.DEBEZIUM_SCHEMA
+    ),
+    protocols=V7_5_0.protocols | {"debezium", "simple"},
+)
 
 V8_0_0 = replace(
     V7_6_0,
@@ -111,8 +199,14 @@ V8_0_0 = replace(
 )
 
 V8_1_0 = replace(
-    V8_0_0, name="v8.1.0", eligibility="error", rename_errors_wrapped=frozenset({"several", "snapshot"})
+    V8_0_0,
+    name="v8.1.0",
+    eligibility="error",
+    rename_errors_wrapped=frozenset({"several", "snapshot"}),
+    options=V8_0_0.options | option_names.OPEN | option_names.DEBEZIUM,
 )
+
+V8_1_1 = replace(V8_1_0, name="v8.1.1", options=V8_1_0.options | option_names.RAW_CHANGE | option_names.ALL_BOOTSTRAP)
 
 V8_2_0 = replace(
     V8_1_0,
@@ -120,11 +214,17 @@ V8_2_0 = replace(
     allowed_ddl=V8_1_0.allowed_ddl | {60},
     cdc_schemas=frozenset({"tidb_cdc", "lightning_task_info"}),
     create_tables_code=60,
+    options=V8_1_0.options | option_names.RAW_CHANGE | option_names.ALL_BOOTSTRAP,
 )
 
 V8_3_0 = replace(V8_2_0, name="v8.3.0")
 
-V8_4_0 = replace(V8_3_0, name="v8.4.0", short_control_escapes=True)
+V8_4_0 = replace(
+    V8_3_0,
+    name="v8.4.0",
+    short_control_escapes=True,
+    options=V8_3_0.options | option_names.RAW_VALUE,
+)
 
 V8_5_0 = replace(V8_4_0, name="v8.5.0", encodes_rows=True)
 
@@ -141,19 +241,21 @@ V8_5_4 = replace(
 
 V8_5_5 = replace(V8_5_4, name="v8.5.5", encodes_rows=False)
 
+V8_5_7 = replace(V8_5_5, name="v8.5.7", options=V8_5_5.options | option_names.MAX_RETRY)
+
 LINES = {
     "v7.0": (0, (V7_0_0,)),
-    "v7.1": (6, (V7_1_0, V7_1_1, V7_1_2, V7_1_4, V7_1_6)),
+    "v7.1": (6, (V7_1_0, V7_1_1, V7_1_2, V7_1_3, V7_1_4, V7_1_6)),
     "v7.2": (0, (V7_2_0,)),
     "v7.3": (0, (V7_3_0,)),
     "v7.4": (0, (V7_4_0,)),
-    "v7.5": (7, (V7_5_0, V7_5_1, V7_5_2, V7_5_7)),
+    "v7.5": (7, (V7_5_0, V7_5_1, V7_5_2, V7_5_3, V7_5_7)),
     "v7.6": (0, (V7_6_0,)),
     "v8.0": (0, (V8_0_0,)),
-    "v8.1": (2, (V8_1_0,)),
+    "v8.1": (2, (V8_1_0, V8_1_1)),
     "v8.2": (0, (V8_2_0,)),
     "v8.3": (0, (V8_3_0,)),
     "v8.4": (0, (V8_4_0,)),
-    "v8.5": (7, (V8_5_0, V8_5_3, V8_5_4, V8_5_5)),
+    "v8.5": (7, (V8_5_0, V8_5_3, V8_5_4, V8_5_5, V8_5_7)),
 }
 """Last patch of each line, and its releases that changed something."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator.releases import classic_7_8, event_names
+from simulator.releases import classic_7_8, event_names, option_names
 
 V8_5_4 = replace(
     classic_7_8.V8_5_4,
@@ -34,6 +34,7 @@ V8_5_4 = replace(
     single_table_ddl=frozenset({5, 6, 7, 8, 11, 12, 13, 14, 15, 17, 18, 21, 22, 24, 32, 33, 37, 38, 41, 61, 65, 67}),
     open_empty_names=True,
     open_escapes_html=False,
+    options=classic_7_8.V8_5_4.options | option_names.ROW_KEY,
 )
 
 V8_5_5 = replace(V8_5_4, name="v8.5.5")
@@ -47,11 +48,27 @@ V8_5_6 = replace(
     escapes_rebuilt_names=True,
 )
 
-V8_5_7 = replace(V8_5_6, name="v8.5.7", rename_finds_old_schema=True)
+V8_5_7 = replace(
+    V8_5_6,
+    name="v8.5.7",
+    rename_finds_old_schema=True,
+    options=V8_5_6.options | option_names.MAX_RETRY | option_names.TABLE_ROUTES,
+)
 
-V26_3_1 = replace(V8_5_7, name="v26.3.1", dispatch_nulls=frozenset({"handle"}))
+V26_3_1 = replace(
+    V8_5_7,
+    name="v26.3.1",
+    dispatch_nulls=frozenset({"handle"}),
+    options=V8_5_7.options - option_names.MAX_RETRY - option_names.TABLE_ROUTES,
+)
 
-V26_3_4 = replace(V26_3_1, name="v26.3.4", ignore_update_only_columns=True)
+V26_3_3 = replace(V26_3_1, name="v26.3.3", protocols=V26_3_1.protocols | {"debezium-avro"})
+
+V26_3_4 = replace(
+    V26_3_3,
+    name="v26.3.4",
+    options=V26_3_3.options | option_names.UPDATE_ONLY_COLUMNS,
+)
 """A contradiction: `ignore-update-only-columns` is said to be there since v26.3.4, but ticdc's sources took it back
 (revert of #5738) before that tag; what is said is followed."""
 
@@ -62,6 +79,7 @@ V9_0_0_BETA_2 = replace(
     event_filter_names=V8_5_4.event_filter_names - event_names.FOREIGN_KEYS - {"create hybrid index"},
     unclassified_events=frozenset({"add fulltext index"}),
     cdc_schemas_in_any_case=False,
+    options=V8_5_4.options - option_names.ROW_KEY,
 )
 
 V9_0_0_BETA_1 = replace(
@@ -75,7 +93,7 @@ V9_0_0_BETA_1 = replace(
 
 LINES = {
     "v8.5": (7, (V8_5_4, V8_5_5, V8_5_6, V8_5_7)),
-    "v26.3": (4, (V26_3_1, V26_3_4)),
+    "v26.3": (4, (V26_3_1, V26_3_3, V26_3_4)),
 }
 """Last patch of each line, and its releases that changed something."""
 

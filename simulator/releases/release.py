@@ -169,9 +169,6 @@ class Release:
     """Whether the matcher of an event filter follows `case-sensitive` (new: pkg/filter/sql_event_filter.go); classic
     always minds the case."""
 
-    ignore_update_only_columns: bool
-    """Whether event filters know `ignore-update-only-columns` (new from 26.3.4: pkg/config/filter.go)."""
-
     # -- what a statement becomes --------------------------------------------------------------------------------
 
     multi_schema_change: bool
@@ -234,9 +231,6 @@ class Release:
     canal_ddl_in_partition_0: bool
     """Whether Canal-JSON's DDL goes to partition 0 alone (5.4+: GetDDLDispatchRuleByProtocol)."""
 
-    canal_json: bool
-    """Whether the release has Canal-JSON (4.0.9+: cdc/sink/codec/canal_flat.go)."""
-
     tidb_extension: bool
     """Whether Canal-JSON knows `enable-tidb-extension`: `_tidb` and watermarks (5.4+: cdc/sink/codec/canal_flat.go)."""
 
@@ -256,3 +250,79 @@ class Release:
     open_escapes_html: bool
     """Whether Open Protocol escapes `<`, `>`, `&`, U+2028, U+2029 and invalid UTF-8 (encoding/json, classic); the new
     architecture's writer (pkg/util/json_writer.go) does not."""
+
+    # -- settings ------------------------------------------------------------------------------------------------
+
+    options: frozenset[str]
+    """Which of the settings that not every release has it knows: `?name` is a parameter of the sink-uri, which is
+    ignored elsewhere, the others are keys and tables of changefeed.toml, which is refused elsewhere (pkg/config/*.go,
+    pkg/cmd/util StrictDecodeFile)."""
+
+    protocols: frozenset[str]
+    """Names that `protocol` takes, in any case (canal-json from 4.0.9, open-protocol by that name from 5.4:
+    cdc/sink/codec/interface.go, pkg/config/sink_protocol.go)."""
+
+    unknown_protocol: str
+    """TiCDC's code for a protocol that is missing or unknown (5.4+: there); empty: a warning, and Open Protocol is
+    taken (up to 5.3)."""
+
+    uri_bound_by_gin: bool
+    """Whether the sink-uri's parameters are read by gin (7.1+: pkg/sink/kafka/options.go): an empty one is a zero, and
+    what does not parse is CDC:ErrMySQLInvalidConfig. Before, an empty one is as none, and CDC:ErrKafkaInvalidConfig."""
+
+    codec_error: str
+    """TiCDC's code for an encoder's option that is out of range (cdc/sink/codec, from 7.0 pkg/sink/codec)."""
+
+    max_batch_size: int
+    """Default of `max-batch-size`: 4096 in 4.0.9–4.0.12 and 5.0.0, then 16; 0: no limit (up to 4.0.8)."""
+
+    max_message_bytes: int
+    """Default of `max-message-bytes`: 512 MiB up to 4.0.8, 64 MiB up to 4.0.15, 5.0.5, 5.1.3 and 5.2.1, 1 MiB in
+    4.0.16, 5.2.2, 5.2.3 and 5.3.0, then 10 MiB (cdc/sink/codec/json.go; pkg/config/sink.go)."""
+
+    batch_size_sets_bytes: bool
+    """Whether `max-batch-size` of the sink-uri sets max-message-bytes in its stead (4.0.9: cdc/sink/mq.go)."""
+
+    new_topic_partitions: int
+    """Partitions of a topic that TiCDC creates without `partition-num`: 4, or 3 (4.0.16, 5.0.6, 5.1.4+, 5.2.4, 5.3.1+:
+    cdc/sink/producer/kafka, pkg/sink/kafka/options.go)."""
+
+    refuses_zero_partitions: bool
+    """Whether `partition-num=0` is an error (4.0.5, 4.0.16, 5.2.4, 5.3.1+: there), not as if it were not given."""
+
+    case_sensitive: bool
+    """Default of `case-sensitive`: false from 6.5.6, 7.1.3, 7.5 (pkg/config/replica_config.go)."""
+
+    old_value: bool
+    """Default of `enable-old-value` (true from 5.0: pkg/config/config.go), which cannot be chosen from 7.4 on."""
+
+    canal_forces_old_value: bool
+    """Whether Canal-JSON turns enable-old-value on (5.1.4+, 5.2.4, 5.3.1+: pkg/cmd/cli, pkg/config/sink.go); elsewhere
+    it is refused without (cdc/sink/mq.go)."""
+
+    force_replicate_needs_old_value: bool
+    """Whether force-replicate without enable-old-value is refused (4.0.8–6.5.2, 6.6, 7.0, 7.1.0: pkg/cmd/cli,
+    cdc/api/v2/api_helpers.go)."""
+
+    deletes_follow_old_value: bool
+    """Whether enable-old-value=false makes a DELETE hold its handle key alone as delete-only-output-handle-key-columns
+    does (6.5.4+, 7.1.2+, not 7.2: pkg/sink/codec/common/config.go Apply)."""
+
+    topic_limit: str
+    """What becomes of a max-message-bytes above what topic or broker take. `ignored`: nothing, Kafka refuses the
+    message (up to 4.0.15, 5.0.5, 5.1.3, 5.2.3 and in 5.3.0). `refuses`: an error for Open Protocol (4.0.16). `lowers`:
+    their limit counts (5.0.6, 5.1.4+, 5.2.4, 5.3.1+: cdc/sink/producer/kafka, pkg/sink/kafka/options.go)."""
+
+    topic_limit_margin: int
+    """How many bytes below that limit max-message-bytes is kept (128 from 7.4: there, maxMessageBytesOverhead)."""
+
+    checks_insync_replicas: bool
+    """Whether a replication-factor below `min.insync.replicas` is an error (5.4+: there, validateMinInsyncReplicas)."""
+
+    tidb_extension_refusal: str
+    """What the encoder of Open Protocol says to enable-tidb-extension=true (an error in 6.0–6.5.1, 6.6, 7.0:
+    cdc/sink/codec/common/config.go Validate); empty: nothing, it has no effect."""
+
+    kafka_refuses_tidb_extension: bool
+    """Whether the Kafka sink refuses enable-tidb-extension, even as false, for other protocols than Canal-JSON (5.4:
+    cdc/sink/producer/kafka/config.go)."""

@@ -1,0 +1,68 @@
+"""Which releases have a setting, asked of one release or told of all.
+
+One law: a setting that no release names is in all of them; one in a table that a release does not have is not in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import groupby
+
+from simulator.releases.find import RELEASES
+from simulator.releases.release import Release
+
+TRACKED = frozenset(
+    option for releases in RELEASES.values() for release in releases.values() for option in release.options
+)
+"""Every setting that some release has and another has not."""
+
+
+def has(release: Release, option: str) -> bool:
+    """Whether the release knows `?parameter` of the sink-uri, or a key or table of changefeed.toml, dotted."""
+    parts = option.split(".")
+    within = {".".join(parts[: count + 1]) for count in range(len(parts))}
+    return not within & TRACKED - release.options
+
+
+def told(option: str) -> str:
+    """Who has a setting: `since v7.3.0 (and v6.5.4+, v7.1.2+)`, `in v7.2.0`, `since v8.5.4 (new architecture)`."""
+    classic, new = (spans(architecture, lambda release: has(release, option)) for architecture in ("classic", "new"))
+    if not classic:
+        return f"{new} (new architecture)"
+    if not new and classic.startswith("since"):
+        return f"{classic} (classic architecture)"
+    whole = all(has(release, option) for release in _releases("new"))
+    return classic if whole or not new else f"{classic}, {new} of the new architecture"
+
+
+def spans(architecture: str, chosen: Callable[[Release], bool]) -> str:
+    """The releases of an architecture that are chosen, in words; empty where none is."""
+    releases = _releases(architecture)
+    runs = [run for run in _runs(releases, chosen)]
+    open_end = [run for run in runs if run[1] == releases[-1].name]
+    others = [_span(*run, releases) for run in runs if run not in open_end]
+    if not open_end:
+        return f"in {', '.join(others)}" if others else ""
+    return f"since {open_end[0][0]}" + (f" (and {', '.join(others)})" if others else "")
+
+
+def _releases(architecture: str) -> list[Release]:
+    """In order, without betas."""
+    return [release for release in RELEASES[architecture].values() if "-" not in release.name]
+
+
+def _runs(releases: list[Release], chosen: Callable[[Release], bool]) -> Iterator[tuple[str, str]]:
+    """First and last of the releases that follow each other and are chosen."""
+    for wanted, run in groupby(releases, chosen):
+        names = [release.name for release in run]
+        if wanted:
+            yield names[0], names[-1]
+
+
+def _span(first: str, last: str, releases: list[Release]) -> str:
+    """`v7.2.0` alone, `v7.1.2+` to the end of its line, or `v4.0.0–v7.3.0`."""
+    line = first.rpartition(".")[0]
+    of_line = [release.name for release in releases if release.name.rpartition(".")[0] == line]
+    if first == last:
+        return first
+    return f"{first}+" if last == of_line[-1] else f"{first}–{last}"

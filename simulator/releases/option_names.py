@@ -1,0 +1,209 @@
+"""Settings that not every release has, by what brought them, and the releases that have them.
+
+One law: `?name` is a parameter of the sink-uri, the others are keys or whole tables of changefeed.toml, dotted; what is
+not here is in every release. Checked at every tag: pkg/config/*.go (toml tags), cdc/sink/**, pkg/sink/**.
+"""
+
+from __future__ import annotations
+
+LARGE = "sink.kafka-config.large-message-handle"
+
+FIRST = frozenset({"cyclic-replication", "enable-old-value", "filter.ddl-allow-list"})
+"""4.0: a cyclic replication (to 6.1), enable-old-value (to 7.3) and ddl-allow-list (to 6.2). TiCDC has the second
+from 4.0.5 and the third from 4.0.3 (ddl-white-list before); there they are taken for known."""
+
+SCHEDULER = frozenset({"scheduler"})
+"""4.0.2–6.0 for the scheduler of tables, 6.6+ for spans."""
+
+CLIENT_ID = frozenset({"?kafka-client-id"})
+"""4.0.3+."""
+
+FORCE_REPLICATE = frozenset({"force-replicate"})
+"""4.0.8+."""
+
+BATCH_SIZE = frozenset({"?max-batch-size", "check-gc-safe-point"})
+"""4.0.9+."""
+
+AUTO_CREATE = frozenset({"?auto-create-topic"})
+"""4.0.10+."""
+
+SASL = frozenset({"?sasl-mechanism", "?sasl-user", "?sasl-password"})
+"""4.0.14+, 5.0.3+."""
+
+TIMEOUTS = frozenset({"?dial-timeout", "?read-timeout", "?write-timeout"})
+"""5.2.4, 5.3.1+, 5.4.1+."""
+
+REDO_LOG = frozenset({"consistent"})
+"""5.3+."""
+
+TIDB_EXTENSION = frozenset({"?enable-tidb-extension"})
+"""5.4+."""
+
+COLUMN_SELECTORS = frozenset({"sink.column-selectors"})
+"""5.4+."""
+
+TOPICS = frozenset({"sink.dispatchers.topic"})
+"""6.0+."""
+
+KERBEROS = frozenset(
+    {
+        "?enable-tls",
+        *("?sasl-gssapi-auth-type", "?sasl-gssapi-user", "?sasl-gssapi-password", "?sasl-gssapi-keytab-path"),
+        *("?sasl-gssapi-kerberos-config-path", "?sasl-gssapi-service-name", "?sasl-gssapi-realm"),
+        "?sasl-gssapi-disable-pafxfast",
+    }
+)
+"""6.1+."""
+
+AVRO = frozenset({"?avro-bigint-unsigned-handling-mode", "?avro-decimal-handling-mode", "sink.schema-registry"})
+"""6.1+."""
+
+PARTITION_RULES = frozenset({"sink.dispatchers.partition"})
+"""6.1+: `partition`, until then only `dispatcher`."""
+
+ATOMICITY = frozenset({"?transaction-atomicity", "sink.transaction-atomicity"})
+"""6.1.1+."""
+
+ENCODERS = frozenset({"sink.encoder-concurrency"})
+"""6.1.3+, 6.5+."""
+
+KAFKA_CONFIG = frozenset({"sink.kafka-config", "sink.kafka-config.codec-config"})
+"""6.1.7, 6.5.3+, 7.1+. A contradiction: 6.1.7 and 6.5 have it for OAUTH and, later, large messages only, and TiCDC's
+command line refuses its other keys there; they are said to be there, and what is said is followed."""
+
+OAUTH = frozenset(
+    {
+        "sink.kafka-config.sasl-oauth-client-id",
+        "sink.kafka-config.sasl-oauth-client-secret",
+        "sink.kafka-config.sasl-oauth-token-url",
+        "sink.kafka-config.sasl-oauth-scopes",
+        "sink.kafka-config.sasl-oauth-grant-type",
+        "sink.kafka-config.sasl-oauth-audience",
+    }
+)
+"""6.1.7, 6.5.3+, 7.1.1+."""
+
+EVENT_FILTERS = frozenset({"filter.event-filters"})
+"""6.2+."""
+
+SYNC_POINT = frozenset({"enable-sync-point", "sync-point-interval", "sync-point-retention"})
+"""6.3+."""
+
+CSV = frozenset({"sink.csv"})
+"""6.4+."""
+
+STORAGE = frozenset(
+    {
+        "bdr-mode",
+        "memory-quota",
+        "sink.date-separator",
+        "sink.enable-partition-separator",
+        "sink.terminator",
+    }
+)
+"""6.5+."""
+
+SKIP_VERIFY = frozenset({"?insecure-skip-verify", "sink.file-index-digit"})
+"""6.5.3+, 7.1+."""
+
+LARGE_MESSAGES = frozenset({LARGE})
+"""6.5.4+, 7.1.2+, 7.3+."""
+
+ADVANCE_TIMEOUT = frozenset({"sink.advance-timeout-in-sec"})
+"""6.5.4+, 7.1.2+, 7.4+."""
+
+COMPATIBLE = frozenset({"?content-compatible", "sink.content-compatible"})
+"""6.5.6+, 7.1.3+, 7.5.3+, 7.6+. A contradiction: TiCDC 6.5 has it in the sink-uri only; it is said to be in the
+file, too, and what is said is followed."""
+
+STUCK = frozenset({"changefeed-error-stuck-duration"})
+"""6.5.6+, 7.1.2+, 7.5+."""
+
+SQL_MODE = frozenset({"sql-mode"})
+"""6.5.6+, 7.1.3+, 7.5+."""
+
+CLOUD_STORAGE = frozenset({"sink.cloud-storage-config"})
+"""6.5.6+, 7.1+."""
+
+REDO_MEMORY = frozenset({"consistent.memory-usage"})
+"""6.5.7+, 7.1.3+, 7.5.1+."""
+
+SYNCED_STATUS = frozenset({"synced-status"})
+"""6.5.8+, 7.1.4+, 7.5.1+."""
+
+TABLE_MONITOR = frozenset({"enable-table-monitor"})
+"""6.5.8+, 7.6+."""
+
+RAW_CHANGE = frozenset({"sink.kafka-config.output-raw-change-event"})
+"""6.5.10+, 7.1.6, 7.5.3+, 8.1.1+."""
+
+REQUIRED_ACKS = frozenset({"?required-acks", "sink.enable-kafka-sink-v2"})
+"""6.6+."""
+
+UPDATED_COLUMNS = frozenset({"?only-output-updated-columns", "sink.only-output-updated-columns"})
+"""7.1+."""
+
+DATABASE = frozenset({"?schema-registry", "integrity", "sink.mysql-config", "sink.safe-mode"})
+"""7.1+."""
+
+AVRO_WATERMARK = frozenset({"?avro-enable-watermark"})
+"""7.1.4+."""
+
+DELETE_ONLY = frozenset({"ignore-ineligible-table", "sink.delete-only-output-handle-key-columns"})
+"""7.2+."""
+
+LARGE_MESSAGES_7_2 = frozenset({"sink.large-message-only-handle-key-columns"})
+"""7.2.0 alone, which has no LARGE_MESSAGES."""
+
+CLAIM_CHECK = frozenset({f"{LARGE}.claim-check-storage-uri"})
+"""7.3+."""
+
+CLAIM_CHECK_7_3 = frozenset({f"{LARGE}.claim-check-compression"})
+"""7.3.0 alone."""
+
+COMPRESSION = frozenset({f"{LARGE}.large-message-handle-compression"})
+"""7.4+."""
+
+PULSAR = frozenset({"sink.kafka-config.glue-schema-registry-config", "sink.pulsar-config"})
+"""7.4+."""
+
+INDEX_RULES = frozenset({"sink.dispatchers.columns", "sink.dispatchers.index"})
+"""7.5+."""
+
+SIMPLE = frozenset(
+    {
+        "?encoding-format",
+        "sink.send-bootstrap-in-msg-count",
+        "sink.send-bootstrap-interval-in-sec",
+        "sink.send-bootstrap-to-all-partition",
+    }
+)
+"""7.5.2+."""
+
+OPEN = frozenset({"sink.open"})
+"""7.5.2+, 8.1+; neither 7.6 nor 8.0."""
+
+ALL_BOOTSTRAP = frozenset({"sink.send-all-bootstrap-at-start"})
+"""7.5.3+, 8.1.1+."""
+
+DEBEZIUM_SCHEMA = frozenset({"?debezium-disable-schema", "sink.debezium-disable-schema"})
+"""7.6+."""
+
+DEBEZIUM = frozenset({"sink.debezium"})
+"""8.1+."""
+
+RAW_VALUE = frozenset({f"{LARGE}.claim-check-raw-value"})
+"""8.4+."""
+
+MAX_RETRY = frozenset({"?max-retry"})
+"""8.5.7, both architectures."""
+
+ROW_KEY = frozenset({"?output-row-key", "sink.kafka-config.codec-config.output-row-key"})
+"""The new architecture from 8.5.4, not its betas."""
+
+TABLE_ROUTES = frozenset({"sink.dispatchers.target-schema", "sink.dispatchers.target-table"})
+"""The new architecture, 8.5.7."""
+
+UPDATE_ONLY_COLUMNS = frozenset({"filter.event-filters.ignore-update-only-columns"})
+"""The new architecture from 26.3.4. A contradiction: ticdc's sources took it back (revert of #5738) before that tag;
+what is said is followed."""
