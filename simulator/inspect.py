@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from simulator.decode import DdlEvent, Event, Image, RowEvent, Value, Watermark, before_image, decode
+from simulator.decode import DdlEvent, Event, Image, RowEvent, Value, Watermark, decode
 from simulator.errors import UserError, printable
 from simulator.records import Record
 
@@ -60,7 +60,8 @@ def as_dict(event: Event) -> dict[str, Any]:
     head |= {"schema": event.schema, "table": event.table}
     if isinstance(event, DdlEvent):
         return head | {"query": event.query, "type": event.type}
-    optional = {"rid": event.rid, "ptn": event.ptn, "only_handle": event.only_handle or None}
+    optional: dict[str, Any] = {"rid": event.rid, "ptn": event.ptn, "only_handle": event.only_handle or None}
+    optional["unnamed"] = [_json_value(value) for value in event.unnamed] or None
     head |= {name: value for name, value in optional.items() if value is not None}
     return head | {"before": _json_image(event.before), "after": _json_image(event.after)}
 
@@ -101,7 +102,7 @@ def _what(event: Event) -> str:
     if isinstance(event, DdlEvent):
         return f"DDL {name} [{event.type}] {event.query}"
     columns = _changes(event) if event.op == "UPDATE" else _columns(event)
-    return " ".join((event.op, name, *columns))
+    return " ".join((event.op, name, *columns, *(["(the handle key alone)"] if event.only_handle else [])))
 
 
 def _columns(event: RowEvent) -> Iterator[str]:
@@ -111,7 +112,7 @@ def _columns(event: RowEvent) -> Iterator[str]:
 
 
 def _changes(event: RowEvent) -> Iterator[str]:
-    before, after = before_image(event) or {}, event.after or {}
+    before, after = {**(event.after or {}), **(event.before or {})}, event.after or {}
     keyed = any(info.key for info in event.columns.values())
     for name, value in after.items():
         old = before.get(name)
@@ -119,6 +120,8 @@ def _changes(event: RowEvent) -> Iterator[str]:
             yield f"{show(name)}: {_short(old)}→{_short(value)}"
         elif not keyed or name in event.columns and event.columns[name].key:
             yield f"{show(name)}={_short(value)}"
+    for value in event.unnamed:
+        yield f"(no name): {_short(value)}→NULL"
 
 
 def show(text: str) -> str:
@@ -139,7 +142,11 @@ def _short(value: Value) -> str:
 def _json_image(image: Image | None) -> dict[str, Any] | None:
     if image is None:
         return None
-    return {name: {"hex": value.hex()} if isinstance(value, bytes) else value for name, value in image.items()}
+    return {name: _json_value(value) for name, value in image.items()}
+
+
+def _json_value(value: Value) -> Any:
+    return {"hex": value.hex()} if isinstance(value, bytes) else value
 
 
 def _hex(data: bytes | None) -> dict[str, str] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import uuid
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -216,3 +217,25 @@ def test_a_topic_is_read_partition_by_partition_in_order(kafka: str) -> None:
     assert [(0, 0, b"k", b"0"), (0, 1, b"k", b"2"), (0, 2, b"k", b"4"), (1, 0, None, b"1"), (1, 1, None, b"3"),
             (1, 2, None, b"5")] == [(one.partition, one.offset, one.key, one.value) for one in found]
     assert 6 == len(list(lines(found)))
+
+
+def test_what_has_no_name_or_was_cut_off_is_shown() -> None:
+    """An old value without a column's name, and a message that holds its handle key alone."""
+    nameless = row(
+        '{"u":{"id":{"t":3,"h":true,"f":11,"v":1},"a":{"t":15,"f":64,"v":null},"b":{"t":15,"f":64,"v":null}},'
+        '"p":{"t":15,"f":64,"v":"old"}}')
+    cut = open_record(
+        f'{{"ts":{TS},"scm":"test","tbl":"t1","t":1,"ohk":true}}', '{"u":{"id":{"t":3,"h":true,"f":11,"v":1}}}')
+    shown = list(lines([nameless, cut]))
+    assert shown[0].endswith("UPDATE test.t1 id=1 (no name): old→NULL")
+    assert shown[1].endswith("INSERT test.t1 id=1 (the handle key alone)")
+    first, second = (json.loads(line) for line in lines([nameless, cut], as_json=True))
+    assert (["old"], True) == (first["unnamed"], second["only_handle"])
+
+
+def test_bytes_that_are_no_utf8_are_shown_as_json() -> None:
+    """As the new architecture sends them: a lone surrogate is an escape that JSON has."""
+    body = b'{"u":{"a":{"t":15,"f":64,"v":"caf\xe9"}}}'
+    record = replace(DELETE, value=len(body).to_bytes(8, "big") + body)
+    (line,) = lines([record], as_json=True)
+    assert json.loads(line)["after"] == {"a": "caf\udce9"}

@@ -35,8 +35,11 @@ class Terms:
     watermarks: bool = True
     """Whether the protocol has them: canal-json only with enable-tidb-extension."""
 
+    old_values: bool = True
+    """Whether UPDATEs have old values, and are told from INSERTs by them."""
+
     ddl_in_every_partition: bool = True
-    """False for canal-json, whose DDL is in partition 0 only."""
+    """False for canal-json from 5.4, whose DDL is in partition 0 only."""
 
     restarts: bool = False
     """Whether rows may come again, as after a restart of the changefeed."""

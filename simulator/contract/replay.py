@@ -48,8 +48,13 @@ def in_commit_order(partitions: Iterable[Iterable[Placed]]) -> Iterator[Placed]:
     return heapq.merge(*partitions, key=_rank)
 
 
-def replay(events: Iterable[Placed], before: State, tables: Mapping[NAME, Table]) -> Replayed:
-    """The state after the events; `before` itself stays as it is."""
+def replay(
+    events: Iterable[Placed], before: State, tables: Mapping[NAME, Table], old_values: bool = True,
+) -> Replayed:
+    """The state after the events; `before` itself stays as it is.
+
+    Without `old_values` (`Terms.old_values`) an UPDATE looks like an INSERT, and may replace a row.
+    """
     done = Replayed({name: dict(rows) for name, rows in before.items()})
     versions: dict[NAME, dict[Handle, Version]] = {}
     emptied: dict[NAME, int] = {}
@@ -68,13 +73,13 @@ def replay(events: Iterable[Placed], before: State, tables: Mapping[NAME, Table]
                     done.violations.append(_wrong(placed, f"{event.query}: {error}"))
         elif time_of(event) > emptied.get((event.schema, event.table), -1):
             table = known.table(event.schema, event.table)
-            done.violations.extend(_apply(placed, event, done.state, versions, table))
+            done.violations.extend(_apply(placed, event, done.state, versions, table, old_values))
     return done
 
 
 def _apply(
     placed: Placed, event: RowEvent, state: State, versions: dict[NAME, dict[Handle, Version]],
-    table: Table | None,
+    table: Table | None, old_values: bool,
 ) -> Iterator[Violation]:
     name = event.schema, event.table
     rows = state.setdefault(name, {})
@@ -88,25 +93,28 @@ def _apply(
                 if texts is not None:
                     count(rows, texts, table, by)
             return
-        for what in _change(placed, event, (old, new), table, rows, versions.setdefault(name, {})):
+        replaces = not old_values or event.only_handle
+        for what in _change(placed, event, (old, new), table, rows, versions.setdefault(name, {}), replaces):
             yield _wrong(placed, f"{event.op} of {'.'.join(name)}, {what}")
-    except (UserError, KeyError) as error:
+    except KeyError as error:
+        yield _wrong(placed, f"{event.op} of {'.'.join(name)} that cannot be replayed: it does not have column {error}")
+    except UserError as error:
         yield _wrong(placed, f"{event.op} of {'.'.join(name)} that cannot be replayed: {error}")
 
 
 def _change(
     placed: Placed, event: RowEvent, images: tuple[dict[str, str | None] | None, dict[str, str | None] | None],
-    table: Table, rows: dict[Handle, bytes], versions: dict[Handle, Version],
+    table: Table, rows: dict[Handle, bytes], versions: dict[Handle, Version], replaces: bool,
 ) -> Iterator[str]:
     old, new = images
     version = Version(time_of(event), (placed.topic, placed.partition), event.op)
     was, now = (None if texts is None else handle_of(texts, table) for texts in (old, new))
     if now is not None and not _stale(versions.get(now), version):
         current = rows.get(now)
-        if old is None or was != now:
+        if was != now and not (replaces and old is None):
             yield from [f"row {_key(now)} was already there"] if current is not None else []
         assert new is not None
-        image = image_of(new, table, current)
+        image = image_of(new, table, None if event.only_handle else current)
         yield from _held(now, old, table, current) if old is not None and was == now else []
         rows[now], versions[now] = image, version
     if was is not None and was != now and not _stale(versions.get(was), version):

@@ -13,8 +13,8 @@ from simulator.dispatch.rows import hash_row, partition_of
 from simulator.releases import V8_5, Release
 from simulator.schema.table import Table
 
-WHOLE = {"open-protocol": True, "canal-json": False}
-"""Protocol -> whether DDL goes to every partition (tiflow v8.5 cdc/sink/ddlsink/mq/mq_ddl_sink.go)."""
+LOST = "\ufffd"
+"""What messages have for bytes that are not UTF-8."""
 
 
 def terms_of(
@@ -23,15 +23,17 @@ def terms_of(
 ) -> Terms:
     """The terms under which that changefeed writes those tables to topics with so many partitions."""
     codec, known = changefeed.codec, {(table.schema, table.name): table for table in tables}
+    is_open = codec.protocol == "open-protocol"
     return Terms(
         protocol=codec.protocol,
         partitions=partitions,
         tables=known,
         destination=destination_of(changefeed, partitions, release),
         max_message_bytes=codec.max_message_bytes,
-        max_batch_size=codec.max_batch_size if codec.protocol == "open-protocol" else 1,
-        watermarks=codec.protocol == "open-protocol" or codec.enable_tidb_extension,
-        ddl_in_every_partition=WHOLE[codec.protocol],
+        max_batch_size=codec.max_batch_size if is_open else 1,
+        watermarks=is_open or codec.enable_tidb_extension and release.tidb_extension,
+        old_values=codec.enable_old_value and (codec.output_old_value or not is_open),
+        ddl_in_every_partition=is_open or not release.canal_ddl_in_partition_0,
         restarts=restarts,
         finished=finished,
     )
@@ -49,6 +51,9 @@ def destination_of(
         to = routes.setdefault(id(table), (table, route(rules, table, release)))[1]
         if event.commit_ts is None and to.groups_by == "commit_ts":
             return None
-        hashed = hash_row(to, table, row_text(full_image(event), table))
+        texts = row_text(full_image(event), table)
+        if any(LOST in (texts.get(source, LOST) or "") for _, source in to.hashed):
+            return None
+        hashed = hash_row(to, table, texts)
         return to.topic, partition_of(to, hashed, event.commit_ts or 0, partitions[to.topic])
     return destination

@@ -48,7 +48,7 @@ def value_bytes(column: Column, text: str | bytes | None) -> bytes:
         return str(set_bits(column.type.elements, text)).encode()
     if column.type.name in FLOATS:
         return value_string(FLOATS[column.type.name](text)).encode()
-    return text.encode("latin-1" if types.is_binary(column.type) else "utf-8")
+    return text.encode("latin-1") if types.is_binary(column.type) else text.encode("utf-8", "surrogateescape")
 
 
 def enum_index(elements: Sequence[str], text: str) -> int:
