@@ -33,7 +33,7 @@ few = settings(max_examples=30, deadline=None)
 @st.composite
 def cases(draw: DrawFn, protocol: str) -> Case:
     """Changes of a table under a release's protocol with options."""
-    release = draw(st.sampled_from([one for one in UNDER_TEST if protocol == "open-protocol" or one.canal_json]))
+    release = draw(st.sampled_from([one for one in UNDER_TEST if protocol in one.protocols]))
     made = draw(tables())
     switches: dict[str, Any] = {name: draw(st.booleans()) for name in SWITCHES}
     options = replace(CodecOptions(protocol, build_ts=0), **switches)
