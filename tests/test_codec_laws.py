@@ -19,7 +19,7 @@ from random_tables import changes, tables
 from simulator.codecs import CODECS, CodecOptions, Encoded, Messages, Rows
 from simulator.decode import Event, RowEvent, decode, row_text
 from simulator.errors import EncodeError
-from simulator.releases import RELEASES
+from simulator.releases import RELEASES, Release
 from simulator.schema.keys import handle_key
 from simulator.schema.table import Table
 
@@ -30,10 +30,15 @@ SWITCHES = (
 few = settings(max_examples=30, deadline=None)
 
 
+def releases_of(protocol: str) -> list[Release]:
+    """The releases that have the protocol; Open Protocol is the default before it has a name."""
+    return [one for one in UNDER_TEST if protocol == "open-protocol" or protocol in one.protocols]
+
+
 @st.composite
 def cases(draw: DrawFn, protocol: str) -> Case:
     """Changes of a table under a release's protocol with options."""
-    release = draw(st.sampled_from([one for one in UNDER_TEST if protocol in one.protocols]))
+    release = draw(st.sampled_from(releases_of(protocol)))
     made = draw(tables())
     switches: dict[str, Any] = {name: draw(st.booleans()) for name in SWITCHES}
     options = replace(CodecOptions(protocol, build_ts=0), **switches)
