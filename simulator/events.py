@@ -75,7 +75,8 @@ def rows(changes: DataFrame, routes: Sequence[Route], destinations: Destinations
     """Row changes with the partition that TiCDC's dispatcher gives them."""
     counts = dict(zip(destinations.topics, destinations.counts, strict=True))
     first = dict(zip(destinations.topics, destinations.first, strict=True))
-    partition = partition_column(routes, counts, F.col("table"), F.col("hash"), F.col("commit_ts"))
+    cells = (F.col(name) for name in ("table", "hash", "commit_ts", "row_id"))
+    partition = partition_column(routes, counts, *cells)
     return changes.select(
         "commit_ts",
         F.lit(ROW).cast("byte").alias("kind"),

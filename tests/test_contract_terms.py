@@ -82,7 +82,7 @@ def changes(data: Sequence[tuple[Values, Values | None]]) -> list[Change]:
 
 def stream(changefeed: Changefeed, rows: Sequence[Change]) -> dict[tuple[str, int], list[Record]]:
     """What the codecs make of the rows, where the dispatchers put them, and a last watermark."""
-    to, codec = route(router(changefeed), TABLE, V8_5), CODECS[changefeed.codec.protocol]
+    to, codec = route(router(changefeed), TABLE), CODECS[changefeed.codec.protocol]
     parts: dict[int, list[Change]] = {partition: [] for partition in range(PARTITIONS)}
     for row in rows:
         values = dict(zip(COLUMNS, row.after or row.before or (), strict=True))

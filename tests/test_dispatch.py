@@ -36,7 +36,7 @@ ROW = {"Id": "1", "A": None, "B": "7", "C": "y"}
 
 
 def routed(*rules: DispatchRule, table: Table = T, release: Release = V8_5) -> Route:
-    return route(compile_rules(rules, "default-topic"), table, release)
+    return route(compile_rules(rules, "default-topic", release=release), table)
 
 
 def crc(*pairs: tuple[str, str]) -> int:
@@ -76,7 +76,7 @@ def test_after_a_virtual_column_classic_ticdc_hashes_the_column_that_follows() -
     assert hash_row(by_column, T, ROW) == crc(("B", "7"))
     assert hash_row(by_index, T, ROW) == crc(("B", "2"))
     fixed = replace(V8_5, dispatch_skips_virtual=True)
-    to = route(compile_rules([DispatchRule(EVERY, "columns", columns=("A",))], "t"), T, fixed)
+    to = route(compile_rules([DispatchRule(EVERY, "columns", columns=("A",))], "t", release=fixed), T)
     assert hash_row(to, T, ROW) == crc(("A", "null"))
 
 
@@ -104,9 +104,112 @@ def test_before_8_5_3_names_of_a_rule_are_found_in_their_own_letter_case_alone()
     with pytest.raises(ChangefeedError, match="index not found when dispatch event, table: T, index: uk"):
         routed(DispatchRule(EVERY, "index-value", index="uk"), release=old)
     with pytest.raises(ChangefeedError, match="index not found when verify the table, table: S.T, index: uk"):
-        verify_tables(compile_rules([DispatchRule(EVERY, "rowid", index="uk")], "t"), [T], old)
-    for rule in (DispatchRule(EVERY, "columns", columns=("A",)), DispatchRule(EVERY, "index-value", index="UK")):
+        verify_tables(compile_rules([DispatchRule(EVERY, "rowid", index="uk")], "t", release=old), [T])
+    for rule in (DispatchRule(EVERY, "columns", columns=("Id",)), DispatchRule(EVERY, "index-value", index="UK")):
         assert routed(rule, release=old) == routed(rule)
+
+
+def test_before_8_5_3_the_name_hashed_is_the_rule_s_even_where_the_value_is_another_column_s() -> None:
+    """tiflow v8.5.2 partition/columns.go hashes the names of the rule, v7.5.7 and v8.5.3 those of the columns."""
+    rule = DispatchRule(EVERY, "columns", columns=("A",))
+    hashed = {tag: routed(rule, release=find(tag)).hashed for tag in ("v7.5.0", "v7.5.7", "v8.5.2", "v8.5.3")}
+    renamed, plain = (("A", "B"),), (("B", "B"),)
+    assert {"v7.5.0": renamed, "v7.5.7": plain, "v8.5.2": renamed, "v8.5.3": plain} == hashed
+
+
+ONE = parse.create_table("create table `S`.`T` (`Id` bigint primary key, `A` varchar(9) unique)")
+ALONE = parse.create_table("create table `S`.`T` (`Id` bigint primary key, `A` varchar(9), key (`A`))")
+
+
+@pytest.mark.parametrize(("tag", "old_value", "dispatchers"), [
+    ("v4.0.4", False, ("table", "single-column")), ("v4.0.4", True, ("table", "single-column")),
+    ("v4.0.5", False, ("table", "index-value")), ("v4.0.5", True, ("table", "table")),
+    ("v6.5.12", False, ("table", "index-value")), ("v7.1.3", False, ("table", "index-value")),
+    ("v7.3.0", False, ("table", "index-value")), ("v7.1.4", False, ("table", "table")),
+    ("v7.4.0", False, ("table", "table")), ("v8.5.3", False, ("table", "table")),
+])
+def test_what_default_is_depends_on_the_release_the_old_value_and_the_unique_keys(
+    tag: str, old_value: bool, dispatchers: tuple[str, str]
+) -> None:
+    """Of a table with two unique keys, a nullable one among them, and of one with its primary key alone."""
+    rules = compile_rules([], "t", release=find(tag), enable_old_value=old_value)
+
+    assert (route(rules, ONE).dispatcher, route(rules, ALONE).dispatcher) == dispatchers
+
+
+@pytest.mark.parametrize(("name", "known"), [
+    ("index-value", ["v4.0.5", "v7.4.0", "v7.5.0"]), ("columns", ["v7.5.0"]),
+    ("rowid", ["v4.0.4", "v4.0.5", "v7.4.0", "v7.5.0"]), ("random", []),
+])
+def test_a_dispatcher_that_the_release_does_not_know_is_default_with_a_warning(name: str, known: list[str]) -> None:
+    """`index-value` came with 4.0.5, `columns` with 7.5."""
+    uri = "kafka://h:9092/t?protocol=open-protocol"
+    text = f'[sink]\ndispatchers = [{{matcher = ["*.*"], dispatcher = "{name}", columns = ["Id"]}}]'
+    warned = {tag: load(uri, text, find(tag)).warnings for tag in ("v4.0.4", "v4.0.5", "v7.4.0", "v7.5.0")}
+
+    assert [tag for tag, said in warned.items() if "is unknown" not in " ".join(said)] == known
+    for tag in warned.keys() - set(known):
+        rule = DispatchRule(EVERY, name, columns=("Id",))
+        assert routed(rule, table=ONE, release=find(tag)).dispatcher == "table"
+
+
+def test_up_to_4_0_4_rowid_is_the_row_id_modulo_the_partitions() -> None:
+    """As an unsigned number (tiflow v4.0.4 cdc/sink/dispatcher/rowid.go)."""
+    to = routed(DispatchRule(EVERY, "rowid"), table=ALONE, release=find("v4.0.4"))
+
+    assert to.dispatcher == "row-id"
+    assert [partition_of(to, 0, 0, 7, 30), partition_of(to, 0, 0, 7, -1)] == [2, (2**64 - 1) % 7]
+
+
+def test_index_is_asked_for_and_columns_are_found_from_7_5_alone() -> None:
+    """In 7.4 the key `index` is ignored: the handle key is hashed."""
+    rule = DispatchRule(EVERY, "index-value", index="UK")
+
+    assert routed(rule, release=find("v7.4.0")).hashed == (("Id", "Id"),)
+    assert routed(rule, release=find("v7.5.0")).hashed == (("B", "C"),)
+
+
+def test_releases_hash_null_float_and_time_each_in_its_way() -> None:
+    """FLOAT widened in 5.4 and 6.5.1; NULL left out and TIME cut in the new architecture."""
+    table = parse.create_table("create table `S`.`T` (f float not null, t time(3) not null, n int, unique key (f))")
+    values = {"f": "0.1", "t": "-00:00:01.500", "n": None}
+    rule = DispatchRule(EVERY, "columns", columns=("t", "n"))
+
+    def by(tag: str, architecture: str = "classic", rule: DispatchRule = rule) -> int:
+        return hash_row(routed(rule, table=table, release=find(tag, architecture)), table, values)
+
+    by_key = DispatchRule(EVERY, "index-value")
+    assert by("v6.5.1", rule=by_key) == by("v5.4.0", rule=by_key) == crc(("f", "0.10000000149011612"))
+    assert by("v6.5.2", rule=by_key) == by("v4.0.5", rule=by_key) == crc(("f", "0.1"))
+    assert by("v8.5.3") == crc(("t", "-00:00:01.500"), ("n", "null"))
+    assert by("v8.5.4", "new") == by("v8.5.5", "new") == crc(("t", "-00:00:01"))
+    assert by("v8.5.6", "new") == crc(("t", "-00:00:01.500"))
+
+
+@pytest.mark.parametrize(("expression", "accepted"), [
+    ("{schema}_{table}", ["v6.0.0", "v6.1.0", "v6.5.6", "v6.5.7", "v7.1.3", "v7.1.4", "v7.3.0", "v7.4.0"]),
+    ("a_{schema}_{table}", ["v6.1.0", "v6.5.6", "v6.5.7", "v7.1.3", "v7.1.4", "v7.3.0", "v7.4.0"]),
+    ("{table}", ["v6.5.7", "v7.1.4", "v7.4.0"]), ("plain", ["v6.5.7", "v7.1.4", "v7.4.0"]),
+])
+def test_topic_expressions_by_release(expression: str, accepted: list[str]) -> None:
+    """6.0 takes two forms, later ones want {schema}, which 6.5.7, 7.1.4 and 7.4 need no more."""
+    taken = []
+    for tag in ("v6.0.0", "v6.1.0", "v6.5.6", "v6.5.7", "v7.1.3", "v7.1.4", "v7.3.0", "v7.4.0"):
+        try:
+            compile_rules([DispatchRule(EVERY, topic=expression)], "t", release=find(tag))
+        except ChangefeedError as error:
+            assert (error.code, error.text[:24]) == ("CDC:ErrKafkaTopicExprInvalid", "invalid topic expression")
+        else:
+            taken.append(tag)
+    assert taken == accepted
+
+
+def test_before_6_1_everything_goes_to_the_default_topic() -> None:
+    """5.4 has no `topic`; 6.0 checks it and forgets it (tiflow v6.0.0 cdc/sink/mq.go)."""
+    rule = DispatchRule(EVERY, topic="{schema}_{table}")
+    topics = {tag: routed(rule, release=find(tag)).topic for tag in ("v5.4.0", "v6.0.0", "v6.1.0")}
+
+    assert topics == {"v5.4.0": "default-topic", "v6.0.0": "default-topic", "v6.1.0": "S_T"}
 
 
 @pytest.mark.parametrize(("columns", "text"), [
@@ -123,7 +226,7 @@ def test_since_8_5_4_a_rule_that_names_a_virtual_column_is_refused(
     with pytest.raises(ChangefeedError, match=text):
         routed(rule, release=release)
     with pytest.raises(ChangefeedError, match=text):
-        verify_tables(compile_rules([rule], "t"), [T], release)
+        verify_tables(compile_rules([rule], "t", release=release), [T])
 
 
 def test_an_index_of_a_virtual_column_is_no_matter_of_that_refusal() -> None:

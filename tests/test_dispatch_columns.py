@@ -20,6 +20,7 @@ from simulator.dispatch import (
     route,
     topic_column,
 )
+from simulator.releases import Release, find
 from simulator.schema import parse
 from simulator.schema.table import Table
 
@@ -59,10 +60,12 @@ COLUMNS: dict[str, tuple[str, Callable[[random.Random], str]]] = {
     "名": ("varchar(20)", text),
     "js": ("json", lambda pick: '{"a": "é"}'),
     "ts": ("timestamp(3)", lambda pick: f"2020-02-20 02:20:20.{pick.randint(0, 999):03}"),
-    "ti": ("time", lambda pick: "-838:59:59"),
+    "ti": ("time(6)", lambda pick: f"-{pick.randint(0, 838):02}:59:59.{pick.randint(0, 999999):06}"),
+    "tx": ("text", text),
     "y": ("year", lambda pick: pick.choice(["0", "2024"])),
     "v": ("vector", lambda pick: "[1,2.5]"),
 }
+RELEASES = [find("v4.0.5"), find("v5.4.0"), find("v8.5.3"), find("v8.5.4", "new"), find("v8.5.7", "new")]
 RULES = [
     DispatchRule(("*.*",), "columns", columns=tuple(COLUMNS)),
     *(DispatchRule(("*.*",), "columns", columns=(name,)) for name in COLUMNS),
@@ -85,8 +88,10 @@ def rows(count: int) -> list[dict[str, str | None]]:
 
 
 def test_the_spark_columns_hash_every_type_as_the_plain_functions_do(spark: SparkSession) -> None:
+    """In releases whose hashes differ: FLOAT widened, NULL left out, TIME without fraction."""
     table, data = a_table(), rows(300)
-    routes = [route(compile_rules([rule], "t"), table) for rule in RULES]
+    every = [(rule, release) for rule in RULES for release in RELEASES if known(rule, release)]
+    routes = [route(compile_rules([rule], "t", release=release), table) for rule, release in every]
     frame = spark.createDataFrame(
         [tuple(row.values()) for row in data], schema=", ".join(f"`{name}` string" for name in COLUMNS)
     )
@@ -94,28 +99,56 @@ def test_the_spark_columns_hash_every_type_as_the_plain_functions_do(spark: Spar
     hashed = frame.select(*(hash_column(to, table, columns).alias(str(n)) for n, to in enumerate(routes))).collect()
     for number, to in enumerate(routes):
         expected = [hash_row(to, table, row) for row in data]
-        assert [row[number] & 0xFFFFFFFF for row in hashed] == expected, RULES[number]
+        assert [row[number] & 0xFFFFFFFF for row in hashed] == expected, every[number]
 
 
-@pytest.mark.parametrize("spread", ["one rule for all", "many rules"])
+def known(rule: DispatchRule, release: Release) -> bool:
+    """Whether the release has the dispatcher, and finds the index in another letter case."""
+    return rule.partition in release.dispatchers and not (rule.index and not release.dispatch_ignores_case)
+
+
+def test_the_only_unique_column_is_hashed_as_json_in_the_first_releases(spark: SparkSession) -> None:
+    """Up to 4.0.4, without the table: numbers as they are, text as a JSON string, TEXT in base64."""
+    release, data = find("v4.0.4"), [row for row in rows(200) if None not in row.values()]
+    awkward = {"名": "<&>\\\"\b\f\u2028\x01\n"}
+    frame = spark.createDataFrame(
+        [tuple({**row, **awkward}.values()) if n % 2 else tuple(row.values()) for n, row in enumerate(data)],
+        schema=", ".join(f"`{name}` string" for name in COLUMNS))
+    columns = {name: F.col(f"`{name}`") for name in COLUMNS}
+    for name in ("i", "U", "dec", "en", "se", "b", "名", "ts", "ti", "y", "tx"):
+        text = f"create table s.t ({', '.join(f'`{one}` {kind}' for one, (kind, _) in COLUMNS.items())}, "
+        table = parse.create_table(f"{text}primary key (`{name}`{'(5)' if name == 'tx' else ''}) nonclustered)")
+        to = route(compile_rules([], "t", release=release), table)
+        made = [row[0] & 0xFFFFFFFF for row in frame.select(hash_column(to, table, columns)).collect()]
+        given = [{**row, **awkward} if n % 2 else row for n, row in enumerate(data)]
+        assert (to.dispatcher, made) == ("single-column", [hash_row(to, table, row) for row in given])
+
+
+@pytest.mark.parametrize("spread", ["one rule for all", "many rules", "row id"])
 def test_topic_and_partition_of_any_table_are_looked_up_by_its_number(spark: SparkSession, spread: str) -> None:
     tables = [parse.create_table(f"create table `s{n % 3}`.t{n} (id int primary key)") for n in range(40)]
     rules = [
         DispatchRule(("s0.*",), "ts", topic="ts_topic"),
         DispatchRule(("s1.*",), "index-value", topic="{schema}_{table}"),
     ]
-    router = compile_rules(rules if spread == "many rules" else [], "t")
+    by_row_id = DispatchRule(("s2.*",), "rowid"), DispatchRule(("*.*",), "ts")
+    router = compile_rules(
+        {"many rules": rules, "row id": by_row_id}.get(spread, []), "t",
+        release=find("v4.0.4" if spread == "row id" else "v8.5.3"))
     routes = [route(router, table) for table in tables]
     topics = sorted({to.topic for to in routes})
     counts = {topic: 3 + place for place, topic in enumerate(topics)}
     pick = random.Random(3)
-    events = [(n, pick.randint(-(1 << 31), (1 << 31) - 1), pick.randint(1 << 58, 1 << 59)) for n in range(40)]
-    frame = spark.createDataFrame(events, "table int, hash int, commit_ts long")
-    table, hash, commit_ts = F.col("table"), F.col("hash"), F.col("commit_ts")
+    events = [
+        (n, pick.randint(-(1 << 31), (1 << 31) - 1), pick.randint(1 << 58, 1 << 59), pick.randint(-(1 << 63), 1 << 62))
+        for n in range(40)]
+    frame = spark.createDataFrame(events, "table int, hash int, commit_ts long, row_id long")
+    table, hash, commit_ts, row_id = (F.col(name) for name in ("table", "hash", "commit_ts", "row_id"))
     found = frame.select(
-        partition_column(routes, counts, table, hash, commit_ts), topic_column(routes, topics, table)
+        partition_column(routes, counts, table, hash, commit_ts, row_id), topic_column(routes, topics, table)
     ).collect()
     expected = [
-        (partition_of(routes[n], h, ts, counts[routes[n].topic]), topics.index(routes[n].topic)) for n, h, ts in events
+        (partition_of(routes[n], h, ts, counts[routes[n].topic], row), topics.index(routes[n].topic))
+        for n, h, ts, row in events
     ]
     assert expected == [tuple(row) for row in found]

@@ -44,4 +44,4 @@ def start(sink_uri: str, toml: str, release: Release) -> None:
     made = changefeed.load(sink_uri[: topic.start()] if topic else sink_uri, toml, release)
     if topic:
         assert changefeed.partition_count(made.kafka.partition_num, int(topic.group(1))) == made.kafka.partition_num
-    dispatch.verify_tables(dispatch.router(made), [parse.create_table(T1)], release)
+    dispatch.verify_tables(dispatch.router(made, release), [parse.create_table(T1)])

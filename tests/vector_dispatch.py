@@ -36,7 +36,9 @@ def text(value: object, column: Column) -> str | None:
 
 def placed(rule_: DispatchRule, table: Table, row: Json, data: Json, release: Release, n: int) -> tuple[int, int]:
     """Partition and hash of a row under one rule."""
-    route = dispatch.route(dispatch.compile_rules([rule_], "topic"), table, release)
+    old_value = data.get("old_value", True)
+    router = dispatch.compile_rules([rule_], "topic", release=release, enable_old_value=old_value)
+    route = dispatch.route(router, table)
     columns = {column.name: column for column in table.columns}
     texts = {name: text(value, columns[name]) for name, value in row.items() if name in columns}
     hash_ = dispatch.hash_row(route, table, texts)
@@ -81,6 +83,9 @@ def _table(data: Json) -> Table:
     index = [] if defined is None else [Index(
         1, defined["name"], tuple(map(IndexColumn, defined["columns"])), defined.get("unique", False),
         defined.get("primary", False))]
+    index += [
+        Index(100 + number, f"unique{number}", (IndexColumn(columns[-1].name),), True)
+        for number in range(1, data.get("unique_indexes", 1))]
     return Table(
         data["schema"], data["table"], (*columns, *virtual), tuple(index), tuple(data.get("handle_key", ())), True)
 
@@ -106,9 +111,9 @@ def _value_string(vector: Vector) -> None:
 
 def _rule_selection(vector: Vector) -> None:
     data = vector.data
-    router = dispatch.compile_rules([rule(one) for one in data["rules"]], "default-topic")
+    router = dispatch.compile_rules([rule(one) for one in data["rules"]], "default-topic", release=vector.release)
     number, chosen = dispatch.matching_rule(router, data["schema"], data["table"])
-    used = dispatch.DISPATCHERS[chosen.partition].name
+    used = dispatch.DISPATCHERS.get(chosen.partition, dispatch.DISPATCHERS["default"]).name
     assert number == data["rule_index"]
     assert used == dispatch.DISPATCHERS[data["dispatcher_used"]].name
     assert data.get("topic_kind", "static") in ("static" if dispatch.is_static(chosen.topic) else "dynamic", "static")
@@ -116,9 +121,10 @@ def _rule_selection(vector: Vector) -> None:
 
 def _key(vector: Vector) -> None:
     data = vector.data
-    router = dispatch.compile_rules([rule(data["rule"])], "default-topic", "canal-json", scheme=data["sink"])
+    router = dispatch.compile_rules(
+        [rule(data["rule"])], "default-topic", "canal-json", scheme=data["sink"], release=vector.release)
     table = Table("test", "t", (Column("id", ColumnType("bigint")),), (), ("id",), True)
-    route = dispatch.route(router, table, vector.release)
+    route = dispatch.route(router, table)
     assert dispatch.partition_key(route, table, 0, 0) == data["key"]
     assert dispatch.partition_of(route, 12345, 0, 7) == data["partition"]
 
@@ -139,33 +145,34 @@ def _expression(vector: Vector) -> None:
         if "error" in data:
             code, wanted = re.fullmatch(r"(CDC:\w+ )?(.*)", data["error"]).groups()  # type: ignore[union-attr]
             with pytest.raises(ChangefeedError) as caught:
-                dispatch.validate(data["expression"], protocol, scheme)
+                dispatch.validate(data["expression"], protocol, scheme, vector.release)
             assert code is None or caught.value.code == code.strip()
             assert wanted in caught.value.text
         else:
-            dispatch.validate(data["expression"], protocol, scheme)
+            dispatch.validate(data["expression"], protocol, scheme, vector.release)
             assert dispatch.substitute(data["expression"], data["schema"], data["table"]) == data["topic"]
 
 
-def _router(data: Json) -> dispatch.Router:
-    return dispatch.compile_rules([rule(one) for one in data["rules"]], data["default_topic"])
+def _router(vector: Vector) -> dispatch.Router:
+    rules = [rule(one) for one in vector.data["rules"]]
+    return dispatch.compile_rules(rules, vector.data["default_topic"], release=vector.release)
 
 
 def _active_topics(vector: Vector) -> None:
     data = vector.data
-    made = dispatch.active_topics(_router(data), [(schema, table) for schema, table in data["tables"]])
+    made = dispatch.active_topics(_router(vector), [(schema, table) for schema, table in data["tables"]])
     assert sorted(made) == sorted(data["topics"])
 
 
 def _row_topic(vector: Vector) -> None:
     data = vector.data
-    assert dispatch.topic_of(_router(data), data["schema"], data["table"]) == data["topic"]
+    assert dispatch.topic_of(_router(vector), data["schema"], data["table"]) == data["topic"]
 
 
 def _ddl_topic(vector: Vector) -> None:
     data = vector.data
     old = tuple(data["old_table"]) if data["old_table"] else None
-    assert dispatch.topic_of_ddl(_router(data), data["schema"], data["table"], old) == data["topic"]
+    assert dispatch.topic_of_ddl(_router(vector), data["schema"], data["table"], old) == data["topic"]
 
 
 TOPIC_KINDS = {

@@ -50,6 +50,11 @@ OF_ALL_RELEASES = frozenset({"facts.allow_list", "facts.ddl_statements", "facts.
 the default release; the others for that alone."""
 
 
+OF_LAST_RELEASES = frozenset({"facts.dispatch", "facts.topics"})
+"""Kinds of facts that are checked for the last release of each architecture that they hold for, and for the default
+release: they are TiCDC's tests of that one."""
+
+
 def is_about(kind: str, release: Release) -> bool:
     """Whether the release has what facts of the kind are about; event filters came with 6.2."""
     return kind != "facts.event_filter" or bool(release.event_filter_names)
@@ -80,9 +85,11 @@ def of_fact(kind: str, data: Mapping[str, Any]) -> list[Release]:
     """The releases that a fact is checked for."""
     if "since" not in data:
         return [find(data["release"], data["architecture"])]
-    found = [one for one in releases_of(data) if is_about(kind, one)] if kind in OF_ALL_RELEASES else []
-    assert found or kind not in OF_ALL_RELEASES, f"a vector that no release is checked for: {data}"
-    kept = {one.architecture: one for one in reversed(found)}, {one.architecture: one for one in found}
+    several = kind in OF_ALL_RELEASES | OF_LAST_RELEASES
+    found = [one for one in releases_of(data) if is_about(kind, one)] if several else []
+    assert found or not several, f"a vector that no release is checked for: {data}"
+    first = reversed(found if kind in OF_ALL_RELEASES else [])
+    kept = {one.architecture: one for one in first}, {one.architecture: one for one in found}
     default = [one for one in (find(DEFAULT_RELEASE),) if holds(data, one)]
     return list(dict.fromkeys([*(one for ends in kept for one in ends.values()), *default]))
 

@@ -64,7 +64,8 @@ def _changefeed(settings: Settings) -> Changefeed:
     filtered, ignored = settings.of_file("filter", "rules"), settings.of_file("filter", "ignore-txn-start-ts")
     warnings = [
         *(*settings.uri.warnings, *settings.file.warnings, *merged.idle(settings), *merged.conflicts(settings)),
-        *(*options.idle(settings, codec, kafka), *rules.idle(dispatchers), *rules.idle_filters(settings)),
+        *(*options.idle(settings, codec, kafka), *rules.idle(dispatchers, settings.release)),
+        *rules.idle_filters(settings),
     ]
     return Changefeed(
         scheme=settings.uri.scheme,

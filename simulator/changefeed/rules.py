@@ -12,7 +12,7 @@ from simulator.changefeed.merged import Settings
 from simulator.changefeed.model import DispatchRule, EventFilter
 from simulator.changefeed.rejections import filter_rows, rows
 from simulator.errors import did_you_mean
-from simulator.releases import option_names
+from simulator.releases import Release, option_names
 
 ONLY_COLUMNS = "ignore-update-only-columns"
 
@@ -59,20 +59,35 @@ def idle_filters(settings: Settings) -> Iterator[str]:
             yield f"filter.event-filters[{number}].{ONLY_COLUMNS} has no effect: {why}"
 
 
-def idle(dispatchers: tuple[DispatchRule, ...]) -> Iterator[str]:
+def idle(dispatchers: tuple[DispatchRule, ...], release: Release) -> Iterator[str]:
     """A warning for each part of a rule that has no effect, or another one than it says."""
     for number, rule in enumerate(dispatchers, 1):
         where, name = f"sink.dispatchers[{number}]", rule.partition.lower()
-        if not name:
-            continue
-        if name not in DISPATCHERS:
-            yield f"{where}: partition {rule.partition!r} is unknown, default is used.{did_you_mean(name, DISPATCHERS)}"
-        if name == "rowid":
-            yield f"{where}: partition 'rowid' is deprecated, index-value is used"
-        if rule.index and name not in ("index-value", "rowid"):
-            yield f"{where}: index has no effect with partition {rule.partition!r}"
-        if rule.columns and name != "columns":
-            yield f"{where}: columns has no effect with partition {rule.partition!r}"
+        yield from (f"{where}: {remark}" for remark in _idle_topic(rule, release))
+        if name:
+            yield from (f"{where}: {remark}" for remark in _idle_partition(rule, name, release))
+
+
+def _idle_topic(rule: DispatchRule, release: Release) -> Iterator[str]:
+    if rule.topic and release.topic_rules in ("none", "idle"):
+        yield f"topic has no effect: TiCDC {release.name} sends everything to the topic of the sink-uri"
+
+
+def _idle_partition(rule: DispatchRule, name: str, release: Release) -> Iterator[str]:
+    known = [one for one in DISPATCHERS if one in release.dispatchers]
+    if name not in known:
+        since = f" to TiCDC {release.name}" if name in DISPATCHERS else ""
+        yield f"partition {rule.partition!r} is unknown{since}, default is used.{did_you_mean(name, known)}"
+    if name == "rowid" and not release.rowid_is_row_id:
+        yield "partition 'rowid' is deprecated, index-value is used"
+    if rule.index and not release.dispatch_by_index:
+        yield f"index has no effect: TiCDC {release.name} has it not"
+    elif rule.index and name not in ("index-value", "rowid"):
+        yield f"index has no effect with partition {rule.partition!r}"
+    if release.dispatch_needs_index and name in ("index-value", "rowid") and not rule.index:
+        yield f"`cdc cli changefeed create` of TiCDC {release.name} refuses partition {rule.partition!r} without index"
+    if rule.columns and name != "columns":
+        yield f"columns has no effect with partition {rule.partition!r}"
 
 
 def _texts(row: Mapping[str, Value], name: str) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from simulator.decode import RowEvent, full_image, row_text
 from simulator.dispatch.routing import Route, route, router
 from simulator.dispatch.rows import hash_row, partition_of
 from simulator.releases import V8_5, Release
+from simulator.schema.keys import row_id_column
 from simulator.schema.table import Table
 
 LOST = "\ufffd"
@@ -43,17 +44,20 @@ def destination_of(
     changefeed: Changefeed, partitions: Mapping[str, int], release: Release = V8_5,
 ) -> Callable[[RowEvent, Table], Place | None]:
     """Where the changefeed's dispatchers put a row; the new row decides, for a DELETE the old one."""
-    rules = router(changefeed)
+    rules = router(changefeed, release)
     routes: dict[int, tuple[Table, Route]] = {}
 
     def destination(event: RowEvent, table: Table) -> Place | None:
         # The table is kept with its route, so that no other can have its id.
-        to = routes.setdefault(id(table), (table, route(rules, table, release)))[1]
+        to = routes.setdefault(id(table), (table, route(rules, table)))[1]
         if event.commit_ts is None and to.groups_by == "commit_ts":
             return None
         texts = row_text(full_image(event), table)
-        if any(LOST in (texts.get(source, LOST) or "") for _, source in to.hashed):
+        if any(source and LOST in (texts.get(source, LOST) or "") for _, source in to.hashed):
             return None
-        hashed = hash_row(to, table, texts)
-        return to.topic, partition_of(to, hashed, event.commit_ts or 0, partitions[to.topic])
+        key = row_id_column(table)
+        if to.dispatcher == "row-id" and key is None:
+            return None
+        hashed, row_id = hash_row(to, table, texts), int(texts.get(key) or 0) if key else None
+        return to.topic, partition_of(to, hashed, event.commit_ts or 0, partitions[to.topic], row_id)
     return destination

@@ -7,10 +7,9 @@ One law: everything is decided per table on the driver (`route`); what is left p
 from __future__ import annotations
 
 from simulator.dispatch.columns import hash_column, partition_column, topic_column
+from simulator.dispatch.dispatchers import DISPATCHERS, Dispatcher
 from simulator.dispatch.hashing import inertia, value_string
 from simulator.dispatch.routing import (
-    DISPATCHERS,
-    Dispatcher,
     Route,
     Router,
     active_topics,

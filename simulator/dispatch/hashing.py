@@ -7,14 +7,35 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from simulator.releases import Release
 from simulator.schema import types
 from simulator.schema.table import Column
 
-FLOATS = {"float": np.float32, "double": np.float64}
+FLOATS = ("float", "double")
 NULL = b"null"
+
+
+@dataclass(frozen=True)
+class Hashing:
+    """How the values of a table become the bytes that are hashed."""
+
+    nulls: bool = True
+    """Whether a NULL is hashed as `null`; otherwise its column is left out."""
+
+    widens_float: bool = False
+    """Whether a FLOAT has the digits that it has as a 64-bit number."""
+
+    time_fraction: bool = True
+    """Whether a TIME keeps its fraction of a second."""
+
+    @staticmethod
+    def of(release: Release, source: str) -> Hashing:
+        """What the release does with columns that come from `source`, as `release.dispatch_nulls` has it."""
+        return Hashing(source in release.dispatch_nulls, release.float_widened, release.dispatch_time_fraction)
 
 
 def inertia(writes: Iterable[Sequence[bytes]]) -> int:
@@ -36,7 +57,7 @@ def value_string(value: object) -> str:
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
 
 
-def value_bytes(column: Column, text: str | bytes | None) -> bytes:
+def value_bytes(column: Column, text: str | bytes | None, hashing: Hashing = Hashing()) -> bytes:
     """The bytes hashed for a TiDB text: members by number, floats without exponent, binary strings as they are."""
     if text is None:
         return NULL
@@ -47,8 +68,16 @@ def value_bytes(column: Column, text: str | bytes | None) -> bytes:
     if column.type.name == "set":
         return str(set_bits(column.type.elements, text)).encode()
     if column.type.name in FLOATS:
-        return value_string(FLOATS[column.type.name](text)).encode()
+        return value_string(_number(column.type.name == "float", text, hashing)).encode()
+    if column.type.name == "time" and not hashing.time_fraction:
+        text = text.partition(".")[0]
     return text.encode("latin-1") if types.is_binary(column.type) else text.encode("utf-8", "surrogateescape")
+
+
+def _number(single: bool, text: str, hashing: Hashing) -> np.floating:
+    if not single:
+        return np.float64(text)
+    return np.float64(np.float32(text)) if hashing.widens_float else np.float32(text)
 
 
 def enum_index(elements: Sequence[str], text: str) -> int:

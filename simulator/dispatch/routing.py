@@ -6,29 +6,17 @@ Source: tiflow v8.5.3 cdc/sink/dmlsink/mq/dispatcher/event_router.go, partition/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from simulator.changefeed.model import Changefeed, DispatchRule
 from simulator.dispatch import topics
+from simulator.dispatch.dispatchers import DISPATCHERS, Hashed, dispatcher_of
+from simulator.dispatch.hashing import Hashing
 from simulator.dispatch.lookup import failed, index_of, offsets_of
 from simulator.filters.table import TableFilter, table_filter
 from simulator.releases import V8_5, Release
-from simulator.schema import keys
 from simulator.schema.table import Table
-
-Hashed = tuple[tuple[str, str], ...]
-"""What is hashed after the table's name: (name that is hashed, column whose value is)."""
-
-
-@dataclass(frozen=True)
-class Dispatcher:
-    """How rows of a table are spread over partitions."""
-
-    name: str
-    hashed: Callable[[Table, DispatchRule, Release], Hashed]
-    groups_by: str
-    """What rows of one message share besides topic and partition: `table`, `hash` or `commit_ts`."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +24,8 @@ class Route:
     """Where the rows of one table go; made once per table, on the driver."""
 
     dispatcher: str
-    """`table`, `index-value`, `columns` or `ts`: what is really used, for `default`, `rowid` and unknown rules too."""
+    """What is really used, for `default`, `rowid` and unknown rules too: `table`, `index-value`, `columns` or `ts`; in
+    4.0.0 – 4.0.4 `single-column` or `row-id`."""
 
     topic: str
     hashed: Hashed = ()
@@ -47,6 +36,8 @@ class Route:
     key: str = ""
     """Pulsar's `key` dispatcher only: the key."""
 
+    hashing: Hashing = Hashing()
+
 
 @dataclass(frozen=True)
 class Router:
@@ -55,13 +46,16 @@ class Router:
     rules: tuple[tuple[TableFilter, DispatchRule], ...]
     default_topic: str
     scheme: str = "kafka"
+    release: Release = V8_5
+    enable_old_value: bool = True
 
 
-def router(changefeed: Changefeed) -> Router:
+def router(changefeed: Changefeed, release: Release = V8_5) -> Router:
     """The rules of a changefeed; raises ChangefeedError for a matcher or topic expression TiCDC rejects."""
-    protocol = changefeed.codec.protocol
+    codec, sensitive = changefeed.codec, changefeed.case_sensitive
     return compile_rules(
-        changefeed.dispatchers, changefeed.topic, protocol, changefeed.case_sensitive, changefeed.scheme
+        changefeed.dispatchers, changefeed.topic, codec.protocol, sensitive, changefeed.scheme, release,
+        codec.enable_old_value,
     )
 
 
@@ -71,12 +65,15 @@ def compile_rules(
     protocol: str = "open-protocol",
     case_sensitive: bool = False,
     scheme: str = "kafka",
+    release: Release = V8_5,
+    enable_old_value: bool = True,
 ) -> Router:
     """As `router`, from the values it needs."""
     compiled = tuple((table_filter(rule.matcher, case_sensitive), rule) for rule in rules)
     for rule in rules:
-        topics.validate(rule.topic, protocol, scheme)
-    return Router(compiled, default_topic, scheme)
+        topics.validate(rule.topic, protocol, scheme, release)
+    used = tuple((matcher, replace(rule, topic=topics.used(rule.topic, release))) for matcher, rule in compiled)
+    return Router(used, default_topic, scheme, release, enable_old_value)
 
 
 def matching_rule(router: Router, schema: str, table: str) -> tuple[int | None, DispatchRule]:
@@ -104,24 +101,27 @@ def active_topics(router: Router, tables: Iterable[tuple[str, str]]) -> tuple[st
     return tuple(dict.fromkeys([*(topic_of(router, *table) for table in tables), router.default_topic]))
 
 
-def route(router: Router, table: Table, release: Release = V8_5) -> Route:
+def route(router: Router, table: Table) -> Route:
     """Where a table's rows go; raises ChangefeedError (CDC:ErrDispatcherFailed) without its index or columns."""
     index, rule = matching_rule(router, table.schema, table.name)
-    name = rule.partition.lower()
+    release, name = router.release, rule.partition.lower()
     topic = topics.substitute(rule.topic, table.schema, table.name) if rule.topic else router.default_topic
     if name and name not in DISPATCHERS and router.scheme.startswith("pulsar"):
         return Route("key", topic, rule=index, key=rule.partition)
-    dispatcher = DISPATCHERS.get(name, DISPATCHERS["default"])
-    return Route(dispatcher.name, topic, dispatcher.hashed(table, rule, release), dispatcher.groups_by, index)
+    found = dispatcher_of(name, table, release, router.enable_old_value)
+    named = found.name == "columns" or bool(rule.index) and release.dispatch_by_index
+    hashing = Hashing.of(release, "names" if named else "handle")
+    return Route(found.name, topic, found.hashed(table, rule, release), found.groups_by, index, hashing=hashing)
 
 
-def verify_tables(router: Router, tables: Iterable[Table], release: Release = V8_5) -> None:
+def verify_tables(router: Router, tables: Iterable[Table]) -> None:
     """TiCDC's check of all tables when a changefeed starts; raises ChangefeedError (CDC:ErrDispatcherFailed)."""
+    release = router.release
     for table in tables:
         rule = matching_rule(router, table.schema, table.name)[1]
-        dispatcher = DISPATCHERS.get(rule.partition.lower(), DISPATCHERS["default"]).name
+        dispatcher = dispatcher_of(rule.partition, table, release, router.enable_old_value).name
         named = f"when verify the table, table: {table.schema}.{table.name}"
-        if dispatcher == "index-value" and rule.index:
+        if dispatcher == "index-value" and rule.index and release.dispatch_by_index:
             index = index_of(table, rule.index, release)
             if index is None:
                 raise failed(f"index not found {named}, index: {rule.index}")
@@ -131,48 +131,4 @@ def verify_tables(router: Router, tables: Iterable[Table], release: Release = V8
             offsets_of(table, rule.columns, release, named)
 
 
-def _by_table(table: Table, rule: DispatchRule, release: Release) -> Hashed:
-    return ()
-
-
-def _by_index(table: Table, rule: DispatchRule, release: Release) -> Hashed:
-    if not rule.index:
-        return tuple((name, name) for name in keys.handle_key(table))
-    index = index_of(table, rule.index, release)
-    if index is None:
-        raise failed(f"index not found when dispatch event, table: {table.name}, index: {rule.index}")
-    at = {column.name.lower(): offset for offset, column in enumerate(table.columns)}
-    offsets = tuple(at[column.name.lower()] for column in index.columns)
-    names = (table.columns[offset].name for offset in offsets)
-    return tuple(zip(names, _sources(table, offsets, release), strict=True))
-
-
-def _by_columns(table: Table, rule: DispatchRule, release: Release) -> Hashed:
-    offsets = offsets_of(table, rule.columns, release, f"when dispatch event, table: {table.name}")
-    return tuple((source, source) for source in _sources(table, offsets, release))
-
-
-def _sources(table: Table, offsets: Sequence[int], release: Release) -> tuple[str, ...]:
-    """The columns whose values are really taken for columns at these offsets of the table."""
-    if release.dispatch_skips_virtual:
-        return tuple(table.columns[offset].name for offset in offsets)
-    visible = keys.visible_columns(table)
-    if any(offset >= len(visible) for offset in offsets):
-        beyond = table.columns[next(offset for offset in offsets if offset >= len(visible))].name
-        raise failed(
-            f"TiCDC {release.name} panics (index out of range) on dispatching table {table.schema}.{table.name} by"
-            f" column {beyond}: it counts virtual generated columns before it; use columns that stand before them"
-        )
-    return tuple(visible[offset].name for offset in offsets)
-
-
 IMPLICIT = DispatchRule(("*.*",), "default")
-
-DISPATCHERS: Mapping[str, Dispatcher] = {
-    "default": Dispatcher("table", _by_table, "table"),
-    "table": Dispatcher("table", _by_table, "table"),
-    "index-value": Dispatcher("index-value", _by_index, "hash"),
-    "rowid": Dispatcher("index-value", _by_index, "hash"),
-    "columns": Dispatcher("columns", _by_columns, "hash"),
-    "ts": Dispatcher("ts", _by_table, "commit_ts"),
-}

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from simulator.dispatch.hashing import inertia, value_bytes
+from simulator.dispatch.hashing import NULL, inertia, value_bytes
 from simulator.dispatch.routing import Route
+from simulator.dispatch.single_column import json_text
 from simulator.schema.table import Table
 
 MASK = 0xFFFFFFFF
@@ -17,14 +18,23 @@ MASK = 0xFFFFFFFF
 def hash_row(route: Route, table: Table, row: Mapping[str, str | bytes | None]) -> int:
     """The dispatch hash (unsigned) of a row, its TiDB texts by column name: the new row, or of a DELETE the old one."""
     types = {column.name: column for column in table.columns}
-    named = [(name.encode(), value_bytes(types[source], row[source])) for name, source in route.hashed]
+    texts = [(name, source, row[source] if source else None) for name, source in route.hashed]
+    if route.dispatcher == "single-column":
+        return inertia([[json_text(types[source], value_bytes(types[source], text))] for _, source, text in texts])
+    named = [
+        (name.encode(), value_bytes(types[source], text, route.hashing) if source else NULL)
+        for name, source, text in texts
+        if text is not None or route.hashing.nulls
+    ]
     return inertia([(table.schema.encode(), table.name.encode()), *named])
 
 
-def partition_of(route: Route, hash: int, commit_ts: int, n: int) -> int:
-    """The partition among `n`; `hash` may be signed or unsigned."""
+def partition_of(route: Route, hash: int, commit_ts: int, n: int, row_id: int | None = None) -> int:
+    """The partition among `n`; `hash` and `row_id` may be signed or unsigned."""
     if route.dispatcher == "key":
         return 0
+    if route.dispatcher == "row-id":
+        return (row_id or 0) % (1 << 64) % n
     return (commit_ts if route.dispatcher == "ts" else hash & MASK) % n
 
 

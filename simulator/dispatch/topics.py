@@ -8,12 +8,28 @@ from __future__ import annotations
 import re
 
 from simulator.errors import ChangefeedError
+from simulator.releases import V8_5, Release
 
 LONGEST = 249
 """Kafka's limit for a topic name."""
 
 NAME = re.compile(r"[A-Za-z0-9._-]+")
-EXPRESSION = re.compile(r"[A-Za-z0-9._-]*(\{schema\})?([A-Za-z0-9._-]*\{table\})?[A-Za-z0-9._-]*")
+EXPRESSIONS = {
+    "idle": (
+        re.compile(r"[A-Za-z0-9._-]*\{schema\}[A-Za-z0-9._-]*|\{schema\}_\{table\}"),
+        "one {schema} among letters, digits, '.', '_', '-', or {schema}_{table}",
+    ),
+    "schema": (
+        re.compile(r"[A-Za-z0-9._-]*\{schema\}([A-Za-z0-9._-]*\{table\})?[A-Za-z0-9._-]*"),
+        "one {schema} and then at most one {table} among letters, digits, '.', '_', '-'",
+    ),
+    "any": (
+        re.compile(r"[A-Za-z0-9._-]*(\{schema\})?([A-Za-z0-9._-]*\{table\})?[A-Za-z0-9._-]*"),
+        "letters, digits, '.', '_', '-', one {schema} and then one {table}",
+    ),
+}
+"""By `release.topic_rules`: what is accepted, and its description."""
+
 AVRO = re.compile(r"[A-Za-z0-9._-]*\{schema\}[A-Za-z0-9._-]*\{table\}[A-Za-z0-9._-]*")
 FORBIDDEN = re.compile(r"[^A-Za-z0-9._-]")
 RESERVED = {".": "_", "..": "__"}
@@ -29,16 +45,23 @@ def is_static(expression: str) -> bool:
     return not expression or NAME.fullmatch(expression) is not None
 
 
-def validate(expression: str, protocol: str = "open-protocol", scheme: str = "kafka") -> None:
+def used(expression: str, release: Release) -> str:
+    """The expression, or nothing where the release sends everything to the default topic."""
+    return "" if release.topic_rules in ("none", "idle") else expression
+
+
+def validate(
+    expression: str, protocol: str = "open-protocol", scheme: str = "kafka", release: Release = V8_5,
+) -> None:
     """Raise ChangefeedError for an expression that TiCDC rejects; an empty one means the default topic."""
-    if is_static(expression):
+    if not expression or release.topic_rules == "none" or is_static(expression) and release.topic_rules == "any":
         return
     if scheme.startswith("pulsar"):
         _validate_pulsar(expression)
     elif protocol == "avro" and not AVRO.fullmatch(expression):
         raise _invalid(expression, "topic rule for Avro must contain {schema} and {table}")
-    elif not EXPRESSION.fullmatch(expression):
-        raise _invalid(expression, "accepted are letters, digits, '.', '_', '-', one {schema} and then one {table}")
+    elif not EXPRESSIONS[release.topic_rules][0].fullmatch(expression):
+        raise _invalid(expression, f"TiCDC {release.name} accepts {EXPRESSIONS[release.topic_rules][1]}")
 
 
 def substitute(expression: str, schema: str, table: str) -> str:

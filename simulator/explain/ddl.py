@@ -95,7 +95,8 @@ def rules(changefeed: Changefeed, release: Release) -> Rules:
     sensitive = changefeed.case_sensitive
     return Rules(
         replication(changefeed.rules, sensitive, changefeed.ignore_txn_start_ts, release),
-        event_filters(changefeed.event_filters, release, sensitive), router(changefeed), changefeed, release,
+        event_filters(changefeed.event_filters, release, sensitive), router(changefeed, release), changefeed,
+        release,
     )
 
 

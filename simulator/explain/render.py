@@ -23,9 +23,7 @@ def lines(found: RowExplained) -> Iterator[str]:
     yield from _aligned(("column", "type", "mysqlType", "sqlType", "flags", ""), *map(_cells, found.columns))
     yield ""
     yield f"handle key   {', '.join(found.handle_key) or 'none'}"
-    values = " and the values of " + ", ".join(found.hashed) if found.hashed else ""
-    source = "the commit-ts" if found.dispatcher == "ts" else f"hash {found.hash:#010x} of schema, table{values}"
-    yield f"dispatcher   {found.dispatcher}: {source}"
+    yield f"dispatcher   {found.dispatcher}: {_source(found)}"
     yield f"destination  {found.topic}/{found.partition} of {found.partitions} partitions"
     if found.split_by:
         yield f"split        TiCDC sends this UPDATE as DELETE and INSERT, since {', '.join(found.split_by)} changes:"
@@ -36,6 +34,16 @@ def lines(found: RowExplained) -> Iterator[str]:
             if data is not None:
                 yield f"  text       {as_text(data)}"
                 yield f"  hex        {data.hex()}"
+
+
+def _source(found: RowExplained) -> str:
+    """What the partition is made from."""
+    values = ", ".join(found.hashed)
+    if found.dispatcher in ("ts", "row-id"):
+        return "the commit-ts" if found.dispatcher == "ts" else "the row id"
+    if found.dispatcher == "single-column":
+        return f"hash {found.hash:#010x} of the JSON of {values} alone"
+    return f"hash {found.hash:#010x} of schema, table" + (f" and the values of {values}" if values else "")
 
 
 def _cells(column: ColumnExplained) -> tuple[str, ...]:

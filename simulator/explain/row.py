@@ -71,13 +71,13 @@ def explain_row(
 ) -> RowExplained:
     """What becomes of a row change that `read_row` has checked; raises EncodeError where TiCDC could not encode it."""
     partitions = change.partitions or changefeed.kafka.partition_num or DEFAULT_PARTITION_NUM
-    to = route(router(changefeed), table, release)
+    to = route(router(changefeed, release), table)
     hashed = hash_row(to, table, {name: _hashable(text) for name, text in change.image.items()})
     return RowExplained(
         schema=table.schema, table=table.name, op=change.op,
         columns=_columns(table, release), handle_key=handle_key(table),
-        dispatcher=to.dispatcher, hashed=tuple(name for _, name in to.hashed), hash=hashed,
-        partition=partition_of(to, hashed, change.commit_ts, partitions), partitions=partitions,
+        dispatcher=to.dispatcher, hashed=tuple(name for _, name in to.hashed if name), hash=hashed,
+        partition=partition_of(to, hashed, change.commit_ts, partitions, _row_id(table, change)), partitions=partitions,
         topic=to.topic, protocol=changefeed.codec.protocol, messages=_messages(table, changefeed, change, release),
         split_by=() if changefeed.output_raw_change_event else _split_by(table, change, release),
     )

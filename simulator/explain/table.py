@@ -49,8 +49,8 @@ class TableExplained:
 def explain_table(table: Table, changefeed: Changefeed, release: Release) -> TableExplained:
     """Raises ChangefeedError for a rule that TiCDC rejects, or that the table does not fit."""
     rules = replication(changefeed.rules, changefeed.case_sensitive, changefeed.ignore_txn_start_ts, release)
-    routes, name = router(changefeed), (table.schema, table.name)
-    to, (number, rule) = route(routes, table, release), matching_rule(routes, *name)
+    routes, name = router(changefeed, release), (table.schema, table.name)
+    to, (number, rule) = route(routes, table), matching_rule(routes, *name)
     return TableExplained(
         shown(table, release), release.name, release.architecture, rules.table(*name),
         filter_rule(rules, *name), eligible(table, changefeed.force_replicate), changefeed.force_replicate,

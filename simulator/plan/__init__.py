@@ -83,7 +83,7 @@ def plan(script: Script, changefeed: Changefeed, release: Release) -> Plan:
     tables, places = physical(versions.every)
     said = [one for draft in drafts for one in draft.told]
     topics = _topics(changefeed.topic, versions, said, sender)
-    routes = tuple(dispatch.route(sender.router, physical.table, release) for physical in tables)
+    routes = tuple(dispatch.route(sender.router, physical.table) for physical in tables)
     return Plan(
         tables,
         routes,
@@ -116,7 +116,7 @@ def _check(versions: Versions, sender: Sender) -> None:
     """What TiCDC checks when a changefeed starts, of all tables that the run begins with or creates."""
     _eligible((one.table for one in versions.every if sender.replicates(one.table)), sender.force_replicate)
     firsts = [one.table for one in versions.every if one.of is None and sender.replicates(one.table)]
-    dispatch.verify_tables(sender.router, firsts, sender.release)
+    dispatch.verify_tables(sender.router, firsts)
     verify(sender.event_filters, firsts)
 
 
@@ -142,7 +142,7 @@ def _sender(changefeed: Changefeed, release: Release) -> Sender:
         replication(changefeed.rules, changefeed.case_sensitive, changefeed.ignore_txn_start_ts, release),
         event_filters(changefeed.event_filters, release, changefeed.case_sensitive),
         changefeed.force_replicate,
-        dispatch.router(changefeed),
+        dispatch.router(changefeed, release),
         release,
     )
 

@@ -36,8 +36,8 @@ class Release:
     pkg/sink/codec/open/codec.go encodeRowChangedEvent); classic writes `ccl` alone (7.3+)."""
 
     float_widened: bool
-    """Whether a FLOAT becomes a 64-bit number, with the digits that it has as one, in rows and dispatch hashes (4.0.6
-    to 6.1.5, 6.2 to 6.5.1, 6.6: cdc/entry/mounter.go formatColVal); elsewhere it stays the 32-bit number."""
+    """Whether a FLOAT becomes a 64-bit number, with the digits that it has as one, in rows and dispatch hashes
+    (4.0.6–6.1.5, 6.2–6.5.1, 6.6: cdc/entry/mounter.go formatColVal); elsewhere it stays the 32-bit number."""
 
     # -- where a row goes ----------------------------------------------------------------------------------------
 
@@ -52,8 +52,8 @@ class Release:
     (7.1.4+, 7.4+, new)."""
 
     rowid_is_row_id: bool
-    """Whether the dispatcher `rowid` takes the row id modulo the partitions (up to 4.0.4: cdc/sink/dispatcher/rowid.go);
-    later it is another name of `index-value`."""
+    """Whether the dispatcher `rowid` takes the row id modulo the partitions (up to 4.0.4:
+    cdc/sink/dispatcher/rowid.go); later it is another name of `index-value`."""
 
     dispatch_by_index: bool
     """Whether `index-value` knows `index`, a unique index in place of the handle key (7.5+:
@@ -77,8 +77,8 @@ class Release:
     dispatch event` (8.5.4+: cdc/model/schema_storage.go OffsetsByNames)."""
 
     dispatch_nulls: frozenset[str]
-    """Where a NULL is hashed, as the text `null`: in columns of the `handle` key, in those that `columns` or `index` of a
-    rule `names` (classic both, new 8.5.4, 8.5.5 and 26.3 the handle alone, 8.5.6+ neither:
+    """Where a NULL is hashed, as the text `null`: in columns of the `handle` key, in those that `columns` or `index` of
+    a rule `names` (classic both, new 8.5.4, 8.5.5 and 26.3 the handle alone, 8.5.6+ neither:
     downstreamadapter/sink/eventrouter/partition); elsewhere such a column is left out of the hash."""
 
     dispatch_time_fraction: bool
@@ -88,9 +88,9 @@ class Release:
     topic_rules: str
     """What a dispatch rule's `topic` may be. `none`: there is no such key (up to 5.4). `idle`: `{schema}` with letters
     around it, or `{schema}_{table}`, checked and then not used: everything goes to the default topic (6.0:
-    cdc/sink/mq.go). `schema`: an expression that has `{schema}` (6.1 to 6.5.6, 6.6, 7.0 to 7.1.3, 7.2, 7.3: cdc/sink/mq/
-    dispatcher/topic/expression.go). `any`: a plain name too, or an expression without `{schema}` (6.5.7+, 7.1.4+,
-    7.4+)."""
+    cdc/sink/mq.go). `schema`: an expression that has `{schema}` (6.1–6.5.6, 6.6, 7.0–7.1.3, 7.2, 7.3:
+    cdc/sink/mq/dispatcher/topic/expression.go). `any`: a plain name too, or an expression without `{schema}`
+    (6.5.7+, 7.1.4+, 7.4+)."""
 
     # -- which rows share a message ------------------------------------------------------------------------------
 
@@ -99,8 +99,9 @@ class Release:
     cdc/sink/dmlsink/mq/worker.go); elsewhere a message mixes the tables of its partition in commit order."""
 
     flush_rows: int
-    """How many rows of a partition are encoded at a time, a message holding rows of one such flush alone (2048 from 6.0:
-    cdc/sink/mq_flush_worker.go); 0: as many as come until the next watermark (up to 5.4: cdc/sink/mq.go runWorker)."""
+    """How many rows of a partition are encoded at a time, a message holding rows of one such flush alone (2048 from
+    6.0: cdc/sink/mq_flush_worker.go); 0: as many as come until the next watermark (up to 5.4:
+    cdc/sink/mq.go runWorker)."""
 
     # -- which statements are sent -------------------------------------------------------------------------------
 

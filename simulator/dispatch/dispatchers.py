@@ -1,0 +1,133 @@
+"""The dispatchers: which column values of a row decide its partition.
+
+One law: a rule's name means what its release says; what no release knows is `default`, as on Kafka.
+Source: tiflow cdc/sink/dispatcher (up to 5.4), cdc/sink/**/dispatcher/partition (6.0+).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from simulator.changefeed.model import DispatchRule
+from simulator.dispatch.lookup import failed, index_of, offsets_of
+from simulator.dispatch.single_column import single_column
+from simulator.releases import Release
+from simulator.schema import keys
+from simulator.schema.table import Column, Table
+
+Hashed = tuple[tuple[str, str], ...]
+"""What is hashed after the table's name: (name that is hashed, column whose value is); no column: always NULL."""
+
+
+@dataclass(frozen=True)
+class Dispatcher:
+    """How rows of a table are spread over partitions."""
+
+    name: str
+    hashed: Callable[[Table, DispatchRule, Release], Hashed]
+    groups_by: str
+    """What rows of one message share besides topic and partition: `table`, `hash` or `commit_ts`."""
+
+
+def dispatcher_of(name: str, table: Table, release: Release, enable_old_value: bool) -> Dispatcher:
+    """The dispatcher that a rule's name, in any case, gives the table; raises ChangefeedError for a table whose values
+    the simulator cannot hash as the release does."""
+    known = name.lower() if name.lower() in release.dispatchers else "default"
+    if known == "rowid" and release.rowid_is_row_id:
+        return ROW_ID
+    return DISPATCHERS[known] if known != "default" else DEFAULTS[release.default_dispatcher](table, enable_old_value)
+
+
+def _table(table: Table, enable_old_value: bool) -> Dispatcher:
+    return DISPATCHERS["table"]
+
+
+def _old_value(table: Table, enable_old_value: bool) -> Dispatcher:
+    """Keys all of whose columns are virtual do not count (tiflow v6.5.0 cdc/model/schema_storage.go WrapTableInfo)."""
+    visible = {column.name for column in keys.visible_columns(table)}
+    unique = [{column.name for column in index.columns} for index in table.indexes if index.primary or index.unique]
+    count = sum(bool(columns & visible) for columns in unique) + _unlisted(table)
+    return DISPATCHERS["index-value" if count == 1 and not enable_old_value else "table"]
+
+
+def _single_column(table: Table, enable_old_value: bool) -> Dispatcher:
+    """tiflow v4.0.4 cdc/entry/schema_storage.go IndieMarkCol: one unique key, and of one column that is written."""
+    unique = [index for index in table.indexes if index.primary or index.unique]
+    columns = {column.name: column for column in table.columns}
+    names = {column.name for index in unique for column in index.columns} if unique else set(table.primary_key)
+    if len(unique) + _unlisted(table) != 1 or len(names) != 1 or not names <= columns.keys():
+        return DISPATCHERS["table"]
+    column = columns[names.pop()]
+    certain = column.not_null or any(index.primary for index in unique) or not unique
+    return single_column_dispatcher(column) if certain and not column.generated else DISPATCHERS["table"]
+
+
+def single_column_dispatcher(column: Column) -> Dispatcher:
+    """`default` of 4.0.0 to 4.0.4; raises ChangefeedError for a type whose JSON the simulator does not make here."""
+    single_column(column)
+    return Dispatcher("single-column", lambda table, rule, release: ((column.name, column.name),), "hash")
+
+
+def _unlisted(table: Table) -> bool:
+    """Whether the table has a clustered integer primary key, which is no index."""
+    return bool(table.primary_key) and not any(index.primary for index in table.indexes)
+
+
+DEFAULTS: Mapping[str, Callable[[Table, bool], Dispatcher]] = {
+    "single-column": _single_column, "old-value": _old_value, "table": _table,
+}
+"""By `release.default_dispatcher`."""
+
+
+def _by_table(table: Table, rule: DispatchRule, release: Release) -> Hashed:
+    return ()
+
+
+def _by_index(table: Table, rule: DispatchRule, release: Release) -> Hashed:
+    visible = {column.name for column in keys.visible_columns(table)}
+    if not rule.index or not release.dispatch_by_index:
+        return tuple((name, name if name in visible else "") for name in keys.handle_key(table))
+    index = index_of(table, rule.index, release)
+    if index is None:
+        raise failed(f"index not found when dispatch event, table: {table.name}, index: {rule.index}")
+    at = {column.name: offset for offset, column in enumerate(table.columns)}
+    offsets = tuple(at.get(column.name, len(at)) for column in index.columns)
+    return tuple(zip((column.name for column in index.columns), _sources(table, offsets, release), strict=True))
+
+
+def _by_columns(table: Table, rule: DispatchRule, release: Release) -> Hashed:
+    offsets = offsets_of(table, rule.columns, release, f"when dispatch event, table: {table.name}")
+    sources = _sources(table, offsets, release)
+    names = sources if release.dispatch_ignores_case else rule.columns
+    return tuple(zip(names, sources, strict=True))
+
+
+def _sources(table: Table, offsets: Sequence[int], release: Release) -> tuple[str, ...]:
+    """The columns whose values are really taken for columns at these offsets of the table."""
+    visible = keys.visible_columns(table)
+    if release.dispatch_skips_virtual:
+        found = (table.columns[offset] if offset < len(table.columns) else None for offset in offsets)
+        return tuple(column.name if column in visible else "" for column in found if column)
+    if any(offset >= len(visible) for offset in offsets):
+        at = next(offset for offset in offsets if offset >= len(visible))
+        beyond = table.columns[at].name if at < len(table.columns) else "of a functional index"
+        raise failed(
+            f"TiCDC {release.name} panics (index out of range) on dispatching table {table.schema}.{table.name} by"
+            f" column {beyond}: it counts virtual generated columns before it; use columns that stand before them"
+        )
+    return tuple(visible[offset].name for offset in offsets)
+
+
+DISPATCHERS: Mapping[str, Dispatcher] = {
+    "default": Dispatcher("table", _by_table, "table"),
+    "table": Dispatcher("table", _by_table, "table"),
+    "index-value": Dispatcher("index-value", _by_index, "hash"),
+    "rowid": Dispatcher("index-value", _by_index, "hash"),
+    "columns": Dispatcher("columns", _by_columns, "hash"),
+    "ts": Dispatcher("ts", _by_table, "commit_ts"),
+}
+"""Every name that some release accepts, with what it is in most."""
+
+ROW_ID = Dispatcher("row-id", _by_table, "hash")
+"""`rowid` of 4.0.0 to 4.0.4."""
