@@ -77,7 +77,7 @@ def _send(batches: Iterator[pa.RecordBatch], job: Job) -> TaskReport:
     batching = job.options.protocol == "open-protocol"
     watched = _paced(_without_duplicates(batches, job), job) if job.speed else _without_duplicates(batches, job)
     names = [(one.table.schema, one.table.name) for one in job.tables]
-    keys = GroupKeys.of(job.routes, names)
+    keys = GroupKeys.of(job.routes, names, job.release)
     flushes = grouped(watched, keys, eager=bool(job.speed)) if batching else ungrouped(watched)
     sink = SINKS[job.sink](job.settings, job.destinations.topics)
     reporter = Reporter(job.progress)

@@ -1,7 +1,8 @@
 """Which rows TiCDC's worker hands to one encoder, and so which may share a message.
 
 One law: the cut depends on the rows of a partition alone, never on how Spark cuts its batches.
-A flush ends at a watermark or statement, or after 2048 rows of a partition (tiflow: cdc/sink/dmlsink/mq/worker.go).
+A flush ends at a watermark or statement, or after `release.flush_rows` of a partition. TiCDC also ends it when its
+clock ticks (500 ms up to 6.4, 15 ms since), which no input decides: here the clock never ticks.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ import pyarrow as pa
 
 from simulator.dispatch import Route
 from simulator.events import ROW
+from simulator.releases import Release
 
-FLUSH_ROWS = 2048
+TICK_ROWS = 1 << 16
+"""Where a release has no limit: what is taken for one tick of its clock, so that memory stays flat."""
+
 LEAST_ROWS = 8192
 """Rows that are worth the fixed cost of one columnar pass."""
 
@@ -50,19 +54,20 @@ def grouped(
         if not eager and sum(part.num_rows for part in pending) < max(2 * held, least):
             continue
         events = pa.concat_batches(pending)
-        order, window, complete = _windows(events)
+        order, window, complete = _windows(events, keys.flush_rows)
         yield from _flush(events, order[complete], window[complete], keys)
         held = int((~complete).sum())
         pending = [events.take(pa.array(np.sort(order[~complete])))] if held else []
     if pending:
         events = pa.concat_batches(pending)
-        order, window, _ = _windows(events)
+        order, window, _ = _windows(events, keys.flush_rows)
         yield from _flush(events, order, window, keys)
 
 
 @dataclass(frozen=True)
 class GroupKeys:
-    """Which rows have one partition key, by table (tiflow v8.5.3: cdc/sink/dmlsink/mq/dispatcher/partition)."""
+    """Which rows have one partition key, by table, and whether that matters (tiflow v8.5.3:
+    cdc/sink/dmlsink/mq/dispatcher/partition, worker.go)."""
 
     table: Ints
     """Number of the logical table of each physical one: the key under the table dispatcher."""
@@ -70,14 +75,25 @@ class GroupKeys:
     by: npt.NDArray[np.str_]
     """`table`, `hash` or `commit_ts` for each physical table."""
 
+    flush_rows: int
+    """Most rows of a partition in a flush."""
+
+    separate: bool
+    """Whether only rows of one key share a message; otherwise all of a flush do, in their order."""
+
     @staticmethod
-    def of(routes: Sequence[Route], names: Sequence[tuple[str, str]]) -> GroupKeys:
+    def of(routes: Sequence[Route], names: Sequence[tuple[str, str]], release: Release) -> GroupKeys:
         """From the route, and the schema and name, of each physical table."""
         numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-        return GroupKeys(np.array([numbers[name] for name in names]), np.array([route.groups_by for route in routes]))
+        return GroupKeys(
+            np.array([numbers[name] for name in names]),
+            np.array([route.groups_by for route in routes]),
+            release.flush_rows or TICK_ROWS,
+            release.group_by_partition_key,
+        )
 
 
-def _windows(events: pa.RecordBatch) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
+def _windows(events: pa.RecordBatch, most: int) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
     """Order by destination, the flush each event of that order is in, and whether that flush is complete."""
     destination = ints(events, "destination")
     order = np.argsort(destination, kind="stable")
@@ -85,12 +101,12 @@ def _windows(events: pa.RecordBatch) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]
     starts = _starts(where)
     starts[1:] |= barrier[:-1]
     position = _position(starts)
-    starts |= position % FLUSH_ROWS == 0
+    starts |= position % most == 0
     window = np.cumsum(starts) - 1
     last = np.flatnonzero(np.append(starts[1:], True))
     size = np.bincount(window)
     final = np.append(where[last][1:] != where[last][:-1], True)
-    complete = ~final | barrier[last] | (size == FLUSH_ROWS)
+    complete = ~final | barrier[last] | (size == most)
     return order, window, complete[window]
 
 
@@ -102,13 +118,24 @@ def _flush(events: pa.RecordBatch, order: Ints, window: Ints, keys: GroupKeys) -
 
 
 def _rank(events: pa.RecordBatch, order: Ints, window: Ints, keys: GroupKeys) -> Ints:
-    """The place of each event's group: that of its first row.
+    """The place of each event's group: that of its first row."""
+    barrier = ints(events, "kind")[order] != ROW
+    if keys.separate:
+        return _rank_by_key(events, order, window, barrier, keys)
+    starts = _starts(window) | barrier
+    rank: Ints = np.flatnonzero(starts)[np.cumsum(starts) - 1]
+    return rank
+
+
+def _rank_by_key(
+    events: pa.RecordBatch, order: Ints, window: Ints, barrier: npt.NDArray[np.bool_], keys: GroupKeys
+) -> Ints:
+    """Where rows of one key alone share a message.
 
     A table's rows gather behind its first one, as each table is one group in TiCDC. Rows grouped by hash or commit-ts
     stay where they are and share a message with equal neighbours only: a table's commit-ts must not fall.
     """
     table = ints(events, "table")[order]
-    barrier = ints(events, "kind")[order] != ROW
     by = keys.by[np.where(barrier, 0, table)]
     number = keys.table[np.where(barrier, 0, table)]
     hashed = np.where(by == "hash", ints(events, "hash")[order], ints(events, "commit_ts")[order])

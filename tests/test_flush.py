@@ -9,12 +9,17 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.flush import FLUSH_ROWS, Flush, GroupKeys, grouped
+from simulator.dispatch import Route
+from simulator.flush import TICK_ROWS, Flush, GroupKeys, grouped
+from simulator.releases import find
 
 Event = tuple[int, int, int, int, int]
 """commit_ts, kind, table, hash, destination"""
 
-KEYS = GroupKeys(np.array([0, 1, 2, 3]), np.array(["table", "table", "hash", "commit_ts"]))
+ROUTES = [Route("", "t", groups_by=by) for by in ("table", "table", "hash", "commit_ts")]
+NAMES = [("s", f"t{number}") for number in range(4)]
+KEYS, MIXED, UNLIMITED = (GroupKeys.of(ROUTES, NAMES, find(tag)) for tag in ("v8.5.3", "v7.3.0", "v5.4.0"))
+FLUSH_ROWS = 2048
 
 
 def batch(events: list[Event]) -> pa.RecordBatch:
@@ -112,6 +117,31 @@ def test_tables_that_take_turns_in_a_partition_still_fill_messages() -> None:
     sent = by_destination(list(grouped([batch(stream)], KEYS)))[0]
     assert [event[2] for event, _ in sent] == [0] * 10 + [1] * 10
     assert [joined for _, joined in sent].count(False) == 2
+
+
+@given(events, st.lists(st.integers(1, 20), max_size=6), st.sampled_from([MIXED, UNLIMITED]))
+def test_up_to_7_3_all_rows_of_a_flush_share_messages_in_commit_order(
+    stream: list[Event], sizes: list[int], keys: GroupKeys
+) -> None:
+    """Whatever their tables and dispatchers, and whatever batches they come in; watermarks are alone."""
+    sent = by_destination(list(grouped(cut(stream, sizes), keys, least=1)))
+    for destination, found in sent.items():
+        assert [event for event, _ in found] == [event for event in stream if event[4] == destination]
+        kinds = [event[1] for event, _ in found]
+        assert [joined for _, joined in found] == [
+            place > 0 and kinds[place - 1] == kind == 0 for place, kind in enumerate(kinds)]
+
+
+def test_before_6_0_nothing_but_a_watermark_ends_a_flush() -> None:
+    """6.0 brought the limit of 2048 rows; memory has one of its own."""
+    stream = [(ts, 0, ts % 2, 0, 0) for ts in range(TICK_ROWS + 1)]
+
+    def ends(keys: GroupKeys) -> list[int]:
+        sent = by_destination(list(grouped([batch(stream)], keys)))[0]
+        return [place for place, (_, joined) in enumerate(sent) if not joined]
+
+    assert ends(MIXED) == list(range(0, TICK_ROWS + 1, FLUSH_ROWS))
+    assert ends(UNLIMITED) == [0, TICK_ROWS]
 
 
 def test_a_flush_holds_no_more_rows_of_a_partition_than_tiflow_s_worker_takes() -> None:
