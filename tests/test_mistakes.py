@@ -199,7 +199,7 @@ def test_a_message_larger_than_max_message_bytes_is_ticdc_s_error_with_table_and
     spark: SparkSession, good: Shell
 ) -> None:
     assert good.refused(f"{NOWHERE}&max-message-bytes=60") == (
-        "[CDC:ErrMessageTooLarge] message is too large: 323 bytes for table shop.t, key id=2; max-message-bytes is 60"
+        "[CDC:ErrMessageTooLarge] message is too large. table:t, length:323, maxMessageBytes:60 (row id=2 of shop.t)"
     )
 
 
@@ -266,8 +266,8 @@ def test_a_message_larger_than_the_default_topic_takes_is_ticdc_s_error(
     """TiCDC lowers max-message-bytes to what the topic takes."""
     create_topic(kafka, "narrow", 300)
     said = good.refused(f"kafka://{kafka}/narrow?protocol=open-protocol", fixtures=False)
-    assert said.startswith("[CDC:ErrMessageTooLarge] message is too large: ")
-    assert said.endswith(" bytes for table shop.t, key id=2; max-message-bytes is 172")
+    assert said.startswith("[CDC:ErrMessageTooLarge] message is too large. table:t, length:")
+    assert said.endswith(", maxMessageBytes:172 (row id=2 of shop.t)")
 
 
 def test_a_message_that_kafka_refuses_is_a_failed_delivery_from_an_offset_on(

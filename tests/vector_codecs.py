@@ -91,7 +91,7 @@ def check_rows(vector: Vector) -> None:
         made = messages(data.get("rows") or [data], options(data), vector.release)
     except EncodeError as error:
         assert data["error"], error
-        code, text = data["error"].lstrip("[").split("]", 1)
+        code, _, text = data["error"].lstrip("[").rpartition("]")
         assert (error.code, error.text[: len(text)]) == (code, text)
         return
     assert (made, None) == (wanted(data), data["error"])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from vector_files import Vector
-
 from simulator.schema.keys import flags, handle_key, visible_columns
 from simulator.schema.parse import column, create_table
-from simulator.schema.types import mysql_type, promoted_sql_type, sql_type, type_code
+from simulator.schema.canal_types import mysql_type, promoted_sql_type, sql_type
+from simulator.schema.types import type_code
+from vector_files import Vector
 
 
 def check_table_info(vector: Vector) -> None:
@@ -19,9 +19,9 @@ def check_table_info(vector: Vector) -> None:
             "type": type_code(column.type),
             "flags": bits[column.name],
             "handle": column.name in handle,
-            "mysql_type": mysql_type(column.type, full=False),
-            "mysql_type_full": mysql_type(column.type, full=True),
-            "sql_type": sql_type(column.type),
+            "mysql_type": mysql_type(column.type, False, vector.release),
+            "mysql_type_full": mysql_type(column.type, True, vector.release),
+            "sql_type": sql_type(column.type, vector.release),
         }
         for column in visible_columns(table)
     ]
@@ -32,7 +32,7 @@ def check_column_type(vector: Vector) -> None:
     """`facts.column_types`: mysqlType short and full, java type of a value in the column (`java_type`, where it is
     given, is that of the value too)."""
     data, type = vector.data, column(vector.data["column_ddl"]).type
-    assert data["mysql_type_short"] == mysql_type(type, full=False)
-    assert data["mysql_type_full"] in (None, mysql_type(type, full=True))
+    assert data["mysql_type_short"] == mysql_type(type, False, vector.release)
+    assert data["mysql_type_full"] in (None, mysql_type(type, True, vector.release))
     value = int(data["value"]) if str(data["value"]).lstrip("-").isdecimal() else None
-    assert data["java_type_for_value"] in (None, promoted_sql_type(type, value))
+    assert data["java_type_for_value"] in (None, promoted_sql_type(type, value, vector.release))

@@ -41,6 +41,22 @@ def undisguised(cells: pa.Array) -> pa.Array:
         cells, np.delete(raw, np.concatenate((leads + 1, leads + 2))), moved(offsets, leads, np.full(len(leads), -2)))
 
 
+def disguised(cells: pa.Array) -> pa.Array:
+    """Bytes as text: what is UTF-8 as it is, every other byte in the disguise of invalid ones (see text.py)."""
+    data, offsets = buffers(cells)
+    odd = data >= 0x80
+    if not odd.any():
+        return cells
+    starts, widths, _ = _runes(data, offsets)
+    for step in range(4):
+        odd[(starts + step)[widths > step]] = False
+    where = np.flatnonzero(odd)
+    spread = np.insert(data, np.repeat(where, 2), 0)
+    places = where + 2 * np.arange(len(where))
+    spread[places], spread[places + 1], spread[places + 2] = 0xED, 0xB0 | data[where] >> 6, 0x80 | data[where] & 0x3F
+    return rebuilt(cells, spread, moved(offsets, where, np.full(len(where), 2)))
+
+
 def base64(cells: pa.Array) -> pa.Array:
     """Standard base64 with padding: cells are filled up to whole groups of three bytes and coded in one go."""
     data, offsets = buffers(cells)

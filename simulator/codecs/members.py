@@ -63,17 +63,29 @@ def object_pieces(members: Sequence[Member], image: Image) -> list[Piece]:
 
 def changed_members(members: Sequence[Member], old: Image, new: Image) -> pa.Array:
     """The old image's members whose values differ from the new ones, with commas between them; empty text for none."""
+    return differing_members(members, old, [same(member, old, new) for member in members])
+
+
+def differing_members(members: Sequence[Member], old: Image, equal: Sequence[pa.Array]) -> pa.Array:
+    """The image's members where they are not `equal` (boolean, no nulls), with commas between them; empty text for
+    none."""
     empty = pa.scalar(b"", pa.binary())
     kept = [
-        pc.if_else(_same(member, old, new), empty, join(b",", *member_pieces(member, old))) for member in members]
+        pc.if_else(one, empty, join(b",", *member_pieces(member, old)))
+        for member, one in zip(members, equal, strict=True)]
     if not kept:
         return pa.repeat(empty, old.rows)
     return without_first_byte(join(*kept))
 
 
-def _same(member: Member, old: Image, new: Image) -> pa.Array:
+def same(member: Member, old: Image, new: Image) -> pa.Array:
     """Whether TiCDC takes the values for equal: as bytes, floats as numbers (tiflow v8.5 pkg/sink/codec/encoder.go)."""
     before, after = old.cells(member.position), new.cells(member.position)
     if family(member.type) == "float":
         before, after = numeric(before), numeric(after)
+    return both_equal(before, after)
+
+
+def both_equal(before: pa.Array, after: pa.Array) -> pa.Array:
+    """Whether values are equal or both null."""
     return pc.or_(pc.fill_null(pc.equal(before, after), False), pc.and_(before.is_null(), after.is_null()))

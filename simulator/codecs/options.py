@@ -46,10 +46,13 @@ class CodecOptions:
     """`[sink.open] output-old-value`: whether an Open Protocol UPDATE has `p`."""
 
     enable_old_value: bool = True
-    """`enable-old-value`: without it an Open Protocol UPDATE is a `u` alone and a DELETE has its handle key alone."""
+    """`enable-old-value`: without it an UPDATE has its new values alone and a DELETE its handle key alone."""
 
     output_row_key: bool = False
     """Whether `_tidb` of Canal-JSON has `rowkey` (new architecture)."""
+
+    terminator: str = ""
+    """What ends a row of Canal-JSON in the releases that send `[sink] terminator` to Kafka."""
 
     build_ts: int | None = None
     """Canal-JSON's `ts`, milliseconds, which is the wall clock in TiCDC; None: the physical time of commit_ts."""

@@ -34,6 +34,16 @@ def plain_float(cells: pa.Array, type: ColumnType) -> pa.Array:
     return _respelt(text, pc.match_substring(text, "e"))
 
 
+def widened_plain_float(cells: pa.Array, type: ColumnType) -> pa.Array:
+    """The same of a FLOAT that became a 64-bit number: `3.140000104904175` (Release.float_widened)."""
+    text = _shortest(cells, type) if types.type_code(type) != _FLOAT else _widened(cells)
+    return _respelt(text, pc.match_substring(text, "e"))
+
+
+def _widened(cells: pa.Array) -> pa.Array:
+    return numeric(cells).cast(pa.float32()).cast(pa.float64()).cast(pa.string())
+
+
 def _shortest(cells: pa.Array, type: ColumnType) -> pa.Array:
     numbers = numeric(cells)
     return (numbers.cast(pa.float32()) if types.type_code(type) == _FLOAT else numbers).cast(pa.string())
@@ -91,12 +101,8 @@ def _known(cells: pa.Array, found: pa.Array, kind: str, type: ColumnType) -> Non
         raise EncodeError(f"not a member of the {kind}: {value!r}; accepted: {', '.join(map(repr, type.elements))}")
 
 
-def promoted_sql_type(cells: pa.Array, type: ColumnType) -> bytes | pa.Array:
-    """Canal's sqlType of each value, or the one that all of them have."""
-    usual, promotion = b"%d" % types.sql_type(type), types.promotion(type)
-    if promotion is None:
-        return usual
-    limit, wider = promotion
+def promoted(cells: pa.Array, usual: bytes, limit: int, wider: int) -> bytes | pa.Array:
+    """The sqlType of each integer: `wider` for those above `limit`; one for all where no value is so large."""
     if (pc.max(pc.binary_length(cells)).as_py() or 0) < len(str(limit)):
         return usual
     high = pc.greater(cells.cast(pa.string()).cast(pa.uint64()), pa.scalar(limit, pa.uint64()))

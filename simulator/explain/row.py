@@ -21,7 +21,8 @@ from simulator.explain.change import RowChange
 from simulator.releases import V8_5, Release
 from simulator.schema.keys import HANDLE_KEY, UNIQUE_KEY, flags, handle_key, row_id_column, visible_columns
 from simulator.schema.table import Table
-from simulator.schema.types import mysql_type, sql_type, type_code
+from simulator.schema.canal_types import mysql_type, sql_type
+from simulator.schema.types import type_code
 
 FLAGS = {
     1: "binary", 2: "handle key", 4: "generated", 8: "primary key", 16: "unique key", 32: "multiple key",
@@ -88,7 +89,8 @@ def _columns(table: Table, release: Release) -> tuple[ColumnExplained, ...]:
     return tuple(
         ColumnExplained(
             column.name, type_code(column.type), bits[column.name], flag_names(bits[column.name]),
-            column.name in handle, mysql_type(column.type, False), sql_type(column.type), column in sent,
+            column.name in handle, mysql_type(column.type, False, release), sql_type(column.type, release),
+            column in sent,
         )
         for column in table.columns
     )

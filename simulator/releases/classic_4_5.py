@@ -19,6 +19,23 @@ V4_0_0 = Release(
     open_location_repeats_ohk=False,
     primary_is_unique=True,
     float_widened=False,
+    canal_column_order="name",
+    canal_old_first=False,
+    canal_old_everywhere=True,
+    canal_wide_sql_types=True,
+    canal_unsigned_types=False,
+    canal_zerofill_types=False,
+    canal_latin1_strings=False,
+    canal_fails_on_unsigned_null=False,
+    canal_size_limit=False,
+    canal_ends_rows=False,
+    canal_text_null=False,
+    canal_zero_null=False,
+    canal_whole_seconds=False,
+    canal_virtual_columns=False,
+    canal_blank_old_values=False,
+    canal_null_types=False,
+    canal_compares_texts=False,
     dispatchers=frozenset({"default", "table", "ts", "rowid"}),
     default_dispatcher="single-column",
     rowid_is_row_id=True,
@@ -253,6 +270,11 @@ V5_4_0 = replace(
     tidb_extension=True,
     canal_build_time=True,
     canal_renames=frozenset({14, 47}),
+    canal_old_everywhere=False,
+    canal_wide_sql_types=False,
+    canal_unsigned_types=True,
+    canal_latin1_strings=True,
+    canal_fails_on_unsigned_null=True,
     options=(
         V5_3_1.options
         - option_names.TIMEOUTS
@@ -265,7 +287,12 @@ V5_4_0 = replace(
     kafka_refuses_tidb_extension=True,
 )
 
-V5_4_1 = replace(V5_4_0, name="v5.4.1", options=V5_4_0.options | option_names.TIMEOUTS)
+V5_4_1 = replace(
+    V5_4_0,
+    name="v5.4.1",
+    canal_fails_on_unsigned_null=False,
+    options=V5_4_0.options | option_names.TIMEOUTS,
+)
 
 LINES = {
     "v4.0": (16, (V4_0_0, V4_0_2, V4_0_3, V4_0_5, V4_0_6, V4_0_8, V4_0_9, V4_0_10, V4_0_13, V4_0_14, V4_0_16)),

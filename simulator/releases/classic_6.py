@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.releases import event_names, option_names
-from simulator.releases.classic_4_5 import V5_4_0
+from simulator.releases.classic_4_5 import V5_4_0, V5_4_1
 
 V6_0_0 = replace(
-    V5_4_0,
+    V5_4_1,
     name="v6.0.0",
     topic_rules="idle",
     flush_rows=2048,
@@ -43,7 +43,13 @@ V6_1_0 = replace(
 
 V6_1_1 = replace(V6_1_0, name="v6.1.1", options=V6_1_0.options | option_names.ATOMICITY)
 
-V6_1_3 = replace(V6_1_1, name="v6.1.3", options=V6_1_1.options | option_names.ENCODERS)
+V6_1_3 = replace(
+    V6_1_1,
+    name="v6.1.3",
+    canal_column_order="table",
+    canal_old_first=True,
+    options=V6_1_1.options | option_names.ENCODERS,
+)
 
 V6_1_6 = replace(V6_1_3, name="v6.1.6", float_widened=False)
 
@@ -72,17 +78,23 @@ V6_3_0 = replace(
 V6_4_0 = replace(
     V6_3_0,
     name="v6.4.0",
+    canal_column_order="escaped-name",
     options=V6_3_0.options | option_names.CSV,
     protocols=V6_3_0.protocols | {"csv"},
 )
 V6_5_0 = replace(
     V6_4_0,
     name="v6.5.0",
+    canal_column_order="table",
+    canal_old_first=True,
+    canal_ends_rows=True,
     options=V6_4_0.options | option_names.ENCODERS | option_names.STORAGE,
 )
 
+V6_5_1 = replace(V6_5_0, name="v6.5.1", canal_size_limit=True)
+
 V6_5_2 = replace(
-    V6_5_0,
+    V6_5_1,
     name="v6.5.2",
     float_widened=False,
     ddl_text_charset=True,
@@ -114,6 +126,7 @@ V6_5_4 = replace(
 V6_5_6 = replace(
     V6_5_4,
     name="v6.5.6",
+    canal_zerofill_types=True,
     options=(
         V6_5_4.options
         | option_names.COMPATIBLE
@@ -149,6 +162,8 @@ V6_5_10 = replace(
     options=V6_5_9.options | option_names.RAW_CHANGE,
 )
 
+V6_5_12 = replace(V6_5_10, name="v6.5.12", canal_ends_rows=False)
+
 V6_6_0 = replace(
     V6_5_0,
     name="v6.6.0",
@@ -161,7 +176,10 @@ LINES = {
     "v6.2": (0, (V6_2_0,)),
     "v6.3": (0, (V6_3_0,)),
     "v6.4": (0, (V6_4_0,)),
-    "v6.5": (12, (V6_5_0, V6_5_2, V6_5_3, V6_5_4, V6_5_6, V6_5_7, V6_5_8, V6_5_9, V6_5_10)),
+    "v6.5": (
+        12,
+        (V6_5_0, V6_5_1, V6_5_2, V6_5_3, V6_5_4, V6_5_6, V6_5_7, V6_5_8, V6_5_9, V6_5_10, V6_5_12),
+    ),
     "v6.6": (0, (V6_6_0,)),
 }
 """Last patch of each line, and its releases that changed something."""

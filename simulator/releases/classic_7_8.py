@@ -14,6 +14,7 @@ from simulator.releases.classic_6 import V6_5_2, V6_6_0
 V7_0_0 = replace(
     V6_6_0,
     name="v7.0.0",
+    canal_size_limit=True,
     float_widened=False,
     allowed_ddl=V6_6_0.allowed_ddl | {64, 65, 67},
     ddl_text_ttl_off=True,
@@ -24,6 +25,7 @@ V7_0_0 = replace(
 V7_1_0 = replace(
     V7_0_0,
     name="v7.1.0",
+    canal_ends_rows=False,
     ddl_text_charset=True,
     options=(
         V7_0_0.options
@@ -59,6 +61,7 @@ V7_1_2 = replace(
 V7_1_3 = replace(
     V7_1_2,
     name="v7.1.3",
+    canal_zerofill_types=True,
     options=V7_1_2.options | option_names.COMPATIBLE | option_names.SQL_MODE | option_names.REDO_MEMORY,
     case_sensitive=False,
 )
@@ -160,6 +163,7 @@ V7_5_2 = replace(
 V7_5_3 = replace(
     V7_5_2,
     name="v7.5.3",
+    canal_zerofill_types=True,
     options=V7_5_2.options | option_names.COMPATIBLE | option_names.RAW_CHANGE | option_names.ALL_BOOTSTRAP,
 )
 
@@ -174,6 +178,7 @@ V7_5_7 = replace(
 V7_6_0 = replace(
     V7_5_0,
     name="v7.6.0",
+    canal_zerofill_types=True,
     options=(
         V7_5_0.options
         | option_names.COMPATIBLE

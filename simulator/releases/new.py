@@ -34,10 +34,13 @@ V8_5_4 = replace(
     single_table_ddl=frozenset({5, 6, 7, 8, 11, 12, 13, 14, 15, 17, 18, 21, 22, 24, 32, 33, 37, 38, 41, 61, 65, 67}),
     open_empty_names=True,
     open_escapes_html=False,
+    canal_text_null=True,
+    canal_blank_old_values=True,
+    canal_compares_texts=True,
     options=classic_7_8.V8_5_4.options | option_names.ROW_KEY,
 )
 
-V8_5_5 = replace(V8_5_4, name="v8.5.5")
+V8_5_5 = replace(V8_5_4, name="v8.5.5", canal_text_null=False, canal_blank_old_values=False)
 
 V8_5_6 = replace(
     V8_5_5,
@@ -52,6 +55,7 @@ V8_5_7 = replace(
     V8_5_6,
     name="v8.5.7",
     rename_finds_old_schema=True,
+    canal_null_types=True,
     options=V8_5_6.options | option_names.MAX_RETRY | option_names.TABLE_ROUTES,
 )
 
@@ -59,6 +63,7 @@ V26_3_1 = replace(
     V8_5_7,
     name="v26.3.1",
     dispatch_nulls=frozenset({"handle"}),
+    canal_null_types=False,
     options=V8_5_7.options - option_names.MAX_RETRY - option_names.TABLE_ROUTES,
 )
 
@@ -79,6 +84,7 @@ V9_0_0_BETA_2 = replace(
     event_filter_names=V8_5_4.event_filter_names - event_names.FOREIGN_KEYS - {"create hybrid index"},
     unclassified_events=frozenset({"add fulltext index"}),
     cdc_schemas_in_any_case=False,
+    canal_virtual_columns=True,
     options=V8_5_4.options - option_names.ROW_KEY,
 )
 
@@ -89,6 +95,8 @@ V9_0_0_BETA_1 = replace(
     event_filter_names=V9_0_0_BETA_2.event_filter_names - {"add fulltext index"},
     unclassified_events=frozenset(),
     cdc_schemas=frozenset({"tidb_cdc", "lightning_task_info"}),
+    canal_zero_null=True,
+    canal_whole_seconds=True,
 )
 
 LINES = {

@@ -17,13 +17,14 @@ class TypeRow:
     """TiDB's type byte, `"t"` of Open Protocol (TiDB: pkg/parser/mysql/type.go)."""
 
     sql_type: int
-    """java.sql.Types of canal's sqlType before unsigned values promote it (tiflow 5.4+: codec/canal, type tables)."""
+    """java.sql.Types of canal's sqlType before unsigned values promote it (tiflow 5.4+: codec/canal, type tables); see
+    canal_types for earlier releases and binary strings."""
 
     family: str
     """integer, float, decimal, bit, year, date, time, datetime, string, text, enum, set, json or vector."""
 
     binary_name: str = ""
-    """mysqlType where the charset is `binary`; sqlType is then BLOB, 2004."""
+    """What the type is called where the charset is `binary`."""
 
     length: int = -1
     """The length TiDB fills in: display width of numbers, bytes of a text, 1 for CHAR and BIT."""
@@ -60,7 +61,6 @@ TYPES = {row.name: row for row in (
     TypeRow("vector", 225, 12, "vector", maximum=16383),
 )}
 
-BLOB = 2004
 MEMBER_ESCAPES = str.maketrans({"'": "''", "\0": "\\0", "\n": "\\n", "\r": "\\r"})
 """How TiDB prints members of ENUM and SET; a backslash stays as it is (TiDB: pkg/parser/format)."""
 
@@ -91,32 +91,15 @@ def is_unsigned(type: ColumnType) -> bool:
     return type.unsigned or type.name in ("bit", "year")
 
 
-def sql_type(type: ColumnType) -> int:
-    """Canal's sqlType, before a value beyond the signed range promotes it (`promoted_sql_type`)."""
-    return BLOB if is_binary(type) else TYPES[type.name].sql_type
-
-
-PROMOTIONS = {"tinyint": (127, 5), "smallint": (32767, 4), "int": (2147483647, -5), "bigint": (9223372036854775807, 3)}
-"""Largest value of the unsigned type that keeps its sqlType, and the sqlType of those above; MEDIUMINT has none
-(tiflow 5.4+: pkg/sink/codec/canal, java type of a value)."""
-
-
-def promotion(type: ColumnType) -> tuple[int, int] | None:
-    """For an unsigned integer: the largest value that keeps `sql_type`, and the sqlType of larger ones."""
-    return PROMOTIONS.get(type.name) if type.unsigned else None
-
-
-def promoted_sql_type(type: ColumnType, value: int | None) -> int:
-    """Canal's sqlType for an integer value (None: NULL) of the column."""
-    limit = promotion(type)
-    return limit[1] if limit and value is not None and value > limit[0] else sql_type(type)
+def bare_name(type: ColumnType) -> str:
+    """`int`, `varbinary`: the name by itself."""
+    return TYPES[type.name].binary_name if is_binary(type) else type.name
 
 
 def mysql_type(type: ColumnType, full: bool) -> str:
-    """Canal's mysqlType: `int unsigned`, or with `full` (content-compatible) `int(10) unsigned`."""
-    name = TYPES[type.name].binary_name if is_binary(type) else type.name
+    """The type as TiDB names it: `int unsigned`, or with `full` `int(10) unsigned`."""
     attributes = (" unsigned" if type.unsigned else "") + (" zerofill" if type.zerofill else "")
-    return name + (arguments(type) if full else "") + attributes
+    return bare_name(type) + (arguments(type) if full else "") + attributes
 
 
 def arguments(type: ColumnType) -> str:

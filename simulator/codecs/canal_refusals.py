@@ -1,0 +1,40 @@
+"""Rows that a release crashes on. One law: the error says which row and column, and what would be accepted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from simulator.codecs.images import split
+from simulator.codecs.oversize import key_text
+from simulator.codecs.rows import Rows
+from simulator.errors import EncodeError
+from simulator.schema import keys, types
+from simulator.schema.table import ColumnType
+
+
+def refuse_unsigned_nulls(rows: Rows) -> None:
+    """Raises EncodeError for NULL in an unsigned integer column, which 5.4.0 panics on (tiflow v5.4.0:
+    cdc/sink/codec/canal.go getJavaSQLType)."""
+    columns = keys.visible_columns(rows.table)
+    unsigned = [place for place, column in enumerate(columns) if _is_unsigned_integer(column.type)]
+    for images in (rows.before, rows.after):
+        image = split(images.drop_null(), len(columns))
+        for place in unsigned:
+            if image.cells(place).null_count:
+                raise _panic(rows, _first_null(images, image.cells(place)), columns[place].name)
+
+
+def _is_unsigned_integer(type: ColumnType) -> bool:
+    return type.unsigned and types.family(type) == "integer"
+
+
+def _first_null(images: pa.Array, cells: pa.Array) -> int:
+    present = np.flatnonzero(images.is_valid().to_numpy(zero_copy_only=False))
+    return int(present[np.argmax(cells.is_null().to_numpy(zero_copy_only=False))])
+
+
+def _panic(rows: Rows, row: int, column: str) -> EncodeError:
+    return EncodeError(
+        f"panic: unsigned value not in type uint64: {column} is NULL in {rows.table.schema}.{rows.table.name}, key "
+        f"{key_text(rows, row)}; TiCDC v5.4.0 crashes on NULL in unsigned integer columns, v5.4.1 does not")
