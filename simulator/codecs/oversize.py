@@ -72,7 +72,7 @@ def _sizes(encoded: Encoded, overhead: int) -> npt.NDArray[np.int64]:
 
 
 def _too_large(rows: Rows, row: int, encoded: Encoded, overhead: int, options: CodecOptions) -> EncodeError:
-    """TiCDC's error, with the figures that it has from 8.5.5 in all releases (pkg/errors/cdc_errors.go), and the row."""
+    """TiCDC's error, with the figures that 8.5.5 added in all releases (pkg/errors/cdc_errors.go), and the row."""
     size = int(_sizes(encoded, overhead)[row])
     return EncodeError(
         f"message is too large. table:{rows.table.name}, length:{size}, maxMessageBytes:{options.max_message_bytes} "
