@@ -80,9 +80,7 @@ def _idle_partition(rule: DispatchRule, name: str, release: Release) -> Iterator
         yield f"partition {rule.partition!r} is unknown{since}, default is used.{did_you_mean(name, known)}"
     if name == "rowid" and not release.rowid_is_row_id:
         yield "partition 'rowid' is deprecated, index-value is used"
-    if rule.index and not release.dispatch_by_index:
-        yield f"index has no effect: TiCDC {release.name} has it not"
-    elif rule.index and name not in ("index-value", "rowid"):
+    if rule.index and name not in ("index-value", "rowid"):
         yield f"index has no effect with partition {rule.partition!r}"
     if release.dispatch_needs_index and name in ("index-value", "rowid") and not rule.index:
         yield f"`cdc cli changefeed create` of TiCDC {release.name} refuses partition {rule.partition!r} without index"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from simulator.changefeed.model import DispatchRule
 from simulator.dispatch.lookup import failed, index_of, offsets_of
 from simulator.dispatch.single_column import single_column
-from simulator.releases import Release
+from simulator.releases import Release, option_names
 from simulator.schema import keys
 from simulator.schema.table import Column, Table
 
@@ -86,7 +86,7 @@ def _by_table(table: Table, rule: DispatchRule, release: Release) -> Hashed:
 
 def _by_index(table: Table, rule: DispatchRule, release: Release) -> Hashed:
     visible = {column.name for column in keys.visible_columns(table)}
-    if not rule.index or not release.dispatch_by_index:
+    if not knows_index(rule, release):
         return tuple((name, name if name in visible else "") for name in keys.handle_key(table))
     index = index_of(table, rule.index, release)
     if index is None:
@@ -94,6 +94,11 @@ def _by_index(table: Table, rule: DispatchRule, release: Release) -> Hashed:
     at = {column.name: offset for offset, column in enumerate(table.columns)}
     offsets = tuple(at.get(column.name, len(at)) for column in index.columns)
     return tuple(zip((column.name for column in index.columns), _sources(table, offsets, release), strict=True))
+
+
+def knows_index(rule: DispatchRule, release: Release) -> bool:
+    """Whether `index-value` takes the rule's `index` in place of the handle key."""
+    return bool(rule.index) and option_names.INDEX_RULES <= release.options
 
 
 def _by_columns(table: Table, rule: DispatchRule, release: Release) -> Hashed:

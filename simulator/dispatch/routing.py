@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from simulator.changefeed.model import Changefeed, DispatchRule
 from simulator.dispatch import topics
-from simulator.dispatch.dispatchers import DISPATCHERS, Hashed, dispatcher_of
+from simulator.dispatch.dispatchers import DISPATCHERS, Hashed, dispatcher_of, knows_index
 from simulator.dispatch.hashing import Hashing
 from simulator.dispatch.lookup import failed, index_of, offsets_of
 from simulator.filters.table import TableFilter, table_filter
@@ -109,7 +109,7 @@ def route(router: Router, table: Table) -> Route:
     if name and name not in DISPATCHERS and router.scheme.startswith("pulsar"):
         return Route("key", topic, rule=index, key=rule.partition)
     found = dispatcher_of(name, table, release, router.enable_old_value)
-    named = found.name == "columns" or bool(rule.index) and release.dispatch_by_index
+    named = found.name == "columns" or knows_index(rule, release)
     hashing = Hashing.of(release, "names" if named else "handle")
     return Route(found.name, topic, found.hashed(table, rule, release), found.groups_by, index, hashing=hashing)
 
@@ -121,7 +121,7 @@ def verify_tables(router: Router, tables: Iterable[Table]) -> None:
         rule = matching_rule(router, table.schema, table.name)[1]
         dispatcher = dispatcher_of(rule.partition, table, release, router.enable_old_value).name
         named = f"when verify the table, table: {table.schema}.{table.name}"
-        if dispatcher == "index-value" and rule.index and release.dispatch_by_index:
+        if dispatcher == "index-value" and knows_index(rule, release):
             index = index_of(table, rule.index, release)
             if index is None:
                 raise failed(f"index not found {named}, index: {rule.index}")

@@ -39,7 +39,6 @@ V4_0_0 = Release(
     dispatchers=frozenset({"default", "table", "ts", "rowid"}),
     default_dispatcher="single-column",
     rowid_is_row_id=True,
-    dispatch_by_index=False,
     dispatch_needs_index=False,
     dispatch_ignores_case=False,
     dispatch_skips_virtual=False,

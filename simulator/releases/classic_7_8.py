@@ -134,7 +134,6 @@ V7_5_0 = replace(
     V7_4_0,
     name="v7.5.0",
     dispatchers=V7_4_0.dispatchers | {"columns"},
-    dispatch_by_index=True,
     dispatch_needs_index=True,
     options=V7_4_0.options | option_names.STUCK | option_names.SQL_MODE | option_names.INDEX_RULES,
     case_sensitive=False,

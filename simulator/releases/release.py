@@ -1,6 +1,7 @@
 """What a TiCDC release is to the rest: a name, an architecture and observable behaviours, one field each.
 
-One law: a field names what a consumer or an operator can see, and says where TiCDC decides it. Sources without a
+One law: a field names what a consumer or an operator can see, and says where TiCDC decides it; its first sentence is
+shown by `ticdc-sim releases`, as are the chapters (==) and sections (--), what is on the wire first. Sources without a
 repository are tiflow's for the classic architecture and ticdc's for the new one.
 """
 
@@ -21,6 +22,8 @@ class Release:
 
     encodes_rows: bool
     """Whether the simulator has the release's row encoders. Ours says so, not TiCDC."""
+
+    # == on the wire ====================================================================================================
 
     # -- rows ----------------------------------------------------------------------------------------------------
 
@@ -126,10 +129,6 @@ class Release:
     """Whether the dispatcher `rowid` takes the row id modulo the partitions (up to 4.0.4:
     cdc/sink/dispatcher/rowid.go); later it is another name of `index-value`."""
 
-    dispatch_by_index: bool
-    """Whether `index-value` knows `index`, a unique index in place of the handle key (7.5+:
-    cdc/sink/dmlsink/mq/dispatcher/partition/index_value.go); elsewhere the key is ignored."""
-
     dispatch_needs_index: bool
     """Whether `cdc cli changefeed create` refuses `index-value` without `index` (7.5.0, 7.5.1, 7.6:
     cdc/sink/dmlsink/mq/dispatcher/event_router.go VerifyTables)."""
@@ -173,73 +172,6 @@ class Release:
     """How many rows of a partition are encoded at a time, a message holding rows of one such flush alone (2048 from
     6.0: cdc/sink/mq_flush_worker.go); 0: as many as come until the next watermark (up to 5.4:
     cdc/sink/mq.go runWorker)."""
-
-    # -- which statements are sent -------------------------------------------------------------------------------
-
-    allowed_ddl: frozenset[int]
-    """Action types that are replicated at all (`ddlWhiteListMap`, pkg/filter/filter.go; new: pkg/filter/ddl.go)."""
-
-    eligibility: str
-    """What becomes of a DDL on a table without a valid index, without force-replicate. `stays`: a table that once had
-    none is ignored until it is dropped, its DROP TABLE is sent (up to 6.0: cdc/entry/schema_storage.go). `after`: the
-    table after the DDL decides (5.1.5, 6.1+: cdc/owner, cdc/entry/schema/snapshot.go). `error`: so, but a changefeed
-    error where the DDL takes the last valid index away (6.5.10+, 7.1.6, 7.5.2+, 8.1+: cdc/puller/ddl_puller.go
-    checkIneligibleTableDDL). `silent`: by the table after, or the one dropped (new: pkg/filter/filter.go)."""
-
-    rename_filter: str
-    """How the table filter decides about RENAME. `new-name`: by the new name (up to 6.2). `new-schema`: one pair by the
-    old table's name in the new schema (6.3–6.5.3, 6.6, 7.0–7.1.1, 7.2, 7.3: cdc/puller/ddl_puller.go handleJob).
-    `old-name`: by the old name, an error where only the new one matches (6.5.4+, 7.1.2+, 7.4+). `names-alone`: so, but
-    no snapshot of tables is asked, and names may be swapped (new: logservice/schemastore)."""
-
-    rename_errors_wrapped: frozenset[str]
-    """Which errors of a RENAME are inside of a CDC:ErrHandleDDLFailed (cdc/puller/ddl_puller.go): of `one` pair that
-    enters the filter, of `several`, of the schema `snapshot`. All in 6.5.4–6.5.9, 7.1.2–7.1.5, 7.4–7.5.1, 7.6, 8.0;
-    not `one` in 6.5.10+, 7.5.7, 8.1+; `snapshot` alone in 7.1.6; none elsewhere."""
-
-    rename_quotes_names: bool
-    """Whether back-quotes in the names of a rebuilt RENAME are doubled, and the statement's own schemas stay (new from
-    8.5.6: logservice/schemastore/persist_storage_ddl_handlers.go)."""
-
-    rename_finds_old_schema: bool
-    """Whether a RENAME of one table that names no schema gets the old schema as it is spelled (new from 8.5.7)."""
-
-    start_ts_discards_ddl: bool
-    """Whether a DDL in ignore-txn-start-ts leaves TiCDC's schema as it was (6.5.4–6.5.7, 7.1.2–7.1.3, 7.4–7.5.0, 7.5.7,
-    7.6, 8.5.4+: pkg/filter/filter.go ShouldDiscardDDL); elsewhere it is not sent, but applied."""
-
-    system_schemas: frozenset[str]
-    """Databases that are never replicated, in upper case and compared so (pkg/filter/utils.go IsSysSchema; tidb
-    pkg/util/filter/schema.go)."""
-
-    cdc_schemas: frozenset[str]
-    """Databases of TiCDC's and Lightning's own that are never replicated (pkg/filter/utils.go: tidb_cdc from 6.5.9,
-    7.1.4, 7.5.1, 8.0; lightning_task_info from 8.2)."""
-
-    cdc_schemas_in_any_case: bool
-    """Whether those are compared in lower case (new from 8.5.4: pkg/filter/utils.go), not as they are written."""
-
-    # -- event filters -------------------------------------------------------------------------------------------
-
-    event_filter_names: frozenset[str]
-    """What `ignore-event` accepts (6.2+: pkg/filter/sql_event_filter.go SupportedEventTypes); empty: no event
-    filters."""
-
-    event_type_from_sql: bool
-    """Whether the event type of a DDL is read from its SQL text (6.2–7.6: pkg/filter/utils.go ddlToEventType), not
-    from its action type."""
-
-    event_filter_discards: bool
-    """Whether a DDL that an event filter ignores leaves TiCDC's schema, too (6.5.4–6.5.7, 7.1.2–7.1.3, 7.4, 7.5.0, 7.6:
-    there)."""
-
-    unclassified_events: frozenset[str]
-    """Names that pass `ignore-event`'s check and then are no valid event type, and whose DDLs fail in every event
-    filter that matches their table (new: pkg/binlog-filter/filter.go ClassifyEvent)."""
-
-    event_matcher_folds_case: bool
-    """Whether the matcher of an event filter follows `case-sensitive` (new: pkg/filter/sql_event_filter.go); classic
-    always minds the case."""
 
     # -- what a statement becomes --------------------------------------------------------------------------------
 
@@ -322,6 +254,77 @@ class Release:
     open_escapes_html: bool
     """Whether Open Protocol escapes `<`, `>`, `&`, U+2028, U+2029 and invalid UTF-8 (encoding/json, classic); the new
     architecture's writer (pkg/util/json_writer.go) does not."""
+
+    # == what is sent at all ============================================================================================
+
+    # -- which statements are sent -------------------------------------------------------------------------------
+
+    allowed_ddl: frozenset[int]
+    """Action types that are replicated at all (`ddlWhiteListMap`, pkg/filter/filter.go; new: pkg/filter/ddl.go)."""
+
+    eligibility: str
+    """What becomes of a DDL on a table without a valid index, without force-replicate. `stays`: a table that once had
+    none is ignored until it is dropped, its DROP TABLE is sent (up to 6.0: cdc/entry/schema_storage.go). `after`: the
+    table after the DDL decides (5.1.5, 6.1+: cdc/owner, cdc/entry/schema/snapshot.go). `error`: so, but a changefeed
+    error where the DDL takes the last valid index away (6.5.10+, 7.1.6, 7.5.2+, 8.1+: cdc/puller/ddl_puller.go
+    checkIneligibleTableDDL). `silent`: by the table after, or the one dropped (new: pkg/filter/filter.go)."""
+
+    rename_filter: str
+    """How the table filter decides about RENAME. `new-name`: by the new name (up to 6.2). `new-schema`: one pair by the
+    old table's name in the new schema (6.3–6.5.3, 6.6, 7.0–7.1.1, 7.2, 7.3: cdc/puller/ddl_puller.go handleJob).
+    `old-name`: by the old name, an error where only the new one matches (6.5.4+, 7.1.2+, 7.4+). `names-alone`: so, but
+    no snapshot of tables is asked, and names may be swapped (new: logservice/schemastore)."""
+
+    rename_errors_wrapped: frozenset[str]
+    """Which errors of a RENAME are inside of a CDC:ErrHandleDDLFailed (cdc/puller/ddl_puller.go): of `one` pair that
+    enters the filter, of `several`, of the schema `snapshot`. All in 6.5.4–6.5.9, 7.1.2–7.1.5, 7.4–7.5.1, 7.6, 8.0;
+    not `one` in 6.5.10+, 7.5.7, 8.1+; `snapshot` alone in 7.1.6; none elsewhere."""
+
+    rename_quotes_names: bool
+    """Whether back-quotes in the names of a rebuilt RENAME are doubled, and the statement's own schemas stay (new from
+    8.5.6: logservice/schemastore/persist_storage_ddl_handlers.go)."""
+
+    rename_finds_old_schema: bool
+    """Whether a RENAME of one table that names no schema gets the old schema as it is spelled (new from 8.5.7)."""
+
+    start_ts_discards_ddl: bool
+    """Whether a DDL in ignore-txn-start-ts leaves TiCDC's schema as it was (6.5.4–6.5.7, 7.1.2–7.1.3, 7.4–7.5.0, 7.5.7,
+    7.6, 8.5.4+: pkg/filter/filter.go ShouldDiscardDDL); elsewhere it is not sent, but applied."""
+
+    system_schemas: frozenset[str]
+    """Databases that are never replicated, in upper case and compared so (pkg/filter/utils.go IsSysSchema; tidb
+    pkg/util/filter/schema.go)."""
+
+    cdc_schemas: frozenset[str]
+    """Databases of TiCDC's and Lightning's own that are never replicated (pkg/filter/utils.go: tidb_cdc from 6.5.9,
+    7.1.4, 7.5.1, 8.0; lightning_task_info from 8.2)."""
+
+    cdc_schemas_in_any_case: bool
+    """Whether those are compared in lower case (new from 8.5.4: pkg/filter/utils.go), not as they are written."""
+
+    # -- event filters -------------------------------------------------------------------------------------------
+
+    event_filter_names: frozenset[str]
+    """What `ignore-event` accepts (6.2+: pkg/filter/sql_event_filter.go SupportedEventTypes); empty: no event
+    filters."""
+
+    event_type_from_sql: bool
+    """Whether the event type of a DDL is read from its SQL text (6.2–7.6: pkg/filter/utils.go ddlToEventType), not
+    from its action type."""
+
+    event_filter_discards: bool
+    """Whether a DDL that an event filter ignores leaves TiCDC's schema, too (6.5.4–6.5.7, 7.1.2–7.1.3, 7.4, 7.5.0, 7.6:
+    there)."""
+
+    unclassified_events: frozenset[str]
+    """Names that pass `ignore-event`'s check and then are no valid event type, and whose DDLs fail in every event
+    filter that matches their table (new: pkg/binlog-filter/filter.go ClassifyEvent)."""
+
+    event_matcher_folds_case: bool
+    """Whether the matcher of an event filter follows `case-sensitive` (new: pkg/filter/sql_event_filter.go); classic
+    always minds the case."""
+
+    # == what can be asked for ==========================================================================================
 
     # -- settings ------------------------------------------------------------------------------------------------
 
