@@ -100,7 +100,7 @@ def _send(batches: Iterator[pa.RecordBatch], job: Job) -> TaskReport:
 
 def _records(flush: Flush, encoded: Encoded, job: Job) -> Records:
     """The flush's messages with their places."""
-    messages = CODECS[job.options.protocol].frame(encoded, flush.group, job.options)
+    messages = CODECS[job.options.protocol].frame(encoded, flush.group, job.options, job.release)
     first_row = np.asarray(messages.first_row)
     destination = ints(flush.events, "destination")[first_row[:-1]]
     topic = np.searchsorted(job.destinations.first, destination, side="right") - 1

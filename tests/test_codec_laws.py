@@ -71,7 +71,8 @@ def messages(framed: Messages) -> list[tuple[bytes | None, bytes]]:
 
 def framed(made: Encoded, case: Case) -> list[tuple[bytes | None, bytes]]:
     """Messages of entries that are all of one group."""
-    return messages(CODECS[case.options.protocol].frame(made, np.zeros(len(made.values), np.int64), case.options))
+    group = np.zeros(len(made.values), np.int64)
+    return messages(CODECS[case.options.protocol].frame(made, group, case.options, case.release))
 
 
 def keyless(case: Case) -> bool:
@@ -160,7 +161,7 @@ def test_messages_keep_to_their_limits_and_the_order(
     limit = data.draw(st.integers(max(sizes) + overhead, sum(sizes) + overhead * len(sizes)))
     case = replace(case, options=replace(case.options, max_batch_size=batch, max_message_bytes=limit))
     made, group = encoded(case), groups[:len(case.changes)]
-    frames = CODECS[protocol].frame(made, np.array(group, np.int64), case.options)
+    frames = CODECS[protocol].frame(made, np.array(group, np.int64), case.options, case.release)
     assert all(len(key or b"") + len(value) + 36 <= limit for key, value in messages(frames))
     runs = [group[start:end] for start, end in pairwise(frames.first_row.to_pylist())]
     assert [one for run in runs for one in run] == group

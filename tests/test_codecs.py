@@ -198,7 +198,7 @@ def test_messages_hold_as_many_rows_as_ticdcs(sizes: list[tuple[int, int]], batc
     made = Encoded(pa.array(keys, pa.binary()), pa.array(values, pa.binary()))
     group = [flag for _, flag in sizes]
     options = CodecOptions("open-protocol", max_batch_size=batch, max_message_bytes=limit)
-    framed: Messages = CODECS["open-protocol"].frame(made, np.array(group), options)
+    framed: Messages = CODECS["open-protocol"].frame(made, np.array(group), options, V8_5)
     assert framed.first_row.to_pylist() == [*framed_one_by_one(keys, values, group, options), len(sizes)]
     assert framed.keys is not None
     assert all(key[:8] == b"\0\0\0\0\0\0\0\1" for key in framed.keys.to_pylist())
@@ -210,7 +210,7 @@ def test_messages_hold_as_many_rows_as_ticdcs(sizes: list[tuple[int, int]], batc
 def test_no_rows_are_no_messages(protocol: str) -> None:
     """An empty batch is legal."""
     made = CODECS[protocol].encode(rows(TABLE, []), CodecOptions(protocol), V8_5)
-    framed = CODECS[protocol].frame(made, np.empty(0, np.int64), CodecOptions(protocol))
+    framed = CODECS[protocol].frame(made, np.empty(0, np.int64), CodecOptions(protocol), V8_5)
     assert (len(made.values), len(framed.values), framed.first_row.to_pylist()) == (0, 0, [0])
 
 

@@ -90,7 +90,7 @@ def stream(changefeed: Changefeed, rows: Sequence[Change]) -> dict[tuple[str, in
     found = {}
     mark = codec.watermark(START + (9999 << 18), changefeed.codec, V8_5)
     for partition, part in parts.items():
-        messages = encoded(changefeed, part) + ([] if mark is None else [codec.message(mark, changefeed.codec)])
+        messages = encoded(changefeed, part) + ([] if mark is None else [codec.message(mark, changefeed.codec, V8_5)])
         found[to.topic, partition] = [
             Record(to.topic, partition, offset, 0, *message) for offset, message in enumerate(messages)]
     return found
@@ -104,7 +104,8 @@ def encoded(changefeed: Changefeed, part: Sequence[Change]) -> list[tuple[bytes 
     images = (pa.array([image(row.before) for row in part], pa.binary()),
               pa.array([image(row.after) for row in part], pa.binary()))
     rows = Rows(TABLE, None, pa.array([row.ts for row in part], pa.int64()), pa.array(ids, pa.int64()), *images)
-    framed = codec.frame(codec.encode(rows, changefeed.codec, V8_5), np.zeros(len(part), np.int64), changefeed.codec)
+    made = codec.encode(rows, changefeed.codec, V8_5)
+    framed = codec.frame(made, np.zeros(len(part), np.int64), changefeed.codec, V8_5)
     keys = [None] * len(framed.values) if framed.keys is None else framed.keys.to_pylist()
     return list(zip(keys, framed.values.to_pylist(), strict=True))
 

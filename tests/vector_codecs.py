@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from simulator.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows
 from simulator.errors import EncodeError
-from simulator.releases import Release
+from simulator.releases import V8_5, Release
 from simulator.schema import keys, parse, types
 from simulator.schema.table import Column
 from vector_files import Vector
@@ -23,9 +23,11 @@ WATERMARK = -1
 """The `type_code` that stands for a watermark."""
 
 
-def options(data: Json) -> CodecOptions:
-    """Options as a sink-uri spells them; unknown ones are ignored, as TiCDC does."""
-    chosen = CodecOptions(data["protocol"], build_ts=0)
+def options(data: Json, release: Release = V8_5) -> CodecOptions:
+    """Options as a sink-uri spells them, with the release's defaults; unknown ones are ignored, as TiCDC does."""
+    chosen = CodecOptions(
+        data["protocol"], max_batch_size=release.max_batch_size, max_message_bytes=release.max_message_bytes,
+        build_ts=0)
     fields = chosen.__dataclass_fields__
     for key, text in data["options"].items():
         name = key.replace("-", "_")
@@ -71,7 +73,7 @@ def messages(vectors: Sequence[Json], options: CodecOptions, release: Release) -
         for _, part in groupby(vectors, lambda one: (one["create_table"], one["partition_id"]))]
     values = pa.concat_arrays([part.values for part in parts])
     joined = Encoded(None if parts[0].keys is None else pa.concat_arrays([part.keys for part in parts]), values)
-    framed = codec.frame(joined, np.zeros(len(values), np.int64), options)
+    framed = codec.frame(joined, np.zeros(len(values), np.int64), options, release)
     counts = np.diff(framed.first_row.to_numpy())
     keys_ = [None] * len(framed.values) if framed.keys is None else framed.keys.to_pylist()
     return list(zip(keys_, framed.values.to_pylist(), map(int, counts), strict=True))
@@ -88,7 +90,7 @@ def check_rows(vector: Vector) -> None:
     """A vector of `rows` or `batches`."""
     data = vector.data
     try:
-        made = messages(data.get("rows") or [data], options(data), vector.release)
+        made = messages(data.get("rows") or [data], options(data, vector.release), vector.release)
     except EncodeError as error:
         assert data["error"], error
         code, _, text = data["error"].lstrip("[").rpartition("]")
@@ -103,8 +105,9 @@ def check_ddl_event(vector: Vector) -> None:
     codec = CODECS[data["protocol"]]
     made: tuple[bytes | None, bytes] | None
     if data["type_code"] == WATERMARK:
-        made = codec.watermark(data["commit_ts"], options(data), vector.release)
+        made = codec.watermark(data["commit_ts"], options(data, vector.release), vector.release)
     else:
         event = DdlEvent(data["commit_ts"], data["schema"], data["table"], data["query"], data["type_code"])
-        made = codec.ddl(event, options(data), vector.release)
-    assert ([(*codec.message(made, options(data)), 0)] if made else []) == wanted(data)
+        made = codec.ddl(event, options(data, vector.release), vector.release)
+    framed = [(*codec.message(made, options(data, vector.release), vector.release), 0)] if made else []
+    assert framed == wanted(data)

@@ -17,13 +17,13 @@ from vector_files import Vector
 def check_ddl_event(vector: Vector) -> None:
     """A vector of `ddl_events`: as many messages as events, each with the bytes that TiCDC sent."""
     data = vector.data
-    codec, chosen = CODECS[data["protocol"]], options(data)
+    codec, chosen = CODECS[data["protocol"]], options(data, vector.release)
     if data["type_code"] in (WATERMARK, None):
         entry = codec.watermark(data["commit_ts"], chosen, vector.release)
         entries = [entry] if entry else []
     else:
         entries = [codec.ddl(event, chosen, vector.release) for event in events(data)]
-    assert [(*codec.message(entry, chosen), 0) for entry in entries] == wanted(data)
+    assert [(*codec.message(entry, chosen, vector.release), 0) for entry in entries] == wanted(data)
 
 
 def events(data: Json) -> Iterator[DdlEvent]:

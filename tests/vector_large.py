@@ -28,8 +28,8 @@ def check_extra(vector: Vector) -> None:
     data = vector.data
     try:
         changefeed.load(*settings(data), vector.release)
-        made = messages([data], options(data), vector.release)
-        files = CODECS[data["protocol"]].encode(rows([data]), options(data), vector.release).files
+        made = messages([data], options(data, vector.release), vector.release)
+        files = CODECS[data["protocol"]].encode(rows([data]), options(data, vector.release), vector.release).files
     except (ChangefeedError, EncodeError) as error:
         code, text = (data["error"] or "").lstrip("[").split("]", 1)
         assert (error.code, error.text[: len(text)]) == (code, text)

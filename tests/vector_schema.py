@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator.schema.keys import flags, handle_key, visible_columns
+from simulator.schema.keys import flags, handle_columns, visible_columns
 from simulator.schema.parse import column, create_table
 from simulator.schema.canal_types import mysql_type, promoted_sql_type, sql_type
 from simulator.schema.types import type_code
@@ -12,7 +12,7 @@ from vector_files import Vector
 def check_table_info(vector: Vector) -> None:
     """`table_info`: codes, flags, handle, mysqlType and sqlType of each visible column."""
     table = create_table(vector.data["create_table"])
-    bits, handle = flags(table, vector.release), handle_key(table)
+    bits, handle = flags(table, vector.release), handle_columns(table, vector.release)
     shown = [
         {
             "name": column.name,

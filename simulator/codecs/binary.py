@@ -79,46 +79,50 @@ def _zeros(lengths: npt.NDArray[np.int32]) -> pa.Array:
         pa.binary(), len(lengths), [None, pa.py_buffer(ends), pa.py_buffer(bytes(int(ends[-1])))])
 
 
-def _quoted_byte(byte: int) -> bytes:
-    """A byte that is no part of valid UTF-8, or ASCII, by strconv.Quote and then encoding/json."""
+def _quoted_byte(byte: int, html: bool) -> bytes:
+    """A byte that is no part of valid UTF-8, or ASCII, by strconv.Quote and then by JSON with or without `html`."""
     named = {7: b"a", 8: b"b", 9: b"t", 10: b"n", 11: b"v", 12: b"f", 13: b"r"}
     if byte in named:
         return rb"\\" + named[byte]
     if byte in b'"\\':
         return rb"\\" + b"\\" + bytes([byte])
-    if byte in b"<>&":
+    if html and byte in b"<>&":
         return b"\\u%04x" % byte
     return bytes([byte]) if 0x20 <= byte < 0x7F else rb"\\x%02x" % byte
 
 
-_QUOTED = [_quoted_byte(byte) for byte in range(256)]
-_QUOTED_SIZE = bytes(map(len, _QUOTED))
-_QUOTED_BYTES = np.array([list(text.ljust(6, b"\0")) for text in _QUOTED], np.uint8)
+_QUOTED = {html: [_quoted_byte(byte, html) for byte in range(256)] for html in (False, True)}
+_QUOTED_SIZE = {html: bytes(map(len, texts)) for html, texts in _QUOTED.items()}
+_QUOTED_BYTES = {
+    html: np.array([list(text.ljust(6, b"\0")) for text in texts], np.uint8) for html, texts in _QUOTED.items()}
 
 
-def quote(cells: pa.Array) -> pa.Array:
+def quote(cells: pa.Array, unicode: int = 15, html: bool = True) -> pa.Array:
     """Latin-1 text of bytes as the inside of a JSON string that holds strconv.Quote of them, without its quotes
-    (tiflow v8.5: pkg/sink/codec/internal/column.go; Go: strconv/quote.go)."""
+    (tiflow v8.5: pkg/sink/codec/internal/column.go; Go: strconv/quote.go).
+
+    `unicode` is the version whose characters stay as they are, `html` whether JSON escapes `<`, `>` and `&`.
+    """
     cells = latin1(cells)
     data, offsets = buffers(cells)
     if not len(data):
         return cells
-    sizes = np.frombuffer(data.tobytes().translate(_QUOTED_SIZE), np.uint8)
+    sizes = np.frombuffer(data.tobytes().translate(_QUOTED_SIZE[html]), np.uint8)
     if int(sizes.max()) == 1:
         return cells
     sizes = sizes.copy()
-    hidden = _classify_runes(data, offsets, sizes)
+    hidden = _classify_runes(data, offsets, sizes, unicode)
     ends = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
-    return rebuilt(cells, _spread(data, sizes, ends, hidden), ends[offsets])
+    return rebuilt(cells, _spread(data, sizes, ends, hidden, html), ends[offsets])
 
 
-def _classify_runes(data: Bytes, offsets: Offsets, sizes: Bytes) -> tuple[Places, Places]:
+def _classify_runes(data: Bytes, offsets: Offsets, sizes: Bytes, unicode: int) -> tuple[Places, Places]:
     r"""Corrects `sizes` for valid UTF-8: printable runes stay, others become one \u or \U escape.
 
     Returns where the latter begin, and their code points.
     """
     starts, widths, codes = _runes(data, offsets)
-    shown = printable(codes)
+    shown = printable(codes, unicode)
     for width in (2, 3, 4):
         kept, hidden = starts[shown & (widths == width)], starts[~shown & (widths == width)]
         for step in range(width):
@@ -153,7 +157,7 @@ def _runes(data: Bytes, offsets: Offsets) -> tuple[Places, Places, Places]:
     return starts[valid], widths[valid], codes[valid]
 
 
-def _spread(data: Bytes, sizes: Bytes, ends: Places, hidden: tuple[Places, Places]) -> Bytes:
+def _spread(data: Bytes, sizes: Bytes, ends: Places, hidden: tuple[Places, Places], html: bool) -> Bytes:
     """Writes every byte's text at its place."""
     out = np.empty(int(ends[-1]), np.uint8)
     plain = np.flatnonzero(sizes == 1)
@@ -161,7 +165,7 @@ def _spread(data: Bytes, sizes: Bytes, ends: Places, hidden: tuple[Places, Place
     for size in (3, 4, 5, 6):
         where = np.flatnonzero(sizes == size)
         for step in range(size):
-            out[ends[where] + step] = _QUOTED_BYTES[data[where], step]
+            out[ends[where] + step] = _QUOTED_BYTES[html][data[where], step]
     _spread_hidden(out, ends, *hidden)
     return out
 

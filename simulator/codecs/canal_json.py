@@ -46,7 +46,7 @@ def encode(rows: Rows, options: CodecOptions, release: Release) -> Encoded:
         return _encode(large, options, release, Cut(locations))
 
     def whole(large: Encoded) -> Messages:
-        return frame_single(large, np.arange(len(large.values)), options)
+        return frame_single(large, np.arange(len(large.values)), options, release)
 
     return limited(encoded, rows, options, RECORD_OVERHEAD + _clock_bytes(options), cut, whole)
 

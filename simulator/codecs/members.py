@@ -40,17 +40,21 @@ class Member:
 
     form: Form
 
+    bare: bytes = b""
+    """What stands before the value where a member goes without its name and braces."""
 
-def member_pieces(member: Member, image: Image) -> list[Piece]:
+
+def member_pieces(member: Member, image: Image, bare: bool = False) -> list[Piece]:
     """One member's pieces; a null in them stands for `null`."""
     cells = member.form(image.cells(member.position), member.type)
+    opening, closing = (member.bare, b"") if bare else (member.opening, member.closing)
     if not member.quoted:
-        return [member.opening, cells, member.closing]
+        return [opening, cells, closing]
     if cells.null_count == 0:
-        return [member.opening + b'"', cells, b'"' + member.closing]
+        return [opening + b'"', cells, b'"' + closing]
     quotes = pa.scalar(b'"', pa.binary())
     strings = pc.binary_join_element_wise(quotes, cells, quotes, pa.scalar(b"", pa.binary()))
-    return [member.opening, strings, member.closing]
+    return [opening, strings, closing]
 
 
 def object_pieces(members: Sequence[Member], image: Image) -> list[Piece]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from simulator.releases import Release
 
 
 @dataclass(frozen=True)
@@ -56,3 +59,25 @@ class CodecOptions:
 
     build_ts: int | None = None
     """Canal-JSON's `ts`, milliseconds, which is the wall clock in TiCDC; None: the physical time of commit_ts."""
+
+
+_LARGE = "sink.kafka-config.large-message-handle"
+_SETTINGS = {
+    "only_output_updated_columns": {"?only-output-updated-columns"},
+    "delete_only_output_handle_key_columns": {"sink.delete-only-output-handle-key-columns"},
+    "large_message_handle_option": {_LARGE, "sink.large-message-only-handle-key-columns"},
+    "large_message_handle_compression": {f"{_LARGE}.large-message-handle-compression"},
+    "claim_check_raw_value": {f"{_LARGE}.claim-check-raw-value"},
+    "content_compatible": {"?content-compatible"},
+    "output_old_value": {"sink.open"},
+    "output_row_key": {"?output-row-key"},
+}
+"""Options that not every release has, and what `Release.options` calls them."""
+
+
+def known(options: CodecOptions, release: Release) -> CodecOptions:
+    """The options as the release understands them: those that it does not have are as if they were not set."""
+    unset: dict[str, Any] = {
+        field.name: field.default for field in fields(options)
+        if field.name in _SETTINGS and not _SETTINGS[field.name] & release.options}
+    return replace(options, **unset)

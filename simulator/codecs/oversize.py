@@ -32,25 +32,27 @@ Whole = Callable[[Encoded], Messages]
 
 
 def limited(
-        encoded: Encoded, rows: Rows, options: CodecOptions, overhead: int, cut: Cut, whole: Whole) -> Encoded:
+        encoded: Encoded, rows: Rows, options: CodecOptions, overhead: int, cut: Cut, whole: Whole,
+        code: str = "CDC:ErrMessageTooLarge") -> Encoded:
     """The rows as they were encoded, compressed as the options say, those that are too long encoded anew by `cut`.
 
-    `overhead` is what TiCDC adds to a row's key and value before it compares. Raises EncodeError
-    CDC:ErrMessageTooLarge.
+    `overhead` is what TiCDC adds to a row's key and value before it compares. Raises EncodeError with that code;
+    without one, such rows are sent as they are.
     """
     encoded = compressed(encoded, options)
     long = _sizes(encoded, overhead) > options.max_message_bytes
-    if not long.any():
+    if not code or not long.any():
         return encoded
     mask = pa.array(long)
     large, original = chosen(rows, pa.array(np.flatnonzero(long))), _filtered(encoded, mask)
     if options.large_message_handle_option == "none":
-        raise _too_large(large, 0, original, overhead, options)
+        raise _too_large(large, 0, int(_sizes(original, overhead)[0]), options, code)
     files = _stored(original, large, options, whole)
     shorter = compressed(cut(large, claim_check.locations(files, options) if files else None), options)
     still = np.flatnonzero(_sizes(shorter, overhead) > options.max_message_bytes)
     if len(still):
-        raise _too_large(large, int(still[0]), shorter, overhead, options)
+        row = int(still[0])
+        raise _too_large(large, row, int(_sizes(shorter, overhead)[row]), options, code)
     keys = None if encoded.keys is None else pc.replace_with_mask(encoded.keys, mask, shorter.keys)
     return Encoded(keys, pc.replace_with_mask(encoded.values, mask, shorter.values), files)
 
@@ -71,12 +73,19 @@ def _sizes(encoded: Encoded, overhead: int) -> npt.NDArray[np.int64]:
     return lengths(encoded.values) + keys + overhead
 
 
-def _too_large(rows: Rows, row: int, encoded: Encoded, overhead: int, options: CodecOptions) -> EncodeError:
-    """TiCDC's error, with the figures that 8.5.5 added in all releases (pkg/errors/cdc_errors.go), and the row."""
-    size = int(_sizes(encoded, overhead)[row])
+_TEXTS = {
+    "CDC:ErrJSONCodecRowTooLarge": "json codec single row too large",
+    "CDC:ErrOpenProtocolCodecRowTooLarge": "open-protocol codec single row too large",
+    "CDC:ErrMessageTooLarge": "message is too large",
+}
+"""What TiCDC says with the code of a row that is too large (tiflow: pkg/errors/cdc_errors.go)."""
+
+
+def _too_large(rows: Rows, row: int, size: int, options: CodecOptions, code: str) -> EncodeError:
+    """TiCDC's error, with the figures that 8.5.5 added in all releases (there), and the row."""
     return EncodeError(
-        f"message is too large. table:{rows.table.name}, length:{size}, maxMessageBytes:{options.max_message_bytes} "
-        f"(row {key_text(rows, row)} of {rows.table.schema}.{rows.table.name})", "CDC:ErrMessageTooLarge")
+        f"{_TEXTS[code]}. table:{rows.table.name}, length:{size}, maxMessageBytes:{options.max_message_bytes} "
+        f"(row {key_text(rows, row)} of {rows.table.schema}.{rows.table.name})", code)
 
 
 def key_text(rows: Rows, row: int) -> str:

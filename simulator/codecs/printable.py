@@ -41,10 +41,37 @@ _STEPS = """
 20 103a 6 de 2 1682 e 1d31 c1f 21e 5e2 134b 5 1060 add50 f0
 """
 
-_BOUNDARIES = np.cumsum([int(step, 16) for step in _STEPS.split()])
+_NEWER = {13: """
+8be a 28d 1 1ae 1 7c 1 d3d 2 10d6 1 2b8 3 368 5 13f 1 1ab6 a 5230 d 7ca 4 2a 2 35 1 33b 4 5630 1 ce3 2a 1 3 2 2 fe 1c
+17b 1 86 2 28a 1 5 2 49e 7 2 1 2 8 1 2 1 1e 1 2 2 c 9 a 656 1 5033 1 b 2 1b01 1e3 2a 9 6404 3 5d 3 3d 1 528 2 23 2
+1b3 2 5a 1 65 1 4 2 2a 2 6 3 1d 1 a8 1 e 4 f 13 7 7 9 3 d 7 29 93 1 37 25 a aadd 7 5922 134b
+""", 15: """
+61d 1 252 1f 9 8 15 1 12 b 369 1 20 1 7f 1 15 1 1da 1 83e 1 7 1 9 1 ef 1 2b1 e 7d 1 30 2 27b 1 2c5 1 b6e 1 2f 1 1f3 b
+719f 3 7c0 2 e 2 1 1 1 5 18 3 53cd 1 17d 10 7f 1 2e 2 770 b 1 f 1 7 1 2 1 b 1 f 1 7 1 2 1c3 6 1 2a 1 9 742 3 70 1a e6
+6 4c 1 17c 3 477 1 86 7 369 10 40 a 3f6 11 1 29 3 1c 1036 63 43c 1 10 16 361a 4f 1 a 4526 4 1 7 1 2 120 4 f 1 22 1
+1daa 2e 2 17 9 74 225 2 d5 14 c2c 1f 6 6 105 3e 21 1 200 1f 221 2a 2e6 7 1 4 1 2 1 f edd 4 94 3 4 5 59 1 16 1 188 1
+52 1 a8 3 3 2 a 2 20 7 7 7 1 1 3 3 8 2 7 5 4 9 7 9 abe5 2 1055 5 5c16 1060
+"""}
+"""Of those, what a version of Unicode had and the one that Go took before it had not: 13 after 12, 15 after 13."""
 
 
-def printable(codes: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Whether strconv.IsPrint holds for each code point."""
-    shown: npt.NDArray[np.bool_] = np.searchsorted(_BOUNDARIES, codes, side="right") % 2 == 1
+def _boundaries(steps: str) -> npt.NDArray[np.int64]:
+    return np.cumsum([int(step, 16) for step in steps.split()])
+
+
+_SHOWN, _ADDED = _boundaries(_STEPS), {version: _boundaries(steps) for version, steps in _NEWER.items()}
+
+
+def printable(codes: npt.NDArray[np.int64], unicode: int) -> npt.NDArray[np.bool_]:
+    """Whether strconv.IsPrint holds for each code point, with the tables of Unicode 12 (Go 1.14), 13 (Go 1.16 to 1.20)
+    or 15 (Go 1.21 to 1.26)."""
+    shown = _within(codes, _SHOWN)
+    for version, boundaries in _ADDED.items():
+        if version > unicode:
+            shown &= ~_within(codes, boundaries)
     return shown
+
+
+def _within(codes: npt.NDArray[np.int64], boundaries: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    inside: npt.NDArray[np.bool_] = np.searchsorted(boundaries, codes, side="right") % 2 == 1
+    return inside

@@ -8,6 +8,7 @@ row image.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -93,13 +94,19 @@ def escape(cells: pa.Array, short_controls: bool) -> pa.Array:
     if wide or invalid:
         growth = growth + 3 * _three_byte_starts(data)
     where = np.flatnonzero(growth)
-    for byte in found:
-        raw = raw.replace(bytes([byte]), table[byte])
+    raw = replaced(raw, found, table)
     for old in wide:
         raw = raw.replace(old, _LINE_SEPARATORS[old])
     if invalid:
         raw = _INVALID.sub(rb"\\ufffd", raw)
     return rebuilt(cells, raw, moved(offsets, where, growth[where].astype(np.int64)))
+
+
+def replaced(raw: bytes, found: Iterable[int], table: Mapping[int, bytes]) -> bytes:
+    """The bytes `found` written as the table says, the backslash first."""
+    for byte in found:
+        raw = raw.replace(bytes([byte]), table[byte])
+    return raw
 
 
 def _three_byte_starts(data: Bytes) -> Bytes:

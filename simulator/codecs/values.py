@@ -19,34 +19,41 @@ from simulator.schema.table import ColumnType
 _FLOAT = 4
 
 
-def go_float(cells: pa.Array, type: ColumnType) -> pa.Array:
+def go_float(cells: pa.Array, type: ColumnType, widened: bool = False) -> pa.Array:
     """FLOAT and DOUBLE as encoding/json writes them: the shortest digits, an exponent below 1e-6 and from 1e21.
 
-    Arrow's cast gives the same digits, but an exponent from 1e10 on.
+    A FLOAT that is `widened` has the digits of the 64-bit number. Arrow's cast gives the same digits, but an exponent
+    from 1e10 on.
     """
-    text = _shortest(cells, type)
+    text = _shortest(cells, type, widened)
     return _respelt(text, pc.match_substring_regex(text, r"e\+(1\d|20)$"))
+
+
+def padded_float(cells: pa.Array, type: ColumnType) -> pa.Array:
+    """The same as jsoniter writes them: two digits in a negative exponent."""
+    return pc.replace_substring_regex(go_float(cells, type), r"e-(\d)$", r"e-0\1")
 
 
 def plain_float(cells: pa.Array, type: ColumnType) -> pa.Array:
     """FLOAT and DOUBLE as strconv.FormatFloat(…, 'f', -1, …) writes them: the shortest digits, never an exponent."""
-    text = _shortest(cells, type)
-    return _respelt(text, pc.match_substring(text, "e"))
+    return _without_exponent(_shortest(cells, type, widened=False))
 
 
 def widened_plain_float(cells: pa.Array, type: ColumnType) -> pa.Array:
     """The same of a FLOAT that became a 64-bit number: `3.140000104904175` (Release.float_widened)."""
-    text = _shortest(cells, type) if types.type_code(type) != _FLOAT else _widened(cells)
+    return _without_exponent(_shortest(cells, type, widened=True))
+
+
+def _without_exponent(text: pa.Array) -> pa.Array:
     return _respelt(text, pc.match_substring(text, "e"))
 
 
-def _widened(cells: pa.Array) -> pa.Array:
-    return numeric(cells).cast(pa.float32()).cast(pa.float64()).cast(pa.string())
-
-
-def _shortest(cells: pa.Array, type: ColumnType) -> pa.Array:
+def _shortest(cells: pa.Array, type: ColumnType, widened: bool) -> pa.Array:
     numbers = numeric(cells)
-    return (numbers.cast(pa.float32()) if types.type_code(type) == _FLOAT else numbers).cast(pa.string())
+    if types.type_code(type) != _FLOAT:
+        return numbers.cast(pa.string())
+    narrow = numbers.cast(pa.float32())
+    return (narrow.cast(pa.float64()) if widened else narrow).cast(pa.string())
 
 
 def numeric(cells: pa.Array) -> pa.Array:

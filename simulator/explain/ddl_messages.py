@@ -36,7 +36,7 @@ def messages(
 
 def _message(protocol: str, event: DdlEvent, changefeed: Changefeed, release: Release) -> MessageExplained:
     codec, options = CODECS[protocol], replace(changefeed.codec, protocol=protocol)
-    key, value = codec.message(codec.ddl(event, options, release), options)
+    key, value = codec.message(codec.ddl(event, options, release), options, release)
     count = changefeed.kafka.partition_num or DEFAULT_PARTITION_NUM
     first = protocol == "canal-json" and release.canal_ddl_in_partition_0
     partitions = (0,) if first else tuple(range(count))

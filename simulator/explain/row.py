@@ -117,7 +117,8 @@ def _messages(
         *(pa.array([number], pa.int64()) for number in (change.commit_ts, _row_id(table, change))),
         *(pa.array([_packed(image)], pa.binary()) for image in (change.before, change.after)),
     )
-    framed = codec.frame(codec.encode(rows, changefeed.codec, release), np.zeros(1, np.int64), changefeed.codec)
+    encoded = codec.encode(rows, changefeed.codec, release)
+    framed = codec.frame(encoded, np.zeros(1, np.int64), changefeed.codec, release)
     keys = [None] * len(framed.values) if framed.keys is None else framed.keys.to_pylist()
     return tuple(zip(keys, framed.values.to_pylist(), strict=True))
 

@@ -16,9 +16,40 @@ V4_0_0 = Release(
     architecture="classic",
     encodes_rows=False,
     short_control_escapes=False,
-    open_location_repeats_ohk=False,
     primary_is_unique=True,
     float_widened=False,
+    zerofill_bit=False,
+    generated_get_key_bits=True,
+    handle_may_be_virtual=False,
+    handle_joins_unique=False,
+    quoted_unicode=12,
+    update_without_old_value=False,
+    delete_without_old_value=False,
+    record_overhead_counted=False,
+    size_error="",
+    open_batch_size=False,
+    open_flags=False,
+    open_row_ids=False,
+    open_partition_ids=False,
+    open_partition_last=False,
+    open_old_values=False,
+    open_generated=False,
+    open_virtual=False,
+    open_marks_unique=True,
+    open_sorts_columns=True,
+    open_quotes_bytes=False,
+    open_pads_exponents=False,
+    open_time_fraction=True,
+    open_zero_is_null=False,
+    open_old_zero_is_null=False,
+    open_old_flags_raw=False,
+    open_old_bits=True,
+    open_old_nameless=False,
+    open_old_always=False,
+    open_old_optional=True,
+    open_needs_columns=False,
+    open_names_operation=True,
+    open_location_repeats_ohk=False,
     canal_column_order="name",
     canal_old_first=False,
     canal_old_everywhere=True,
@@ -110,6 +141,7 @@ V4_0_0 = Release(
 V4_0_2 = replace(
     V4_0_0,
     name="v4.0.2",
+    open_partition_ids=True,
     ddl_text="marked",
     ddl_mark="/*!90000 ",
     options=V4_0_0.options | option_names.SCHEDULER,
@@ -126,6 +158,14 @@ V4_0_3 = replace(
 V4_0_5 = replace(
     V4_0_3,
     name="v4.0.5",
+    update_without_old_value=True,
+    delete_without_old_value=True,
+    open_flags=True,
+    open_row_ids=True,
+    open_old_values=True,
+    open_generated=True,
+    open_marks_unique=False,
+    open_quotes_bytes=True,
     dispatchers=V4_0_3.dispatchers | {"index-value"},
     default_dispatcher="old-value",
     rowid_is_row_id=False,
@@ -158,6 +198,7 @@ V4_0_8 = replace(
 V4_0_9 = replace(
     V4_0_8,
     name="v4.0.9",
+    open_batch_size=True,
     options=V4_0_8.options | option_names.BATCH_SIZE,
     protocols=V4_0_8.protocols | {"canal-json"},
     max_batch_size=4096,
@@ -179,6 +220,8 @@ V4_0_14 = replace(V4_0_13, name="v4.0.14", options=V4_0_13.options | option_name
 V4_0_16 = replace(
     V4_0_14,
     name="v4.0.16",
+    record_overhead_counted=True,
+    size_error="CDC:ErrJSONCodecRowTooLarge",
     max_message_bytes=1 << 20,
     new_topic_partitions=3,
     refuses_zero_partitions=True,
@@ -200,6 +243,8 @@ V5_0_3 = replace(V5_0_1, name="v5.0.3", options=V5_0_1.options | option_names.SA
 V5_0_6 = replace(
     V5_0_3,
     name="v5.0.6",
+    record_overhead_counted=True,
+    size_error="CDC:ErrJSONCodecRowTooLarge",
     max_message_bytes=10 << 20,
     new_topic_partitions=3,
     topic_limit="lowers",
@@ -207,6 +252,7 @@ V5_0_6 = replace(
 V5_1_0 = replace(
     V5_0_0,
     name="v5.1.0",
+    quoted_unicode=13,
     options=V5_0_0.options | option_names.SASL,
     max_batch_size=16,
 )
@@ -214,6 +260,8 @@ V5_1_0 = replace(
 V5_1_4 = replace(
     V5_1_0,
     name="v5.1.4",
+    record_overhead_counted=True,
+    size_error="CDC:ErrJSONCodecRowTooLarge",
     max_message_bytes=10 << 20,
     new_topic_partitions=3,
     canal_forces_old_value=True,
@@ -228,7 +276,13 @@ V5_2_0 = replace(
     protocols=V5_1_0.protocols | {"craft"},
 )
 
-V5_2_2 = replace(V5_2_0, name="v5.2.2", max_message_bytes=1 << 20)
+V5_2_2 = replace(
+    V5_2_0,
+    name="v5.2.2",
+    record_overhead_counted=True,
+    size_error="CDC:ErrJSONCodecRowTooLarge",
+    max_message_bytes=1 << 20,
+)
 
 V5_2_4 = replace(
     V5_2_2,
@@ -245,6 +299,8 @@ V5_2_4 = replace(
 V5_3_0 = replace(
     V5_2_0,
     name="v5.3.0",
+    record_overhead_counted=True,
+    size_error="CDC:ErrJSONCodecRowTooLarge",
     options=V5_2_0.options | option_names.REDO_LOG,
     max_message_bytes=1 << 20,
 )

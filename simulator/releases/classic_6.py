@@ -58,6 +58,7 @@ V6_1_7 = replace(V6_1_6, name="v6.1.7", options=V6_1_6.options | option_names.KA
 V6_2_0 = replace(
     V6_1_0,
     name="v6.2.0",
+    size_error="CDC:ErrOpenProtocolCodecRowTooLarge",
     allowed_ddl=V6_1_0.allowed_ddl | {13, 41, 61},
     event_filter_names=event_names.BY_SQL,
     event_type_from_sql=True,
@@ -91,7 +92,12 @@ V6_5_0 = replace(
     options=V6_4_0.options | option_names.ENCODERS | option_names.STORAGE,
 )
 
-V6_5_1 = replace(V6_5_0, name="v6.5.1", canal_size_limit=True)
+V6_5_1 = replace(
+    V6_5_0,
+    name="v6.5.1",
+    size_error="CDC:ErrMessageTooLarge",
+    canal_size_limit=True,
+)
 
 V6_5_2 = replace(
     V6_5_1,
@@ -123,9 +129,12 @@ V6_5_4 = replace(
     deletes_follow_old_value=True,
 )
 
+V6_5_5 = replace(V6_5_4, name="v6.5.5", update_without_old_value=False)
+
 V6_5_6 = replace(
-    V6_5_4,
+    V6_5_5,
     name="v6.5.6",
+    zerofill_bit=True,
     canal_zerofill_types=True,
     options=(
         V6_5_4.options
@@ -178,7 +187,7 @@ LINES = {
     "v6.4": (0, (V6_4_0,)),
     "v6.5": (
         12,
-        (V6_5_0, V6_5_1, V6_5_2, V6_5_3, V6_5_4, V6_5_6, V6_5_7, V6_5_8, V6_5_9, V6_5_10, V6_5_12),
+        (V6_5_0, V6_5_1, V6_5_2, V6_5_3, V6_5_4, V6_5_5, V6_5_6, V6_5_7, V6_5_8, V6_5_9, V6_5_10, V6_5_12),
     ),
     "v6.6": (0, (V6_6_0,)),
 }

@@ -14,6 +14,7 @@ from simulator.releases.classic_6 import V6_5_2, V6_6_0
 V7_0_0 = replace(
     V6_6_0,
     name="v7.0.0",
+    size_error="CDC:ErrMessageTooLarge",
     canal_size_limit=True,
     float_widened=False,
     allowed_ddl=V6_6_0.allowed_ddl | {64, 65, 67},
@@ -50,6 +51,7 @@ V7_1_1 = replace(
 V7_1_2 = replace(
     V7_1_1,
     name="v7.1.2",
+    update_without_old_value=False,
     rename_filter="old-name",
     rename_errors_wrapped=frozenset({"one", "several", "snapshot"}),
     start_ts_discards_ddl=True,
@@ -88,6 +90,8 @@ V7_1_6 = replace(
 V7_2_0 = replace(
     V7_1_1,
     name="v7.2.0",
+    delete_without_old_value=False,
+    open_needs_columns=True,
     options=(
         V7_1_1.options
         | option_names.AVRO_WATERMARK
@@ -110,6 +114,8 @@ V7_3_0 = replace(
 V7_4_0 = replace(
     V7_3_0,
     name="v7.4.0",
+    quoted_unicode=15,
+    update_without_old_value=False,
     allowed_ddl=V7_3_0.allowed_ddl | {71, 72},
     default_dispatcher="table",
     topic_rules="any",
@@ -162,6 +168,7 @@ V7_5_2 = replace(
 V7_5_3 = replace(
     V7_5_2,
     name="v7.5.3",
+    zerofill_bit=True,
     canal_zerofill_types=True,
     options=V7_5_2.options | option_names.COMPATIBLE | option_names.RAW_CHANGE | option_names.ALL_BOOTSTRAP,
 )

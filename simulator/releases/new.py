@@ -14,6 +14,20 @@ V8_5_4 = replace(
     architecture="new",
     encodes_rows=False,
     short_control_escapes=False,
+    generated_get_key_bits=False,
+    handle_joins_unique=True,
+    open_row_ids=False,
+    open_partition_last=True,
+    open_sorts_columns=False,
+    open_pads_exponents=True,
+    open_time_fraction=False,
+    open_old_zero_is_null=True,
+    open_old_flags_raw=True,
+    open_old_bits=False,
+    open_old_nameless=True,
+    open_old_always=True,
+    open_old_optional=False,
+    open_names_operation=False,
     open_location_repeats_ohk=True,
     dispatch_skips_virtual=True,
     dispatch_nulls=frozenset({"handle"}),
@@ -40,11 +54,23 @@ V8_5_4 = replace(
     options=classic_7_8.V8_5_4.options | option_names.ROW_KEY,
 )
 
-V8_5_5 = replace(V8_5_4, name="v8.5.5", canal_text_null=False, canal_blank_old_values=False)
+V8_5_5 = replace(
+    V8_5_4,
+    name="v8.5.5",
+    handle_joins_unique=False,
+    canal_text_null=False,
+    canal_blank_old_values=False,
+)
 
 V8_5_6 = replace(
     V8_5_5,
     name="v8.5.6",
+    handle_may_be_virtual=True,
+    open_time_fraction=True,
+    open_old_zero_is_null=False,
+    open_old_flags_raw=False,
+    open_old_bits=True,
+    open_old_optional=True,
     dispatch_nulls=frozenset(),
     dispatch_time_fraction=True,
     rename_quotes_names=True,
@@ -62,6 +88,7 @@ V8_5_7 = replace(
 V26_3_1 = replace(
     V8_5_7,
     name="v26.3.1",
+    handle_may_be_virtual=False,
     dispatch_nulls=frozenset({"handle"}),
     canal_null_types=False,
     options=V8_5_7.options - option_names.MAX_RETRY - option_names.TABLE_ROUTES,
@@ -91,6 +118,12 @@ V9_0_0_BETA_2 = replace(
 V9_0_0_BETA_1 = replace(
     V9_0_0_BETA_2,
     name="v9.0.0-beta.1",
+    generated_get_key_bits=True,
+    handle_joins_unique=False,
+    open_partition_ids=False,
+    open_virtual=True,
+    open_zero_is_null=True,
+    open_old_flags_raw=False,
     allowed_ddl=V9_0_0_BETA_2.allowed_ddl - {230},
     event_filter_names=V9_0_0_BETA_2.event_filter_names - {"add fulltext index"},
     unclassified_events=frozenset(),

@@ -34,13 +34,132 @@ class Release:
     """Whether columns of the primary index also get the UniqueKey bit (classic before 7.5.2, and 7.6:
     cdc/model/schema_storage.go)."""
 
-    open_location_repeats_ohk: bool
-    """Whether Open Protocol's key has `"ohk":true,"ohk":false` before `ccl`, a member twice (new:
-    pkg/sink/codec/open/codec.go encodeRowChangedEvent); classic writes `ccl` alone (7.3+)."""
-
     float_widened: bool
     """Whether a FLOAT becomes a 64-bit number, with the digits that it has as one, in rows and dispatch hashes
     (4.0.6–6.1.5, 6.2–6.5.1, 6.6: cdc/entry/mounter.go formatColVal); elsewhere it stays the 32-bit number."""
+
+    zerofill_bit: bool
+    """Whether columns with ZEROFILL, and every YEAR, have the bit 0x100 in Open Protocol's `f` (6.5.6+ of 6.5 and
+    7.5.3+ of 7.5: cdc/model/schema_storage.go initColumnsFlag)."""
+
+    generated_get_key_bits: bool
+    """Whether a generated column gets the bits of every index it is in (classic); elsewhere it keeps what TiDB's own
+    column flags say (new: pkg/sink/codec/open/message.go initColumnFlags)."""
+
+    handle_may_be_virtual: bool
+    """Whether a unique key with a virtual generated column may be the handle key (new 8.5.6, 8.5.7:
+    pkg/common/table_info_helper.go initIndexColumns)."""
+
+    handle_joins_unique: bool
+    """Whether the handle key is a nonclustered primary key and the best unique key together, where the table has the
+    unique key first (new 8.5.4, 9.0.0-beta.2: pkg/common/table_info_helper.go initIndexColumns)."""
+
+    update_without_old_value: bool
+    """Whether enable-old-value = false leaves an UPDATE its new values alone (4.0.5 to 6.5.4, 6.6, 7.0 to 7.1.1, 7.2,
+    7.3: cdc/entry/mounter.go, cdc/processor/sinkmanager); elsewhere the old ones stay."""
+
+    delete_without_old_value: bool
+    """Whether enable-old-value = false leaves a DELETE its handle key alone (4.0.5 to 6.6, 7.0, 7.1:
+    cdc/entry/mounter.go, from 6.5.3 and 7.1.1 pkg/sink/codec/common/config.go)."""
+
+    # -- rows in Open Protocol -----------------------------------------------------------------------------------
+
+    quoted_unicode: int
+    r"""Version of Unicode whose characters stay as they are in BINARY and VARBINARY of Open Protocol, later ones being
+    `\u` escapes: 12 (Go 1.14, up to 5.0), 13 (Go 1.16 to 1.20, 5.1 to 7.3), 15 (Go 1.21+) (Go: strconv/isprint.go)."""
+
+    record_overhead_counted: bool
+    """Whether a message's size has 36 bytes for Kafka's record in it (4.0.16, 5.0.6, 5.1.4+, 5.2.2+, 5.3+:
+    cdc/sink/codec/interface.go MaxRecordOverhead)."""
+
+    size_error: str
+    """Code of the error for an Open Protocol row above max-message-bytes (4.0.16, 5.0.6, 5.1.4+, 5.2.2+, 5.3+:
+    cdc/sink/codec/json.go AppendRowChangedEvent); empty: such a row is sent."""
+
+    open_batch_size: bool
+    """Whether an Open Protocol message is full after max-batch-size rows or at max-message-bytes (4.0.9+:
+    cdc/sink/codec/json.go); elsewhere when it has 4 MiB (cdc/sink/mq.go batchSizeLimit)."""
+
+    open_flags: bool
+    """Whether a column has its flags `f` (4.0.5+: cdc/sink/codec/json.go column)."""
+
+    open_row_ids: bool
+    """Whether a row's key has its integer handle `rid` (classic 4.0.5+: cdc/sink/codec/json.go mqMessageKey)."""
+
+    open_partition_ids: bool
+    """Whether a row's key has the physical id of its partition `ptn` (4.0.2+, not 9.0.0-beta.1:
+    cdc/sink/codec/json.go mqMessageKey)."""
+
+    open_partition_last: bool
+    """Whether `ptn` is the last member of the key (new: pkg/sink/codec/open/codec.go), not between `rid` and `t`."""
+
+    open_old_values: bool
+    """Whether an UPDATE has old values `p` and a DELETE all its columns (4.0.5+: cdc/sink/codec/json.go mqMessageRow);
+    before, an UPDATE is `u` alone and a DELETE its handle key alone."""
+
+    open_generated: bool
+    """Whether rows have stored generated columns (4.0.5+: cdc/entry/schema_storage.go IsColWritable)."""
+
+    open_virtual: bool
+    """Whether rows have virtual generated columns, always NULL (new 9.0.0-beta.1: pkg/sink/codec/open/codec.go)."""
+
+    open_marks_unique: bool
+    """Whether `h` marks the columns of every unique key that cannot be NULL (up to 4.0.4: cdc/entry/mounter.go
+    IsColumnUnique), not of the handle key alone."""
+
+    open_sorts_columns: bool
+    """Whether columns are sorted by the bytes of their names (classic: encoding/json of a map); else in table order."""
+
+    open_quotes_bytes: bool
+    """Whether BINARY and VARBINARY are written with escapes (strconv.Quote, 4.0.5+: cdc/sink/codec/json.go); before as
+    text, bytes that are no UTF-8 becoming U+FFFD."""
+
+    open_pads_exponents: bool
+    """Whether a float's negative exponent has two digits, `1e-07` (jsoniter, new), not `1e-7` (encoding/json)."""
+
+    open_time_fraction: bool
+    """Whether a TIME has its fraction of a second (not in new 8.5.4, 8.5.5, 9.0.0-beta.1, -beta.2:
+    pkg/sink/codec/open/codec.go writeColumnFieldValue)."""
+
+    open_zero_is_null: bool
+    """Whether empty strings and bytes, ENUM and SET 0, and zero decimals, times and JSON numbers are NULL (new
+    9.0.0-beta.1: pkg/sink/codec/open/codec.go writeColumnFieldValue)."""
+
+    open_old_zero_is_null: bool
+    """Whether they are in `p` with only-output-updated-columns (new 8.5.4, 8.5.5, 9.0.0-beta.1, -beta.2:
+    pkg/sink/codec/open/codec.go writeColumnFieldValueIfUpdated)."""
+
+    open_old_flags_raw: bool
+    """Whether `f` in `p` with only-output-updated-columns is TiDB's own flag word (new 8.5.4, 8.5.5, 9.0.0-beta.2:
+    there)."""
+
+    open_old_bits: bool
+    """Whether `p` with only-output-updated-columns lists a BIT that another BIT replaced (classic, new 8.5.6+:
+    there)."""
+
+    open_old_nameless: bool
+    """Whether `p` with only-output-updated-columns holds a value that NULL replaced as bare members `t`, `f`, `v`
+    without the column's name (new: there)."""
+
+    open_old_always: bool
+    """Whether `p` with only-output-updated-columns is `{}` where no column changed (new: there); else it is left
+    out."""
+
+    open_old_optional: bool
+    """Whether `[sink.open] output-old-value = false` takes `p` away (7.5.2+, 8.1+: pkg/sink/codec/open); new 8.5.4,
+    8.5.5 and the betas know the setting and do not mind it."""
+
+    open_needs_columns: bool
+    """Whether cutting a row down to a handle key that it does not have is CDC:ErrOpenProtocolCodecInvalidData (7.2+:
+    pkg/sink/codec/open/open_protocol_message.go rowChangeToMsg); before, the value is `{}`."""
+
+    open_names_operation: bool
+    """Whether that error says which operation it was (classic); new always says `for the delete event`, and says it,
+    too, where column selectors leave nothing (pkg/sink/codec/open/codec.go writeColumnFieldValues)."""
+
+    open_location_repeats_ohk: bool
+    """Whether Open Protocol's key has `"ohk":true,"ohk":false` before `ccl`, a member twice (new:
+    pkg/sink/codec/open/codec.go encodeRowChangedEvent); classic writes `ccl` alone (7.3+)."""
 
     # -- rows in Canal-JSON --------------------------------------------------------------------------------------
 

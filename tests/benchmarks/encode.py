@@ -84,7 +84,7 @@ def measure(protocol: str, changes: Rows) -> tuple[float, int]:
     times = []
     for _ in range(10):
         start = time.process_time()
-        made = codec.frame(codec.encode(changes, options, V8_5), group, options)
+        made = codec.frame(codec.encode(changes, options, V8_5), group, options, V8_5)
         times.append(time.process_time() - start)
     size = made.values.nbytes + (made.keys.nbytes if made.keys is not None else 0)
     return rows / statistics.median(times[1:]), size // rows
