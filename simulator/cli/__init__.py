@@ -10,7 +10,7 @@ from contextlib import suppress
 import click
 
 from simulator import __version__
-from simulator.cli import brokers, explain_ddl, look, play
+from simulator.cli import brokers, explain_ddl, look, play, releases
 from simulator.errors import SimulatorError
 
 INTERRUPTED = 130
@@ -23,7 +23,7 @@ def commands() -> None:
     """Emits TiCDC's messages (Open Protocol, Canal-JSON) to Kafka or files, byte for byte, without a TiDB cluster."""
 
 
-for command in (play.diff, play.run, look.inspect, look.explain, brokers.broker):
+for command in (play.diff, play.run, look.inspect, look.explain, releases.releases, brokers.broker):
     commands.add_command(command)
 
 for command in (explain_ddl.ddl, explain_ddl.table):

@@ -171,7 +171,7 @@ class Display:
 
     def finish(self, summary: Summary) -> None:
         """Tables and a closing line on standard output, or on standard error where that shows the messages."""
-        out = _Results(stderr=summary.output.sink == "console", highlight=False)
+        out = Results(stderr=summary.output.sink == "console", highlight=False)
         tables = summary.by_table()
         if tables:
             out.print(_tables(tables), "")
@@ -192,7 +192,7 @@ class Display:
             out.print(f"left out by the changefeed's filter: {names}{more}", markup=False, soft_wrap=True)
 
 
-class _Results(Console):
+class Results(Console):
     """Leaves it to the command line what a closed standard output means."""
 
     def on_broken_pipe(self) -> None:

@@ -23,7 +23,7 @@ class Release:
     encodes_rows: bool
     """Whether the simulator has the release's row encoders. Ours says so, not TiCDC."""
 
-    # == on the wire ====================================================================================================
+    # == on the wire ===================================================================================================
 
     # -- rows ----------------------------------------------------------------------------------------------------
 
@@ -374,7 +374,7 @@ class Release:
     """Whether Open Protocol escapes `<`, `>`, `&`, U+2028, U+2029 and invalid UTF-8 (encoding/json, classic); the new
     architecture's writer (pkg/util/json_writer.go) does not."""
 
-    # == what is sent at all ============================================================================================
+    # == what is sent at all ===========================================================================================
 
     # -- which statements are sent -------------------------------------------------------------------------------
 
@@ -443,7 +443,7 @@ class Release:
     """Whether the matcher of an event filter follows `case-sensitive` (new: pkg/filter/sql_event_filter.go); classic
     always minds the case."""
 
-    # == what can be asked for ==========================================================================================
+    # == what can be asked for =========================================================================================
 
     # -- settings ------------------------------------------------------------------------------------------------
 

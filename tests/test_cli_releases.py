@@ -1,0 +1,191 @@
+"""`ticdc-sim releases`: what a release does and what changes between two, from the fields of Release alone."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import simulator
+from simulator.cli import run
+from simulator.releases import RELEASES, Release, find
+from simulator.releases.behaviours import behaviours, first_sentence
+from simulator.releases.compare import differences, lines
+
+EVERY = [release for releases in RELEASES.values() for release in releases.values()]
+FIELDS = [field.name for field in dataclasses.fields(Release)]
+OURS = {"name", "architecture", "encodes_rows"}
+"""Fields that are no behaviour of TiCDC."""
+
+PACKAGE = Path(simulator.__file__).parent
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """What the command prints, in one line of words, so that no width of a screen matters."""
+    assert run(["releases", *arguments]) == 0
+    return " ".join(capsys.readouterr().out.split())
+
+
+def document(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert run(["releases", *arguments, "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+@pytest.fixture(autouse=True, params=["80", "200"])
+def _screen(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", request.param)
+
+
+def test_every_field_is_shown_with_the_first_sentence_of_its_docstring() -> None:
+    """In the order of release.py; each says more than its name, and ends before the releases and sources."""
+    found = behaviours()
+
+    assert [one.name for one in found] == [name for name in FIELDS if name not in OURS]
+    assert [one.name for one in found if len(one.meaning.split()) < 3 or not one.meaning[0].isupper()] == []
+    assert [one.name for one in found if re.search(r"\.go|\bthere$|[;:,(]$", one.meaning)] == []
+    assert all(one.chapter and one.section for one in found)
+
+
+def test_every_field_is_read_by_what_it_is_about() -> None:
+    """Somewhere outside of releases/: a field that nobody reads would be a promise that nobody keeps."""
+    files = [path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE / "releases"]
+    read = {
+        node.attr for path in files for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)}
+
+    assert [name for name in FIELDS if name not in read | {"name", "encodes_rows"}] == []
+
+
+@pytest.mark.parametrize(("text", "sentence"), [
+    ("Whether a (1.2+: a/b.go) or b. More.", "Whether a or b"),
+    ("Whether a (60) is in v8.5.3.", "Whether a (60) is in v8.5.3"),
+    ("What becomes of it. `x`: y.", "What becomes of it"),
+    ("Default of it: 1, or 2 (there).", "Default of it"),
+    ("Its code; empty: none.", "Its code"),
+])
+def test_a_first_sentence_leaves_releases_and_sources_out(text: str, sentence: str) -> None:
+    """They stand in parentheses; values behind a colon are no part of it either."""
+    assert first_sentence(text) == sentence
+
+
+def test_without_arguments_every_line_says_where_behaviours_change(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of both architectures, one line each."""
+    text = shown(capsys)
+
+    assert "classic architecture" in text and "new architecture" in text
+    assert "v6.5 v6.5.0 – v6.5.12" in text and "v7.3 v7.3.0" in text and "v8.5 v8.5.4 – v8.5.7" in text
+    assert {line["line"] for line in document(capsys)["lines"]} == {
+        re.match(r"v\d+\.\d+", one.name)[0] for one in EVERY}  # type: ignore[index]
+    assert {line["architecture"] for line in document(capsys, "--architecture", "new")["lines"]} == {"new"}
+
+
+def test_a_release_that_is_said_to_change_behaves_otherwise_and_the_others_do_not() -> None:
+    """The count is that of fields that differ from the release before."""
+    for line in lines():
+        changed = dict((release.name, count) for release, count in line.changes)
+        for before, release in zip(line.releases, line.releases[1:]):
+            assert changed.get(release.name, 0) == len(differences(before, release))
+
+
+def test_a_release_is_shown_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each behaviour with its value in words; in JSON with the whole docstring and the files it cites."""
+    text = shown(capsys, "7.1.3")
+
+    assert text.startswith("TiCDC v7.1.3 (classic) ON THE WIRE")
+    assert [name for name in FIELDS if name not in OURS and name not in text] == []
+    assert "add column (5)" in text and "old-name: by the" in text
+    found = document(capsys, "v7.1.3")
+    by_name = {one["name"]: one for one in found["behaviours"]}
+    assert (found["release"], found["architecture"]) == ("v7.1.3", "classic")
+    assert by_name["flush_rows"]["value"] == 2048
+    assert by_name["dispatchers"]["value"] == ["default", "index-value", "rowid", "table", "ts"]
+    assert by_name["primary_is_unique"]["sources"] == ["cdc/model/schema_storage.go"]
+
+
+def test_between_two_releases_only_what_differs_is_shown_what_is_on_the_wire_first(
+    capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Does my consumer survive the upgrade from 6.5 to 8.5? The first line says how much of it is on the wire."""
+    text = shown(capsys, "v6.5.0", "v8.5.3")
+    found = document(capsys, "v6.5.0", "v8.5.3")["differences"]
+    by_name = {one["name"]: one for one in found}
+
+    wire = [one["on_the_wire"] for one in found]
+    assert wire == sorted(wire, reverse=True) and any(wire) and not all(wire)
+    assert text.startswith(
+        f"TiCDC v6.5.0 (classic) → v8.5.3 (classic): {len(found)} behaviours differ, {sum(wire)} on the wire ON THE")
+    assert (by_name["float_widened"]["from"], by_name["float_widened"]["to"]) == (True, False)
+    assert (by_name["dispatchers"]["added"], by_name["dispatchers"]["removed"]) == (["columns"], [])
+    assert "added: columns" in text and "canal_ddl_in_partition_0" not in by_name
+
+
+def test_architectures_are_compared_by_their_prefix(capsys: pytest.CaptureFixture[str]) -> None:
+    """`new:v8.5.4`, or --architecture for what has no prefix."""
+    found = document(capsys, "v8.5.4", "new:v8.5.4")
+
+    assert [found[side]["architecture"] for side in ("from", "to")] == ["classic", "new"]
+    assert document(capsys, "classic:8.5.4", "8.5.4", "--architecture", "new") == found
+    assert {"dispatch_nulls", "open_escapes_html"} <= {one["name"] for one in found["differences"]}
+    assert "v8.5.4 (classic) v8.5.4 (new)" in shown(capsys, "v8.5.4", "new:v8.5.4")
+
+
+def test_a_value_that_is_a_word_is_explained_from_the_docstring() -> None:
+    """Up to the sources; values that it does not mention stay as they are."""
+    by_name = {one.name: one for one in behaviours()}
+
+    assert by_name["rename_filter"].means("old-name") == "by the old name, an error where only the new one matches"
+    assert by_name["default_dispatcher"].means("table") == "always"
+    assert by_name["codec_error"].means("CDC:ErrUnheardOf") == ""
+
+
+def test_releases_that_behave_alike_differ_in_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """But their names."""
+    assert shown(capsys, "v8.5.0", "v8.5.1").endswith("(classic): no behaviour differs")
+    assert differences(find("v8.5.0"), find("v8.5.0")) == ()
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (("v7.1.9",), "unknown TiCDC release 'v7.1.9'. Did you mean 'v7.1.6'? Nearest: v7.1.0, v7.1.1,"),
+    (("v8.5.3", "8.6"), "unknown TiCDC release '8.6'"),
+    (("8.5",), "'8.5' is a line of TiCDC releases: name one of v8.5.0,"),
+    (("newer:v8.5.3",), "unknown architecture 'newer': TiCDC has 'classic' and 'new'"),
+    (("new:v8.5.3",), "TiCDC v8.5.3 has no new architecture, which begins with v8.5.4"),
+    (("a", "b", "c"), "unexpected extra argument"),
+])
+def test_an_unknown_release_is_an_error_that_lists_its_neighbours(
+    arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one line, with exit code 2."""
+    assert run(["releases", *arguments]) == 2
+    captured = capsys.readouterr()
+
+    assert captured.out == "" and captured.err.count("\n") == 1
+    assert said in captured.err
+
+
+@pytest.mark.parametrize("arguments", [(), ("v8.5.3",), ("v4.0.9", "new:v8.5.7")])
+def test_what_goes_to_a_file_is_plain_text_of_the_width_asked_for(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without colours, and never wider."""
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(["releases", *arguments]) == 0
+    out = capsys.readouterr().out
+
+    assert "\x1b" not in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_no_color_is_respected_on_a_screen(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bold and dim may stay, colours do not."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    coloured = re.compile("\x1b\\[(?:\\d;)*(?:3[0-7]|38)")
+    assert run(["releases", "v8.5.3"]) == 0 and coloured.search(capsys.readouterr().out)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert run(["releases", "v8.5.3"]) == 0 and not coloured.search(capsys.readouterr().out)
