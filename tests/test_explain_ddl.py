@@ -274,3 +274,16 @@ def test_an_expression_that_does_not_suit_its_table_is_refused_as_ticdc_refuses_
     )
     assert run(["explain", *command, "--schema", schema, "--config", str(config)]) == 2
     assert code in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("release", "statement", "said"), [
+    ("v8.5.3", "alter table t add column a int", "later rows of its own table"),
+    ("v8.5.3", "create database d", "later rows of all tables"),
+    ("v6.5.1", "alter table t add column a int", "later rows of all tables"),
+])
+def test_a_statement_says_whose_rows_it_holds_back(
+    release: str, statement: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One table's from 6.5.2 and 7.0 on, everybody's before."""
+    assert run(["explain", "ddl", statement, "--release", release]) == 0
+    assert f"holds back   {said}" in capsys.readouterr().out

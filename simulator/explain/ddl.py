@@ -35,6 +35,9 @@ class EventExplained:
     table: str
     topic: str
     query: str
+    holds_back: str
+    """Whose later rows wait for it: `its own table` or `all tables`."""
+
     messages: tuple[MessageExplained, ...]
     """One for each protocol."""
 
@@ -145,4 +148,5 @@ def _events(decision: Decision, rules: Rules) -> Iterator[EventExplained]:
 def _event(event: Event, rules: Rules) -> EventExplained:
     topic, sent = messages(event, rules.router, rules.changefeed, rules.release, DEFAULT_START_TS + 1)
     action = ACTIONS[event.type_code].name
-    return EventExplained(event.type_code, action, event.schema, event.table, topic, event.query, sent)
+    holds_back = "its own table" if event.type_code in rules.release.single_table_ddl else "all tables"
+    return EventExplained(event.type_code, action, event.schema, event.table, topic, event.query, holds_back, sent)

@@ -66,6 +66,7 @@ def _event(event: EventExplained) -> Iterator[str]:
     yield f"event        {event.action}, type code {event.type_code}, of {printable(name)}"
     yield f"text         {printable(event.query) or '(nothing is left of it)'}"
     yield f"topic        {event.topic}"
+    yield f"holds back   later rows of {event.holds_back}"
     for message in event.messages:
         yield from _message(message)
 
