@@ -9,7 +9,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -140,7 +140,8 @@ def _encoded(events: pa.RecordBatch, job: Job) -> Encoded:
 
 def _encoded_rows(rows: pa.RecordBatch, number: int, job: Job) -> Encoded:
     physical_table = job.tables[number]
-    changed = Rows(physical_table.table, physical_table.partition_id, *rows.columns)
+    selected = job.routes[number].selected
+    changed = replace(Rows(physical_table.table, physical_table.partition_id, *rows.columns), selected=selected)
     return CODECS[job.options.protocol].encode(changed, job.options, job.release)
 
 

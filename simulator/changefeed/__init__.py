@@ -13,6 +13,7 @@ from simulator.changefeed.merged import Settings
 from simulator.changefeed.model import (
     DEFAULT_PARTITION_NUM,
     Changefeed,
+    ColumnSelector,
     DispatchRule,
     EventFilter,
     Kafka,
@@ -24,8 +25,8 @@ from simulator.errors import ChangefeedError
 from simulator.releases import V8_5, Release
 
 __all__ = [
-    "Changefeed", "DEFAULT_PARTITION_NUM", "DispatchRule", "EventFilter", "Kafka", "Sasl", "Tls", "key", "load",
-    "load_file", "partition_count",
+    "Changefeed", "ColumnSelector", "DEFAULT_PARTITION_NUM", "DispatchRule", "EventFilter", "Kafka", "Sasl", "Tls",
+    "key", "load", "load_file", "partition_count",
 ]
 
 SCHEMES = ("kafka", "kafka+ssl")
@@ -65,7 +66,7 @@ def _changefeed(settings: Settings) -> Changefeed:
     warnings = [
         *(*settings.uri.warnings, *settings.file.warnings, *merged.idle(settings), *merged.conflicts(settings)),
         *(*options.idle(settings, codec, kafka), *rules.idle(dispatchers, settings.release)),
-        *rules.idle_filters(settings),
+        *(*rules.idle_selectors(settings), *rules.idle_filters(settings)),
     ]
     return Changefeed(
         scheme=settings.uri.scheme,
@@ -78,6 +79,7 @@ def _changefeed(settings: Settings) -> Changefeed:
         ignore_txn_start_ts=tuple(int(str(ts)) for ts in ignored) if isinstance(ignored, list) else (),
         event_filters=rules.event_filters(settings),
         dispatchers=dispatchers,
+        column_selectors=rules.column_selectors(settings),
         output_raw_change_event=bool(settings.of_file("sink.kafka-config", "output-raw-change-event")),
         warnings=tuple(warnings),
     )

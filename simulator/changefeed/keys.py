@@ -94,7 +94,7 @@ SINK = {
     "transaction-atomicity": Key("text"),
     "protocol": Key("text"),
     "dispatchers": Key("rows", []),
-    "column-selectors": Key("rows", [], NOT_YET),
+    "column-selectors": Key("rows", []),
     "schema-registry": Key("text", None, AVRO),
     "encoder-concurrency": Key("int", 32, INSIDE),
     "terminator": Key("text", "\\r\\n", STORAGE),
@@ -187,7 +187,7 @@ KEYS: Mapping[str, Mapping[str, Key]] = {
         **_rows("texts", "matcher columns"),
         **_rows("text", "dispatcher partition index topic"),
     },
-    "sink.column-selectors": _rows("texts", "matcher columns", NOT_YET),
+    "sink.column-selectors": _rows("texts", "matcher columns"),
     "sink.csv": {
         **_rows("text", "delimiter quote null binary-encoding-method", STORAGE),
         **_rows("bool", "include-commit-ts output-old-value output-handle-key", STORAGE),

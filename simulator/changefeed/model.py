@@ -28,6 +28,17 @@ class DispatchRule:
 
 
 @dataclass(frozen=True)
+class ColumnSelector:
+    """One entry of `[sink] column-selectors`, as written."""
+
+    matcher: tuple[str, ...] = ()
+    """Table-filter rules; matched case-insensitively unless `case-sensitive`."""
+
+    columns: tuple[str, ...] = ()
+    """Column-filter rules, in any letter case; the last that matches decides."""
+
+
+@dataclass(frozen=True)
 class EventFilter:
     """One entry of `[[filter.event-filters]]`, as written."""
 
@@ -134,6 +145,7 @@ class Changefeed:
     ignore_txn_start_ts: tuple[int, ...] = ()
     event_filters: tuple[EventFilter, ...] = ()
     dispatchers: tuple[DispatchRule, ...] = ()
+    column_selectors: tuple[ColumnSelector, ...] = ()
     output_raw_change_event: bool = False
     """Whether an UPDATE of a key stays one event (`[sink.kafka-config] output-raw-change-event`)."""
 

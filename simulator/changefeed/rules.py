@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from simulator.changefeed.keys import DISPATCHERS, Value
 from simulator.changefeed.merged import Settings
-from simulator.changefeed.model import DispatchRule, EventFilter
+from simulator.changefeed.model import ColumnSelector, DispatchRule, EventFilter
 from simulator.changefeed.rejections import filter_rows, rows
 from simulator.errors import did_you_mean
 from simulator.releases import Release, option_names
@@ -29,6 +29,20 @@ def dispatchers(settings: Settings) -> tuple[DispatchRule, ...]:
         )
         for row in rows(settings, "sink", "dispatchers")
     )
+
+
+def column_selectors(settings: Settings) -> tuple[ColumnSelector, ...]:
+    """`[sink] column-selectors`, where they leave columns out."""
+    if settings.release.column_selectors == "nothing":
+        return ()
+    given = rows(settings, "sink", "column-selectors")
+    return tuple(ColumnSelector(_texts(row, "matcher"), _texts(row, "columns")) for row in given)
+
+
+def idle_selectors(settings: Settings) -> Iterator[str]:
+    """A warning for column selectors that the release knows and does not use."""
+    if rows(settings, "sink", "column-selectors") and settings.release.column_selectors == "nothing":
+        yield f"sink.column-selectors has no effect: TiCDC {settings.release.name} reads it and does not use it"
 
 
 def event_filters(settings: Settings) -> tuple[EventFilter, ...]:

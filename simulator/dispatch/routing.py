@@ -14,6 +14,7 @@ from simulator.dispatch import topics
 from simulator.dispatch.dispatchers import DISPATCHERS, Hashed, dispatcher_of, knows_index
 from simulator.dispatch.hashing import Hashing
 from simulator.dispatch.lookup import failed, index_of, offsets_of
+from simulator.dispatch.selectors import Selector, compile_selectors, selected, verify_selectors
 from simulator.filters.table import TableFilter, table_filter
 from simulator.releases import V8_5, Release
 from simulator.schema.table import Table
@@ -37,6 +38,8 @@ class Route:
     """Pulsar's `key` dispatcher only: the key."""
 
     hashing: Hashing = Hashing()
+    selected: frozenset[str] | None = None
+    """The columns that column selectors leave in messages; None: all of them."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +51,17 @@ class Router:
     scheme: str = "kafka"
     release: Release = V8_5
     enable_old_value: bool = True
+    selectors: tuple[Selector, ...] = ()
 
 
 def router(changefeed: Changefeed, release: Release = V8_5) -> Router:
-    """The rules of a changefeed; raises ChangefeedError for a matcher or topic expression TiCDC rejects."""
+    """The rules of a changefeed; raises ChangefeedError for a matcher, topic or column that TiCDC rejects."""
     codec, sensitive = changefeed.codec, changefeed.case_sensitive
-    return compile_rules(
+    compiled = compile_rules(
         changefeed.dispatchers, changefeed.topic, codec.protocol, sensitive, changefeed.scheme, release,
         codec.enable_old_value,
     )
+    return replace(compiled, selectors=compile_selectors(changefeed.column_selectors, sensitive))
 
 
 def compile_rules(
@@ -102,7 +107,8 @@ def active_topics(router: Router, tables: Iterable[tuple[str, str]]) -> tuple[st
 
 
 def route(router: Router, table: Table) -> Route:
-    """Where a table's rows go; raises ChangefeedError (CDC:ErrDispatcherFailed) without its index or columns."""
+    """Where a table's rows go; raises ChangefeedError (CDC:ErrDispatcherFailed, CDC:ErrColumnSelectorFailed) without
+    its index or columns."""
     index, rule = matching_rule(router, table.schema, table.name)
     release, name = router.release, rule.partition.lower()
     topic = topics.substitute(rule.topic, table.schema, table.name) if rule.topic else router.default_topic
@@ -111,24 +117,43 @@ def route(router: Router, table: Table) -> Route:
     found = dispatcher_of(name, table, release, router.enable_old_value)
     named = found.name == "columns" or knows_index(rule, release)
     hashing = Hashing.of(release, "names" if named else "handle")
-    return Route(found.name, topic, found.hashed(table, rule, release), found.groups_by, index, hashing=hashing)
+    left = selected(router.selectors, table, release)
+    hashed = _seen(found.hashed(table, rule, release), left, release)
+    return Route(found.name, topic, hashed, found.groups_by, index, hashing=hashing, selected=left)
+
+
+def _seen(hashed: Hashed, left: frozenset[str] | None, release: Release) -> Hashed:
+    """What of it the dispatcher sees: classic TiCDC takes columns out of rows before it asks the dispatcher."""
+    if left is None or release.column_selectors != "rows":
+        return hashed
+    return tuple((name, source) for name, source in hashed if source in left)
 
 
 def verify_tables(router: Router, tables: Iterable[Table]) -> None:
-    """TiCDC's check of all tables when a changefeed starts; raises ChangefeedError (CDC:ErrDispatcherFailed)."""
-    release = router.release
+    """TiCDC's check of all tables when a changefeed starts; raises ChangefeedError (CDC:ErrDispatcherFailed,
+    CDC:ErrColumnSelectorFailed)."""
+    tables = list(tables)
     for table in tables:
+        _verify_dispatcher(router, table)
+    for table in tables if router.release.selectors_checked else ():
         rule = matching_rule(router, table.schema, table.name)[1]
-        dispatcher = dispatcher_of(rule.partition, table, release, router.enable_old_value).name
-        named = f"when verify the table, table: {table.schema}.{table.name}"
-        if dispatcher == "index-value" and knows_index(rule, release):
-            index = index_of(table, rule.index, release)
-            if index is None:
-                raise failed(f"index not found {named}, index: {rule.index}")
-            if not (index.unique or index.primary):
-                raise failed(f"index is not unique {named}, index: {rule.index}")
-        if dispatcher == "columns":
-            offsets_of(table, rule.columns, release, named)
+        by_columns = dispatcher_of(rule.partition, table, router.release, router.enable_old_value).name == "columns"
+        verify_selectors(router.selectors, table, rule.columns if by_columns else (), router.release)
+
+
+def _verify_dispatcher(router: Router, table: Table) -> None:
+    release = router.release
+    rule = matching_rule(router, table.schema, table.name)[1]
+    dispatcher = dispatcher_of(rule.partition, table, release, router.enable_old_value).name
+    named = f"when verify the table, table: {table.schema}.{table.name}"
+    if dispatcher == "index-value" and knows_index(rule, release):
+        index = index_of(table, rule.index, release)
+        if index is None:
+            raise failed(f"index not found {named}, index: {rule.index}")
+        if not (index.unique or index.primary):
+            raise failed(f"index is not unique {named}, index: {rule.index}")
+    if dispatcher == "columns":
+        offsets_of(table, rule.columns, release, named)
 
 
 IMPLICIT = DispatchRule(("*.*",), "default")

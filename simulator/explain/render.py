@@ -28,6 +28,8 @@ def lines(found: RowExplained) -> Iterator[str]:
     if found.split_by:
         yield f"split        TiCDC sends this UPDATE as DELETE and INSERT, since {', '.join(found.split_by)} changes:"
         yield "             explain each by itself; output-raw-change-event=true keeps it whole, as below"
+    for place, size in found.stored:
+        yield f"stored       {size} bytes at {place}"
     for key, value in found.messages:
         for name, data in (("key", key), ("value", value)):
             yield f"{name:<12} {'null' if data is None else f'{len(data)} bytes'}"

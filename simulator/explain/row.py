@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from simulator.changefeed.model import DEFAULT_PARTITION_NUM, Changefeed
-from simulator.codecs import CODECS
-from simulator.codecs.rows import Rows
+from simulator.codecs import CODECS, CodecOptions, Encoded, Rows
+from simulator.codecs.claim_check import locations
 from simulator.dispatch.routing import route, router
 from simulator.dispatch.rows import hash_row, partition_of
 from simulator.explain.change import RowChange
@@ -41,7 +41,7 @@ class ColumnExplained:
     mysql_type: str
     sql_type: int
     sent: bool
-    """False for a virtual generated column, which TiCDC never sends."""
+    """False for a virtual generated column, and for one that column selectors leave out."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,9 @@ class RowExplained:
     split_by: tuple[str, ...] = ()
     """Columns of unique keys that the UPDATE changes: TiCDC sends it as DELETE and INSERT."""
 
+    stored: tuple[tuple[str, int], ...] = ()
+    """Where claim-check puts the whole message, and the file's bytes."""
+
 
 def explain_row(
     table: Table, changefeed: Changefeed, change: RowChange, release: Release = V8_5,
@@ -74,23 +77,26 @@ def explain_row(
     partitions = change.partitions or changefeed.kafka.partition_num or DEFAULT_PARTITION_NUM
     to = route(router(changefeed, release), table)
     hashed = hash_row(to, table, {name: _hashable(text) for name, text in change.image.items()})
+    encoded = _encoded(table, changefeed, change, release, to.selected)
     return RowExplained(
         schema=table.schema, table=table.name, op=change.op,
-        columns=_columns(table, release), handle_key=handle_key(table),
+        columns=_columns(table, release, to.selected), handle_key=handle_key(table),
         dispatcher=to.dispatcher, hashed=tuple(name for _, name in to.hashed if name), hash=hashed,
         partition=partition_of(to, hashed, change.commit_ts, partitions, _row_id(table, change)), partitions=partitions,
-        topic=to.topic, protocol=changefeed.codec.protocol, messages=_messages(table, changefeed, change, release),
+        topic=to.topic, protocol=changefeed.codec.protocol, messages=_messages(encoded, changefeed.codec, release),
         split_by=() if changefeed.output_raw_change_event else _split_by(table, change, release),
+        stored=_stored(encoded, changefeed.codec),
     )
 
 
-def _columns(table: Table, release: Release) -> tuple[ColumnExplained, ...]:
-    bits, handle, sent = flags(table, release), handle_key(table), visible_columns(table)
+def _columns(table: Table, release: Release, selected: frozenset[str] | None) -> tuple[ColumnExplained, ...]:
+    bits, handle = flags(table, release), handle_key(table)
+    sent = {column.name for column in visible_columns(table) if selected is None or column.name in selected}
     return tuple(
         ColumnExplained(
             column.name, type_code(column.type), bits[column.name], flag_names(bits[column.name]),
             column.name in handle, mysql_type(column.type, False, release), sql_type(column.type, release),
-            column in sent,
+            column.name in sent,
         )
         for column in table.columns
     )
@@ -108,19 +114,28 @@ def flag_names(bits: int) -> tuple[str, ...]:
     return tuple(name for bit, name in FLAGS.items() if bits & bit)
 
 
-def _messages(
-    table: Table, changefeed: Changefeed, change: RowChange, release: Release,
-) -> tuple[tuple[bytes | None, bytes], ...]:
-    codec = CODECS[changefeed.codec.protocol]
+def _encoded(
+    table: Table, changefeed: Changefeed, change: RowChange, release: Release, selected: frozenset[str] | None,
+) -> Encoded:
     rows = Rows(
         table, change.partition_id,
         *(pa.array([number], pa.int64()) for number in (change.commit_ts, _row_id(table, change))),
         *(pa.array([_packed(image)], pa.binary()) for image in (change.before, change.after)),
     )
-    encoded = codec.encode(rows, changefeed.codec, release)
-    framed = codec.frame(encoded, np.zeros(1, np.int64), changefeed.codec, release)
+    return CODECS[changefeed.codec.protocol].encode(replace(rows, selected=selected), changefeed.codec, release)
+
+
+def _messages(
+    encoded: Encoded, options: CodecOptions, release: Release,
+) -> tuple[tuple[bytes | None, bytes], ...]:
+    framed = CODECS[options.protocol].frame(encoded, np.zeros(1, np.int64), options, release)
     keys = [None] * len(framed.values) if framed.keys is None else framed.keys.to_pylist()
     return tuple(zip(keys, framed.values.to_pylist(), strict=True))
+
+
+def _stored(encoded: Encoded, options: CodecOptions) -> tuple[tuple[str, int], ...]:
+    places = locations(encoded.files, options).to_pylist()
+    return tuple((place.decode(), len(file.content)) for place, file in zip(places, encoded.files, strict=True))
 
 
 def _row_id(table: Table, change: RowChange) -> int | None:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from simulator.errors import ChangefeedError
 from simulator.filters import patterns
+from simulator.filters.rule_files import imported
 
 
 @dataclass(frozen=True)
@@ -86,26 +86,13 @@ def _parse(text: str, origin: str, case_sensitive: bool, may_import: bool) -> It
     if not line or line[0] == "#":
         return
     if line[0] == "@":
-        yield from _imported(line[1:], origin, case_sensitive, may_import)
+        for place, inner in imported(line[1:], origin, may_import):
+            yield from _parse(inner, place, case_sensitive, False)
         return
     try:
         yield _rule(line, origin, case_sensitive)
     except ValueError as error:
         raise ValueError(f"at {origin}: {error}") from error
-
-
-def _imported(name: str, origin: str, case_sensitive: bool, may_import: bool) -> Iterator[Rule]:
-    if not may_import:
-        raise ValueError(f"at {origin}: importing filter files recursively is not allowed")
-    try:
-        lines = Path(name).read_text("utf-8").split("\n")
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise ValueError(f"at {origin}: cannot open filter file: open {name}: {why}") from error
-    except UnicodeDecodeError as error:
-        raise ValueError(f"at {origin}: cannot read filter file: {name} is not UTF-8") from error
-    for number, line in enumerate(lines, 1):
-        yield from _parse(line.removesuffix("\r"), f"{name}:{number}", case_sensitive, False)
 
 
 def _rule(line: str, origin: str, case_sensitive: bool) -> Rule:

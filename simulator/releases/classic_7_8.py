@@ -141,6 +141,8 @@ V7_5_0 = replace(
     name="v7.5.0",
     dispatchers=V7_4_0.dispatchers | {"columns"},
     dispatch_needs_index=True,
+    column_selectors="rows",
+    selectors_checked=True,
     options=V7_4_0.options | option_names.STUCK | option_names.SQL_MODE | option_names.INDEX_RULES,
     case_sensitive=False,
 )

@@ -32,6 +32,7 @@ V8_5_4 = replace(
     dispatch_skips_virtual=True,
     dispatch_nulls=frozenset({"handle"}),
     dispatch_time_fraction=False,
+    column_selectors="messages",
     allowed_ddl=classic_7_8.V8_5_4.allowed_ddl | {230, 231},
     eligibility="silent",
     rename_filter="names-alone",
@@ -99,6 +100,7 @@ V26_3_3 = replace(V26_3_1, name="v26.3.3", protocols=V26_3_1.protocols | {"debez
 V26_3_4 = replace(
     V26_3_3,
     name="v26.3.4",
+    selectors_want_key=True,
     options=V26_3_3.options | option_names.UPDATE_ONLY_COLUMNS,
 )
 """A contradiction: `ignore-update-only-columns` is said to be there since v26.3.4, but ticdc's sources took it back
@@ -107,6 +109,7 @@ V26_3_4 = replace(
 V9_0_0_BETA_2 = replace(
     V8_5_4,
     name="v9.0.0-beta.2.pre",
+    selectors_checked=False,
     allowed_ddl=V8_5_4.allowed_ddl - {9, 10, 231},
     event_filter_names=V8_5_4.event_filter_names - event_names.FOREIGN_KEYS - {"create hybrid index"},
     unclassified_events=frozenset({"add fulltext index"}),

@@ -281,6 +281,20 @@ class Release:
     cdc/sink/mq/dispatcher/topic/expression.go). `any`: a plain name too, or an expression without `{schema}`
     (6.5.7+, 7.1.4+, 7.4+)."""
 
+    column_selectors: str
+    """What `[sink] column-selectors` do. `nothing`: they are read and not used (up to 7.4). `rows`: they take columns
+    out of rows before the dispatcher looks, and stop at a row whose table keeps neither its primary key nor a unique
+    one whole (7.5+: cdc/sink/dmlsink/mq/mq_dml_sink.go). `messages`: the dispatcher sees all columns (new:
+    downstreamadapter/sink/kafka)."""
+
+    selectors_checked: bool
+    """Whether the tables that a changefeed begins with are checked against column selectors (7.5+, new from 8.5.4:
+    columnselector VerifyTables; not in 9.0.0-beta)."""
+
+    selectors_want_key: bool
+    """Whether a table without primary key must keep a unique one whole (new from 26.3.4: columnselector
+    verifyIndices)."""
+
     # -- which rows share a message ------------------------------------------------------------------------------
 
     group_by_partition_key: bool
