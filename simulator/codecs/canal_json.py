@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from simulator.codecs.canal_events import ddl, ddl_type, watermark
 from simulator.codecs.canal_options import known
-from simulator.codecs.canal_refusals import refuse_unsigned_nulls
+from simulator.codecs.canal_refusals import refuse_selection, refuse_unsigned_nulls
 from simulator.codecs.canal_rows import Cut, row_values
 from simulator.codecs.framing import frame_single
 from simulator.codecs.images import by_operation
@@ -40,6 +40,7 @@ def encode(rows: Rows, options: CodecOptions, release: Release) -> Encoded:
     rows = rows if options.enable_old_value else _without_old_values(rows)
     if release.canal_fails_on_unsigned_null:
         refuse_unsigned_nulls(rows)
+    refuse_selection(rows, options, release)
     encoded = _encode(rows, options, release, None)
 
     def cut(large: Rows, locations: pa.Array | None) -> Encoded:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from simulator.codecs.images import split
+from simulator.codecs.options import CodecOptions
 from simulator.codecs.oversize import key_text
 from simulator.codecs.rows import Rows
 from simulator.errors import EncodeError
+from simulator.releases import Release
 from simulator.schema import keys, types
 from simulator.schema.table import ColumnType
 
@@ -23,6 +26,24 @@ def refuse_unsigned_nulls(rows: Rows) -> None:
         for place in unsigned:
             if image.cells(place).null_count:
                 raise _panic(rows, _first_null(images, image.cells(place)), columns[place].name)
+
+
+def refuse_selection(rows: Rows, options: CodecOptions, release: Release) -> None:
+    """Raises EncodeError for rows that lack columns which the release's encoder cannot do without.
+
+    Classic TiCDC takes columns out of rows and then looks up the name of each to compare it with the old one (tiflow
+    v8.5.3: pkg/sink/codec/canal/canal_json_row_event_encoder.go newColsMap); the new one wants any column at all.
+    """
+    if rows.selected is None:
+        return
+    if release.column_selectors == "messages" and not rows.selected:
+        raise EncodeError("not found valid columns for the event", "CDC:ErrCanalEncodeFailed")
+    updates = np.flatnonzero(pc.and_(rows.before.is_valid(), rows.after.is_valid()).to_numpy(zero_copy_only=False))
+    if release.column_selectors == "rows" and options.only_output_updated_columns and len(updates):
+        raise EncodeError(
+            f"panic: invalid memory address: an UPDATE in {rows.table.schema}.{rows.table.name}, key "
+            f"{key_text(rows, int(updates[0]))}; TiCDC {release.name} crashes on column-selectors together with "
+            "only-output-updated-columns in canal-json: leave one of them out")
 
 
 def _is_unsigned_integer(type: ColumnType) -> bool:

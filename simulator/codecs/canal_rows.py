@@ -52,13 +52,15 @@ def row_values(changes: Changes, options: CodecOptions, release: Release, cut: C
 def _head(changes: Changes, options: CodecOptions, release: Release) -> list[Piece]:
     physical = decimal(pc.shift_right(changes.rows.commit_ts, 18))
     build: Piece = physical if options.build_ts is None else b"%d" % options.build_ts
-    names = _names(changes.rows.table, changes.operation, release)
+    seen = changes.rows.selected if release.column_selectors == "rows" else None
+    names = _names(changes.rows.table, changes.operation, seen, release)
     return [names, physical, b',"ts":', build if release.canal_build_time else b"0", b',"sql":""']
 
 
 @lru_cache(maxsize=1024)
-def _names(table: Table, operation: str, release: Release) -> bytes:
-    names = b",".join(quoted(name) for name in keys.primary_key_names(table, release))
+def _names(table: Table, operation: str, seen: frozenset[str] | None, release: Release) -> bytes:
+    primary = keys.primary_key_names(table, release)
+    names = b",".join(quoted(name) for name in primary if seen is None or name in seen)
     return b'{"id":0,"database":%s,"table":%s,"pkNames":[%s],"isDdl":false,"type":"%s","es":' % (
         quoted(table.schema), quoted(table.name), names, operation.encode())
 

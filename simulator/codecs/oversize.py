@@ -95,5 +95,9 @@ def key_text(rows: Rows, row: int) -> str:
     image = split(images.slice(row, 1), len(columns))
     names = handle_key(rows.table) or tuple(column.name for column in columns)
     cells = {column.name: image.cells(place)[0].as_py() for place, column in enumerate(columns)}
-    texts = {name: "NULL" if cells[name] is None else cells[name].decode("utf-8", "replace") for name in names}
+    texts = {name: "NULL" if cells[name] is None else _short(cells[name].decode("utf-8", "replace")) for name in names}
     return ", ".join(f"{name}={text}" for name, text in texts.items())
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 80 else f"{text[:80]}… of {len(text)} characters"
