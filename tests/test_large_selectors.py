@@ -120,6 +120,15 @@ OLD, AFTER = ({"id": "1", "name": name, "secret": "s", "u": "5"} for name in ("a
 CHANGES: tuple[Change, ...] = ((OLD, AFTER), (None, AFTER), (OLD, None))
 
 
+@pytest.mark.parametrize("release", [V8_5, NEW])
+def test_open_protocol_writes_the_columns_that_are_left(release: Release) -> None:
+    """In u, p and d."""
+    made = explained(release, "open-protocol", ["id", "name"])
+    for _, value in made:
+        sides = json.loads(value[8:])
+        assert {tuple(sorted(columns)) for columns in sides.values()} == {("id", "name")}
+
+
 @pytest.mark.parametrize(("release", "primary"), [(V8_5, []), (NEW, ["id"])])
 def test_canal_json_writes_the_columns_that_are_left(release: Release, primary: list[str]) -> None:
     """In data, old and both types; pkNames are of the rows in the classic architecture, of the table in the new."""
@@ -155,11 +164,13 @@ def test_classic_canal_json_cannot_compare_what_is_not_there() -> None:
     CODECS["canal-json"].encode(selecting(given, "id"), options, NEW)
 
 
-def test_the_new_architecture_refuses_rows_without_columns() -> None:
-    """In the protocol's own words."""
-    with pytest.raises(EncodeError, match="not found valid columns for the event") as caught:
-        CODECS["canal-json"].encode(selecting(rows(TABLE, [CHANGES[1]])), CodecOptions("canal-json"), NEW)
-    assert caught.value.code == "CDC:ErrCanalEncodeFailed"
+@pytest.mark.parametrize(("protocol", "code"), [
+    ("open-protocol", "CDC:ErrOpenProtocolCodecInvalidData"), ("canal-json", "CDC:ErrCanalEncodeFailed")])
+def test_the_new_architecture_refuses_rows_without_columns(protocol: str, code: str) -> None:
+    """In each protocol's own words."""
+    with pytest.raises(EncodeError) as caught:
+        CODECS[protocol].encode(selecting(rows(TABLE, [CHANGES[1]])), CodecOptions(protocol), NEW)
+    assert caught.value.code == code
 
 
 def selecting(given: Rows, *names: str) -> Rows:
