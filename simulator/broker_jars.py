@@ -42,11 +42,18 @@ def java() -> str:
 
 def jars(java_program: str) -> Path:
     """The directory with Kafka's jars, fetched when missing (44 MB); raises UserError where that is impossible."""
-    kept = cache_directory() / f"kafka-{KAFKA}"
+    return fetched(java_program, f"kafka-{KAFKA}", f"Apache Kafka {KAFKA}", IVY_FILE)
+
+
+def fetched(java_program: str, name: str, what: str, ivy_file: str) -> Path:
+    """The cache's directory of that name with the jars that an Ivy file lists, fetched when missing; raises UserError
+    that says `what` cannot be had.
+    """
+    kept = cache_directory() / name
     if not kept.is_dir():
         kept.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".kafka-", dir=kept.parent) as aside:
-            _fetch(java_program, Path(aside))
+        with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=kept.parent) as aside:
+            _fetch(java_program, Path(aside), what, ivy_file)
             _keep(Path(aside) / "lib", kept)
     return kept
 
@@ -58,16 +65,17 @@ def last_line(text: str) -> str:
     return (telling or lines or ["it said nothing"])[-1][:300]
 
 
-def _fetch(java_program: str, aside: Path) -> None:
-    (aside / "ivy.xml").write_text(IVY_FILE, encoding="ascii")
+def _fetch(java_program: str, aside: Path, what: str, ivy_file: str) -> None:
+    (aside / "ivy.xml").write_text(ivy_file, encoding="ascii")
     pattern = f"{aside}/lib/[artifact]-[revision](-[classifier]).[ext]"
-    command = [java_program, "-cp", _ivy(), "org.apache.ivy.Main", "-cache", f"{aside}/ivy", "-ivy", f"{aside}/ivy.xml"]
+    command = [java_program, "-cp", _ivy(what), "org.apache.ivy.Main", "-cache", f"{aside}/ivy"]
+    command += ["-ivy", f"{aside}/ivy.xml"]
     # With `-types jar` alone five jars of packaging "bundle" are left out, and Kafka dies.
     command += ["-confs", "default", "-types", "jar", "bundle", "-retrieve", pattern]
     done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0 or not list((aside / "lib").glob("kafka_*.jar")):
+    if done.returncode != 0 or not list((aside / "lib").glob("*.jar")):
         said = last_line(done.stderr + done.stdout)
-        raise UserError(f"Apache Kafka {KAFKA} could not be fetched from Maven Central: {said}")
+        raise UserError(f"{what} could not be fetched from Maven Central: {said}")
 
 
 def _keep(filled: Path, kept: Path) -> None:
@@ -78,11 +86,11 @@ def _keep(filled: Path, kept: Path) -> None:
             raise
 
 
-def _ivy() -> str:
+def _ivy(what: str) -> str:
     """The class path of Ivy and of the command line parser it needs, among pyspark's jars of whatever version."""
     spec = find_spec("pyspark")
     folder = Path(spec.origin).parent / "jars" if spec and spec.origin else Path()
     found = [next(iter(sorted(folder.glob(pattern))), None) for pattern in ("ivy-[0-9]*.jar", "commons-cli-[0-9]*.jar")]
     if None in found:
-        raise UserError(f"no Ivy among pyspark's jars ({folder}): cannot fetch Apache Kafka; reinstall pyspark")
+        raise UserError(f"no Ivy among pyspark's jars ({folder}): cannot fetch {what}; reinstall pyspark")
     return os.pathsep.join(str(path) for path in found)

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+from flink import flink
 from kafka_fixture import kafka
 from pyspark.sql import SparkSession
 
 from simulator import spark as spark_door
 
-__all__ = ["kafka", "pytest_addoption", "spark"]
+__all__ = ["flink", "kafka", "pytest_addoption", "spark"]
 
 settings.register_profile("shared machine", deadline=None)
 settings.load_profile("shared machine")

@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 import shop
 from databases import AFTER, BEFORE, Table, contents, played, state, write
+from flink import Flink, Refused
+from flink_tables import as_sent, kept, texts, typed
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from playing import assert_leads, play
@@ -101,8 +103,28 @@ def test_old_rows_taken_away_and_new_ones_added_give_the_state_after(run: Run) -
     assert played(events, contents(shop.TABLES, BEFORE), shop.TABLES) == contents(shop.TABLES, AFTER)
 
 
-def crc(*texts: str) -> int:
-    return zlib.crc32("".join(texts).encode())
+@pytest.mark.interop
+def test_flink_keeps_every_table_of_a_canal_json_stream(run: Run, flink: Flink) -> None:
+    """Names, types and keys may be what they are; watermarks and the other tables' statements pass by."""
+    messages = [record.value for record in read(str(run.fixtures)) if record.value is not None]
+    if run.uri == OPEN:
+        with pytest.raises(Refused):
+            flink.read({"id": "INT"}, messages)
+        return
+    states = [contents(shop.TABLES, which) for which in (BEFORE, AFTER)]
+    for table in (table for table in shop.TABLES if table.after is not None):
+        names = [column.name for column in table.columns]
+        before, after = (
+            Counter(
+                as_sent(table.definition, dict(zip(names, row, strict=True)))
+                for row in held.get(table.name, Counter()).elements())
+            for held in states)
+        for type_of in (texts, typed):
+            assert kept(flink, table.definition, type_of, messages, before) == after, table.name
+
+
+def crc(*parts: str) -> int:
+    return zlib.crc32("".join(parts).encode())
 
 
 def hashed(table: Table, *names: str) -> Callable[[RowEvent], int]:
