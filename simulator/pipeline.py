@@ -200,7 +200,7 @@ def _scattered(plan: Plan) -> list[int]:
     return [
         index
         for index, (physical, route) in enumerate(zip(plan.tables, plan.routes, strict=True))
-        if (key := handle_key(physical.table)) and not {column for _, column in route.hashed} <= set(key)
+        if (key := handle_key(physical.table)) and not {column for _, column in route.hashed if column} <= set(key)
     ]
 
 

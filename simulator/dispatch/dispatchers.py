@@ -87,7 +87,9 @@ def _by_table(table: Table, rule: DispatchRule, release: Release) -> Hashed:
 def _by_index(table: Table, rule: DispatchRule, release: Release) -> Hashed:
     visible = {column.name for column in keys.visible_columns(table)}
     if not knows_index(rule, release):
-        return tuple((name, name if name in visible else "") for name in keys.handle_key(table))
+        handle = keys.handle_columns(table, release)
+        names = (column.name for column in table.columns if column.name in handle)
+        return tuple((name, name if name in visible else "") for name in names)
     index = index_of(table, rule.index, release)
     if index is None:
         raise failed(f"index not found when dispatch event, table: {table.name}, index: {rule.index}")
