@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from simulator.changefeed import DEFAULT_PARTITION_NUM, Changefeed
+from simulator.changefeed import Changefeed
 from simulator.codecs import CodecOptions
 from simulator.events import Destinations
 from simulator.plan import Plan
@@ -32,7 +32,7 @@ class Output:
 @contextmanager
 def to_fixtures(plan: Plan, changefeed: Changefeed, directory: Path, format: str) -> Iterator[Output]:
     """Fixture files, which appear under `directory` when the block ends well and not at all otherwise."""
-    counts = {topic: changefeed.kafka.partition_num or DEFAULT_PARTITION_NUM for topic in plan.topics}
+    counts = {topic: changefeed.kafka.partitions for topic in plan.topics}
     settings = files.begin(directory, format)
     try:
         yield Output(format, settings, _destinations(plan, counts), changefeed.codec)
@@ -65,7 +65,7 @@ def to_console(plan: Plan, changefeed: Changefeed, address: tuple[str, int]) -> 
 
 def to_nowhere(plan: Plan, changefeed: Changefeed) -> Output:
     """A sink that only counts."""
-    counts = {topic: changefeed.kafka.partition_num or DEFAULT_PARTITION_NUM for topic in plan.topics}
+    counts = {topic: changefeed.kafka.partitions for topic in plan.topics}
     return Output("counting", None, _destinations(plan, counts), changefeed.codec)
 
 
@@ -93,6 +93,10 @@ def kafka_settings(changefeed: Changefeed, prepared_batches: bool = True) -> Kaf
         required_acks=kafka.required_acks,
         compression=kafka.compression,
         max_message_bytes=changefeed.codec.max_message_bytes,
+        topic_limit=_topic_limit(changefeed),
+        topic_limit_margin=kafka.topic_limit_margin,
+        new_topic_partitions=kafka.new_topic_partitions,
+        checks_insync_replicas=kafka.checks_insync_replicas,
         replication_factor=kafka.replication_factor,
         auto_create_topic=kafka.auto_create_topic,
         dial_timeout=kafka.dial_timeout,
@@ -101,6 +105,12 @@ def kafka_settings(changefeed: Changefeed, prepared_batches: bool = True) -> Kaf
         security=security,
         prepared_batches=prepared_batches,
     )
+
+
+def _topic_limit(changefeed: Changefeed) -> str:
+    # TiCDC 4.0.16 compares for Open Protocol alone (tiflow v4.0.16: cdc/sink/producer/kafka/kafka.go topicPreProcess)
+    alone = changefeed.kafka.topic_limit == "refuses" and changefeed.codec.protocol != "open-protocol"
+    return "ignored" if alone else changefeed.kafka.topic_limit
 
 
 def _destinations(plan: Plan, counts: Mapping[str, int]) -> Destinations:

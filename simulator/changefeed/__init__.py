@@ -11,7 +11,6 @@ from simulator.changefeed import file, merged, options, rejections, rules, uri
 from simulator.changefeed.keys import key
 from simulator.changefeed.merged import Settings
 from simulator.changefeed.model import (
-    DEFAULT_PARTITION_NUM,
     Changefeed,
     ColumnSelector,
     DispatchRule,
@@ -25,8 +24,8 @@ from simulator.errors import ChangefeedError
 from simulator.releases import V8_5, Release
 
 __all__ = [
-    "Changefeed", "ColumnSelector", "DEFAULT_PARTITION_NUM", "DispatchRule", "EventFilter", "Kafka", "Sasl", "Tls",
-    "key", "load", "load_file", "partition_count",
+    "Changefeed", "ColumnSelector", "DispatchRule", "EventFilter", "Kafka", "Sasl", "Tls", "key", "load",
+    "load_file", "partition_count",
 ]
 
 SCHEMES = ("kafka", "kafka+ssl")
@@ -37,8 +36,8 @@ def load(sink_uri: str, toml_text: str = "", release: Release = V8_5, name: str 
 
     Table filters and topic expressions are judged where they are compiled: `filters.replication`, `dispatch.router`.
     """
-    parsed, content = uri.parse(sink_uri), file.parse(toml_text, name)
-    settings = Settings(parsed, uri.typed(parsed), content, release)
+    parsed, content = uri.parse(sink_uri, release), file.parse(toml_text, name, release)
+    settings = Settings(parsed, uri.typed(parsed, release), content, release)
     rejections.reject(settings)
     if parsed.scheme not in SCHEMES:
         raise ChangefeedError(f"scheme {parsed.scheme} is not simulated; accepted: {', '.join(SCHEMES)}")
@@ -66,7 +65,7 @@ def _changefeed(settings: Settings) -> Changefeed:
     warnings = [
         *(*settings.uri.warnings, *settings.file.warnings, *merged.idle(settings), *merged.conflicts(settings)),
         *(*options.idle(settings, codec, kafka), *rules.idle(dispatchers, settings.release)),
-        *(*rules.idle_selectors(settings), *rules.idle_filters(settings)),
+        *rules.idle_selectors(settings),
     ]
     return Changefeed(
         scheme=settings.uri.scheme,

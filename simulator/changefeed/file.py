@@ -1,6 +1,7 @@
 """A changefeed.toml read and type-checked against the table of keys.
 
-One law: every key of the file is known and of its type, or reported by its full name.
+One law: every key of the file is known and of its type, or reported by its full name; one that the release does not
+have is refused as TiCDC's command line does (pkg/cmd/util/helper.go StrictDecodeFile).
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from simulator.changefeed import go
-from simulator.changefeed.keys import KEYS, Value
+from simulator.changefeed.key import Value
+from simulator.changefeed.keys import KEYS, option
 from simulator.errors import ChangefeedError, did_you_mean
+from simulator.releases import Release, availability
 
 TAKES = {
     "bool": "true or false",
@@ -38,16 +41,31 @@ class File:
     warnings: tuple[str, ...] = ()
 
 
-def parse(text: str, name: str = "changefeed.toml") -> File:
-    """The file's content; raises ChangefeedError with the position or the key at fault."""
+def parse(text: str, name: str, release: Release) -> File:
+    """The file's content; raises ChangefeedError with the position or the keys at fault."""
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ChangefeedError(f"{name} is not TOML: {error}") from error
     found = list(_walk(content, "(top level)", name))
+    _refuse_later(found, name, release)
     values = {(place, key): value for place, key, value, _ in found if key}
     tables = frozenset(place for place, key, _, _ in found if not key)
     return File(values, tables, tuple(remark for *_, remark in found if remark))
+
+
+def _refuse_later(found: list[tuple[str, str, Value, str]], name: str, release: Release) -> None:
+    """Raise ChangefeedError for keys and tables that other releases have."""
+    given = [option(place, key) if key else place for place, key, _, _ in found if place != "(top level)" or key]
+    absent = [one for one in dict.fromkeys(given) if not availability.has(release, one)]
+    missing = [one for one in absent if one.rpartition(".")[0] not in absent]
+    if missing:
+        said = [f"{one} {availability.told(one)}" for one in missing]
+        since = f"it: {availability.told(missing[0])}" if len(missing) == 1 else f"them: {', '.join(said)}"
+        raise ChangefeedError(
+            f"component TiCDC changefeed's config file {name} contained unknown configuration options: "
+            f"{', '.join(missing)}; TiCDC {release.name} does not have {since}"
+        )
 
 
 def _walk(content: Mapping[str, object], place: str, name: str) -> Iterator[tuple[str, str, Value, str]]:
@@ -74,6 +92,7 @@ def _known(place: str, key: str, value: object, name: str) -> Iterator[tuple[str
         inner = _dotted(place, key)
         for number, row in enumerate(checked, 1):
             assert isinstance(row, dict)
+            yield from ((inner, one, None, "") for one in row if one in KEYS[inner])
             yield from ((place, "", None, remark) for remark in _row_remarks(inner, number, row, name))
 
 
@@ -82,6 +101,8 @@ def _row_remarks(place: str, number: int, row: dict[str, object], name: str) -> 
     for key, value in row.items():
         if key in known:
             check(known[key].kind, value, f"{name}: {place}[{number}].{key}")
+            if known[key].idle:
+                yield f"{name}: {place}[{number}].{key} has no effect: {known[key].idle}"
         else:
             yield f"{name}: unknown key {key!r} in {place}[{number}] is ignored.{did_you_mean(key, known)}"
 

@@ -23,12 +23,12 @@ def parse_bool(text: str) -> bool:
     return BOOLS[text]
 
 
-def parse_int(text: str, bits: int = 64) -> int:
-    """strconv.ParseInt in base 10."""
+def parse_int(text: str, bits: int = 64, function: str = "ParseInt") -> int:
+    """strconv.ParseInt in base 10, or Atoi."""
     if not re.fullmatch(r"[+-]?[0-9]+", text):
-        raise ValueError(f"strconv.ParseInt: parsing {quote(text)}: invalid syntax")
+        raise ValueError(f"strconv.{function}: parsing {quote(text)}: invalid syntax")
     if not -(1 << bits - 1) <= int(text) < 1 << bits - 1:
-        raise ValueError(f"strconv.ParseInt: parsing {quote(text)}: value out of range")
+        raise ValueError(f"strconv.{function}: parsing {quote(text)}: value out of range")
     return int(text)
 
 

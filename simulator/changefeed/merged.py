@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from simulator.changefeed.file import File
-from simulator.changefeed.keys import FILE_PLACE, KEYS, Value
+from simulator.changefeed.key import Value
+from simulator.changefeed.keys import FILE_PLACE, KEYS, default
 from simulator.changefeed.uri import SinkUri
 from simulator.releases import Release
 
@@ -48,9 +49,13 @@ class Settings:
         return str(self.get(name) or default)
 
     def of_file(self, place: str, name: str) -> Value:
-        """A setting that only the file has, or TiCDC's default."""
+        """A setting that only the file has, or the release's default."""
         value = self.file.values.get((place, name))
-        return KEYS[place][name].default if value is None else value
+        return default(place, name, self.release) if value is None else value
+
+    def default(self, name: str) -> int:
+        """The release's default of a number that the URI may have."""
+        return int(str(default("sink-uri", name, self.release)))
 
 
 def conflicts(settings: Settings) -> Iterator[str]:

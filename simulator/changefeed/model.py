@@ -107,7 +107,7 @@ class Kafka:
     """`host:port` each."""
 
     partition_num: int | None = None
-    """As asked; None takes what the topic has, or DEFAULT_PARTITION_NUM where the topic is created."""
+    """As asked; None takes what the topic has, or `new_topic_partitions` where the topic is created."""
 
     replication_factor: int = 1
     auto_create_topic: bool = True
@@ -123,6 +123,22 @@ class Kafka:
     read_timeout: float = 10.0
     sasl: Sasl = Sasl()
     tls: Tls = Tls()
+    new_topic_partitions: int = 3
+    """Partitions of a topic that TiCDC creates without `partition-num`."""
+
+    topic_limit: str = "lowers"
+    """What a topic that takes less than max-message-bytes does, as `Release.topic_limit` says."""
+
+    topic_limit_margin: int = 128
+    """How many bytes max-message-bytes stays below what a topic takes."""
+
+    checks_insync_replicas: bool = True
+    """Whether a replication-factor below min.insync.replicas is refused."""
+
+    @property
+    def partitions(self) -> int:
+        """Partitions of a topic that does not exist yet."""
+        return self.partition_num or self.new_topic_partitions
 
 
 @dataclass(frozen=True)
@@ -151,10 +167,6 @@ class Changefeed:
 
     warnings: tuple[str, ...] = ()
     """One line each: unknown keys, keys without effect, conflicts between URI and file."""
-
-
-DEFAULT_PARTITION_NUM = 3
-"""Partitions of a topic that TiCDC creates without `partition-num` (tiflow v8.5.3: pkg/sink/kafka/options.go)."""
 
 
 def partition_count(asked: int | None, actual: int) -> int:

@@ -1,6 +1,7 @@
 """Kafka's and the encoder's options from the settings, checked as TiCDC checks them when the sink starts.
 
-One law: same order, same codes, same texts as tiflow v8.5.3 pkg/sink/kafka/options.go, pkg/sink/codec/common/config.go.
+One law: same order, same codes, same texts as pkg/sink/kafka/options.go and pkg/sink/codec/common/config.go; an option
+that the release does not have has its default.
 """
 
 from __future__ import annotations
@@ -8,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from simulator.changefeed import go, rejections, security
-from simulator.changefeed.keys import SIMULATED
+from simulator.changefeed import encoder, go, large_messages, old_value, protocols, rejections, security
 from simulator.changefeed.merged import Settings
 from simulator.changefeed.model import Kafka
 from simulator.codecs.options import CodecOptions
 from simulator.errors import ChangefeedError
+from simulator.releases import option_names
 
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
 TIMEOUT = "10s"
@@ -31,7 +32,9 @@ def topic(settings: Settings) -> str:
 
 def kafka(settings: Settings) -> Kafka:
     """How to reach Kafka; raises ChangefeedError."""
-    partitions = settings.get("partition-num")
+    partitions, release = settings.get("partition-num"), settings.release
+    if partitions == 0 and not release.refuses_zero_partitions:
+        partitions = None
     if isinstance(partitions, int) and partitions <= 0:
         text = f"invalid partition num {partitions}; 1 or more is accepted"
         raise ChangefeedError(text, "CDC:ErrKafkaInvalidPartitionNum")
@@ -57,65 +60,87 @@ def kafka(settings: Settings) -> Kafka:
         read_timeout=read,
         sasl=security.sasl(settings),
         tls=security.tls(settings),
+        new_topic_partitions=release.new_topic_partitions,
+        topic_limit=release.topic_limit,
+        topic_limit_margin=release.topic_limit_margin,
+        checks_insync_replicas=release.checks_insync_replicas,
     )
 
 
 def codec(settings: Settings, force_replicate: bool) -> CodecOptions:
     """The encoder's options; raises ChangefeedError."""
-    protocol = rejections.protocol(settings)
-    if protocol == "avro" and force_replicate:
-        raise _codec("force-replicate must be disabled, when using avro protocol")
-    handle = str(settings.of_file(rejections.LARGE, "large-message-handle-option") or "none")
-    if handle != "none" and force_replicate:
-        what = "when the large message handle is enabled, large message handle:"
-        raise _codec(f'force-replicate must be disabled, {what} "{handle}"')
-    handle_key_only = bool(settings.of_file("sink", "delete-only-output-handle-key-columns"))
-    if handle_key_only and force_replicate:
-        what = '"delete-only-output-handle-key-columns" is true.'
-        raise _codec(f"force-replicate must be disabled when configuration {what}")
+    protocol = protocols.protocol(settings)
+    old_values = old_value.enabled(settings, protocol)
+    if force_replicate:
+        _check_force_replicate(settings, protocol)
     encoding = settings.text("encoding-format", "json")
     if protocol == "simple" and encoding not in ("json", "avro"):
         raise _codec(f"unsupported encoding format type: {encoding} for the simple protocol")
     if protocol == "avro":
         _check_avro(settings)
-    return _limited(settings, protocol, handle, handle_key_only)
+    _check_extension(settings, protocol)
+    options = _options(settings, protocol, old_values)
+    encoder.check(options, settings.release)
+    large_messages.check(settings, options.enable_tidb_extension)
+    if protocol not in protocols.SIMULATED:
+        raise ChangefeedError(f"protocol {protocol} is not simulated yet; accepted: {', '.join(protocols.SIMULATED)}")
+    return options
 
 
-def _limited(settings: Settings, protocol: str, handle: str, handle_key_only: bool) -> CodecOptions:
-    max_message_bytes = settings.number("max-message-bytes", 10485760)
-    max_batch_size = settings.number("max-batch-size", 16)
-    if max_message_bytes <= 0:
-        raise _codec(f"invalid max-message-bytes {max_message_bytes}")
-    if max_batch_size <= 0:
-        raise _codec(f"invalid max-batch-size {max_batch_size}")
-    extension = settings.truth("enable-tidb-extension")
-    rejections.check_large_message(settings, extension)
-    if protocol not in SIMULATED:
-        raise ChangefeedError(f"protocol {protocol} is not simulated yet; accepted: {', '.join(SIMULATED)}")
+def _options(settings: Settings, protocol: str, old_values: bool) -> CodecOptions:
     compatible = protocol == "canal-json" and settings.truth("content-compatible")
-
-    def large(name: str) -> str:
-        return str(settings.of_file(rejections.LARGE, name) or "")
-
+    handle_key = bool(settings.of_file("sink", "delete-only-output-handle-key-columns"))
+    batch, size = _limits(settings)
     return CodecOptions(
         protocol=protocol,
-        enable_tidb_extension=extension,
-        max_batch_size=max_batch_size,
-        max_message_bytes=max_message_bytes,
+        enable_tidb_extension=settings.truth("enable-tidb-extension"),
+        max_batch_size=batch,
+        max_message_bytes=size,
         only_output_updated_columns=compatible or _only_updated(settings),
-        delete_only_output_handle_key_columns=handle_key_only,
-        large_message_handle_option=handle,
-        large_message_handle_compression=large("large-message-handle-compression") or "none",
-        claim_check_storage_uri=large("claim-check-storage-uri"),
-        claim_check_raw_value=bool(settings.of_file(rejections.LARGE, "claim-check-raw-value")),
+        delete_only_output_handle_key_columns=(
+            handle_key or settings.release.deletes_follow_old_value and not old_values
+        ),
+        large_message_handle_option=large_messages.way(settings, protocol),
+        large_message_handle_compression=large_messages.text(settings, "large-message-handle-compression") or "none",
+        claim_check_storage_uri=large_messages.text(settings, "claim-check-storage-uri"),
+        claim_check_raw_value=bool(settings.of_file(large_messages.TABLE, "claim-check-raw-value")),
         content_compatible=compatible,
         output_old_value=bool(settings.of_file("sink.open", "output-old-value")),
+        enable_old_value=old_values,
+        output_row_key=settings.truth("output-row-key"),
     )
+
+
+def _limits(settings: Settings) -> tuple[int, int]:
+    """max-batch-size and max-message-bytes."""
+    batch = settings.number("max-batch-size", settings.default("max-batch-size"))
+    size = settings.number("max-message-bytes", settings.default("max-message-bytes"))
+    if settings.release.batch_size_sets_bytes and settings.get("max-batch-size") is not None:
+        return settings.default("max-batch-size"), batch
+    return batch, size
+
+
+def _check_force_replicate(settings: Settings, protocol: str) -> None:
+    if protocol == "avro":
+        raise _codec("force-replicate must be disabled, when using avro protocol")
+    large_messages.check_force_replicate(settings)
+    if settings.of_file("sink", "delete-only-output-handle-key-columns"):
+        what = '"delete-only-output-handle-key-columns" is true.'
+        raise _codec(f"force-replicate must be disabled when configuration {what}")
+
+
+def _check_extension(settings: Settings, protocol: str) -> None:
+    given = settings.parameters.get("enable-tidb-extension")
+    if settings.release.kafka_refuses_tidb_extension and given is not None and protocol != "canal-json":
+        text = "enable-tidb-extension only support canal-json protocol"
+        raise ChangefeedError(text, "CDC:ErrKafkaInvalidConfig")
 
 
 def _only_updated(settings: Settings) -> bool:
     # [sink] content-compatible brings it for every protocol, the sink-uri's for canal-json alone (mergeConfig, Apply)
-    return settings.truth("only-output-updated-columns") or bool(settings.of_file("sink", "content-compatible"))
+    known = option_names.UPDATED_COLUMNS <= settings.release.options
+    by_file = known and settings.of_file("sink", "content-compatible")
+    return settings.truth("only-output-updated-columns") or bool(by_file)
 
 
 def _check_avro(settings: Settings) -> None:
@@ -147,6 +172,13 @@ def idle(settings: Settings, codec: CodecOptions, kafka: Kafka) -> Iterator[str]
         yield "sink.open.output-old-value has no effect with canal-json"
     if settings.of_file("sink.kafka-config", "output-raw-change-event") and not canal and not codec.output_old_value:
         yield "output-raw-change-event without sink.open.output-old-value: an UPDATE of a key does not say the old key"
+    if given("max-batch-size") is not None and settings.release.batch_size_sets_bytes:
+        yield f"max-batch-size sets max-message-bytes: a mistake of TiCDC {settings.release.name}"
+    if codec.output_row_key and not (canal and codec.enable_tidb_extension):
+        yield "output-row-key has no effect without canal-json and enable-tidb-extension"
+    yield from protocols.replaced(settings)
+    yield from old_value.idle(settings, codec.protocol)
+    yield from large_messages.idle(settings, codec.protocol)
     yield from security.idle(settings, kafka.sasl, kafka.tls)
 
 

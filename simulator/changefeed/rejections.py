@@ -7,26 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from simulator.changefeed import go
-from simulator.changefeed.keys import KEYS, PROTOCOLS, Value
+from simulator.changefeed import go, large_messages, protocols
+from simulator.changefeed.key import Value
+from simulator.changefeed.keys import KEYS
 from simulator.changefeed.merged import Settings
 from simulator.errors import ChangefeedError, did_you_mean
 
 QUEUES = ("kafka", "kafka+ssl", "pulsar", "pulsar+ssl", "pulsar+http", "pulsar+https")
 DATABASES = ("mysql", "mysql+ssl", "tidb", "tidb+ssl")
 STORAGES = ("file", "s3", "gcs", "gs", "azblob", "azure", "noop")
-LARGE = "sink.kafka-config.large-message-handle"
 GLUE = "sink.kafka-config.glue-schema-registry-config"
-
-
-def protocol(settings: Settings) -> str:
-    """The protocol by its own name; raises ChangefeedError (CDC:ErrSinkUnknownProtocol) if missing or unknown."""
-    given = settings.text("protocol")
-    if given.lower() not in PROTOCOLS:
-        hint = did_you_mean(given.lower(), PROTOCOLS) if given else ""
-        known = f"{hint} Accepted: protocol=open-protocol or protocol=canal-json"
-        raise ChangefeedError(f"unknown '{given}' message protocol for sink.{known}", "CDC:ErrSinkUnknownProtocol")
-    return PROTOCOLS[given.lower()]
 
 
 def reject(settings: Settings) -> None:
@@ -48,35 +38,13 @@ def _protocol(settings: Settings) -> None:
         text = f"protocol {given} is incompatible with {scheme} scheme"
         raise ChangefeedError(f"sink uri invalid '{text}'", "CDC:ErrSinkURIInvalid")
     if scheme in QUEUES or scheme in STORAGES:
-        protocol(settings)
+        protocols.protocol(settings)
 
 
 def _large_message(settings: Settings) -> None:
     # only the URI's enable-tidb-extension counts here, not the file's (tiflow v8.5.3: pkg/config/sink.go)
     extension = bool(settings.parameters.get("enable-tidb-extension"))
-    check_large_message(settings, extension)
-
-
-def check_large_message(settings: Settings, extension: bool) -> None:
-    """Raise ChangefeedError for settings of large messages that do not suit the protocol (`AdjustAndValidate`)."""
-    if LARGE not in settings.file.tables:
-        return
-    option = str(settings.of_file(LARGE, "large-message-handle-option") or "none")
-    compression = str(settings.of_file(LARGE, "large-message-handle-compression") or "none")
-    given = PROTOCOLS.get(settings.text("protocol").lower(), "")
-    if compression not in ("none", "snappy", "lz4"):
-        raise _replica(f"large message handle compression is not supported, got {compression}")
-    if option == "none":
-        return
-    start = f"large message handle is set to {option},"
-    if given not in ("open-protocol", "simple", "canal-json"):
-        raise _replica(f"{start} protocol is {given}, it's not supported")
-    if given == "canal-json" and not extension:
-        raise _replica(f"{start} protocol is canal-json, but enable-tidb-extension is false")
-    if option == "claim-check" and not settings.of_file(LARGE, "claim-check-storage-uri"):
-        raise _replica(f"{start} but the claim-check-storage-uri is empty")
-    if option == "claim-check" and settings.of_file(LARGE, "claim-check-raw-value") and given == "open-protocol":
-        raise _replica(f"{start} raw value is not supported for the open protocol")
+    large_messages.check(settings, extension)
 
 
 def _registries(settings: Settings) -> None:
@@ -110,8 +78,7 @@ def _rest(settings: Settings) -> None:
     concurrency = settings.of_file("sink", "encoder-concurrency")
     if isinstance(concurrency, int) and concurrency < 0:
         raise _sink(f"encoder-concurrency should greater than 0, but got {concurrency}")
-    csv = PROTOCOLS.get(settings.text("protocol").lower()) == "csv"
-    if csv and settings.of_file("sink", "delete-only-output-handle-key-columns"):
+    if protocols.known(settings) == "csv" and settings.of_file("sink", "delete-only-output-handle-key-columns"):
         raise _sink(
             "CSV protocol always output all columns for the delete event, "
             "do not set `delete-only-output-handle-key-columns` to true"

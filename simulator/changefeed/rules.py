@@ -12,9 +12,7 @@ from simulator.changefeed.merged import Settings
 from simulator.changefeed.model import ColumnSelector, DispatchRule, EventFilter
 from simulator.changefeed.rejections import filter_rows, rows
 from simulator.errors import did_you_mean
-from simulator.releases import Release, option_names
-
-ONLY_COLUMNS = "ignore-update-only-columns"
+from simulator.releases import Release
 
 
 def dispatchers(settings: Settings) -> tuple[DispatchRule, ...]:
@@ -56,21 +54,10 @@ def event_filters(settings: Settings) -> tuple[EventFilter, ...]:
             ignore_update_new_value_expr=str(row.get("ignore-update-new-value-expr", "")),
             ignore_update_old_value_expr=str(row.get("ignore-update-old-value-expr", "")),
             ignore_delete_value_expr=str(row.get("ignore-delete-value-expr", "")),
-            ignore_update_only_columns=_texts(row, ONLY_COLUMNS),
+            ignore_update_only_columns=_texts(row, "ignore-update-only-columns"),
         )
         for row in filter_rows(settings)
     )
-
-
-def idle_filters(settings: Settings) -> Iterator[str]:
-    """A warning for each part of the event filters that the release does not know."""
-    given = rows(settings, "filter", "event-filters")
-    if given and not filter_rows(settings):
-        yield f"filter.event-filters has no effect: TiCDC {settings.release.name} has no event filters"
-    for number, row in enumerate(filter_rows(settings), 1):
-        if ONLY_COLUMNS in row and not option_names.UPDATE_ONLY_COLUMNS <= settings.release.options:
-            why = f"TiCDC {settings.release.name} does not know it"
-            yield f"filter.event-filters[{number}].{ONLY_COLUMNS} has no effect: {why}"
 
 
 def idle(dispatchers: tuple[DispatchRule, ...], release: Release) -> Iterator[str]:

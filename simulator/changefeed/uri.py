@@ -1,6 +1,7 @@
 """A sink-uri taken apart: scheme, brokers, topic and typed parameters.
 
-One law: a parameter is read as Go's gin binds it (first of several, empty is zero), or refused in Go's words.
+One law: a parameter is read as Go's gin binds it (first of several, empty is zero), or refused in Go's words; before
+7.1 as Go's net/url and strconv read it (empty is none); one that the release does not have is said and not read.
 """
 
 from __future__ import annotations
@@ -11,16 +12,18 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from simulator.changefeed import go
-from simulator.changefeed.keys import KEYS, Value
+from simulator.changefeed.key import Value
+from simulator.changefeed.keys import KEYS, option
 from simulator.errors import ChangefeedError, did_you_mean
+from simulator.releases import Release, availability
 
 ACCEPTED = "kafka://host:port[,host:port]/topic?protocol=open-protocol"
 EMPTY = {"bool": "false", "int": "0", "int16": "0", "int32": "0"}
 """What gin reads in `key=` (github.com/gin-gonic/gin binding/form_mapping.go)."""
 
 TAKES = {"bool": "true or false", "int": "an integer", "int16": "an integer", "int32": "an integer"}
-BIND = "CDC:ErrMySQLInvalidConfig"
-"""TiCDC binds the parameters of every sink under this code (tiflow v8.5.3: pkg/sink/kafka/options.go, Apply)."""
+BIND = {True: "CDC:ErrMySQLInvalidConfig", False: "CDC:ErrKafkaInvalidConfig"}
+"""TiCDC's code for what does not parse, with gin and without (pkg/sink/kafka/options.go, Apply)."""
 
 BITS = {"int": 64, "int16": 16, "int32": 32}
 
@@ -38,7 +41,7 @@ class SinkUri:
     warnings: tuple[str, ...] = ()
 
 
-def parse(text: str) -> SinkUri:
+def parse(text: str, release: Release) -> SinkUri:
     """The parts of a sink-uri; raises ChangefeedError (CDC:ErrSinkURIInvalid) where it is no URI at all."""
     try:
         parts = urlsplit(text.strip())
@@ -49,32 +52,43 @@ def parse(text: str) -> SinkUri:
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     texts = dict(reversed(pairs))
     brokers = tuple(host for host in parts.netloc.rpartition("@")[2].split(",") if host)
-    return SinkUri(parts.scheme.lower(), brokers, unquote(parts.path).strip("/"), texts, tuple(_remarks(pairs)))
+    remarks = tuple(_remarks(pairs, release))
+    return SinkUri(parts.scheme.lower(), brokers, unquote(parts.path).strip("/"), texts, remarks)
 
 
-def typed(uri: SinkUri) -> dict[str, Value]:
-    """The known parameters with their values; raises ChangefeedError naming the first that does not parse."""
-    known = KEYS["sink-uri"]
-    return {name: _value(name, known[name].kind, uri.texts[name]) for name in known if name in uri.texts}
+def typed(uri: SinkUri, release: Release) -> dict[str, Value]:
+    """The parameters that the release has, valued; raises ChangefeedError naming the first that does not parse."""
+    found = {name: key.kind for name, key in KEYS["sink-uri"].items() if name in uri.texts and _has(release, name)}
+    given = {name: kind for name, kind in found.items() if uri.texts[name] or release.uri_bound_by_gin}
+    return {name: _value(name, kind, uri.texts[name], release) for name, kind in given.items()}
 
 
-def _value(name: str, kind: str, text: str) -> Value:
+def _has(release: Release, name: str) -> bool:
+    return availability.has(release, option("sink-uri", name))
+
+
+def _value(name: str, kind: str, text: str, release: Release) -> Value:
+    gin = release.uri_bound_by_gin
     try:
         text = text or EMPTY.get(kind, "")
         if kind == "bool":
             return go.parse_bool(text)
-        return go.parse_int(text, BITS[kind]) if kind in BITS else text
+        return go.parse_int(text, BITS[kind], "ParseInt" if gin else "Atoi") if kind in BITS else text
     except ValueError as error:
-        raise ChangefeedError(f"sink-uri {name}: {error}; {TAKES[kind]} is accepted", BIND) from error
+        raise ChangefeedError(f"sink-uri {name}: {error}; {TAKES[kind]} is accepted", BIND[gin]) from error
 
 
-def _remarks(pairs: list[tuple[str, str]]) -> list[str]:
+def _remarks(pairs: list[tuple[str, str]], release: Release) -> list[str]:
     known = [name for name in KEYS["sink-uri"] if not name.startswith("(")]
     names = [name for name, _ in pairs]
     unknown = [
         f"sink-uri: unknown key {name!r} is ignored.{did_you_mean(name, known)}"
         for name in dict.fromkeys(names)
         if name not in known
+    ] + [
+        f"sink-uri: {name} is ignored: TiCDC {release.name} does not have it ({availability.told(f'?{name}')})"
+        for name in dict.fromkeys(names)
+        if name in known and not _has(release, name)
     ]
     repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     return unknown + [f"sink-uri: {name} is given {names.count(name)} times; the first counts" for name in repeated]

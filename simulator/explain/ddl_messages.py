@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from simulator.changefeed.model import DEFAULT_PARTITION_NUM, Changefeed
+from simulator.changefeed.model import Changefeed
 from simulator.codecs import CODECS, DdlEvent
 from simulator.ddl.events import Event
 from simulator.dispatch.routing import Router, topic_of_ddl
@@ -37,7 +37,7 @@ def messages(
 def _message(protocol: str, event: DdlEvent, changefeed: Changefeed, release: Release) -> MessageExplained:
     codec, options = CODECS[protocol], replace(changefeed.codec, protocol=protocol)
     key, value = codec.message(codec.ddl(event, options, release), options, release)
-    count = changefeed.kafka.partition_num or DEFAULT_PARTITION_NUM
+    count = changefeed.kafka.partitions
     first = protocol == "canal-json" and release.canal_ddl_in_partition_0
     partitions = (0,) if first else tuple(range(count))
     return MessageExplained(protocol, protocol == changefeed.codec.protocol, partitions, key, value)

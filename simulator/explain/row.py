@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from simulator.changefeed.model import DEFAULT_PARTITION_NUM, Changefeed
+from simulator.changefeed.model import Changefeed
 from simulator.codecs import CODECS, CodecOptions, Encoded, Rows
 from simulator.codecs.claim_check import locations
 from simulator.dispatch.routing import route, router
@@ -74,7 +74,7 @@ def explain_row(
     table: Table, changefeed: Changefeed, change: RowChange, release: Release = V8_5,
 ) -> RowExplained:
     """What becomes of a row change that `read_row` has checked; raises EncodeError where TiCDC could not encode it."""
-    partitions = change.partitions or changefeed.kafka.partition_num or DEFAULT_PARTITION_NUM
+    partitions = change.partitions or changefeed.kafka.partitions
     to = route(router(changefeed, release), table)
     hashed = hash_row(to, table, {name: _hashable(text) for name, text in change.image.items()})
     encoded = _encoded(table, changefeed, change, release, to.selected)

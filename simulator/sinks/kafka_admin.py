@@ -26,9 +26,6 @@ from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.sinks.kafka_connect import client_options, reason, require_crc32c, unreachable
 from simulator.sinks.kafka_settings import RECORD_BATCH_OVERHEAD, KafkaSettings
 
-DEFAULT_PARTITIONS = 3
-"""Of a topic that TiCDC creates without partition-num (tiflow pkg/sink/kafka/options.go defaultPartitionNum)."""
-
 
 @dataclass(frozen=True)
 class Prepared:
@@ -60,10 +57,10 @@ def prepare_topics(settings: KafkaSettings, topics: Mapping[str, int | None]) ->
         limits = {topic: _limit(admin, topic if topic in found else None) for topic in topics}
         _check_replicas(admin, settings, default if default in found else None)
         wanted = {topic: _used(topic, number, found.get(topic)) for topic, number in topics.items()}
-        used = {topic: count or wanted[default] or DEFAULT_PARTITIONS for topic, count in wanted.items()}
+        used = {topic: count or wanted[default] or settings.new_topic_partitions for topic, count in wanted.items()}
         _create(admin, settings, {topic: used[topic] for topic in topics if topic not in found})
     ceiling = min(limits.values()) - RECORD_BATCH_OVERHEAD
-    lowered = min(settings.max_message_bytes, limits[default] - RECORD_BATCH_OVERHEAD)
+    lowered = _lowered(settings, limits[default])
     ready = replace(settings, batch_bytes=min(settings.batch_bytes, ceiling), message_limit=min(limits.values()))
     return Prepared(used, lowered, ready, tuple(_notes(settings, lowered, used, found)))
 
@@ -152,13 +149,28 @@ def _wait_visible(admin: KafkaAdminClient, topics: Mapping[str, int]) -> None:
 def _check_replicas(admin: KafkaAdminClient, settings: KafkaSettings, topic: str | None) -> None:
     """TiCDC's validateMinInsyncReplicas: only where every in-sync replica must acknowledge."""
     minimum = _config(admin, topic, "min.insync.replicas", "min.insync.replicas")
-    if settings.required_acks == -1 and minimum is not None and settings.replication_factor < minimum:
+    checked = settings.checks_insync_replicas and settings.required_acks == -1
+    if checked and minimum is not None and settings.replication_factor < minimum:
         raise ChangefeedError(
             "TiCDC Kafka producer's `request.required.acks` defaults to -1, TiCDC cannot deliver messages when the "
             f"`replication-factor` {settings.replication_factor} is smaller than the `min.insync.replicas` {minimum} "
             f"of {'topic' if topic else 'broker'}",
             "CDC:ErrKafkaInvalidConfig",
         )
+
+
+def _lowered(settings: KafkaSettings, limit: int) -> int:
+    """The encoder's max-message-bytes for a topic that takes `limit`; raises ChangefeedError where TiCDC does."""
+    if settings.topic_limit == "refuses" and limit < settings.max_message_bytes:
+        raise ChangefeedError(
+            f"topic already exist, and topic's max.message.bytes({limit}) less than "
+            f"max-message-bytes({settings.max_message_bytes})."
+            "Please make sure `max-message-bytes` not greater than topic `max.message.bytes`",
+            "CDC:ErrKafkaInvalidConfig",
+        )
+    if settings.topic_limit != "lowers":
+        return settings.max_message_bytes
+    return min(settings.max_message_bytes, limit - settings.topic_limit_margin)
 
 
 def _limit(admin: KafkaAdminClient, topic: str | None) -> int:

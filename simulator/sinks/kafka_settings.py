@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 RECORD_BATCH_OVERHEAD = 128
-"""TiCDC keeps that much below the topic's limit (tiflow pkg/sink/kafka/options.go, maxMessageBytesOverhead)."""
+"""How many bytes our record batches stay below a topic's limit, as TiCDC's messages do from 7.4 on."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,18 @@ class KafkaSettings:
     """none, gzip, snappy, lz4, zstd"""
 
     max_message_bytes: int = 10485760
+    topic_limit: str = "lowers"
+    """What a topic does that takes less than max_message_bytes: `lowers` it, `refuses` it, or is `ignored`."""
+
+    topic_limit_margin: int = RECORD_BATCH_OVERHEAD
+    """How many bytes max_message_bytes stays below what the topic takes."""
+
+    new_topic_partitions: int = 3
+    """Of a topic that TiCDC creates without partition-num."""
+
+    checks_insync_replicas: bool = True
+    """Whether a replication_factor below min.insync.replicas is refused."""
+
     replication_factor: int = 1
     auto_create_topic: bool = True
     dial_timeout: float = 10.0
