@@ -45,10 +45,15 @@ def kind(path: Path) -> str:
     return f"facts.{second}" if first == "facts" else first
 
 
-OF_ALL_RELEASES = frozenset({"facts.allow_list", "facts.ddl_statements", "facts.event_filter", "facts.rename"})
+OF_ALL_RELEASES = frozenset({
+    "facts.allow_list", "facts.config", "facts.ddl_statements", "facts.event_filter", "facts.rename", "facts.validation",
+})
 """Kinds of facts that are checked for the first and the last release of each architecture that they hold for, and for
 the default release; the others for that alone."""
 
+
+UNDATED = frozenset({"facts.validation"})
+"""Kinds of facts where no `since` means that of the last release alone it is known: the first is not checked."""
 
 OF_LAST_RELEASES = frozenset({"facts.dispatch", "facts.topics"})
 """Kinds of facts that are checked for the last release of each architecture that they hold for, and for the default
@@ -88,7 +93,8 @@ def of_fact(kind: str, data: Mapping[str, Any]) -> list[Release]:
     several = kind in OF_ALL_RELEASES | OF_LAST_RELEASES
     found = [one for one in releases_of(data) if is_about(kind, one)] if several else []
     assert found or not several, f"a vector that no release is checked for: {data}"
-    first = reversed(found if kind in OF_ALL_RELEASES else [])
+    dated = kind in OF_ALL_RELEASES and (kind not in UNDATED or data["since"] is not None)
+    first = reversed(found if dated else [])
     kept = {one.architecture: one for one in first}, {one.architecture: one for one in found}
     default = [one for one in (find(DEFAULT_RELEASE),) if holds(data, one)]
     return list(dict.fromkeys([*(one for ends in kept for one in ends.values()), *default]))
