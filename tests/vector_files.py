@@ -46,14 +46,14 @@ def kind(path: Path) -> str:
 
 
 OF_ALL_RELEASES = frozenset({
-    "facts.allow_list", "facts.config", "facts.ddl_statements", "facts.event_filter", "facts.rename", "facts.validation",
+    "facts.allow_list", "facts.config", "facts.ddl_statements", "facts.event_filter", "facts.rename",
+    "facts.validation",
 })
 """Kinds of facts that are checked for the first and the last release of each architecture that they hold for, and for
 the default release; the others for that alone."""
 
-
 UNDATED = frozenset({"facts.validation"})
-"""Kinds of facts where no `since` means that of the last release alone it is known: the first is not checked."""
+"""Kinds of facts that are known of the last release alone where they have no `since`."""
 
 OF_LAST_RELEASES = frozenset({"facts.dispatch", "facts.topics"})
 """Kinds of facts that are checked for the last release of each architecture that they hold for, and for the default

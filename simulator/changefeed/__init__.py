@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simulator.changefeed import file, merged, options, rejections, rules, uri
+from simulator.changefeed import file, kafka, merged, options, rejections, rules, uri
 from simulator.changefeed.keys import key
 from simulator.changefeed.merged import Settings
 from simulator.changefeed.model import (
@@ -59,19 +59,19 @@ def load_file(sink_uri: str, path: str | Path | None = None, release: Release = 
 
 def _changefeed(settings: Settings) -> Changefeed:
     force_replicate = bool(settings.of_file("(top level)", "force-replicate"))
-    topic, kafka = options.topic(settings), options.kafka(settings)
+    topic, reached = kafka.topic(settings), kafka.kafka(settings)
     codec, dispatchers = options.codec(settings, force_replicate), rules.dispatchers(settings)
     filtered, ignored = settings.of_file("filter", "rules"), settings.of_file("filter", "ignore-txn-start-ts")
     warnings = [
         *(*settings.uri.warnings, *settings.file.warnings, *merged.idle(settings), *merged.conflicts(settings)),
-        *(*options.idle(settings, codec, kafka), *rules.idle(dispatchers, settings.release)),
+        *(*options.idle(settings, codec, reached), *rules.idle(dispatchers, settings.release)),
         *rules.idle_selectors(settings),
     ]
     return Changefeed(
         scheme=settings.uri.scheme,
         topic=topic,
         codec=codec,
-        kafka=kafka,
+        kafka=reached,
         case_sensitive=bool(settings.of_file("(top level)", "case-sensitive")),
         force_replicate=force_replicate,
         rules=tuple(map(str, filtered)) if isinstance(filtered, list) else (),

@@ -24,32 +24,12 @@ from simulator.changefeed.key import (
     Value,
     rows,
 )
+from simulator.changefeed.kafka_keys import KAFKA, KAFKA_FILE
 from simulator.releases import V8_5, Release, availability
 
-SASL = {
-    **rows("text", "sasl-user sasl-password sasl-mechanism sasl-gssapi-auth-type sasl-gssapi-keytab-path"),
-    **rows("text", "sasl-gssapi-kerberos-config-path sasl-gssapi-service-name sasl-gssapi-user"),
-    **rows("text", "sasl-gssapi-password sasl-gssapi-realm"),
-    **rows("bool", "sasl-gssapi-disable-pafxfast"),
-}
 AVRO_MODES = {
     "avro-decimal-handling-mode": Key("text", "precise", AVRO),
     "avro-bigint-unsigned-handling-mode": Key("text", "long", AVRO),
-}
-KAFKA = {
-    "partition-num": Key("int32", 3),
-    "replication-factor": Key("int16", 1),
-    "kafka-version": Key("text", "2.4.0", "the client asks the broker itself"),
-    "max-message-bytes": Key("int", 10485760),
-    "compression": Key("text", "none"),
-    "kafka-client-id": Key("text", "TiCDC_producer_<addr>_<namespace>_<changefeed>"),
-    "auto-create-topic": Key("bool", True),
-    **rows("text", "dial-timeout write-timeout read-timeout", default="10s"),
-    "required-acks": Key("int", -1),
-    **SASL,
-    "enable-tls": Key("bool"),
-    **rows("text", "ca cert key"),
-    "insecure-skip-verify": Key("bool", False),
 }
 SINK_URI = {
     "(host)": Key("text"),
@@ -69,13 +49,6 @@ SINK_URI = {
     "encoding-format": Key("text", "json", SIMPLE),
     "max-retry": Key("int", 5, "the client tries again by rules of its own"),
 }
-KAFKA_FILE = {
-    **{name: Key(key.kind, None, key.idle) for name, key in KAFKA.items()},
-    **rows("text", "sasl-oauth-client-id sasl-oauth-client-secret sasl-oauth-token-url"),
-    **rows("text", "sasl-oauth-grant-type sasl-oauth-audience"),
-    "sasl-oauth-scopes": Key("texts"),
-    "output-raw-change-event": Key("bool", False),
-}
 SINK = {
     "transaction-atomicity": Key("text"),
     "protocol": Key("text"),
@@ -83,7 +56,7 @@ SINK = {
     "column-selectors": Key("rows", []),
     "schema-registry": Key("text", None, AVRO),
     "encoder-concurrency": Key("int", 32, INSIDE),
-    "terminator": Key("text", "\\r\\n", STORAGE),
+    "terminator": Key("text", "\\r\\n"),
     "date-separator": Key("text", "day", STORAGE),
     "enable-partition-separator": Key("bool", True, STORAGE),
     "file-index-digit": Key("int", 20, STORAGE),

@@ -1,70 +1,20 @@
-"""Kafka's and the encoder's options from the settings, checked as TiCDC checks them when the sink starts.
+"""The encoder's options from the settings, checked as TiCDC checks them when the sink starts.
 
-One law: same order, same codes, same texts as pkg/sink/kafka/options.go and pkg/sink/codec/common/config.go; an option
-that the release does not have has its default.
+One law: same order, same codes, same texts as pkg/sink/codec/common/config.go; an option that the release does not have
+has its default.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from simulator.changefeed import encoder, go, large_messages, old_value, protocols, rejections, security
+from simulator.changefeed import encoder, large_messages, old_value, protocols, rejections, security
+from simulator.changefeed.kafka import COMPRESSIONS
 from simulator.changefeed.merged import Settings
 from simulator.changefeed.model import Kafka
 from simulator.codecs.options import CodecOptions
 from simulator.errors import ChangefeedError
 from simulator.releases import option_names
-
-COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
-TIMEOUT = "10s"
-
-
-def topic(settings: Settings) -> str:
-    """The default topic, the URI's path; raises ChangefeedError (CDC:ErrKafkaInvalidConfig) without one."""
-    name = settings.uri.topic
-    if not name:
-        raise ChangefeedError("no topic is specified in sink-uri", "CDC:ErrKafkaInvalidConfig")
-    if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", name) or name in (".", ".."):
-        raise ChangefeedError(f"topic {name!r}: Kafka takes letters, digits, '.', '_' and '-', at most 249 of them")
-    return name
-
-
-def kafka(settings: Settings) -> Kafka:
-    """How to reach Kafka; raises ChangefeedError."""
-    partitions, release = settings.get("partition-num"), settings.release
-    if partitions == 0 and not release.refuses_zero_partitions:
-        partitions = None
-    if isinstance(partitions, int) and partitions <= 0:
-        text = f"invalid partition num {partitions}; 1 or more is accepted"
-        raise ChangefeedError(text, "CDC:ErrKafkaInvalidPartitionNum")
-    client_id = settings.text("kafka-client-id", "TiCDC_producer_127.0.0.1_8300_default_ticdc-sim")
-    if not re.fullmatch(r"[A-Za-z0-9._-]+", client_id):
-        raise ChangefeedError(f"invalid kafka client ID '{client_id}'", "CDC:ErrKafkaInvalidClientID")
-    dial, write, read = (_timeout(settings, f"{name}-timeout") for name in ("dial", "write", "read"))
-    acks = settings.number("required-acks", -1)
-    if acks not in (-1, 0, 1):
-        accepted = "only support these values: 0(NoResponse),1(WaitForLocal) and -1(WaitForAll)"
-        raise ChangefeedError(f"invalid required acks {acks}, {accepted}", "CDC:ErrKafkaInvalidRequiredAcks")
-    compression = settings.text("compression", "none").strip().lower()
-    return Kafka(
-        brokers=_brokers(settings),
-        partition_num=partitions if isinstance(partitions, int) else None,
-        replication_factor=settings.number("replication-factor", 1),
-        auto_create_topic=settings.truth("auto-create-topic", True),
-        required_acks=acks,
-        compression=compression if compression in COMPRESSIONS else "none",
-        client_id=client_id,
-        dial_timeout=dial,
-        write_timeout=write,
-        read_timeout=read,
-        sasl=security.sasl(settings),
-        tls=security.tls(settings),
-        new_topic_partitions=release.new_topic_partitions,
-        topic_limit=release.topic_limit,
-        topic_limit_margin=release.topic_limit_margin,
-        checks_insync_replicas=release.checks_insync_replicas,
-    )
 
 
 def codec(settings: Settings, force_replicate: bool) -> CodecOptions:
@@ -97,9 +47,7 @@ def _options(settings: Settings, protocol: str, old_values: bool) -> CodecOption
         max_batch_size=batch,
         max_message_bytes=size,
         only_output_updated_columns=compatible or _only_updated(settings),
-        delete_only_output_handle_key_columns=(
-            handle_key or settings.release.deletes_follow_old_value and not old_values
-        ),
+        delete_only_output_handle_key_columns=handle_key,
         large_message_handle_option=large_messages.way(settings, protocol),
         large_message_handle_compression=large_messages.text(settings, "large-message-handle-compression") or "none",
         claim_check_storage_uri=large_messages.text(settings, "claim-check-storage-uri"),
@@ -108,7 +56,13 @@ def _options(settings: Settings, protocol: str, old_values: bool) -> CodecOption
         output_old_value=bool(settings.of_file("sink.open", "output-old-value")),
         enable_old_value=old_values,
         output_row_key=settings.truth("output-row-key"),
+        terminator=_terminator(settings, protocol),
     )
+
+
+def _terminator(settings: Settings, protocol: str) -> str:
+    given = settings.file.values.get(("sink", "terminator")) or "\r\n"
+    return str(given) if settings.release.canal_ends_rows and protocol == "canal-json" else ""
 
 
 def _limits(settings: Settings) -> tuple[int, int]:
@@ -176,24 +130,12 @@ def idle(settings: Settings, codec: CodecOptions, kafka: Kafka) -> Iterator[str]
         yield f"max-batch-size sets max-message-bytes: a mistake of TiCDC {settings.release.name}"
     if codec.output_row_key and not (canal and codec.enable_tidb_extension):
         yield "output-row-key has no effect without canal-json and enable-tidb-extension"
+    if settings.file.values.get(("sink", "terminator")) is not None and not codec.terminator:
+        yield "sink.terminator has no effect: it concerns storage sinks only"
     yield from protocols.replaced(settings)
     yield from old_value.idle(settings, codec.protocol)
     yield from large_messages.idle(settings, codec.protocol)
     yield from security.idle(settings, kafka.sasl, kafka.tls)
-
-
-def _brokers(settings: Settings) -> tuple[str, ...]:
-    if not settings.uri.brokers:
-        raise ChangefeedError("no Kafka broker in sink-uri; accepted: kafka://host:port[,host:port]/topic?…")
-    return settings.uri.brokers
-
-
-def _timeout(settings: Settings, name: str) -> float:
-    try:
-        return go.parse_duration(settings.text(name, TIMEOUT))
-    except ValueError as error:
-        text = f"{name}: {error}; accepted: a duration such as 10s"
-        raise ChangefeedError(text, "CDC:ErrKafkaInvalidConfig") from error
 
 
 def _codec(text: str) -> ChangefeedError:

@@ -133,7 +133,6 @@ V4_0_0 = Release(
     old_value=False,
     canal_forces_old_value=False,
     force_replicate_needs_old_value=False,
-    deletes_follow_old_value=False,
     topic_limit="ignored",
     topic_limit_margin=0,
     checks_insync_replicas=False,

@@ -126,7 +126,6 @@ V6_5_4 = replace(
     event_filter_discards=True,
     rebuilds_exchange=True,
     options=V6_5_3.options | option_names.LARGE_MESSAGES | option_names.ADVANCE_TIMEOUT,
-    deletes_follow_old_value=True,
 )
 
 V6_5_5 = replace(V6_5_4, name="v6.5.5", update_without_old_value=False)

@@ -57,7 +57,6 @@ V7_1_2 = replace(
     start_ts_discards_ddl=True,
     event_filter_discards=True,
     options=V7_1_1.options | option_names.LARGE_MESSAGES | option_names.ADVANCE_TIMEOUT | option_names.STUCK,
-    deletes_follow_old_value=True,
 )
 
 V7_1_3 = replace(

@@ -512,10 +512,6 @@ class Release:
     """Whether force-replicate without enable-old-value is refused (4.0.8–6.5.2, 6.6, 7.0, 7.1.0: pkg/cmd/cli,
     cdc/api/v2/api_helpers.go)."""
 
-    deletes_follow_old_value: bool
-    """Whether enable-old-value=false makes a DELETE hold its handle key alone as delete-only-output-handle-key-columns
-    does (6.5.4+, 7.1.2+, not 7.2: pkg/sink/codec/common/config.go Apply)."""
-
     topic_limit: str
     """What becomes of a max-message-bytes above what topic or broker take. `ignored`: nothing, Kafka refuses the
     message (up to 4.0.15, 5.0.5, 5.1.3, 5.2.3 and in 5.3.0). `refuses`: an error for Open Protocol (4.0.16). `lowers`:
