@@ -41,7 +41,9 @@ class Counts:
 
 
 def diff(before: DataFrame, after: DataFrame, facts: TableFacts, span: Span, seed: int, counts: Counts) -> DataFrame:
-    """Columns commit_ts long, table int, op byte, handle binary, row_id long, hash int, before binary, after binary."""
+    """Columns commit_ts long, table int, op byte, handle binary, row_id long, hash int, before binary, after binary;
+    for UPDATEs that may be split: split boolean, whether a key changed, and before_hash int, the hash of the old row.
+    """
     old = _side(_numbered(before, facts), "before").observe(counts.before, F.count("*").alias("rows"))
     new = _side(_numbered(after, facts), "after").observe(counts.after, F.count("*").alias("rows"))
     # The handle comes first: its first bytes are what Spark sorts by before it compares whole keys.
@@ -55,6 +57,8 @@ def diff(before: DataFrame, after: DataFrame, facts: TableFacts, span: Span, see
         "hash",
         "before",
         "after",
+        "split",
+        "before_hash",
     )
 
 
@@ -73,6 +77,8 @@ def _changed(joined: DataFrame, facts: TableFacts, counts: Counts) -> DataFrame:
         # TiCDC's dispatchers read the new row, and the old one of a DELETE (tiflow: partition/index_value.go).
         F.coalesce("after_row_id", "before_row_id").alias("row_id"),
         F.coalesce("after_hash", "before_hash").alias("hash"),
+        F.coalesce(F.col("before_unique_hash") != F.col("after_unique_hash"), F.lit(False)).alias("split"),
+        "before_hash",
         F.when(~silent, F.col("before")).alias("before"),
         F.when(~silent, F.col("after")).alias("after"),
     )
@@ -101,6 +107,7 @@ def _side(state: DataFrame, name: str) -> DataFrame:
         F.col("image").alias(name),
         F.col("hash").alias(f"{name}_hash"),
         F.col("row_id").alias(f"{name}_row_id"),
+        F.col("unique_hash").alias(f"{name}_unique_hash"),
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -88,6 +88,7 @@ def rows(changes: DataFrame, routes: Sequence[Route], destinations: Destinations
         (partition + by_number([first[route.topic] for route in routes], "table")).cast("int").alias("destination"),
         "before",
         "after",
+        *(["rank"] if "rank" in changes.columns else []),
     )
 
 
@@ -122,10 +123,16 @@ def watermarks(spark: SparkSession, timeline: Timeline, destinations: Destinatio
 
 
 def in_order(frames: Iterable[DataFrame], tasks: int) -> DataFrame:
-    """All events, one Spark partition per task, each in the order in which TiCDC would have sent it."""
-    together = reduce(DataFrame.unionByName, frames)
+    """All events, one Spark partition per task, each in the order in which TiCDC would have sent it.
+
+    Rows of one commit-ts go by their `rank`, where they have one, and otherwise by `op`.
+    """
+    together = reduce(partial(DataFrame.unionByName, allowMissingColumns=True), frames)
     placed = together.repartitionById(tasks, F.pmod("destination", F.lit(tasks)))
-    return placed.sortWithinPartitions("commit_ts", "kind", "op", "table", "handle", "destination")
+    ranked = "rank" in together.columns
+    inside = ("rank", "table", "handle", "op") if ranked else ("op", "table", "handle")
+    found = placed.sortWithinPartitions("commit_ts", "kind", *inside, "destination")
+    return found.drop("rank")
 
 
 def _bare(frame: DataFrame) -> DataFrame:

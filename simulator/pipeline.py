@@ -14,7 +14,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from simulator import changes, events, snapshots, transitions
+from simulator import changes, events, snapshots, split, transitions
 from simulator.changes import Counts
 from simulator.codecs import CODECS
 from simulator.dispatch import Route, hash_column
@@ -73,8 +73,11 @@ def run(
         plan.timeline.start_ms,
         listener.address if listener else None,
     )
-    hash_of = _hashing(plan)
-    compared = [one for number, move in enumerate(plan.moves) for one in _compared(spark, move, number, seed, hash_of)]
+    hash_of, unique_hash_of = _hashing(plan), split.unique_hash(plan.split)
+    compared = [
+        one for number, move in enumerate(plan.moves)
+        for one in _compared(spark, move, number, seed, hash_of, unique_hash_of)
+    ]
     frames = [_rows(plan, one.changes, output) for one in compared]
     frames += _broadcast(spark, plan, output, release)
     sent = events.in_order(frames, tasks).mapInArrow(partial(emit, job=job), REPORT)
@@ -110,32 +113,36 @@ class Compared:
     counts: Counts
 
 
-def _compared(spark: SparkSession, move: Move, number: int, seed: int, hash_of: HashOf) -> Iterator[Compared]:
+def _compared(
+    spark: SparkSession, move: Move, number: int, seed: int, hash_of: HashOf, unique_hash_of: HashOf
+) -> Iterator[Compared]:
     """The tables that stay as they are all at once, and each one that statements change."""
     if any(move.places) or not move.changed:
         old, new = (
-            snapshots.state(spark, snapshot, places, hash_of)
+            snapshots.state(spark, snapshot, places, hash_of, unique_hash_of)
             for snapshot, places in zip((move.before, move.after), move.places, strict=True)
         )
         counts = _counts(f"{number}")
         found = changes.diff(old, new, move.facts, move.span, seed, counts)
         yield Compared(lambda: [old, new], found, counts)
     if move.changed:
-        yield _turned(spark, move, _counts(f"{number}, changed"), seed, hash_of)
+        yield _turned(spark, move, _counts(f"{number}, changed"), seed, hash_of, unique_hash_of)
 
 
-def _turned(spark: SparkSession, move: Move, counts: Counts, seed: int, hash_of: HashOf) -> Compared:
+def _turned(
+    spark: SparkSession, move: Move, counts: Counts, seed: int, hash_of: HashOf, unique_hash_of: HashOf
+) -> Compared:
     """The tables whose definitions change on the way."""
     pairs = [
         (
             one.transition,
-            snapshots.rows(spark, move.before, one.before or NOWHERE, one.transition.before, hash_of),
-            snapshots.rows(spark, move.after, one.after, one.transition.after, hash_of),
+            snapshots.rows(spark, move.before, one.before or NOWHERE, one.transition.before, hash_of, unique_hash_of),
+            snapshots.rows(spark, move.after, one.after, one.transition.after, hash_of, unique_hash_of),
         )
         for one in move.changed
     ]
-    found = transitions.diff(pairs, move.facts, move.span, move.turn, seed, hash_of, counts)
-    return Compared(lambda: list(transitions.states(pairs, hash_of)), found, counts)
+    found = transitions.diff(pairs, move.facts, move.span, move.turn, seed, hash_of, unique_hash_of, counts)
+    return Compared(lambda: list(transitions.states(pairs, hash_of, unique_hash_of)), found, counts)
 
 
 def _hashing(plan: Plan) -> HashOf:
@@ -150,9 +157,19 @@ def _hashing(plan: Plan) -> HashOf:
 
 
 def _rows(plan: Plan, changed: DataFrame, output: Output) -> DataFrame:
+    """The row changes that are sent, each with its destination; those of a run that splits UPDATEs with their rank."""
     tables = [physical.table for physical in plan.tables]
-    left = kept(changed, tables, plan.event_filters, plan.ignored_start_ts)
-    return events.rows(left, plan.routes, output.destinations)
+
+    def filtered(frame: DataFrame) -> DataFrame:
+        return kept(frame, tables, plan.event_filters, plan.ignored_start_ts)
+
+    if not split.splits(tables, plan.split):
+        sent = split.ranked(filtered(changed), plan.split)
+    elif plan.split.release.filters_halves:
+        sent = filtered(split.halves(changed, plan.split))
+    else:
+        sent = split.halves(filtered(changed), plan.split)
+    return events.rows(sent, plan.routes, output.destinations)
 
 
 def _broadcast(spark: SparkSession, plan: Plan, output: Output, release: Release) -> list[DataFrame]:

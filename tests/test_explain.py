@@ -18,6 +18,7 @@ from simulator.codecs.options import CodecOptions
 from simulator.errors import UserError
 from simulator.explain import RowExplained, as_dict, explain_row, lines, read_row
 from simulator.explain.values import read_value
+from simulator.releases import V8_5, Release, find
 from simulator.schema.parse import create_table
 from simulator.schema.table import Table
 
@@ -162,12 +163,27 @@ def test_partitions_are_those_of_ticdc() -> None:
 
 
 def test_an_update_that_ticdc_splits_says_so() -> None:
-    """For the key's columns, unless output-raw-change-event keeps it whole."""
-    row = {"before": {"id": 1, "n": 1}, "after": {"id": 2, "n": 1}}
-    found = explained(row)
-    assert ("id",) == found.split_by and "TiCDC sends this UPDATE as DELETE and INSERT" in "\n".join(lines(found))
-    assert () == explained(row, replace(OPEN, output_raw_change_event=True)).split_by
-    assert () == explained({**row, "after": {"id": 1, "n": 2}}).split_by
+    """For a key's columns, where the release does so and output-raw-change-event does not keep it whole."""
+    table = create_table("CREATE TABLE t (id INT PRIMARY KEY, uk INT UNIQUE, n INT)", "test")
+
+    def found(after: Mapping[str, Any], changefeed: Changefeed = OPEN, release: Release = V8_5) -> RowExplained:
+        return explain_row(table, changefeed, read_row(table, {"before": {"id": 1, "uk": 1}, "after": after}), release)
+
+    other = {"id": 1, "uk": 2}
+    assert ("uk",) == found(other).split_by
+    assert "TiCDC sends this UPDATE as DELETE and INSERT" in "\n".join(lines(found(other)))
+    assert () == found(other, replace(OPEN, output_raw_change_event=True)).split_by
+    assert () == found(other, release=find("v7.1.1")).split_by
+    assert () == found({"id": 1, "uk": 1, "n": 2}).split_by
+
+
+def test_an_update_of_a_clustered_key_is_two_changes_to_tidb_already() -> None:
+    """Whatever TiCDC is told."""
+    found = explained({"before": {"id": 1, "n": 1}, "after": {"id": 2, "n": 1}},
+                      replace(OPEN, output_raw_change_event=True))
+
+    assert (found.moved_by, found.split_by) == (("id",), ())
+    assert "TiDB writes this UPDATE as DELETE and INSERT" in "\n".join(lines(found))
 
 
 @pytest.mark.parametrize(("type_", "value", "text"), [

@@ -33,6 +33,7 @@ ROOMS = (
     "snapshots",
     "events",
     "changes",
+    "split",
     "transitions",
     "codecs",
     "storage",
@@ -65,7 +66,7 @@ DOORS = {
     "py4j": ("failures",),
     "pyspark": (
         "spark", "failures", "snapshots", "events", "changes", "transitions", "dispatch", "emit", "pipeline",
-        "numbered", "filters",
+        "numbered", "filters", "split",
     ),
     "rich": ("cli*",),
     "sqlglot": ("schema", "ddl"),

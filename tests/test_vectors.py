@@ -23,6 +23,7 @@ import vector_large
 import vector_literals
 import vector_rename
 import vector_schema
+import vector_split
 from vector_files import DEFAULT, Vector, files, kind, of_unknown_release, vectors
 
 KINDS: dict[str, Callable[[Vector], None]] = {
@@ -43,6 +44,7 @@ KINDS: dict[str, Callable[[Vector], None]] = {
     "facts.rename": vector_rename.check_rename,
     "facts.table_filter": vector_filters.check_table_filter,
     "facts.topics": vector_dispatch.check_topic,
+    "facts.update_split": vector_split.check_split,
     "facts.validation": vector_changefeed.check_validation,
 }
 

@@ -47,7 +47,7 @@ def kind(path: Path) -> str:
 
 OF_ALL_RELEASES = frozenset({
     "facts.allow_list", "facts.config", "facts.ddl_statements", "facts.event_filter", "facts.rename",
-    "facts.validation",
+    "facts.update_split", "facts.validation",
 })
 """Kinds of facts that are checked for the first and the last release of each architecture that they hold for, and for
 the default release; the others for that alone."""

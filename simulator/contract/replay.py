@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from simulator.contract.messages import Placed, Violation
 from simulator.contract.repeats import Place, time_of
@@ -34,6 +35,10 @@ class Replayed:
     """Rows whose old image was not what the table held."""
 
 
+Doubts: TypeAlias = "dict[tuple[str, str, Handle, int], Violation]"
+"""INSERTs of rows that were there: wrong if no other partition deletes the row at the same time."""
+
+
 @dataclass(frozen=True)
 class Version:
     """The last change of a row."""
@@ -41,6 +46,9 @@ class Version:
     ts: int
     place: Place
     op: str
+    over: bytes | None = None
+    """What the row held that an INSERT found there: to be deleted in another partition, by the other half of an
+    UPDATE."""
 
 
 def in_commit_order(partitions: Iterable[Iterable[Placed]]) -> Iterator[Placed]:
@@ -59,6 +67,7 @@ def replay(
     versions: dict[NAME, dict[Handle, Version]] = {}
     emptied: dict[NAME, int] = {}
     known, played = catalog(tables.values()), set[tuple[int, str]]()
+    doubts: Doubts = {}
     for placed in events:
         event = placed.event
         if placed.repeated or isinstance(event, Watermark):
@@ -73,12 +82,13 @@ def replay(
                     done.violations.append(_wrong(placed, f"{event.query}: {error}"))
         elif time_of(event) > emptied.get((event.schema, event.table), -1):
             table = known.table(event.schema, event.table)
-            done.violations.extend(_apply(placed, event, done.state, versions, table, old_values))
+            done.violations.extend(_apply(placed, event, done.state, versions, doubts, table, old_values))
+    done.violations.extend(doubts.values())
     return done
 
 
 def _apply(
-    placed: Placed, event: RowEvent, state: State, versions: dict[NAME, dict[Handle, Version]],
+    placed: Placed, event: RowEvent, state: State, versions: dict[NAME, dict[Handle, Version]], doubts: Doubts,
     table: Table | None, old_values: bool,
 ) -> Iterator[Violation]:
     name = event.schema, event.table
@@ -94,7 +104,7 @@ def _apply(
                     count(rows, texts, table, by)
             return
         replaces = not old_values or event.only_handle
-        for what in _change(placed, event, (old, new), table, rows, versions.setdefault(name, {}), replaces):
+        for what in _change(placed, event, (old, new), table, rows, versions.setdefault(name, {}), doubts, replaces):
             yield _wrong(placed, f"{event.op} of {'.'.join(name)}, {what}")
     except KeyError as error:
         yield _wrong(placed, f"{event.op} of {'.'.join(name)} that cannot be replayed: it does not have column {error}")
@@ -104,22 +114,28 @@ def _apply(
 
 def _change(
     placed: Placed, event: RowEvent, images: tuple[dict[str, str | None] | None, dict[str, str | None] | None],
-    table: Table, rows: dict[Handle, bytes], versions: dict[Handle, Version], replaces: bool,
+    table: Table, rows: dict[Handle, bytes], versions: dict[Handle, Version], doubts: Doubts, replaces: bool,
 ) -> Iterator[str]:
     old, new = images
     version = Version(time_of(event), (placed.topic, placed.partition), event.op)
     was, now = (None if texts is None else handle_of(texts, table) for texts in (old, new))
     if now is not None and not _stale(versions.get(now), version):
         current = rows.get(now)
-        if was != now and not (replaces and old is None):
-            yield from [f"row {_key(now)} was already there"] if current is not None else []
+        if current is not None and was != now and not (replaces and old is None):
+            version = replace(version, over=current)
+            what = f"{event.op} of {event.schema}.{event.table}, row {_key(now)} was already there"
+            doubts[event.schema, event.table, now, version.ts] = _wrong(placed, what)
         assert new is not None
         image = image_of(new, table, None if event.only_handle else current)
         yield from _held(now, old, table, current) if old is not None and was == now else []
         rows[now], versions[now] = image, version
-    if was is not None and was != now and not _stale(versions.get(was), version):
-        yield from _held(was, old or {}, table, rows.pop(was, None))
-        versions[was] = version
+    if was is not None and was != now:
+        known = versions.get(was)
+        if not _stale(known, version):
+            yield from _held(was, old or {}, table, rows.pop(was, None))
+            versions[was] = version
+        elif known and known.ts == version.ts and doubts.pop((event.schema, event.table, was, known.ts), None):
+            yield from _held(was, old or {}, table, known.over)
 
 
 def _held(handle: Handle, old: Mapping[str, str | None], table: Table, current: bytes | None) -> Iterator[str]:

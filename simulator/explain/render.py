@@ -25,6 +25,9 @@ def lines(found: RowExplained) -> Iterator[str]:
     yield f"handle key   {', '.join(found.handle_key) or 'none'}"
     yield f"dispatcher   {found.dispatcher}: {_source(found)}"
     yield f"destination  {found.topic}/{found.partition} of {found.partitions} partitions"
+    if found.moved_by:
+        yield f"split        TiDB writes this UPDATE as DELETE and INSERT, since {', '.join(found.moved_by)} changes,"
+        yield "             under which it stores the row: explain each by itself"
     if found.split_by:
         yield f"split        TiCDC sends this UPDATE as DELETE and INSERT, since {', '.join(found.split_by)} changes:"
         yield "             explain each by itself; output-raw-change-event=true keeps it whole, as below"

@@ -19,10 +19,11 @@ from simulator.dispatch.routing import route, router
 from simulator.dispatch.rows import hash_row, partition_of
 from simulator.explain.change import RowChange
 from simulator.releases import V8_5, Release
-from simulator.schema.keys import HANDLE_KEY, UNIQUE_KEY, flags, handle_key, row_id_column, visible_columns
+from simulator.schema.keys import flags, handle_key, row_id_column, visible_columns
 from simulator.schema.table import Table
 from simulator.schema.canal_types import mysql_type, sql_type
 from simulator.schema.types import type_code
+from simulator.split import changed, split_rule
 
 FLAGS = {
     1: "binary", 2: "handle key", 4: "generated", 8: "primary key", 16: "unique key", 32: "multiple key",
@@ -64,7 +65,10 @@ class RowExplained:
     """Key and value."""
 
     split_by: tuple[str, ...] = ()
-    """Columns of unique keys that the UPDATE changes: TiCDC sends it as DELETE and INSERT."""
+    """Columns of unique keys that the UPDATE changes, for which TiCDC sends it as DELETE and INSERT."""
+
+    moved_by: tuple[str, ...] = ()
+    """Columns of a clustered primary key that the UPDATE changes: TiDB itself writes DELETE and INSERT."""
 
     stored: tuple[tuple[str, int], ...] = ()
     """Where claim-check puts the whole message, and the file's bytes."""
@@ -84,7 +88,7 @@ def explain_row(
         dispatcher=to.dispatcher, hashed=tuple(name for _, name in to.hashed if name), hash=hashed,
         partition=partition_of(to, hashed, change.commit_ts, partitions, _row_id(table, change)), partitions=partitions,
         topic=to.topic, protocol=changefeed.codec.protocol, messages=_messages(encoded, changefeed.codec, release),
-        split_by=() if changefeed.output_raw_change_event else _split_by(table, change, release),
+        split_by=_split_by(table, change, changefeed, release), moved_by=_moved_by(table, change),
         stored=_stored(encoded, changefeed.codec),
     )
 
@@ -102,12 +106,18 @@ def _columns(table: Table, release: Release, selected: frozenset[str] | None) ->
     )
 
 
-def _split_by(table: Table, change: RowChange, release: Release) -> tuple[str, ...]:
-    """The changed columns that TiCDC splits an UPDATE for (tiflow v8.5 cdc/model/sink.go)."""
-    if change.before is None or change.after is None:
+def _split_by(table: Table, change: RowChange, changefeed: Changefeed, release: Release) -> tuple[str, ...]:
+    if change.before is None or change.after is None or _moved_by(table, change):
         return ()
-    bits, before, after = flags(table, release), change.before, change.after
-    return tuple(name for name in after if bits[name] & (HANDLE_KEY | UNIQUE_KEY) and before[name] != after[name])
+    rule = split_rule(release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value)
+    return changed(table, change.before, change.after, rule)
+
+
+def _moved_by(table: Table, change: RowChange) -> tuple[str, ...]:
+    before, after = change.before, change.after
+    if not table.clustered or before is None or after is None:
+        return ()
+    return tuple(name for name in table.primary_key if before[name] != after[name])
 
 
 def flag_names(bits: int) -> tuple[str, ...]:

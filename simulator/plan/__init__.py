@@ -27,6 +27,7 @@ from simulator.releases import Release
 from simulator.schema.keys import handle_key
 from simulator.schema.table import Table
 from simulator.snapshots import PhysicalTable, Snapshot
+from simulator.split import SplitRule, split_rule
 from simulator.tso import Span, Timeline
 
 __all__ = ["Becomes", "Changed", "Move", "PLACES", "Plan", "SchemaChange", "Script", "Wait", "plan"]
@@ -61,6 +62,9 @@ class Plan:
     event_filters: EventFilters
     ignored_start_ts: frozenset[int]
     """Transactions that are not sent."""
+
+    split: SplitRule
+    """Which UPDATEs are sent as DELETE and INSERT, and the order of rows inside a transaction."""
 
     @property
     def input_bytes(self) -> int:
@@ -97,6 +101,7 @@ def plan(script: Script, changefeed: Changefeed, release: Release) -> Plan:
         tuple(_note(one) for one in said if one.played.spoken.place == TURN or not one.events),
         sender.event_filters,
         sender.replication.ignored_start_ts,
+        split_rule(release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value),
     )
 
 

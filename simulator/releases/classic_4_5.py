@@ -138,6 +138,13 @@ V4_0_0 = Release(
     checks_insync_replicas=False,
     tidb_extension_refusal="",
     kafka_refuses_tidb_extension=False,
+    update_split="never",
+    split_by_text=True,
+    split_interleaved=False,
+    raw_change_events=False,
+    filters_halves=False,
+    handle_split="sorted",
+    updates_before_inserts=False,
 )
 
 V4_0_2 = replace(
@@ -219,8 +226,10 @@ V4_0_13 = replace(V4_0_10, name="v4.0.13", max_batch_size=16)
 
 V4_0_14 = replace(V4_0_13, name="v4.0.14", options=V4_0_13.options | option_names.SASL)
 
+V4_0_15 = replace(V4_0_14, name="v4.0.15", handle_split="in place")
+
 V4_0_16 = replace(
-    V4_0_14,
+    V4_0_15,
     name="v4.0.16",
     record_overhead_counted=True,
     size_error="CDC:ErrJSONCodecRowTooLarge",
@@ -242,8 +251,10 @@ V5_0_1 = replace(V5_0_0, name="v5.0.1", max_batch_size=16)
 
 V5_0_3 = replace(V5_0_1, name="v5.0.3", options=V5_0_1.options | option_names.SASL)
 
+V5_0_4 = replace(V5_0_3, name="v5.0.4", handle_split="in place")
+
 V5_0_6 = replace(
-    V5_0_3,
+    V5_0_4,
     name="v5.0.6",
     record_overhead_counted=True,
     size_error="CDC:ErrJSONCodecRowTooLarge",
@@ -259,8 +270,10 @@ V5_1_0 = replace(
     max_batch_size=16,
 )
 
+V5_1_1 = replace(V5_1_0, name="v5.1.1", handle_split="in place")
+
 V5_1_4 = replace(
-    V5_1_0,
+    V5_1_1,
     name="v5.1.4",
     record_overhead_counted=True,
     size_error="CDC:ErrJSONCodecRowTooLarge",
@@ -273,7 +286,7 @@ V5_1_4 = replace(
 V5_1_5 = replace(V5_1_4, name="v5.1.5", eligibility="after")
 
 V5_2_0 = replace(
-    V5_1_0,
+    V5_1_1,
     name="v5.2.0",
     protocols=V5_1_0.protocols | {"craft"},
 )
@@ -352,9 +365,9 @@ V5_4_1 = replace(
 )
 
 LINES = {
-    "v4.0": (16, (V4_0_0, V4_0_2, V4_0_3, V4_0_5, V4_0_6, V4_0_8, V4_0_9, V4_0_10, V4_0_13, V4_0_14, V4_0_16)),
-    "v5.0": (6, (V5_0_0, V5_0_1, V5_0_3, V5_0_6)),
-    "v5.1": (5, (V5_1_0, V5_1_4, V5_1_5)),
+    "v4.0": (16, (V4_0_0, V4_0_2, V4_0_3, V4_0_5, V4_0_6, V4_0_8, V4_0_9, V4_0_10, V4_0_13, V4_0_14, V4_0_15, V4_0_16)),
+    "v5.0": (6, (V5_0_0, V5_0_1, V5_0_3, V5_0_4, V5_0_6)),
+    "v5.1": (5, (V5_1_0, V5_1_1, V5_1_4, V5_1_5)),
     "v5.2": (4, (V5_2_0, V5_2_2, V5_2_4)),
     "v5.3": (4, (V5_3_0, V5_3_1)),
     "v5.4": (3, (V5_4_0, V5_4_1)),

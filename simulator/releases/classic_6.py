@@ -51,7 +51,7 @@ V6_1_3 = replace(
     options=V6_1_1.options | option_names.ENCODERS,
 )
 
-V6_1_6 = replace(V6_1_3, name="v6.1.6", float_widened=False)
+V6_1_6 = replace(V6_1_3, name="v6.1.6", updates_before_inserts=True, float_widened=False)
 
 V6_1_7 = replace(V6_1_6, name="v6.1.7", options=V6_1_6.options | option_names.KAFKA_CONFIG | option_names.OAUTH)
 
@@ -102,6 +102,7 @@ V6_5_1 = replace(
 V6_5_2 = replace(
     V6_5_1,
     name="v6.5.2",
+    updates_before_inserts=True,
     float_widened=False,
     ddl_text_charset=True,
     single_table_ddl=frozenset(
@@ -120,6 +121,7 @@ V6_5_3 = replace(
 V6_5_4 = replace(
     V6_5_3,
     name="v6.5.4",
+    update_split="several",
     rename_filter="old-name",
     rename_errors_wrapped=frozenset({"one", "several", "snapshot"}),
     start_ts_discards_ddl=True,
@@ -128,7 +130,13 @@ V6_5_4 = replace(
     options=V6_5_3.options | option_names.LARGE_MESSAGES | option_names.ADVANCE_TIMEOUT,
 )
 
-V6_5_5 = replace(V6_5_4, name="v6.5.5", update_without_old_value=False)
+V6_5_5 = replace(
+    V6_5_4,
+    name="v6.5.5",
+    update_split="all",
+    handle_split="as any",
+    update_without_old_value=False,
+)
 
 V6_5_6 = replace(
     V6_5_5,
@@ -136,7 +144,7 @@ V6_5_6 = replace(
     zerofill_bit=True,
     canal_zerofill_types=True,
     options=(
-        V6_5_4.options
+        V6_5_5.options
         | option_names.COMPATIBLE
         | option_names.STUCK
         | option_names.SQL_MODE
@@ -165,6 +173,7 @@ V6_5_9 = replace(V6_5_8, name="v6.5.9", cdc_schemas=frozenset({"tidb_cdc"}))
 V6_5_10 = replace(
     V6_5_9,
     name="v6.5.10",
+    raw_change_events=True,
     eligibility="error",
     rename_errors_wrapped=frozenset({"several", "snapshot"}),
     options=V6_5_9.options | option_names.RAW_CHANGE,

@@ -26,6 +26,7 @@ V7_0_0 = replace(
 V7_1_0 = replace(
     V7_0_0,
     name="v7.1.0",
+    updates_before_inserts=True,
     canal_ends_rows=False,
     ddl_text_charset=True,
     options=(
@@ -52,6 +53,8 @@ V7_1_2 = replace(
     V7_1_1,
     name="v7.1.2",
     update_without_old_value=False,
+    update_split="all",
+    handle_split="as any",
     rename_filter="old-name",
     rename_errors_wrapped=frozenset({"one", "several", "snapshot"}),
     start_ts_discards_ddl=True,
@@ -81,6 +84,7 @@ V7_1_4 = replace(
 V7_1_6 = replace(
     V7_1_4,
     name="v7.1.6",
+    raw_change_events=True,
     eligibility="error",
     rename_errors_wrapped=frozenset({"snapshot"}),
     options=V7_1_4.options | option_names.RAW_CHANGE,
@@ -115,6 +119,8 @@ V7_4_0 = replace(
     name="v7.4.0",
     quoted_unicode=15,
     update_without_old_value=False,
+    update_split="all",
+    handle_split="as any",
     allowed_ddl=V7_3_0.allowed_ddl | {71, 72},
     default_dispatcher="table",
     topic_rules="any",
@@ -170,6 +176,7 @@ V7_5_3 = replace(
     V7_5_2,
     name="v7.5.3",
     zerofill_bit=True,
+    raw_change_events=True,
     canal_zerofill_types=True,
     options=V7_5_2.options | option_names.COMPATIBLE | option_names.RAW_CHANGE | option_names.ALL_BOOTSTRAP,
 )
@@ -218,11 +225,17 @@ V8_1_0 = replace(
     options=V8_0_0.options | option_names.OPEN | option_names.DEBEZIUM,
 )
 
-V8_1_1 = replace(V8_1_0, name="v8.1.1", options=V8_1_0.options | option_names.RAW_CHANGE | option_names.ALL_BOOTSTRAP)
+V8_1_1 = replace(
+    V8_1_0,
+    name="v8.1.1",
+    raw_change_events=True,
+    options=V8_1_0.options | option_names.RAW_CHANGE | option_names.ALL_BOOTSTRAP,
+)
 
 V8_2_0 = replace(
     V8_1_0,
     name="v8.2.0",
+    raw_change_events=True,
     allowed_ddl=V8_1_0.allowed_ddl | {60},
     cdc_schemas=frozenset({"tidb_cdc", "lightning_task_info"}),
     create_tables_code=60,

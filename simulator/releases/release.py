@@ -295,6 +295,42 @@ class Release:
     """Whether a table without primary key must keep a unique one whole (new from 26.3.4: columnselector
     verifyIndices)."""
 
+    # -- UPDATEs as DELETE and INSERT, and the order of rows inside a transaction ------------------------------------
+
+    update_split: str
+    """Which UPDATEs that change a unique key or the handle key are sent as DELETE and INSERT. `never` (up to 6.5.3,
+    6.6–7.1.1, 7.2, 7.3, 9.0.0-beta.1), `several`: those in a transaction of two or more rows of the table (6.5.4),
+    `all` (6.5.5+, 7.1.2+, 7.4+: cdc/model/sink.go trySplitAndSortUpdateEvent; new from 9.0.0-beta.2:
+    pkg/eventservice/event_scanner.go appendRow)."""
+
+    split_by_text: bool
+    """Whether NULL and the text `null` in a key are the same when an UPDATE is looked at for a changed key (classic:
+    cdc/model/sink.go ColumnValueString); new compares the values (pkg/common/event/codec.go IsUKChanged)."""
+
+    split_interleaved: bool
+    """Whether the DELETE of a split UPDATE takes its place among the UPDATEs, and its INSERT stands behind all others
+    (new: pkg/eventservice/event_scanner.go commitTxn); classic sorts DELETEs first, UPDATEs, then INSERTs, and the
+    halves between them."""
+
+    raw_change_events: bool
+    """Whether `output-raw-change-event` leaves UPDATEs whole (6.5.10+, 7.1.6, 7.5.3+, 8.1.1+, 8.2+: cdc/model/sink.go;
+    new from 8.5.4: pkg/eventservice/event_scanner.go)."""
+
+    filters_halves: bool
+    """Whether event filters look at the DELETE and the INSERT of a split UPDATE, each by itself (new from 8.5.4:
+    pkg/common/event/dml_event.go AppendRow); classic filters the UPDATE and splits what is left."""
+
+    handle_split: str
+    """What becomes of an UPDATE without old value (`enable-old-value = false`, up to 7.3). `sorted`: one that changes
+    the handle key is DELETE and INSERT, DELETEs standing first, and others lose their old row (up to 4.0.14, 5.0.3,
+    5.1.0: cdc/entry/mounter.go); `in place`: the same, the halves after each other (4.0.15+, 5.0.4+, 5.1.1+, up to
+    6.5.4 and 7.1.1, 7.2, 7.3: cdc/processor/pipeline/sink.go, cdc/processor/sinkmanager/table_sink_wrapper.go);
+    `as any`: as with old value, which it keeps (6.5.5+, 7.1.2+)."""
+
+    updates_before_inserts: bool
+    """Whether the UPDATEs of a transaction stand before its INSERTs (6.1.6+, 6.5.2+, 7.1+: cdc/sorter/encoding/key.go,
+    cdc/processor/sourcemanager/engine/pebble/encoding/key.go); elsewhere both go by row key, behind the DELETEs."""
+
     # -- which rows share a message ------------------------------------------------------------------------------
 
     group_by_partition_key: bool

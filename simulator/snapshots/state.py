@@ -19,12 +19,18 @@ from simulator.snapshots.directory import Snapshot, SnapshotTable
 from simulator.snapshots.partitions import locate_partition
 from simulator.snapshots.read import raw_frames
 
-SCHEMA = "table int, handle binary, image binary, hash int, row_id bigint"
+SCHEMA = "table int, handle binary, image binary, hash int, row_id bigint, unique_hash bigint"
 HashOf = Callable[[Table, Mapping[str, Column]], Column]
+"""A number made of the TiDB texts of a row by column."""
 Name = tuple[str, str]
 
 SEPARATOR, NULL = b"\xff", b"\xfe"
 """Of a row image."""
+
+
+def never(table: Table, columns: Mapping[str, Column]) -> Column:
+    """The hash of keys that are not looked at."""
+    return F.lit(0).cast("bigint")
 
 
 @dataclass(frozen=True)
@@ -36,28 +42,33 @@ class Places:
 
 
 def state(
-    spark: SparkSession, snapshot: Snapshot, places: Mapping[Name, Places], hash_of: HashOf
+    spark: SparkSession, snapshot: Snapshot, places: Mapping[Name, Places], hash_of: HashOf,
+    unique_hash_of: HashOf = never,
 ) -> DataFrame:
-    """The state frame (table int, handle binary, image binary, hash int, row_id bigint) of the snapshot's tables.
+    """The state frame (columns: SCHEMA) of the snapshot's tables.
 
     `table` is the index that `places` gives a table or partition; tables that are not there are left out. A table
     without a handle key has its image as handle. Raises SnapshotError for what shows before rows are read; what shows
     later fails the Spark job that reads the frame (`simulator.failures.translated` tells it in one line).
     """
     frames = [
-        checked.texts(place.table, raw).select(*keyed(place, names_of(place.table), hash_of, raw.files))
+        checked.texts(place.table, raw).select(*keyed(place, names_of(place.table), hash_of, unique_hash_of, raw.files))
         for table, place in _placed(snapshot, places)
         for raw in raw_frames(spark, replace(table, table=place.table), snapshot.csv)
     ]
     return union(frames) if frames else spark.createDataFrame([], SCHEMA)
 
 
-def rows(spark: SparkSession, snapshot: Snapshot, name: Name, place: Places, hash_of: HashOf) -> DataFrame:
+def rows(
+    spark: SparkSession, snapshot: Snapshot, name: Name, place: Places, hash_of: HashOf, unique_hash_of: HashOf = never
+) -> DataFrame:
     """The rows of one table: the columns of a state frame, and the TiDB text of visible column i as `t<i>`."""
     texts = names_of(place.table).values()
     columns = SCHEMA + "".join(f", {text} string" for text in texts)
     frames = [
-        checked.texts(place.table, raw).select(*keyed(place, names_of(place.table), hash_of, raw.files), *texts)
+        checked.texts(place.table, raw).select(
+            *keyed(place, names_of(place.table), hash_of, unique_hash_of, raw.files), *texts
+        )
         for table, place in _placed(snapshot, {name: place})
         for raw in raw_frames(spark, replace(table, table=place.table), snapshot.csv)
     ]
@@ -85,7 +96,8 @@ def names_of(table: Table, pattern: str = "t{}") -> dict[str, str]:
 
 
 def keyed(
-    place: Places, names: Mapping[str, str], hash_of: HashOf, files: Sequence[str] | None = None,
+    place: Places, names: Mapping[str, str], hash_of: HashOf, unique_hash_of: HashOf,
+    files: Sequence[str] | None = None,
     known: Mapping[str, Column] = MappingProxyType({}),
 ) -> list[Column]:
     """The columns of a state frame, from the SQL of a row's texts by column.
@@ -110,7 +122,7 @@ def keyed(
     row_id = known["row_id"] if "row_id" in known else _row_id(table, columns, handle)
     return [
         index.cast("int").alias("table"), handle.alias("handle"), image.alias("image"), hash.alias("hash"),
-        row_id.alias("row_id"),
+        row_id.alias("row_id"), unique_hash_of(table, columns).alias("unique_hash"),
     ]
 
 

@@ -26,10 +26,11 @@ Pair = tuple[Transition, DataFrame, DataFrame]
 
 
 def diff(
-    tables: Sequence[Pair], facts: TableFacts, span: Span, turn: Turn, seed: int, hash_of: HashOf, counts: Counts
+    tables: Sequence[Pair], facts: TableFacts, span: Span, turn: Turn, seed: int, hash_of: HashOf,
+    unique_hash_of: HashOf, counts: Counts,
 ) -> DataFrame:
     """As `changes.diff`, for all the tables in one join."""
-    was = union([prior(old, change, hash_of) for change, old, _ in tables])
+    was = union([prior(old, change, hash_of, unique_hash_of) for change, old, _ in tables])
     now = union([under(new, change.after.table, "b") for change, _, new in tables])
     key = [F.col("p_table") == F.col("b_table"), F.col("p_handle") == F.col("b_handle")]
     joined = was.observe(counts.before, F.count("*").alias("rows")).join(
@@ -39,15 +40,15 @@ def diff(
         counts.joined, F.count("p_table").alias("before"), F.count("b_table").alias("after")
     ).where(~F.col("p_image").eqNullSafe(F.col("b_image")))
     changes = [change for change, _, _ in tables]
-    told = told_before(met, changes, turn, hash_of).withColumn("slot", _slot(facts, span, seed))
+    told = told_before(met, changes, turn, hash_of, unique_hash_of).withColumn("slot", _slot(facts, span, seed))
     early = F.col("expressible") & (F.lit(turn.squeezed) | (F.col("slot") < turn.slot))
     return _events(told.withColumn("early", early), changes, facts, span, turn)
 
 
-def states(tables: Iterable[Pair], hash_of: HashOf) -> Iterator[DataFrame]:
+def states(tables: Iterable[Pair], hash_of: HashOf, unique_hash_of: HashOf) -> Iterator[DataFrame]:
     """The state frames of both sides, the rows before as the statements leave them."""
     for change, old, new in tables:
-        yield prior(old, change, hash_of).select(*(F.col(f"p_{name}").alias(name) for name in KEYED))
+        yield prior(old, change, hash_of, unique_hash_of).select(*(F.col(f"p_{name}").alias(name) for name in KEYED))
         yield new.select(*KEYED)
 
 
@@ -65,7 +66,7 @@ def _events(
     left = max(1, span.over_ms - turn.slot)
     ahead = f"slot * {turn.slot} div {span.over_ms}" if turn.squeezed else "slot"
     behind = f"if(slot < {turn.slot}, {turn.slot} + slot % {left}, slot)"
-    deleted, inserted = "b_table is null", "p_table is null"
+    deleted, inserted = "(b_table is null)", "(p_table is null)"
     shown = (f"if({deleted}, {_old(name)}, {_new(name)}) as {name}" for name in ("handle", "row_id", "hash"))
     return placed.where(_sent(changes, len(facts.salts))).selectExpr(
         f"shiftleft({span.start_ms + 1} + if(early, {ahead}, {behind}), {LOGICAL_BITS}) + 1 as commit_ts",
@@ -74,6 +75,8 @@ def _events(
         *shown,
         f"if({inserted}, null, {_old('image')}) as before",
         f"if({deleted}, null, {_new('image')}) as after",
+        f"not {deleted} and not {inserted} and {_old('unique_hash')} <> {_new('unique_hash')} as split",
+        f"{_old('hash')} as before_hash",
     )
 
 

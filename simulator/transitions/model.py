@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from simulator.ddl.convert import ColumnSource
 from simulator.snapshots import Places
 
-KEYED = ("table", "handle", "image", "hash", "row_id")
+KEYED = ("table", "handle", "image", "hash", "row_id", "unique_hash")
 """Columns of a state frame."""
 
 

@@ -23,12 +23,12 @@ from simulator.snapshots.state import HashOf, keyed, names_of
 from simulator.transitions.model import KEYED, Transition
 
 
-def prior(old: DataFrame, change: Transition, hash_of: HashOf) -> DataFrame:
+def prior(old: DataFrame, change: Transition, hash_of: HashOf, unique_hash_of: HashOf) -> DataFrame:
     """The rows before (a_table, …, and all texts as the array a) with what the statements make of them (p_table, …)."""
     kept = old.where(~F.col("table").isin(list(change.lost))) if change.lost else old
     before = under(kept, change.before.table, "a")
     frame = _shaped(before, change)
-    told = keyed(change.after, names_of(change.after.table), hash_of, known=change.known("a"))
+    told = keyed(change.after, names_of(change.after.table), hash_of, unique_hash_of, known=change.known("a"))
     frame = frame.select(*before.columns, *named(told, "p"), _fits(change).alias("fits"))
     image = F.when(F.col("fits"), F.col("p_image")).otherwise(_misfit(change))
     frame = frame.withColumn("p_image", image).drop("fits")

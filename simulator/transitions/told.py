@@ -20,17 +20,19 @@ from simulator.transitions.model import KEYED, Transition, Turn
 from simulator.transitions.prior import named, value
 
 
-def told(met: DataFrame, changes: Sequence[Transition], turn: Turn, hash_of: HashOf) -> DataFrame:
+def told(
+    met: DataFrame, changes: Sequence[Transition], turn: Turn, hash_of: HashOf, unique_hash_of: HashOf
+) -> DataFrame:
     """The joined rows with each new row as the old definition says it (x_table, …) and whether it can."""
     if not turn.slot or not any(change.sent[0] for change in changes):
         blank = [f"cast(null as {kind}) as x_{name}" for name, kind in zip(KEYED, KINDS, strict=True)]
         return met.selectExpr("*", *blank, "false as expressible")
     texts = met.withColumn("x", _of_table(changes, lambda change: F.array(*_taken_back(change))))
-    told = texts.withColumn("told", _of_table(changes, lambda change: _as_before(change, hash_of)))
+    told = texts.withColumn("told", _of_table(changes, lambda change: _as_before(change, hash_of, unique_hash_of)))
     return told.select("*", "told.*")
 
 
-KINDS = ("int", "binary", "binary", "int", "bigint")
+KINDS = ("int", "binary", "binary", "int", "bigint", "bigint")
 """Types of KEYED."""
 
 
@@ -55,10 +57,10 @@ def _back(index: int, source: Kept) -> Column:
     return text_as(source.after, source.before, f"b[{index}]") if source.cast_back else F.expr(f"b[{index}]")
 
 
-def _as_before(change: Transition, hash_of: HashOf) -> Column:
+def _as_before(change: Transition, hash_of: HashOf, unique_hash_of: HashOf) -> Column:
     """The row in `x` as a struct of KEYED, and whether it is what the old definition can tell."""
     known = change.known("b")
-    columns = keyed(change.before, names_of(change.before.table, "x[{}]"), hash_of, known=known)
+    columns = keyed(change.before, names_of(change.before.table, "x[{}]"), hash_of, unique_hash_of, known=known)
     if not handle_key(change.before.table):
         columns[1] = F.concat(columns[1], F.col("b_handle"))
     return F.struct(*named(columns, "x"), _expressible(change, columns).alias("expressible"))

@@ -1,0 +1,94 @@
+"""What decides whether an UPDATE is split, and what each kind of row change stands behind.
+
+One law: only fields of the release and the two options that concern them are asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from simulator.changes import DELETE, INSERT, UPDATE
+from simulator.releases import Release
+from simulator.schema.keys import HANDLE_KEY, PRIMARY_KEY, UNIQUE_KEY, flags, handle_key, visible_columns
+from simulator.schema.table import Table
+from simulator.schema.types import family
+
+SPLIT_DELETE, SPLIT_INSERT = 3, 4
+"""The halves of a split UPDATE, beside DELETE, UPDATE and INSERT."""
+
+NULL = "null"
+"""What `ColumnValueString` makes of NULL (tiflow: cdc/model/sink.go)."""
+
+
+@dataclass(frozen=True)
+class SplitRule:
+    """How a release treats the row changes of one transaction, under one changefeed."""
+
+    release: Release
+    keys: int
+    """Flag bits of the columns whose change splits an UPDATE; 0 where none does."""
+
+    several: bool
+    """Whether only transactions of two or more rows of the table are split."""
+
+    ranks: tuple[int, int, int, int, int]
+    """Place of DELETE, UPDATE, INSERT, split DELETE and split INSERT inside a transaction; equals go by row key, the
+    halves of one UPDATE after each other."""
+
+    old_value: bool = True
+    """Whether UPDATEs that stay whole keep the old row, and DELETEs all columns."""
+
+
+def split_rule(release: Release, raw: bool = False, old_value: bool = True) -> SplitRule:
+    """The rule under `output-raw-change-event` and `enable-old-value`."""
+    first = release.updates_before_inserts
+    if not old_value and release.handle_split != "as any":
+        after = 2 if first else 1
+        halves = (1, 1) if release.handle_split == "in place" else (0, 1)
+        return SplitRule(release, HANDLE_KEY, False, (0, 1, after, *halves), old_value=False)
+    whole = release.update_split == "never" or raw and release.raw_change_events
+    ranks = (0, 1, 2, 1, 3) if release.split_interleaved else (0, 2, 4 if first else 2, 1, 3)
+    keys = 0 if whole else HANDLE_KEY | PRIMARY_KEY | UNIQUE_KEY
+    return SplitRule(release, keys, release.update_split == "several", ranks)
+
+
+def deciding(table: Table, rule: SplitRule) -> tuple[str, ...]:
+    """The visible columns of a table whose change splits an UPDATE, in table order."""
+    bits = flags(table, rule.release)
+    return tuple(column.name for column in visible_columns(table) if bits[column.name] & rule.keys)
+
+
+def in_a_diff(table: Table, rule: SplitRule) -> tuple[str, ...]:
+    """Those that can differ where rows are found again by their handle key: an UPDATE leaves that as it is."""
+    key = handle_key(table)
+    return tuple(name for name in deciding(table, rule) if name not in key) if key else ()
+
+
+def splits(tables: Iterable[Table], rule: SplitRule) -> bool:
+    """Whether any UPDATE of the tables may be split in a diff."""
+    return bool(rule.keys) and any(in_a_diff(table, rule) for table in dict.fromkeys(tables))
+
+
+def changed(
+    table: Table, before: Mapping[str, str | None], after: Mapping[str, str | None], rule: SplitRule
+) -> tuple[str, ...]:
+    """The deciding columns that differ between two rows, given as TiDB texts by column."""
+    types = {column.name: column.type for column in table.columns}
+
+    def compared(name: str, text: str | None) -> str | None:
+        return NULL if text is None and null_is_text(family(types[name]), rule) else text
+
+    return tuple(
+        name for name in deciding(table, rule) if compared(name, before[name]) != compared(name, after[name])
+    )
+
+
+def null_is_text(family: str, rule: SplitRule) -> bool:
+    """Whether NULL and the text `null` are the same in a column: only texts can be `null`."""
+    return rule.release.split_by_text and family in ("string", "text")
+
+
+def rank(rule: SplitRule, op: int, half: bool = False) -> int:
+    """The place of a row change (`changes.DELETE`, …) inside its transaction."""
+    return rule.ranks[{DELETE: SPLIT_DELETE, INSERT: SPLIT_INSERT}[op] if half and op != UPDATE else op]
