@@ -144,7 +144,7 @@ def test_what_default_is_depends_on_the_release_the_old_value_and_the_unique_key
 def test_a_dispatcher_that_the_release_does_not_know_is_default_with_a_warning(name: str, known: list[str]) -> None:
     """`index-value` came with 4.0.5, `columns` with 7.5."""
     uri = "kafka://h:9092/t?protocol=open-protocol"
-    text = f'[sink]\ndispatchers = [{{matcher = ["*.*"], dispatcher = "{name}", columns = ["Id"]}}]'
+    text = f'[sink]\ndispatchers = [{{matcher = ["*.*"], dispatcher = "{name}"}}]'
     warned = {tag: load(uri, text, find(tag)).warnings for tag in ("v4.0.4", "v4.0.5", "v7.4.0", "v7.5.0")}
 
     assert [tag for tag, said in warned.items() if "is unknown" not in " ".join(said)] == known
