@@ -61,6 +61,7 @@ def as_dict(event: Event) -> dict[str, Any]:
     if isinstance(event, DdlEvent):
         return head | {"query": event.query, "type": event.type}
     optional: dict[str, Any] = {"rid": event.rid, "ptn": event.ptn, "only_handle": event.only_handle or None}
+    optional["stored_at"] = event.stored_at or None
     optional["unnamed"] = [_json_value(value) for value in event.unnamed] or None
     head |= {name: value for name, value in optional.items() if value is not None}
     return head | {"before": _json_image(event.before), "after": _json_image(event.after)}
@@ -102,7 +103,12 @@ def _what(event: Event) -> str:
     if isinstance(event, DdlEvent):
         return f"DDL {name} [{event.type}] {event.query}"
     columns = _changes(event) if event.op == "UPDATE" else _columns(event)
-    return " ".join((event.op, name, *columns, *(["(the handle key alone)"] if event.only_handle else [])))
+    return " ".join((event.op, name, *columns, *_cut(event)))
+
+
+def _cut(event: RowEvent) -> Iterator[str]:
+    if event.only_handle:
+        yield f"(the handle key alone, all of it at {event.stored_at})" if event.stored_at else "(the handle key alone)"
 
 
 def _columns(event: RowEvent) -> Iterator[str]:

@@ -59,7 +59,7 @@ DOORS = {
     "click": ("cli*",),
     "fsspec": ("storage",),
     "kafka": ("sinks",),
-    "lz4": ("codecs.compression",),
+    "lz4": ("codecs.compression", "decode.compressed"),
     "numpy": ("*",),
     "pandas": (),
     "pyarrow": ("*",),

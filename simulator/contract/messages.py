@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from simulator.contract.repeats import Place, repeats, time_of
-from simulator.decode import DdlEvent, Event, RowEvent, decode
+from simulator.decode import DdlEvent, Event, RowEvent, decode, fetched
 from simulator.errors import UserError
 from simulator.records import Record
 from simulator.schema.table import Table
@@ -46,6 +46,9 @@ class Terms:
 
     finished: bool = True
     """Whether the run came to its end, so that a watermark covers the last row."""
+
+    stored: Callable[[str], bytes] | None = None
+    """Reads what lies at a claim-check location; None: such rows stay cut down to their handle key."""
 
     later: tuple[tuple[int, Mapping[tuple[str, str], Table]], ...] = ()
     """The tables behind each statement that changes them, with its commit-ts, in order (`definitions`)."""
@@ -120,7 +123,23 @@ def messages(records: Iterable[Record], terms: Terms) -> Iterator[Message | Viol
         except UserError as error:
             yield _violation(0, record, str(error))
             continue
+        found, missing = _fetched(found, record, terms)
+        yield from missing
         yield Message(record.topic, record.partition, record.offset, size, found, again(record, found))
+
+
+def _fetched(found: tuple[Event, ...], record: Record, terms: Terms) -> tuple[tuple[Event, ...], list[Violation]]:
+    """The events, those of claim-check whole; and what there is to say of files that are not as they should be."""
+    if terms.stored is None or not any(isinstance(one, RowEvent) and one.stored_at for one in found):
+        return found, []
+    whole, missing = list(found), []
+    for place, event in enumerate(found):
+        if isinstance(event, RowEvent) and event.stored_at:
+            try:
+                whole[place] = fetched(event, terms.stored, terms.protocol)
+            except UserError as error:
+                missing.append(_violation(0, record, f"{error}; the row stays cut down to its handle key"))
+    return tuple(whole), missing
 
 
 def each(message: Message | None) -> Iterator[tuple[Message, Event, bool]]:

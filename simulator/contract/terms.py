@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
+from simulator import storage
 from simulator.changefeed.model import Changefeed
 from simulator.contract.messages import Terms
 from simulator.contract.repeats import Place
@@ -35,6 +37,7 @@ def terms_of(
         watermarks=is_open or codec.enable_tidb_extension and release.tidb_extension,
         old_values=codec.enable_old_value and (codec.output_old_value or not is_open),
         ddl_in_every_partition=is_open or not release.canal_ddl_in_partition_0,
+        stored=partial(storage.read, uri=codec.claim_check_storage_uri) if codec.claim_check_storage_uri else None,
         restarts=restarts,
         finished=finished,
     )

@@ -5,8 +5,10 @@ One message is one event; every value is text or null, binary ones in Latin-1.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from simulator.decode.compressed import plain
 from simulator.decode.events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
 from simulator.decode.wire import integer, members, parse, text
 
@@ -27,7 +29,7 @@ def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
     """The events of one message; raises ValueError or KeyError where it is not one."""
     if value is None:
         raise ValueError("the value is null")
-    message = parse(value)
+    message = parse(plain(value))
     extension = members(message.get("_tidb") or {})
     kind, es = text(message["type"]), integer(message["es"])
     if kind == WATERMARK:
@@ -38,7 +40,9 @@ def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
         return (DdlEvent(commit_ts, schema, table, text(message["sql"]), kind, es),)
     if kind not in OPERATIONS:
         raise ValueError(f"type {kind!r} of a row: {', '.join(OPERATIONS)} are known")
-    return _rows(message, kind, commit_ts, schema, table, es, extension.get("onlyHandleKey") is True)
+    rows = _rows(message, kind, commit_ts, schema, table, es, extension.get("onlyHandleKey") is True)
+    stored_at = text(extension.get("claimCheckLocation", ""))
+    return tuple(replace(row, only_handle=True, stored_at=stored_at) for row in rows) if stored_at else rows
 
 
 def _rows(

@@ -62,7 +62,10 @@ class RowEvent:
     8.5.7 and 26.3.4: ticdc pkg/sink/codec/open/codec.go)."""
 
     only_handle: bool = False
-    """Whether the message was cut down to the handle key columns (`ohk`, `onlyHandleKey`)."""
+    """Whether the message was cut down to the handle key columns (`ohk`, `onlyHandleKey`, and with `stored_at`)."""
+
+    stored_at: str = ""
+    """Where claim-check put the whole message (`ccl`, `claimCheckLocation`)."""
 
 
 @dataclass(frozen=True)

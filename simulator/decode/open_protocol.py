@@ -9,6 +9,7 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
+from simulator.decode.compressed import plain
 from simulator.decode.events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
 from simulator.decode.nameless import named
 from simulator.decode.wire import integer, members, pairs, parse, text, unquote
@@ -39,7 +40,7 @@ def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
         values = [b""]
     if len(keys) != len(values) or not keys:
         raise ValueError(f"{len(keys)} events in the key, {len(values)} in the value")
-    return tuple(_event(parse(one), body) for one, body in zip(keys, values, strict=True))
+    return tuple(_event(parse(one), plain(body)) for one, body in zip(keys, values, strict=True))
 
 
 def _frames(data: bytes, where: str) -> list[bytes]:
@@ -88,7 +89,8 @@ def _row(
         rid=integer(key["rid"]) if "rid" in key else None,
         ptn=integer(key["ptn"]) if "ptn" in key else None,
         unnamed=tuple(_value(one, _info(one)) for one in nameless),
-        only_handle=key.get("ohk") is True,
+        only_handle=key.get("ohk") is True or "ccl" in key,
+        stored_at=text(key.get("ccl", "")),
     )
 
 
