@@ -48,8 +48,8 @@ def cell(value: str | Json | None, column: Column) -> bytes:
 
 
 def image(values: Json | None, columns: Sequence[Column]) -> bytes | None:
-    """A row image of the visible columns."""
-    return None if values is None else b"\xff".join(cell(values[column.name], column) for column in columns)
+    """A row image of the visible columns; one that is not given is NULL."""
+    return None if values is None else b"\xff".join(cell(values.get(column.name), column) for column in columns)
 
 
 def rows(vectors: Sequence[Json]) -> Rows:
@@ -61,8 +61,8 @@ def rows(vectors: Sequence[Json]) -> Rows:
         side: pa.array([image(vector[side], columns) for vector in vectors], pa.binary())
         for side in ("before", "after")}
     return Rows(
-        table, first["partition_id"], pa.array([vector["commit_ts"] for vector in vectors], pa.int64()),
-        pa.array([vector["row_id"] for vector in vectors], pa.int64()), images["before"], images["after"])
+        table, first.get("partition_id"), pa.array([vector["commit_ts"] for vector in vectors], pa.int64()),
+        pa.array([vector.get("row_id") for vector in vectors], pa.int64()), images["before"], images["after"])
 
 
 def messages(vectors: Sequence[Json], options: CodecOptions, release: Release) -> list[tuple[bytes | None, bytes, int]]:

@@ -46,8 +46,8 @@ def kind(path: Path) -> str:
 
 
 OF_ALL_RELEASES = frozenset({
-    "facts.allow_list", "facts.config", "facts.ddl_statements", "facts.event_filter", "facts.rename",
-    "facts.update_split", "facts.validation",
+    "facts.allow_list", "facts.column_types", "facts.config", "facts.ddl_statements", "facts.event_filter",
+    "facts.literals", "facts.rename", "facts.update_split", "facts.validation",
 })
 """Kinds of facts that are checked for the first and the last release of each architecture that they hold for, and for
 the default release; the others for that alone."""
@@ -60,9 +60,14 @@ OF_LAST_RELEASES = frozenset({"facts.dispatch", "facts.topics"})
 release: they are TiCDC's tests of that one."""
 
 
-def is_about(kind: str, release: Release) -> bool:
-    """Whether the release has what facts of the kind are about; event filters came with 6.2."""
-    return kind != "facts.event_filter" or bool(release.event_filter_names)
+def is_about(kind: str, data: Mapping[str, Any], release: Release) -> bool:
+    """Whether the release has what the fact is about: event filters came with 6.2, Canal-JSON with 4.0.9 and its
+    watermarks with 5.4."""
+    if kind == "facts.event_filter":
+        return bool(release.event_filter_names)
+    if kind == "facts.literals" and data["protocol"] == "canal-json":
+        return release.tidb_extension if data["kind"] == "watermark" else "canal-json" in release.protocols
+    return True
 
 
 def of_unknown_release(path: Path) -> bool:
@@ -91,7 +96,7 @@ def of_fact(kind: str, data: Mapping[str, Any]) -> list[Release]:
     if "since" not in data:
         return [find(data["release"], data["architecture"])]
     several = kind in OF_ALL_RELEASES | OF_LAST_RELEASES
-    found = [one for one in releases_of(data) if is_about(kind, one)] if several else []
+    found = [one for one in releases_of(data) if is_about(kind, data, one)] if several else []
     assert found or not several, f"a vector that no release is checked for: {data}"
     dated = kind in OF_ALL_RELEASES and (kind not in UNDATED or data["since"] is not None)
     first = reversed(found if dated else [])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from simulator.schema.keys import flags, handle_columns, visible_columns
 from simulator.schema.parse import column, create_table
 from simulator.schema.canal_types import mysql_type, promoted_sql_type, sql_type
@@ -31,7 +33,8 @@ def check_table_info(vector: Vector) -> None:
 def check_column_type(vector: Vector) -> None:
     """`facts.column_types`: mysqlType short and full, java type of a value in the column (`java_type`, where it is
     given, is that of the value too)."""
-    data, type = vector.data, column(vector.data["column_ddl"]).type
+    data = vector.data
+    type = column(re.sub(r"^(\w+)", r"`\1`", data["column_ddl"])).type
     assert data["mysql_type_short"] == mysql_type(type, False, vector.release)
     assert data["mysql_type_full"] in (None, mysql_type(type, True, vector.release))
     value = int(data["value"]) if str(data["value"]).lstrip("-").isdecimal() else None
