@@ -48,7 +48,7 @@ _ORDERS: dict[str, Callable[[Column], bytes]] = {
 @lru_cache(maxsize=1024)
 def columns(table: Table, selected: frozenset[str] | None, full: bool, release: Release) -> tuple[CanalColumn, ...]:
     """Every column that rows can have, in the release's order; `full`: mysqlType with sizes (content-compatible)."""
-    handle, visible = keys.handle_key(table), keys.visible_columns(table)
+    handle, visible = keys.handle_columns(table, release), keys.visible_columns(table)
     places = {column.name: place for place, column in enumerate(visible)}
     candidates = table.columns if release.canal_virtual_columns else visible
     return tuple(
