@@ -19,7 +19,7 @@ from simulator.dispatch.routing import route, router
 from simulator.dispatch.rows import hash_row, partition_of
 from simulator.explain.change import RowChange
 from simulator.releases import V8_5, Release
-from simulator.schema.keys import flags, handle_key, row_id_column, visible_columns
+from simulator.schema.keys import flags, handle_columns, handle_key, row_id_column, visible_columns
 from simulator.schema.table import Table
 from simulator.schema.canal_types import mysql_type, sql_type
 from simulator.schema.types import type_code
@@ -94,7 +94,7 @@ def explain_row(
 
 
 def _columns(table: Table, release: Release, selected: frozenset[str] | None) -> tuple[ColumnExplained, ...]:
-    bits, handle = flags(table, release), handle_key(table)
+    bits, handle = flags(table, release), handle_columns(table, release)
     sent = {column.name for column in visible_columns(table) if selected is None or column.name in selected}
     return tuple(
         ColumnExplained(
