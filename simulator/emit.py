@@ -141,7 +141,9 @@ def _encoded(events: pa.RecordBatch, job: Job) -> Encoded:
 def _encoded_rows(rows: pa.RecordBatch, number: int, job: Job) -> Encoded:
     physical_table = job.tables[number]
     selected = job.routes[number].selected
-    changed = replace(Rows(physical_table.table, physical_table.partition_id, *rows.columns), selected=selected)
+    changed = replace(
+        Rows(physical_table.table, physical_table.partition_id, *rows.columns), selected=selected,
+        table_id=physical_table.table_id)
     return CODECS[job.options.protocol].encode(changed, job.options, job.release)
 
 

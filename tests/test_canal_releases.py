@@ -6,10 +6,12 @@ pkg/sink/codec/canal (7.0+); ticdc: pkg/sink/codec/canal.
 
 from __future__ import annotations
 
+import base64
 import json
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from codec_rows import Change, rows
@@ -264,6 +266,38 @@ def test_a_row_without_a_handle_key_that_is_cut_down_has_no_types(tag: str, arch
 
 
 # The new architecture
+
+
+@pytest.mark.parametrize(("create", "row", "table_id", "key"), [
+    ("t (b INT PRIMARY KEY)", {"b": "7"}, 100, "74 8000000000000064 5f72 8000000000000001"),
+    ("t (v INT)", {"v": "7"}, 101, "74 8000000000000065 5f72 8000000000000001"),
+    ("t (site VARCHAR(20), no INT, v INT, PRIMARY KEY (site, no))", {"site": "eu ", "no": "-2", "v": None}, 100,
+     "74 8000000000000064 5f72 01 6575000000000000f9 03 7ffffffffffffffe"),
+    ("t (n BIGINT UNSIGNED, s VARBINARY(9), PRIMARY KEY (n, s))", {"n": str(2**64 - 1), "s": b"12345678"}, 100,
+     "74 8000000000000064 5f72 04 ffffffffffffffff 01 3132333435363738ff 0000000000000000f7"),
+    ("t (s VARCHAR(9), PRIMARY KEY (s(2)))", {"s": "äöü"}, 100,
+     "74 8000000000000064 5f72 01 c3a4c3b600000000fb"),
+])
+def test_the_key_of_a_row_is_tikvs(create: str, row: dict[str, Any], table_id: int, key: str) -> None:
+    """`rowkey` is in base64; the id of the table is the simulator's own."""
+    table = create_table(f"CREATE TABLE s.{create}")
+    binary = frozenset(name for name, value in row.items() if isinstance(value, bytes))
+    given = replace(rows(table, [(None, row), (row, row), (row, None)], binary), table_id=table_id)
+    given = replace(given, row_id=pa.array([1, 1, 1], pa.int64()))
+    options = CodecOptions("canal-json", enable_tidb_extension=True, output_row_key=True)
+    made = CODECS["canal-json"].encode(given, options, find("v8.5.7", "new")).values.to_pylist()
+
+    extension = [json.loads(value)["_tidb"] for value in made]
+    assert [list(one) for one in extension] == [["commitTs", "rowkey"]] * 3
+    assert [base64.b64decode(one["rowkey"]).hex() for one in extension] == [key.replace(" ", "")] * 3
+
+
+def test_a_key_of_a_row_that_cannot_be_made_is_refused() -> None:
+    """The column is named, and what is accepted."""
+    table = create_table("CREATE TABLE s.t (d DECIMAL(5,2) PRIMARY KEY)")
+
+    with pytest.raises(EncodeError, match=r"clustered key of s\.t has the column d, .*accepted: integers"):
+        encoded(find("v8.5.7", "new"), (None, {"d": "1.00"}), table, enable_tidb_extension=True, output_row_key=True)
 
 
 @pytest.mark.parametrize(("tag", "null", "old"), [

@@ -12,7 +12,7 @@ from functools import lru_cache
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.codecs import members, values
+from simulator.codecs import members, row_keys, values
 from simulator.codecs.canal_columns import CanalColumn, columns
 from simulator.codecs.images import Changes, Image
 from simulator.codecs.members import Piece
@@ -119,4 +119,6 @@ def _extension(changes: Changes, options: CodecOptions, cut: Cut | None) -> list
     elif cut:
         texts = [quoted(location.decode()) for location in changes.own(cut.locations).to_pylist()]
         pieces += [b',"claimCheckLocation":', pa.array(texts, pa.binary())]
+    if options.output_row_key:
+        pieces += [b',"rowkey":"', row_keys.encoded(changes), b'"']
     return [*pieces, b"}"]

@@ -106,7 +106,7 @@ def chosen(rows: Rows, places: pa.Array) -> Rows:
     """Some of the rows, in the order of `places`."""
     return Rows(
         rows.table, rows.partition_id, rows.commit_ts.take(places), rows.row_id.take(places), rows.before.take(places),
-        rows.after.take(places), rows.selected)
+        rows.after.take(places), rows.selected, rows.table_id)
 
 
 def by_operation(rows: Rows, columns: int, encode: Callable[[Changes], pa.Array]) -> pa.Array:

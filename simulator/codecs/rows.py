@@ -36,6 +36,9 @@ class Rows:
     selected: frozenset[str] | None = None
     """The columns that column selectors leave; None: all visible ones. Images hold all of them in any case."""
 
+    table_id: int = 0
+    """Physical table id where the table is not partitioned."""
+
 
 @dataclass(frozen=True)
 class StoredFile:
