@@ -263,6 +263,12 @@ def test_7_2_0_spells_handle_key_only_in_its_own_way() -> None:
     assert canal.codec.large_message_handle_option == "none" and "no effect with canal-json" in canal.warnings[0]
 
 
+def test_up_to_6_0_a_ca_alone_turns_tls_on() -> None:
+    """Later ones ask for all three files (tiflow v5.4.0 cdc/sink/producer/kafka/config.go)."""
+    assert loaded("v6.0.0", f"{OPEN}&ca=/a").kafka.tls.enabled and not loaded("v6.0.0", OPEN).kafka.tls.enabled
+    assert refused("v6.1.0", f"{OPEN}&ca=/a")[1] == "ca, cert and key files should all be supplied"
+
+
 @pytest.mark.parametrize(("release", "place", "open_updated"), [
     ("v6.5.6", "uri", False), ("v6.5.6", "file", False), ("v7.1.3", "uri", False), ("v7.1.3", "file", True),
     ("v8.5.3", "uri", False), ("v8.5.3", "file", True),

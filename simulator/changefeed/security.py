@@ -13,14 +13,17 @@ from collections.abc import Iterator
 from simulator.changefeed.merged import Settings
 from simulator.changefeed.model import Sasl, Tls
 from simulator.errors import ChangefeedError
+from simulator.releases import availability
 
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI", "OAUTHBEARER")
 FILE = "sink.kafka-config"
 
 
 def tls(settings: Settings) -> Tls:
-    """TLS settings; certificate files turn it on."""
+    """TLS settings; certificate files turn it on, up to 6.0 (without enable-tls) `ca` alone does."""
     ca, cert, key = files = [settings.text(name) for name in ("ca", "cert", "key")]
+    if not availability.has(settings.release, "?enable-tls"):
+        return Tls(bool(ca), ca, cert, key)
     if any(files) and not all(files):
         raise _invalid("ca, cert and key files should all be supplied")
     asked = settings.get("enable-tls")
