@@ -170,8 +170,8 @@ class Release:
     them (6.1.3+, 6.5+: there; new: pkg/sink/codec/canal)."""
 
     canal_old_first: bool
-    """Whether Canal-JSON's rows have `old` before `data` (6.1.3+, 6.5+: newJSONMessageForDML); after it elsewhere, and
-    in statements and watermarks always."""
+    """Whether Canal-JSON's rows have `old` before `data` (6.1.3+, 6.5+:
+    cdc/sink/codec/canal newJSONMessageForDML); after it elsewhere, and in statements and watermarks always."""
 
     canal_old_everywhere: bool
     """Whether `old` of Canal-JSON is `[null]` in an INSERT and the deleted row in a DELETE, too (up to 5.3:
@@ -199,7 +199,7 @@ class Release:
 
     canal_size_limit: bool
     """Whether Canal-JSON rows above max-message-bytes are refused, or handled as large messages (6.5.1+ of 6.5, 7.0+:
-    AppendRowChangedEvent); elsewhere they are sent, and Kafka decides."""
+    cdc/sink/codec/canal/canal_json_encoder.go AppendRowChangedEvent); elsewhere they are sent, and Kafka decides."""
 
     canal_ends_rows: bool
     """Whether Canal-JSON's rows end with `[sink] terminator`, CR LF by default, on Kafka too (6.5.0–6.5.11, 6.6, 7.0:
@@ -289,11 +289,11 @@ class Release:
 
     selectors_checked: bool
     """Whether the tables that a changefeed begins with are checked against column selectors (7.5+, new from 8.5.4:
-    columnselector VerifyTables; not in 9.0.0-beta)."""
+    cdc/sink/dmlsink/mq/transformer/columnselector VerifyTables; not in 9.0.0-beta)."""
 
     selectors_want_key: bool
-    """Whether a table without primary key must keep a unique one whole (new from 26.3.4: columnselector
-    verifyIndices)."""
+    """Whether a table without primary key must keep a unique one whole (new from 26.3.4:
+    downstreamadapter/sink/columnselector verifyIndices)."""
 
     # -- UPDATEs as DELETE and INSERT, and the order of rows inside a transaction ------------------------------------
 
@@ -358,10 +358,11 @@ class Release:
     `/*T! ` from 4.0.5 (tidb sessionctx/binloginfo)."""
 
     ddl_text_placement: bool
-    """Whether placement clauses stay in a restored text (before 6.0, which sets SkipPlacementRuleForRestore)."""
+    """Whether placement clauses stay in a restored text (before 6.0, whose cdc/owner/changefeed.go sets
+    SkipPlacementRuleForRestore)."""
 
     ddl_text_ttl_off: bool
-    """Whether TTL_ENABLE is restored as 'OFF' (7.0+: RestoreWithTTLEnableOff)."""
+    """Whether TTL_ENABLE is restored as 'OFF' (7.0+: cdc/owner/ddl_sink.go RestoreWithTTLEnableOff)."""
 
     ddl_text_charset: bool
     """Whether the job's charset is the introducer of string defaults (6.5.2+, 7.1+: cdc/owner/ddl_sink.go), not always
@@ -402,13 +403,14 @@ class Release:
     """Whether a watermark follows a DDL at once (6.1+: cdc/owner/ddl_sink.go)."""
 
     canal_ddl_in_partition_0: bool
-    """Whether Canal-JSON's DDL goes to partition 0 alone (5.4+: GetDDLDispatchRuleByProtocol)."""
+    """Whether Canal-JSON's DDL goes to partition 0 alone (5.4+: cdc/sink/mq.go, later GetDDLDispatchRuleByProtocol
+    of cdc/sink/**/mq)."""
 
     tidb_extension: bool
     """Whether Canal-JSON knows `enable-tidb-extension`: `_tidb` and watermarks (5.4+: cdc/sink/codec/canal_flat.go)."""
 
     canal_build_time: bool
-    """Whether Canal-JSON's `ts` is the time of encoding (5.4+); 0 before."""
+    """Whether Canal-JSON's `ts` is the time of encoding (5.4+: cdc/sink/codec/canal_flat.go); 0 before."""
 
     canal_renames: frozenset[int]
     """Action types that are Canal-JSON's RENAME (pkg/sink/codec/canal/canal_entry.go convertDdlEventType)."""
@@ -454,7 +456,8 @@ class Release:
     8.5.6: logservice/schemastore/persist_storage_ddl_handlers.go)."""
 
     rename_finds_old_schema: bool
-    """Whether a RENAME of one table that names no schema gets the old schema as it is spelled (new from 8.5.7)."""
+    """Whether a RENAME of one table that names no schema gets the old schema as it is spelled (new from 8.5.7:
+    logservice/schemastore)."""
 
     start_ts_discards_ddl: bool
     """Whether a DDL in ignore-txn-start-ts leaves TiCDC's schema as it was (6.5.4–6.5.7, 7.1.2–7.1.3, 7.4–7.5.0, 7.5.7,
@@ -518,7 +521,8 @@ class Release:
     """TiCDC's code for an encoder's option that is out of range (cdc/sink/codec, from 7.0 pkg/sink/codec)."""
 
     max_batch_size: int
-    """Default of `max-batch-size`: 4096 in 4.0.9–4.0.12 and 5.0.0, then 16; 0: no limit (up to 4.0.8)."""
+    """Default of `max-batch-size`: 4096 in 4.0.9–4.0.12 and 5.0.0, then 16; 0: no limit (up to 4.0.8). From
+    cdc/sink/codec/json.go, pkg/sink/codec/common/config.go."""
 
     max_message_bytes: int
     """Default of `max-message-bytes`: 512 MiB up to 4.0.8, 64 MiB up to 4.0.15, 5.0.5, 5.1.3 and 5.2.1, 1 MiB in
