@@ -173,6 +173,17 @@ def tables(draw: DrawFn) -> Made:
 
 
 @st.composite
+def numbered_tables(draw: DrawFn) -> Made:
+    """A table with an integer primary key `id`, and columns that may be of any type."""
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=8, unique_by=str.lower))
+    chosen = {name: draw(st.sampled_from(KINDS)) for name in names}
+    columns = [f"{quoted(name)} {kind.declared}" for name, kind in chosen.items()]
+    table = create_table(f"CREATE TABLE `shop`.`t` (`id` INT PRIMARY KEY, {', '.join(columns)})")
+    values = {name: st.none() | kind.values for name, kind in chosen.items()}
+    return Made(table, values, frozenset(name for name in names if chosen[name].binary), None)
+
+
+@st.composite
 def _keys(draw: DrawFn, keyed: list[str], stored: list[str]) -> list[str]:
     made = []
     if stored and draw(st.booleans()):

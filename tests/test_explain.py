@@ -63,7 +63,8 @@ def test_the_message_is_what_the_codec_writes() -> None:
 def test_people_see_columns_destination_and_bytes() -> None:
     """The text of the bytes with its controls escaped, then hex."""
     text = "\n".join(lines(explained({**INSERT, "partitions": 3})))
-    assert text.startswith("INSERT on test.t1\n\ncolumn  type  mysqlType        sqlType  flags\n")
+    assert text.startswith("INSERT on test.t1 under TiCDC v8.5.3 (classic)\n")
+    assert text.splitlines()[2] == "column  type  mysqlType        sqlType  flags"
     assert "v       3     int              4        69     binary, generated, nullable; never sent" in text
     assert "dispatcher   index-value: hash 0x315db3e1 of schema, table and the values of id" in text
     assert "destination  shop/0 of 3 partitions" in text

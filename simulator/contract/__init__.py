@@ -12,17 +12,18 @@ from simulator.contract.broadcast import ddl_everywhere, watermarks_everywhere
 from simulator.contract.destinations import destinations
 from simulator.contract.messages import Message, Placed, Step, Terms, Violation, events, messages
 from simulator.contract.order import commit_order, ddl_order, watermark_order
+from simulator.contract.readings import Reading
 from simulator.contract.replay import Replayed, in_commit_order, replay
 from simulator.contract.schema_changes import definitions
 from simulator.contract.sizes import sizes
-from simulator.contract.state import State, compare, state_of
+from simulator.contract.state import State, compare, state_of, unknown
 from simulator.contract.terms import terms_of
 from simulator.records import Record
 
 __all__ = [
-    "Message", "Placed", "RULES", "Replayed", "State", "Step", "Terms", "Violation", "check", "commit_order",
+    "Message", "Placed", "RULES", "Reading", "Replayed", "State", "Step", "Terms", "Violation", "check", "commit_order",
     "compare", "ddl_everywhere", "ddl_order", "definitions", "destinations", "events", "in_commit_order", "messages",
-    "replay", "sizes", "state_of", "terms_of", "watermark_order", "watermarks_everywhere",
+    "replay", "sizes", "state_of", "terms_of", "unknown", "watermark_order", "watermarks_everywhere",
 ]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from simulator.contract.readings import Reading
 from simulator.contract.repeats import Place, repeats, time_of
 from simulator.decode import DdlEvent, Event, RowEvent, decode, fetched
 from simulator.errors import UserError
@@ -13,7 +14,7 @@ from simulator.records import Record
 from simulator.schema.table import Table
 
 RECORD_OVERHEAD = 36
-"""Bytes that TiCDC counts on top of key and value (tiflow v8.5 pkg/sink/codec/common/message.go)."""
+"""Bytes that TiCDC adds for Kafka's record (tiflow v8.5 pkg/sink/codec/common/message.go)."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +33,17 @@ class Terms:
 
     max_message_bytes: int = 10485760
     max_batch_size: int = 16
+    record_overhead: int = RECORD_OVERHEAD
+    """Bytes that the release counts on top of key and value."""
+
+    large_rows: bool = False
+    """Whether a row by itself may be above max_message_bytes, as in releases that do not look."""
+
     watermarks: bool = True
     """Whether the protocol has them: canal-json only with enable-tidb-extension."""
 
-    old_values: bool = True
-    """Whether UPDATEs have old values, and are told from INSERTs by them."""
+    reading: Reading = Reading()
+    """How far the values of messages can be relied on."""
 
     ddl_in_every_partition: bool = True
     """False for canal-json from 5.4, whose DDL is in partition 0 only."""
@@ -117,7 +124,7 @@ def messages(records: Iterable[Record], terms: Terms) -> Iterator[Message | Viol
         if not 0 <= record.partition < known:
             yield _violation(0, record, f"the topic has {known} partitions")
             continue
-        size = len(record.key or b"") + len(record.value or b"") + RECORD_OVERHEAD
+        size = len(record.key or b"") + len(record.value or b"") + terms.record_overhead
         try:
             found = decode(record.key, record.value, terms.protocol)
         except UserError as error:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from simulator.contract.messages import Placed, Violation
+from simulator.contract.readings import Reading
 from simulator.contract.repeats import Place, time_of
 from simulator.contract.schema_changes import changed
-from simulator.contract.state import NAME, Handle, State, alike, count, handle_of, image_of
+from simulator.contract.state import HIDDEN, NAME, Handle, State, alike, count, handle_of, image_of
 from simulator.ddl.catalog import catalog
 from simulator.decode import DdlEvent, Image, RowEvent, Watermark, before_image, row_text
 from simulator.errors import DdlError, UserError
@@ -57,11 +58,12 @@ def in_commit_order(partitions: Iterable[Iterable[Placed]]) -> Iterator[Placed]:
 
 
 def replay(
-    events: Iterable[Placed], before: State, tables: Mapping[NAME, Table], old_values: bool = True,
+    events: Iterable[Placed], before: State, tables: Mapping[NAME, Table], reading: Reading = Reading(),
 ) -> Replayed:
     """The state after the events; `before` itself stays as it is.
 
-    Without `old_values` (`Terms.old_values`) an UPDATE looks like an INSERT, and may replace a row.
+    Where the release and its options leave UPDATEs without old values, an INSERT may replace a row; values that are
+    doubtful are unknown in the state.
     """
     done = Replayed({name: dict(rows) for name, rows in before.items()})
     versions: dict[NAME, dict[Handle, Version]] = {}
@@ -82,14 +84,14 @@ def replay(
                     done.violations.append(_wrong(placed, f"{event.query}: {error}"))
         elif time_of(event) > emptied.get((event.schema, event.table), -1):
             table = known.table(event.schema, event.table)
-            done.violations.extend(_apply(placed, event, done.state, versions, doubts, table, old_values))
+            done.violations.extend(_apply(placed, event, done.state, versions, doubts, table, reading))
     done.violations.extend(doubts.values())
     return done
 
 
 def _apply(
     placed: Placed, event: RowEvent, state: State, versions: dict[NAME, dict[Handle, Version]], doubts: Doubts,
-    table: Table | None, old_values: bool,
+    table: Table | None, reading: Reading,
 ) -> Iterator[Violation]:
     name = event.schema, event.table
     rows = state.setdefault(name, {})
@@ -97,13 +99,13 @@ def _apply(
         yield _wrong(placed, f"a row of {'.'.join(name)}, a table that is not known")
         return
     try:
-        old, new = (_texts(image, table) for image in (before_image(event), event.after))
+        old, new = before_texts(event, table, reading), _texts(event.after, table, reading)
         if not handle_key(table):
             for texts, by in ((old, -1), (new, 1)):
                 if texts is not None:
                     count(rows, texts, table, by)
             return
-        replaces = not old_values or event.only_handle
+        replaces = not reading.old_values or event.only_handle
         for what in _change(placed, event, (old, new), table, rows, versions.setdefault(name, {}), doubts, replaces):
             yield _wrong(placed, f"{event.op} of {'.'.join(name)}, {what}")
     except KeyError as error:
@@ -163,8 +165,22 @@ def _emptied(
     state[name] = {handle: image for handle, image in state.get(name, {}).items() if handle in later}
 
 
-def _texts(image: Image | None, table: Table) -> dict[str, str | None] | None:
-    return None if image is None else row_text(image, table)
+def before_texts(event: RowEvent, table: Table, reading: Reading) -> dict[str, str | None] | None:
+    """The old row as far as it is known; doubt about what an UPDATE changed is not about the rest."""
+    said, changed = _texts(before_image(event), table, reading), _texts(event.before, table, reading, changed=True)
+    return said if said is None or event.after is None else {**said, **(changed or {})}
+
+
+def _texts(
+    image: Image | None, table: Table, reading: Reading, changed: bool = False,
+) -> dict[str, str | None] | None:
+    if image is None:
+        return None
+    columns = {column.name: column for column in table.columns}
+    return {
+        name: HIDDEN if reading.doubtful(text, columns[name], changed) else text
+        for name, text in row_text(image, table).items()
+    }
 
 
 def _rank(placed: Placed) -> tuple[int, int]:

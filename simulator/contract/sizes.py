@@ -16,7 +16,7 @@ def sizes(terms: Terms) -> Step:
         if message is None or not all(isinstance(event, RowEvent) for event in message.events):
             yield from _mixed(message)
             return
-        if message.size > terms.max_message_bytes:
+        if message.size > terms.max_message_bytes and not (terms.large_rows and len(message.events) == 1):
             yield at(6, message, f"{message.size} bytes, more than max-message-bytes = {terms.max_message_bytes}")
         if len(message.events) > terms.max_batch_size:
             yield at(6, message, f"{len(message.events)} events, more than max-batch-size = {terms.max_batch_size}")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from simulator import storage
 from simulator.changefeed.model import Changefeed
-from simulator.contract.messages import Terms
+from simulator.contract.messages import RECORD_OVERHEAD, Terms
+from simulator.contract.readings import reading_of
 from simulator.contract.repeats import Place
 from simulator.decode import RowEvent, full_image, row_text
 from simulator.dispatch.routing import Route, route, router
@@ -32,10 +34,12 @@ def terms_of(
         partitions=partitions,
         tables=known,
         destination=destination_of(changefeed, partitions, release),
-        max_message_bytes=codec.max_message_bytes,
-        max_batch_size=codec.max_batch_size if is_open else 1,
+        max_message_bytes=codec.max_message_bytes if release.open_batch_size or not is_open else sys.maxsize,
+        max_batch_size=1 if not is_open else codec.max_batch_size if release.open_batch_size else sys.maxsize,
+        record_overhead=RECORD_OVERHEAD if release.record_overhead_counted or not is_open else 0,
+        large_rows=not (release.size_error if is_open else release.canal_size_limit),
         watermarks=is_open or codec.enable_tidb_extension and release.tidb_extension,
-        old_values=codec.enable_old_value and (codec.output_old_value or not is_open),
+        reading=reading_of(codec, release),
         ddl_in_every_partition=is_open or not release.canal_ddl_in_partition_0,
         stored=partial(storage.read, uri=codec.claim_check_storage_uri) if codec.claim_check_storage_uri else None,
         restarts=restarts,

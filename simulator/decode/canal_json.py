@@ -57,7 +57,7 @@ def _rows(
     found = []
     for number, row in enumerate(data):
         image = _image(members(row), columns)
-        before = _image(members(old[number]), columns) if op == "UPDATE" else image if op == "DELETE" else None
+        before = _old_image(members(old[number]), columns) if op == "UPDATE" else image if op == "DELETE" else None
         after = None if op == "DELETE" else image
         found.append(RowEvent(commit_ts, schema, table, op, before, after, columns, es=es, only_handle=only_handle))
     if not found:
@@ -75,6 +75,12 @@ def _columns(message: dict[str, Any]) -> dict[str, ColumnInfo]:
 
 def _image(row: dict[str, Any], columns: dict[str, ColumnInfo]) -> Image:
     return {name: _value(value, columns[name]) for name, value in row.items()}
+
+
+def _old_image(row: dict[str, Any], columns: dict[str, ColumnInfo]) -> Image:
+    """Without the columns that column selectors leave out, which the new architecture up to 8.5.4 writes into `old` as
+    empty texts (ticdc pkg/sink/codec/canal/canal_json_encoder.go)."""
+    return {name: _value(value, columns[name]) for name, value in row.items() if name in columns or value != ""}
 
 
 def _value(value: object, column: ColumnInfo) -> Value:

@@ -72,6 +72,8 @@ def _row(
     key: dict[str, Any], value: dict[str, Any], commit_ts: int, schema: str, table: str, body: bytes,
 ) -> RowEvent:
     deleted, updated, previous = (members(value[name]) if name in value else None for name in "dup")
+    if not value:
+        raise ValueError("nothing is left of the row but {}: its table has no handle key that it could be cut down to")
     if (deleted is None) == (updated is None):
         raise ValueError("a row event has exactly one of the members u and d")
     columns = deleted if updated is None else updated

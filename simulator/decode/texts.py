@@ -13,6 +13,10 @@ from simulator.schema.table import Column, Table
 from simulator.schema.types import is_binary
 
 
+LOST = "\ufffd"
+"""What is written for each byte that is not UTF-8."""
+
+
 def before_image(event: RowEvent) -> Image | None:
     """The old row: what an UPDATE left out is as in the new one.
 
@@ -34,7 +38,8 @@ def full_image(event: RowEvent) -> Image:
 def row_text(image: Image, table: Table) -> dict[str, str | None]:
     """TiDB text of the columns that the image has, in table order; bytes as their Latin-1 text.
 
-    A binary column whose text has U+FFFD, which no Latin-1 text has, held bytes that Canal-JSON before 5.4 lost.
+    A binary column whose text has U+FFFD, which no Latin-1 text has, held bytes that were lost: Canal-JSON before 5.4
+    and Open Protocol before 4.0.5 write such columns as text.
 
     Raises UserError for a column that the table lacks, or a number that is no member of its ENUM or SET.
     """
@@ -51,6 +56,8 @@ def value_text(value: Value, column: Column) -> str | None:
         return None
     if isinstance(value, bytes):
         return value.decode("latin-1") if is_binary(column.type) else value.decode("utf-8", "surrogateescape")
+    if is_binary(column.type):
+        return value if LOST in value else value.encode("utf-8").decode("latin-1")
     read = MEMBERS.get(column.type.name)
     return value if read is None else read(value, column)
 

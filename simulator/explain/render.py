@@ -18,7 +18,7 @@ def as_dict(found: RowExplained) -> dict[str, Any]:
 
 def lines(found: RowExplained) -> Iterator[str]:
     """For people: the columns as a table, then where the row goes, then its bytes."""
-    yield f"{found.op} on {found.schema}.{found.table}"
+    yield f"{found.op} on {found.schema}.{found.table} under TiCDC {found.release} ({found.architecture})"
     yield ""
     yield from _aligned(("column", "type", "mysqlType", "sqlType", "flags", ""), *map(_cells, found.columns))
     yield ""

@@ -5,7 +5,6 @@ One law: it asks the modules that the pipeline asks, and works nothing out itsel
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -15,19 +14,20 @@ import pyarrow as pa
 from simulator.changefeed.model import Changefeed
 from simulator.codecs import CODECS, CodecOptions, Encoded, Rows
 from simulator.codecs.claim_check import locations
+from simulator.codecs.options import known
 from simulator.dispatch.routing import route, router
 from simulator.dispatch.rows import hash_row, partition_of
 from simulator.explain.change import RowChange
 from simulator.releases import V8_5, Release
+from simulator.schema.canal_types import mysql_type, sql_type
 from simulator.schema.keys import flags, handle_columns, handle_key, row_id_column, visible_columns
 from simulator.schema.table import Table
-from simulator.schema.canal_types import mysql_type, sql_type
 from simulator.schema.types import type_code
 from simulator.split import changed, split_rule
 
 FLAGS = {
     1: "binary", 2: "handle key", 4: "generated", 8: "primary key", 16: "unique key", 32: "multiple key",
-    64: "nullable", 128: "unsigned",
+    64: "nullable", 128: "unsigned", 256: "zerofill",
 }
 """Bits of Open Protocol's `f` (tiflow v8.5 cdc/model/sink.go)."""
 
@@ -47,6 +47,8 @@ class ColumnExplained:
 
 @dataclass(frozen=True)
 class RowExplained:
+    release: str
+    architecture: str
     schema: str
     table: str
     op: str
@@ -80,11 +82,11 @@ def explain_row(
     """What becomes of a row change that `read_row` has checked; raises EncodeError where TiCDC could not encode it."""
     partitions = change.partitions or changefeed.kafka.partitions
     to = route(router(changefeed, release), table)
-    hashed = hash_row(to, table, {name: _hashable(text) for name, text in change.image.items()})
+    hashed = hash_row(to, table, change.image)
     encoded = _encoded(table, changefeed, change, release, to.selected)
     return RowExplained(
-        schema=table.schema, table=table.name, op=change.op,
-        columns=_columns(table, release, to.selected), handle_key=handle_key(table),
+        release=release.name, architecture=release.architecture, schema=table.schema, table=table.name, op=change.op,
+        columns=_columns(table, changefeed.codec, release, to.selected), handle_key=handle_key(table),
         dispatcher=to.dispatcher, hashed=tuple(name for _, name in to.hashed if name), hash=hashed,
         partition=partition_of(to, hashed, change.commit_ts, partitions, _row_id(table, change)), partitions=partitions,
         topic=to.topic, protocol=changefeed.codec.protocol, messages=_messages(encoded, changefeed.codec, release),
@@ -93,13 +95,16 @@ def explain_row(
     )
 
 
-def _columns(table: Table, release: Release, selected: frozenset[str] | None) -> tuple[ColumnExplained, ...]:
+def _columns(
+    table: Table, options: CodecOptions, release: Release, selected: frozenset[str] | None,
+) -> tuple[ColumnExplained, ...]:
+    full = options.protocol == "canal-json" and known(options, release).content_compatible
     bits, handle = flags(table, release), handle_columns(table, release)
     sent = {column.name for column in visible_columns(table) if selected is None or column.name in selected}
     return tuple(
         ColumnExplained(
             column.name, type_code(column.type), bits[column.name], flag_names(bits[column.name]),
-            column.name in handle, mysql_type(column.type, False, release), sql_type(column.type, release),
+            column.name in handle, mysql_type(column.type, full, release), sql_type(column.type, release),
             column.name in sent,
         )
         for column in table.columns
@@ -154,13 +159,6 @@ def _row_id(table: Table, change: RowChange) -> int | None:
     if text is None:
         return change.row_id
     return (int(text) + (1 << 63)) % (1 << 64) - (1 << 63)
-
-
-def _hashable(text: str | None) -> str | bytes | None:
-    """Text that stands for invalid UTF-8 as the bytes it stands for."""
-    if text is None or text.isascii():
-        return text
-    return text if re.search("[\udc80-\udcff]", text) is None else text.encode("utf-8", "surrogateescape")
 
 
 def _packed(image: Mapping[str, str | None] | None) -> bytes | None:
