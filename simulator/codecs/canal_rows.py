@@ -90,8 +90,8 @@ def _old(
     old = [column if column.selected else _blank(column) for column in every]
     if not options.only_output_updated_columns:
         return [b"[{", *members.object_pieces([column.member for column in old], before), b"}]"]
-    same = [_same(column, before, data, release) for column in old]
-    return [b"[{", members.differing_members([column.member for column in old], before, same), b"}]"]
+    listed = (members.Listed(column.member, _differs(column, before, data, release)) for column in old)
+    return [b"[{", members.listed_members(listed, before), b"}]"]
 
 
 def _blank(column: CanalColumn) -> CanalColumn:
@@ -103,11 +103,11 @@ def _empty(cells: pa.Array, type: ColumnType) -> pa.Array:
     return pa.repeat(pa.scalar(b"", pa.binary()), len(cells))
 
 
-def _same(column: CanalColumn, before: Image, after: Image, release: Release) -> pa.Array:
+def _differs(column: CanalColumn, before: Image, after: Image, release: Release) -> members.Mask:
     if not release.canal_compares_texts:
-        return members.same(column.member, before, after)
+        return members.differs(column.member, before, after)
     position, type = column.member.position, column.member.type
-    return members.both_equal(column.text(before.cells(position), type), column.text(after.cells(position), type))
+    return members.unequal(column.text(before.cells(position), type), column.text(after.cells(position), type))
 
 
 def _extension(changes: Changes, options: CodecOptions, cut: Cut | None) -> list[Piece]:

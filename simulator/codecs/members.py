@@ -3,20 +3,24 @@ the whole row is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.codecs.images import Image
-from simulator.codecs.text import join, without_first_byte
+from simulator.codecs.text import join, scattered
 from simulator.codecs.values import numeric
 from simulator.schema.table import ColumnType
 from simulator.schema.types import family
 
 Piece: TypeAlias = "bytes | pa.Array"
+
+Mask = npt.NDArray[np.bool_]
 
 Form = Callable[[pa.Array, ColumnType], pa.Array]
 """Cells of TiDB text → text that goes on the wire as it is; nulls stay."""
@@ -44,9 +48,9 @@ class Member:
     """What stands before the value where a member goes without its name and braces."""
 
 
-def member_pieces(member: Member, image: Image, bare: bool = False) -> list[Piece]:
-    """One member's pieces; a null in them stands for `null`."""
-    cells = member.form(image.cells(member.position), member.type)
+def member_pieces(member: Member, cells: pa.Array, bare: bool = False) -> list[Piece]:
+    """One member's pieces for TiDB texts of its column; a null in them stands for `null`."""
+    cells = member.form(cells, member.type)
     opening, closing = (member.bare, b"") if bare else (member.opening, member.closing)
     if not member.quoted:
         return [opening, cells, closing]
@@ -61,35 +65,56 @@ def object_pieces(members: Sequence[Member], image: Image) -> list[Piece]:
     """All members with commas between them, without the braces."""
     pieces: list[Piece] = []
     for member in members:
-        pieces += [b"," if pieces else b"", *member_pieces(member, image)]
+        pieces += [b"," if pieces else b"", *member_pieces(member, image.cells(member.position))]
     return pieces
 
 
-def changed_members(members: Sequence[Member], old: Image, new: Image) -> pa.Array:
-    """The old image's members whose values differ from the new ones, with commas between them; empty text for none."""
-    return differing_members(members, old, [same(member, old, new) for member in members])
+@dataclass(frozen=True)
+class Listed:
+    """A member that only some rows have."""
+
+    member: Member
+    where: Mask
+    bare: bool = False
 
 
-def differing_members(members: Sequence[Member], old: Image, equal: Sequence[pa.Array]) -> pa.Array:
-    """The image's members where they are not `equal` (boolean, no nulls), with commas between them; empty text for
-    none."""
-    empty = pa.scalar(b"", pa.binary())
-    kept = [
-        pc.if_else(one, empty, join(b",", *member_pieces(member, old)))
-        for member, one in zip(members, equal, strict=True)]
-    if not kept:
-        return pa.repeat(empty, old.rows)
-    return without_first_byte(join(*kept))
+def listed_members(listed: Iterable[Listed], image: Image) -> pa.Array:
+    """The image's members in the rows that have them, with commas between them; empty text for none."""
+    begun = np.zeros(image.rows, np.bool_)
+    pieces: list[Piece] = []
+    for one in listed:
+        if one.where.any():
+            pieces += _listed_pieces(one, image.cells(one.member.position), begun)
+            begun |= one.where
+    return join(*pieces) if pieces else pa.repeat(pa.scalar(b"", pa.binary()), image.rows)
 
 
-def same(member: Member, old: Image, new: Image) -> pa.Array:
-    """Whether TiCDC takes the values for equal: as bytes, floats as numbers (tiflow v8.5 pkg/sink/codec/encoder.go)."""
+def _listed_pieces(one: Listed, cells: pa.Array, begun: Mask) -> list[Piece]:
+    """What the other rows do not have is not made; `begun`: the rows that have members already."""
+    if one.where.all():
+        return [_comma(begun), *member_pieces(one.member, cells, one.bare)]
+    some = cells.filter(pa.array(one.where))
+    return [scattered(join(_comma(begun[one.where]), *member_pieces(one.member, some, one.bare)), one.where)]
+
+
+def _comma(begun: Mask) -> Piece:
+    if begun.all() or not begun.any():
+        return b"," if begun.all() else b""
+    return pc.if_else(pa.array(begun), pa.scalar(b",", pa.binary()), pa.scalar(b"", pa.binary()))
+
+
+def differs(member: Member, old: Image, new: Image) -> Mask:
+    """Where TiCDC sees a change: values as bytes, floats as numbers (tiflow v8.5 pkg/sink/codec/encoder.go)."""
     before, after = old.cells(member.position), new.cells(member.position)
     if family(member.type) == "float":
         before, after = numeric(before), numeric(after)
-    return both_equal(before, after)
+    return unequal(before, after)
 
 
-def both_equal(before: pa.Array, after: pa.Array) -> pa.Array:
-    """Whether values are equal or both null."""
-    return pc.or_(pc.fill_null(pc.equal(before, after), False), pc.and_(before.is_null(), after.is_null()))
+def unequal(before: pa.Array, after: pa.Array) -> Mask:
+    """Where values are neither equal nor both null."""
+    found = pc.not_equal(before, after)
+    if found.null_count:
+        found = pc.fill_null(found, pc.xor(before.is_null(), after.is_null()))
+    mask: Mask = found.to_numpy(zero_copy_only=False)
+    return mask

@@ -7,15 +7,15 @@ writeColumnFieldValueIfUpdated).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.codecs.images import Image
-from simulator.codecs.members import Member, member_pieces, same
+from simulator.codecs.members import Listed, Mask, Member, differs, listed_members
 from simulator.codecs.open_forms import nothing
-from simulator.codecs.text import join, without_first_byte
+from simulator.codecs.text import join
 from simulator.releases import Release
 from simulator.schema import types
 
@@ -27,21 +27,25 @@ def updated_pieces(
 ) -> list[bytes | pa.Array]:
     """`,"p":{…}`: `former` are the members that `p` writes, `current` the same columns as they are elsewhere."""
     columns = zip((one for one in current if one.form is not nothing), former, strict=True)
-    listed = [one for pair in columns if (one := _listed(*pair, old, new, release)) is not None]
-    changed = without_first_byte(join(*listed)) if listed else pa.repeat(_EMPTY, old.rows)
+    changed = listed_members((one for pair in columns for one in _listed(*pair, old, new, release)), old)
     if release.open_old_always:
         return [b',"p":{', changed, b"}"]
     return [pc.if_else(pc.equal(changed, _EMPTY), _EMPTY, join(b',"p":{', changed, b"}"))]
 
 
-def _listed(current: Member, former: Member, old: Image, new: Image, release: Release) -> pa.Array:
-    """The member, with a comma before it, in the rows that changed it; empty text in the others."""
+def _listed(current: Member, former: Member, old: Image, new: Image, release: Release) -> Iterator[Listed]:
+    """The member in the rows that changed it: without its name where it became NULL, in releases that lose that."""
     before, after = old.cells(current.position), new.cells(current.position)
-    unlisted = same(current, old, new)
+    changed = differs(current, old, new)
     if not release.open_old_bits and types.family(current.type) == "bit":
-        unlisted = pc.or_(unlisted, pc.and_(before.is_valid(), after.is_valid()))
-    named = pc.if_else(unlisted, _EMPTY, join(b",", *member_pieces(former, old)))
-    if not release.open_old_nameless or after.null_count == 0:
-        return named
-    lost = pc.and_(before.is_valid(), after.is_null())
-    return pc.if_else(lost, join(b",", *member_pieces(current, old, bare=True)), named)
+        changed = changed & (valid(before) != valid(after))
+    if release.open_old_nameless and after.null_count:
+        lost = valid(before) & ~valid(after)
+        yield Listed(current, lost, bare=True)
+        changed = changed & ~lost
+    yield Listed(former, changed)
+
+
+def valid(cells: pa.Array) -> Mask:
+    found: Mask = cells.is_valid().to_numpy(zero_copy_only=False)
+    return found

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -61,20 +61,23 @@ def wide_row(row: int, change: int) -> list[str]:
     return [str(10**12 + row), *(text(kind, row, place, change) for place, kind in enumerate(KINDS))]
 
 
-def images(columns: int, rows: int, change: int) -> pa.Array:
+Made = Callable[[int, int], list[str]]
+"""Number of a row, number of a change → TiDB text of its columns."""
+
+
+def images(made: Made, rows: int, change: int) -> pa.Array:
     """Row images."""
-    made = narrow_row if columns == 6 else wide_row
-    return pa.array(["\0".join(made(row, change)).encode().replace(b"\0", b"\xff") for row in range(rows)], pa.binary())
+    return pa.array([b"\xff".join(cell.encode() for cell in made(row, change)) for row in range(rows)], pa.binary())
 
 
-def batch(table: Table, columns: int, operation: str, rows: int) -> Rows:
+def batch(table: Table, made: Made, operation: str, rows: int) -> Rows:
     """Row changes as the pipeline hands them over."""
     nothing = pa.nulls(rows, pa.binary())
-    before = images(columns, rows, 0) if operation == "UPDATE" else nothing
+    before = nothing if operation == "INSERT" else images(made, rows, 0)
+    after = nothing if operation == "DELETE" else images(made, rows, 1)
     places = np.arange(rows, dtype=np.int64)
-    return Rows(
-        table, None, pa.array((1_700_000_000_000 + places // 20 << 18) + 1), pa.array(10**12 + places), before,
-        images(columns, rows, 1))
+    commit_ts = pa.array((1_700_000_000_000 + places // 20 << 18) + 1)
+    return Rows(table, None, commit_ts, pa.array(10**12 + places), before, after)
 
 
 def measure(protocol: str, changes: Rows) -> tuple[float, int]:
@@ -93,11 +96,11 @@ def measure(protocol: str, changes: Rows) -> tuple[float, int]:
 def report(protocols: Sequence[str], rows: int) -> None:
     """Prints a line per protocol, width and operation."""
     print(f"{'protocol':14} {'columns':>7} {'rows':>7} {'rows/s':>10} {'images/s':>10} {'bytes':>6} {'× TiCDC':>8}")
-    for columns, statement in ((6, NARROW), (62, WIDE)):
+    for columns, statement, made in ((6, NARROW, narrow_row), (62, WIDE, wide_row)):
         table = create_table(statement)
         assert len(table.columns) == columns, len(table.columns)
         for operation in ("INSERT", "UPDATE"):
-            changes = batch(table, columns, operation, rows)
+            changes = batch(table, made, operation, rows)
             for protocol in protocols:
                 rate, size = measure(protocol, changes)
                 ratio = rate / TICDC[protocol, columns, operation]
