@@ -290,6 +290,25 @@ def test_the_largest_message_is_what_option_and_topic_allow(settings: KafkaSetti
     assert 1048588 == largest(1000).settings.message_limit
 
 
+@pytest.mark.parametrize(("topic_limit", "margin", "bytes"), [
+    ("lowers", 128, 1048460), ("lowers", 0, 1048588), ("ignored", 0, 10485760),
+])
+def test_a_release_minds_the_topics_limit_in_its_own_way(
+    settings: KafkaSettings, topic_limit: str, margin: int, bytes: int
+) -> None:
+    """128 less from 7.4 on, the limit itself before, and nothing at all up to 5.3.0."""
+    asked = replace(settings, topic_limit=topic_limit, topic_limit_margin=margin)
+    assert bytes == prepare_topics(asked, {new_topic(): 1}).max_message_bytes
+
+
+def test_4_0_16_refuses_a_max_message_bytes_that_the_topic_does_not_take(settings: KafkaSettings) -> None:
+    """And other old releases create four partitions."""
+    with pytest.raises(ChangefeedError, match=r"max.message.bytes\(1048588\) less than max-message-bytes\(10485760\)"):
+        prepare_topics(replace(settings, topic_limit="refuses"), {new_topic(): 1})
+    topic = new_topic()
+    assert {topic: 4} == prepare_topics(replace(settings, new_topic_partitions=4), {topic: None}).partitions
+
+
 def test_a_topic_that_is_not_there_cannot_be_read(settings: KafkaSettings) -> None:
     """And is not created by asking."""
     for _ in range(2):
