@@ -6,6 +6,7 @@ fewer columns.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -70,7 +71,11 @@ def show_differences(before: Release, after: Release, found: Sequence[Difference
     on_the_wire = sum(one.behaviour.on_the_wire for one in found)
     several = "behaviour differs" if len(found) == 1 else "behaviours differ"
     count = f"{len(found)} {several}, {on_the_wire} on the wire" if found else "no behaviour differs"
-    out.print(Text(f"TiCDC {title(before)} → {title(after)}: {count}\n", style="bold"))
+    out.print(Text(f"TiCDC {title(before)} → {title(after)}: {count}", style="bold"))
+    for chapter, members in groupby(found, lambda one: one.behaviour.chapter):
+        sections = Counter(one.behaviour.section for one in members)
+        out.print(Text(f"{chapter}: {', '.join(f'{name} ({number})' for name, number in sections.items())}"))
+    out.print()
     for chapter, members in groupby(found, lambda one: one.behaviour.chapter):
         out.print(_chapter(chapter), _difference_table(out, before, after, list(members)), "")
 
@@ -78,7 +83,8 @@ def show_differences(before: Release, after: Release, found: Sequence[Difference
 def _difference_table(out: Console, before: Release, after: Release, found: list[Difference]) -> Table:
     wide, short = out.width >= WIDE, before.architecture == after.architecture
     names = [one.name if short else title(one) for one in (before, after)]
-    shown = [Column(name, max_width=None if wide else max(10, out.width // 4)) for name in names]
+    limit = None if wide else max(10, out.width // 4)
+    shown = [Column(name, overflow="fold", max_width=limit) for name in names]
     table = _table("behaviour", *shown, *(["what it means"] if wide else []))
     for section, members in groupby(found, lambda one: one.behaviour.section):
         _add_section(table, section)
@@ -125,7 +131,9 @@ def _member(value: object) -> str:
 
 
 def _table(*columns: Column | str) -> Table:
-    return Table(*columns, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=False)
+    """Words that are wider than their column go on in the next line; none is cut."""
+    every = (Column(one, overflow="fold") if isinstance(one, str) else one for one in columns)
+    return Table(*every, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=False)
 
 
 def _add_section(table: Table, section: str) -> None:
