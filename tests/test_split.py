@@ -16,6 +16,9 @@ from pyspark.sql import functions as F
 
 from simulator.changefeed import load
 from simulator.changes import DELETE, INSERT, UPDATE
+from simulator.contract.messages import Message, Terms
+from simulator.contract.order import row_order
+from simulator.contract.terms import stages_of
 from simulator.decode import DdlEvent, Event, RowEvent as Sent, before_image, decode
 from simulator.records import read
 from simulator.releases import find
@@ -163,6 +166,37 @@ def test_every_column_of_a_unique_key_decides_and_no_other() -> None:
     assert deciding(TABLE, RULES["sorted"]) == deciding(TABLE, RULES["interleaved"]) == ("id", "uk", "s", "v")
     assert deciding(create_table("CREATE TABLE t (id INT PRIMARY KEY, k INT, KEY (k), c INT UNIQUE, d INT)", "test"),
                     RULES["sorted"]) == ("id", "c")
+
+
+def order_found_wrong(tag: str, architecture: str, ops: str, config: str = "", protocol: str = "canal-json") -> bool:
+    """Whether changes of those kinds, at one commit-ts and in this order, break the order of the release."""
+    release = find(tag, architecture)
+    changefeed = load(f"kafka://127.0.0.1:9092/shop?protocol={protocol}", config)
+    terms = Terms("canal-json", {"shop": 1}, {("test", "t"): TABLE}, lambda event, table: None,
+                  stages=stages_of(changefeed, release))
+    kinds = {"D": "DELETE", "U": "UPDATE", "I": "INSERT"}
+    step = row_order(terms)
+    events = (Sent(7, "test", "t", kinds[op], None, {"id": 1}) for op in ops)
+    return any(list(step(Message("shop", 0, offset, 99, (event,)))) for offset, event in enumerate(events))
+
+
+@pytest.mark.parametrize(("tag", "architecture", "right", "wrong"), [
+    ("v8.5.3", "classic", "DDUUII", "DUD"), ("v8.5.3", "classic", "DUI", "DIU"), ("v8.5.7", "new", "DUDUII", "DUID"),
+    ("v6.1.5", "classic", "DUIUI", "UD"), ("v6.1.6", "classic", "DUI", "UIU"),
+])
+def test_a_stream_in_another_order_than_the_release_s_breaks_the_contract(
+    tag: str, architecture: str, right: str, wrong: str
+) -> None:
+    assert not order_found_wrong(tag, architecture, right)
+    assert order_found_wrong(tag, architecture, wrong)
+
+
+def test_rows_of_several_partition_keys_have_no_order() -> None:
+    """From 7.4 on each key is a group of its own."""
+    by_key = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
+
+    assert not order_found_wrong("v7.5.0", "classic", "DIU", by_key)
+    assert order_found_wrong("v7.1.2", "classic", "DIU", by_key)
 
 
 # -- on Spark -----------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from simulator.contract.broadcast import ddl_everywhere, watermarks_everywhere
 from simulator.contract.destinations import destinations
 from simulator.contract.messages import Message, Placed, Step, Terms, Violation, events, messages
-from simulator.contract.order import commit_order, ddl_order, watermark_order
+from simulator.contract.order import commit_order, ddl_order, row_order, watermark_order
 from simulator.contract.readings import Reading
 from simulator.contract.replay import Replayed, in_commit_order, replay
 from simulator.contract.schema_changes import definitions
@@ -23,7 +23,7 @@ from simulator.records import Record
 __all__ = [
     "Message", "Placed", "RULES", "Reading", "Replayed", "State", "Step", "Terms", "Violation", "check", "commit_order",
     "compare", "ddl_everywhere", "ddl_order", "definitions", "destinations", "events", "in_commit_order", "messages",
-    "replay", "sizes", "state_of", "terms_of", "unknown", "watermark_order", "watermarks_everywhere",
+    "replay", "row_order", "sizes", "state_of", "terms_of", "unknown", "watermark_order", "watermarks_everywhere",
 ]
 
 
@@ -31,6 +31,7 @@ RULES = {
     "destinations": destinations,
     "watermark order": watermark_order,
     "commit order": commit_order,
+    "row order": row_order,
     "watermarks everywhere": watermarks_everywhere,
     "ddl order": ddl_order,
     "ddl everywhere": ddl_everywhere,

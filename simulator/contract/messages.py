@@ -45,6 +45,9 @@ class Terms:
     reading: Reading = Reading()
     """How far the values of messages can be relied on."""
 
+    stages: Callable[[Table], Mapping[str, int]] | None = None
+    """Of a table, by kind of row change, what comes after what at one commit-ts; empty where TiCDC keeps no order."""
+
     ddl_in_every_partition: bool = True
     """False for canal-json from 5.4, whose DDL is in partition 0 only."""
 

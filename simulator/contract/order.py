@@ -46,6 +46,33 @@ def commit_order(terms: Terms) -> Step:
     return step
 
 
+def row_order(terms: Terms) -> Step:
+    """Point 3: at one commit-ts the DELETEs, UPDATEs and INSERTs of a physical table stand in the release's order."""
+    last: dict[tuple[Place, str, str, int | None], tuple[int, int, str]] = {}
+
+    def step(message: Message | None) -> Iterator[Violation]:
+        for message, event, again in each(message):
+            stage = _stage(event, terms) if isinstance(event, RowEvent) and not again else None
+            if stage is None or not isinstance(event, RowEvent):
+                continue
+            ts, key = time_of(event), (place_of(message), event.schema, event.table, event.ptn)
+            then, before, op = last.get(key, (-1, -1, ""))
+            if then == ts and before > stage:
+                yield at(3, message, f"{event.op} of a row of {_name(event)} at {ts} after {op} at the same")
+            last[key] = ts, stage, event.op
+    return step
+
+
+def _stage(event: RowEvent, terms: Terms) -> int | None:
+    """Where the change stands among those of its commit-ts; None where that is not told."""
+    table = terms.table(event)
+    if table is None or terms.stages is None or not is_exact(event):
+        return None
+    if table.partitioning is not None and event.ptn is None:
+        return None
+    return terms.stages(table).get(event.op)
+
+
 def ddl_order(terms: Terms) -> Step:
     """Point 5: DDL in commit-ts order, not below a watermark, after each row ≤ C and before rows > C of its tables."""
     low: dict[Place, int] = {}

@@ -17,6 +17,7 @@ from simulator.dispatch.rows import hash_row, partition_of
 from simulator.releases import V8_5, Release
 from simulator.schema.keys import row_id_column
 from simulator.schema.table import Table
+from simulator.split import split_rule, stages
 
 LOST = "\ufffd"
 """What messages have for bytes that are not UTF-8."""
@@ -40,11 +41,30 @@ def terms_of(
         large_rows=not (release.size_error if is_open else release.canal_size_limit),
         watermarks=is_open or codec.enable_tidb_extension and release.tidb_extension,
         reading=reading_of(codec, release),
+        stages=stages_of(changefeed, release),
         ddl_in_every_partition=is_open or not release.canal_ddl_in_partition_0,
         stored=partial(storage.read, uri=codec.claim_check_storage_uri) if codec.claim_check_storage_uri else None,
         restarts=restarts,
         finished=finished,
     )
+
+
+def stages_of(changefeed: Changefeed, release: Release = V8_5) -> Callable[[Table], Mapping[str, int]]:
+    """The order of row changes at one commit-ts. From 7.4 on TiCDC keeps it among rows of one partition key alone, so
+    that tables whose rows have several in a partition have none (tiflow: cdc/sink/dmlsink/mq/worker.go)."""
+    rule = split_rule(release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value)
+    shown = changefeed.codec.enable_old_value and (
+        changefeed.codec.output_old_value or changefeed.codec.protocol != "open-protocol")
+    found, rules = stages(rule, shown), router(changefeed, release)
+
+    known: dict[int, tuple[Table, Mapping[str, int]]] = {}
+
+    def of_table(table: Table) -> Mapping[str, int]:
+        if id(table) not in known:
+            scattered = release.group_by_partition_key and route(rules, table).groups_by == "hash"
+            known[id(table)] = table, {} if scattered else found
+        return known[id(table)][1]
+    return of_table
 
 
 def destination_of(

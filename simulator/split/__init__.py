@@ -7,10 +7,10 @@ One law: what a release does is one `SplitRule`; the Spark columns of `rows.py` 
 from __future__ import annotations
 
 from simulator.split.rows import halves, ranked, unique_hash
-from simulator.split.rule import SplitRule, changed, deciding, rank, split_rule, splits
+from simulator.split.rule import SplitRule, changed, deciding, rank, split_rule, splits, stages
 from simulator.split.transaction import RowEvent, net, sent
 
 __all__ = [
     "RowEvent", "SplitRule", "changed", "deciding", "halves", "net", "rank", "ranked", "sent", "split_rule", "splits",
-    "unique_hash",
+    "stages", "unique_hash",
 ]
