@@ -6,6 +6,7 @@ One law: nothing here handles rows one at a time; a batch of events is a handful
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ import pyarrow.compute as pc
 from simulator import storage
 from simulator.changes import OPERATIONS
 from simulator.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows
+from simulator.codecs.binary import valid_utf8
 from simulator.codecs.compression import decompressed_values
 from simulator.dispatch import Route
 from simulator.errors import SnapshotError
@@ -168,13 +170,16 @@ def _encoded_others(
 
 
 def _readable(encoded: Encoded, first_row: pa.Array, options: CodecOptions) -> pa.Array:
-    """The messages' events as JSON lists: `{"key": …, "value": …}` each, or the value alone without keys."""
+    """The messages' events as JSON lists: `{"key": …, "value": …}` each, or the value alone without keys; what ends a
+    row is left out, and `?` stands for each byte that is no UTF-8."""
     texts = decompressed_values(encoded.values, options.large_message_handle_compression)
+    if options.terminator:
+        texts = pc.replace_substring_regex(texts, rf"{re.escape(options.terminator)}\z", "")
     values = pc.if_else(pc.equal(pc.binary_length(texts), 0), pa.scalar(b"null", pa.binary()), texts)
     events = values
     if encoded.keys is not None:
         events = pc.binary_join_element_wise(b'{"key":', encoded.keys, b',"value":', values, b"}", b"")
-    lists = pa.ListArray.from_arrays(first_row, events)
+    lists = pa.ListArray.from_arrays(first_row, valid_utf8(events))
     return pc.binary_join_element_wise(b"[", pc.binary_join(lists, b","), b"]", b"").cast(pa.string())
 
 

@@ -19,7 +19,7 @@ from simulator.releases.compare import differences, lines
 
 EVERY = [release for releases in RELEASES.values() for release in releases.values()]
 FIELDS = [field.name for field in dataclasses.fields(Release)]
-OURS = {"name", "architecture", "encodes_rows"}
+OURS = {"name", "architecture"}
 """Fields that are no behaviour of TiCDC."""
 
 PACKAGE = Path(simulator.__file__).parent

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from codec_rows import Change, Values, open_value, parsed, rows, unframed
 from simulator.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Messages, Rows
+from simulator.codecs.binary import valid_utf8
 from simulator.errors import EncodeError
 from simulator.releases import V8_5
 from simulator.schema.parse import create_table
@@ -249,3 +250,13 @@ def test_large_batches_of_mixed_operations_keep_their_order() -> None:
                           for row, (old, new) in enumerate(kinds)])
     values = CODECS["canal-json"].encode(given_, CodecOptions("canal-json"), V8_5).values.to_pylist()
     assert [int(json.loads(value)["data"][0]["id"]) for value in values] == list(range(3000))
+
+
+def test_what_is_no_utf8_is_shown_as_question_marks() -> None:
+    """A sequence that the cell cuts off, a byte that begins none, a surrogate; text, NULL and slices stay."""
+    cells = pa.array([b"a\xffb", "é中😀".encode(), b"\xc3", b"\xa9\xed\xa0\x80x", None, b""], pa.binary())
+
+    shown = valid_utf8(cells)
+
+    assert shown.to_pylist() == [b"a?b", "é中😀".encode(), b"?", b"????x", None, b""]
+    assert valid_utf8(cells.slice(2)).to_pylist() == shown.to_pylist()[2:]

@@ -13,7 +13,7 @@ from simulator.cli import commands
 from simulator.errors import UserError
 from simulator.filters import replication
 from simulator.filters.replication import is_system
-from simulator.releases import DEFAULT, RELEASES, V8_5, encoding, find
+from simulator.releases import DEFAULT, RELEASES, V8_5, find
 
 EVERY = [release for releases in RELEASES.values() for release in releases.values()]
 
@@ -84,16 +84,7 @@ def test_the_default_is_classic() -> None:
     assert find("v26.3.1").architecture == "new"
 
 
-def test_rows_of_other_encoders_are_refused_in_one_line() -> None:
-    """Which says what can be had."""
-    assert encoding("8.5.3") is V8_5
-    with pytest.raises(UserError, match=r"^TiCDC v7\.5\.0 \(classic\) can be explained.*v8\.5\.3.*\(classic\)$"):
-        encoding("7.5.0")
-
-
 @pytest.mark.parametrize(("options", "said"), [
-    (["--release", "v7.5.0"], "TiCDC v7.5.0 (classic) can be explained, but its messages cannot be made yet"),
-    (["--release", "v8.5.4", "--architecture", "new"], "TiCDC v8.5.4 (new) can be explained, but its messages cannot"),
     (["--release", "v8.5.3", "--architecture", "new"], "TiCDC v8.5.3 has no new architecture"),
     (["--release", "8.5"], "'8.5' is a line of TiCDC releases"),
 ])

@@ -1,5 +1,4 @@
-"""What TiCDC takes and then cannot use is said by every command that reads a changefeed; a release without row
-encoders refuses rows."""
+"""What TiCDC takes and then cannot use is said by every command that reads a changefeed."""
 
 from __future__ import annotations
 
@@ -8,13 +7,10 @@ from pathlib import Path
 import pytest
 
 from simulator.cli import run
-from simulator.releases import RELEASES, Release
 
 CONFIG = "[[filter.event-filters]]\nmatcher = ['*.*']\nignore-event = ['insert']\nignore-sql = ['(']\n"
 ROW = '{"after": {"id": 1}}'
 URI = "kafka://127.0.0.1:1/shop?protocol=open-protocol"
-WITHOUT_ENCODERS = [
-    release for lines in RELEASES.values() for release in [one for one in lines.values() if not one.encodes_rows][:1]]
 
 
 @pytest.fixture(name="paths")
@@ -49,17 +45,3 @@ def test_an_event_filter_that_classic_ticdc_only_logs_is_a_warning(
     found = [line for line in lines if line.startswith("warning: ")]
     assert len(found) == 1
     assert "filter.event-filters[1]: ignore-event and ignore-sql have no effect, TiCDC only logs: " in found[0]
-
-
-@pytest.mark.parametrize("release", WITHOUT_ENCODERS, ids=lambda one: one.architecture)
-def test_a_row_of_a_release_without_encoders_is_refused_in_one_line(
-    release: Release, paths: dict[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    named = "--release", release.name, "--architecture", release.architecture
-    (line,) = said(paths, capsys, "explain", "row", ROW, "--schema", "SCHEMA", *named)
-    assert line.startswith(f"ticdc-sim: TiCDC {release.name} ({release.architecture}) can be explained, but its messag")
-
-
-def test_a_row_may_say_its_architecture(paths: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["explain", "row", ROW, "--schema", "SCHEMA", "--release", "v8.5.4", "--architecture", "classic"]
-    assert said(paths, capsys, *arguments) == []

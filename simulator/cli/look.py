@@ -82,7 +82,7 @@ def row(
 
     Values are null, TiDB's text, numbers, or {"hex": "…"} for bytes; "commit_ts" and "partitions" may be given, too.
     """
-    found = releases.encoding(release, architecture)
+    found = releases.find(release, architecture)
     changefeed = warned(sink_uri, config, found)
     table = create_table(read_text(schema), database)
     explained = explain_row(table, changefeed, read_row(table, _document(change)), found)

@@ -153,7 +153,7 @@ def _play(played: Scenario, options: dict[str, Any]) -> None:
         )
     if options["console"] and options["fixtures"]:
         raise UserError("--console and --fixtures exclude each other: choose one")
-    release = releases.encoding(said.release or releases.DEFAULT, said.architecture)
+    release = releases.find(said.release or releases.DEFAULT, said.architecture)
     changefeed = load_file(said.sink_uri, said.config, release)
     _check_summary(options["summary"])
     script = played.script(said)

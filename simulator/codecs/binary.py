@@ -157,6 +157,18 @@ def _runes(data: Bytes, offsets: Offsets) -> tuple[Places, Places, Places]:
     return starts[valid], widths[valid], codes[valid]
 
 
+def valid_utf8(cells: pa.Array) -> pa.Array:
+    """The bytes, with `?` for each that is no part of valid UTF-8."""
+    data, offsets = buffers(cells)
+    if not len(data) or int(data.max()) < 0x80:
+        return cells
+    starts, widths, _ = _runes(data, offsets)
+    lost = data >= 0x80
+    for step in range(4):
+        lost[(starts + step)[widths > step]] = False
+    return rebuilt(cells, np.where(lost, np.uint8(0x3F), data), offsets) if lost.any() else cells
+
+
 def _spread(data: Bytes, sizes: Bytes, ends: Places, hidden: tuple[Places, Places], html: bool) -> Bytes:
     """Writes every byte's text at its place."""
     out = np.empty(int(ends[-1]), np.uint8)

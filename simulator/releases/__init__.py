@@ -6,10 +6,10 @@ own, as TiCDC ports back: 6.5.4 has what 7.0.0 lacks.
 
 from __future__ import annotations
 
-from simulator.releases.find import DEFAULT, RELEASES, encoding, find
+from simulator.releases.find import DEFAULT, RELEASES, find
 from simulator.releases.release import Release
 
 V8_5 = find(DEFAULT)
 """Where a caller says nothing."""
 
-__all__ = ["DEFAULT", "RELEASES", "Release", "V8_5", "encoding", "find"]
+__all__ = ["DEFAULT", "RELEASES", "Release", "V8_5", "find"]

@@ -14,7 +14,6 @@ from simulator.releases.release import Release
 V4_0_0 = Release(
     name="v4.0.0",
     architecture="classic",
-    encodes_rows=False,
     short_control_escapes=False,
     primary_is_unique=True,
     float_widened=False,

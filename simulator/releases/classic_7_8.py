@@ -251,7 +251,7 @@ V8_4_0 = replace(
     options=V8_3_0.options | option_names.RAW_VALUE,
 )
 
-V8_5_0 = replace(V8_4_0, name="v8.5.0", encodes_rows=True)
+V8_5_0 = replace(V8_4_0, name="v8.5.0")
 
 V8_5_3 = replace(V8_5_0, name="v8.5.3", dispatch_ignores_case=True)
 
@@ -264,9 +264,7 @@ V8_5_4 = replace(
     event_filter_names=V8_5_3.event_filter_names | event_names.FOREIGN_KEYS,
 )
 
-V8_5_5 = replace(V8_5_4, name="v8.5.5", encodes_rows=False)
-
-V8_5_7 = replace(V8_5_5, name="v8.5.7", options=V8_5_5.options | option_names.MAX_RETRY)
+V8_5_7 = replace(V8_5_4, name="v8.5.7", options=V8_5_4.options | option_names.MAX_RETRY)
 
 LINES = {
     "v7.0": (0, (V7_0_0,)),
@@ -281,6 +279,6 @@ LINES = {
     "v8.2": (0, (V8_2_0,)),
     "v8.3": (0, (V8_3_0,)),
     "v8.4": (0, (V8_4_0,)),
-    "v8.5": (7, (V8_5_0, V8_5_3, V8_5_4, V8_5_5, V8_5_7)),
+    "v8.5": (7, (V8_5_0, V8_5_3, V8_5_4, V8_5_7)),
 }
 """Last patch of each line, and its releases that changed something."""

@@ -79,15 +79,3 @@ def _nearest(tag: str, tags: Sequence[str]) -> list[str]:
 
 def _prefix(tag: str, parts: int) -> str:
     return ".".join(tag.split(".")[:parts]) + "."
-
-
-def encoding(name: str, architecture: str | None = None) -> Release:
-    """`find`, for who wants rows: raises UserError where the simulator has not that release's encoders."""
-    release = find(name, architecture)
-    if not release.encodes_rows:
-        there = [one.name for kind in RELEASES.values() for one in kind.values() if one.encodes_rows]
-        raise UserError(
-            f"TiCDC {release.name} ({release.architecture}) can be explained, but its messages cannot be made yet: "
-            f"take one of {', '.join(there)} (classic)"
-        )
-    return release

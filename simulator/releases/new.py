@@ -12,7 +12,6 @@ from simulator.releases import classic_7_8, event_names, option_names
 V8_5_4 = replace(
     classic_7_8.V8_5_4,
     architecture="new",
-    encodes_rows=False,
     short_control_escapes=False,
     generated_get_key_bits=False,
     handle_joins_unique=True,

@@ -20,9 +20,6 @@ class Release:
     architecture: str
     """`classic` (pingcap/tiflow) or `new` (pingcap/ticdc)."""
 
-    encodes_rows: bool
-    """Whether the simulator has the release's row encoders. Ours says so, not TiCDC."""
-
     # == on the wire ===================================================================================================
 
     # -- rows ----------------------------------------------------------------------------------------------------
