@@ -288,6 +288,19 @@ def test_output_row_key_is_the_new_architectures_and_needs_the_extension() -> No
     assert not loaded("v8.5.4", uri).codec.output_row_key
 
 
+@pytest.mark.parametrize(("release", "minded"), [("v8.5.5", False), ("v8.5.6", True)])
+def test_two_releases_of_the_new_architecture_do_not_mind_output_old_value(release: str, minded: bool) -> None:
+    warnings = loaded(release, OPEN, "[sink.open]\noutput-old-value = false", "new").warnings
+    assert [said for said in warnings if "reads it and does not mind it" in said] == list(warnings)
+    assert bool(warnings) is not minded
+
+
+@pytest.mark.parametrize(("release", "ends"), [("v6.4.0", ""), ("v6.5.0", "\r\n"), ("v7.0.0", "\r\n"), ("v7.1.0", "")])
+def test_some_releases_end_canal_jsons_rows_with_the_terminator(release: str, ends: str) -> None:
+    assert loaded(release, CANAL).codec.terminator == ends
+    assert loaded(release, OPEN).codec.terminator == ""
+
+
 @pytest.mark.parametrize(("release", "limit", "margin", "checks"), [
     ("v4.0.15", "ignored", 0, False), ("v4.0.16", "refuses", 0, False), ("v5.0.6", "lowers", 0, False),
     ("v5.3.0", "ignored", 0, False), ("v5.4.0", "lowers", 0, True), ("v7.3.0", "lowers", 0, True),

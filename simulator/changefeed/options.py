@@ -124,6 +124,8 @@ def idle(settings: Settings, codec: CodecOptions, kafka: Kafka) -> Iterator[str]
         yield "content-compatible has no effect with open-protocol in the sink-uri"
     if settings.file.values.get(("sink.open", "output-old-value")) is not None and canal:
         yield "sink.open.output-old-value has no effect with canal-json"
+    elif not codec.output_old_value and not settings.release.open_old_optional:
+        yield f"sink.open.output-old-value has no effect: TiCDC {settings.release.name} reads it and does not mind it"
     if settings.of_file("sink.kafka-config", "output-raw-change-event") and not canal and not codec.output_old_value:
         yield "output-raw-change-event without sink.open.output-old-value: an UPDATE of a key does not say the old key"
     if given("max-batch-size") is not None and settings.release.batch_size_sets_bytes:
