@@ -53,14 +53,15 @@ def message_starts(
     run_starts = np.concatenate(([0], np.flatnonzero(np.diff(group)) + 1))
     run_ends = np.append(run_starts[1:], rows)
     run = np.repeat(np.arange(len(run_starts)), run_ends - run_starts)
-    total = np.concatenate(([0], np.cumsum(sizes + 16)))
     if not release.open_batch_size:
+        total = np.concatenate(([0], np.cumsum(sizes + 16)))
         full = np.searchsorted(total, total[:-1] + FULL - len(VERSION), side="left")
         return _chain(np.minimum(full, run_ends[run]))
     batch = max(options.max_batch_size, 1)
     fixed = len(VERSION) + overhead(release)
     if fixed + batch * (int(sizes.max()) + 16) <= options.max_message_bytes:
         return np.flatnonzero((np.arange(rows) - run_starts[run]) % batch == 0)
+    total = np.concatenate(([0], np.cumsum(sizes + 16)))
     room = np.searchsorted(total, total[:-1] + options.max_message_bytes - fixed, side="right") - 1
     following = np.maximum(np.minimum.reduce([room, np.arange(rows) + batch, run_ends[run]]), np.arange(rows) + 1)
     return _chain(following)

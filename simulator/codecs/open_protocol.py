@@ -56,9 +56,10 @@ def _encode(rows: Rows, options: CodecOptions, release: Release, mark: tuple[Pie
 def _values(changes: Changes, options: CodecOptions, release: Release, cut: bool) -> pa.Array:
     """Value JSON of rows that are all of one operation."""
     table, selected = changes.rows.table, changes.rows.selected
-    written, former = members(table, release, selected), old_members(table, release, selected)
-    if cut or changes.operation == "DELETE" and _deletes_by_key(options, release):
-        written, former = (tuple(one for one in some if one.handle) for some in (written, former))
+    written = members(table, release, selected)
+    by_key = cut or changes.operation == "DELETE" and _deletes_by_key(options, release)
+    if by_key:
+        written = tuple(member for member in written if member.handle)
     if not written:
         return _without_columns(changes, options, release, cut)
     if changes.operation == "DELETE":
@@ -69,6 +70,7 @@ def _values(changes: Changes, options: CodecOptions, release: Release, cut: bool
         return join(*pieces, b"}")
     old = changes.before()
     if options.only_output_updated_columns:
+        former = tuple(one for one in old_members(table, release, selected) if one.handle or not by_key)
         return join(*pieces, *updated_pieces(written, former, old, new, release), b"}")
     return join(*pieces, b',"p":{', *object_pieces(written, old), b"}}")
 
