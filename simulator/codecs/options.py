@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from simulator.releases import Release
+from simulator.releases import Release, option_names
 
 
 @dataclass(frozen=True)
@@ -61,23 +61,23 @@ class CodecOptions:
     """Canal-JSON's `ts`, milliseconds, which is the wall clock in TiCDC; None: the physical time of commit_ts."""
 
 
-_LARGE = "sink.kafka-config.large-message-handle"
 _SETTINGS = {
-    "only_output_updated_columns": {"?only-output-updated-columns"},
-    "delete_only_output_handle_key_columns": {"sink.delete-only-output-handle-key-columns"},
-    "large_message_handle_option": {_LARGE, "sink.large-message-only-handle-key-columns"},
-    "large_message_handle_compression": {f"{_LARGE}.large-message-handle-compression"},
-    "claim_check_raw_value": {f"{_LARGE}.claim-check-raw-value"},
-    "content_compatible": {"?content-compatible"},
-    "output_old_value": {"sink.open"},
-    "output_row_key": {"?output-row-key"},
+    "only_output_updated_columns": option_names.UPDATED_COLUMNS,
+    "delete_only_output_handle_key_columns": option_names.DELETE_ONLY,
+    "large_message_handle_option": option_names.LARGE_MESSAGES | option_names.LARGE_MESSAGES_7_2,
+    "large_message_handle_compression": option_names.COMPRESSION,
+    "claim_check_raw_value": option_names.RAW_VALUE,
+    "content_compatible": option_names.COMPATIBLE,
+    "output_old_value": option_names.OPEN,
+    "output_row_key": option_names.ROW_KEY,
 }
-"""Options that not every release has, and what `Release.options` calls them."""
+"""Options that not every release has, and the settings that bring them, one of which is enough."""
 
 
 def known(options: CodecOptions, release: Release) -> CodecOptions:
     """The options as the release understands them: those that it does not have are as if they were not set."""
-    unset: dict[str, Any] = {
-        field.name: field.default for field in fields(options)
-        if field.name in _SETTINGS and not _SETTINGS[field.name] & release.options}
+    without = {name for name, settings in _SETTINGS.items() if not settings & release.options}
+    if options.large_message_handle_option == "claim-check" and not option_names.CLAIM_CHECK & release.options:
+        without.add("large_message_handle_option")
+    unset: dict[str, Any] = {field.name: field.default for field in fields(options) if field.name in without}
     return replace(options, **unset)
