@@ -28,10 +28,11 @@ class MessageExplained:
 def messages(
     event: Event, router: Router, changefeed: Changefeed, release: Release, commit_ts: int,
 ) -> tuple[str, tuple[MessageExplained, ...]]:
-    """The topic, and a message of each protocol; the event's query is the text that is sent."""
+    """The topic, and a message of each protocol that the release has; the event's query is the text that is sent."""
     topic = topic_of_ddl(router, event.schema, event.table, event.old)
     said = DdlEvent(commit_ts, event.schema, event.table, event.query, event.type_code)
-    return topic, tuple(_message(protocol, said, changefeed, release) for protocol in CODECS)
+    there = [one for one in CODECS if one == "open-protocol" or one in release.protocols]
+    return topic, tuple(_message(protocol, said, changefeed, release) for protocol in there)
 
 
 def _message(protocol: str, event: DdlEvent, changefeed: Changefeed, release: Release) -> MessageExplained:
