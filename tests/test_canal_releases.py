@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from codec_rows import Change, rows
+from codec_rows import Change, Values, rows
 from simulator.codecs import CODECS, CodecOptions
 from simulator.errors import EncodeError
 from simulator.releases import RELEASES, Release, find
@@ -140,7 +140,7 @@ def test_the_size_of_a_row_is_looked_at_in_6_5_1_and_from_7_0() -> None:
 def test_the_terminator_counts_for_the_size_and_a_row_cut_down_has_none() -> None:
     """Before compression, as part of the value."""
     size = len(HEAD % "INSERT" + WRITTEN["INSERT"]) + 12 + 36
-    large = {"terminator": "\r\n", "large_message_handle_option": "handle-key-only", "enable_tidb_extension": False}
+    large: dict[str, Any] = {"terminator": "\r\n", "large_message_handle_option": "handle-key-only", "enable_tidb_extension": False}
 
     assert encoded(find("v6.5.4"), INSERT, max_message_bytes=size + 2, **large).endswith('"x"}]}\r\n')
     assert encoded(find("v6.5.4"), INSERT, max_message_bytes=size + 1, **large) == HEAD % "INSERT" + (
@@ -156,7 +156,7 @@ def test_the_terminator_counts_for_the_size_and_a_row_cut_down_has_none() -> Non
     ({"enable_tidb_extension": True, "output_row_key": True}, "rowkey", ""),
 ])
 def test_an_option_has_its_effect_from_the_release_that_brought_it(
-    options: dict[str, bool], shows: str, ranges: str
+    options: dict[str, Any], shows: str, ranges: str
 ) -> None:
     """Earlier releases ignore it, as they ignore every name that they do not know."""
     found = [one for one in EVERY if shows in encoded(one, UPDATE, **options)]
@@ -167,7 +167,7 @@ def test_an_option_has_its_effect_from_the_release_that_brought_it(
 def test_deletes_are_cut_down_to_the_handle_key_from_7_2() -> None:
     """delete-only-output-handle-key-columns says it, and `onlyHandleKey` is not said."""
     cut = '"sqlType":{"b":4},"mysqlType":{"b":"int"},"old":null,"data":[{"b":"1"}]}'
-    options = {"delete_only_output_handle_key_columns": True}
+    options: dict[str, Any] = {"delete_only_output_handle_key_columns": True}
 
     assert tags([one for one in EVERY if encoded(one, DELETE, **options).endswith(cut)]) == "v7.2.0 – v8.5.7"
 
@@ -217,7 +217,7 @@ def test_a_float_is_widened_up_to_6_1_5_6_5_1_and_6_6(tag: str, text: str) -> No
 def test_binary_strings_are_text_up_to_5_3_and_latin1_from_5_4() -> None:
     """Bytes that are no UTF-8 are U+FFFD each; a BLOB is Latin-1 always."""
     table = create_table("CREATE TABLE s.t (id INT PRIMARY KEY, v VARBINARY(9), c BINARY(3), l BLOB)")
-    row = {"id": "1", "v": b"\xc3\xa9\xe4\xb8\xff<", "c": b"a\x80\x00", "l": b"\xc3\xa9"}
+    row: Values = {"id": "1", "v": b"\xc3\xa9\xe4\xb8\xff<", "c": b"a\x80\x00", "l": b"\xc3\xa9"}
     before = encoded(find("v5.3.4"), (None, row), table)
     after = encoded(find("v5.4.1"), (None, row), table)
 

@@ -113,7 +113,9 @@ def test_a_row_that_is_too_large_has_the_code_of_its_release(tag: str, code: str
 def test_old_releases_send_a_row_that_is_too_large(tag: str) -> None:
     """And do not count what Kafka adds: two rows that fill a message to the byte share it."""
     made = OPEN.encode(rows(create_table(KEYED), [(None, ROW)] * 3), CodecOptions("open-protocol"), find(tag))
-    both = 8 + sum(len(text.as_py()) + 8 for column in (made.keys, made.values) for text in column[:2])
+    assert made.keys is not None
+    columns: list[bytes] = [*made.keys[:2].to_pylist(), *made.values[:2].to_pylist()]
+    both = 8 + sum(len(text) + 8 for text in columns)
     for limit, starts in ((10, [0, 1, 2, 3]), (both - 1, [0, 1, 2, 3]), (both, [0, 2, 3])):
         options = CodecOptions("open-protocol", max_message_bytes=limit)
         assert OPEN.frame(made, np.zeros(3, np.int64), options, find(tag)).first_row.to_pylist() == starts
@@ -145,7 +147,7 @@ def test_without_old_values_updates_and_deletes_lose_what_their_release_takes(
     assert value(tag, SIMPLE, (row, None), enable_old_value=False) == '{"d":%s}' % deleted
 
 
-LARGE = {"large_message_handle_option": "handle-key-only", "max_message_bytes": 180}
+LARGE: dict[str, Any] = {"large_message_handle_option": "handle-key-only", "max_message_bytes": 180}
 
 
 @pytest.mark.parametrize("tag", ["v6.5.4", "v6.5.12", "v7.1.2", "v7.1.6"])

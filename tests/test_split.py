@@ -176,7 +176,7 @@ def order_found_wrong(tag: str, architecture: str, ops: str, config: str = "", p
                   stages=stages_of(changefeed, release))
     kinds = {"D": "DELETE", "U": "UPDATE", "I": "INSERT"}
     step = row_order(terms)
-    events = (Sent(7, "test", "t", kinds[op], None, {"id": 1}) for op in ops)
+    events = (Sent(7, "test", "t", kinds[op], None, {"id": "1"}) for op in ops)
     return any(list(step(Message("shop", 0, offset, 99, (event,)))) for offset, event in enumerate(events))
 
 
