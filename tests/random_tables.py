@@ -186,7 +186,7 @@ def numbered_tables(draw: DrawFn) -> Made:
 @st.composite
 def _keys(draw: DrawFn, keyed: list[str], stored: list[str]) -> list[str]:
     made: list[str] = []
-    if stored and draw(st.booleans()):
+    if len(stored) > 0 and draw(st.booleans()):
         parts = draw(st.lists(st.sampled_from(stored), min_size=1, max_size=2, unique=True))
         made.append(f"PRIMARY KEY ({', '.join(map(quoted, parts))}) {draw(st.sampled_from(['', 'NONCLUSTERED']))}")
     for number in range(draw(st.integers(0, 2)) if keyed else 0):

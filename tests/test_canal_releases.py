@@ -140,7 +140,8 @@ def test_the_size_of_a_row_is_looked_at_in_6_5_1_and_from_7_0() -> None:
 def test_the_terminator_counts_for_the_size_and_a_row_cut_down_has_none() -> None:
     """Before compression, as part of the value."""
     size = len(HEAD % "INSERT" + WRITTEN["INSERT"]) + 12 + 36
-    large: dict[str, Any] = {"terminator": "\r\n", "large_message_handle_option": "handle-key-only", "enable_tidb_extension": False}
+    large: dict[str, Any] = {
+        "terminator": "\r\n", "large_message_handle_option": "handle-key-only", "enable_tidb_extension": False}
 
     assert encoded(find("v6.5.4"), INSERT, max_message_bytes=size + 2, **large).endswith('"x"}]}\r\n')
     assert encoded(find("v6.5.4"), INSERT, max_message_bytes=size + 1, **large) == HEAD % "INSERT" + (
