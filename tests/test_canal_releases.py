@@ -366,3 +366,11 @@ def test_columns_that_selectors_leave_out_are_blank_in_old_up_to_8_5_4(tag: str,
 
     assert str(made.values[0].as_py(), "utf-8") == HEAD % "UPDATE" + (
         '"sqlType":{"b":4,"a b":12},"mysqlType":{"b":"int","a b":"varchar"},' + old + ',"data":[{"b":"1","a b":"x"}]}')
+
+
+def test_a_virtual_column_of_the_first_beta_is_null_and_keeps_its_sql_type() -> None:
+    """Whatever stands in the column before it."""
+    table = create_table("CREATE TABLE s.t (id TINYINT PRIMARY KEY, v TINYINT UNSIGNED AS (id) VIRTUAL)")
+    made = json.loads(encoded(find("v9.0.0-beta.1"), (None, {"id": "-128"}), table))
+
+    assert (made["sqlType"], made["data"]) == ({"id": -6, "v": -6}, [{"id": "-128", "v": None}])

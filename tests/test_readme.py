@@ -55,7 +55,8 @@ class Reader:
         return self._process(["bash", "-c", command]) if " -m venv " not in command and "pip " not in command else ""
 
     def _process(self, command: list[str]) -> str:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": WIDTH}
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": WIDTH}
         done = subprocess.run(command, cwd=self._directory, capture_output=True, text=True, env=environment)
         assert (done.returncode, done.stderr if done.returncode else "") == (0, "")
         return done.stdout

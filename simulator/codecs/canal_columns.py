@@ -63,8 +63,9 @@ def _column(
     text = _nothing if place is None else nulled(_text(type, release), type, release)
     is_text = types.family(type) in ("string", "text", "json")
     member = Member(place or 0, type, name + b":", b"", True, handle, _escaped(text) if is_text else text)
+    promotion = None if place is None else canal_types.promotion(type, release)
     return CanalColumn(
-        member, text, b"%d" % canal_types.sql_type(type, release), canal_types.promotion(type, release),
+        member, text, b"%d" % canal_types.sql_type(type, release), promotion,
         name + b":" + quoted(canal_types.mysql_type(type, full, release)), selected)
 
 

@@ -28,6 +28,9 @@ class Reading:
     old_values: bool = True
     """Whether UPDATEs have old values, and are told from INSERTs by them."""
 
+    hides_same: bool = False
+    """Whether an UPDATE of which no column changed looks like an INSERT, since it has no old values then."""
+
     doubtful: Callable[[str | None, Column, bool], bool] = certain
     """Whether a value may stand for another one; `changed` is whether it is an old one that an UPDATE changed."""
 
@@ -48,4 +51,5 @@ def reading_of(options: CodecOptions, release: Release) -> Reading:
         if text is None:
             return family(column.type) in (old_nulls if changed else nulls)
         return whole and family(column.type) == "time" and column.type.decimal > 0
-    return Reading(kept and not without, doubtful)
+    hides_same = is_open and options.only_output_updated_columns and not release.open_old_always
+    return Reading(kept and not without, hides_same, doubtful)

@@ -105,7 +105,10 @@ def _apply(
                 if texts is not None:
                     count(rows, texts, table, by)
             return
-        replaces = not reading.old_values or event.only_handle
+        replaces = old is None and (not reading.old_values or event.only_handle)
+        if old is None and new is not None and reading.hides_same:
+            handle = handle_of(new, table)
+            replaces = replaces or not [*_held(handle, new, table, rows.get(handle))]
         for what in _change(placed, event, (old, new), table, rows, versions.setdefault(name, {}), doubts, replaces):
             yield _wrong(placed, f"{event.op} of {'.'.join(name)}, {what}")
     except KeyError as error:
@@ -123,7 +126,7 @@ def _change(
     was, now = (None if texts is None else handle_of(texts, table) for texts in (old, new))
     if now is not None and not _stale(versions.get(now), version):
         current = rows.get(now)
-        if current is not None and was != now and not (replaces and old is None):
+        if current is not None and was != now and not replaces:
             version = replace(version, over=current)
             what = f"{event.op} of {event.schema}.{event.table}, row {_key(now)} was already there"
             doubts[event.schema, event.table, now, version.ts] = _wrong(placed, what)
