@@ -37,8 +37,9 @@ def open_text(text: str, column: Column, release: Release) -> str | None:
     if kind == "time" and not release.open_time_fraction:
         return text.split(".")[0]
     if kind == "string" and is_binary(column.type):
-        return text if release.open_quotes_bytes else readable_bytes(text)
-    return readable(text) if kind == "string" and release.open_escapes_html else text
+        return text
+    plain = kind == "string" and release.open_escapes_html and not release.open_strings_base64
+    return readable(text) if plain else text
 
 
 def canal_text(text: str, column: Column, release: Release) -> str | None:

@@ -97,11 +97,12 @@ def open_text(column: Mapping[str, Any], of: Column) -> str | None:
         return None
     assert isinstance(value, Number) == (of.type.name in NUMBERS), (of.type.name, value)
     binary = of.type.charset == "binary"
-    if of.type.name.endswith("text"):
+    is_string = of.type.name in ("char", "varchar")
+    if of.type.name.endswith("text") or is_string and "f" not in column:
         data = base64.b64decode(value, validate=True)
         return data.decode("latin-1") if binary else data.decode("utf-8", "surrogateescape")
-    if of.type.name in ("char", "varchar") and binary:
-        return unquoted(value).decode("latin-1") if "f" in column else latin1(value)
+    if is_string and binary:
+        return unquoted(value).decode("latin-1")
     return member(str(value), of)
 
 

@@ -110,6 +110,6 @@ def assert_told(hidden: Any, made: Made, options: CodecOptions, release: Release
     columns = {one.name: one for one in made.table.columns}
     lossy = {"canal-json": not release.canal_latin1_strings or release.canal_text_null or release.canal_zero_null
              or release.canal_whole_seconds, "open-protocol": not release.open_time_fraction
-             or release.open_zero_is_null or not release.open_quotes_bytes or not release.open_generated}
+             or release.open_zero_is_null or not release.open_generated}
     if options.large_message_handle_option == "none" and not lossy[options.protocol]:
         assert not hidden, [family(columns[name].type) for name in hidden]

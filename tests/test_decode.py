@@ -245,11 +245,13 @@ def test_invalid_utf8_of_the_new_architecture_is_read() -> None:
 
 
 def test_columns_without_flags_are_read() -> None:
-    """Before 4.0.5 there are none: a long text may be bytes, which the table tells."""
-    table = create_table("CREATE TABLE s.t (c TEXT)")
-    event = open_row(b'{"t":252,"v":"w6k="}')
-    assert {"c": b"\xc3\xa9"} == event.after
-    assert {"c": "é"} == row_text(event.after or {}, table)
+    """Before 4.0.5 there are none: every string is base64, and the table tells which are bytes."""
+    for code, value in ((b"252", b"w6k="), (b"15", b"w6k="), (b"254", "é".encode())):
+        event = open_row(b'{"t":%s,"v":"%s"}' % (code, value))
+        assert {"c": "é"} == event.after
+        for kind, text in (("TEXT", "é"), ("VARBINARY(9)", "Ã©")):
+            assert {"c": text} == row_text(event.after or {}, create_table(f"CREATE TABLE s.t (c {kind})"))
+    assert {"c": b"\xff"} == open_row(b'{"t":15,"v":"/w=="}').after
 
 
 def messages_of_vectors(kind: str, directory: Path) -> Iterator[tuple[Release, Vector, Any, tuple[Any, ...]]]:

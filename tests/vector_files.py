@@ -95,7 +95,7 @@ def of_fact(kind: str, data: Mapping[str, Any]) -> list[Release]:
     """The releases that a fact is checked for."""
     if "since" not in data:
         return [find(data["release"], data["architecture"])]
-    several = kind in OF_ALL_RELEASES | OF_LAST_RELEASES and not _is_published(kind, data)
+    several = kind in OF_ALL_RELEASES | OF_LAST_RELEASES
     found = [one for one in releases_of(data) if is_about(kind, data, one)] if several else []
     assert found or not several, f"a vector that no release is checked for: {data}"
     dated = kind in OF_ALL_RELEASES and (kind not in UNDATED or data["since"] is not None)
@@ -103,12 +103,6 @@ def of_fact(kind: str, data: Mapping[str, Any]) -> list[Release]:
     kept = {one.architecture: one for one in first}, {one.architecture: one for one in found}
     default = [one for one in (find(DEFAULT_RELEASE),) if holds(data, one)]
     return list(dict.fromkeys([*(one for ends in kept for one in ends.values()), *default]))
-
-
-def _is_published(kind: str, data: Mapping[str, Any]) -> bool:
-    """Whether a literal is an example of the documentation, which names no release: those without `f` have VARCHAR in
-    base64, which the sources of no tag write (tiflow v4.0.0–v4.0.4: cdc/entry/mounter.go formatColVal)."""
-    return kind == "facts.literals" and data["source"].startswith("docs/")
 
 
 def releases_of(data: Mapping[str, Any]) -> list[Release]:

@@ -3,7 +3,7 @@
 One law: a form takes a whole column, and nulls stay nulls.
 
 * integers, BIT, YEAR: numbers; ENUM and SET: numbers; FLOAT and DOUBLE: numbers as the release's JSON writer has them
-* BINARY and VARBINARY: strconv.Quote (before 4.0.5 as text); TEXT and BLOB of any size: base64
+* BINARY and VARBINARY: strconv.Quote; TEXT and BLOB of any size: base64; before 4.0.5 all four, and CHAR and VARCHAR
 * everything else: the text as it is
 """
 
@@ -38,14 +38,14 @@ def nothing(cells: pa.Array, type: ColumnType) -> pa.Array:
 
 
 def _bytes_form(type: ColumnType, release: Release) -> Form:
-    if types.is_blob(type):
+    if types.is_blob(type) or release.open_strings_base64:
         return _binary_base64
-    if release.open_quotes_bytes:
-        return partial(_quoted, unicode=release.quoted_unicode, html=release.open_escapes_html)
-    return _bytes_as_text
+    return partial(_quoted, unicode=release.quoted_unicode, html=release.open_escapes_html)
 
 
 def _plain_form(family: str, release: Release) -> Form:
+    if family == "string" and release.open_strings_base64:
+        return _text_base64
     if family in ("string", "json"):
         return partial(_escaped, short_controls=release.short_control_escapes) if release.open_escapes_html else _raw
     if family == "float":
@@ -70,10 +70,6 @@ def _raw(cells: pa.Array, type: ColumnType) -> pa.Array:
 
 def _quoted(cells: pa.Array, type: ColumnType, unicode: int, html: bool) -> pa.Array:
     return binary.quote(cells, unicode, html)
-
-
-def _bytes_as_text(cells: pa.Array, type: ColumnType) -> pa.Array:
-    return escape(binary.disguised(binary.latin1(cells)), short_controls=False)
 
 
 def _binary_base64(cells: pa.Array, type: ColumnType) -> pa.Array:

@@ -109,15 +109,29 @@ def _image(columns: dict[str, Any] | None, infos: Mapping[str, ColumnInfo]) -> I
     return {name: _value(members(one), infos[name] if name in infos else _info(one)) for name, one in columns.items()}
 
 
+def _early(value: str) -> Value:
+    """A string of 4.0.0 to 4.0.4: base64, or text as it is where the row was in TiKV's second format."""
+    try:
+        data = base64.b64decode(value, validate=True)
+    except ValueError:
+        return value
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data
+
+
 def _value(column: Mapping[str, Any], info: ColumnInfo) -> Value:
-    """Text, or bytes of a binary column; without `f` (before 4.0.5) a long text may be either, and is bytes."""
+    """Text, or bytes of a binary column; without `f` (before 4.0.5) either, and text where the bytes are."""
     code, value = integer(column["t"]), column["v"]
     binary = info.flags is not None and bool(info.flags & BINARY)
     if value is None:
         return None
+    if info.flags is None and code in LONG_STRINGS | STRINGS:
+        return _early(text(value))
     if code in LONG_STRINGS:
         data = base64.b64decode(text(value), validate=True)
-        return data if binary or info.flags is None else data.decode("utf-8", INVALID)
+        return data if binary else data.decode("utf-8", INVALID)
     if code in STRINGS and binary:
         return unquote(text(value))
     if not isinstance(value, str):

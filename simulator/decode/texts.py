@@ -39,7 +39,7 @@ def row_text(image: Image, table: Table) -> dict[str, str | None]:
     """TiDB text of the columns that the image has, in table order; bytes as their Latin-1 text.
 
     A binary column whose text has U+FFFD, which no Latin-1 text has, held bytes that were lost: Canal-JSON before 5.4
-    and Open Protocol before 4.0.5 write such columns as text.
+    writes such columns as text.
 
     Raises UserError for a column that the table lacks, or a number that is no member of its ENUM or SET.
     """

@@ -107,9 +107,10 @@ class Release:
     open_sorts_columns: bool
     """Whether columns are sorted by the bytes of their names (classic: encoding/json of a map); else in table order."""
 
-    open_quotes_bytes: bool
-    """Whether BINARY and VARBINARY are written with escapes (strconv.Quote, 4.0.5+: cdc/sink/codec/json.go); before as
-    text, bytes that are no UTF-8 becoming U+FFFD."""
+    open_strings_base64: bool
+    """Whether CHAR, VARCHAR, BINARY and VARBINARY are base64, as TEXT and BLOB are (up to 4.0.4, for rows in TiKV's
+    first format, as TiCDC's documentation shows them: cdc/entry/codec.go decodeRowV1, cdc/entry/mounter.go
+    formatColVal; in the second format they are text there); later text, and strconv.Quote of bytes."""
 
     open_pads_exponents: bool
     """Whether a float's negative exponent has two digits, `1e-07` (jsoniter, new), not `1e-7` (encoding/json)."""
@@ -123,8 +124,8 @@ class Release:
     9.0.0-beta.1: pkg/sink/codec/open/codec.go writeColumnFieldValue)."""
 
     open_old_zero_is_null: bool
-    """Whether they are in `p` with only-output-updated-columns (new 8.5.4, 8.5.5, 9.0.0-beta.1, -beta.2:
-    pkg/sink/codec/open/codec.go writeColumnFieldValueIfUpdated)."""
+    """Whether empty and zero values are null in `p` with only-output-updated-columns (new 8.5.4, 8.5.5, 9.0.0-beta.1,
+    -beta.2: pkg/sink/codec/open/codec.go writeColumnFieldValueIfUpdated)."""
 
     open_old_flags_raw: bool
     """Whether `f` in `p` with only-output-updated-columns is TiDB's own flag word (new 8.5.4, 8.5.5, 9.0.0-beta.2:
@@ -151,8 +152,9 @@ class Release:
     pkg/sink/codec/open/open_protocol_message.go rowChangeToMsg); before, the value is `{}`."""
 
     open_names_operation: bool
-    """Whether that error says which operation it was (classic); new always says `for the delete event`, and says it,
-    too, where column selectors leave nothing (pkg/sink/codec/open/codec.go writeColumnFieldValues)."""
+    """Whether the error for a row of which no column is left says which operation it was (classic); new always says
+    `for the delete event`, and says it, too, where column selectors leave nothing (pkg/sink/codec/open/codec.go
+    writeColumnFieldValues)."""
 
     open_location_repeats_ohk: bool
     """Whether Open Protocol's key has `"ohk":true,"ohk":false` before `ccl`, a member twice (new:
@@ -469,7 +471,8 @@ class Release:
     7.1.4, 7.5.1, 8.0; lightning_task_info from 8.2)."""
 
     cdc_schemas_in_any_case: bool
-    """Whether those are compared in lower case (new from 8.5.4: pkg/filter/utils.go), not as they are written."""
+    """Whether databases of TiCDC's and Lightning's own are compared in lower case (new from 8.5.4:
+    pkg/filter/utils.go), not as they are written."""
 
     # -- event filters -------------------------------------------------------------------------------------------
 
