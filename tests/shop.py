@@ -167,7 +167,8 @@ def dispatched(name: str, schema: str = "shop") -> Table:
         f"{KEY.format('`id`')}, UNIQUE KEY `uk` (`Email`))"
     )
     before = [[key, f"{key}@x" if key % 5 else None, f"city{key % 3}", 0] for key in range(20)]
-    after = [[key, f"{key}@y" if key % 4 else None, f"city{key % 2}", key % 3] for key in range(5, 25)]
+    mails = {key: f"{key}@x" if key % 3 == 1 else f"{key}@y" if key % 4 else None for key in range(5, 25)}
+    after = [[key, mail, f"city{key % 2}", key % 3] for key, mail in mails.items()]
     return Table(statement, before, after, schema)
 
 

@@ -302,7 +302,7 @@ def test_the_same_rows_in_other_formats_give_the_same_bytes(run: Run, tmp_path: 
 
 def test_rows_share_a_message_up_to_the_limits_that_were_asked(tmp_path: Path) -> None:
     """The next row begins a message only where the last one was full, by TiCDC's arithmetic."""
-    most, limit = 5, 1400
+    most, limit = 5, 1150
     states = [write(tmp_path / str(which), shop.DISPATCHED, which) for which in (BEFORE, AFTER)]
     uri = f"kafka://127.0.0.1:9092/t?protocol=open-protocol&max-batch-size={most}&max-message-bytes={limit}"
     options = ("--fixtures", tmp_path / "out", "--resolved-interval", "1m")
