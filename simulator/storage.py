@@ -64,9 +64,11 @@ def require_writable(uri: str) -> None:
 
 def write(uri: str, files: Iterable[StoredFile]) -> None:
     """Stores the files; one that is there is replaced. Raises DeliveryError, one line."""
+    directory: Directory | None = None
     for file in files:
         try:
-            _write(_open(uri), file)
+            directory = directory or _open(uri)
+            _write(directory, file)
         except Exception as error:  # each driver has errors of its own
             where = f"claim-check-storage-uri {shown(uri)}"
             raise DeliveryError(f"{where}: {file.name} cannot be written: {_reason(error)}") from error
