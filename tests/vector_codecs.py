@@ -1,4 +1,4 @@
-"""Vectors of the codecs: rows, batches, DDL statements and watermarks → messages."""
+"""Vectors of the codecs: rows and batches → messages, under options that are loaded as a user's are."""
 
 from __future__ import annotations
 
@@ -11,30 +11,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from simulator.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows
-from simulator.errors import EncodeError
-from simulator.releases import V8_5, Release
+import vector_keys
+from simulator.codecs import CODECS, CodecOptions, Encoded, Rows
+from simulator.errors import ChangefeedError, EncodeError
+from simulator.releases import Release
 from simulator.schema import keys, parse, types
 from simulator.schema.table import Column
 from vector_files import Vector
+from vector_keys import Kind
+from vector_options import codec_options, selected
 
 Json = Mapping[str, Any]
-WATERMARK = -1
-"""The `type_code` that stands for a watermark."""
-
-
-def options(data: Json, release: Release = V8_5) -> CodecOptions:
-    """Options as a sink-uri spells them, with the release's defaults; unknown ones are ignored, as TiCDC does."""
-    chosen = CodecOptions(
-        data["protocol"], max_batch_size=release.max_batch_size, max_message_bytes=release.max_message_bytes,
-        build_ts=0)
-    fields = chosen.__dataclass_fields__
-    for key, text in data["options"].items():
-        name = key.replace("-", "_")
-        if name in fields:
-            kind = type(getattr(chosen, name))
-            chosen = replace(chosen, **{name: text == "true" if kind is bool else kind(text)})
-    return chosen
+MESSAGES = vector_keys.of("key value rows")
+OF_ROW = "create_table schema table commit_ts row_id partition_id before after"
 
 
 def cell(value: str | Json | None, column: Column) -> bytes:
@@ -65,12 +54,20 @@ def rows(vectors: Sequence[Json]) -> Rows:
         pa.array([vector.get("row_id") for vector in vectors], pa.int64()), images["before"], images["after"])
 
 
-def messages(vectors: Sequence[Json], options: CodecOptions, release: Release) -> list[tuple[bytes | None, bytes, int]]:
+def encoded(vectors: Sequence[Json], data: Json, options: CodecOptions, release: Release) -> Encoded:
+    """Rows of one table, without what the vector's column selectors take out of them."""
+    made = rows(vectors)
+    left = selected(data, made.table, release)
+    return CODECS[options.protocol].encode(replace(made, selected=left), options, release)
+
+
+def messages(vectors: Sequence[Json], data: Json, release: Release) -> list[tuple[bytes | None, bytes, int]]:
     """Key, value and number of rows of each message; the rows may be of several tables."""
+    options = codec_options(data, release)
     codec = CODECS[options.protocol]
     parts = [
-        codec.encode(rows(list(part)), options, release)
-        for _, part in groupby(vectors, lambda one: (one["create_table"], one["partition_id"]))]
+        encoded(list(part), data, options, release)
+        for _, part in groupby(vectors, lambda one: (one["create_table"], one.get("partition_id")))]
     values = pa.concat_arrays([part.values for part in parts])
     joined = Encoded(None if parts[0].keys is None else pa.concat_arrays([part.keys for part in parts]), values)
     framed = codec.frame(joined, np.zeros(len(values), np.int64), options, release)
@@ -88,26 +85,25 @@ def wanted(data: Json) -> list[tuple[bytes | None, bytes, int]]:
 
 def check_rows(vector: Vector) -> None:
     """A vector of `rows` or `batches`."""
-    data = vector.data
+    data, release = vector.data, vector.release
+    given = data.get("rows") or [data]
     try:
-        made = messages(data.get("rows") or [data], options(data, vector.release), vector.release)
-    except EncodeError as error:
-        assert data["error"], error
-        code, _, text = data["error"].lstrip("[").rpartition("]")
-        assert (error.code, error.text[: len(text)]) == (code, text)
+        made = messages(given, data, release)
+    except (ChangefeedError, EncodeError) as error:
+        assert_refused(error, data["error"])
         return
     assert (made, None) == (wanted(data), data["error"])
 
 
-def check_ddl_event(vector: Vector) -> None:
-    """A vector of `ddl_events`."""
-    data = vector.data
-    codec = CODECS[data["protocol"]]
-    made: tuple[bytes | None, bytes] | None
-    if data["type_code"] == WATERMARK:
-        made = codec.watermark(data["commit_ts"], options(data, vector.release), vector.release)
-    else:
-        event = DdlEvent(data["commit_ts"], data["schema"], data["table"], data["query"], data["type_code"])
-        made = codec.ddl(event, options(data, vector.release), vector.release)
-    framed = [(*codec.message(made, options(data, vector.release), vector.release), 0)] if made else []
-    assert framed == wanted(data)
+def assert_refused(error: ChangefeedError | EncodeError, told: str | None) -> None:
+    """The refusal is TiCDC's: `[code]text`, or how the release crashes."""
+    assert told, error
+    code, _, text = told.lstrip("[").rpartition("]")
+    assert (error.code, error.text[: len(text)]) == (code, text)
+
+
+KINDS = {
+    "rows": Kind(check_rows, vector_keys.of(f"{OF_ROW} protocol options error", messages=MESSAGES)),
+    "batches": Kind(check_rows, vector_keys.of(
+        "protocol options error", rows=vector_keys.of(OF_ROW), messages=MESSAGES)),
+}

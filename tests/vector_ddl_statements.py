@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
 
+import vector_keys
 from simulator.codecs import CODECS, CodecOptions, DdlEvent
 from simulator.ddl.actions import ACTIONS, CODES
 from simulator.ddl.allow import allowed
@@ -20,10 +22,11 @@ from simulator.ddl.jobs_text import text_jobs, text_statements
 from simulator.ddl.statements import AlterTable, CreateTable, RecoverTable
 from simulator.errors import DdlError
 from simulator.filters import replication
-from simulator.releases import Release
+from simulator.releases import RELEASES, Release
 from simulator.schema.syntax import TableName
 from vector_codecs import Json
 from vector_files import Vector
+from vector_keys import Kind
 
 
 def check_ddl_statement(vector: Vector) -> None:
@@ -33,7 +36,10 @@ def check_ddl_statement(vector: Vector) -> None:
         _check_code(data, release)
         return
     if "tidb_release" in data:
+        assert data["tidb_release"] == "TiDB<=6.1"
         release = replace(release, multi_schema_change=False)
+    elif "type_code_tidb_le_6_1" in data:
+        _check_before_multi_schema_change(data, replace(release, multi_schema_change=False))
     _check_specs(data, release)
     OUTCOMES[data["outcome"]](data, release)
 
@@ -45,6 +51,15 @@ def _jobs(data: Json, release: Release) -> tuple[Job, ...]:
         if isinstance(statement, RecoverTable) and statement.table is None:
             dropped = {statement.job: TableName(data["schema"], data["table"])}
     return text_jobs(data["sql"], data["current_database"], None, release, dropped)
+
+
+def _check_before_multi_schema_change(data: Json, release: Release) -> None:
+    """The job of TiDB up to 6.1, null where it refuses the statement."""
+    if data["type_code_tidb_le_6_1"] is None:
+        with pytest.raises(DdlError):
+            _jobs(data, release)
+    else:
+        assert _jobs(data, release)[0].code == data["type_code_tidb_le_6_1"]
 
 
 def _check_specs(data: Json, release: Release) -> None:
@@ -60,6 +75,12 @@ def _check_code(data: Json, release: Release) -> None:
     assert ACTIONS[code].text == data.get("action_string", ACTIONS[code].text)
     assert canal_type(code, release) == data["canal_type"]
     assert allowed(code, release) == data["in_allow_list"]
+    assert found_since(code) == data.get("classic_replicated_since", found_since(code))
+
+
+def found_since(code: int) -> str | None:
+    """The first classic release that replicates the action."""
+    return next((name for name, release in RELEASES["classic"].items() if allowed(code, release)), None)
 
 
 def _check_jobs(data: Json, release: Release) -> None:
@@ -121,9 +142,11 @@ def _check_failing(prefixes: tuple[str, ...]) -> Callable[[Json, Release], None]
         with pytest.raises(DdlError) as caught:
             _jobs(data, release)
         assert caught.value.code in prefixes or any(one and caught.value.code.startswith(one) for one in prefixes)
-        told = data["note"].partition("]")
-        if data["note"].startswith("[ddl:") and release.multi_schema_change:
-            assert (caught.value.code, caught.value.text) == (told[0][1:], told[2])
+        told = re.match(r"\[(\w+:\d+)\](.*)", data.get("error") or data.get("note") or "")
+        if told and release.multi_schema_change:
+            assert (caught.value.code, caught.value.text) == told.groups()
+        assert caught.value.code == data.get("error_code", caught.value.code)
+        assert data.get("error_text", "") in caught.value.text
     return check
 
 
@@ -144,3 +167,9 @@ OUTCOMES: dict[str, Callable[[Json, Release], None]] = {
     "parse_error": _check_failing(("parser:1064",)),
     "not_ddl": _check_failing(("",)),
 }
+
+KINDS = {"facts.ddl_statements": Kind(check_ddl_statement, vector_keys.of(
+    "statement sql current_database action action_string type_code type_code_tidb_le_6_1 canal_type canal_type_history "
+    "schema table schema_table_new_arch in_allow_list classic_replicated_since outcome alter_specs tidb_release "
+    "syntax_checked error error_code error_text",
+    events=vector_keys.of("action type_code type_code_new_arch canal_type schema table query_before_restore")))}

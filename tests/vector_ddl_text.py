@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import vector_keys
 from simulator.ddl.text import sent_text
 from vector_files import Vector
+from vector_keys import Kind
 
 OTHER_CHARSET = "utf8"
 """The charset of jobs in `ddl_text` whose `other_fields` are set (tiflow v8.5.3 cdc/owner/ddl_sink_test.go)."""
@@ -23,4 +25,7 @@ def check_fact_ddl_text(vector: Vector) -> None:
     assert sent_text(data["job_query"], vector.release, data["job_charset"] or "") == data["query_sent"]
 
 
-KINDS = {"ddl_text": check_ddl_text, "facts.ddl_text": check_fact_ddl_text}
+KINDS = {
+    "ddl_text": Kind(check_ddl_text, vector_keys.of("sql query other_fields")),
+    "facts.ddl_text": Kind(check_fact_ddl_text, vector_keys.of("job_query job_charset query_sent")),
+}

@@ -5,25 +5,39 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import vector_keys
 from simulator.codecs import CODECS, DdlEvent
 from simulator.ddl import actions
 from simulator.ddl.read import read_statement
 from simulator.ddl.statements import CreateTable, RenameTable
+from simulator.errors import ChangefeedError
 from simulator.schema.syntax import TableName
-from vector_codecs import WATERMARK, Json, options, wanted
+from vector_codecs import MESSAGES, Json, assert_refused, wanted
 from vector_files import Vector
+from vector_keys import Kind
+from vector_options import codec_options
+
+
+WATERMARK = -1
+"""The `type_code` that stands for a watermark."""
 
 
 def check_ddl_event(vector: Vector) -> None:
     """A vector of `ddl_events`: as many messages as events, each with the bytes that TiCDC sent."""
-    data = vector.data
-    codec, chosen = CODECS[data["protocol"]], options(data, vector.release)
+    data, release = vector.data, vector.release
+    try:
+        chosen = codec_options(data, release)
+    except ChangefeedError as error:
+        assert_refused(error, data.get("error"))
+        return
+    codec = CODECS[chosen.protocol]
     if data["type_code"] in (WATERMARK, None):
-        entry = codec.watermark(data["commit_ts"], chosen, vector.release)
+        entry = codec.watermark(data["commit_ts"], chosen, release)
         entries = [entry] if entry else []
     else:
-        entries = [codec.ddl(event, chosen, vector.release) for event in events(data)]
-    assert [(*codec.message(entry, chosen, vector.release), 0) for entry in entries] == wanted(data)
+        entries = [codec.ddl(event, chosen, release) for event in events(data)]
+    assert data.get("error") is None
+    assert [(*codec.message(entry, chosen, release), 0) for entry in entries] == wanted(data)
 
 
 def events(data: Json) -> Iterator[DdlEvent]:
@@ -48,3 +62,6 @@ def made(part: str) -> TableName:
 
 SEVERAL = {actions.RENAME_TABLES: actions.RENAME_TABLE, actions.CREATE_TABLES: actions.CREATE_TABLE}
 """Jobs of several tables → the type of the events that the new architecture makes of them."""
+
+KINDS = {"ddl_events": Kind(check_ddl_event, vector_keys.of(
+    "protocol options error query sql type_code schema table commit_ts", messages=MESSAGES))}

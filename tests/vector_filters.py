@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
+import vector_keys
 from simulator.errors import ChangefeedError
 from simulator.filters import Replication, replication, table_filter
 from vector_codecs import Json
 from vector_files import Vector
+from vector_keys import Kind
 
 
 def check_table_filter(vector: Vector) -> None:
@@ -26,7 +28,7 @@ def check_table_filter(vector: Vector) -> None:
         matched = made.match_schema(data["schema"]) if whole else made.match(data["schema"], data["table"])
         assert matched == data["match"]
     else:
-        made_ = replication(data["rules"], data["case_sensitive"], data.get("ignore_txn_start_ts", ()))
+        made_ = replication(data["rules"], data["case_sensitive"], data.get("ignore_txn_start_ts", ()), vector.release)
         assert TICDC_KINDS[data.get("kind", "table")](made_, data, vector) == data["match"]
 
 
@@ -35,5 +37,7 @@ TICDC_KINDS: dict[str, Callable[[Replication, Json, Vector], bool]] = {
     "schema": lambda made, data, _: made.schema(data["schema"]),
     "dml": lambda made, data, _: made.table(data["schema"], data["table"], data["start_ts"]),
     "ddl_discard": lambda made, data, vector: made.ddl(
-        data["type_code"], data["schema"], data["table"], vector.release),
+        data["type_code"], data["schema"], data["table"], vector.release, data["start_ts"]),
 }
+KINDS = {"facts.table_filter": Kind(check_table_filter, vector_keys.of(
+    "rules case_sensitive level kind schema table type_code start_ts ignore_txn_start_ts match error ticdc_error_code"))}

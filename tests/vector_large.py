@@ -9,51 +9,45 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
-from typing import Any
 
+import vector_keys
 from codec_rows import unframed
-from simulator import changefeed
-from simulator.codecs import CODECS, StoredFile
+from simulator.codecs import StoredFile
 from simulator.codecs.compression import decompressed
 from simulator.errors import ChangefeedError, EncodeError
-from vector_codecs import messages, options, rows, wanted
+from simulator.releases import Release
+from vector_codecs import MESSAGES, OF_ROW, Json, assert_refused, encoded, messages, wanted
 from vector_files import Vector
-
-Json = Mapping[str, Any]
-LARGE = "sink.kafka-config.large-message-handle"
+from vector_keys import Kind
+from vector_options import codec_options
 
 
 def check_extra(vector: Vector) -> None:
     """A vector of `extra`."""
-    data = vector.data
+    data, release = vector.data, vector.release
     try:
-        changefeed.load(*settings(data), vector.release)
-        made = messages([data], options(data, vector.release), vector.release)
-        files = CODECS[data["protocol"]].encode(rows([data]), options(data, vector.release), vector.release).files
+        made = messages([data], data, release)
+        files = encoded([data], data, codec_options(data, release), release).files
     except (ChangefeedError, EncodeError) as error:
-        code, text = (data["error"] or "").lstrip("[").split("]", 1)
-        assert (error.code, error.text[: len(text)]) == (code, text)
+        assert_refused(error, data["error"])
         return
     assert data["error"] is None
-    names = dict(zip((file.name for file in files), data.get("files") or {}, strict=True))
-    assert [plain(message, data, names) for message in made] == [plain(message, data, {}) for message in wanted(data)]
-    theirs = [StoredFile(name, base64.b64decode(content)) for name, content in (data.get("files") or {}).items()]
-    assert [stored(file, data) for file in files] == [stored(file, data) for file in theirs]
+    kept = data.get("files") or {}
+    names = dict(zip((file.name for file in files), kept, strict=True))
+    assert [plain(message, data, names, release) for message in made] == [
+        plain(message, data, {}, release) for message in wanted(data)]
+    theirs = [StoredFile(name, base64.b64decode(content)) for name, content in kept.items()]
+    assert [stored(file, data, release) for file in files] == [stored(file, data, release) for file in theirs]
 
 
-def settings(data: Json) -> tuple[str, str]:
-    """sink-uri and changefeed.toml that say the options."""
-    large = {name: text for name, text in data["options"].items() if name.startswith(("large-", "claim-"))}
-    texts = [f"{name} = {text if text == 'true' else json.dumps(text)}" for name, text in large.items()]
-    parameters = "".join(f"&{name}={text}" for name, text in data["options"].items() if name not in large)
-    return f"kafka://k:9092/t?protocol={data['protocol']}{parameters}", "\n".join([f"[{LARGE}]", *texts])
-
-
-def plain(message: tuple[bytes | None, bytes, int], data: Json, names: Mapping[str, str]) -> list[bytes | None]:
+def plain(
+    message: tuple[bytes | None, bytes, int], data: Json, names: Mapping[str, str], release: Release,
+) -> list[bytes | None]:
     """Key and decompressed values of a message, with the vector's names of files."""
     key, value, _ = message
     parts = [value] if key is None else unframed(value)
-    texts = [key, *(decompressed(part, options(data).large_message_handle_compression) for part in parts)]
+    compression = codec_options(data, release).large_message_handle_compression
+    texts = [key, *(decompressed(part, compression) for part in parts)]
     return [None if text is None else renamed(text, names) for text in texts]
 
 
@@ -63,12 +57,15 @@ def renamed(text: bytes, names: Mapping[str, str]) -> bytes:
     return text
 
 
-def stored(file: StoredFile, data: Json) -> list[bytes | None]:
+def stored(file: StoredFile, data: Json, release: Release) -> list[bytes | None]:
     """What a consumer gets out of a file."""
-    if options(data).claim_check_raw_value:
-        return plain((None, file.content, 1), data, {})
+    if codec_options(data, release).claim_check_raw_value:
+        return plain((None, file.content, 1), data, {}, release)
     content = json.loads(file.content)
     assert file.content == json.dumps(content, separators=(",", ":")).encode()
     assert list(content) == ["key", "value"]
     key = None if content["key"] is None else base64.b64decode(content["key"])
-    return plain((key, base64.b64decode(content["value"]), 1), data, {})
+    return plain((key, base64.b64decode(content["value"]), 1), data, {}, release)
+
+
+KINDS = {"extra": Kind(check_extra, vector_keys.of(f"{OF_ROW} protocol options error files", messages=MESSAGES))}
