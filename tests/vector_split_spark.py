@@ -17,6 +17,7 @@ from simulator.changes import DELETE, INSERT, UPDATE
 from simulator.schema.keys import handle_key, visible_columns
 from simulator.schema.table import Table
 from simulator.split import RowEvent, SplitRule, halves, ranked, sent, splits, unique_hash
+from simulator.split.rule import in_a_diff
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,8 @@ def by_spark(spark: SparkSession, transactions: Sequence[Transaction]) -> list[l
     """What Spark makes of them, transaction by transaction."""
     numbered = list(enumerate(transactions))
     frames = [
-        _frame(spark, [one for one in numbered if one[1].rule == rule], rule)
-        for rule in dict.fromkeys(one.rule for one in transactions)]
+        _frame(spark, [one for one in numbered if _shape(one[1].rule) == shape])
+        for shape in dict.fromkeys(_shape(one.rule) for one in transactions)]
     together = reduce(DataFrame.unionByName, frames)
     found: list[list[RowEvent]] = [[] for _ in transactions]
     for row in together.orderBy("commit_ts", "rank", "table", "handle", "op").collect():
@@ -65,19 +66,30 @@ def by_spark(spark: SparkSession, transactions: Sequence[Transaction]) -> list[l
     return found
 
 
-def _frame(spark: SparkSession, numbered: Sequence[tuple[int, Transaction]], rule: SplitRule) -> DataFrame:
+def _shape(rule: SplitRule) -> tuple[object, ...]:
+    """What a whole frame is treated by: rules of several releases are one."""
+    return rule.keys > 0, rule.several, rule.ranks
+
+
+def _deciding(one: Transaction) -> tuple[object, ...]:
+    """What the hash of a row's unique keys depends on."""
+    return one.table, in_a_diff(one.table, one.rule), one.rule.keys > 0, one.rule.release.split_by_text
+
+
+def _frame(spark: SparkSession, numbered: Sequence[tuple[int, Transaction]]) -> DataFrame:
     """As `pipeline` composes the changes of a diff; commit-ts are the transactions' numbers, handles their order."""
-    tables = list(dict.fromkeys(one.table for _, one in numbered))
+    rule, hashed = numbered[0][1].rule, {_deciding(one): one for _, one in numbered}
     made = spark.createDataFrame(
-        list(_rows(numbered, tables)), "commit_ts long, table int, op byte, handle string, old array<string>, "
-        "new array<string>")
-    hashes = [_hash(tables, side, rule) for side in ("old", "new")]
+        list(_rows(numbered, list(hashed))),
+        "commit_ts long, table int, op byte, handle string, old array<string>, new array<string>")
+    hashes = [_hash(list(hashed.values()), side) for side in ("old", "new")]
     changes = made.select(
         "commit_ts", "table", "op", F.col("handle").cast("binary").alias("handle"), F.lit(0).cast("long").alias("row_id"),
         F.lit(0).alias("hash"),
         *(F.to_json(side, {"ignoreNullFields": "false"}).cast("binary").alias(name)
           for side, name in (("old", "before"), ("new", "after"))),
         ((F.col("op") == UPDATE) & (hashes[0] != hashes[1])).alias("split"), F.lit(0).alias("before_hash"))
+    tables = [one.table for _, one in numbered]
     placed = halves(changes, rule) if splits(tables, rule) else ranked(changes, rule)
     rank = "rank" if "rank" in placed.columns else "op"
     return placed.select(
@@ -85,19 +97,21 @@ def _frame(spark: SparkSession, numbered: Sequence[tuple[int, Transaction]], rul
         *(F.col(name).cast("string").alias(name) for name in ("before", "after")))
 
 
-def _rows(numbered: Iterable[tuple[int, Transaction]], tables: Sequence[Table]) -> Iterator[tuple[object, ...]]:
+def _rows(
+    numbered: Iterable[tuple[int, Transaction]], hashed: Sequence[tuple[object, ...]],
+) -> Iterator[tuple[object, ...]]:
     for number, one in numbered:
         names = [column.name for column in visible_columns(one.table)]
         for at, event in enumerate(of_diff(one)):
             images = [None if image is None else [image[name] for name in names]
                       for image in (event.before, event.after)]
-            yield number, tables.index(one.table), event.op, f"{at:04}", *images
+            yield number, hashed.index(_deciding(one)), event.op, f"{at:04}", *images
 
 
-def _hash(tables: Sequence[Table], side: str, rule: SplitRule) -> Column:
+def _hash(hashed: Sequence[Transaction], side: str) -> Column:
     """The hash of a row's unique keys, whichever table it is of."""
     found = F.lit(0).cast("long")
-    for number, table in enumerate(tables):
-        columns = {column.name: F.col(side)[at] for at, column in enumerate(visible_columns(table))}
-        found = F.when(F.col("table") == number, unique_hash(rule)(table, columns)).otherwise(found)
+    for number, one in enumerate(hashed):
+        columns = {column.name: F.col(side)[at] for at, column in enumerate(visible_columns(one.table))}
+        found = F.when(F.col("table") == number, unique_hash(one.rule)(one.table, columns)).otherwise(found)
     return found
