@@ -14,6 +14,7 @@ from hypothesis.strategies import DrawFn
 
 from codec_expected import Case, Wanted, cut_down, expected, same
 from codec_readings import Reading, Texts, canal, open_text, opened
+from codec_refusals import overhead, refusal, sizes, too_large
 from codec_rows import rows, unframed
 from random_tables import Made, changes, tables
 from simulator.codecs import CODECS, CodecOptions, Encoded, Messages, Rows
@@ -96,11 +97,14 @@ def framed(made: Encoded, case: Case, groups: list[int] | None = None) -> Messag
 def test_a_message_gives_back_its_row(protocol: str, data: st.DataObject) -> None:
     """Every column that release and options leave is there with its value, and no other; in either reading."""
     case = data.draw(cases(protocol))
-    wanted = [expected(case, change) for change in case.changes]
-    if refused(case) or case.is_open and any({} in (one.before, one.after) and one.op != "UPDATE" for one in wanted):
-        assert_nothing_is_left(case)
+    made_of = encoded_if_not_refused(case)
+    if made_of is None:
         return
-    made = messages(framed(encoded(case), case))
+    wanted = [expected(case, change) for change in case.changes]
+    if case.is_open and any({} in (one.before, one.after) and one.op != "UPDATE" for one in wanted):
+        assert b"{}" in made_of.values.to_pylist()
+        return
+    made = messages(framed(made_of, case))
     found = [reading for message in made for reading in read(message, case)]
     events = [event for message in made for event in decode(*message)]
     for number, (one, reading, event) in enumerate(zip(wanted, found, events, strict=True)):
@@ -108,27 +112,15 @@ def test_a_message_gives_back_its_row(protocol: str, data: st.DataObject) -> Non
         assert_decoded(event, reading, one, case)
 
 
-def refused(case: Case) -> bool:
-    """Whether the release crashes on a NULL in an unsigned integer column, or on an UPDATE of which only the changed
-    columns are wanted and of which selectors took columns."""
-    compares = case.options.only_output_updated_columns or case.options.content_compatible
-    if not case.is_open and case.selected is not None and case.release.column_selectors == "rows" and compares and any(
-            None not in change for change in case.changes):
-        return True
-    unsigned = [one.name for one in case.made.table.columns if one.type.unsigned and one.type.name.endswith("int")]
-    images = [image for change in case.changes for image in change if image is not None]
-    crashes = not case.is_open and case.release.canal_fails_on_unsigned_null
-    return crashes and any(image.get(name, "") is None for image in images for name in unsigned)
-
-
-def assert_nothing_is_left(case: Case) -> None:
-    """TiCDC's error, or in older releases a row without members."""
-    try:
-        values = encoded(case).values.to_pylist()
-    except EncodeError as error:
-        assert error.text.startswith("not found handle key columns for the " if case.is_open else "panic: ")
-        return
-    assert b"{}" in values and not case.release.open_needs_columns
+def encoded_if_not_refused(case: Case) -> Encoded | None:
+    """The rows as entries; None where the release refuses them, as it is to."""
+    told = refusal(case)
+    if not told:
+        return encoded(case)
+    with pytest.raises(EncodeError) as caught:
+        encoded(case)
+    assert caught.value.text.startswith(told)
+    return None
 
 
 def assert_read(one: Reading, wanted: Wanted, case: Case, number: int) -> None:
@@ -187,10 +179,10 @@ def test_entries_do_not_depend_on_batches(protocol: str, data: st.DataObject) ->
     case = data.draw(cases(protocol))
     whole = arrays(case)
     cuts = sorted({0, len(case.changes), *data.draw(st.lists(st.integers(0, len(case.changes))))})
-    try:
-        together = entries(encoded(case))
-    except EncodeError:
+    made_of = encoded_if_not_refused(case)
+    if made_of is None:
         return
+    together = entries(made_of)
     for edges in (cuts, range(len(case.changes) + 1)):
         parts = [part(whole, start, end) for start, end in pairwise(edges)]
         made = [CODECS[protocol].encode(one, case.options, case.release) for one in parts]
@@ -209,16 +201,6 @@ def entries(made: Encoded) -> list[tuple[bytes | None, bytes]]:
     return list(zip(keys, made.values.to_pylist(), strict=True))
 
 
-def sizes(case: Case) -> list[int]:
-    """Each row as TiCDC counts it by itself; none where a row cannot be encoded."""
-    kafka = 36 if not case.is_open or case.release.record_overhead_counted else 0
-    try:
-        made = entries(encoded(case))
-    except EncodeError:
-        return []
-    return [len(key or b"") + len(value) + kafka + (24 if case.is_open else 0) for key, value in made]
-
-
 @pytest.mark.parametrize("protocol", CODECS)
 @few
 @given(data=st.data(), batch=st.integers(1, 5), groups=st.lists(st.integers(0, 2), min_size=9, max_size=9))
@@ -227,9 +209,10 @@ def test_messages_keep_to_their_limits_and_the_order(
 ) -> None:
     """No message is above max-message-bytes or max-batch-size or of two groups; rows come in order, none is lost."""
     case = data.draw(cases(protocol))
-    counted = sizes(case)
-    if not counted:
+    made_of = encoded_if_not_refused(case)
+    if made_of is None:
         return
+    counted = sizes(entries(made_of), case)
     limit = data.draw(st.integers(max(counted), sum(counted)))
     case = replace(case, options=replace(case.options, max_batch_size=batch, max_message_bytes=limit))
     made, group = encoded(case), groups[:len(case.changes)]
@@ -239,7 +222,7 @@ def test_messages_keep_to_their_limits_and_the_order(
     assert all(len(set(run)) == 1 for run in runs)
     assert entries(made) == [entry for message in messages(frames) for entry in unframed_message(message)]
     if not case.is_open or case.release.open_batch_size:
-        kafka = 36 if not case.is_open or case.release.record_overhead_counted else 0
+        kafka = overhead(case) - (24 if case.is_open else 0)
         assert all(len(key or b"") + len(value) + kafka <= limit for key, value in messages(frames))
         assert all(len(run) <= batch for run in runs)
 
@@ -256,9 +239,10 @@ def unframed_message(message: tuple[bytes | None, bytes]) -> list[tuple[bytes | 
 def test_a_row_one_byte_above_the_limit_is_refused(protocol: str, data: st.DataObject) -> None:
     """And one at the limit is not; releases that do not look at sizes take both."""
     case = data.draw(cases(protocol))
-    counted = sizes(case)
-    if not counted:
+    made_of = encoded_if_not_refused(case)
+    if made_of is None:
         return
+    counted = sizes(entries(made_of), case)
     encoded(replace(case, options=replace(case.options, max_message_bytes=max(counted))))
     above = replace(case, options=replace(case.options, max_message_bytes=max(counted) - 1))
     if case.release.size_error if case.is_open else case.release.canal_size_limit:
@@ -277,15 +261,19 @@ def test_a_row_that_is_too_large_is_cut_down_to_its_key(protocol: str, data: st.
     large = replace(case.options, large_message_handle_option="handle-key-only")
     options = known(replace(large, enable_tidb_extension=protocol == "canal-json"), case.release)
     case = replace(case, options=options)
-    counted = sizes(case)
+    made_of = encoded_if_not_refused(case)
     keyed = handle_columns(case.made.table, case.release) & set(case.made.values)
-    if not counted or options.large_message_handle_option == "none" or not keyed:
+    if made_of is None or options.large_message_handle_option == "none" or not keyed:
         return
+    whole = entries(made_of)
+    counted = sizes(whole, case)
     limit = data.draw(st.integers(min(counted) - 1, max(counted)))
-    try:
-        made = encoded(replace(case, options=replace(options, max_message_bytes=limit)))
-    except EncodeError:
+    limited = replace(case, options=replace(options, max_message_bytes=limit))
+    if too_large(whole, limited, limit):
+        with pytest.raises(EncodeError, match="too large"):
+            encoded(limited)
         return
+    made = encoded(limited)
     found = [one for message in messages(framed(made, case)) for one in read(message, case)]
     for number, (change, one) in enumerate(zip(case.changes, found, strict=True)):
         cut = counted[number] > limit
