@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
+from codec_expected import Case
+from codec_refusals import refusal, too_large
 from codec_rows import image, rows
 from random_tables import Change, Made, Values, numbered_tables
 from simulator.changefeed.model import Changefeed, Kafka
@@ -73,6 +76,18 @@ def stream(made: Made, history: list[Change], options: CodecOptions, release: Re
         yield Record("t", 0, offset, 0, key, value)
 
 
+def refused(case: Case) -> bool:
+    """Whether the release refuses a row of the history, by its values or by its size."""
+    if refusal(case):
+        return True
+    unlimited = replace(case.options, max_message_bytes=1 << 40)
+    made = CODECS[case.options.protocol].encode(
+        rows(case.made.table, case.changes, case.made.binary), unlimited, case.release)
+    keys = [None] * len(made.values) if made.keys is None else made.keys.to_pylist()
+    entries = list(zip(keys, made.values.to_pylist(), strict=True))
+    return too_large(entries, case, case.options.max_message_bytes)
+
+
 def terms(made: Made, options: CodecOptions, release: Release) -> Terms:
     changefeed = Changefeed("kafka", "t", options, Kafka(("127.0.0.1:9092",)))
     return terms_of(changefeed, [made.table], {"t": 1}, release=release)
@@ -91,10 +106,12 @@ def test_a_stream_leads_to_the_rows_that_are_left(protocol: str, name: str, data
     options = known(asked, release)
     if name == "cut":
         options = replace(options, max_message_bytes=data.draw(st.integers(450, 900)))
-    try:
-        records = list(stream(made, history, options, release))
-    except EncodeError:
+    case = Case(release, made, options, tuple(history))
+    if refused(case):
+        with pytest.raises(EncodeError, match=re.escape(refusal(case)) or "too large"):
+            list(stream(made, history, options, release))
         return
+    records = list(stream(made, history, options, release))
     said = terms(made, options, release)
     assert [] == list(check(records, said))
     done = replay(events(records, said), {}, said.tables, said.reading)

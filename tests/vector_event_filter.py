@@ -78,7 +78,8 @@ def decide(vector: Vector) -> str:
     data = vector.data
     case_sensitive = data.get("case_sensitive", True)
     filters = event_filters([setting(rule) for rule in data["event_filters"]], vector.release, case_sensitive)
-    filtered = replication(data.get("rules", ["*.*"]), case_sensitive, data.get("ignore_txn_start_ts", ()), vector.release)
+    ignored_ts = data.get("ignore_txn_start_ts", ())
+    filtered = replication(data.get("rules", ["*.*"]), case_sensitive, ignored_ts, vector.release)
     if "ddl" in data:
         return of_ddl(data["ddl"], filters, filtered, vector.release)
     if "row" in data:

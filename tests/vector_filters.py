@@ -40,4 +40,5 @@ TICDC_KINDS: dict[str, Callable[[Replication, Json, Vector], bool]] = {
         data["type_code"], data["schema"], data["table"], vector.release, data["start_ts"]),
 }
 KINDS = {"facts.table_filter": Kind(check_table_filter, vector_keys.of(
-    "rules case_sensitive level kind schema table type_code start_ts ignore_txn_start_ts match error ticdc_error_code"))}
+    "rules case_sensitive level kind schema table type_code start_ts ignore_txn_start_ts match error "
+    "ticdc_error_code"))}

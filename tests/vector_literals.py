@@ -68,7 +68,7 @@ BASE64 = (249, 250, 251, 252)
 def _shown(data: Json, release: Release) -> None:
     """A whole message that no encoder was asked for."""
     text = data["value_text"] + data.get("terminator", "")
-    message = _framed(data["key_text"], text) if data["protocol"] == "open-protocol" else (None, text.encode())
+    message: Message = _framed(data["key_text"], text) if data["protocol"] == "open-protocol" else (None, text.encode())
     if data["protocol"] == "canal-json" and data["kind"] == "row" and "mysqlType" not in json.loads(text):
         # TiCDC's own decoder refuses it, too: "mysql type does not found" (tiflow v8.5.7 canal_json_message.go)
         with pytest.raises(UserError, match="is missing"):
@@ -239,14 +239,14 @@ def _read(data: Json, messages: list[Message], release: Release) -> None:
 
 def _time(event: RowEvent | DdlRead, row: Json) -> bool:
     """commit-ts, or in Canal-JSON without it its milliseconds."""
+    told = row.get("commit_ts")
     if event.commit_ts is not None:
-        return bool(event.commit_ts == row["commit_ts"])
-    milliseconds = row["es_ms"] if row["commit_ts"] is None else row["commit_ts"] >> 18
-    return bool(event.es == milliseconds)
+        return bool(event.commit_ts == told)
+    return bool(event.es == (row["es_ms"] if told is None else told >> 18))
 
 
 def _left(data: Json) -> frozenset[str] | None:
-    """The columns that selectors leave, as the vector's rules have it: names, `*` and `?`; None where there are none."""
+    """The columns that selectors leave, by names, `*` and `?`; None where there are no selectors."""
     selectors = data["input"].get("options", {}).get("column-selectors")
     return frozenset(selectors[0]["columns"]) if selectors else None
 

@@ -103,5 +103,5 @@ def numbers(tag: str) -> tuple[int, ...]:
 
 
 KINDS = {"facts.rename": Kind(check_rename, vector_keys.of(
-    "rules case_sensitive ddl current_database pairs known_tables known_schemas expected kept_pairs error_code error_text "
-    "error_wrapper error_wrapper_releases query_sent queries_sent"))}
+    "rules case_sensitive ddl current_database pairs known_tables known_schemas expected kept_pairs error_code "
+    "error_text error_wrapper error_wrapper_releases query_sent queries_sent"))}

@@ -112,8 +112,10 @@ def read(text: str) -> dict[str, Any]:
 
 def written(event: RowEvent | None, like: str | None) -> str | None:
     """An event as the vector writes one: its kind, or with the columns that the vector names."""
-    if event is None or like is None or "(" not in like:
-        return event and NAMES[event.op]
+    if event is None:
+        return None
+    if like is None or "(" not in like:
+        return NAMES[event.op]
     said = read(like)
     columns = said["after"] or said["before"]
     old, new = event.before or event.after or {}, event.after or event.before or {}

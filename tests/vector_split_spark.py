@@ -84,8 +84,8 @@ def _frame(spark: SparkSession, numbered: Sequence[tuple[int, Transaction]]) -> 
         "commit_ts long, table int, op byte, handle string, old array<string>, new array<string>")
     hashes = [_hash(list(hashed.values()), side) for side in ("old", "new")]
     changes = made.select(
-        "commit_ts", "table", "op", F.col("handle").cast("binary").alias("handle"), F.lit(0).cast("long").alias("row_id"),
-        F.lit(0).alias("hash"),
+        "commit_ts", "table", "op", F.col("handle").cast("binary").alias("handle"),
+        F.lit(0).cast("long").alias("row_id"), F.lit(0).alias("hash"),
         *(F.to_json(side, {"ignoreNullFields": "false"}).cast("binary").alias(name)
           for side, name in (("old", "before"), ("new", "after"))),
         ((F.col("op") == UPDATE) & (hashes[0] != hashes[1])).alias("split"), F.lit(0).alias("before_hash"))
