@@ -58,7 +58,7 @@ OF_ALL_RELEASES = frozenset({
     "facts.literals", "facts.rename", "facts.update_split", "facts.validation",
 })
 """Kinds of facts that are checked for the first and the last release of each architecture that they hold for, and for
-the default release; the others for that alone."""
+the default release."""
 
 UNDATED = frozenset({"facts.validation"})
 """Kinds of facts that are known of the last release alone where they have no `since`."""
@@ -123,7 +123,7 @@ def holds(data: Mapping[str, Any], release: Release) -> bool:
     """Whether a fact is about that release: its architecture, and since and until or a line of back-ports."""
     if data["architecture"] not in ("both", release.architecture):
         return False
-    since, until, own = data["since"], data["until"], _numbers(release.name)
+    since, until, own = data["since"], data.get("until"), _numbers(release.name)
     if "-" in release.name:
         return release.name in (since, until)
     if (since is None or _numbers(since) <= own) and (until is None or own <= _numbers(until)):

@@ -21,7 +21,7 @@ def check_table_filter(vector: Vector) -> None:
         with pytest.raises(ChangefeedError) as caught:
             table_filter(data["rules"])
         assert data["error"] in caught.value.text
-        assert caught.value.code == (data.get("ticdc_error_code") or caught.value.code)
+        assert caught.value.code == (data.get("error_code") or data.get("ticdc_error_code") or caught.value.code)
     elif data["level"] == "library":
         made = table_filter(data["rules"], data["case_sensitive"])
         whole = data.get("kind") == "schema"
@@ -41,4 +41,4 @@ TICDC_KINDS: dict[str, Callable[[Replication, Json, Vector], bool]] = {
 }
 KINDS = {"facts.table_filter": Kind(check_table_filter, vector_keys.of(
     "rules case_sensitive level kind schema table type_code start_ts ignore_txn_start_ts match error "
-    "ticdc_error_code"))}
+    "ticdc_error_code error_code"))}

@@ -38,13 +38,18 @@ class Kind:
 
     def run(self, vector: Vector) -> None:
         """Fails with what differs, or with the keys that nothing here follows."""
-        more = sorted(unknown(vector.data, {**self.keys, **PROSE, **DATED}))
+        more = sorted(unknown(vector.data, every(self.keys)))
         assert not more, f"nothing here follows {', '.join(more)}"
         if vector.data.get("since") == UNRELEASED:
             assert self.absent, "a fact that is of no release"
             self.absent(vector)
         else:
             self.check(vector)
+
+
+def every(keys: Keys) -> Keys:
+    """These keys, and those that any vector may have."""
+    return {**keys, **PROSE, **DATED}
 
 
 def unknown(data: object, keys: Keys, at: str = "") -> Iterator[str]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
+from urllib.parse import quote
 
 from simulator import changefeed
 from simulator.changefeed import Changefeed, keys
@@ -27,7 +28,10 @@ PLACES = (
 
 
 def loaded(data: Json, release: Release) -> Changefeed:
-    """The changefeed that a vector's `protocol` and `options` make; raises ChangefeedError."""
+    """The changefeed that a vector's `protocol` and `options` make; raises ChangefeedError.
+
+    Vectors are what encoders say: an option that the release's Kafka sink refuses, and its encoder takes, is left out.
+    """
     given = {**old_values(release), **data.get("options", {})}
     if data["protocol"] == "open-protocol" and release.kafka_refuses_tidb_extension:
         given.pop("enable-tidb-extension", None)
@@ -48,7 +52,7 @@ def settings(protocol: str, options: Json, release: Release) -> tuple[str, str]:
     for name, value in options.items():
         place = place_of(name, release)
         if place == "sink-uri":
-            uri += f"&{name}={value}"
+            uri += f"&{name}={quote(str(value), safe='')}"
         else:
             places.setdefault(place, []).append(f"{name} = {literal(value, place, name)}")
     top = places.pop("(top level)", [])
@@ -71,7 +75,11 @@ def literal(value: object, place: str, name: str) -> str:
 
 
 def codec_options(data: Json, release: Release) -> CodecOptions:
-    """The encoder's options; `ts` of Canal-JSON, a clock, is 0 in vectors."""
+    """The encoder's options; `ts` of Canal-JSON, a clock, is 0 in vectors.
+
+    Vectors were made by encoders alone: what a release's Kafka sink gives its encoder otherwise than asked is not in
+    them (the end of a row, Release.canal_ends_rows; a batch size that sets another option, batch_size_sets_bytes).
+    """
     codec = replace(loaded(data, release).codec, build_ts=data.get("build_time", 0), terminator="")
     if release.batch_size_sets_bytes:
         given = data.get("options", {})
