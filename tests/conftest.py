@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from flink import flink
 from kafka_fixture import kafka
 from pyspark.sql import SparkSession
@@ -14,7 +14,7 @@ from simulator import spark as spark_door
 
 __all__ = ["flink", "kafka", "pytest_addoption", "spark"]
 
-settings.register_profile("shared machine", deadline=None)
+settings.register_profile("shared machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared machine")
 
 
