@@ -117,7 +117,7 @@ class _Reader:
                 "at least two steps are expected: the snapshot to start from, and one that something happens in"
             )
         if self._mistakes:
-            raise ScenarioError(f"scenario {self._path}: " + f"\nscenario {self._path}: ".join(self._mistakes))
+            raise ScenarioError(*(f"scenario {self._path}: {mistake}" for mistake in self._mistakes))
         first = read[0]
         assert isinstance(first, Becomes)
         return Scenario(settings, first.directory, tuple(step for step in read[1:] if step is not None))

@@ -12,7 +12,7 @@ import click
 from simulator import inspect as reading
 from simulator import releases
 from simulator.changefeed import Changefeed, load_file
-from simulator.cli.show import Display
+from simulator.cli.show import Display, show_json, show_lines
 from simulator.errors import UserError
 from simulator.explain import as_dict, explain_row, lines, read_row
 from simulator.filters.events import event_filters
@@ -43,8 +43,7 @@ def inspect(
     if raw and (as_json or protocol):
         raise UserError("--raw shows bytes as they are: --json and --protocol say how to decode them")
     records = read(source, follow)
-    for line in islice(reading.raw_lines(records) if raw else reading.lines(records, as_json, protocol), limit):
-        click.echo(line)
+    show_lines(islice(reading.raw_lines(records) if raw else reading.lines(records, as_json, protocol), limit))
 
 
 @click.group()
@@ -87,9 +86,9 @@ def row(
     table = create_table(read_text(schema), database)
     explained = explain_row(table, changefeed, read_row(table, _document(change)), found)
     if as_json:
-        click.echo(json.dumps(as_dict(explained), ensure_ascii=False, indent=2))
+        show_json(as_dict(explained))
     else:
-        click.echo("\n".join(lines(explained)))
+        show_lines(lines(explained))
 
 
 def warned(sink_uri: str, config: Path | None, release: Release) -> Changefeed:
