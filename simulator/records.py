@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from simulator.changefeed.uri import brokers
 from simulator.errors import UserError
+from simulator.text_files import reason
 
 
 @dataclass(frozen=True)
@@ -111,9 +113,13 @@ FORMATS = {".jsonl": jsonl_records, ".parquet": parquet_records}
 
 def kafka_records(source: str, follow: bool = False) -> Iterator[Record]:
     """The records of `kafka://host:port[,host:port]/topic`; TLS and SASL follow as in a sink-uri."""
-    uri = urlsplit(source)
+    try:
+        uri = urlsplit(source)
+        addresses = brokers(uri.netloc)
+    except ValueError as error:
+        raise UserError(f"{source!r} is no topic to read: {error}") from error
     topic, asked = uri.path.strip("/"), dict(parse_qsl(uri.query))
-    if uri.scheme not in ("kafka", "kafka+ssl") or not uri.netloc or not topic:
+    if uri.scheme not in ("kafka", "kafka+ssl") or not addresses or not topic:
         raise UserError(f"{source!r} is no topic to read: kafka://host:port/topic is expected")
     from simulator.sinks.kafka_read import read_topic
     from simulator.sinks.kafka_settings import KafkaSettings, Security
@@ -125,7 +131,7 @@ def kafka_records(source: str, follow: bool = False) -> Iterator[Record]:
         sasl_mechanism=asked.get("sasl-mechanism", ""), sasl_user=asked.get("sasl-user", ""),
         sasl_password=asked.get("sasl-password", ""),
     )
-    settings = KafkaSettings(tuple(uri.netloc.split(",")), security=security)
+    settings = KafkaSettings(addresses, security=security)
     for partition, offset, timestamp, key, value in read_topic(settings, topic, follow=follow):
         yield Record(topic, partition, offset, timestamp, key, value)
 
@@ -142,11 +148,11 @@ def _record(shard: Shard, number: int, line: bytes) -> Record:
         key, value = (_bytes(found[name]) for name in ("key", "value"))
         return Record(shard.topic, shard.partition, int(found["offset"]), int(found["timestamp"]), key, value)
     except KeyError as error:
-        reason = f"member {error} is missing"
-    except (ValueError, TypeError) as error:
-        reason = str(error)
+        said = f"member {error} is missing"
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        said = reason(error)
     shape = '{"offset": 0, "timestamp": 0, "key": base64 or null, "value": base64 or null}'
-    raise UserError(f"{shard.path}, line {number}: {reason}; expected {shape}")
+    raise UserError(f"{shard.path}, line {number}: {said}; expected {shape}")
 
 
 def _bytes(text: str | None) -> bytes | None:

@@ -6,10 +6,10 @@ have is refused as TiCDC's command line does (pkg/cmd/util/helper.go StrictDecod
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from simulator import text_files
 from simulator.changefeed import go
 from simulator.changefeed.key import Value
 from simulator.changefeed.keys import KEYS, option
@@ -44,8 +44,8 @@ class File:
 def parse(text: str, name: str, release: Release) -> File:
     """The file's content; raises ChangefeedError with the position or the keys at fault."""
     try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        content = text_files.toml(text)
+    except ValueError as error:
         raise ChangefeedError(f"{name} is not TOML: {error}") from error
     found = list(_walk(content, "(top level)", name))
     _refuse_later(found, name, release)

@@ -16,7 +16,7 @@ import click
 
 from simulator import __version__
 from simulator.cli import brokers, explain_ddl, look, play, releases
-from simulator.errors import SimulatorError, printable
+from simulator.errors import SimulatorError, UserError, printable
 
 INTERRUPTED = 130
 """128 + SIGINT, as shells have it."""
@@ -60,6 +60,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Runs one command line and gives its exit code: 0 done, 2 the user's mistake, 3 delivery failed, 70 our defect."""
     asked: dict[str, bool] = {}
     try:
+        _check(sys.argv[1:] if arguments is None else arguments)
         code = commands.main(arguments, prog_name="ticdc-sim", standalone_mode=False, obj=asked)
         return code if isinstance(code, int) else 0
     except click.UsageError as error:
@@ -78,6 +79,17 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _said(3, ": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
     except Exception as error:
         return _unforeseen(error, "traceback" in asked)
+
+
+def _check(arguments: Sequence[str]) -> None:
+    """Raises UserError for an argument that no operating system passes on, and that no file can be called."""
+    for argument in arguments:
+        try:
+            possible = b"\0" not in os.fsencode(argument)
+        except UnicodeEncodeError:
+            possible = False
+        if not possible:
+            raise UserError(f"the argument {argument[:60]!r} holds what no argument can hold: NUL, or half a character")
 
 
 def _said(code: int, *lines: str) -> int:

@@ -24,7 +24,7 @@ def broker() -> None:
 
 
 @broker.command()
-@click.option("--port", type=int, help="Port on 127.0.0.1.  [default: 9092 where free]")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port on 127.0.0.1.  [default: 9092 where free]")
 @DIRECTORY
 def start(port: int | None, directory: Path | None) -> None:
     """Start it; the first time Kafka itself is fetched from Maven Central (44 MB)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import sys
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from simulator.filters.events import event_filters
 from simulator.records import read
 from simulator.releases import Release
 from simulator.schema.parse import create_table
-from simulator.text_files import read_text
+from simulator.text_files import json_document, read_text
 
 DEFAULT_URI = "kafka://127.0.0.1:9092/topic?protocol=open-protocol"
 
@@ -32,7 +32,9 @@ DEFAULT_URI = "kafka://127.0.0.1:9092/topic?protocol=open-protocol"
 @click.option(
     "--protocol", type=click.Choice(["open-protocol", "canal-json"]), help="By default seen from each message."
 )
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N events (--raw: messages).")
+@click.option(
+    "--limit", type=click.IntRange(1, sys.maxsize), metavar="N", help="Stop after N events (--raw: messages)."
+)
 def inspect(
     source: str, as_json: bool, raw: bool, follow: bool, protocol: str | None, limit: int | None
 ) -> None:
@@ -101,7 +103,7 @@ def warned(sink_uri: str, config: Path | None, release: Release) -> Changefeed:
 
 def _document(text: str) -> dict[str, Any]:
     try:
-        document = json.loads(text)
+        document = json_document(text)
     except ValueError as error:
         raise UserError(f'the row is not JSON: {error}; expected {{"before": …, "after": {{"id": 1, …}}}}') from None
     if not isinstance(document, dict):

@@ -68,11 +68,18 @@ def tokenize(sql: str) -> list[Token]:
     tokenizer = TIDB.tokenizer()
     try:
         return phrases_joined(open_comments(sql, tokenizer.tokenize(sql)))
-    except SqlglotError as error:
+    except SqlglotError:
         start = tokenizer.tokens[-1].end + 1 if tokenizer.tokens else 0
         start += len(sql[start:]) - len(sql[start:].lstrip())
-        what = "this comment has no '*/'" if sql.startswith("/*", start) else error.__cause__ or error
-        raise SchemaError(f"{position(sql, start)}: {what}") from None
+        raise SchemaError(f"{position(sql, start)}: {unclosed(sql, start)}") from None
+
+
+def unclosed(sql: str, start: int) -> str:
+    """What is wrong with a text whose token at `start` does not end."""
+    quote = re.search("['\"`]", sql[start:])
+    if quote is None or sql.startswith("/*", start):
+        return "this comment has no '*/'"
+    return f"what {quote[0]} opens here is not closed"
 
 
 def check_unicode(sql: str) -> None:
