@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,9 +76,12 @@ def shard_records(shard: Shard) -> Iterator[Record]:
 
 def jsonl_records(shard: Shard) -> Iterator[Record]:
     """Lines `{"offset", "timestamp", "key", "value"}`, key and value base64 or null."""
-    with shard.path.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            yield _record(shard, number, line)
+    try:
+        with shard.path.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                yield _record(shard, number, line)
+    except OSError as error:
+        raise UserError(f"cannot read {shard.path}: {error.strerror}") from error
 
 
 def parquet_records(shard: Shard) -> Iterator[Record]:
@@ -88,14 +91,30 @@ def parquet_records(shard: Shard) -> Iterator[Record]:
 
     try:
         with pq.ParquetFile(shard.path) as file:
+            _check_types({field.name: field.type for field in file.schema_arrow})
             for batch in file.iter_batches(columns=list(COLUMNS)):
                 yield from of_batch(batch)
-    except (pa.ArrowException, KeyError, ValueError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         wanted = f"a Parquet file with the columns {', '.join(COLUMNS)}"
-        raise UserError(f"{shard.path}: cannot be read, {wanted} is expected: {str(error).splitlines()[0]}") from error
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError(f"{shard.path}: cannot be read, {wanted} is expected: {why}") from error
 
 
-COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value")
+COLUMNS = {
+    "topic": ("string",), "partition": ("int32", "int64"), "offset": ("int64",), "timestamp": ("timestamp", "int64"),
+    "key": ("binary",), "value": ("binary",),
+}
+"""Those of Spark's Kafka source, with Arrow's names of the types that they may have."""
+
+
+def _check_types(found: Mapping[str, Any]) -> None:
+    """Raises ValueError for a column that is missing or of another type."""
+    for name, accepted in COLUMNS.items():
+        if name not in found:
+            raise ValueError(f"column {name} is missing")
+        kind = str(found[name]).removeprefix("large_").partition("[")[0]
+        if kind not in accepted:
+            raise ValueError(f"column {name} is {found[name]}, not {' or '.join(accepted)}")
 
 
 def of_batch(batch: Any) -> Iterator[Record]:

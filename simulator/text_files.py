@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections import deque
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from simulator.errors import UserError
+
+T = TypeVar("T")
 
 DEPTH = 100
 """Levels that a document may have: whoever reads one by functions that call themselves ends at some depth."""
@@ -33,39 +33,36 @@ def read_text(path: Path) -> str:
 def toml(text: str) -> dict[str, Any]:
     """A TOML document; raises ValueError with the reason."""
     try:
-        document = tomllib.loads(text)
+        return _checked(tomllib.loads(text))
     except (ValueError, RecursionError) as error:
         raise ValueError(reason(error)) from None
-    for value in _values(document):
-        if isinstance(value, int) and not -1 << 63 <= value < 1 << 63:
-            raise ValueError(f"it has an integer of {value.bit_length()} bits, and TOML's have 64 with the sign")
-    return document
 
 
 def json_document(text: str) -> Any:
     """A JSON document; raises ValueError with the reason."""
     try:
-        document = json.loads(text)
+        return _checked(json.loads(text))
     except (ValueError, RecursionError) as error:
         raise ValueError(reason(error)) from None
-    deque(_values(document), maxlen=0)
-    return document
 
 
 def reason(error: Exception) -> str:
     """Why Python could not read a text, for those who wrote it."""
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
-    # Python reads no integer of more digits (sys.get_int_max_str_digits), and says how programmers change that.
+    # Python refuses longer integers (sys.get_int_max_str_digits), and says how a programmer changes that.
     return "a number has more than 4300 digits" if str(error).startswith("Exceeds the limit") else str(error)
 
 
-def _values(document: object) -> Iterator[object]:
-    """Everything in a document, outermost first; raises ValueError for too many levels."""
-    level = [document]
+def _checked(document: T) -> T:
+    """The document; raises what `reason` knows where it is too deep, or has a number that cannot be shown."""
+    level: list[object] = [document]
     for _ in range(DEPTH):
-        yield from level
+        for value in level:
+            if isinstance(value, int):
+                str(value)
         inner = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list))
         level = [member for members in inner for member in members]
     if level:
-        raise ValueError(f"it is nested more than {DEPTH} levels deep")
+        raise RecursionError
+    return document

@@ -79,7 +79,8 @@ def other(words: list[str], choice: random.Random) -> list[str]:
     return [*words[:place], choice.choice(EDGES), *words[place + 1:]]
 
 
-DAMAGES: tuple[Callable[[list[str], random.Random], list[str]], ...] = (without, twice, swapped, cut, strange, noise, other)
+Damage = Callable[[list[str], random.Random], list[str]]
+DAMAGES: tuple[Damage, ...] = (without, twice, swapped, cut, strange, noise, other)
 
 
 @dataclass(frozen=True)
@@ -90,45 +91,33 @@ class Line:
     files: Mapping[str, str]
 
 
-def hurt(line: Line, choice: random.Random) -> Line:
-    """The line with one or two of its arguments and files damaged."""
-    arguments, files = list(line.arguments), dict(line.files)
-    for _ in range(choice.choice((1, 1, 2))):
-        place = choice.choice([*range(len(arguments)), *2 * list(files)])
-        if isinstance(place, str):
-            files[place] = damaged(files[place], choice)
-        elif arguments[place] not in KEPT:
-            arguments[place] = damaged(arguments[place], choice)
-    return Line(tuple(arguments), files)
-
-
 KEPT = ("--fixtures", "out", "start")
 """Without them a line might reach Kafka, or replace files."""
 
 SCHEMA = (
     "CREATE TABLE t (id BIGINT PRIMARY KEY, name VARCHAR(20) NOT NULL DEFAULT 'x', at TIMESTAMP(3) NULL,"
     " kind ENUM('a', 'b'), price DECIMAL(10,2) DEFAULT 1.5, tiny TINYINT UNSIGNED DEFAULT 0x41, flags BIT(3),"
-    " made DATE DEFAULT '2020-01-01', doc JSON, UNIQUE KEY k (name, kind)) PARTITION BY RANGE (id)"
+    " made DATE DEFAULT '2020-01-01', doc JSON, UNIQUE KEY k (name, id)) PARTITION BY RANGE (id)"
     " (PARTITION p0 VALUES LESS THAN (5), PARTITION p1 VALUES LESS THAN MAXVALUE);",
     "CREATE TABLE `t` (\n  `id` int NOT NULL,\n  `name` varchar(9) COLLATE utf8mb4_bin DEFAULT NULL,\n"
     "  PRIMARY KEY (`id`) /*T![clustered_index] CLUSTERED */\n) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;\n",
 )
 ROWS = (
-    '{"after": {"id": 7, "name": "seven", "at": null, "kind": "a", "price": "1.50", "tiny": 1, "flags": 2}}',
-    '{"before": {"id": 1, "name": "a"}, "after": {"id": 1, "name": {"hex": "626364"}}, "commit_ts": 455000000000000001}',
+    '{"before": {"id": 1, "name": "a"}, "after": {"id": 1, "name": {"hex": "62"}}, "commit_ts": 455000000000000001}',
     '{"before": {"id": "1", "name": "it\\u0027s \\ud83d\\ude00"}, "partitions": 3}',
 )
 STATEMENTS = (
     "ALTER TABLE t ADD COLUMN c DECIMAL(10,2) DEFAULT 1 FIRST, ADD INDEX n (name, id)",
     "RENAME TABLE shop.t TO shop.u", "CREATE DATABASE d CHARACTER SET utf8mb4", "TRUNCATE TABLE t", "DROP TABLE t",
     "CREATE TABLE u (a INT DEFAULT 5, b VARBINARY(9) DEFAULT x'41', c TIME DEFAULT '10:00:00', PRIMARY KEY (a))",
-    "ALTER TABLE t MODIFY name VARCHAR(50) DEFAULT 'y' COMMENT 'z', DROP PARTITION p0",
+    "ALTER TABLE t MODIFY name VARCHAR(50) DEFAULT 'y' COMMENT 'z'",
 )
+WIDE_ROW = '{"after": {"id": 7, "name": "x", "at": null, "kind": "a", "price": "1.50", "tiny": 1, "flags": 2, "doc": ""}}'
 URIS = (
     "kafka://127.0.0.1:9092/shop?protocol=canal-json&partition-num=3&enable-tidb-extension=true",
-    "kafka+ssl://u:p@[::1]:9092,h:1/shop?protocol=open-protocol&max-message-bytes=300&max-batch-size=2&ca=/x.pem",
+    "kafka+ssl://u:p@[::1]:9092,h:1/shop?protocol=open-protocol&max-message-bytes=300&max-batch-size=2&ca=x&cert=x&key=x",
     "kafka://h:1/t?protocol=canal-json&replication-factor=1&compression=lz4&dial-timeout=10s&required-acks=-1"
-    "&kafka-version=2.4.0&sasl-user=u&sasl-password=p&sasl-mechanism=plain",
+    "&kafka-version=2.4.0&enable-tidb-extension=true&sasl-user=u&sasl-password=p&sasl-mechanism=plain",
 )
 CONFIG = r"""
 case-sensitive = true
@@ -155,7 +144,7 @@ level = "none"
 max-log-size = 64
 """
 SCENARIO = """
-sink-uri = "kafka://127.0.0.1:1/shop?protocol=canal-json&partition-num=2"
+sink-uri = "kafka://127.0.0.1:1/shop?protocol=canal-json&partition-num=2&enable-tidb-extension=true"
 config = "feed.toml"
 release = "v8.5.3"
 start-ts = 450000000000000000
@@ -176,70 +165,99 @@ rename = ["t.name=title"]
 METADATA = "Started dump at: 2025-01-01 00:00:00\nSHOW MASTER STATUS:\n\tLog: tidb-binlog\n\tPos: 455000000000000000\n"
 OPTIONS = (
     ("--start-ts", "450000000000000000"), ("--start-ts", "2025-01-01T00:00:00+01:00"), ("--over", "1m30s"),
-    ("--resolved-interval", "500ms"), ("--speed", "10"), ("--seed", "7"), ("--release", "v4.0.16"),
-    ("--architecture", "new"), ("--summary", "summary.json"), ("--fixtures-format", "parquet"), ("--traceback",),
+    ("--resolved-interval", "500ms"), ("--speed", "10"), ("--seed", "7"), ("--release", "v8.1.0"),
+    ("--release", "v8.5.4", "--architecture", "new"), ("--summary", "summary.json"), ("--fixtures-format", "parquet"),
+    ("--traceback",),
 )
 MESSAGES = (
-    (b"\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0%" b'{"ts":1,"scm":"shop","tbl":"t","t":1}',
-     b"\0\0\0\0\0\0\0&" b'{"u":{"id":{"t":3,"h":true,"f":11,"v":7}}}'),
-    (b"", b'{"id":0,"database":"shop","table":"t","pkNames":["id"],"isDdl":false,"type":"UPDATE","es":1668668000000,'
-     b'"ts":1,"sql":"","sqlType":{"id":4},"mysqlType":{"id":"int"},"data":[{"id":"7"}],"old":[{"id":"6"}],'
-     b'"_tidb":{"commitTs":455000000000000001}}'),
+    ("\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0%" '{"ts":1,"scm":"shop","tbl":"t","t":1}',
+     "\0\0\0\0\0\0\0*" '{"u":{"id":{"t":3,"h":true,"f":11,"v":7}}}'),
+    ("", '{"id":0,"database":"shop","table":"t","pkNames":["id"],"isDdl":false,"type":"UPDATE","es":1668668000000,'
+     '"ts":1,"sql":"","sqlType":{"id":4},"mysqlType":{"id":"int"},"data":[{"id":"7"}],"old":[{"id":"6"}],'
+     '"_tidb":{"commitTs":455000000000000001}}'),
 )
 
 
-MORE = ((), ("--json",), ("--raw",), ("--raw", "--limit", "1"), ("--protocol", "canal-json"))
+MORE = ((), ("--json",), ("--raw",), ("--raw", "--limit", "1"))
+ASKED = (
+    ("releases", "v6.5.0", "new:v8.5.4"), ("releases", "v8.5.3", "--json"), ("releases", "--architecture", "new"),
+    ("broker", "start", "--port", "31999"), ("broker", "status", "--directory", "kept"), ("broker", "stop"),
+    ("explain", "ddl", "drop table t"), ("explain", "row", "--help"), ("--version",),
+)
 
 
 def explained(choice: random.Random) -> Line:
     """`explain row`, `explain ddl` or `explain table`."""
-    what, told = choice.choice((("row", ROWS), ("ddl", STATEMENTS), ("table", ("shop.t",))))
-    more = choice.choice(((), ("--json",), ("--release", "v4.0.16"), ("--architecture", "new")))
+    schema = choice.choice(SCHEMA)
+    rows = (WIDE_ROW, *ROWS) if schema == SCHEMA[0] else ROWS
+    what, told = choice.choice((("row", rows), ("ddl", STATEMENTS), ("table", ("shop.t",))))
+    more = choice.choice(((), ("--json",), ("--release", "v8.1.0"), ("--release", "v8.5.4", "--architecture", "new")))
     options = ("--schema", "schema.sql", "--use", "shop", "--sink-uri", choice.choice(URIS), "--config", "feed.toml")
-    files = {"schema.sql": choice.choice(SCHEMA), "feed.toml": CONFIG}
-    return hurt(Line(("explain", what, choice.choice(told), *options, *more), files), choice)
+    files = {"schema.sql": schema, "feed.toml": CONFIG}
+    return Line(("explain", what, choice.choice(told), *options, *more), files)
 
 
 def inspected(choice: random.Random) -> Line:
-    """`inspect` of fixtures, damaged in a message or around it."""
-    parts = [part.decode() for part in choice.choice(MESSAGES)]
-    place = choice.choice((0, 1, 1, 1))
-    parts[place] = damaged(parts[place], choice)
-    key, value = (base64.b64encode(part.encode("utf-8", "surrogatepass")).decode() for part in parts)
-    record = json.dumps({"offset": 0, "timestamp": 0, "key": key or None, "value": value})
-    line = Line(("inspect", "fixtures", *choice.choice(MORE)), {"fixtures/shop/0.jsonl": record})
-    return line if choice.random() < 0.6 else hurt(line, choice)
+    """`inspect` of fixtures with one record."""
+    key, value = choice.choice(MESSAGES)
+    return Line(("inspect", "fixtures", *choice.choice(MORE)), {"fixtures/shop/0.jsonl": recorded(key, value)})
+
+
+def recorded(key: str, value: str) -> str:
+    """A line of fixtures."""
+    parts = [base64.b64encode(part.encode("utf-8", "surrogatepass")).decode() for part in (key, value)]
+    return json.dumps({"offset": 0, "timestamp": 0, "key": parts[0] or None, "value": parts[1]})
 
 
 def played(choice: random.Random) -> Line:
-    """`diff` or `run`, into fixtures, as far as it goes without Java."""
+    """`diff` or `run`, into fixtures."""
     schema = choice.choice(SCHEMA)
     files = {
         "feed.toml": CONFIG, "before/shop.t-schema.sql": schema, "before/metadata": METADATA,
         "after/shop.t-schema.sql": schema.replace("name", "title"), "before/shop.t.csv": "1,a\n",
     }
+    more = choice.choice(OPTIONS)
     if choice.random() < 0.5:
-        line = Line(("run", "scenario.toml", "--fixtures", "out"), files | {"scenario.toml": SCENARIO})
-    else:
-        options = ("--sink-uri", choice.choice(URIS), "--config", "feed.toml", "--rename", "t.name=title")
-        line = Line(("diff", "before", "after", "--fixtures", "out", *options), files)
-    return hurt(Line((*line.arguments, *choice.choice(OPTIONS)), line.files), choice)
+        return Line(("run", "scenario.toml", "--fixtures", "out", *more), files | {"scenario.toml": SCENARIO})
+    options = ("--sink-uri", choice.choice(URIS), "--config", "feed.toml", "--rename", "t.name=title")
+    return Line(("diff", "before", "after", "--fixtures", "out", *options, *more), files)
 
 
 def asked(choice: random.Random) -> Line:
-    """`releases`, `broker`, and words in any order."""
-    lines = (
-        ("releases", "v6.5.0", "new:v8.5.4"), ("releases", "v8.5.3", "--json"), ("releases", "--architecture", "new"),
-        ("broker", "start", "--port", "9092"), ("broker", "status", "--directory", "kept"), ("broker", "stop"),
-        ("explain", "row", "{}"), ("inspect", "--limit", "3"), ("--version",), ("diff", "--help"),
-    )
-    return hurt(Line(choice.choice(lines), {}), choice)
+    """What reads no files."""
+    return Line(choice.choice(ASKED), {})
 
 
 KINDS = (explained, explained, explained, inspected, played, asked)
 
 
-def lines(seed: int, count: int) -> Iterator[Line]:
-    """So many damaged command lines."""
+def good(seed: int, count: int) -> Iterator[Line]:
+    """So many good command lines."""
     choice = random.Random(seed)
     return (choice.choice(KINDS)(choice) for _ in range(count))
+
+
+def bad(seed: int, count: int) -> Iterator[Line]:
+    """So many, each with one or two of its arguments and files damaged."""
+    choice = random.Random(seed)
+    return (hurt(choice.choice(KINDS)(choice), choice) for _ in range(count))
+
+
+def hurt(line: Line, choice: random.Random) -> Line:
+    arguments, files = list(line.arguments), dict(line.files)
+    for _ in range(choice.choice((1, 1, 2))):
+        place = choice.choice([*range(len(arguments)), *2 * list(files)])
+        if isinstance(place, str):
+            inside = place.endswith(".jsonl") and choice.random() < 0.7
+            files[place] = damaged_message(choice) if inside else damaged(files[place], choice)
+        elif arguments[place] not in KEPT:
+            arguments[place] = damaged(arguments[place], choice)
+    return Line(tuple(arguments), files)
+
+
+def damaged_message(choice: random.Random) -> str:
+    """A line of fixtures that is good, with a message that is not."""
+    parts = list(choice.choice(MESSAGES))
+    place = choice.choice((0, 1, 1, 1))
+    parts[place] = damaged(parts[place], choice)
+    return recorded(*parts)
