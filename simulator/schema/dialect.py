@@ -68,18 +68,18 @@ def tokenize(sql: str) -> list[Token]:
     tokenizer = TIDB.tokenizer()
     try:
         return phrases_joined(open_comments(sql, tokenizer.tokenize(sql)))
-    except SqlglotError:
+    except SqlglotError as error:
         start = tokenizer.tokens[-1].end + 1 if tokenizer.tokens else 0
         start += len(sql[start:]) - len(sql[start:].lstrip())
-        raise SchemaError(f"{position(sql, start)}: {unclosed(sql, start)}") from None
+        raise SchemaError(f"{position(sql, start)}: {unclosed(error)}") from None
 
 
-def unclosed(sql: str, start: int) -> str:
-    """What is wrong with a text whose token at `start` does not end."""
-    quote = re.search("['\"`]", sql[start:])
-    if quote is None or sql.startswith("/*", start):
-        return "this comment has no '*/'"
-    return f"what {quote[0]} opens here is not closed"
+def unclosed(error: SqlglotError) -> str:
+    """What the tokenizer found no end of, by what it met there: `Missing ' from …`, or the end of the text."""
+    said = str(error.__cause__ or error)
+    if quote := re.match("Missing (.) from", said):
+        return f"what {quote[1]} opens here is not closed"
+    return "this literal has other characters than digits" if "invalid char" in said else "this comment has no '*/'"
 
 
 def check_unicode(sql: str) -> None:
