@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -83,6 +86,19 @@ def test_errors_show_files_and_words_with_escapes(capsys: pytest.CaptureFixture[
     (tmp_path / "scenario.toml").write_text(f"{QUOTED} = 1\nseed = 'x'\n")
     _, err = lines(capsys, 2, "run", tmp_path / "scenario.toml")
     assert [line.split(".toml: ")[1][:12] for line in err[:-1]] == ["unknown key ", "seed: bad se"]
+
+
+def test_a_terminal_of_another_charset_is_shown_what_it_has(tmp_path: Path) -> None:
+    """In a process of its own: Latin-1, and an argument whose bytes are no text."""
+    schema = tmp_path / "schema.sql"
+    schema.write_text("CREATE TABLE `é表` (id INT PRIMARY KEY);", "utf-8")
+    main = [sys.executable, "-c", "from simulator.cli import main; main()"]
+    latin = dict(os.environ, PYTHONIOENCODING="latin-1")
+    shown = subprocess.run([*main, "explain", "table", "é表", "--schema", schema], capture_output=True, env=latin)
+    assert shown.stdout.splitlines()[0] == b"test.\xe9\\u8868 under TiCDC v8.5.3 (classic)"
+    said = subprocess.run([*main, "inspect", b"/no/caf\xe9"], capture_output=True, env=latin)
+    assert (said.returncode, said.stdout) == (2, b"")
+    assert said.stderr.startswith(rb"ticdc-sim: no such directory: /no/caf\udce9")
 
 
 def test_tables_called_like_markup_are_shown_as_they_are_called(
