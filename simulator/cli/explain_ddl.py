@@ -9,7 +9,7 @@ import click
 
 from simulator import releases
 from simulator.changefeed import Changefeed
-from simulator.cli.look import DEFAULT_URI, warned
+from simulator.cli.look import DEFAULT_URI, as_text, warned
 from simulator.cli.show import show_json, show_lines
 from simulator.ddl.catalog import Catalog
 from simulator.errors import UserError, did_you_mean
@@ -30,7 +30,10 @@ OPTIONS = (
         "--schema", "schemas", type=click.Path(path_type=Path), multiple=True, metavar="FILE.sql",
         help="CREATE DATABASE, CREATE TABLE, … of what exists; may be given several times.",
     ),
-    click.option("--use", "database", default="test", show_default=True, metavar="DB", help="The current database."),
+    click.option(
+        "--use", "database", callback=as_text, default="test", show_default=True, metavar="DB",
+        help="The current database.",
+    ),
     click.option("--sink-uri", default=DEFAULT_URI, show_default=True, metavar="URI", help="TiCDC's sink URI."),
     click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="TiCDC's changefeed.toml."),
     click.option("--release", default=releases.DEFAULT, show_default=True, metavar="TAG", help="TiCDC release."),

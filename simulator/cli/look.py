@@ -24,6 +24,15 @@ from simulator.text_files import json_document, read_text
 DEFAULT_URI = "kafka://127.0.0.1:9092/topic?protocol=open-protocol"
 
 
+def as_text(_: click.Context, parameter: click.Parameter, name: str) -> str:
+    """A name given as an argument, whose bytes may be no text."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise UserError(f"{parameter.opts[0]} {name!r} is not UTF-8") from None
+    return name
+
+
 @click.command()
 @click.argument("source")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document a line, for programs.")
@@ -65,6 +74,7 @@ def explain() -> None:
 @click.option(
     "--use",
     "database",
+    callback=as_text,
     default="test",
     show_default=True,
     metavar="DB",
