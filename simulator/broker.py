@@ -52,10 +52,10 @@ def start(port: int | None = None, directory: Path | None = None) -> str:
     running = status(home)
     if running is not None:
         return _same_port(running, port)
+    broker_port = _chosen_port(port, home)
     java = broker_jars.java()
     jars = broker_jars.jars(java)
     home.mkdir(parents=True, exist_ok=True)
-    broker_port = _chosen_port(port, home)
     settings = home / "server.properties"
     settings.write_text(properties(broker_port, free_port(), home / "data"), encoding="ascii")
     _format(java, jars, settings, home)

@@ -16,13 +16,20 @@ A message says what is wrong, the value, and what would be accepted, on one line
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Iterable
 
 
 class SimulatorError(Exception):
-    """Anything this package raises on purpose; `exit_code` is what the command line ends with."""
+    """Anything this package raises on purpose; `exit_code` is what the command line ends with.
+
+    Each argument is a line of its own for people.
+    """
 
     exit_code = 2
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.args))
 
 
 class UserError(SimulatorError):
@@ -61,7 +68,7 @@ class ChangefeedError(UserError):
 
 
 class ScenarioError(UserError):
-    """A scenario file that cannot be played."""
+    """A scenario file that cannot be played; an argument for each mistake in it."""
 
 
 class EncodeError(UserError):
@@ -80,10 +87,20 @@ class DeliveryError(SimulatorError):
 
 
 def printable(text: str) -> str:
-    """Text on one line that any terminal takes: controls and lone surrogates are written as escapes."""
+    """Text on one line that any terminal takes: what is not printable (controls, line breaks, marks that turn the
+    direction of writing, lone surrogates) is written as escapes.
+    """
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+def printable_json(document: object, indent: int | None = None) -> str:
+    """JSON that any terminal takes, with the escapes that JSON has."""
+    text = json.dumps(document, ensure_ascii=False, indent=indent)
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

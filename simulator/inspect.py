@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from simulator.decode import DdlEvent, Event, Image, RowEvent, Value, Watermark, decode
-from simulator.errors import UserError, printable
+from simulator.errors import UserError, printable, printable_json
 from simulator.records import Record
 
 WIDTH = 60
@@ -32,7 +32,7 @@ def raw_lines(records: Iterable[Record]) -> Iterator[str]:
     """One line a message, as its bytes are: `topic/partition@offset KEY … VALUE …`, what is no text as escapes."""
     for record in records:
         key, value = ("null" if data is None else as_text(data) for data in (record.key, record.value))
-        yield f"{record.topic}/{record.partition}@{record.offset} KEY {key} VALUE {value}"
+        yield f"{printable(record.topic)}/{record.partition}@{record.offset} KEY {key} VALUE {value}"
 
 
 def as_text(data: bytes) -> str:
@@ -48,7 +48,7 @@ def line(record: Record, event: Event) -> str:
 
 def json_line(record: Record, event: dict[str, Any]) -> str:
     place = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
-    return json.dumps({**place, **event}, ensure_ascii=False).encode("utf-8", "backslashreplace").decode("utf-8")
+    return printable_json({**place, **event})
 
 
 def as_dict(event: Event) -> dict[str, Any]:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from simulator.changefeed.uri import brokers
 from simulator.errors import UserError
+from simulator.text_files import reason
 
 
 @dataclass(frozen=True)
@@ -74,9 +76,12 @@ def shard_records(shard: Shard) -> Iterator[Record]:
 
 def jsonl_records(shard: Shard) -> Iterator[Record]:
     """Lines `{"offset", "timestamp", "key", "value"}`, key and value base64 or null."""
-    with shard.path.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            yield _record(shard, number, line)
+    try:
+        with shard.path.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                yield _record(shard, number, line)
+    except OSError as error:
+        raise UserError(f"cannot read {shard.path}: {error.strerror}") from error
 
 
 def parquet_records(shard: Shard) -> Iterator[Record]:
@@ -86,14 +91,30 @@ def parquet_records(shard: Shard) -> Iterator[Record]:
 
     try:
         with pq.ParquetFile(shard.path) as file:
+            _check_types({field.name: field.type for field in file.schema_arrow})
             for batch in file.iter_batches(columns=list(COLUMNS)):
                 yield from of_batch(batch)
-    except (pa.ArrowException, KeyError, ValueError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         wanted = f"a Parquet file with the columns {', '.join(COLUMNS)}"
-        raise UserError(f"{shard.path}: cannot be read, {wanted} is expected: {str(error).splitlines()[0]}") from error
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError(f"{shard.path}: cannot be read, {wanted} is expected: {why}") from error
 
 
-COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value")
+COLUMNS = {
+    "topic": ("string",), "partition": ("int32", "int64"), "offset": ("int64",), "timestamp": ("timestamp", "int64"),
+    "key": ("binary",), "value": ("binary",),
+}
+"""Those of Spark's Kafka source, with Arrow's names of the types that they may have."""
+
+
+def _check_types(found: Mapping[str, Any]) -> None:
+    """Raises ValueError for a column that is missing or of another type."""
+    for name, accepted in COLUMNS.items():
+        if name not in found:
+            raise ValueError(f"column {name} is missing")
+        kind = str(found[name]).removeprefix("large_").partition("[")[0]
+        if kind not in accepted:
+            raise ValueError(f"column {name} is {found[name]}, not {' or '.join(accepted)}")
 
 
 def of_batch(batch: Any) -> Iterator[Record]:
@@ -111,9 +132,13 @@ FORMATS = {".jsonl": jsonl_records, ".parquet": parquet_records}
 
 def kafka_records(source: str, follow: bool = False) -> Iterator[Record]:
     """The records of `kafka://host:port[,host:port]/topic`; TLS and SASL follow as in a sink-uri."""
-    uri = urlsplit(source)
+    try:
+        uri = urlsplit(source)
+        addresses = brokers(uri.netloc)
+    except ValueError as error:
+        raise UserError(f"{source!r} is no topic to read: {error}") from error
     topic, asked = uri.path.strip("/"), dict(parse_qsl(uri.query))
-    if uri.scheme not in ("kafka", "kafka+ssl") or not uri.netloc or not topic:
+    if uri.scheme not in ("kafka", "kafka+ssl") or not addresses or not topic:
         raise UserError(f"{source!r} is no topic to read: kafka://host:port/topic is expected")
     from simulator.sinks.kafka_read import read_topic
     from simulator.sinks.kafka_settings import KafkaSettings, Security
@@ -125,7 +150,7 @@ def kafka_records(source: str, follow: bool = False) -> Iterator[Record]:
         sasl_mechanism=asked.get("sasl-mechanism", ""), sasl_user=asked.get("sasl-user", ""),
         sasl_password=asked.get("sasl-password", ""),
     )
-    settings = KafkaSettings(tuple(uri.netloc.split(",")), security=security)
+    settings = KafkaSettings(addresses, security=security)
     for partition, offset, timestamp, key, value in read_topic(settings, topic, follow=follow):
         yield Record(topic, partition, offset, timestamp, key, value)
 
@@ -142,11 +167,11 @@ def _record(shard: Shard, number: int, line: bytes) -> Record:
         key, value = (_bytes(found[name]) for name in ("key", "value"))
         return Record(shard.topic, shard.partition, int(found["offset"]), int(found["timestamp"]), key, value)
     except KeyError as error:
-        reason = f"member {error} is missing"
-    except (ValueError, TypeError) as error:
-        reason = str(error)
+        said = f"member {error} is missing"
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        said = reason(error)
     shape = '{"offset": 0, "timestamp": 0, "key": base64 or null, "value": base64 or null}'
-    raise UserError(f"{shard.path}, line {number}: {reason}; expected {shape}")
+    raise UserError(f"{shard.path}, line {number}: {said}; expected {shape}")
 
 
 def _bytes(text: str | None) -> bytes | None:

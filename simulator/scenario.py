@@ -16,7 +16,6 @@ over = "10m"
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from typing import Any
 from simulator import tso
 from simulator.errors import ScenarioError, UserError, did_you_mean
 from simulator.plan import PLACES, Becomes, SchemaChange, Script, Wait
+from simulator.text_files import read_text, toml
 
 DEFAULT_OVER = "1m"
 
@@ -76,12 +76,10 @@ def merged(options: Settings, file: Settings) -> Settings:
 
 def load(path: Path) -> Scenario:
     """The scenario of that file; raises ScenarioError with every mistake in it, a line each."""
+    text = read_text(path)
     try:
-        text = path.read_text("utf-8")
-        document = tomllib.loads(text)
-    except OSError as error:
-        raise ScenarioError(f"cannot read scenario {path}: {error.strerror}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        document = toml(text)
+    except ValueError as error:
         raise ScenarioError(f"scenario {path} is not TOML: {error}") from None
     return _Reader(path).scenario(document)
 
@@ -112,12 +110,12 @@ class _Reader:
         read = [self._step(number, step) for number, step in enumerate(steps, 1)] if self._are_steps(steps) else []
         if not self._mistakes and (not read or not isinstance(read[0], Becomes)):
             self._mistakes.append("the first [[step]] must be a snapshot: the state in which the run starts")
-        if not self._mistakes and len(read) < 2:
+        if not self._mistakes and not any(isinstance(step, Becomes) for step in read[1:]):
             self._mistakes.append(
-                "at least two steps are expected: the snapshot to start from, and one that something happens in"
+                "at least two snapshots are expected: one to start from, and one that something happens on the way to"
             )
         if self._mistakes:
-            raise ScenarioError(f"scenario {self._path}: " + f"\nscenario {self._path}: ".join(self._mistakes))
+            raise ScenarioError(*(f"scenario {self._path}: {mistake}" for mistake in self._mistakes))
         first = read[0]
         assert isinstance(first, Becomes)
         return Scenario(settings, first.directory, tuple(step for step in read[1:] if step is not None))

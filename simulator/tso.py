@@ -53,9 +53,9 @@ DEFAULT_START_TS = compose(int(DEFAULT_START.timestamp() * 1000))
 
 def start_ts(text: str) -> int:
     """A TSO, or an ISO time (UTC unless it says otherwise), as a TSO; raises UserError."""
-    if text.isdigit():
-        ts = int(text)
-        if physical(ts) == 0 or ts >= 1 << 63:
+    if text.isdecimal():
+        ts = int(text) if len(text) < 20 else 0
+        if physical(ts) == 0 or ts > FOREVER:
             raise UserError(
                 f"start-ts {text} is not a TSO: expected physical milliseconds << 18, such as {DEFAULT_START_TS}"
             )
@@ -77,10 +77,12 @@ def duration_ms(text: str) -> int:
         raise UserError(
             f"bad duration {text!r}: expected a number and a unit out of ms, s, m, h, d, such as 500ms or 1m30s"
         )
-    total = round(sum(float(number) * _MILLISECONDS[unit] for number, unit in parts))
-    if total < 1:
+    total = sum(float(number) * _MILLISECONDS[unit] for number, unit in parts)
+    if round(min(total, 1.0)) < 1:
         raise UserError(f"bad duration {text!r}: expected at least 1ms")
-    return total
+    if total > physical(FOREVER):
+        raise UserError(f"bad duration {text!r}: a TSO has room for {physical(FOREVER) // _MILLISECONDS['d']}d in all")
+    return round(total)
 
 
 @dataclass(frozen=True)

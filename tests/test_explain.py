@@ -91,7 +91,7 @@ def test_programs_get_the_same_as_json() -> None:
     ({"after": {"id": 1}}, "column 'n' is NOT NULL"),
     ({"after": {"id": 1, "n": 1, "name": True}}, "column 'name': True is not null, text"),
     ({"after": {"id": 1, "n": 1, "b": {"hex": "zz"}}}, "column 'b': hex 'zz': non-hex"),
-    ({"after": {"id": 1, "n": 1}, "partitions": 0}, "partitions: 0, at least 1"),
+    ({"after": {"id": 1, "n": 1}, "partitions": 0}, "partitions: 0 is not an integer from 1 to 2147483647"),
     ({"after": {"id": 1, "n": 1}, "commit_ts": "x"}, "commit_ts: 'x' is not an integer"),
     ({"after": {"id": "x", "n": 1}}, "column 'id': 'x' is no int"),
     ({"after": {"id": 1 << 31, "n": 1}}, r"column 'id': 2147483648 is no int \(-2147483648 to 2147483647 are\)"),

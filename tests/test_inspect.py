@@ -167,6 +167,21 @@ def test_parquet_fixtures_are_read_alike(tmp_path: Path) -> None:
     assert records == list(read(str(tmp_path)))
 
 
+@pytest.mark.parametrize(("column", "words"), [
+    (pa.array(["x"]), "column value is string, not binary"),
+    (pa.array([1]), "column value is int64, not binary"),
+    (pa.array([["x"]]), "column value is list<.*>, not binary"),
+    (None, "column value is missing"),
+])
+def test_parquet_of_other_types_is_refused(tmp_path: Path, column: pa.Array | None, words: str) -> None:
+    """In place of the columns of Spark's Kafka source."""
+    (tmp_path / "shop").mkdir()
+    table = {"topic": ["shop"], "partition": [0], "offset": [0], "timestamp": [0], "key": pa.array([None], pa.binary())}
+    pq.write_table(pa.table(table | ({} if column is None else {"value": column})), tmp_path / "shop" / "0.parquet")
+    with pytest.raises(UserError, match=f"0.parquet: cannot be read, .* is expected: {words}"):
+        list(lines(read(str(tmp_path))))
+
+
 @pytest.mark.parametrize(("line", "reason"), [
     ('{"offset": 0, "timestamp": 0, "key": "%%", "value": null}', "2: bad base64 '%%'"),
     ('{"offset": 0, "timestamp": 0, "key": null', "2: .*delimiter"),

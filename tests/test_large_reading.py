@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import lz4.frame
 import numpy as np
 import pytest
 
@@ -63,8 +64,18 @@ def test_a_broken_frame_is_said_to_be_one(protocol: str) -> None:
     assert record.value is not None
     with pytest.raises(UserError, match="a broken LZ4 frame"):
         decode(record.key, record.value[:-1] + b"\0", protocol)
-    (line,) = inspect.lines([replace(record, value=record.value[:-1] + b"\0")])
-    assert "UNREADABLE" in line
+    for broken in (record.value[:-1] + b"\0", record.value[:-4]):
+        (line,) = inspect.lines([replace(record, value=broken)])
+        assert "UNREADABLE" in line
+
+
+def test_a_length_that_a_frame_only_claims_gets_no_room() -> None:
+    """A frame of 2 to the power of 40 bytes, as its header says, in a handful."""
+    good = lz4.frame.compress(b'{"isDdl": 1}')
+    claimed, checksum = (1 << 40).to_bytes(8, "little"), b"\xb7"
+    frame = good[:6] + claimed + checksum + good[15:]
+    with pytest.raises(UserError, match="a broken LZ4 frame"):
+        decode(None, frame, "canal-json")
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

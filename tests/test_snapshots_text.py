@@ -140,6 +140,12 @@ def test_blank_lines_and_a_missing_last_line_end_are_no_records(tmp_path: Path) 
     assert csv_rows(path, 4096, False) == [[b"1", b"2", b"3"], [b"4", b"5", b"6"]]
 
 
+def test_a_file_of_blank_lines_has_no_rows(tmp_path: Path) -> None:
+    path = tmp_path / "blank.csv"
+    path.write_bytes(b"\n\r\n\n")
+    assert csv_rows(path, 4096, False) == []
+
+
 def test_columns_are_found_by_the_header_in_any_order_and_case(tmp_path: Path) -> None:
     path = tmp_path / "order.csv"
     path.write_bytes(b"\xef\xbb\xbfC,a,B\n3,1,2\n")
@@ -164,6 +170,15 @@ def compressed(data: bytes, compression: str) -> bytes:
         body = bytes(4) + pa.compress(data[at: at + 65536], "snappy", asbytes=True)
         frames += b"\x00" + len(body).to_bytes(3, "little") + body
     return frames
+
+
+def test_a_snappy_chunk_that_claims_to_be_huge_gets_no_room(tmp_path: Path) -> None:
+    """The length stands before the data, and may be anything that five bytes can say."""
+    path = tmp_path / "t.sql.snappy"
+    body = bytes(4) + b"\xff\xff\xff\xff\x0f" + b"x"
+    path.write_bytes(b"\xff\x06\x00\x00sNaPpY\x00" + len(body).to_bytes(3, "little") + body)
+    with pytest.raises(SnapshotError, match="cannot be read: a snappy chunk claims 4294967295 bytes, at most 65536"):
+        sql_rows(path, 4096)
 
 
 @pytest.mark.parametrize("text, words", [

@@ -70,7 +70,7 @@ DOORS = {
     ),
     "rich": ("cli*",),
     "sqlglot": ("schema", "ddl"),
-    "tomllib": ("changefeed", "scenario"),
+    "tomllib": ("text_files",),
 }
 """Which rooms may import a library. One that is not listed may not be imported at all (Python's own may)."""
 

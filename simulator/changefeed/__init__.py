@@ -20,8 +20,9 @@ from simulator.changefeed.model import (
     Tls,
     partition_count,
 )
-from simulator.errors import ChangefeedError
+from simulator.errors import ChangefeedError, UserError
 from simulator.releases import V8_5, Release
+from simulator.text_files import read_text
 
 __all__ = [
     "Changefeed", "ColumnSelector", "DispatchRule", "EventFilter", "Kafka", "Sasl", "Tls", "key", "load",
@@ -49,11 +50,9 @@ def load_file(sink_uri: str, path: str | Path | None = None, release: Release = 
     if path is None:
         return load(sink_uri, "", release)
     try:
-        text = Path(path).read_text("utf-8")
-    except OSError as error:
-        raise ChangefeedError(f"cannot read {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ChangefeedError(f"{path} is not UTF-8: byte {error.start} is {error.object[error.start]:#04x}") from error
+        text = read_text(Path(path))
+    except UserError as error:
+        raise ChangefeedError(str(error)) from error
     return load(sink_uri, text, release, str(path))
 
 

@@ -6,10 +6,10 @@ have is refused as TiCDC's command line does (pkg/cmd/util/helper.go StrictDecod
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from simulator import text_files
 from simulator.changefeed import go
 from simulator.changefeed.key import Value
 from simulator.changefeed.keys import KEYS, option
@@ -26,6 +26,7 @@ TAKES = {
     "rows": "an array of tables",
 }
 BITS = {"int": 64, "int16": 16, "int32": 32}
+TABLES = tuple(place for place in KEYS if place not in ("sink-uri", "(top level)"))
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ class File:
 def parse(text: str, name: str, release: Release) -> File:
     """The file's content; raises ChangefeedError with the position or the keys at fault."""
     try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        content = text_files.toml(text)
+    except ValueError as error:
         raise ChangefeedError(f"{name} is not TOML: {error}") from error
     found = list(_walk(content, "(top level)", name))
     _refuse_later(found, name, release)
@@ -76,9 +77,9 @@ def _walk(content: Mapping[str, object], place: str, name: str) -> Iterator[tupl
         inner = key if place == "(top level)" else f"{place}.{key}"
         if key in KEYS[place]:
             yield from _known(place, key, value, name)
-        elif inner in KEYS and isinstance(value, dict):
+        elif inner in TABLES and isinstance(value, dict):
             yield from _walk(value, inner, name)
-        elif inner in KEYS:
+        elif inner in TABLES:
             raise ChangefeedError(f"{name}: [{inner}] must be a table, got {value!r}")
         else:
             yield place, "", None, _unknown(place, spelled, name)
@@ -134,10 +135,11 @@ def _fits(kind: str, value: object) -> bool:
 
 def _unknown(place: str, key: str, name: str) -> str:
     top = place == "(top level)"
-    places = [other for other in KEYS if other not in ("sink-uri", "(top level)")]
-    tables = places if top else [other.removeprefix(f"{place}.") for other in places if other.startswith(f"{place}.")]
-    where = "" if top else f" in [{place}]"
-    return f"{name}: unknown key {key!r}{where} is ignored.{did_you_mean(key, [*KEYS[place], *tables])}"
+    inner = [other.removeprefix(f"{place}.") for other in TABLES if other.startswith(f"{place}.")]
+    if top and key.lower() == "sink-uri":
+        return f"{name}: unknown key {key!r} is ignored: TiCDC takes the sink-uri beside the file, as --sink-uri"
+    hint = did_you_mean(key, [*KEYS[place], *(TABLES if top else inner)])
+    return f"{name}: unknown key {key!r}{'' if top else f' in [{place}]'} is ignored.{hint}"
 
 
 def _dotted(place: str, key: str) -> str:

@@ -27,9 +27,10 @@ def parse_int(text: str, bits: int = 64, function: str = "ParseInt") -> int:
     """strconv.ParseInt in base 10, or Atoi."""
     if not re.fullmatch(r"[+-]?[0-9]+", text):
         raise ValueError(f"strconv.{function}: parsing {quote(text)}: invalid syntax")
-    if not -(1 << bits - 1) <= int(text) < 1 << bits - 1:
+    number = int(text) if len(text.lstrip("+-0")) < 20 else 1 << 64
+    if not -(1 << bits - 1) <= number < 1 << bits - 1:
         raise ValueError(f"strconv.{function}: parsing {quote(text)}: value out of range")
-    return int(text)
+    return number
 
 
 def parse_duration(text: str) -> float:

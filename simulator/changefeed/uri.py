@@ -51,9 +51,22 @@ def parse(text: str, release: Release) -> SinkUri:
         raise _invalid(text, f"{ACCEPTED} is expected")
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     texts = dict(reversed(pairs))
-    brokers = tuple(host for host in parts.netloc.rpartition("@")[2].split(",") if host)
+    try:
+        addresses = brokers(parts.netloc)
+    except ValueError as error:
+        raise _invalid(text, str(error)) from error
     remarks = tuple(_remarks(pairs, release))
-    return SinkUri(parts.scheme.lower(), brokers, unquote(parts.path).strip("/"), texts, remarks)
+    return SinkUri(parts.scheme.lower(), addresses, unquote(parts.path).strip("/"), texts, remarks)
+
+
+def brokers(netloc: str) -> tuple[str, ...]:
+    """The `host:port` of each broker; raises ValueError for a port that is none."""
+    found = tuple(host for host in netloc.rpartition("@")[2].split(",") if host)
+    for broker in found:
+        port = re.search(r":([^:\]]+)$", broker)
+        if port and not (re.fullmatch("[0-9]{1,5}", port[1]) and 0 < int(port[1]) < 65536):
+            raise ValueError(f"port {port[1]!r} of {broker!r} is none: 1 to 65535 are")
+    return found
 
 
 def typed(uri: SinkUri, release: Release) -> dict[str, Value]:

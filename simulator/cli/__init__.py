@@ -1,9 +1,14 @@
-"""The command line. One law: a user's mistake ends in one line and exit code 2, lost delivery in exit code 3."""
+"""The command line.
+
+One law: a user's mistake ends in one line and exit code 2, lost delivery in exit code 3, what nobody foresaw in 70.
+"""
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -11,10 +16,13 @@ import click
 
 from simulator import __version__
 from simulator.cli import brokers, explain_ddl, look, play, releases
-from simulator.errors import SimulatorError
+from simulator.errors import SimulatorError, UserError, printable
 
 INTERRUPTED = 130
 """128 + SIGINT, as shells have it."""
+
+DEFECT = 70
+"""EX_SOFTWARE of sysexits.h."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -30,33 +38,75 @@ for command in (explain_ddl.ddl, explain_ddl.table):
     look.explain.add_command(command)
 
 
+def _everywhere(command: click.Command, option: click.Option) -> None:
+    """Gives an option to a command and to all below it."""
+    command.params.append(option)
+    for inner in command.commands.values() if isinstance(command, click.Group) else ():
+        _everywhere(inner, option)
+
+
+def _traceback_asked(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        context.obj["traceback"] = True
+
+
+_everywhere(commands, click.Option(
+    ["--traceback"], is_flag=True, is_eager=True, expose_value=False, callback=_traceback_asked,
+    help="Show where a defect of ticdc-sim itself arose.",
+))
+
+
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command line and gives its exit code: 0 done, 2 the user's mistake, 3 delivery failed."""
+    """Runs one command line and gives its exit code: 0 done, 2 the user's mistake, 3 delivery failed, 70 our defect."""
+    asked: dict[str, bool] = {}
     try:
-        code = commands.main(arguments, prog_name="ticdc-sim", standalone_mode=False)
+        _check(sys.argv[1:] if arguments is None else arguments)
+        code = commands.main(arguments, prog_name="ticdc-sim", standalone_mode=False, obj=asked)
         return code if isinstance(code, int) else 0
     except click.UsageError as error:
         return _misused(error)
     except click.ClickException as error:
-        return _said(error.format_message(), 2)
+        return _said(2, error.format_message())
     except SimulatorError as error:
-        return _said(str(error), error.exit_code)
+        return _said(error.exit_code, *error.args)
     except (KeyboardInterrupt, click.Abort):
-        return _said("interrupted", INTERRUPTED)
+        return _said(INTERRUPTED, "interrupted")
     except (BrokenPipeError, SystemExit):
         # Whoever read our output has seen enough (click answers EPIPE with an exit); the rest has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        return _said(": ".join(str(part) for part in (error.filename, error.strerror or error) if part), 3)
+        return _said(3, ": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
+    except Exception as error:
+        return _unforeseen(error, "traceback" in asked)
 
 
-def _said(text: str, code: int) -> int:
+def _check(arguments: Sequence[str]) -> None:
+    """Raises UserError for an argument that no operating system passes on, and that no file can be called."""
+    for argument in arguments:
+        try:
+            possible = b"\0" not in os.fsencode(argument)
+        except UnicodeEncodeError:
+            possible = False
+        if not possible:
+            raise UserError(f"the argument {argument[:60]!r} holds what no argument can hold: NUL, or half a character")
+
+
+def _said(code: int, *lines: str) -> int:
     """Says what is wrong and gives the code; where nobody listens to standard error, the code alone tells."""
     with suppress(OSError):
-        for line in text.splitlines():
-            click.echo(f"ticdc-sim: {line}", err=True)
+        for line in lines:
+            click.echo(f"ticdc-sim: {printable(line)}", err=True)
     return code
+
+
+def _unforeseen(error: Exception, whole: bool) -> int:
+    """A defect of ours: its kind and the first line of its text, or all of where it arose."""
+    if whole:
+        return _said(DEFECT, *"".join(traceback.format_exception(error)).splitlines())
+    kind, text = type(error).__name__, (str(error).strip().splitlines() or [""])[0]
+    said = f"{kind}: {text[:200]}" if text else kind
+    return _said(DEFECT, f"this is a defect of ticdc-sim itself: {said} (--traceback shows where it arose)")
 
 
 def _misused(error: click.UsageError) -> int:
@@ -65,9 +115,12 @@ def _misused(error: click.UsageError) -> int:
         error.show()
         return 2
     command = error.ctx.command_path if error.ctx is not None else "ticdc-sim"
-    return _said(f"{error.format_message().rstrip('.')} (see {command} --help)", 2)
+    return _said(2, f"{error.format_message().rstrip('.')} (see {command} --help)")
 
 
 def main() -> None:
-    """Entry point of `ticdc-sim`."""
+    """Entry point of `ticdc-sim`; what a terminal's charset lacks is shown as escapes."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(run())

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from simulator import broker as kafka
+from simulator.cli.show import show_lines
 from simulator.errors import UserError
 
 DIRECTORY = click.option(
@@ -23,19 +24,19 @@ def broker() -> None:
 
 
 @broker.command()
-@click.option("--port", type=int, help="Port on 127.0.0.1.  [default: 9092 where free]")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port on 127.0.0.1.  [default: 9092 where free]")
 @DIRECTORY
 def start(port: int | None, directory: Path | None) -> None:
     """Start it; the first time Kafka itself is fetched from Maven Central (44 MB)."""
     address = kafka.start(port, directory)
-    click.echo(f"Kafka serves {address}; sink-uri: kafka://{address}/<topic>?protocol=open-protocol")
+    show_lines([f"Kafka serves {address}; sink-uri: kafka://{address}/<topic>?protocol=open-protocol"])
 
 
 @broker.command()
 @DIRECTORY
 def stop(directory: Path | None) -> None:
     """Stop it; its topics stay for the next start."""
-    click.echo("stopped" if kafka.stop(directory) else "no broker was running")
+    show_lines(["stopped" if kafka.stop(directory) else "no broker was running"])
 
 
 @broker.command()
@@ -45,4 +46,4 @@ def status(directory: Path | None) -> None:
     running = kafka.status(directory)
     if running is None:
         raise UserError("no broker is running; start one with: ticdc-sim broker start")
-    click.echo(f"running on {running.address}, pid {running.pid}, data in {running.directory}")
+    show_lines([f"running on {running.address}, pid {running.pid}, data in {running.directory}"])

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 
 from simulator import releases
 from simulator.changefeed import Changefeed
-from simulator.cli.look import DEFAULT_URI, warned
+from simulator.cli.look import DEFAULT_URI, as_text, warned
+from simulator.cli.show import show_json, show_lines
 from simulator.ddl.catalog import Catalog
 from simulator.errors import UserError, did_you_mean
 from simulator.explain.ddl import Rules, explain_ddl, rules
@@ -31,7 +30,10 @@ OPTIONS = (
         "--schema", "schemas", type=click.Path(path_type=Path), multiple=True, metavar="FILE.sql",
         help="CREATE DATABASE, CREATE TABLE, … of what exists; may be given several times.",
     ),
-    click.option("--use", "database", default="test", show_default=True, metavar="DB", help="The current database."),
+    click.option(
+        "--use", "database", callback=as_text, default="test", show_default=True, metavar="DB",
+        help="The current database.",
+    ),
     click.option("--sink-uri", default=DEFAULT_URI, show_default=True, metavar="URI", help="TiCDC's sink URI."),
     click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="TiCDC's changefeed.toml."),
     click.option("--release", default=releases.DEFAULT, show_default=True, metavar="TAG", help="TiCDC release."),
@@ -61,7 +63,10 @@ def ddl(
     catalog, said = _catalog(schemas, database) if schemas else None, rules(changefeed, found)
     _verify(catalog, said)
     explained = explain_ddl(statement, database, catalog, said)
-    _show(as_json, ddl_as_dict(explained), ddl_lines(explained))
+    if as_json:
+        show_json(ddl_as_dict(explained))
+    else:
+        show_lines(ddl_lines(explained))
 
 
 @click.command()
@@ -78,7 +83,10 @@ def table(
     catalog = _catalog(schemas, database)
     _verify(catalog, rules(changefeed, found))
     explained = explain_table(_table(catalog, name, database), changefeed, found)
-    _show(as_json, table_as_dict(explained), table_lines(explained))
+    if as_json:
+        show_json(table_as_dict(explained))
+    else:
+        show_lines(table_lines(explained))
 
 
 def _changefeed(
@@ -107,7 +115,3 @@ def _table(catalog: Catalog, name: str, database: str) -> Table:
         hint = did_you_mean(f"{schema or database}.{bare}", known)
         raise UserError(f"no table {name!r}.{hint} Known: {', '.join(known[:20]) or 'none'}")
     return found
-
-
-def _show(as_json: bool, document: dict[str, Any], lines: Iterator[str]) -> None:
-    click.echo(json.dumps(document, ensure_ascii=False, indent=2) if as_json else "\n".join(lines))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import sys
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,16 +12,25 @@ import click
 from simulator import inspect as reading
 from simulator import releases
 from simulator.changefeed import Changefeed, load_file
-from simulator.cli.show import Display
+from simulator.cli.show import Display, show_json, show_lines
 from simulator.errors import UserError
 from simulator.explain import as_dict, explain_row, lines, read_row
 from simulator.filters.events import event_filters
 from simulator.records import read
 from simulator.releases import Release
 from simulator.schema.parse import create_table
-from simulator.text_files import read_text
+from simulator.text_files import json_document, read_text
 
 DEFAULT_URI = "kafka://127.0.0.1:9092/topic?protocol=open-protocol"
+
+
+def as_text(_: click.Context, parameter: click.Parameter, name: str) -> str:
+    """A name given as an argument, whose bytes may be no text."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise UserError(f"{parameter.opts[0]} {name!r} is not UTF-8") from None
+    return name
 
 
 @click.command()
@@ -32,7 +41,9 @@ DEFAULT_URI = "kafka://127.0.0.1:9092/topic?protocol=open-protocol"
 @click.option(
     "--protocol", type=click.Choice(["open-protocol", "canal-json"]), help="By default seen from each message."
 )
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N events (--raw: messages).")
+@click.option(
+    "--limit", type=click.IntRange(1, sys.maxsize), metavar="N", help="Stop after N events (--raw: messages)."
+)
 def inspect(
     source: str, as_json: bool, raw: bool, follow: bool, protocol: str | None, limit: int | None
 ) -> None:
@@ -43,8 +54,7 @@ def inspect(
     if raw and (as_json or protocol):
         raise UserError("--raw shows bytes as they are: --json and --protocol say how to decode them")
     records = read(source, follow)
-    for line in islice(reading.raw_lines(records) if raw else reading.lines(records, as_json, protocol), limit):
-        click.echo(line)
+    show_lines(islice(reading.raw_lines(records) if raw else reading.lines(records, as_json, protocol), limit))
 
 
 @click.group()
@@ -64,6 +74,7 @@ def explain() -> None:
 @click.option(
     "--use",
     "database",
+    callback=as_text,
     default="test",
     show_default=True,
     metavar="DB",
@@ -87,9 +98,9 @@ def row(
     table = create_table(read_text(schema), database)
     explained = explain_row(table, changefeed, read_row(table, _document(change)), found)
     if as_json:
-        click.echo(json.dumps(as_dict(explained), ensure_ascii=False, indent=2))
+        show_json(as_dict(explained))
     else:
-        click.echo("\n".join(lines(explained)))
+        show_lines(lines(explained))
 
 
 def warned(sink_uri: str, config: Path | None, release: Release) -> Changefeed:
@@ -102,7 +113,7 @@ def warned(sink_uri: str, config: Path | None, release: Release) -> Changefeed:
 
 def _document(text: str) -> dict[str, Any]:
     try:
-        document = json.loads(text)
+        document = json_document(text)
     except ValueError as error:
         raise UserError(f'the row is not JSON: {error}; expected {{"before": …, "after": {{"id": 1, …}}}}') from None
     if not isinstance(document, dict):

@@ -16,7 +16,7 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from simulator.cli.show import Results
+from simulator.cli.show import Terminal
 from simulator.ddl.actions import ACTIONS
 from simulator.releases.behaviours import Behaviour, behaviours
 from simulator.releases.compare import Difference, Line
@@ -28,7 +28,7 @@ WIDE = 130
 
 def show_lines(lines: Sequence[Line]) -> None:
     """One line of text for each line of releases."""
-    out = Results(highlight=False)
+    out = Terminal()
     for architecture, found in groupby(lines, lambda line: line.architecture):
         table = _table(Column("line", no_wrap=True), Column("releases", no_wrap=True), Column("behaviours change in"))
         for line in found:
@@ -44,7 +44,7 @@ def show_lines(lines: Sequence[Line]) -> None:
 
 def show_release(release: Release) -> None:
     """Every behaviour of a release."""
-    out = Results(highlight=False)
+    out = Terminal()
     out.print(Text(f"TiCDC {title(release)}\n", style="bold"))
     for chapter, found in groupby(behaviours(), lambda one: one.chapter):
         out.print(_chapter(chapter), _release_table(out, release, list(found)), "")
@@ -67,7 +67,7 @@ def _release_table(out: Console, release: Release, found: list[Behaviour]) -> Ta
 
 def show_differences(before: Release, after: Release, found: Sequence[Difference]) -> None:
     """What the second release does otherwise."""
-    out = Results(highlight=False)
+    out = Terminal()
     on_the_wire = sum(one.behaviour.on_the_wire for one in found)
     several = "behaviour differs" if len(found) == 1 else "behaviours differ"
     count = f"{len(found)} {several}, {on_the_wire} on the wire" if found else "no behaviour differs"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import Any
 
@@ -10,6 +9,7 @@ import click
 
 from simulator import releases as known
 from simulator.cli.release_tables import show_differences, show_lines, show_release
+from simulator.cli.show import show_json
 from simulator.releases.behaviours import Behaviour, behaviours
 from simulator.releases.compare import Difference, Line, differences, lines, named
 from simulator.releases.release import Release
@@ -45,7 +45,7 @@ def releases(first: str | None, second: str | None, architecture: str | None, as
         changed = differences(before, after)
         document, show = _comparison(before, after, changed), partial(show_differences, before, after, changed)
     if as_json:
-        click.echo(json.dumps(document, ensure_ascii=False, indent=2))
+        show_json(document)
     else:
         show()
 

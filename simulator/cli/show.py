@@ -1,6 +1,7 @@
 """What a person sees of a run: stages and rates while it works, tables at the end.
 
-One law: progress and warnings go to standard error, results to standard output.
+Two laws: progress and warnings go to standard error, results to standard output; text is text, and a terminal acts on
+nothing of it.
 """
 
 from __future__ import annotations
@@ -15,14 +16,16 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+import click
 from rich import box
 from rich.console import Console
 from rich.status import Status
 from rich.table import Column, Table
+from rich.text import Text
 
 from simulator import tso
 from simulator.changes import DELETE, INSERT, UPDATE
-from simulator.errors import UserError, printable
+from simulator.errors import UserError, printable, printable_json
 from simulator.outputs import Output
 from simulator.pipeline import Account
 from simulator.plan import Plan
@@ -96,27 +99,27 @@ class Display:
     """Standard error while the run works."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True, highlight=False)
+        self._console = Terminal(stderr=True)
         self._status: Status | None = None
         self._began = 0.0
         self._events = 0
 
     def warn(self, lines: Iterable[str]) -> None:
         for line in lines:
-            self._console.print(f"warning: {line}", style="yellow", markup=False, soft_wrap=True)
+            self._console.print(f"warning: {line}", style="yellow", soft_wrap=True)
 
     def note(self, lines: Sequence[str]) -> None:
         """What the run will do that the user did not spell out."""
         shown = [*lines[:MANY], f"… and {len(lines) - MANY} more"] if len(lines) > MANY else lines
         for line in shown:
-            self._console.print(printable(line), style="dim", markup=False, soft_wrap=True)
+            self._console.print(line, style="dim", soft_wrap=True)
 
     def stage(self, text: str) -> None:
         """The stage that begins now."""
         if self._status is not None:
-            self._status.update(text)
+            self._status.update(Text(printable(text)))
         else:
-            self._console.print(f"{text} …", style="dim", markup=False)
+            self._console.print(f"{text} …", style="dim")
 
     def heard(self, progress: Progress) -> None:
         """Called from the listener's thread with what the tasks have sent."""
@@ -126,7 +129,7 @@ class Display:
             self._began = monotonic()
         seconds = max(monotonic() - self._began, 0.5)
         if self._status is not None:
-            self._status.update(
+            self.stage(
                 f"sending: {self._events:,} events, {size / 1e6:,.1f} MB, {self._events / seconds:,.0f} events/s"
             )
 
@@ -154,7 +157,7 @@ class Display:
             most = max([most, *(stages.apply(place).inputRecords() for place in range(stages.size()))])
             if self._status is not None and most and not self._events:
                 rate = most / (monotonic() - began)
-                self._status.update(f"reading and comparing the snapshots: {most:,} rows read, {rate:,.0f} rows/s")
+                self.stage(f"reading and comparing the snapshots: {most:,} rows read, {rate:,.0f} rows/s")
 
     def interrupted(self, progress: Progress, plan: Plan, output: Output) -> None:
         """What has arrived when a run is stopped."""
@@ -167,11 +170,11 @@ class Display:
             topic, partition = output.destinations.where(destination)
             ts = progress.complete.get((topic, partition))
             until = tso.describe(ts) if ts else "nothing was acknowledged"
-            self._console.print(f"  {plan.topics[topic]}/{partition}: {until}", markup=False, soft_wrap=True)
+            self._console.print(f"  {plan.topics[topic]}/{partition}: {until}", soft_wrap=True)
 
     def finish(self, summary: Summary) -> None:
         """Tables and a closing line on standard output, or on standard error where that shows the messages."""
-        out = Results(stderr=summary.output.sink == "console", highlight=False)
+        out = Terminal(stderr=summary.output.sink == "console")
         tables = summary.by_table()
         if tables:
             out.print(_tables(tables), "")
@@ -180,23 +183,43 @@ class Display:
         messages = sum(one.records for one in summary.account.delivered)
         out.print(
             f"{summary.rows:,} row changes in {messages:,} messages, {size / 1e6:,.1f} MB, {summary.seconds:.1f} s "
-            f"({summary.rows / summary.seconds:,.0f} rows/s)\nsimulated time "
-            f"{tso.describe(tso.compose(summary.plan.timeline.start_ms))} "
+            f"({summary.rows / summary.seconds:,.0f} rows/s)",
+            f"simulated time {tso.describe(tso.compose(summary.plan.timeline.start_ms))} "
             f"to {tso.describe(tso.compose(summary.plan.timeline.end_ms))}",
-            markup=False,
+            sep="\n",
             soft_wrap=True,
         )
         if summary.plan.left_out:
             names = ", ".join(".".join(name) for name in summary.plan.left_out[:5])
             more = f" and {len(summary.plan.left_out) - 5} more" if len(summary.plan.left_out) > 5 else ""
-            out.print(f"left out by the changefeed's filter: {names}{more}", markup=False, soft_wrap=True)
+            out.print(f"left out by the changefeed's filter: {names}{more}", soft_wrap=True)
 
 
-class Results(Console):
-    """Leaves it to the command line what a closed standard output means."""
+class Terminal(Console):
+    """A console to which `[red]` and `:smile:` are text, and what a terminal would act on is shown as escapes.
+
+    What a closed standard output means is left to the command line.
+    """
+
+    def __init__(self, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(printable(text), **options)
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
+
+
+def show_lines(lines: Iterable[str]) -> None:
+    """Lines for people, one at a time, on standard output."""
+    for line in lines:
+        click.echo(printable(line))
+
+
+def show_json(document: object) -> None:
+    """One document for programs, on standard output."""
+    click.echo(printable_json(document, indent=2))
 
 
 def _tables(tables: dict[str, Counter[int]]) -> Table:

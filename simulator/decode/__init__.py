@@ -13,6 +13,7 @@ from simulator.decode.events import ColumnInfo, DdlEvent, Event, Image, RowEvent
 from simulator.decode.stored import whole
 from simulator.decode.texts import before_image, full_image, row_text
 from simulator.errors import UserError, did_you_mean
+from simulator.text_files import reason
 
 __all__ = [
     "ColumnInfo", "DECODERS", "DdlEvent", "Event", "Image", "RowEvent", "Value", "Watermark", "before_image",
@@ -57,4 +58,4 @@ def _is_canal(value: bytes) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    return f"member {error} is missing" if isinstance(error, KeyError) else f"{error}" or type(error).__name__
+    return f"member {error} is missing" if isinstance(error, KeyError) else reason(error) or type(error).__name__

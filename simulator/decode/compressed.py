@@ -21,10 +21,14 @@ def plain(value: bytes) -> bytes:
 
 
 def _lz4(value: bytes) -> bytes:
+    # A piece at a time, since lz4.frame.decompress makes room at once for the length that the frame claims.
+    frame = lz4.frame.LZ4FrameDecompressor()
     try:
-        text: bytes = lz4.frame.decompress(value)
+        text: bytes = frame.decompress(value)
     except RuntimeError as error:
         raise ValueError(f"a broken LZ4 frame: {error}") from error
+    if not frame.eof:
+        raise ValueError("a broken LZ4 frame: it ends too soon")
     return text
 
 

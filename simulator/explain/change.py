@@ -10,9 +10,13 @@ from simulator.errors import UserError, did_you_mean
 from simulator.explain.values import read_value
 from simulator.schema.keys import visible_columns
 from simulator.schema.table import Table
-from simulator.tso import DEFAULT_START_TS
+from simulator.tso import DEFAULT_START_TS, FOREVER
 
-KNOWN = ("before", "after", "commit_ts", "partitions", "row_id", "partition_id")
+LONG = (-1 << 63, FOREVER)
+NUMBERS = {"commit_ts": (1, FOREVER), "partitions": (1, (1 << 31) - 1), "row_id": LONG, "partition_id": LONG}
+"""From which number to which."""
+
+KNOWN = ("before", "after", *NUMBERS)
 
 
 @dataclass(frozen=True)
@@ -55,9 +59,7 @@ def read_row(table: Table, row: Mapping[str, Any]) -> RowChange:
     before, after = (_image(table, row.get(name), name) for name in ("before", "after"))
     if before is None and after is None:
         raise UserError('a row needs "before" (DELETE), "after" (INSERT) or both (UPDATE), each {"column": value}')
-    numbers = {name: _integer(name, row[name]) for name in KNOWN[2:] if row.get(name) is not None}
-    if numbers.get("partitions", 1) < 1:
-        raise UserError(f"partitions: {numbers['partitions']}, at least 1 is needed")
+    numbers = {name: _integer(name, row[name]) for name in NUMBERS if row.get(name) is not None}
     return RowChange(before, after, **numbers)
 
 
@@ -75,6 +77,7 @@ def _image(table: Table, values: Any, name: str) -> dict[str, str | None] | None
 
 
 def _integer(name: str, value: Any) -> int:
-    if isinstance(value, int) and not isinstance(value, bool):
+    low, high = NUMBERS[name]
+    if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
         return value
-    raise UserError(f"{name}: {value!r} is not an integer")
+    raise UserError(f"{name}: {value!r} is not an integer from {low} to {high}")

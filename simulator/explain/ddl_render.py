@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from simulator.errors import printable
 from simulator.explain.ddl import DdlExplained, EventExplained, JobExplained
 from simulator.explain.ddl_messages import MessageExplained
 from simulator.explain.ddl_schema import SchemaChange
@@ -35,7 +34,7 @@ def ddl_lines(found: DdlExplained) -> Iterator[str]:
     many = f"{len(found.jobs)} jobs" if len(found.jobs) != 1 else "one job"
     yield f"{many} of TiDB, under TiCDC {found.release} ({found.architecture})"
     for note in found.notes:
-        yield f"note         {printable(note)}"
+        yield f"note         {note}"
     for job in found.jobs:
         yield ""
         yield from _job(job)
@@ -49,22 +48,22 @@ def _job(job: JobExplained) -> Iterator[str]:
     if job.sub_jobs:
         yield f"parts        {', '.join(job.sub_jobs)}"
     if job.renamed:
-        yield f"tables       {printable(', '.join(f'{old} → {new}' for old, new in job.renamed))}"
+        yield f"tables       {', '.join(f'{old} → {new}' for old, new in job.renamed)}"
     elif job.table:
         other = f" with {job.exchanged}" if job.exchanged else ""
-        yield f"table        {printable(f'{job.schema}.{job.table}{other}')}"
+        yield f"table        {job.schema}.{job.table}{other}"
     elif job.schema:
-        yield f"database     {printable(job.schema)}"
+        yield f"database     {job.schema}"
     yield f"decision     {OUTCOMES[job.outcome]}"
-    yield f"why          {printable(job.why)}"
+    yield f"why          {job.why}"
     for event in job.events:
         yield from _event(event)
 
 
 def _event(event: EventExplained) -> Iterator[str]:
     name = f"{event.schema}.{event.table}" if event.table else event.schema
-    yield f"event        {event.action}, type code {event.type_code}, of {printable(name)}"
-    yield f"text         {printable(event.query) or '(nothing is left of it)'}"
+    yield f"event        {event.action}, type code {event.type_code}, of {name}"
+    yield f"text         {event.query or '(nothing is left of it)'}"
     yield f"topic        {event.topic}"
     yield f"holds back   later rows of {event.holds_back}"
     for message in event.messages:
@@ -76,15 +75,15 @@ def _message(message: MessageExplained) -> Iterator[str]:
     yield f"{message.protocol:<13} {where}{'' if message.chosen else ' (not the protocol of this changefeed)'}"
     for name, data in (("key", message.key), ("value", message.value)):
         if data is not None:
-            yield f"  {name:<11} {len(data)} bytes: {printable(data.decode('utf-8', 'backslashreplace'))}"
+            yield f"  {name:<11} {len(data)} bytes: {data.decode('utf-8', 'backslashreplace')}"
 
 
 def _change(change: SchemaChange) -> Iterator[str]:
     one = change.after or change.before
     assert one is not None
-    yield f"schema       {printable(f'{one.schema}.{one.table}')}"
+    yield f"schema       {one.schema}.{one.table}"
     for line in change.lines or ("nothing that rows or keys show",):
-        yield f"  {printable(line)}"
+        yield f"  {line}"
 
 
 def _bytes(data: bytes | None) -> dict[str, str] | None:

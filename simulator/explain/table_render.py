@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simulator.errors import printable
 from simulator.explain.ddl_schema import described
 from simulator.explain.table import TableExplained
 
@@ -12,20 +11,20 @@ from simulator.explain.table import TableExplained
 def table_lines(found: TableExplained) -> Iterator[str]:
     """Columns, keys, then what the changefeed does with its rows."""
     table = found.table
-    yield printable(f"{table.schema}.{table.table} under TiCDC {found.release} ({found.architecture})")
+    yield f"{table.schema}.{table.table} under TiCDC {found.release} ({found.architecture})"
     yield ""
     for column in table.columns:
-        yield printable(f"column       {column.name} {described(column)}")
+        yield f"column       {column.name} {described(column)}"
     for key in table.keys:
-        yield printable(f"key          {key.name} {described(key)}")
+        yield f"key          {key.name} {described(key)}"
     if table.partitions:
-        yield printable(f"partitions   {', '.join(table.partitions)}")
+        yield f"partitions   {', '.join(table.partitions)}"
     yield ""
-    yield printable(f"filter       {'replicated' if found.replicated else 'not replicated'}: {found.filter_rule}")
+    yield f"filter       {'replicated' if found.replicated else 'not replicated'}: {found.filter_rule}"
     yield f"eligible     {_eligible(found)}"
-    yield printable(f"handle key   {_handle(found)}")
-    yield printable(f"dispatcher   {found.dispatcher}, by rule {found.dispatcher_rule}{_hashed(found)}")
-    yield printable(f"topic        {found.topic}{f', of expression {found.topic_rule}' if found.topic_rule else ''}")
+    yield f"handle key   {_handle(found)}"
+    yield f"dispatcher   {found.dispatcher}, by rule {found.dispatcher_rule}{_hashed(found)}"
+    yield f"topic        {found.topic}{f', of expression {found.topic_rule}' if found.topic_rule else ''}"
 
 
 def _eligible(found: TableExplained) -> str:

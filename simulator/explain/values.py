@@ -37,7 +37,10 @@ def read_value(value: Any, column: Column) -> str | None:
 
 def _data(value: Any, column: Column) -> bytes:
     if isinstance(value, str):
-        return value.encode("utf-8", "surrogateescape")
+        try:
+            return value.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError as error:
+            raise UserError(f"column {column.name!r}: {value[error.start]!r} is half a character") from None
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return str(value).encode()
     if not isinstance(value, dict) or value.keys() != {"hex"} or not isinstance(value["hex"], str):

@@ -20,7 +20,10 @@ REPEAT_LIMIT = 1000
 
 def compile(pattern: str) -> re.Pattern[str]:
     """The pattern for Python; raises GoRegexpError with Go's text (`error parsing regexp: …`)."""
-    return re.compile(translate(pattern))
+    try:
+        return re.compile(translate(pattern))
+    except RecursionError:
+        raise GoRegexpError("expression nests too deeply", pattern) from None
 
 
 def translate(pattern: str) -> str:

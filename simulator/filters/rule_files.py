@@ -20,5 +20,7 @@ def imported(name: str, origin: str, may_import: bool) -> Iterator[tuple[str, st
         raise ValueError(f"at {origin}: cannot open filter file: open {name}: {why}") from error
     except UnicodeDecodeError as error:
         raise ValueError(f"at {origin}: cannot read filter file: {name} is not UTF-8") from error
+    except ValueError as error:
+        raise ValueError(f"at {origin}: cannot open filter file: open {name}: invalid argument") from error
     for number, line in enumerate(lines, 1):
         yield f"{name}:{number}", line.removesuffix("\r")

@@ -174,4 +174,9 @@ def _times(script: Script, first: Snapshot) -> tuple[list[Span], Timeline]:
         else:
             spans.append(Span(now, step.over_ms))
             now = spans[-1].next_ms
+    if now > tso.physical(tso.FOREVER):
+        raise UserError(
+            f"the run would end after the last TSO there is, {tso.describe(tso.FOREVER)}: it starts at "
+            f"{tso.describe(origin)} and takes {now - begin} ms of simulated time; let it start earlier or be shorter"
+        )
     return spans, Timeline(begin, now, script.resolved_interval_ms)

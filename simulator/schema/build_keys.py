@@ -66,7 +66,7 @@ def build_keys(
 
 def resolve(part: KeyPart, names: dict[str, str], text: str) -> KeyPart:
     """The part with the column as the table spells it; raises SchemaError if the table has no such column."""
-    if not part.column:
+    if part.expression:
         return part
     spelled = names.get(part.column.lower())
     if spelled is None:

@@ -39,7 +39,7 @@ def value_text(syntax: DefaultSyntax, type: ColumnType) -> str | None:
     if syntax.kind == "boolean":
         text = "1" if text == "TRUE" else "0"
     if kind == "bit" and syntax.kind == "string":
-        return str(int.from_bytes(text.encode(), "big"))
+        return bytes_number(text.encode())
     if kind in ("integer", "bit", "decimal", "year"):
         return number_text(text, max(type.decimal, 0) if kind == "decimal" else 0)
     if kind == "float":
@@ -53,11 +53,17 @@ def value_text(syntax: DefaultSyntax, type: ColumnType) -> str | None:
     return text
 
 
-def bytes_text(value: bytes, type: ColumnType) -> str:
+def bytes_number(value: bytes) -> str | None:
+    """The number that bytes stand for; None for one that 64 bits do not hold (tidb: BinaryLiteral.ToInt)."""
+    value = value.lstrip(b"\0")
+    return str(int.from_bytes(value, "big")) if len(value) <= 8 else None
+
+
+def bytes_text(value: bytes, type: ColumnType) -> str | None:
     """A hexadecimal or binary literal: a number for a number, the bytes for text."""
     kind = family(type)
     if kind in ("integer", "bit", "decimal", "year", "float"):
-        return str(int.from_bytes(value, "big"))
+        return bytes_number(value)
     if is_binary(type):
         return value.decode("latin-1").ljust(type.length if type.name == "char" else 0, "\0")
     return value.decode("utf-8", "replace")

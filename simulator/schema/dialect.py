@@ -71,8 +71,15 @@ def tokenize(sql: str) -> list[Token]:
     except SqlglotError as error:
         start = tokenizer.tokens[-1].end + 1 if tokenizer.tokens else 0
         start += len(sql[start:]) - len(sql[start:].lstrip())
-        what = "this comment has no '*/'" if sql.startswith("/*", start) else error.__cause__ or error
-        raise SchemaError(f"{position(sql, start)}: {what}") from None
+        raise SchemaError(f"{position(sql, start)}: {unclosed(error)}") from None
+
+
+def unclosed(error: SqlglotError) -> str:
+    """What the tokenizer found no end of, by what it met there: `Missing ' from …`, or the end of the text."""
+    said = str(error.__cause__ or error)
+    if quote := re.match("Missing (.) from", said):
+        return f"what {quote[1]} opens here is not closed"
+    return "this literal has other characters than digits" if "invalid char" in said else "this comment has no '*/'"
 
 
 def check_unicode(sql: str) -> None:

@@ -35,10 +35,13 @@ def create_tables(text: str, schema: str = "") -> tuple[Table, ...]:
     Statements that make no table and change none (SET, USE, DROP, CREATE DATABASE, …) are passed over; any other raises
     SchemaError.
     """
-    return tuple(
-        build_table(read(text, tokens, read_written_out), schema, text, text_of(text, tokens))
-        for tokens in statements(tokenize(text)) if not begins(text, tokens, begins_other_statement)
-    )
+    try:
+        return tuple(
+            build_table(read(text, tokens, read_written_out), schema, text, text_of(text, tokens))
+            for tokens in statements(tokenize(text)) if not begins(text, tokens, begins_other_statement)
+        )
+    except RecursionError:
+        raise SchemaError("the statement is nested too deeply") from None
 
 
 def column(text: str) -> Column:

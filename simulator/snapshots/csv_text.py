@@ -76,6 +76,8 @@ def read_block(data: bytes, width: int, dialect: CsvDialect, escape: bool, fille
     consumed = int(ends[-1]) + 1
     starts = np.concatenate([[0], ends[:-1] + 1])
     starts, ends = _records(array, starts, ends, width)
+    if not len(starts):
+        return Block((), (), consumed)
     found = scan.Marks(*(place[: np.searchsorted(place, consumed)] for place in (found.quotes, found.escapes, ends)))
     fields = _values(array, found, starts, ends, dialect)
     return _columns(fields, width, dialect, consumed, filled)

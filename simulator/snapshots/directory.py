@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from simulator import tso
 from simulator.errors import SchemaError, SnapshotError
 from simulator.schema import parse
 from simulator.schema.table import Table
@@ -148,4 +149,9 @@ def _start_ts(metadata: Path) -> int | None:
     if not metadata.is_file():
         return None
     found = re.search(r"^\s*Pos:\s*(\d+)\s*$", metadata.read_text("utf-8", "replace"), re.MULTILINE)
-    return int(found[1]) if found else None
+    if found is None:
+        return None
+    ts = int(found[1]) if len(found[1]) < 20 else tso.FOREVER + 1
+    if ts > tso.FOREVER:
+        raise SnapshotError(f"{metadata}: Pos {found[1]} is not a TSO: at most {tso.FOREVER} is")
+    return ts

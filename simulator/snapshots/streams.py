@@ -23,6 +23,9 @@ BLOCK = 4 << 20
 PIECE = 48 << 20
 """Bytes of a plain file that one task reads."""
 
+LONGEST = 65536
+"""Bytes that a chunk of snappy's framing format may hold (google/snappy framing_format.txt)."""
+
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".snappy": "snappy"}
 
 
@@ -75,7 +78,10 @@ def _snappy(file: BinaryIO, path: str) -> Iterator[bytes]:
         if kind == 1:
             yield body[4:]
         elif kind == 0:
-            yield bytes(codec.decompress(body[4:], _length(body[4:14])))
+            length = _length(body[4:14])
+            if length > LONGEST:
+                raise SnapshotError(f"{path}: cannot be read: a snappy chunk claims {length} bytes, at most {LONGEST}")
+            yield bytes(codec.decompress(body[4:], length))
 
 
 def _length(varint: bytes) -> int:
