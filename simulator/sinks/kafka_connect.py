@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import logging
-import socket
 import ssl
 import time
 import urllib.parse
@@ -17,11 +16,14 @@ from importlib.util import find_spec
 from kafka.errors import KafkaError
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
-from simulator.errors import UserError
+from simulator.errors import SimulatorError, UserError
 from simulator.sinks.kafka_settings import KafkaSettings, OAuth, Security
 
 Option = object
 """A value that kafka-python takes for an option: text, number, list of addresses, TLS context, token provider."""
+
+NO_PASSPHRASE = ""
+"""Without one OpenSSL would ask the terminal for that of an encrypted key; TiCDC takes none either."""
 
 logging.getLogger("kafka").setLevel(logging.CRITICAL)
 """What it logs comes back as an exception or an acknowledgement; its lines would only break the progress display."""
@@ -38,22 +40,6 @@ def client_options(settings: KafkaSettings) -> dict[str, Option]:
     }
 
 
-def unreachable(settings: KafkaSettings) -> str | None:
-    """Why none of the brokers can be connected to; None where one can.
-
-    Asked before every client is made: kafka-python 3.0.12 would try for all of its timeout and leak sockets.
-    """
-    why = "no broker is named"
-    for broker in settings.brokers:
-        host, _, port = broker.rpartition(":")
-        try:
-            with socket.create_connection((host.strip("[]"), int(port)), settings.dial_timeout / len(settings.brokers)):
-                return None
-        except (OSError, ValueError, OverflowError) as error:
-            why = getattr(error, "strerror", None) or str(error)
-    return why
-
-
 def require_crc32c() -> None:
     """Raises UserError where the crc32c package is missing: kafka-python is then eight times slower."""
     if find_spec("crc32c") is None:
@@ -62,6 +48,8 @@ def require_crc32c() -> None:
 
 def reason(error: BaseException) -> str:
     """What went wrong, on one line, without kafka-python's error numbers."""
+    if isinstance(error, SimulatorError) or isinstance(error, OSError) and error.strerror and error.errno:
+        return str(getattr(error, "strerror", None) or error)
     text = " ".join(str(error).split())
     name = type(error).__name__
     if isinstance(error, KafkaError) and (not text or text.endswith("None")):
@@ -84,7 +72,7 @@ def _tls(security: Security) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cafile=security.ca or None)
         if security.cert:
-            context.load_cert_chain(security.cert, security.key or None)
+            context.load_cert_chain(security.cert, security.key or None, NO_PASSPHRASE)
     except OSError as error:
         files = ", ".join(name for name in (security.ca, security.cert, security.key) if name)
         raise UserError(f"the TLS files cannot be used ({files}): {error}") from error

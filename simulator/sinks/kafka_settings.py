@@ -30,6 +30,9 @@ class Security:
     cert: str = ""
     key: str = ""
     insecure_skip_verify: bool = False
+    meant_tls: str = ""
+    """What the user wrote that asks for TLS, where TLS is off and nobody said that it is to be."""
+
     sasl_mechanism: str = ""
     """PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI, OAUTHBEARER; empty for none"""
 
