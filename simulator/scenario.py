@@ -25,6 +25,7 @@ from typing import Any
 from simulator import tso
 from simulator.errors import ScenarioError, UserError, did_you_mean
 from simulator.plan import PLACES, Becomes, SchemaChange, Script, Wait
+from simulator.secrecy import masked
 
 DEFAULT_OVER = "1m"
 
@@ -168,7 +169,7 @@ class _Reader:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise UserError(f"expected text, got {value!r}")
+        raise UserError(f"expected text, got {masked(repr(value))}")
     return value
 
 

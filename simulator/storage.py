@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from simulator.codecs.rows import StoredFile
 from simulator.errors import DeliveryError, UserError
+from simulator.secrecy import shown
 
 ACCEPTED = "file:///directory, s3://bucket/prefix, gs://bucket/prefix, azure://container/prefix, or what fsspec opens"
 
@@ -44,11 +45,6 @@ class Directory:
 
     def of(self, name: str) -> str:
         return posixpath.join(self.path, name)
-
-
-def shown(uri: str) -> str:
-    """The URI without its parameters, which may hold secrets."""
-    return uri.partition("?")[0]
 
 
 def require_writable(uri: str) -> None:

@@ -38,7 +38,7 @@ class Secured:
     addresses: dict[str, str]
     ca: str
     cert: str
-    """A client's, signed by the authority that `mtls` trusts."""
+    """Of a client, signed by the authority that `mtls` trusts."""
 
     key: str
     stranger: str

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simulator.changefeed import file, kafka, merged, options, rejections, rules, uri
+from simulator.changefeed import file, kafka, merged, options, rejections, rules, security, uri
 from simulator.changefeed.keys import key
 from simulator.changefeed.merged import Settings
 from simulator.changefeed.model import (
@@ -25,7 +25,7 @@ from simulator.releases import V8_5, Release
 
 __all__ = [
     "Changefeed", "ColumnSelector", "DispatchRule", "EventFilter", "Kafka", "Sasl", "Tls", "key", "load",
-    "load_file", "partition_count",
+    "load_file", "partition_count", "reach",
 ]
 
 SCHEMES = ("kafka", "kafka+ssl")
@@ -42,6 +42,16 @@ def load(sink_uri: str, toml_text: str = "", release: Release = V8_5, name: str 
     if parsed.scheme not in SCHEMES:
         raise ChangefeedError(f"scheme {parsed.scheme} is not simulated; accepted: {', '.join(SCHEMES)}")
     return _changefeed(settings)
+
+
+def reach(source: str, release: Release = V8_5) -> tuple[str, Kafka, tuple[str, ...]]:
+    """Topic and Kafka of `kafka://host:port/topic?…` read as a sink-uri is, with a warning for what has no effect."""
+    parsed = uri.parse(source, release)
+    if parsed.scheme not in SCHEMES:
+        raise ChangefeedError(f"scheme {parsed.scheme} is not read; accepted: {', '.join(SCHEMES)}")
+    settings = Settings(parsed, uri.typed(parsed, release), file.parse("", "", release), release)
+    reached = kafka.kafka(settings)
+    return kafka.topic(settings), reached, (*parsed.warnings, *security.idle(settings, reached.sasl, reached.tls))
 
 
 def load_file(sink_uri: str, path: str | Path | None = None, release: Release = V8_5) -> Changefeed:

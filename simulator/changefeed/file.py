@@ -15,6 +15,7 @@ from simulator.changefeed.key import Value
 from simulator.changefeed.keys import KEYS, option
 from simulator.errors import ChangefeedError, did_you_mean
 from simulator.releases import Release, availability
+from simulator.secrecy import HIDDEN, is_secret, masked
 
 TAKES = {
     "bool": "true or false",
@@ -79,7 +80,7 @@ def _walk(content: Mapping[str, object], place: str, name: str) -> Iterator[tupl
         elif inner in KEYS and isinstance(value, dict):
             yield from _walk(value, inner, name)
         elif inner in KEYS:
-            raise ChangefeedError(f"{name}: [{inner}] must be a table, got {value!r}")
+            raise ChangefeedError(f"{name}: [{inner}] must be a table, got {masked(repr(value))}")
         else:
             yield place, "", None, _unknown(place, spelled, name)
 
@@ -110,7 +111,8 @@ def _row_remarks(place: str, number: int, row: dict[str, object], name: str) -> 
 def check(kind: str, value: object, where: str) -> Value:
     """The value, if it is of the kind; raises ChangefeedError."""
     if not _fits(kind, value):
-        raise ChangefeedError(f"{where} = {value!r}: {TAKES[kind]} is expected")
+        said = HIDDEN if is_secret(where.rpartition(".")[2]) else masked(repr(value))
+        raise ChangefeedError(f"{where} = {said}: {TAKES[kind]} is expected")
     if kind == "duration" and isinstance(value, str):
         try:
             go.parse_duration(value)

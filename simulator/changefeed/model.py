@@ -97,6 +97,8 @@ class Tls:
     cert: str = ""
     key: str = ""
     insecure_skip_verify: bool = False
+    meant: str = ""
+    """What was written that asks for TLS, where TLS is off and enable-tls=false was not written."""
 
 
 @dataclass(frozen=True)

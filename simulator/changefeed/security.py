@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterator
+from dataclasses import replace
 
 from simulator.changefeed.merged import Settings
 from simulator.changefeed.model import Sasl, Tls
@@ -21,6 +22,18 @@ FILE = "sink.kafka-config"
 
 def tls(settings: Settings) -> Tls:
     """TLS settings; certificate files turn it on, up to 6.0 (without enable-tls) `ca` alone does."""
+    found = _tls(settings)
+    plain = found.enabled or settings.get("enable-tls") is False
+    return found if plain else replace(found, meant=_meant(settings))
+
+
+def _meant(settings: Settings) -> str:
+    files = [name for name in ("ca", "cert", "key") if settings.text(name)]
+    scheme = ["the scheme kafka+ssl"] if settings.uri.scheme == "kafka+ssl" else []
+    return ", ".join((*scheme, *files, *(["insecure-skip-verify"] if settings.truth("insecure-skip-verify") else [])))
+
+
+def _tls(settings: Settings) -> Tls:
     ca, cert, key = files = [settings.text(name) for name in ("ca", "cert", "key")]
     if not availability.has(settings.release, "?enable-tls"):
         return Tls(bool(ca), ca, cert, key)

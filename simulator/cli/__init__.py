@@ -12,6 +12,7 @@ import click
 from simulator import __version__
 from simulator.cli import brokers, explain_ddl, look, play, releases
 from simulator.errors import SimulatorError
+from simulator.secrecy import masked
 
 INTERRUPTED = 130
 """128 + SIGINT, as shells have it."""
@@ -55,7 +56,7 @@ def _said(text: str, code: int) -> int:
     """Says what is wrong and gives the code; where nobody listens to standard error, the code alone tells."""
     with suppress(OSError):
         for line in text.splitlines():
-            click.echo(f"ticdc-sim: {line}", err=True)
+            click.echo(f"ticdc-sim: {masked(line)}", err=True)
     return code
 
 

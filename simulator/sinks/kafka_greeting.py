@@ -1,7 +1,7 @@
 """The first words with Kafka, before a client is built: TLS, versions, SASL, one question, and what went wrong in them.
 
-Law: what the user can mend is a UserError that names it, and at once; kafka-python 3.0.12 would try again for all of its
-timeout, leak sockets, and then say `Unable to bootstrap`.
+Law: what the user can mend is a UserError that names it, and at once; kafka-python 3.0.12 would try again for all of
+its timeout, leak sockets, and then say `Unable to bootstrap`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _require_protected(security: Security) -> None:
     if security.sasl_mechanism and security.meant_tls and not security.enable_tls:
         raise UserError(
             f"{security.meant_tls} is given, but TLS is off, and SASL would send its secrets in plain text: "
-            "give enable-tls=true, or enable-tls=false if that is meant"
+            "give enable-tls=true, or leave that out"
         )
 
 
@@ -231,7 +231,7 @@ class _Greeting:
     def _failed(self, mechanism: str, why: str) -> str:
         user = self.options.get("sasl_plain_username")
         whose = f" for user {user!r}" if user else ""
-        return f"authentication failed{whose} at Kafka at {self.broker} ({mechanism}): {why}"
+        return f"Kafka at {self.broker}: authentication failed{whose} ({mechanism}): {why}"
 
 
 def _is_alert(error: BaseException) -> bool:
