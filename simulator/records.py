@@ -120,8 +120,7 @@ def kafka_records(
     try:
         topic, kafka, warnings = reach(source)
     except ChangefeedError as error:
-        accepted = "kafka://host:port/topic is expected, with parameters as a sink-uri has them"
-        raise UserError(f"{shown(source)} is no topic to read: {error}; {accepted}") from error
+        raise UserError(f"{shown(source)} is no topic to read: {error.text}") from error
     warn(warnings)
     from simulator.sinks.kafka_read import read_topic
     from simulator.sinks.kafka_settings import of_changefeed

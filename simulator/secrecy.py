@@ -13,7 +13,9 @@ HIDDEN = "***"
 SECRET = re.compile(r"pass|pasw|pwd|secret|token$|(access|account)[-_]?key|signature|credential|private", re.IGNORECASE)
 """Words in names of what nobody may read, misspelt ones too (tiflow v8.5.3: pkg/util/uri.go has much the same)."""
 
-PARAMETER = re.compile(r"""([^\s?&='"]+)=[^&'"\n]*""")
+PARAMETER = re.compile(r"""([^\s?&='"]+)=(?!\*{3}(?:[\s)]|$))[^&'"\n]*""")
+END = re.compile(r"[?#]")
+NO_PORT = re.compile(r"://[^/]*:[^/\]]*[^/\]\d]")
 USER = re.compile(r"""(:/{1,2})[^\s'"]*@""")
 
 
@@ -29,5 +31,6 @@ def masked(text: str) -> str:
 
 
 def shown(uri: str) -> str:
-    """A URI without its parameters, and without its user and password."""
-    return re.split(r"[?#]", masked(uri), maxsplit=1)[0]
+    """A URI without its parameters, and without its user and password, which may hold ? or # by mistake."""
+    head = END.split(uri, maxsplit=1)[0]
+    return END.split(masked(uri), maxsplit=1)[0] if NO_PORT.search(head) and "@" not in head else masked(head)

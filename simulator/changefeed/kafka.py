@@ -20,7 +20,8 @@ def topic(settings: Settings) -> str:
     """The default topic, the URI's path; raises ChangefeedError (CDC:ErrKafkaInvalidConfig) without one."""
     name = settings.uri.topic
     if not name:
-        raise ChangefeedError("no topic is specified in sink-uri", "CDC:ErrKafkaInvalidConfig")
+        text = "no topic is specified in sink-uri; accepted: kafka://host:port[,host:port]/topic?…"
+        raise ChangefeedError(text, "CDC:ErrKafkaInvalidConfig")
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", name) or name in (".", ".."):
         raise ChangefeedError(f"topic {name!r}: Kafka takes letters, digits, '.', '_' and '-', at most 249 of them")
     return name

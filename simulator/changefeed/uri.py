@@ -50,8 +50,8 @@ def parse(text: str, release: Release) -> SinkUri:
         raise _invalid(text, str(error)) from error
     if not parts.scheme or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text.strip()):
         raise _invalid(text, f"{ACCEPTED} is expected")
-    if "@" in parts.path or "@" in parts.query + parts.fragment and not re.search(r"(?:^|[^:]|:\d+)$", parts.netloc):
-        raise _invalid(text, f"what stands before @ is cut by / or ?, in it they are written %2F and %3F; {ACCEPTED}")
+    if "@" in parts.path or "@" in parts.query + parts.fragment and re.search(r":[^:\]]*[^\d:\]][^:\]]*$", parts.netloc):
+        raise _invalid(text, f"a user or password before @ holds / or ?, which are %2F and %3F there; {ACCEPTED}")
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     texts = dict(reversed(pairs))
     brokers = tuple(host for host in parts.netloc.rpartition("@")[2].split(",") if host)

@@ -66,7 +66,7 @@ def _misused(error: click.UsageError) -> int:
         error.show()
         return 2
     command = error.ctx.command_path if error.ctx is not None else "ticdc-sim"
-    return _said(f"{error.format_message().rstrip('.')} (see {command} --help)", 2)
+    return _said(f"{masked(error.format_message()).rstrip('.')} (see {command} --help)", 2)
 
 
 def main() -> None:
