@@ -72,10 +72,12 @@ def _changefeed(settings: Settings) -> Changefeed:
     topic, reached = kafka.topic(settings), kafka.kafka(settings)
     codec, dispatchers = options.codec(settings, force_replicate), rules.dispatchers(settings)
     filtered, ignored = settings.of_file("filter", "rules"), settings.of_file("filter", "ignore-txn-start-ts")
+    ignored_ts = tuple(int(str(ts)) for ts in ignored) if isinstance(ignored, list) else ()
     warnings = [
         *(*settings.uri.warnings, *settings.file.warnings, *merged.idle(settings), *merged.conflicts(settings)),
         *(*options.idle(settings, codec, reached), *rules.idle(dispatchers, settings.release)),
         *rules.idle_selectors(settings),
+        *(f"filter.ignore-txn-start-ts: {ts} has no effect, it is no TSO" for ts in ignored_ts if ts < 1),
     ]
     return Changefeed(
         scheme=settings.uri.scheme,
@@ -85,7 +87,7 @@ def _changefeed(settings: Settings) -> Changefeed:
         case_sensitive=bool(settings.of_file("(top level)", "case-sensitive")),
         force_replicate=force_replicate,
         rules=tuple(map(str, filtered)) if isinstance(filtered, list) else (),
-        ignore_txn_start_ts=tuple(int(str(ts)) for ts in ignored) if isinstance(ignored, list) else (),
+        ignore_txn_start_ts=ignored_ts,
         event_filters=rules.event_filters(settings),
         dispatchers=dispatchers,
         column_selectors=rules.column_selectors(settings),

@@ -23,10 +23,12 @@ TAKES = {
     "text": "a string",
     "duration": 'a duration such as "10m"',
     "texts": "a list of strings",
-    "ints": "a list of integers",
+    "ints": "a list of integers of 64 bits",
     "rows": "an array of tables",
 }
 BITS = {"int": 64, "int16": 16, "int32": 32}
+TABLES = KEYS.keys() - {"sink-uri", "(top level)"}
+"""What the file may call a table; the other places are not of the file."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +79,9 @@ def _walk(content: Mapping[str, object], place: str, name: str) -> Iterator[tupl
         inner = key if place == "(top level)" else f"{place}.{key}"
         if key in KEYS[place]:
             yield from _known(place, key, value, name)
-        elif inner in KEYS and isinstance(value, dict):
+        elif "." not in key and inner in TABLES and isinstance(value, dict):
             yield from _walk(value, inner, name)
-        elif inner in KEYS:
+        elif "." not in key and inner in TABLES:
             raise ChangefeedError(f"{name}: [{inner}] must be a table, got {masked(repr(value))}")
         else:
             yield place, "", None, _unknown(place, spelled, name)
@@ -123,9 +125,10 @@ def check(kind: str, value: object, where: str) -> Value:
 
 
 def _fits(kind: str, value: object) -> bool:
-    if kind in ("texts", "ints", "rows"):
-        inner = {"texts": str, "ints": int, "rows": dict}[kind]
-        return isinstance(value, list) and all(isinstance(one, inner) for one in value)
+    if kind == "ints":
+        return isinstance(value, list) and all(_fits("int", one) for one in value)
+    if kind in ("texts", "rows"):
+        return isinstance(value, list) and all(isinstance(one, str if kind == "texts" else dict) for one in value)
     if kind == "bool":
         return isinstance(value, bool)
     if kind in BITS or kind == "duration" and not isinstance(value, str):
@@ -136,8 +139,8 @@ def _fits(kind: str, value: object) -> bool:
 
 def _unknown(place: str, key: str, name: str) -> str:
     top = place == "(top level)"
-    places = [other for other in KEYS if other not in ("sink-uri", "(top level)")]
-    tables = places if top else [other.removeprefix(f"{place}.") for other in places if other.startswith(f"{place}.")]
+    inner = sorted(TABLES) if top else [other for other in sorted(TABLES) if other.startswith(f"{place}.")]
+    tables = [other.removeprefix(f"{place}.") for other in inner]
     where = "" if top else f" in [{place}]"
     return f"{name}: unknown key {key!r}{where} is ignored.{did_you_mean(key, [*KEYS[place], *tables])}"
 

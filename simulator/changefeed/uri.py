@@ -27,6 +27,8 @@ BIND = {True: "CDC:ErrMySQLInvalidConfig", False: "CDC:ErrKafkaInvalidConfig"}
 """TiCDC's code for what does not parse, with gin and without (pkg/sink/kafka/options.go, Apply)."""
 
 BITS = {"int": 64, "int16": 16, "int32": 32}
+NO_PORT = re.compile(r":[^:\]]*[^\d:\]][^:\]]*$")
+"""A host's end that is no port: half of a password with / or ? in it."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ def parse(text: str, release: Release) -> SinkUri:
         raise _invalid(text, str(error)) from error
     if not parts.scheme or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text.strip()):
         raise _invalid(text, f"{ACCEPTED} is expected")
-    if "@" in parts.path or "@" in parts.query + parts.fragment and re.search(r":[^:\]]*[^\d:\]][^:\]]*$", parts.netloc):
+    if "@" in parts.path or NO_PORT.search(parts.netloc) and "@" in parts.query + parts.fragment:
         raise _invalid(text, f"a user or password before @ holds / or ?, which are %2F and %3F there; {ACCEPTED}")
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     texts = dict(reversed(pairs))

@@ -5,19 +5,15 @@ Law: with the kafka_* modules beside it, the only place that imports kafka.
 
 from __future__ import annotations
 
-import json
 import logging
 import ssl
-import time
-import urllib.parse
-import urllib.request
 from importlib.util import find_spec
 
 from kafka.errors import KafkaError
-from kafka.net.sasl.oauth import AbstractTokenProvider
 
 from simulator.errors import SimulatorError, UserError
-from simulator.sinks.kafka_settings import KafkaSettings, OAuth, Security
+from simulator.sinks.kafka_oauth import ClientCredentials
+from simulator.sinks.kafka_settings import KafkaSettings, Security
 
 Option = object
 """A value that kafka-python takes for an option: text, number, list of addresses, TLS context, token provider."""
@@ -36,7 +32,7 @@ def client_options(settings: KafkaSettings) -> dict[str, Option]:
         "client_id": settings.client_id,
         "bootstrap_timeout_ms": int(settings.dial_timeout * 1000),
         "reconnect_backoff_max_ms": 1000,
-        **_security(settings.security),
+        **_security(settings.security, settings.read_timeout),
     }
 
 
@@ -57,14 +53,14 @@ def reason(error: BaseException) -> str:
     return f"{name}: {text}" if text and name not in text else text or name
 
 
-def _security(security: Security) -> dict[str, Option]:
+def _security(security: Security, timeout: float) -> dict[str, Option]:
     protocol = ("SASL_" if security.sasl_mechanism else "") + ("SSL" if security.enable_tls else "PLAINTEXT")
     options: dict[str, Option] = {"security_protocol": protocol}
     if security.enable_tls:
         options["ssl_context"] = _tls(security)
         options["ssl_check_hostname"] = not security.insecure_skip_verify
     if security.sasl_mechanism:
-        options.update(_sasl(security))
+        options.update(_sasl(security, timeout))
     return options
 
 
@@ -82,7 +78,7 @@ def _tls(security: Security) -> ssl.SSLContext:
     return context
 
 
-def _sasl(security: Security) -> dict[str, Option]:
+def _sasl(security: Security, timeout: float) -> dict[str, Option]:
     mechanism = security.sasl_mechanism.upper()
     options: dict[str, Option] = {"sasl_mechanism": mechanism}
     if mechanism in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"):
@@ -92,29 +88,6 @@ def _sasl(security: Security) -> dict[str, Option]:
             raise UserError("sasl-mechanism GSSAPI needs the Python package gssapi (and a ticket from kinit)")
         return options | {"sasl_kerberos_service_name": security.gssapi_service_name}
     if mechanism == "OAUTHBEARER" and security.oauth is not None:
-        return options | {"sasl_oauth_token_provider": ClientCredentials(security.oauth)}
+        return options | {"sasl_oauth_token_provider": ClientCredentials(security.oauth, timeout)}
     known = "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI, OAUTHBEARER with sasl-oauth-token-url"
     raise UserError(f"sasl-mechanism {security.sasl_mechanism!r} cannot be used: {known}")
-
-
-class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
-    """Fetches a token by OAuth's client-credentials grant and keeps it until shortly before it expires."""
-
-    def __init__(self, oauth: OAuth) -> None:
-        super().__init__()
-        self._oauth = oauth
-        self._token = ""
-        self._expires = 0.0
-
-    def token(self) -> str:
-        """A token that is valid for at least half a minute."""
-        if time.monotonic() > self._expires - 30:
-            form = {"grant_type": "client_credentials", "client_id": self._oauth.client_id,
-                    "client_secret": self._oauth.client_secret, "scope": " ".join(self._oauth.scopes),
-                    "audience": self._oauth.audience}
-            body = urllib.parse.urlencode({name: value for name, value in form.items() if value}).encode()
-            with urllib.request.urlopen(self._oauth.token_url, body, timeout=10) as answer:
-                granted = json.load(answer)
-            self._token = str(granted["access_token"])
-            self._expires = time.monotonic() + float(granted.get("expires_in", 300))
-        return self._token

@@ -19,7 +19,7 @@ from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 from kafka.protocol.parser import KafkaProtocol
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
-from simulator.errors import DeliveryError, UserError
+from simulator.errors import DeliveryError, SimulatorError, UserError
 from simulator.sinks.kafka_connect import Option, client_options, reason
 from simulator.sinks.kafka_settings import KafkaSettings, Security
 
@@ -159,7 +159,7 @@ class _Greeting:
                 if answer.error_code:
                     raise UserError(self._failed(mechanism, answer.error_message or "no reason is given"))
                 exchange.receive(answer.auth_bytes)
-        except (UserError, TimeoutError):
+        except (SimulatorError, TimeoutError):
             raise
         except Exception as error:  # each mechanism has errors of its own
             raise UserError(self._failed(mechanism, reason(error))) from error

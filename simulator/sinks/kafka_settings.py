@@ -9,6 +9,9 @@ from simulator.changefeed import Kafka
 RECORD_BATCH_OVERHEAD = 128
 """How many bytes our record batches stay below a topic's limit, as TiCDC's messages do from 7.4 on."""
 
+LONGEST = 86400.0
+"""Seconds that anything is waited for: Python's sockets take no more than 24 days, TiCDC 292 years."""
+
 
 @dataclass(frozen=True)
 class OAuth:
@@ -21,6 +24,7 @@ class OAuth:
     token_url: str
     scopes: tuple[str, ...] = ()
     audience: str = ""
+    grant_type: str = "client_credentials"
 
 
 @dataclass(frozen=True)
@@ -114,9 +118,9 @@ def of_changefeed(kafka: Kafka) -> KafkaSettings:
         checks_insync_replicas=kafka.checks_insync_replicas,
         replication_factor=kafka.replication_factor,
         auto_create_topic=kafka.auto_create_topic,
-        dial_timeout=kafka.dial_timeout,
-        write_timeout=kafka.write_timeout,
-        read_timeout=kafka.read_timeout,
+        dial_timeout=min(kafka.dial_timeout, LONGEST),
+        write_timeout=min(kafka.write_timeout, LONGEST),
+        read_timeout=min(kafka.read_timeout, LONGEST),
         security=_security(kafka),
     )
 
@@ -124,7 +128,8 @@ def of_changefeed(kafka: Kafka) -> KafkaSettings:
 def _security(kafka: Kafka) -> Security:
     sasl, tls = kafka.sasl, kafka.tls
     oauth = OAuth(
-        sasl.oauth_client_id, sasl.oauth_client_secret, sasl.oauth_token_url, sasl.oauth_scopes, sasl.oauth_audience
+        *(sasl.oauth_client_id, sasl.oauth_client_secret, sasl.oauth_token_url),
+        *(sasl.oauth_scopes, sasl.oauth_audience, sasl.oauth_grant_type),
     )
     return Security(
         enable_tls=tls.enabled,
