@@ -24,6 +24,7 @@ from simulator.sinks.kafka_admin import answers
 USER, PASSWORD = "ada", "open sesame &+=% co"
 
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+"""Of both listeners that ask for SASL; `sasl` takes OAUTHBEARER, too, with tokens that nobody signed."""
 
 PROTOCOLS = {
     "tls": "SSL", "mtls": "SSL", "expired": "SSL", "elsewhere": "SSL", "sasl": "SASL_PLAINTEXT", "sasl_tls": "SASL_SSL",
@@ -99,6 +100,9 @@ def _properties(home: Path, authority: trustme.CA, addresses: dict[str, str]) ->
         "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,"
         + ",".join(f"{name.upper()}:{protocol}" for name, protocol in PROTOCOLS.items()),
         f"sasl.enabled.mechanisms={','.join(MECHANISMS)}",
+        f"listener.name.sasl.sasl.enabled.mechanisms={','.join((*MECHANISMS, 'OAUTHBEARER'))}",
+        "listener.name.sasl.oauthbearer.sasl.jaas.config=org.apache.kafka.common.security.oauthbearer."
+        'OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="broker";',
         "listener.name.mtls.ssl.client.auth=required",
         f"listener.name.mtls.ssl.truststore.location={home / 'ca.pem'}",
         "listener.name.mtls.ssl.truststore.type=PEM",

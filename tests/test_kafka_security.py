@@ -10,6 +10,7 @@ from urllib.parse import quote_plus
 import pyarrow as pa
 import pytest
 import trustme
+from identity_provider import Answer, granted, identity_provider, unsigned
 from secured_kafka import MECHANISMS, PASSWORD, USER, Secured, secured_kafka
 
 from simulator import changefeed, outputs
@@ -128,21 +129,56 @@ def test_a_missing_client_certificate_is_named_however_tls_13_tells_it(secured: 
     assert {"UserError"} == told
 
 
+def snapshots(folder: Path) -> list[str]:
+    """Two of them, one row apart."""
+    for name, rows in (("before", "1\n"), ("after", "1\n2\n")):
+        (folder / name).mkdir()
+        (folder / name / "shop.t-schema.sql").write_text("CREATE TABLE t (id INT PRIMARY KEY);")
+        (folder / name / "shop.t.csv").write_text(rows)
+    return [str(folder / "before"), str(folder / "after")]
+
+
+def config(folder: Path, token_url: str) -> Path:
+    """A changefeed.toml with OAuth, whose secret is `secret`."""
+    (folder / "feed.toml").write_text(
+        "[sink.kafka-config]\nsasl-mechanism = 'OAUTHBEARER'\nsasl-oauth-client-id = 'me'\n"
+        f"sasl-oauth-client-secret = 'c2VjcmV0'\nsasl-oauth-token-url = '{token_url}'\n"
+    )
+    return folder / "feed.toml"
+
+
+def test_a_token_lets_a_client_in(secured: Secured, tmp_path: Path) -> None:
+    """SASL OAUTHBEARER."""
+    with identity_provider(granted(unsigned("ada"))) as provider:
+        feed = changefeed.load_file(address(secured, "sasl", "tokens", ""), config(tmp_path, provider.url))
+        ready = prepare_topics(outputs.kafka_settings(feed), {"tokens": 1})
+
+    assert {"tokens": 1} == ready.partitions
+
+
+@pytest.mark.parametrize(("answer", "code", "text"), [
+    (granted("junk"), 2, "authentication failed (OAUTHBEARER): "),
+    ((401, b'{"error": "invalid_client"}'), 2, "no token: 401 Unauthorized: invalid_client"),
+    ((503, b""), 3, "no token: 503 Service Unavailable"),
+])
+def test_a_token_that_is_not_had_or_not_taken_is_one_line(
+    secured: Secured, tmp_path: Path, answer: Answer, code: int, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`diff` ends before Spark is started."""
+    with identity_provider(answer) as provider:
+        command = ["diff", *snapshots(tmp_path), "--config", str(config(tmp_path, provider.url))]
+        ended = run([*command, "--sink-uri", address(secured, "sasl", "shop", "")])
+
+    (line,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("ticdc-sim: "))
+    assert code == ended and text in line
+
+
 def test_a_mechanism_that_the_broker_lacks_is_refused_with_those_it_has(
     secured: Secured, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`diff` ends before Spark is started."""
-    (tmp_path / "feed.toml").write_text(
-        "[sink.kafka-config]\nsasl-mechanism = 'OAUTHBEARER'\nsasl-oauth-client-id = 'me'\n"
-        "sasl-oauth-client-secret = 'c2VjcmV0'\nsasl-oauth-token-url = 'http://127.0.0.1:1/'\n"
-    )
-    for name, row in (("before", "1\n"), ("after", "2\n")):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "shop.t-schema.sql").write_text("CREATE TABLE t (id INT PRIMARY KEY);")
-        (tmp_path / name / "shop.t.csv").write_text(row)
-    uri = address(secured, "sasl", "shop", "")
-    folders = [str(tmp_path / name) for name in ("before", "after")]
-    code = run(["diff", *folders, "--sink-uri", uri, "--config", str(tmp_path / "feed.toml")])
+    command = ["diff", *snapshots(tmp_path), "--config", str(config(tmp_path, "http://127.0.0.1:1/"))]
+    code = run([*command, "--sink-uri", address(secured, "sasl_tls", "shop", "LAX")])
 
     assert 2 == code
     assert "does not take sasl-mechanism OAUTHBEARER: it takes PLAIN, SCRAM-SHA-" in capsys.readouterr().err
@@ -168,13 +204,9 @@ def test_a_whole_run_over_tls_with_scram(
     secured: Secured, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`diff` by Spark's tasks, then `inspect`."""
-    for name, row in (("before", "1\n"), ("after", "1\n2\n")):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "shop.t-schema.sql").write_text("CREATE TABLE t (id INT PRIMARY KEY);")
-        (tmp_path / name / "shop.t.csv").write_text(row)
     uri = address(secured, "sasl_tls", "whole", "TLS LOGIN sasl-mechanism=SCRAM-SHA-512")
-    folders = [str(tmp_path / name) for name in ("before", "after")]
-    code = run(["diff", *folders, "--sink-uri", uri, "--master", "local[1]", "--summary", str(tmp_path / "all.json")])
+    summary = tmp_path / "all.json"
+    code = run(["diff", *snapshots(tmp_path), "--sink-uri", uri, "--master", "local[1]", "--summary", str(summary)])
     sent = capsys.readouterr()
     read = run(["inspect", uri])
 
@@ -182,5 +214,5 @@ def test_a_whole_run_over_tls_with_scram(
     assert ["INSERT shop.t id=2"] == [
         line.partition("Z ")[2] for line in capsys.readouterr().out.splitlines() if "WATERMARK" not in line
     ]
-    written = sent.out + sent.err + (tmp_path / "all.json").read_text()
+    written = sent.out + sent.err + summary.read_text()
     assert PASSWORD not in written and quote_plus(PASSWORD) not in written

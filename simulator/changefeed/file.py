@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from simulator.changefeed import go
 from simulator.changefeed.key import Value
@@ -35,7 +35,7 @@ TABLES = KEYS.keys() - {"sink-uri", "(top level)"}
 class File:
     """A changefeed.toml."""
 
-    values: Mapping[tuple[str, str], Value]
+    values: Mapping[tuple[str, str], Value] = field(repr=False)
     """By place and name, as the table of keys spells them; entries of arrays of tables stay lists of dicts."""
 
     tables: frozenset[str]

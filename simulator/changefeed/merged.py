@@ -7,7 +7,7 @@ with mergo.WithOverride, which takes a zero for unset (tiflow v8.5.3 pkg/sink/ka
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from simulator.changefeed.file import File
 from simulator.changefeed.key import Value
@@ -22,7 +22,7 @@ class Settings:
     """Everything the user said; what nobody said is None or its default."""
 
     uri: SinkUri
-    parameters: Mapping[str, Value]
+    parameters: Mapping[str, Value] = field(repr=False)
     """The URI's, typed."""
 
     file: File

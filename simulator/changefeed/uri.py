@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from simulator.changefeed import go
@@ -38,7 +38,7 @@ class SinkUri:
     scheme: str
     brokers: tuple[str, ...]
     topic: str
-    texts: Mapping[str, str]
+    texts: Mapping[str, str] = field(repr=False)
     """All parameters as written, decoded."""
 
     warnings: tuple[str, ...] = ()

@@ -81,7 +81,8 @@ def _opener() -> urllib.request.OpenerDirector:
     opener = urllib.request.OpenerDirector()
     for handler in (
         *(urllib.request.ProxyHandler(), urllib.request.HTTPHandler(), urllib.request.HTTPSHandler()),
-        *(urllib.request.HTTPDefaultErrorHandler(), urllib.request.HTTPErrorProcessor()),
+        *(urllib.request.UnknownHandler(), urllib.request.HTTPDefaultErrorHandler()),
+        urllib.request.HTTPErrorProcessor(),
     ):
         opener.add_handler(handler)
     return opener
