@@ -36,7 +36,8 @@ def warnings(uri: str, toml: str = "", release: str = "v8.5.3") -> tuple[str, ..
 @pytest.mark.parametrize("parameters", [
     "", "enable-tls=true", "enable-tls=1", "enable-tls=T", "enable-tls=0", "enable-tls=", FILES,
     f"{FILES}&enable-tls=t", "insecure-skip-verify=true", "enable-tls=1&insecure-skip-verify=1", LOGIN,
-    f"{LOGIN}&{FILES}", "dial-timeout=1m&kafka-client-id=me", "sasl-password=a%26b+c&sasl-mechanism=scram-sha-512&sasl-user=u",
+    f"{LOGIN}&{FILES}", "dial-timeout=1m&kafka-client-id=me",
+    "sasl-password=a%26b+c&sasl-mechanism=scram-sha-512&sasl-user=u",
 ])
 @pytest.mark.parametrize("scheme", ["kafka", "kafka+ssl"])
 def test_an_address_means_the_same_to_inspect_as_in_a_sink_uri(scheme: str, parameters: str) -> None:
@@ -156,6 +157,14 @@ def test_what_ticdcs_client_of_kafka_refuses_is_refused(parameters: str, text: s
         load(f"{URI}&{parameters}")
 
     assert text in caught.value.text and "CDC:ErrKafkaNewProducer" == caught.value.code
+
+
+def test_before_6_6_the_code_of_such_a_refusal_is_another() -> None:
+    """The sink was written anew then."""
+    with pytest.raises(ChangefeedError) as caught:
+        load(f"{URI}&dial-timeout=0s", "", releases.find("v6.5.0", None))
+
+    assert "CDC:ErrKafkaNewSaramaProducer" == caught.value.code
 
 
 @pytest.mark.parametrize("duration", ["9223372037s", "99999999h", "1e9h", "9" * 400 + "s", "infs", "nans"])

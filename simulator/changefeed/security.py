@@ -81,7 +81,7 @@ def _scram(settings: Settings, mechanism: str) -> Sasl:
     # a user turns SASL on (tiflow v6.0.0: cdc/sink/producer/kafka/config.go completeSaramaSASLConfig)
     user, password = settings.text("sasl-user"), settings.text("sasl-password")
     if user and mechanism not in SCRAM:
-        raise _producer("Unsupported sasl-mechanism, should be SCRAM-SHA-256 or SCRAM-SHA-512")
+        raise ChangefeedError("Unsupported sasl-mechanism, should be SCRAM-SHA-256 or SCRAM-SHA-512")
     return Sasl(mechanism, user, password) if user else Sasl()
 
 
@@ -91,12 +91,12 @@ def check_client(settings: Settings, kafka: Kafka) -> None:
     timeouts = {"DialTimeout": kafka.dial_timeout, "ReadTimeout": kafka.read_timeout}
     for name, seconds in {**timeouts, "WriteTimeout": kafka.write_timeout}.items():
         if seconds <= 0:
-            raise _producer(f"kafka: invalid configuration (Net.{name} must be > 0)")
+            raise _refused(settings, f"Net.{name} must be > 0")
     if sasl.mechanism in ("PLAIN", *SCRAM):
         for name, value in (("User", sasl.user), ("Password", sasl.password)):
             if not value:
                 text = f"Net.SASL.{name} must not be empty when SASL is enabled"
-                raise _producer(f"kafka: invalid configuration ({text}); give sasl-{name.lower()}")
+                raise _refused(settings, text, f"; give sasl-{name.lower()}")
     if sasl.mechanism == "GSSAPI":
         _check_gssapi(settings)
 
@@ -107,11 +107,11 @@ def _check_gssapi(settings: Settings) -> None:
     rest = (("KerberosConfigPath", "kerberos-config-path"), ("Username", "user"), ("Realm", "realm"))
     for needed in (("ServiceName", "service-name"), secret, *rest):
         if needed is None:
-            text = "Net.SASL.GSSAPI.AuthType is invalid"
-            raise _producer(f"kafka: invalid configuration ({text}); sasl-gssapi-auth-type may be user or keytab")
+            accepted = "; sasl-gssapi-auth-type may be user or keytab"
+            raise _refused(settings, "Net.SASL.GSSAPI.AuthType is invalid", accepted)
         if not settings.text(f"sasl-gssapi-{needed[1]}"):
             text = f"Net.SASL.GSSAPI.{needed[0]} must not be empty when GSS-API mechanism is used"
-            raise _producer(f"kafka: invalid configuration ({text}); give sasl-gssapi-{needed[1]}")
+            raise _refused(settings, text, f"; give sasl-gssapi-{needed[1]}")
 
 
 def idle(settings: Settings, sasl: Sasl, tls: Tls) -> Iterator[str]:
@@ -172,8 +172,8 @@ def _check_oauth(mechanism: str, client_id: str, secret: str, token_url: str) ->
     _check_token_url(token_url)
 
 
-def _producer(text: str) -> ChangefeedError:
-    return ChangefeedError(text, "CDC:ErrKafkaNewProducer")
+def _refused(settings: Settings, text: str, hint: str = "") -> ChangefeedError:
+    return ChangefeedError(f"kafka: invalid configuration ({text}){hint}", settings.release.client_error)
 
 
 def _invalid(text: str) -> ChangefeedError:
