@@ -71,9 +71,10 @@ def write(uri: str, files: Iterable[StoredFile]) -> None:
 
 
 def read(location: str, uri: str = "") -> bytes:
-    """The file at a location, opened with the parameters of the storage's `uri`; raises UserError, one line."""
+    """The file at a location, opened with user and parameters of the storage's `uri`; raises UserError, one line."""
     root, _, name = location.rpartition("/")
-    directory = _open(f"{root}?{urlsplit(uri).query}")
+    user, at, _ = urlsplit(uri).netloc.rpartition("@")
+    directory = _open(f"{root.replace('://', f'://{user}{at}', 1)}?{urlsplit(uri).query}")
     try:
         data: bytes = directory.files.cat_file(directory.of(name))
     except Exception as error:  # each driver has errors of its own

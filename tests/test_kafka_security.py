@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -198,6 +199,19 @@ def test_brokers_that_are_all_away_are_no_mistake_but_a_failed_delivery() -> Non
     """Exit code 3."""
     with pytest.raises(DeliveryError, match="Kafka at 127.0.0.1:1,127.0.0.1:2 does not answer: Connection refused"):
         reachable(KafkaSettings(("127.0.0.1:1", "127.0.0.1:2")))
+
+
+@pytest.mark.parametrize("parameters", ["", "enable-tls=true"])
+def test_a_server_that_is_silent_is_asked_once(parameters: str) -> None:
+    """No mistake is looked for where nothing is said within dial-timeout."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        uri = f"kafka://127.0.0.1:{server.getsockname()[1]}/t?protocol=canal-json&dial-timeout=200ms&{parameters}"
+        with pytest.raises(DeliveryError, match="does not answer: .*timed out"):
+            reachable(outputs.kafka_settings(changefeed.load(uri)))
+        server.accept()[0].close()
+        server.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            server.accept()
 
 
 def test_a_whole_run_over_tls_with_scram(

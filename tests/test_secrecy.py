@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator import storage
 from simulator.cli import run
+from simulator.codecs import claim_check
+from simulator.codecs.rows import StoredFile
 from simulator.secrecy import masked, shown
 
 HUSH = "hush0hush"
@@ -161,3 +164,12 @@ def test_no_secret_is_said(arguments: list[str], folder: Path, capsys: pytest.Ca
 
     assert code in (0, 2, 3)
     assert HUSH not in text and str(NUMBER) not in text
+
+
+def test_the_address_of_a_stored_message_holds_no_password() -> None:
+    """It stands in messages; who has the storage's own URI reads the file."""
+    uri = f"memory://u:{HUSH}@h/claims?account-key={HUSH}"
+    storage.write(uri, [StoredFile("a.json", b"{}")])
+    location = f"{claim_check.root(uri)}/a.json"
+
+    assert ("memory://h/claims/a.json", b"{}") == (location, storage.read(location, uri))

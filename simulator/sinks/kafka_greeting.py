@@ -128,6 +128,8 @@ class _Greeting:
             return self._wrapped(connection, context)
         except ssl.SSLCertVerificationError as error:
             raise UserError(self._distrusted(error)) from error
+        except TimeoutError:
+            raise
         except OSError as error:
             if self._speaks_plainly():
                 raise UserError(f"Kafka at {self.broker} speaks no TLS on this port: leave out enable-tls") from error
@@ -138,6 +140,8 @@ class _Greeting:
     def _first(self, connection: socket.socket) -> _Line:
         try:
             return _Line(connection)
+        except TimeoutError:
+            raise
         except (KafkaError, OSError) as error:
             if not self.security.enable_tls and self._speaks_tls():
                 raise UserError(f"Kafka at {self.broker} speaks TLS on this port: give enable-tls=true") from error
