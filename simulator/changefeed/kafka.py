@@ -63,8 +63,8 @@ def kafka(settings: Settings) -> Kafka:
         topic_limit_margin=release.topic_limit_margin,
         checks_insync_replicas=release.checks_insync_replicas,
     )
-    _check_replicas(found)
     security.check_client(settings, found)
+    _check_replicas(found)
     return found
 
 
