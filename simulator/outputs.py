@@ -15,7 +15,7 @@ from simulator.codecs import CodecOptions
 from simulator.events import Destinations
 from simulator.plan import Plan
 from simulator.sinks import files
-from simulator.sinks.kafka_settings import KafkaSettings, OAuth, Security
+from simulator.sinks.kafka_settings import KafkaSettings, of_changefeed
 
 
 @dataclass(frozen=True)
@@ -71,38 +71,10 @@ def to_nowhere(plan: Plan, changefeed: Changefeed) -> Output:
 
 def kafka_settings(changefeed: Changefeed, prepared_batches: bool = True) -> KafkaSettings:
     """What the Kafka sink is told, from what TiCDC's options say."""
-    kafka, sasl, tls = changefeed.kafka, changefeed.kafka.sasl, changefeed.kafka.tls
-    oauth = OAuth(
-        sasl.oauth_client_id, sasl.oauth_client_secret, sasl.oauth_token_url, sasl.oauth_scopes, sasl.oauth_audience
-    )
-    security = Security(
-        tls.enabled,
-        tls.ca,
-        tls.cert,
-        tls.key,
-        tls.insecure_skip_verify,
-        sasl.mechanism,
-        sasl.user,
-        sasl.password,
-        sasl.gssapi_service_name or "kafka",
-        oauth if sasl.oauth_client_id else None,
-    )
-    return KafkaSettings(
-        kafka.brokers,
-        client_id=kafka.client_id,
-        required_acks=kafka.required_acks,
-        compression=kafka.compression,
+    return replace(
+        of_changefeed(changefeed.kafka),
         max_message_bytes=changefeed.codec.max_message_bytes,
         topic_limit=_topic_limit(changefeed),
-        topic_limit_margin=kafka.topic_limit_margin,
-        new_topic_partitions=kafka.new_topic_partitions,
-        checks_insync_replicas=kafka.checks_insync_replicas,
-        replication_factor=kafka.replication_factor,
-        auto_create_topic=kafka.auto_create_topic,
-        dial_timeout=kafka.dial_timeout,
-        write_timeout=kafka.write_timeout,
-        read_timeout=kafka.read_timeout,
-        security=security,
         prepared_batches=prepared_batches,
     )
 

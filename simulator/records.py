@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
-from simulator.changefeed.uri import brokers
-from simulator.errors import UserError
+from simulator.changefeed import reach
+from simulator.errors import ChangefeedError, UserError
+from simulator.secrecy import shown
 from simulator.text_files import reason
 
 
@@ -41,13 +41,16 @@ class Shard:
     path: Path
 
 
-def read(source: str, follow: bool = False) -> Iterator[Record]:
+def read(
+    source: str, follow: bool = False, warn: Callable[[Iterable[str]], object] = tuple
+) -> Iterator[Record]:
     """Every record of a fixtures directory or of `kafka://host:port/topic`, partition by partition.
 
-    With `follow` a topic is waited on for ever. Raises UserError: no such directory, no fixtures in it, a broken line.
+    With `follow` a topic is waited on for ever; `warn` is told what of the address has no effect. Raises UserError:
+    no such directory, no fixtures in it, a broken line.
     """
     if "://" in source:
-        return kafka_records(source, follow)
+        return kafka_records(source, follow, warn)
     if follow:
         raise UserError(f"{source} is a directory: only kafka://host:port/topic can be followed")
     return (record for shard in shards(Path(source)) for record in shard_records(shard))
@@ -130,28 +133,19 @@ def of_batch(batch: Any) -> Iterator[Record]:
 FORMATS = {".jsonl": jsonl_records, ".parquet": parquet_records}
 
 
-def kafka_records(source: str, follow: bool = False) -> Iterator[Record]:
+def kafka_records(
+    source: str, follow: bool = False, warn: Callable[[Iterable[str]], object] = tuple
+) -> Iterator[Record]:
     """The records of `kafka://host:port[,host:port]/topic`; TLS and SASL follow as in a sink-uri."""
     try:
-        uri = urlsplit(source)
-        addresses = brokers(uri.netloc)
-    except ValueError as error:
-        raise UserError(f"{source!r} is no topic to read: {error}") from error
-    topic, asked = uri.path.strip("/"), dict(parse_qsl(uri.query))
-    if uri.scheme not in ("kafka", "kafka+ssl") or not addresses or not topic:
-        raise UserError(f"{source!r} is no topic to read: kafka://host:port/topic is expected")
+        topic, kafka, warnings = reach(source)
+    except ChangefeedError as error:
+        raise UserError(f"{shown(source)} is no topic to read: {error.text}") from error
+    warn(warnings)
     from simulator.sinks.kafka_read import read_topic
-    from simulator.sinks.kafka_settings import KafkaSettings, Security
+    from simulator.sinks.kafka_settings import of_changefeed
 
-    tls = asked.get("enable-tls", "").lower() == "true" or uri.scheme == "kafka+ssl"
-    security = Security(
-        enable_tls=tls, insecure_skip_verify=asked.get("insecure-skip-verify", "").lower() == "true",
-        ca=asked.get("ca", ""), cert=asked.get("cert", ""), key=asked.get("key", ""),
-        sasl_mechanism=asked.get("sasl-mechanism", ""), sasl_user=asked.get("sasl-user", ""),
-        sasl_password=asked.get("sasl-password", ""),
-    )
-    settings = KafkaSettings(addresses, security=security)
-    for partition, offset, timestamp, key, value in read_topic(settings, topic, follow=follow):
+    for partition, offset, timestamp, key, value in read_topic(of_changefeed(kafka), topic, follow=follow):
         yield Record(topic, partition, offset, timestamp, key, value)
 
 

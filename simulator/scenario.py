@@ -24,6 +24,7 @@ from typing import Any
 from simulator import tso
 from simulator.errors import ScenarioError, UserError, did_you_mean
 from simulator.plan import PLACES, Becomes, SchemaChange, Script, Wait
+from simulator.secrecy import masked
 from simulator.text_files import read_text, toml
 
 DEFAULT_OVER = "1m"
@@ -166,7 +167,7 @@ class _Reader:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise UserError(f"expected text, got {value!r}")
+        raise UserError(f"expected text, got {masked(repr(value))}")
     return value
 
 

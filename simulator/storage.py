@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from simulator.codecs.rows import StoredFile
 from simulator.errors import DeliveryError, UserError
+from simulator.secrecy import shown
 
 ACCEPTED = "file:///directory, s3://bucket/prefix, gs://bucket/prefix, azure://container/prefix, or what fsspec opens"
 
@@ -46,11 +47,6 @@ class Directory:
         return posixpath.join(self.path, name)
 
 
-def shown(uri: str) -> str:
-    """The URI without its parameters, which may hold secrets."""
-    return uri.partition("?")[0]
-
-
 def require_writable(uri: str) -> None:
     """Writes a small file there and removes it; raises UserError, one line."""
     probe = f".ticdc-sim-{uuid.uuid4()}"
@@ -75,9 +71,10 @@ def write(uri: str, files: Iterable[StoredFile]) -> None:
 
 
 def read(location: str, uri: str = "") -> bytes:
-    """The file at a location, opened with the parameters of the storage's `uri`; raises UserError, one line."""
+    """The file at a location, opened with user and parameters of the storage's `uri`; raises UserError, one line."""
     root, _, name = location.rpartition("/")
-    directory = _open(f"{root}?{urlsplit(uri).query}")
+    user, at, _ = urlsplit(uri).netloc.rpartition("@")
+    directory = _open(f"{root.replace('://', f'://{user}{at}', 1)}?{urlsplit(uri).query}")
     try:
         data: bytes = directory.files.cat_file(directory.of(name))
     except Exception as error:  # each driver has errors of its own

@@ -82,7 +82,8 @@ def test_a_zero_in_the_uri_does_not_undo_the_file_as_in_ticdc() -> None:
 
 
 def test_secrets_are_neither_warned_about_nor_shown() -> None:
-    feed = loaded(f"{URI}&sasl-mechanism=PLAIN&sasl-password=first!", '[sink.kafka-config]\nsasl-password = "second!"')
+    uri = f"{URI}&sasl-mechanism=PLAIN&sasl-user=u&sasl-password=first!"
+    feed = loaded(uri, '[sink.kafka-config]\nsasl-password = "second!"')
     assert feed.kafka.sasl.password == "first!" and feed.warnings != ()
     assert "first!" not in repr(feed) and "second!" not in repr(feed)
 

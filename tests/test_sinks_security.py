@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
+import base64
 import ssl
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from urllib.parse import parse_qs
 
 import pytest
+import trustme
+from cryptography.hazmat.primitives import serialization
+from identity_provider import Answer, granted, identity_provider
 
-from simulator.errors import UserError
+from simulator.errors import DeliveryError, UserError
 from simulator.sinks import SINKS
-from simulator.sinks.kafka_connect import ClientCredentials, client_options
+from simulator.sinks.kafka_connect import client_options
+from simulator.sinks.kafka_oauth import ClientCredentials
 from simulator.sinks.kafka_settings import KafkaSettings, OAuth, Security
 
 
@@ -70,34 +71,87 @@ def test_gssapi_without_its_package_is_said(monkeypatch: pytest.MonkeyPatch) -> 
         options(Security(sasl_mechanism="GSSAPI"))
 
 
-class Provider(BaseHTTPRequestHandler):
-    """An identity provider that grants numbered tokens."""
-
-    asked: list[dict[str, list[str]]] = []
-
-    def do_POST(self) -> None:
-        self.asked.append(parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode()))
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(json.dumps({"access_token": f"token {len(self.asked)}", "expires_in": 300}).encode())
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Keeps quiet."""
+def provider(url: str, timeout: float = 5.0) -> ClientCredentials:
+    oauth = OAuth("me:", "s&cret", f"{url}/token?x=1", ("a", "b"), grant_type="special")
+    security = Security(sasl_mechanism="OAUTHBEARER", oauth=oauth)
+    settings = KafkaSettings(("a:1",), read_timeout=timeout, security=security)
+    found = client_options(settings)["sasl_oauth_token_provider"]
+    assert isinstance(found, ClientCredentials)
+    return found
 
 
 def test_a_token_is_fetched_once_by_client_credentials() -> None:
-    """And kept while it is valid."""
-    with HTTPServer(("127.0.0.1", 0), Provider) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        oauth = OAuth("me", "secret", f"http://127.0.0.1:{server.server_port}/token", ("a", "b"))
-        found = options(Security(sasl_mechanism="OAUTHBEARER", oauth=oauth))["sasl_oauth_token_provider"]
-        assert isinstance(found, ClientCredentials)
-        tokens = [found.token(), found.token()]
-        server.shutdown()
+    """And kept while it is valid; the secret goes in the header, as TiCDC's client sends it first."""
+    with identity_provider(granted("token", expires_in=300)) as server:
+        credentials = provider(server.url)
+        tokens = [credentials.token(), credentials.token()]
 
-    assert ["token 1", "token 1"] == tokens
-    asked = {"grant_type": ["client_credentials"], "client_id": ["me"], "client_secret": ["secret"], "scope": ["a b"]}
-    assert [asked] == Provider.asked
+    assert ["token", "token"] == tokens
+    pair = base64.b64encode(b"me%3A:s%26cret").decode()
+    assert [(f"Basic {pair}", {"grant_type": ["special"], "scope": ["a b"]})] == server.asked
+
+
+def test_a_token_that_is_about_to_expire_is_fetched_anew() -> None:
+    """Half a minute before."""
+    with identity_provider(granted("short", expires_in=20)) as server:
+        credentials = provider(server.url)
+        tokens = [credentials.token(), credentials.token()]
+
+    assert (["short", "short"], 2) == (tokens, len(server.asked))
+
+
+@pytest.mark.parametrize(("answer", "text"), [
+    ((401, b""), "no token: 401 Unauthorized"),
+    ((400, b'{"error": "invalid_client", "error_description": "Who?"}'), "400 Bad Request: invalid_client: Who?"),
+    ((200, b"<html>"), "the answer is not JSON"),
+    ((200, b"\xff"), "the answer is not JSON"),
+    ((200, b"[]"), "the answer has no access_token"),
+    ((200, b'{"access_token": ""}'), "the answer has no access_token"),
+    ((200, b'{"error": "invalid_scope"}'), "the answer has no access_token: invalid_scope"),
+    ((302, b""), "no token: 302 Found"),
+])
+def test_a_token_that_is_refused_is_one_line(answer: Answer, text: str) -> None:
+    """Asked for again with the secret in the form, which some providers want; no redirection is followed."""
+    with identity_provider(answer) as server:
+        with pytest.raises(UserError) as caught:
+            provider(server.url).token()
+
+    assert f"sasl-oauth-token-url {server.url}/token" in str(caught.value)
+    assert text in str(caught.value) and "\n" not in str(caught.value) and "x=1" not in str(caught.value)
+    assert [None, ["s&cret"]] == [form.get("client_secret") for _, form in server.asked]
+
+
+@pytest.mark.parametrize(("answer", "text"), [((503, b""), "503 Service Unavailable"), (None, "timed out")])
+def test_a_provider_that_does_not_work_is_a_failed_delivery(answer: Answer | None, text: str) -> None:
+    """Overloaded, or silent."""
+    with identity_provider(answer) as server:
+        with pytest.raises(DeliveryError, match=f"sasl-oauth-token-url {server.url}/token.*{text}"):
+            provider(server.url, timeout=0.2).token()
+
+
+def test_a_provider_that_is_not_there_is_a_failed_delivery() -> None:
+    """One line."""
+    with pytest.raises(DeliveryError, match="token-url http://127.0.0.1:1/token does not answer: Connection refused"):
+        provider("http://127.0.0.1:1").token()
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://127.0.0.1:1", "data:,{}"])
+def test_nothing_but_http_is_opened(url: str) -> None:
+    """Whatever calls itself a token URL."""
+    with pytest.raises(DeliveryError, match="does not answer: unknown url type"):
+        provider(url).token()
+
+
+def test_an_encrypted_key_is_refused_and_no_passphrase_is_asked_for(tmp_path: Path) -> None:
+    """OpenSSL would ask the terminal."""
+    issued = trustme.CA().issue_cert("me@example.com")
+    key = serialization.load_pem_private_key(issued.private_key_pem.bytes(), None)
+    formats = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    (tmp_path / "key.pem").write_bytes(key.private_bytes(*formats, serialization.BestAvailableEncryption(b"hush")))
+    issued.cert_chain_pems[0].write_to_path(tmp_path / "cert.pem")
+
+    with pytest.raises(UserError, match="TLS files cannot be used .*key.pem"):
+        options(Security(enable_tls=True, cert=str(tmp_path / "cert.pem"), key=str(tmp_path / "key.pem")))
 
 
 def test_the_missing_crc32c_package_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 ROOMS = (
     "errors",
+    "secrecy",
     "tso",
     "text_files",
     "releases",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simulator.changefeed import file, kafka, merged, options, rejections, rules, uri
+from simulator.changefeed import file, kafka, merged, options, rejections, rules, security, uri
 from simulator.changefeed.keys import key
 from simulator.changefeed.merged import Settings
 from simulator.changefeed.model import (
@@ -26,7 +26,7 @@ from simulator.text_files import read_text
 
 __all__ = [
     "Changefeed", "ColumnSelector", "DispatchRule", "EventFilter", "Kafka", "Sasl", "Tls", "key", "load",
-    "load_file", "partition_count",
+    "load_file", "partition_count", "reach",
 ]
 
 SCHEMES = ("kafka", "kafka+ssl")
@@ -45,6 +45,16 @@ def load(sink_uri: str, toml_text: str = "", release: Release = V8_5, name: str 
     return _changefeed(settings)
 
 
+def reach(source: str, release: Release = V8_5) -> tuple[str, Kafka, tuple[str, ...]]:
+    """Topic and Kafka of `kafka://host:port/topic?…` read as a sink-uri is, with a warning for what has no effect."""
+    parsed = uri.parse(source, release)
+    if parsed.scheme not in SCHEMES:
+        raise ChangefeedError(f"scheme {parsed.scheme} is not read; accepted: {', '.join(SCHEMES)}")
+    settings = Settings(parsed, uri.typed(parsed, release), file.parse("", "", release), release)
+    reached = kafka.kafka(settings)
+    return kafka.topic(settings), reached, (*parsed.warnings, *security.idle(settings, reached.sasl, reached.tls))
+
+
 def load_file(sink_uri: str, path: str | Path | None = None, release: Release = V8_5) -> Changefeed:
     """As `load`, the changefeed.toml read from a file; None is no file."""
     if path is None:
@@ -61,10 +71,12 @@ def _changefeed(settings: Settings) -> Changefeed:
     topic, reached = kafka.topic(settings), kafka.kafka(settings)
     codec, dispatchers = options.codec(settings, force_replicate), rules.dispatchers(settings)
     filtered, ignored = settings.of_file("filter", "rules"), settings.of_file("filter", "ignore-txn-start-ts")
+    ignored_ts = tuple(int(str(ts)) for ts in ignored) if isinstance(ignored, list) else ()
     warnings = [
         *(*settings.uri.warnings, *settings.file.warnings, *merged.idle(settings), *merged.conflicts(settings)),
         *(*options.idle(settings, codec, reached), *rules.idle(dispatchers, settings.release)),
         *rules.idle_selectors(settings),
+        *(f"filter.ignore-txn-start-ts: {ts} has no effect, it is no TSO" for ts in ignored_ts if ts < 1),
     ]
     return Changefeed(
         scheme=settings.uri.scheme,
@@ -74,7 +86,7 @@ def _changefeed(settings: Settings) -> Changefeed:
         case_sensitive=bool(settings.of_file("(top level)", "case-sensitive")),
         force_replicate=force_replicate,
         rules=tuple(map(str, filtered)) if isinstance(filtered, list) else (),
-        ignore_txn_start_ts=tuple(int(str(ts)) for ts in ignored) if isinstance(ignored, list) else (),
+        ignore_txn_start_ts=ignored_ts,
         event_filters=rules.event_filters(settings),
         dispatchers=dispatchers,
         column_selectors=rules.column_selectors(settings),

@@ -7,7 +7,7 @@ have is refused as TiCDC's command line does (pkg/cmd/util/helper.go StrictDecod
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from simulator import text_files
 from simulator.changefeed import go
@@ -15,6 +15,7 @@ from simulator.changefeed.key import Value
 from simulator.changefeed.keys import KEYS, option
 from simulator.errors import ChangefeedError, did_you_mean
 from simulator.releases import Release, availability
+from simulator.secrecy import HIDDEN, is_secret, masked
 
 TAKES = {
     "bool": "true or false",
@@ -22,18 +23,19 @@ TAKES = {
     "text": "a string",
     "duration": 'a duration such as "10m"',
     "texts": "a list of strings",
-    "ints": "a list of integers",
+    "ints": "a list of integers of 64 bits",
     "rows": "an array of tables",
 }
 BITS = {"int": 64, "int16": 16, "int32": 32}
-TABLES = tuple(place for place in KEYS if place not in ("sink-uri", "(top level)"))
+TABLES = KEYS.keys() - {"sink-uri", "(top level)"}
+"""What the file may call a table; the other places are not of the file."""
 
 
 @dataclass(frozen=True)
 class File:
     """A changefeed.toml."""
 
-    values: Mapping[tuple[str, str], Value]
+    values: Mapping[tuple[str, str], Value] = field(repr=False)
     """By place and name, as the table of keys spells them; entries of arrays of tables stay lists of dicts."""
 
     tables: frozenset[str]
@@ -77,10 +79,10 @@ def _walk(content: Mapping[str, object], place: str, name: str) -> Iterator[tupl
         inner = key if place == "(top level)" else f"{place}.{key}"
         if key in KEYS[place]:
             yield from _known(place, key, value, name)
-        elif inner in TABLES and isinstance(value, dict):
+        elif "." not in key and inner in TABLES and isinstance(value, dict):
             yield from _walk(value, inner, name)
-        elif inner in TABLES:
-            raise ChangefeedError(f"{name}: [{inner}] must be a table, got {value!r}")
+        elif "." not in key and inner in TABLES:
+            raise ChangefeedError(f"{name}: [{inner}] must be a table, got {masked(repr(value))}")
         else:
             yield place, "", None, _unknown(place, spelled, name)
 
@@ -111,7 +113,8 @@ def _row_remarks(place: str, number: int, row: dict[str, object], name: str) -> 
 def check(kind: str, value: object, where: str) -> Value:
     """The value, if it is of the kind; raises ChangefeedError."""
     if not _fits(kind, value):
-        raise ChangefeedError(f"{where} = {value!r}: {TAKES[kind]} is expected")
+        said = HIDDEN if is_secret(where.rpartition(".")[2]) else masked(repr(value))
+        raise ChangefeedError(f"{where} = {said}: {TAKES[kind]} is expected")
     if kind == "duration" and isinstance(value, str):
         try:
             go.parse_duration(value)
@@ -122,9 +125,10 @@ def check(kind: str, value: object, where: str) -> Value:
 
 
 def _fits(kind: str, value: object) -> bool:
-    if kind in ("texts", "ints", "rows"):
-        inner = {"texts": str, "ints": int, "rows": dict}[kind]
-        return isinstance(value, list) and all(isinstance(one, inner) for one in value)
+    if kind == "ints":
+        return isinstance(value, list) and all(_fits("int", one) for one in value)
+    if kind in ("texts", "rows"):
+        return isinstance(value, list) and all(isinstance(one, str if kind == "texts" else dict) for one in value)
     if kind == "bool":
         return isinstance(value, bool)
     if kind in BITS or kind == "duration" and not isinstance(value, str):
@@ -135,11 +139,12 @@ def _fits(kind: str, value: object) -> bool:
 
 def _unknown(place: str, key: str, name: str) -> str:
     top = place == "(top level)"
-    inner = [other.removeprefix(f"{place}.") for other in TABLES if other.startswith(f"{place}.")]
     if top and key.lower() == "sink-uri":
         return f"{name}: unknown key {key!r} is ignored: TiCDC takes the sink-uri beside the file, as --sink-uri"
-    hint = did_you_mean(key, [*KEYS[place], *(TABLES if top else inner)])
-    return f"{name}: unknown key {key!r}{'' if top else f' in [{place}]'} is ignored.{hint}"
+    inner = sorted(TABLES) if top else [other for other in sorted(TABLES) if other.startswith(f"{place}.")]
+    tables = [other.removeprefix(f"{place}.") for other in inner]
+    where = "" if top else f" in [{place}]"
+    return f"{name}: unknown key {key!r}{where} is ignored.{did_you_mean(key, [*KEYS[place], *tables])}"
 
 
 def _dotted(place: str, key: str) -> str:

@@ -6,6 +6,7 @@ One law: same order, same codes, same texts as pkg/sink/kafka/options.go (before
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from simulator.changefeed import go, security
 from simulator.changefeed.merged import Settings
@@ -20,7 +21,8 @@ def topic(settings: Settings) -> str:
     """The default topic, the URI's path; raises ChangefeedError (CDC:ErrKafkaInvalidConfig) without one."""
     name = settings.uri.topic
     if not name:
-        raise ChangefeedError("no topic is specified in sink-uri", "CDC:ErrKafkaInvalidConfig")
+        text = "no topic is specified in sink-uri; accepted: kafka://host:port[,host:port]/topic?…"
+        raise ChangefeedError(text, "CDC:ErrKafkaInvalidConfig")
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", name) or name in (".", ".."):
         raise ChangefeedError(f"topic {name!r}: Kafka takes letters, digits, '.', '_' and '-', at most 249 of them")
     return name
@@ -43,7 +45,7 @@ def kafka(settings: Settings) -> Kafka:
         accepted = "only support these values: 0(NoResponse),1(WaitForLocal) and -1(WaitForAll)"
         raise ChangefeedError(f"invalid required acks {acks}, {accepted}", "CDC:ErrKafkaInvalidRequiredAcks")
     compression = settings.text("compression", "none").strip().lower()
-    return Kafka(
+    found = Kafka(
         brokers=_brokers(settings),
         partition_num=partitions if isinstance(partitions, int) else None,
         replication_factor=settings.number("replication-factor", 1),
@@ -61,6 +63,27 @@ def kafka(settings: Settings) -> Kafka:
         topic_limit_margin=release.topic_limit_margin,
         checks_insync_replicas=release.checks_insync_replicas,
     )
+    security.check_client(settings, found)
+    _check_replicas(found)
+    return found
+
+
+def idle(kafka: Kafka) -> Iterator[str]:
+    """A warning for what Kafka will not take where it is used at all."""
+    if kafka.replication_factor < 1:
+        factor = kafka.replication_factor
+        yield f"replication-factor {factor}: Kafka creates no topic with that; 1 or more is accepted"
+
+
+def _check_replicas(kafka: Kafka) -> None:
+    # Kafka's min.insync.replicas is 1 at least
+    if kafka.checks_insync_replicas and kafka.required_acks == -1 and kafka.replication_factor < 1:
+        raise ChangefeedError(
+            "TiCDC Kafka producer's `request.required.acks` defaults to -1, TiCDC cannot deliver messages when the "
+            f"`replication-factor` {kafka.replication_factor} is smaller than the `min.insync.replicas`; "
+            "1 or more is accepted",
+            "CDC:ErrKafkaInvalidConfig",
+        )
 
 
 def _brokers(settings: Settings) -> tuple[str, ...]:

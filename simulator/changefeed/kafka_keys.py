@@ -28,10 +28,13 @@ KAFKA = {
     **rows("text", "ca cert key"),
     "insecure-skip-verify": Key("bool", False),
 }
-KAFKA_FILE = {
-    **{name: Key(key.kind, None, key.idle) for name, key in KAFKA.items()},
+OAUTH = {
     **rows("text", "sasl-oauth-client-id sasl-oauth-client-secret sasl-oauth-token-url"),
     **rows("text", "sasl-oauth-grant-type sasl-oauth-audience"),
     "sasl-oauth-scopes": Key("texts"),
+}
+KAFKA_FILE = {
+    **{name: Key(key.kind, None, key.idle) for name, key in KAFKA.items()},
+    **OAUTH,
     "output-raw-change-event": Key("bool", False),
 }

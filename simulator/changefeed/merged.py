@@ -7,15 +7,14 @@ with mergo.WithOverride, which takes a zero for unset (tiflow v8.5.3 pkg/sink/ka
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from simulator.changefeed.file import File
 from simulator.changefeed.key import Value
 from simulator.changefeed.keys import FILE_PLACE, KEYS, default
 from simulator.changefeed.uri import SinkUri
 from simulator.releases import Release
-
-SECRETS = ("password", "secret", "key", "sasl-user", "token")
+from simulator.secrecy import is_secret
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class Settings:
     """Everything the user said; what nobody said is None or its default."""
 
     uri: SinkUri
-    parameters: Mapping[str, Value]
+    parameters: Mapping[str, Value] = field(repr=False)
     """The URI's, typed."""
 
     file: File
@@ -65,7 +64,7 @@ def conflicts(settings: Settings) -> Iterator[str]:
         file = settings.file.values.get((place, name))
         if file is None or uri == file:
             continue
-        said = "" if any(secret in name for secret in SECRETS) else f" ({_shown(uri)} and {_shown(file)})"
+        said = "" if is_secret(name) else f" ({_shown(uri)} and {_shown(file)})"
         if uri:
             yield f"{name} differs in sink-uri and [{place}]{said}: the sink-uri counts"
         else:

@@ -70,14 +70,7 @@ class Sasl:
 
     user: str = ""
     password: str = field(default="", repr=False)
-    gssapi_auth_type: str = ""
-    gssapi_keytab_path: str = ""
-    gssapi_kerberos_config_path: str = ""
     gssapi_service_name: str = ""
-    gssapi_user: str = ""
-    gssapi_password: str = field(default="", repr=False)
-    gssapi_realm: str = ""
-    gssapi_disable_pafxfast: bool = False
     oauth_client_id: str = ""
     oauth_client_secret: str = field(default="", repr=False)
     """Decoded from the base64 of the file."""
@@ -97,6 +90,8 @@ class Tls:
     cert: str = ""
     key: str = ""
     insecure_skip_verify: bool = False
+    meant: str = ""
+    """What was written that asks for TLS, where TLS is off and enable-tls=false was not written."""
 
 
 @dataclass(frozen=True)

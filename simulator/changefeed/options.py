@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simulator.changefeed import encoder, large_messages, old_value, protocols, rejections, security
-from simulator.changefeed.kafka import COMPRESSIONS
+from simulator.changefeed import kafka as reaching
 from simulator.changefeed.merged import Settings
 from simulator.changefeed.model import Kafka
 from simulator.codecs.options import CodecOptions
@@ -114,8 +114,8 @@ def idle(settings: Settings, codec: CodecOptions, kafka: Kafka) -> Iterator[str]
     """A warning for each option that the protocol or another option leaves without effect."""
     canal, given = codec.protocol == "canal-json", settings.get
     compression = settings.text("compression", "none")
-    if compression.strip().lower() not in COMPRESSIONS:
-        yield f"compression {compression!r} is unknown, none is used; accepted: {', '.join(COMPRESSIONS)}"
+    if compression.strip().lower() not in reaching.COMPRESSIONS:
+        yield f"compression {compression!r} is unknown, none is used; accepted: {', '.join(reaching.COMPRESSIONS)}"
     if codec.enable_tidb_extension and not canal:
         yield "enable-tidb-extension has no effect with open-protocol: it concerns canal-json and avro only"
     if given("max-batch-size") is not None and canal:
@@ -134,6 +134,7 @@ def idle(settings: Settings, codec: CodecOptions, kafka: Kafka) -> Iterator[str]
         yield "output-row-key has no effect without canal-json and enable-tidb-extension"
     if settings.file.values.get(("sink", "terminator")) is not None and not codec.terminator:
         yield "sink.terminator has no effect: it concerns storage sinks only"
+    yield from reaching.idle(kafka)
     yield from protocols.replaced(settings)
     yield from old_value.idle(settings, codec.protocol)
     yield from large_messages.idle(settings, codec.protocol)

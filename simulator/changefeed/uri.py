@@ -7,15 +7,16 @@ One law: a parameter is read as Go's gin binds it (first of several, empty is ze
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from urllib.parse import parse_qsl, unquote, urlsplit
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from simulator.changefeed import go
 from simulator.changefeed.key import Value
 from simulator.changefeed.keys import KEYS, option
 from simulator.errors import ChangefeedError, did_you_mean
 from simulator.releases import Release, availability
+from simulator.secrecy import shown
 
 ACCEPTED = "kafka://host:port[,host:port]/topic?protocol=open-protocol"
 EMPTY = {"bool": "false", "int": "0", "int16": "0", "int32": "0"}
@@ -26,6 +27,8 @@ BIND = {True: "CDC:ErrMySQLInvalidConfig", False: "CDC:ErrKafkaInvalidConfig"}
 """TiCDC's code for what does not parse, with gin and without (pkg/sink/kafka/options.go, Apply)."""
 
 BITS = {"int": 64, "int16": 16, "int32": 32}
+NO_PORT = re.compile(r":[^:\]]*[^\d:\]][^:\]]*$")
+"""A host's end that is no port: half of a password with / or ? in it."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class SinkUri:
     scheme: str
     brokers: tuple[str, ...]
     topic: str
-    texts: Mapping[str, str]
+    texts: Mapping[str, str] = field(repr=False)
     """All parameters as written, decoded."""
 
     warnings: tuple[str, ...] = ()
@@ -49,13 +52,15 @@ def parse(text: str, release: Release) -> SinkUri:
         raise _invalid(text, str(error)) from error
     if not parts.scheme or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text.strip()):
         raise _invalid(text, f"{ACCEPTED} is expected")
+    if "@" in parts.path or NO_PORT.search(parts.netloc) and "@" in parts.query + parts.fragment:
+        raise _invalid(text, f"a user or password before @ holds / or ?, which are %2F and %3F there; {ACCEPTED}")
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     texts = dict(reversed(pairs))
     try:
         addresses = brokers(parts.netloc)
     except ValueError as error:
         raise _invalid(text, str(error)) from error
-    remarks = tuple(_remarks(pairs, release))
+    remarks = (*_unread(parts), *_remarks(pairs, release))
     return SinkUri(parts.scheme.lower(), addresses, unquote(parts.path).strip("/"), texts, remarks)
 
 
@@ -91,6 +96,13 @@ def _value(name: str, kind: str, text: str, release: Release) -> Value:
         raise ChangefeedError(f"sink-uri {name}: {error}; {TAKES[kind]} is accepted", BIND[gin]) from error
 
 
+def _unread(parts: SplitResult) -> Iterator[str]:
+    if "@" in parts.netloc:
+        yield "sink-uri: user and password before @ are ignored: sasl-user and sasl-password are read"
+    if parts.fragment:
+        yield "sink-uri: what follows # is ignored; in a value # is written as %23"
+
+
 def _remarks(pairs: list[tuple[str, str]], release: Release) -> list[str]:
     known = [name for name in KEYS["sink-uri"] if not name.startswith("(")]
     names = [name for name, _ in pairs]
@@ -108,4 +120,4 @@ def _remarks(pairs: list[tuple[str, str]], release: Release) -> list[str]:
 
 
 def _invalid(text: str, why: str) -> ChangefeedError:
-    return ChangefeedError(f"sink uri invalid '{text.partition('?')[0]}': {why}", "CDC:ErrSinkURIInvalid")
+    return ChangefeedError(f"sink uri invalid '{shown(text)}': {why}", "CDC:ErrSinkURIInvalid")

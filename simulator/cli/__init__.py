@@ -17,6 +17,7 @@ import click
 from simulator import __version__
 from simulator.cli import brokers, explain_ddl, look, play, releases
 from simulator.errors import SimulatorError, UserError, printable
+from simulator.secrecy import masked
 
 INTERRUPTED = 130
 """128 + SIGINT, as shells have it."""
@@ -96,7 +97,7 @@ def _said(code: int, *lines: str) -> int:
     """Says what is wrong and gives the code; where nobody listens to standard error, the code alone tells."""
     with suppress(OSError):
         for line in lines:
-            click.echo(f"ticdc-sim: {printable(line)}", err=True)
+            click.echo(f"ticdc-sim: {printable(masked(line))}", err=True)
     return code
 
 
@@ -115,7 +116,7 @@ def _misused(error: click.UsageError) -> int:
         error.show()
         return 2
     command = error.ctx.command_path if error.ctx is not None else "ticdc-sim"
-    return _said(2, f"{error.format_message().rstrip('.')} (see {command} --help)")
+    return _said(2, f"{masked(error.format_message()).rstrip('.')} (see {command} --help)")
 
 
 def main() -> None:

@@ -53,7 +53,7 @@ def inspect(
     """
     if raw and (as_json or protocol):
         raise UserError("--raw shows bytes as they are: --json and --protocol say how to decode them")
-    records = read(source, follow)
+    records = read(source, follow, Display().warn)
     show_lines(islice(reading.raw_lines(records) if raw else reading.lines(records, as_json, protocol), limit))
 
 

@@ -30,6 +30,7 @@ from simulator.outputs import Output
 from simulator.pipeline import Account
 from simulator.plan import Plan
 from simulator.progress import Progress
+from simulator.secrecy import masked
 
 MANY = 40
 """Tables or partitions beyond that are summed up for people; the summary file has them all."""
@@ -106,7 +107,7 @@ class Display:
 
     def warn(self, lines: Iterable[str]) -> None:
         for line in lines:
-            self._console.print(f"warning: {line}", style="yellow", soft_wrap=True)
+            self._console.print(f"warning: {masked(line)}", style="yellow", soft_wrap=True)
 
     def note(self, lines: Sequence[str]) -> None:
         """What the run will do that the user did not spell out."""

@@ -35,12 +35,12 @@ def locations(files: tuple[StoredFile, ...], options: CodecOptions) -> pa.Array:
 
 
 def root(uri: str) -> str:
-    """A storage's URI as TiCDC spells it: without parameters, without `/` at its end (tidb: br/pkg/storage, URI())."""
+    """A storage's URI as TiCDC spells it: without parameters, user and last `/` (tidb: br/pkg/storage)."""
     parts = urlsplit(uri)
     scheme = _SCHEMES.get(parts.scheme, parts.scheme)
     if scheme == "file":
         return f"file://{unquote(parts.path) if parts.scheme else os.path.abspath(uri)}".removesuffix("/")
-    return f"{scheme}://{parts.netloc}/{unquote(parts.path).strip('/')}".removesuffix("/")
+    return f"{scheme}://{parts.netloc.rpartition('@')[2]}/{unquote(parts.path).strip('/')}".removesuffix("/")
 
 
 _SCHEMES = {"": "file", "local": "file", "gs": "gcs", "azblob": "azure"}

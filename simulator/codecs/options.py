@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from simulator.releases import Release, option_names
@@ -33,7 +33,7 @@ class CodecOptions:
     large_message_handle_compression: str = "none"
     """`none`, `lz4` (frames) or `snappy` (blocks): how values are compressed before they are measured."""
 
-    claim_check_storage_uri: str = ""
+    claim_check_storage_uri: str = field(default="", repr=False)
     """Where claim-check's files go."""
 
     claim_check_raw_value: bool = False

@@ -122,6 +122,7 @@ V4_0_0 = Release(
     protocols=frozenset(),
     unknown_protocol="",
     uri_bound_by_gin=False,
+    client_error="CDC:ErrKafkaNewSaramaProducer",
     codec_error="CDC:ErrKafkaInvalidConfig",
     max_batch_size=0,
     max_message_bytes=512 << 20,

@@ -185,6 +185,7 @@ V6_6_0 = replace(
     V6_5_0,
     name="v6.6.0",
     options=V6_5_0.options | option_names.SCHEDULER | option_names.REQUIRED_ACKS,
+    client_error="CDC:ErrKafkaNewProducer",
 )
 
 LINES = {

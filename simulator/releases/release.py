@@ -517,6 +517,9 @@ class Release:
     """Whether the sink-uri's parameters are read by gin (7.1+: pkg/sink/kafka/options.go): an empty one is a zero, and
     what does not parse is CDC:ErrMySQLInvalidConfig. Before, an empty one is as none, and CDC:ErrKafkaInvalidConfig."""
 
+    client_error: str
+    """TiCDC's code for settings that its client of Kafka refuses (cdc/sink/**/mq, from 6.6 cdc/sinkv2)."""
+
     codec_error: str
     """TiCDC's code for an encoder's option that is out of range (cdc/sink/codec, from 7.0 pkg/sink/codec)."""
 

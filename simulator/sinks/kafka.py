@@ -12,12 +12,14 @@ from dataclasses import replace
 from types import ModuleType
 
 from kafka import KafkaProducer
-from kafka.errors import KafkaConnectionError, KafkaError
+from kafka.errors import KafkaError
 
+from simulator.errors import SimulatorError
 from simulator.sinks import kafka_batches, kafka_plain
-from simulator.sinks.kafka_connect import reason, require_crc32c, unreachable
+from simulator.sinks.kafka_connect import reason, require_crc32c
 from simulator.sinks.kafka_failures import remedy
 from simulator.sinks.kafka_flight import Flight, Outcome, Piece, failed, pieces
+from simulator.sinks.kafka_greeting import reachable
 from simulator.sinks.kafka_settings import KafkaSettings
 from simulator.sinks.records import Delivered, Records, by_partition
 from simulator.sinks.tally import Tallies
@@ -176,12 +178,10 @@ class KafkaSink:
         while (left := end - time.monotonic()) > 0:
             hasty = replace(self._settings, dial_timeout=min(self._settings.dial_timeout, max(left, 0.1)))
             try:
-                if (why := unreachable(hasty)) is not None:
-                    raise KafkaConnectionError(why)
-                self._producer = kafka_plain.producer(hasty)
+                self._producer = kafka_plain.producer(reachable(hasty))
                 self._changed = time.monotonic()
                 return True
-            except (KafkaError, OSError) as error:
+            except (KafkaError, OSError, SimulatorError) as error:
                 self._cause = error
                 time.sleep(0.2)
         return False

@@ -23,7 +23,8 @@ from kafka.errors import (
 )
 
 from simulator.errors import ChangefeedError, DeliveryError, UserError
-from simulator.sinks.kafka_connect import client_options, reason, require_crc32c, unreachable
+from simulator.sinks.kafka_connect import client_options, reason, require_crc32c
+from simulator.sinks.kafka_greeting import reachable
 from simulator.sinks.kafka_settings import RECORD_BATCH_OVERHEAD, KafkaSettings
 
 
@@ -87,10 +88,9 @@ def answers(address: str) -> bool:
 def _admin(settings: KafkaSettings) -> Iterator[KafkaAdminClient]:
     """An admin client for a few questions; Kafka's refusals come out as errors of ours."""
     client = None
-    if (why := unreachable(settings)) is not None:
-        raise DeliveryError(f"Kafka at {settings.address} does not answer: {why}")
+    reached = reachable(settings)
     try:
-        client = KafkaAdminClient(**client_options(settings), request_timeout_ms=int(settings.read_timeout * 1000))
+        client = KafkaAdminClient(**client_options(reached), request_timeout_ms=int(settings.read_timeout * 1000))
         yield client
     except (AuthorizationError, SaslAuthenticationFailedError) as error:
         raise UserError(f"Kafka at {settings.address} refuses {settings.client_id}: {reason(error)}") from error

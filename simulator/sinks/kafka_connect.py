@@ -5,23 +5,21 @@ Law: with the kafka_* modules beside it, the only place that imports kafka.
 
 from __future__ import annotations
 
-import json
 import logging
-import socket
 import ssl
-import time
-import urllib.parse
-import urllib.request
 from importlib.util import find_spec
 
 from kafka.errors import KafkaError
-from kafka.net.sasl.oauth import AbstractTokenProvider
 
-from simulator.errors import UserError
-from simulator.sinks.kafka_settings import KafkaSettings, OAuth, Security
+from simulator.errors import SimulatorError, UserError
+from simulator.sinks.kafka_oauth import ClientCredentials
+from simulator.sinks.kafka_settings import KafkaSettings, Security
 
 Option = object
 """A value that kafka-python takes for an option: text, number, list of addresses, TLS context, token provider."""
+
+NO_PASSPHRASE = ""
+"""Without one OpenSSL would ask the terminal for that of an encrypted key; TiCDC takes none either."""
 
 logging.getLogger("kafka").setLevel(logging.CRITICAL)
 """What it logs comes back as an exception or an acknowledgement; its lines would only break the progress display."""
@@ -34,24 +32,8 @@ def client_options(settings: KafkaSettings) -> dict[str, Option]:
         "client_id": settings.client_id,
         "bootstrap_timeout_ms": int(settings.dial_timeout * 1000),
         "reconnect_backoff_max_ms": 1000,
-        **_security(settings.security),
+        **_security(settings.security, settings.read_timeout),
     }
-
-
-def unreachable(settings: KafkaSettings) -> str | None:
-    """Why none of the brokers can be connected to; None where one can.
-
-    Asked before every client is made: kafka-python 3.0.12 would try for all of its timeout and leak sockets.
-    """
-    why = "no broker is named"
-    for broker in settings.brokers:
-        host, _, port = broker.rpartition(":")
-        try:
-            with socket.create_connection((host.strip("[]"), int(port)), settings.dial_timeout / len(settings.brokers)):
-                return None
-        except (OSError, ValueError, OverflowError) as error:
-            why = getattr(error, "strerror", None) or str(error)
-    return why
 
 
 def require_crc32c() -> None:
@@ -62,6 +44,8 @@ def require_crc32c() -> None:
 
 def reason(error: BaseException) -> str:
     """What went wrong, on one line, without kafka-python's error numbers."""
+    if isinstance(error, SimulatorError) or isinstance(error, OSError) and error.strerror and error.errno:
+        return str(getattr(error, "strerror", None) or error)
     text = " ".join(str(error).split())
     name = type(error).__name__
     if isinstance(error, KafkaError) and (not text or text.endswith("None")):
@@ -69,14 +53,14 @@ def reason(error: BaseException) -> str:
     return f"{name}: {text}" if text and name not in text else text or name
 
 
-def _security(security: Security) -> dict[str, Option]:
+def _security(security: Security, timeout: float) -> dict[str, Option]:
     protocol = ("SASL_" if security.sasl_mechanism else "") + ("SSL" if security.enable_tls else "PLAINTEXT")
     options: dict[str, Option] = {"security_protocol": protocol}
     if security.enable_tls:
         options["ssl_context"] = _tls(security)
         options["ssl_check_hostname"] = not security.insecure_skip_verify
     if security.sasl_mechanism:
-        options.update(_sasl(security))
+        options.update(_sasl(security, timeout))
     return options
 
 
@@ -84,7 +68,7 @@ def _tls(security: Security) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cafile=security.ca or None)
         if security.cert:
-            context.load_cert_chain(security.cert, security.key or None)
+            context.load_cert_chain(security.cert, security.key or None, NO_PASSPHRASE)
     except OSError as error:
         files = ", ".join(name for name in (security.ca, security.cert, security.key) if name)
         raise UserError(f"the TLS files cannot be used ({files}): {error}") from error
@@ -94,7 +78,7 @@ def _tls(security: Security) -> ssl.SSLContext:
     return context
 
 
-def _sasl(security: Security) -> dict[str, Option]:
+def _sasl(security: Security, timeout: float) -> dict[str, Option]:
     mechanism = security.sasl_mechanism.upper()
     options: dict[str, Option] = {"sasl_mechanism": mechanism}
     if mechanism in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"):
@@ -104,29 +88,6 @@ def _sasl(security: Security) -> dict[str, Option]:
             raise UserError("sasl-mechanism GSSAPI needs the Python package gssapi (and a ticket from kinit)")
         return options | {"sasl_kerberos_service_name": security.gssapi_service_name}
     if mechanism == "OAUTHBEARER" and security.oauth is not None:
-        return options | {"sasl_oauth_token_provider": ClientCredentials(security.oauth)}
+        return options | {"sasl_oauth_token_provider": ClientCredentials(security.oauth, timeout)}
     known = "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI, OAUTHBEARER with sasl-oauth-token-url"
     raise UserError(f"sasl-mechanism {security.sasl_mechanism!r} cannot be used: {known}")
-
-
-class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
-    """Fetches a token by OAuth's client-credentials grant and keeps it until shortly before it expires."""
-
-    def __init__(self, oauth: OAuth) -> None:
-        super().__init__()
-        self._oauth = oauth
-        self._token = ""
-        self._expires = 0.0
-
-    def token(self) -> str:
-        """A token that is valid for at least half a minute."""
-        if time.monotonic() > self._expires - 30:
-            form = {"grant_type": "client_credentials", "client_id": self._oauth.client_id,
-                    "client_secret": self._oauth.client_secret, "scope": " ".join(self._oauth.scopes),
-                    "audience": self._oauth.audience}
-            body = urllib.parse.urlencode({name: value for name, value in form.items() if value}).encode()
-            with urllib.request.urlopen(self._oauth.token_url, body, timeout=10) as answer:
-                granted = json.load(answer)
-            self._token = str(granted["access_token"])
-            self._expires = time.monotonic() + float(granted.get("expires_in", 300))
-        return self._token

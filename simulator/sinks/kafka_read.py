@@ -12,6 +12,7 @@ from kafka.structs import TopicPartition
 from simulator.errors import DeliveryError
 from simulator.sinks.kafka_admin import partitions
 from simulator.sinks.kafka_connect import client_options, reason, require_crc32c
+from simulator.sinks.kafka_greeting import reachable
 from simulator.sinks.kafka_settings import KafkaSettings
 
 
@@ -35,8 +36,9 @@ def read_topic(
     require_crc32c()
     count = partitions(settings, topic)
     places = [TopicPartition(topic, partition) for partition in range(count)]
+    reached = reachable(settings)
     try:
-        consumer = KafkaConsumer(**client_options(settings), **READING)
+        consumer = KafkaConsumer(**client_options(reached), **READING)
         try:
             consumer.assign(places)
             ends = consumer.end_offsets(places)

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from simulator.changefeed import Kafka
+
 RECORD_BATCH_OVERHEAD = 128
 """How many bytes our record batches stay below a topic's limit, as TiCDC's messages do from 7.4 on."""
+
+LONGEST = 86400.0
+"""Seconds that anything is waited for: Python's sockets take no more than 24 days, TiCDC 292 years."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,7 @@ class OAuth:
     token_url: str
     scopes: tuple[str, ...] = ()
     audience: str = ""
+    grant_type: str = "client_credentials"
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,9 @@ class Security:
     cert: str = ""
     key: str = ""
     insecure_skip_verify: bool = False
+    meant_tls: str = ""
+    """What the user wrote that asks for TLS, where TLS is off and nobody said that it is to be."""
+
     sasl_mechanism: str = ""
     """PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI, OAUTHBEARER; empty for none"""
 
@@ -95,3 +104,43 @@ class KafkaSettings:
     def address(self) -> str:
         """The brokers as a user wrote them."""
         return ",".join(self.brokers)
+
+
+def of_changefeed(kafka: Kafka) -> KafkaSettings:
+    """What TiCDC's options say of how Kafka is reached and used."""
+    return KafkaSettings(
+        kafka.brokers,
+        client_id=kafka.client_id,
+        required_acks=kafka.required_acks,
+        compression=kafka.compression,
+        topic_limit_margin=kafka.topic_limit_margin,
+        new_topic_partitions=kafka.new_topic_partitions,
+        checks_insync_replicas=kafka.checks_insync_replicas,
+        replication_factor=kafka.replication_factor,
+        auto_create_topic=kafka.auto_create_topic,
+        dial_timeout=min(kafka.dial_timeout, LONGEST),
+        write_timeout=min(kafka.write_timeout, LONGEST),
+        read_timeout=min(kafka.read_timeout, LONGEST),
+        security=_security(kafka),
+    )
+
+
+def _security(kafka: Kafka) -> Security:
+    sasl, tls = kafka.sasl, kafka.tls
+    oauth = OAuth(
+        *(sasl.oauth_client_id, sasl.oauth_client_secret, sasl.oauth_token_url),
+        *(sasl.oauth_scopes, sasl.oauth_audience, sasl.oauth_grant_type),
+    )
+    return Security(
+        enable_tls=tls.enabled,
+        ca=tls.ca,
+        cert=tls.cert,
+        key=tls.key,
+        insecure_skip_verify=tls.insecure_skip_verify,
+        meant_tls=tls.meant,
+        sasl_mechanism=sasl.mechanism,
+        sasl_user=sasl.user,
+        sasl_password=sasl.password,
+        gssapi_service_name=sasl.gssapi_service_name or "kafka",
+        oauth=oauth if sasl.oauth_client_id else None,
+    )
