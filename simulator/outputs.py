@@ -6,10 +6,11 @@ One law: what stands in the way (a broker that does not answer, files that are t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from simulator import signals
 from simulator.changefeed import Changefeed
 from simulator.codecs import CodecOptions
 from simulator.events import Destinations
@@ -33,12 +34,13 @@ class Output:
 def to_fixtures(plan: Plan, changefeed: Changefeed, directory: Path, format: str) -> Iterator[Output]:
     """Fixture files, which appear under `directory` when the block ends well and not at all otherwise."""
     counts = {topic: changefeed.kafka.partitions for topic in plan.topics}
-    settings = files.begin(directory, format)
-    try:
+    with ExitStack() as undo:
+        with signals.held():
+            settings = files.begin(directory, format)
+            undo.callback(signals.held()(files.discard), settings)
         yield Output(format, settings, _destinations(plan, counts), changefeed.codec)
-        files.commit(settings, counts)
-    finally:
-        files.discard(settings)
+        with signals.held():
+            files.commit(settings, counts)
 
 
 def to_kafka(plan: Plan, changefeed: Changefeed, prepared_batches: bool = True) -> Output:

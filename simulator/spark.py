@@ -5,22 +5,28 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from simulator import signals
 from simulator.errors import UserError
 
 JAVA_MINIMUM = 17
 """Spark 4's."""
+
+END_WITHIN = 5.0
+"""Seconds that Spark has to end by itself; docker stop gives ten to all of us."""
 
 SHORT_RUN = 32 << 20
 """Bytes of input that are read sooner than Java has compiled itself well."""
@@ -54,13 +60,19 @@ def session(master: str = "local[*]", input_bytes: int = SHORT_RUN) -> SparkSess
     builder = SparkSession.builder.master(master).appName("ticdc-sim")
     for key, value in (SETTINGS | {"spark.driver.extraJavaOptions": _java_options(input_bytes)}).items():
         builder = builder.config(key, value)
-    with _interrupted_later(), _stderr_aside() as said:
+    with signals.held(), _stderr_aside() as said:
         try:
             spark = builder.getOrCreate()
         except Exception as error:
             raise UserError(f"Spark does not start on {master!r}: {_reason(error, said)}") from error
     spark.sparkContext.setLogLevel("OFF")
+    accumulators: Any = spark.sparkContext._accumulatorServer
+    accumulators.handle_error = _unsaid
     return spark
+
+
+def _unsaid(*_: object) -> None:
+    """In place of a traceback where Java is gone: whoever waits for Java says so."""
 
 
 def _java_options(input_bytes: int) -> str:
@@ -69,25 +81,31 @@ def _java_options(input_bytes: int) -> str:
     return f"-XX:+UseParallelGC {compiler}"
 
 
-@contextmanager
-def _interrupted_later() -> Iterator[None]:
-    """Holds the first Ctrl-C back: a Java that loses us while it starts would stay behind for ever."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    pressed = []
+def end(busy: Callable[[], bool]) -> None:
+    """Ends Spark and its Java while another thread is `busy` with them, at once where they do not end by themselves.
 
-    def press(number: int, frame: object) -> None:
-        pressed.append(number)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    A Java that loses us while it starts would stay behind for ever, so that is waited for.
+    """
+    deadline = time.monotonic() + END_WITHIN
+    while SparkContext._gateway is None and busy() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    java = getattr(SparkContext._gateway, "proc", None)
+    if java is not None:
+        polite = threading.Thread(target=_end_politely, args=(java,), daemon=True)
+        polite.start()
+        polite.join(max(0.0, deadline - time.monotonic()))
+        java.kill()
 
-    before = signal.signal(signal.SIGINT, press)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if pressed:
-        raise KeyboardInterrupt
+
+def _end_politely(java: subprocess.Popen[bytes]) -> None:
+    """So Spark tells its cluster and removes its files; what it cannot do any more is nobody's concern."""
+    context = SparkContext._active_spark_context
+    with suppress(Exception), warnings.catch_warnings(action="ignore"):
+        if context is not None:
+            context.stop()
+    if java.stdin is not None:
+        java.stdin.close()
+    java.wait()
 
 
 @contextmanager

@@ -17,6 +17,7 @@ import pytest
 
 ROOMS = (
     "errors",
+    "signals",
     "tso",
     "text_files",
     "releases",

@@ -9,12 +9,9 @@ from contextlib import suppress
 
 import click
 
-from simulator import __version__
+from simulator import __version__, signals
 from simulator.cli import brokers, explain_ddl, look, play, releases
 from simulator.errors import SimulatorError
-
-INTERRUPTED = 130
-"""128 + SIGINT, as shells have it."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -31,9 +28,11 @@ for command in (explain_ddl.ddl, explain_ddl.table):
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command line and gives its exit code: 0 done, 2 the user's mistake, 3 delivery failed."""
+    """Runs one command line and gives its exit code: 0 done, 2 the user's mistake, 3 delivery failed, 128 and more
+    stopped by a signal."""
     try:
-        code = commands.main(arguments, prog_name="ticdc-sim", standalone_mode=False)
+        with signals.heeded():
+            code = commands.main(arguments, prog_name="ticdc-sim", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except click.UsageError as error:
         return _misused(error)
@@ -41,8 +40,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _said(error.format_message(), 2)
     except SimulatorError as error:
         return _said(str(error), error.exit_code)
-    except (KeyboardInterrupt, click.Abort):
-        return _said("interrupted", INTERRUPTED)
+    except signals.Stopped as stopped:
+        return _said(str(stopped), stopped.exit_code)
     except (BrokenPipeError, SystemExit):
         # Whoever read our output has seen enough (click answers EPIPE with an exit); the rest has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -70,4 +69,6 @@ def _misused(error: click.UsageError) -> int:
 
 def main() -> None:
     """Entry point of `ticdc-sim`."""
-    sys.exit(run())
+    code = run()
+    signals.ignored()
+    sys.exit(code)
