@@ -23,6 +23,7 @@ from simulator.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows
 from simulator.codecs.binary import valid_utf8
 from simulator.codecs.compression import decompressed_values
 from simulator.dispatch import Route
+from simulator.driver import Driver
 from simulator.errors import SnapshotError
 from simulator.events import DDL, ROW, Destinations
 from simulator.failures import carrying
@@ -54,7 +55,7 @@ class Job:
     """Simulated seconds for each real one; 0 is as fast as the sink takes it."""
 
     start_ms: int
-    progress: tuple[str, int] | None
+    progress: Driver | None
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from simulator import signals
+from simulator import signals, storage
 from simulator.changefeed import Changefeed
 from simulator.codecs import CodecOptions
+from simulator.driver import Driver
 from simulator.events import Destinations
 from simulator.plan import Plan
 from simulator.sinks import files
@@ -38,7 +39,7 @@ def to_fixtures(plan: Plan, changefeed: Changefeed, directory: Path, format: str
         with signals.held():
             settings = files.begin(directory, format)
             undo.callback(signals.held()(files.discard), settings)
-        yield Output(format, settings, _destinations(plan, counts), changefeed.codec)
+        yield Output(format, settings, _destinations(plan, counts), _options(changefeed))
         with signals.held():
             files.commit(settings, counts)
 
@@ -50,7 +51,7 @@ def to_kafka(plan: Plan, changefeed: Changefeed, prepared_batches: bool = True) 
     settings = kafka_settings(changefeed, prepared_batches)
     wanted = {topic: changefeed.kafka.partition_num if topic == changefeed.topic else None for topic in plan.topics}
     ready = prepare_topics(settings, wanted)
-    options = replace(changefeed.codec, max_message_bytes=ready.max_message_bytes)
+    options = replace(_options(changefeed), max_message_bytes=ready.max_message_bytes)
     return Output(
         "kafka",
         ready.settings,
@@ -60,15 +61,15 @@ def to_kafka(plan: Plan, changefeed: Changefeed, prepared_batches: bool = True) 
     )
 
 
-def to_console(plan: Plan, changefeed: Changefeed, address: tuple[str, int]) -> Output:
+def to_console(plan: Plan, changefeed: Changefeed, driver: Driver) -> Output:
     """The `Screen` that listens there."""
-    return replace(to_nowhere(plan, changefeed), sink="console", settings=address)
+    return replace(to_nowhere(plan, changefeed), sink="console", settings=driver)
 
 
 def to_nowhere(plan: Plan, changefeed: Changefeed) -> Output:
     """A sink that only counts."""
     counts = {topic: changefeed.kafka.partitions for topic in plan.topics}
-    return Output("counting", None, _destinations(plan, counts), changefeed.codec)
+    return Output("counting", None, _destinations(plan, counts), _options(changefeed))
 
 
 def kafka_settings(changefeed: Changefeed, prepared_batches: bool = True) -> KafkaSettings:
@@ -79,9 +80,9 @@ def kafka_settings(changefeed: Changefeed, prepared_batches: bool = True) -> Kaf
     )
     security = Security(
         tls.enabled,
-        tls.ca,
-        tls.cert,
-        tls.key,
+        storage.absolute(tls.ca),
+        storage.absolute(tls.cert),
+        storage.absolute(tls.key),
         tls.insecure_skip_verify,
         sasl.mechanism,
         sasl.user,
@@ -107,6 +108,11 @@ def kafka_settings(changefeed: Changefeed, prepared_batches: bool = True) -> Kaf
         security=security,
         prepared_batches=prepared_batches,
     )
+
+
+def _options(changefeed: Changefeed) -> CodecOptions:
+    codec = changefeed.codec
+    return replace(codec, claim_check_storage_uri=storage.absolute(codec.claim_check_storage_uri))
 
 
 def _topic_limit(changefeed: Changefeed) -> str:

@@ -72,7 +72,7 @@ def run(
         output.settings,
         speed,
         plan.timeline.start_ms,
-        listener.address if listener else None,
+        listener.driver if listener else None,
     )
     hash_of, unique_hash_of = _hashing(plan), split.unique_hash(plan.split)
     compared = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -21,6 +22,9 @@ from pyspark.sql import SparkSession
 
 from simulator import signals
 from simulator.errors import UserError
+
+# py4j reports a Java that is gone with a traceback, on the root logger (py4j 0.10.9: java_gateway.py, send_command).
+logging.getLogger().addFilter(lambda record: "py4j" not in record.pathname)
 
 JAVA_MINIMUM = 17
 """Spark 4's."""
@@ -81,19 +85,18 @@ def _java_options(input_bytes: int) -> str:
     return f"-XX:+UseParallelGC {compiler}"
 
 
-def end(busy: Callable[[], bool]) -> None:
-    """Ends Spark and its Java while another thread is `busy` with them, at once where they do not end by themselves.
+def end(done: Callable[[], bool]) -> None:
+    """Ends Spark and its Java for another thread, which is not `done` with them; kills Java where it does not end itself.
 
     A Java that loses us while it starts would stay behind for ever, so that is waited for.
     """
-    deadline = time.monotonic() + END_WITHIN
-    while SparkContext._gateway is None and busy() and time.monotonic() < deadline:
+    while SparkContext._gateway is None and not done():
         time.sleep(0.05)
     java = getattr(SparkContext._gateway, "proc", None)
     if java is not None:
         polite = threading.Thread(target=_end_politely, args=(java,), daemon=True)
         polite.start()
-        polite.join(max(0.0, deadline - time.monotonic()))
+        polite.join(END_WITHIN)
         java.kill()
 
 

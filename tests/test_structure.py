@@ -38,6 +38,7 @@ ROOMS = (
     "transitions",
     "codecs",
     "storage",
+    "driver",
     "sinks",
     "progress",
     "records",

@@ -202,7 +202,7 @@ def _beside() -> Iterator[Callable[..., Any]]:
             if work is not None and not work.done():
                 from simulator import spark
 
-                spark.end(work.running)
+                spark.end(work.done)
 
 
 def _check_summary(path: Path | None) -> None:
@@ -218,7 +218,7 @@ def _output(planned: Plan, changefeed: Changefeed, options: dict[str, Any]) -> I
     elif options["console"]:
         with Screen(_show) as screen:
             try:
-                yield outputs.to_console(planned, changefeed, screen.address)
+                yield outputs.to_console(planned, changefeed, screen.driver)
             finally:
                 if screen.refused is not None:
                     raise screen.refused

@@ -1,17 +1,23 @@
 """Records for people: Spark tasks hand them to the driver, whose standard output is the user's.
 
-One law: a partition's records keep their order, and a task is done only when all it sent has been shown.
+One law: a partition's records keep their order, and a task is done only when all it sent has been shown. Whoever is no
+task of this run is shown nothing of, and holds nothing up.
 """
 
 from __future__ import annotations
 
 import socket
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from socketserver import StreamRequestHandler, ThreadingTCPServer
+from typing import Any
 
 import pyarrow as pa
 
+from simulator.driver import SECRET_BYTES, Driver
+from simulator.errors import DeliveryError
 from simulator.sinks.immediate import Immediate
 from simulator.sinks.parquet import SCHEMA, table
 from simulator.sinks.records import Delivered, Run
@@ -19,17 +25,25 @@ from simulator.sinks.records import Delivered, Run
 SHOWN = b"."
 """The driver's answer to a task of which everything has been shown."""
 
+STRANGERS = 64
+"""Connections at a time that have not shown the secret of the run."""
+
 REFUSED = "standard output takes no more"
 
 
 class Console(Immediate):
     """A task's side: an Arrow stream of records as Spark's Kafka source shows them."""
 
-    def __init__(self, address: tuple[str, int], topics: Sequence[str]) -> None:
+    def __init__(self, driver: Driver, topics: Sequence[str]) -> None:
         super().__init__()
         self._topics = list(topics)
-        self._socket = socket.create_connection(address)
+        try:
+            self._socket = socket.create_connection(driver.address)
+        except OSError as error:
+            where = f"{driver.host}:{driver.port}"
+            raise DeliveryError(f"the console at {where} cannot be reached by Spark's workers: {error}") from error
         self._file = self._socket.makefile("wb")
+        self._file.write(driver.secret)
         self._stream = pa.ipc.new_stream(self._file, SCHEMA)
 
     def close(self) -> list[Delivered]:
@@ -62,9 +76,10 @@ class Screen:
         """Why `show` could show no more."""
 
         self._show = show
+        self._ended = False
         self._one_at_a_time = threading.Lock()
-        self._server = ThreadingTCPServer(("127.0.0.1", 0), self._handler())
-        self.address: tuple[str, int] = self._server.socket.getsockname()
+        self._server = _Server(("127.0.0.1", 0), self._handler())
+        self.driver = Driver(*self._server.socket.getsockname())
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
         self._thread.start()
 
@@ -74,6 +89,8 @@ class Screen:
     def __exit__(self, *_: object) -> None:
         self._server.shutdown()
         self._server.server_close()
+        with self._one_at_a_time:
+            self._ended = True
 
     def _handler(self) -> type[StreamRequestHandler]:
         screen = self
@@ -81,6 +98,9 @@ class Screen:
         class Task(StreamRequestHandler):
             def handle(self) -> None:
                 try:
+                    if not screen.driver.knows(self.rfile.read(SECRET_BYTES)):
+                        return
+                    screen._server.known(self.connection)
                     for batch in pa.ipc.open_stream(self.rfile):
                         screen._take(batch)
                     self.wfile.write(SHOWN)
@@ -93,9 +113,36 @@ class Screen:
     def _take(self, batch: pa.RecordBatch) -> None:
         with self._one_at_a_time:
             try:
-                if self.refused is None:
+                if self.refused is None and not self._ended:
                     self._show(batch)
             except OSError as error:
                 self.refused = error
             if self.refused is not None:
                 raise self.refused
+
+
+class _Server(ThreadingTCPServer):
+    """A thread for each connection; of those that have not shown the secret yet only so many are kept."""
+
+    daemon_threads = True
+    request_queue_size = STRANGERS
+
+    def __init__(self, address: tuple[str, int], handler: type[StreamRequestHandler]) -> None:
+        super().__init__(address, handler)
+        self._strangers: OrderedDict[socket.socket, None] = OrderedDict()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._strangers[request] = None
+        if len(self._strangers) > STRANGERS:
+            oldest, _ = self._strangers.popitem(last=False)
+            with suppress(OSError):  # it may be gone already
+                oldest.shutdown(socket.SHUT_RDWR)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._strangers.pop(request, None)
+        super().shutdown_request(request)
+
+    def known(self, request: socket.socket) -> None:
+        """A task's connection: it may keep silent for as long as it has nothing to show."""
+        self._strangers.pop(request, None)
