@@ -86,7 +86,7 @@ def _java_options(input_bytes: int) -> str:
 
 
 def end(done: Callable[[], bool]) -> None:
-    """Ends Spark and its Java for another thread, which is not `done` with them; kills Java where it does not end itself.
+    """Ends Spark and its Java under another thread that is not `done` with them; kills a Java that does not end.
 
     A Java that loses us while it starts would stay behind for ever, so that is waited for.
     """

@@ -116,7 +116,7 @@ def test_a_console_that_can_show_no_more_is_told() -> None:
 def test_strangers_are_shown_nothing_of_and_hold_nothing_up() -> None:
     """Whatever they send, how much of it, and however long they stay."""
     shown: list[str] = []
-    with Screen(lambda batch: shown.extend(batch.column("topic").to_pylist())) as screen, ExitStack() as strangers:
+    with ExitStack() as strangers, Screen(lambda batch: shown.extend(batch.column("topic").to_pylist())) as screen:
 
         def stranger(start: bytes = b"") -> socket.socket:
             connected = strangers.enter_context(socket.create_connection(screen.driver.address, timeout=30))
