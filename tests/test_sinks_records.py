@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from simulator.driver import SECRET_BYTES, Driver
+from simulator.driver import SECRET_BYTES, STRANGERS, Driver
 from simulator.errors import DeliveryError
 from simulator.sinks import SINKS
-from simulator.sinks.console import STRANGERS, Screen
+from simulator.sinks.console import Screen
 from simulator.sinks.parquet import SCHEMA, table
 from simulator.sinks.record_batch import body
 from simulator.sinks.records import Delivered, Records, by_partition, require_delivered

@@ -86,7 +86,7 @@ def test_what_is_said_of_partitions_is_true_of_the_topic(
         records = Counter(one.partition for one in held(kafka, topic))
         return min(records[0], records[1]) > 8
 
-    with started(*two_tables, *RUN, uri, "--speed", "4") as process:
+    with started(*two_tables, *RUN, uri, "--speed", "1") as process:
         wait_until(process, well_on_its_way)
         end(process)
         said = errors(process)
@@ -157,6 +157,23 @@ def test_a_run_that_has_sent_nothing_yet_ends_as_well(
         assert errors(process) == said
     assert process.returncode == code
     assert end_within(60, others)
+    assert list(fixtures.parent.iterdir()) == []
+
+
+def test_a_task_that_was_lost_is_not_run_again_even_where_spark_would(
+    two_tables: tuple[str, Path, Path], tmp_path: Path
+) -> None:
+    """`local[2,4]` has Spark try four times; what the first try wrote would be there twice."""
+    fixtures = tmp_path / "out" / "fixtures"
+    options = "--fixtures", fixtures, "--speed", "1", "--master", "local[2,4]"
+    with started(*two_tables, *RUN, NOWHERE, *options) as process:
+        wait_until(process, lambda: any(fixtures.parent.glob(".*/shop/*.jsonl")))
+        kill_python(process)
+        assert errors(process) == [
+            "no fixtures were written",
+            "ticdc-sim: a task of Spark was lost while it sent; it is not run again, as that would send all twice",
+        ]
+    assert process.returncode == 3
     assert list(fixtures.parent.iterdir()) == []
 
 

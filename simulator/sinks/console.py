@@ -1,22 +1,19 @@
 """Records for people: Spark tasks hand them to the driver, whose standard output is the user's.
 
-One law: a partition's records keep their order, and a task is done only when all it sent has been shown. Whoever is no
-task of this run is shown nothing of, and holds nothing up.
+One law: a partition's records keep their order, and a task is done only when all it sent has been shown.
 """
 
 from __future__ import annotations
 
 import socket
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from socketserver import StreamRequestHandler, ThreadingTCPServer
-from typing import Any
+from io import BufferedIOBase
 
 import pyarrow as pa
 
-from simulator.driver import SECRET_BYTES, Driver
+from simulator.driver import Driver, Server
 from simulator.errors import DeliveryError
 from simulator.sinks.immediate import Immediate
 from simulator.sinks.parquet import SCHEMA, table
@@ -24,9 +21,6 @@ from simulator.sinks.records import Delivered, Run
 
 SHOWN = b"."
 """The driver's answer to a task of which everything has been shown."""
-
-STRANGERS = 64
-"""Connections at a time that have not shown the secret of the run."""
 
 REFUSED = "standard output takes no more"
 
@@ -78,71 +72,31 @@ class Screen:
         self._show = show
         self._ended = False
         self._one_at_a_time = threading.Lock()
-        self._server = _Server(("127.0.0.1", 0), self._handler())
-        self.driver = Driver(*self._server.socket.getsockname())
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
-        self._thread.start()
+        self._server = Server(self._hear)
+        self.driver = self._server.driver
 
     def __enter__(self) -> Screen:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.close()
         with self._one_at_a_time:
             self._ended = True
 
-    def _handler(self) -> type[StreamRequestHandler]:
-        screen = self
-
-        class Task(StreamRequestHandler):
-            def handle(self) -> None:
-                try:
-                    if not screen.driver.knows(self.rfile.read(SECRET_BYTES)):
-                        return
-                    screen._server.known(self.connection)
-                    for batch in pa.ipc.open_stream(self.rfile):
-                        screen._take(batch)
-                    self.wfile.write(SHOWN)
-                except (pa.ArrowInvalid, OSError):
-                    # The task ended early, or closing its connection tells it that nothing more is shown.
-                    pass
-
-        return Task
+    def _hear(self, read: BufferedIOBase, write: BufferedIOBase) -> None:
+        with suppress(pa.ArrowInvalid):  # the task ended early
+            for batch in pa.ipc.open_stream(read):
+                self._take(batch)
+            write.write(SHOWN)
 
     def _take(self, batch: pa.RecordBatch) -> None:
         with self._one_at_a_time:
+            if self._ended:
+                raise BrokenPipeError
             try:
-                if self.refused is None and not self._ended:
+                if self.refused is None:
                     self._show(batch)
             except OSError as error:
                 self.refused = error
             if self.refused is not None:
                 raise self.refused
-
-
-class _Server(ThreadingTCPServer):
-    """A thread for each connection; of those that have not shown the secret yet only so many are kept."""
-
-    daemon_threads = True
-    request_queue_size = STRANGERS
-
-    def __init__(self, address: tuple[str, int], handler: type[StreamRequestHandler]) -> None:
-        super().__init__(address, handler)
-        self._strangers: OrderedDict[socket.socket, None] = OrderedDict()
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        self._strangers[request] = None
-        if len(self._strangers) > STRANGERS:
-            oldest, _ = self._strangers.popitem(last=False)
-            with suppress(OSError):  # it may be gone already
-                oldest.shutdown(socket.SHUT_RDWR)
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        self._strangers.pop(request, None)
-        super().shutdown_request(request)
-
-    def known(self, request: socket.socket) -> None:
-        """A task's connection: it may keep silent for as long as it has nothing to show."""
-        self._strangers.pop(request, None)
