@@ -8,24 +8,22 @@ from __future__ import annotations
 
 import base64
 import re
-import signal
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import unquote
 
 from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from simulator import errors
+from simulator.spark import KILLED, LESS, death
 
 _OPEN, _CLOSE = "simulator-error:<", ">"
 _CARRIED = re.compile(rf"{_OPEN}(\w+) ([A-Za-z0-9+/=\s]*){_CLOSE}")
 
-_LOST = re.compile(r"ExecutorLostFailure \((.+?)\)?(?: Reason: .*)?$", re.MULTILINE)
+_LOST = re.compile(r"ExecutorLostFailure \((executor [^)]*)\)")
 
 _GONE = "SparkContext was shut down"
 _ENDING = re.compile(f"{_GONE}|stopped SparkContext")
@@ -99,29 +97,6 @@ def _of_spark(text: str) -> errors.SimulatorError | None:
 
 def _of_java(failure: Exception, text: str) -> errors.SimulatorError | None:
     """How Spark's Java ended, if it did: whatever was asked of it meanwhile fails in its own way."""
-    java = getattr(SparkContext._gateway, "proc", None)
-    answers = isinstance(failure, (PySparkException, Py4JJavaError)) and not _ENDING.search(text)
-    if java is None or answers:
-        return None
-    try:
-        code = java.wait(ENDS_WITHIN)
-    except subprocess.TimeoutExpired:
-        return None
-    if code == -signal.SIGKILL:
-        return errors.DeliveryError(f"Spark's Java was killed: {KILLED}")
-    if code == OUT_OF_MEMORY:
-        return errors.DeliveryError(f"the memory of Spark's Java is full: {LESS}")
-    number = -code if code < 0 else code - 128
-    how = signal.Signals(number).name if number in set(signal.Signals) else f"exit code {code}"
-    return errors.DeliveryError(f"Spark's Java ended while it was needed ({how})")
-
-
-LESS = "fewer tasks at a time need less (--master local[1])"
-
-KILLED = f"the kernel does that when memory runs out (dmesg tells); give the machine or container more, or {LESS}"
-
-ENDS_WITHIN = 3.0
-"""Seconds between a Java that does not answer any more and its end."""
-
-OUT_OF_MEMORY = 52
-"""Exit code of a Java whose heap is full (Spark 4.1: core/src/main/scala/org/apache/spark/util/SparkExitCode.scala)."""
+    answered = isinstance(failure, (PySparkException, Py4JJavaError)) and not _ENDING.search(text)
+    how = None if answered else death()
+    return errors.DeliveryError(how) if how is not None else None

@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from simulator import signals
-from simulator.errors import UserError
+from simulator.errors import DeliveryError, UserError
 
 # py4j reports a Java that is gone with a traceback, on the root logger (py4j 0.10.9: java_gateway.py, send_command).
 logging.getLogger().addFilter(lambda record: "py4j" not in record.pathname)
@@ -31,6 +32,16 @@ JAVA_MINIMUM = 17
 
 END_WITHIN = 5.0
 """Seconds that Spark has to end by itself; docker stop gives ten to all of us."""
+
+ENDS_WITHIN = 3.0
+"""Seconds between the moment when Java does not answer any more and its end."""
+
+OUT_OF_MEMORY = 52
+"""Exit code of a Java whose heap is full (Spark 4.1: core/src/main/scala/org/apache/spark/util/SparkExitCode.scala)."""
+
+LESS = "fewer tasks at a time need less (--master local[1])"
+
+KILLED = f"the kernel does that when memory runs out (dmesg tells); give the machine or container more, or {LESS}"
 
 SHORT_RUN = 32 << 20
 """Bytes of input that are read sooner than Java has compiled itself well."""
@@ -68,6 +79,8 @@ def session(master: str = "local[*]", input_bytes: int = SHORT_RUN) -> SparkSess
         try:
             spark = builder.getOrCreate()
         except Exception as error:
+            if (how := death(0.0 if hasattr(error, "java_exception") else ENDS_WITHIN)) is not None:
+                raise DeliveryError(how) from error
             raise UserError(f"Spark does not start on {master!r}: {_reason(error, said)}") from error
     spark.sparkContext.setLogLevel("OFF")
     accumulators: Any = spark.sparkContext._accumulatorServer
@@ -111,6 +124,24 @@ def _end_politely(java: subprocess.Popen[bytes]) -> None:
     java.wait()
 
 
+def death(within: float = ENDS_WITHIN) -> str | None:
+    """How Spark's Java ended and what to do about it; None where it lives."""
+    java = getattr(SparkContext._gateway, "proc", None)
+    if java is None:
+        return None
+    try:
+        code = java.wait(within)
+    except subprocess.TimeoutExpired:
+        return None
+    if code == -signal.SIGKILL:
+        return f"Spark's Java was killed: {KILLED}"
+    if code == OUT_OF_MEMORY:
+        return f"the memory of Spark's Java is full: {LESS}"
+    number = -code if code < 0 else code - 128
+    how = signal.Signals(number).name if number in set(signal.Signals) else f"exit code {code}"
+    return f"Spark's Java ended while it was needed ({how})"
+
+
 @contextmanager
 def _stderr_aside() -> Iterator[IO[bytes]]:
     """Java inherits standard error when it starts, and logs to it for as long as it lives: it gets a file instead."""
@@ -129,6 +160,8 @@ def _stderr_aside() -> Iterator[IO[bytes]]:
 def _reason(error: Exception, said: IO[bytes]) -> str:
     """The line that tells most of a failed start: Java's own words, else the exception's."""
     said.seek(0)
+    if "stopped SparkContext" in str(error):
+        return "its master does not answer, or its workers cannot start executors (their logs say why)"
     lines = [line for line in said.read().decode(errors="replace").splitlines() if "rror" in line or "xception" in line]
     text = (lines or str(error).strip().splitlines() or [type(error).__name__])[0]
     return text.strip()[:200]

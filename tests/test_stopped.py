@@ -15,11 +15,13 @@ import pytest
 from databases import Table, write
 from playing import play
 from processes import children, end_within, errors, started, wait_for_stage, wait_until
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from simulator import broker, signals
 from simulator.decode import Watermark, decode
-from simulator.errors import SimulatorError
+from simulator.errors import DeliveryError, SimulatorError
+from simulator.failures import translated
 from simulator.records import Record, read
 
 NOWHERE = "kafka://127.0.0.1:1/shop?protocol=open-protocol"
@@ -191,6 +193,23 @@ def test_who_follows_a_topic_is_stopped_by_sigterm_and_not_by_a_closed_terminal_
         process.send_signal(signal.SIGTERM)
         assert errors(process) == ["ticdc-sim: stopped by SIGTERM"]
     assert process.returncode == 143
+
+
+LOST = """Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, most recent failure: Lost task 0.0 in stage
+3.0 (TID 7) (127.0.0.1 executor 1): ExecutorLostFailure (executor 1 exited caused by one of the running tasks) Reason:
+Remote RPC client disassociated.
+Driver stacktrace:"""
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    (LOST, f"a process of Spark was lost: executor 1 exited caused by one of the running tasks; {KILLED}"),
+    ("Lost task 0.0: java.lang.OutOfMemoryError: Java heap space\n\tat java.base",
+     "the memory of Spark's Java is full: fewer tasks at a time need less (--master local[1])"),
+])
+def test_a_part_of_spark_that_was_lost_is_one_line(text: str, words: str) -> None:
+    """As Spark 4.3 says it, in the middle of its stack."""
+    with pytest.raises(DeliveryError, match=f"^{re.escape(words)}$"), translated():
+        raise Py4JError(text)
 
 
 def test_a_broker_whose_start_is_stopped_does_not_run(tmp_path: Path) -> None:
