@@ -195,10 +195,11 @@ def test_who_follows_a_topic_is_stopped_by_sigterm_and_not_by_a_closed_terminal_
     assert process.returncode == 143
 
 
-LOST = """Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, most recent failure: Lost task 0.0 in stage
-3.0 (TID 7) (127.0.0.1 executor 1): ExecutorLostFailure (executor 1 exited caused by one of the running tasks) Reason:
-Remote RPC client disassociated.
-Driver stacktrace:"""
+LOST = (
+    "Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, most recent failure: Lost task 0.0 in stage "
+    "3.0 (TID 7) (127.0.0.1 executor 1): ExecutorLostFailure (executor 1 exited caused by one of the running tasks) "
+    "Reason: Remote RPC client disassociated. Likely due to containers exceeding thresholds.\nDriver stacktrace:"
+)
 
 
 @pytest.mark.parametrize(("text", "words"), [

@@ -21,7 +21,7 @@ from simulator.plan import PLACES, Plan, SchemaChange
 from simulator.progress import Listener
 from simulator.records import of_batch
 from simulator.scenario import Scenario, Settings
-from simulator.signals import Stopped
+from simulator.signals import Stopped, held
 from simulator.sinks.console import Screen
 from simulator.sinks.files import FORMATS
 from simulator.sinks.records import require_delivered
@@ -192,7 +192,8 @@ def _beside() -> Iterator[Callable[..., Any]]:
 
     def result(function: Callable[..., Any], *arguments: object) -> Any:
         nonlocal work
-        work = pool.submit(function, *arguments)
+        with held():
+            work = pool.submit(function, *arguments)
         return work.result()
 
     with ThreadPoolExecutor(1) as pool:

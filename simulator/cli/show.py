@@ -138,14 +138,16 @@ class Display:
         self._console.print("reading and comparing the snapshots …", style="dim")
         status = self._status = self._console.status("reading and comparing the snapshots")
         try:
-            status.start()
             watcher.start()
+            status.start()
             yield
         finally:
             self._status = None
             done.set()
             with suppress(OSError):  # the terminal may be gone
                 status.stop()
+            if watcher.is_alive():
+                watcher.join(1.0)
 
     def _watch(self, spark: Any, done: threading.Event) -> None:
         """Rows that Spark has read, from its own books, until the first events are sent."""
