@@ -8,11 +8,14 @@ import re
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from subprocess import Popen
 
 import pytest
 from databases import Table, write
+from kafka import KafkaProducer
+from kafka.admin import KafkaAdminClient
 from playing import play
 from processes import children, end_within, errors, started, wait_for_stage, wait_until
 from py4j.protocol import Py4JError
@@ -179,17 +182,19 @@ def test_a_task_that_was_lost_is_not_run_again_even_where_spark_would(
     assert list(fixtures.parent.iterdir()) == []
 
 
-def test_who_follows_a_topic_is_stopped_by_sigterm_and_not_by_a_closed_terminal_under_nohup(
-    whole: list[Record], two_tables: tuple[str, Path, Path], kafka: str
-) -> None:
+def test_who_follows_a_topic_is_stopped_by_sigterm_and_not_by_a_closed_terminal_under_nohup(kafka: str) -> None:
     """A signal that was ignored from the start stays ignored."""
-    uri = f"kafka://{kafka}/followed?protocol=open-protocol&partition-num=1"
-    assert play(*two_tables, *RUN, uri) == 0
-    with started("inspect", f"kafka://{kafka}/followed", "--follow", ignored=(signal.SIGHUP,)) as process:
+    with closing(KafkaAdminClient(bootstrap_servers=[kafka])) as client:
+        client.create_topics({"followed": {"num_partitions": 1, "replication_factor": 1}})
+    with closing(KafkaProducer(bootstrap_servers=[kafka])) as producer, started(
+        "inspect", f"kafka://{kafka}/followed", "--follow", ignored=(signal.SIGHUP,)
+    ) as process:
+        producer.send("followed", b"one").get(30)
         assert process.stdout is not None
         assert process.stdout.readline().startswith("followed/0@0 ")
         process.send_signal(signal.SIGHUP)
-        assert process.stdout.readline().startswith("followed/0@")
+        producer.send("followed", b"two").get(30)
+        assert process.stdout.readline().startswith("followed/0@1 ")
         process.send_signal(signal.SIGTERM)
         assert errors(process) == ["ticdc-sim: stopped by SIGTERM"]
     assert process.returncode == 143
