@@ -16,7 +16,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from simulator import broker_jars
+from simulator import broker_jars, signals
 from simulator.broker_properties import properties
 from simulator.errors import DeliveryError, UserError
 
@@ -59,9 +59,14 @@ def start(port: int | None = None, directory: Path | None = None) -> str:
     settings = home / "server.properties"
     settings.write_text(properties(broker_port, free_port(), home / "data"), encoding="ascii")
     _format(java, jars, settings, home)
-    broker = Broker(f"127.0.0.1:{broker_port}", _launch(java, jars, settings, home), str(home))
-    (home / STATE).write_text(json.dumps(asdict(broker)), encoding="utf-8")
-    _wait_ready(broker)
+    with signals.held():
+        broker = Broker(f"127.0.0.1:{broker_port}", _launch(java, jars, settings, home), str(home))
+        (home / STATE).write_text(json.dumps(asdict(broker)), encoding="utf-8")
+    try:
+        _wait_ready(broker)
+    except signals.Stopped:
+        stop(home)
+        raise
     return broker.address
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark import TaskContext
 
 from simulator import storage
 from simulator.changes import OPERATIONS
@@ -23,7 +24,8 @@ from simulator.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows
 from simulator.codecs.binary import valid_utf8
 from simulator.codecs.compression import decompressed_values
 from simulator.dispatch import Route
-from simulator.errors import SnapshotError
+from simulator.driver import Driver
+from simulator.errors import DeliveryError, SnapshotError
 from simulator.events import DDL, ROW, Destinations
 from simulator.failures import carrying
 from simulator.flush import Flush, GroupKeys, grouped, ints, ungrouped
@@ -54,7 +56,7 @@ class Job:
     """Simulated seconds for each real one; 0 is as fast as the sink takes it."""
 
     start_ms: int
-    progress: tuple[str, int] | None
+    progress: Driver | None
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,16 @@ class TaskReport:
 def emit(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
     """Sends the events of one task; what goes wrong is raised so that the driver finds its words again."""
     with carrying():
+        _refuse_second_attempt()
         report = _send(batches, job)
     yield pa.RecordBatch.from_pydict({"report": [json.dumps(asdict(report))]})
+
+
+def _refuse_second_attempt() -> None:
+    """However often Spark is told to try (`local[2,4]`): a record must be sent once."""
+    context = TaskContext.get()
+    if context is not None and context.attemptNumber() > 0:
+        raise DeliveryError("a task of Spark was lost while it sent; it is not run again, as that would send all twice")
 
 
 def _send(batches: Iterator[pa.RecordBatch], job: Job) -> TaskReport:

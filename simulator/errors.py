@@ -8,7 +8,7 @@ SimulatorError
 │   ├── ChangefeedError  sink-uri or changefeed.toml, as TiCDC itself rejects it
 │   ├── ScenarioError    a scenario file
 │   └── EncodeError      a row or event that TiCDC could not put on the wire
-└── DeliveryError        Kafka (or the disk) did not take what was sent: exit code 3
+└── DeliveryError        Kafka (or the disk) did not take what was sent, or a process that sent died: exit code 3
 
 A message says what is wrong, the value, and what would be accepted, on one line.
 """
@@ -81,7 +81,7 @@ class EncodeError(UserError):
 
 
 class DeliveryError(SimulatorError):
-    """Kafka or the file system did not take the records."""
+    """Kafka or the file system did not take the records, or a process that made them died."""
 
     exit_code = 3
 

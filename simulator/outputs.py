@@ -6,12 +6,14 @@ One law: what stands in the way (a broker that does not answer, files that are t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from simulator import signals, storage
 from simulator.changefeed import Changefeed
 from simulator.codecs import CodecOptions
+from simulator.driver import Driver
 from simulator.events import Destinations
 from simulator.plan import Plan
 from simulator.sinks import files
@@ -33,12 +35,13 @@ class Output:
 def to_fixtures(plan: Plan, changefeed: Changefeed, directory: Path, format: str) -> Iterator[Output]:
     """Fixture files, which appear under `directory` when the block ends well and not at all otherwise."""
     counts = {topic: changefeed.kafka.partitions for topic in plan.topics}
-    settings = files.begin(directory, format)
-    try:
-        yield Output(format, settings, _destinations(plan, counts), changefeed.codec)
-        files.commit(settings, counts)
-    finally:
-        files.discard(settings)
+    with ExitStack() as undo:
+        with signals.held():
+            settings = files.begin(directory, format)
+            undo.callback(signals.held()(files.discard), settings)
+        yield Output(format, settings, _destinations(plan, counts), _options(changefeed))
+        with signals.held():
+            files.commit(settings, counts)
 
 
 def to_kafka(plan: Plan, changefeed: Changefeed, prepared_batches: bool = True) -> Output:
@@ -48,7 +51,7 @@ def to_kafka(plan: Plan, changefeed: Changefeed, prepared_batches: bool = True) 
     settings = kafka_settings(changefeed, prepared_batches)
     wanted = {topic: changefeed.kafka.partition_num if topic == changefeed.topic else None for topic in plan.topics}
     ready = prepare_topics(settings, wanted)
-    options = replace(changefeed.codec, max_message_bytes=ready.max_message_bytes)
+    options = replace(_options(changefeed), max_message_bytes=ready.max_message_bytes)
     return Output(
         "kafka",
         ready.settings,
@@ -58,25 +61,33 @@ def to_kafka(plan: Plan, changefeed: Changefeed, prepared_batches: bool = True) 
     )
 
 
-def to_console(plan: Plan, changefeed: Changefeed, address: tuple[str, int]) -> Output:
+def to_console(plan: Plan, changefeed: Changefeed, driver: Driver) -> Output:
     """The `Screen` that listens there."""
-    return replace(to_nowhere(plan, changefeed), sink="console", settings=address)
+    return replace(to_nowhere(plan, changefeed), sink="console", settings=driver)
 
 
 def to_nowhere(plan: Plan, changefeed: Changefeed) -> Output:
     """A sink that only counts."""
     counts = {topic: changefeed.kafka.partitions for topic in plan.topics}
-    return Output("counting", None, _destinations(plan, counts), changefeed.codec)
+    return Output("counting", None, _destinations(plan, counts), _options(changefeed))
 
 
 def kafka_settings(changefeed: Changefeed, prepared_batches: bool = True) -> KafkaSettings:
     """What the Kafka sink is told, from what TiCDC's options say."""
+    settings = of_changefeed(changefeed.kafka)
+    tls = {name: storage.absolute(getattr(settings.security, name)) for name in ("ca", "cert", "key")}
     return replace(
-        of_changefeed(changefeed.kafka),
+        settings,
+        security=replace(settings.security, **tls),
         max_message_bytes=changefeed.codec.max_message_bytes,
         topic_limit=_topic_limit(changefeed),
         prepared_batches=prepared_batches,
     )
+
+
+def _options(changefeed: Changefeed) -> CodecOptions:
+    codec = changefeed.codec
+    return replace(codec, claim_check_storage_uri=storage.absolute(codec.claim_check_storage_uri))
 
 
 def _topic_limit(changefeed: Changefeed) -> str:

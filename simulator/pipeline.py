@@ -48,6 +48,7 @@ class Account:
     """(table, op, destination) → rows"""
 
 
+@translated()
 def run(
     spark: SparkSession,
     plan: Plan,
@@ -71,7 +72,7 @@ def run(
         output.settings,
         speed,
         plan.timeline.start_ms,
-        listener.address if listener else None,
+        listener.driver if listener else None,
     )
     hash_of, unique_hash_of = _hashing(plan), split.unique_hash(plan.split)
     compared = [
@@ -81,9 +82,8 @@ def run(
     frames = [_rows(plan, one.changes, output) for one in compared]
     frames += _broadcast(spark, plan, output, release)
     sent = events.in_order(frames, tasks).mapInArrow(partial(emit, job=job), REPORT)
-    with translated():
-        _refuse_duplicates(plan, compared, observed(sent))
-        reports = [json.loads(row["report"]) for row in sent.collect()]
+    _refuse_duplicates(plan, compared, observed(sent))
+    reports = [json.loads(row["report"]) for row in sent.collect()]
     return _account(reports)
 
 

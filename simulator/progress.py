@@ -1,6 +1,6 @@
 """How far the tasks are, told to the driver while they work.
 
-One law: a lost datagram loses nothing but freshness; a partition has at least what was said.
+One law: a lost datagram loses nothing but freshness; a partition has at least what was said, by a task of this run.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from simulator.driver import SECRET_BYTES, Driver
 from simulator.sinks.records import Delivered, Records, Sink, places_by_partition
 
 EVERY = 0.5
@@ -65,8 +67,8 @@ class Marks:
 class Reporter:
     """A task's side: counts, and sends now and then."""
 
-    def __init__(self, address: tuple[str, int] | None) -> None:
-        self._address = address
+    def __init__(self, driver: Driver | None) -> None:
+        self._driver = driver
         self._marks = Marks()
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._events = self._bytes = 0
@@ -92,8 +94,9 @@ class Reporter:
         for start in range(0, max(1, len(complete)), PARTITIONS_A_DATAGRAM):
             part = complete[start : start + PARTITIONS_A_DATAGRAM]
             message = {"task": os.getpid(), "events": self._events, "bytes": self._bytes, "complete": part}
-            if self._address is not None:
-                self._socket.sendto(json.dumps(message).encode(), self._address)
+            if self._driver is not None:
+                with suppress(OSError):  # as any datagram, it may not arrive
+                    self._socket.sendto(self._driver.secret + json.dumps(message).encode(), self._driver.address)
 
 
 class Listener:
@@ -105,7 +108,7 @@ class Listener:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.bind(("127.0.0.1", 0))
         self._socket.settimeout(0.2)
-        self.address: tuple[str, int] = self._socket.getsockname()
+        self.driver = Driver(*self._socket.getsockname())
         self._open = True
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
@@ -121,9 +124,12 @@ class Listener:
     def _listen(self) -> None:
         while self._open:
             try:
-                message = json.loads(self._socket.recv(1 << 16))
+                datagram = self._socket.recv(1 << 16)
             except TimeoutError:
                 continue
+            if not self.driver.knows(datagram[:SECRET_BYTES]):
+                continue
+            message = json.loads(datagram[SECRET_BYTES:])
             task = message["task"]
             self.progress.events[task] = message["events"]
             self.progress.bytes[task] = message["bytes"]

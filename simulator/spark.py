@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -10,17 +11,37 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from simulator.errors import UserError
+from simulator import signals
+from simulator.errors import DeliveryError, UserError
+
+# py4j reports a Java that is gone with a traceback, on the root logger (py4j 0.10.9: java_gateway.py, send_command).
+logging.getLogger().addFilter(lambda record: "py4j" not in record.pathname)
 
 JAVA_MINIMUM = 17
 """Spark 4's."""
+
+END_WITHIN = 5.0
+"""Seconds that Spark has to end by itself; docker stop gives ten to all of us."""
+
+ENDS_WITHIN = 3.0
+"""Seconds between the moment when Java does not answer any more and its end."""
+
+OUT_OF_MEMORY = 52
+"""Exit code of a Java whose heap is full (Spark 4.1: core/src/main/scala/org/apache/spark/util/SparkExitCode.scala)."""
+
+LESS = "fewer tasks at a time need less (--master local[1])"
+
+KILLED = f"the kernel does that when memory runs out (dmesg tells); give the machine or container more, or {LESS}"
 
 SHORT_RUN = 32 << 20
 """Bytes of input that are read sooner than Java has compiled itself well."""
@@ -54,13 +75,21 @@ def session(master: str = "local[*]", input_bytes: int = SHORT_RUN) -> SparkSess
     builder = SparkSession.builder.master(master).appName("ticdc-sim")
     for key, value in (SETTINGS | {"spark.driver.extraJavaOptions": _java_options(input_bytes)}).items():
         builder = builder.config(key, value)
-    with _interrupted_later(), _stderr_aside() as said:
+    with signals.held(), _stderr_aside() as said:
         try:
             spark = builder.getOrCreate()
         except Exception as error:
+            if (how := death(0.0 if hasattr(error, "java_exception") else ENDS_WITHIN)) is not None:
+                raise DeliveryError(how) from error
             raise UserError(f"Spark does not start on {master!r}: {_reason(error, said)}") from error
     spark.sparkContext.setLogLevel("OFF")
+    accumulators: Any = spark.sparkContext._accumulatorServer
+    accumulators.handle_error = _unsaid
     return spark
+
+
+def _unsaid(*_: object) -> None:
+    """In place of a traceback where Java is gone: whoever waits for Java says so."""
 
 
 def _java_options(input_bytes: int) -> str:
@@ -69,25 +98,48 @@ def _java_options(input_bytes: int) -> str:
     return f"-XX:+UseParallelGC {compiler}"
 
 
-@contextmanager
-def _interrupted_later() -> Iterator[None]:
-    """Holds the first Ctrl-C back: a Java that loses us while it starts would stay behind for ever."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    pressed = []
+def end(done: Callable[[], bool]) -> None:
+    """Ends Spark and its Java under another thread that is not `done` with them; kills a Java that does not end.
 
-    def press(number: int, frame: object) -> None:
-        pressed.append(number)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    A Java that loses us while it starts would stay behind for ever, so that is waited for.
+    """
+    while SparkContext._gateway is None and not done():
+        time.sleep(0.05)
+    java = getattr(SparkContext._gateway, "proc", None)
+    if java is not None:
+        polite = threading.Thread(target=_end_politely, args=(java,), daemon=True)
+        polite.start()
+        polite.join(END_WITHIN)
+        java.kill()
 
-    before = signal.signal(signal.SIGINT, press)
+
+def _end_politely(java: subprocess.Popen[bytes]) -> None:
+    """So Spark tells its cluster and removes its files; what it cannot do any more is nobody's concern."""
+    context = SparkContext._active_spark_context
+    with suppress(Exception), warnings.catch_warnings(action="ignore"):
+        if context is not None:
+            context.stop()
+    if java.stdin is not None:
+        java.stdin.close()
+    java.wait()
+
+
+def death(within: float = ENDS_WITHIN) -> str | None:
+    """How Spark's Java ended and what to do about it; None where it lives."""
+    java = getattr(SparkContext._gateway, "proc", None)
+    if java is None:
+        return None
     try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if pressed:
-        raise KeyboardInterrupt
+        code = java.wait(within)
+    except subprocess.TimeoutExpired:
+        return None
+    if code == -signal.SIGKILL:
+        return f"Spark's Java was killed: {KILLED}"
+    if code == OUT_OF_MEMORY:
+        return f"the memory of Spark's Java is full: {LESS}"
+    number = -code if code < 0 else code - 128
+    how = signal.Signals(number).name if number in set(signal.Signals) else f"exit code {code}"
+    return f"Spark's Java ended while it was needed ({how})"
 
 
 @contextmanager
@@ -108,6 +160,8 @@ def _stderr_aside() -> Iterator[IO[bytes]]:
 def _reason(error: Exception, said: IO[bytes]) -> str:
     """The line that tells most of a failed start: Java's own words, else the exception's."""
     said.seek(0)
+    if "stopped SparkContext" in str(error):
+        return "its master does not answer, or its workers cannot start executors (their logs say why)"
     lines = [line for line in said.read().decode(errors="replace").splitlines() if "rror" in line or "xception" in line]
     text = (lines or str(error).strip().splitlines() or [type(error).__name__])[0]
     return text.strip()[:200]

@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import os
 import re
-import resource
-import signal
 import socket
-import subprocess
-import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import airports
@@ -21,11 +13,8 @@ import pytest
 import zstandard
 from kafka.admin import KafkaAdminClient
 from playing import play
+from processes import errors, started
 from pyspark.sql import SparkSession
-
-from simulator.decode import Watermark, decode
-from simulator.errors import SimulatorError
-from simulator.records import Record, read
 
 SCHEMA = "CREATE TABLE `t` (`id` int PRIMARY KEY, `small` tinyint NOT NULL, `name` varchar(90))"
 BEFORE = "1,2,a\n2,3,b\n"
@@ -308,104 +297,6 @@ def test_compressed_files_are_read_like_any(spark: SparkSession, shell: Shell) -
 
 
 # Processes of their own
-
-
-@contextmanager
-def started(
-    *arguments: object, limit: int = resource.RLIM_INFINITY, stdout: int = subprocess.PIPE
-) -> Iterator[subprocess.Popen[str]]:
-    """The command in a process group of its own, as a shell starts it; no file of it may grow beyond `limit` bytes."""
-    def limited() -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a job that a script started in the background ignores it
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
-
-    command = [sys.executable, "-c", "from simulator.cli import main; main()", *map(str, arguments)]
-    with subprocess.Popen(command, stdout=stdout, stderr=subprocess.PIPE, text=True, start_new_session=True,
-                          preexec_fn=limited, env=dict(os.environ)) as process:
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-
-
-def errors(process: subprocess.Popen[str]) -> list[str]:
-    """What a process says until it ends, without progress."""
-    assert process.stderr is not None
-    said = [line.rstrip("\n") for line in process.stderr]
-    process.wait(60)
-    return [line for line in said if line and not line.endswith(" …")]
-
-
-def interrupt(process: subprocess.Popen[str], when: Callable[[], bool]) -> None:
-    """Ctrl-C, once that is so."""
-    while process.poll() is None and not when():
-        time.sleep(0.2)
-    os.killpg(process.pid, signal.SIGINT)
-
-
-@pytest.fixture
-def two_tables(shell: Shell) -> Shell:
-    """Two tables that share partitions, all rows new."""
-    for directory, rows in ((shell.before, range(0)), (shell.after, range(400))):
-        directory.mkdir()
-        for table in ("s", "t"):
-            (directory / f"shop.{table}-schema.sql").write_text(SCHEMA.replace("`t`", f"`{table}`"))
-            (directory / f"shop.{table}.csv").write_text("".join(f"{row},1,x\n" for row in rows))
-    return shell
-
-
-def test_what_is_said_after_ctrl_c_is_true_of_the_topic(spark: SparkSession, two_tables: Shell, kafka: str) -> None:
-    """Each partition begins as the whole run's does, and lacks nothing below the commit-ts that was said."""
-    shell, uri = two_tables, f"kafka://{kafka}/stopped?protocol=open-protocol&partition-num=2"
-    run = "diff", shell.before, shell.after, "--sink-uri", uri, "--resolved-interval", "2s"
-
-    def well_on_its_way() -> bool:
-        records = Counter(one.partition for one in held(kafka, "stopped"))
-        return min(records[0], records[1]) > 8
-
-    with started(*run, "--speed", "4") as process:
-        interrupt(process, well_on_its_way)
-        said = errors(process)
-    shell.run(0, *run, "--fixtures", shell.fixtures)
-
-    assert said[0] == "each partition has at least every event below this commit-ts:"
-    assert (said[-1], process.returncode) == ("ticdc-sim: interrupted", 130)
-    ends = [re.fullmatch(r"  stopped/([01]): (\d+) \(2025-01-01 00:\d\d:\d\d\.\d+ UTC\)", line) for line in said[1:-1]]
-    below = {int(end[1]): int(end[2]) for end in ends if end}
-    for partition in (0, 1):
-        expected = [one for one in read(str(shell.fixtures)) if one.partition == partition]
-        sent = [one for one in held(kafka, "stopped") if one.partition == partition]
-        rest = expected[len(sent):]
-        assert [(one.key, one.value) for one in sent] == [(one.key, one.value) for one in expected[: len(sent)]]
-        assert rest and min(commit_ts(rest)) >= below[partition] > min(commit_ts(sent))
-
-
-def held(kafka: str, topic: str) -> list[Record]:
-    """The topic's records; none before it is there."""
-    try:
-        return list(read(f"kafka://{kafka}/{topic}"))
-    except SimulatorError:
-        return []
-
-
-def commit_ts(records: list[Record]) -> Iterator[int]:
-    """Of every event."""
-    for record in records:
-        for event in decode(record.key, record.value, "open-protocol"):
-            ts = event.ts if isinstance(event, Watermark) else event.commit_ts
-            assert ts is not None
-            yield ts
-
-
-def test_ctrl_c_leaves_no_fixtures(two_tables: Shell) -> None:
-    shell = two_tables
-    run = "diff", shell.before, shell.after, "--sink-uri", NOWHERE, "--fixtures", shell.fixtures
-    with started(*run, "--speed", "1") as process:
-        interrupt(process, lambda: any(shell.fixtures.parent.glob(".*/shop/*.jsonl")))
-        assert errors(process) == ["no fixtures were written", "ticdc-sim: interrupted"]
-    assert process.returncode == 130
-    assert list(shell.fixtures.parent.iterdir()) == []
 
 
 def test_a_disk_that_is_full_is_told_and_nothing_half_written_stays(tmp_path: Path) -> None:

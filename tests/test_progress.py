@@ -1,12 +1,18 @@
-"""What is said of a partition while a run works holds, whatever the order of rows inside one write."""
+"""What is said of a partition while a run works holds, in whatever order rows are written and whoever else talks."""
 
 from __future__ import annotations
+
+import json
+import socket
+from dataclasses import replace
+from queue import Queue
 
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.progress import Marks
+from simulator.driver import SECRET_BYTES, Driver
+from simulator.progress import Listener, Marks, Progress, Reporter
 from simulator.sinks.records import Delivered, Records
 
 
@@ -42,3 +48,32 @@ def test_nothing_below_what_is_said_is_missing(writes: list[list[tuple[int, int]
         delivered = data.draw(st.integers(0, len(own)))
         marks.delivered([Delivered(0, partition, delivered, 0, 0, None)])
         assert all(commit_ts >= marks.complete.get((0, partition), 0) for commit_ts in own[delivered:])
+
+
+LIE = json.dumps({"task": 1, "events": 9, "bytes": 9, "complete": [[0, 0, 1 << 60]]}).encode()
+JUNK = (b"", b"\0\xff" * 9, b"{", b"[]", LIE, bytes(SECRET_BYTES) + LIE, b"x" * 60_000, b"9" * 60_000)
+
+
+def test_the_driver_hears_its_own_tasks_alone_whatever_else_is_sent_there() -> None:
+    """Any process of the machine may send to its port."""
+    heard: Queue[dict[tuple[int, int], int]] = Queue()
+
+    def hear(progress: Progress) -> None:
+        heard.put(dict(progress.complete))
+
+    with Listener(hear) as listener, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+        own, lookalike = Reporter(listener.driver), Reporter(replace(listener.driver, secret=bytes(SECRET_BYTES)))
+        for datagram in JUNK:
+            stranger.sendto(datagram, listener.driver.address)
+        for reporter, partition in ((lookalike, 1), (own, 2)):
+            reporter._marks.given(records([(partition, 5)]))
+            reporter.done([Delivered(0, partition, 1, 1, 0, 5)])
+        assert heard.get(timeout=30) == {(0, 2): 5}
+        assert listener.progress.events.keys() == listener.progress.bytes.keys()
+    assert heard.empty()
+
+
+def test_a_task_goes_on_where_it_cannot_reach_the_driver() -> None:
+    """As on another machine."""
+    reporter = Reporter(Driver("192.0.2.1", 0))
+    reporter.done([Delivered(0, 0, 1, 1, 0, 5)])

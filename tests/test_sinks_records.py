@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import socket
+from contextlib import ExitStack
+from io import BytesIO
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
+from simulator.driver import SECRET_BYTES, STRANGERS, Driver
 from simulator.errors import DeliveryError
 from simulator.sinks import SINKS
 from simulator.sinks.console import Screen
+from simulator.sinks.parquet import SCHEMA, table
 from simulator.sinks.record_batch import body
 from simulator.sinks.records import Delivered, Records, by_partition, require_delivered
 
@@ -83,7 +89,7 @@ def test_the_console_has_shown_all_that_a_task_wrote_once_its_sink_is_closed() -
         shown.extend((row["topic"], row["partition"], row["offset"]) for row in batch.to_pylist())
 
     with Screen(show) as screen:
-        sink = SINKS["console"](screen.address, ["a", "b"])
+        sink = SINKS["console"](screen.driver, ["a", "b"])
         sink.write(records([(0, 0), (1, 2), (0, 0)]))
         sink.write(records([(0, 0)]))
         accounts = sink.close()
@@ -99,12 +105,51 @@ def test_a_console_that_can_show_no_more_is_told() -> None:
         raise BrokenPipeError
 
     with Screen(show) as screen:
-        sink = SINKS["console"](screen.address, ["a"])
+        sink = SINKS["console"](screen.driver, ["a"])
         sink.write(records([(0, 0)]))
         accounts = sink.close()
 
     assert ["standard output takes no more"] == [account.error for account in accounts]
     assert isinstance(screen.refused, BrokenPipeError)
+
+
+def test_strangers_are_shown_nothing_of_and_hold_nothing_up() -> None:
+    """Whatever they send, how much of it, and however long they stay."""
+    shown: list[str] = []
+    with ExitStack() as strangers, Screen(lambda batch: shown.extend(batch.column("topic").to_pylist())) as screen:
+
+        def stranger(start: bytes = b"") -> socket.socket:
+            connected = strangers.enter_context(socket.create_connection(screen.driver.address, timeout=30))
+            connected.sendall(start)
+            return connected
+
+        lie = BytesIO()
+        with pa.ipc.new_stream(lie, SCHEMA) as stream:
+            stream.write_table(table(records([(0, 0)]), "lie", 0, 0))
+        for junk in (b"", b"half", b"\0\xff" * 9, b"{}\n", bytes(SECRET_BYTES) + lie.getvalue(), lie.getvalue()):
+            stranger(junk)
+        endless = stranger(bytes(SECRET_BYTES))
+        with pytest.raises(ConnectionError):
+            while True:
+                endless.sendall(bytes(1 << 20))
+        first = stranger()
+        for _ in range(STRANGERS):
+            stranger()
+        assert first.recv(1) == b""
+
+        sink = SINKS["console"](screen.driver, ["a"])
+        sink.write(records([(0, 0)]))
+        silent = [stranger() for _ in range(STRANGERS + 9)]
+        sink.write(records([(0, 0)]))
+        assert [(2, None)] == [(account.records, account.error) for account in sink.close()]
+        assert ["a", "a"] == shown
+        assert len(silent) > STRANGERS
+
+
+def test_a_console_that_cannot_be_reached_is_told() -> None:
+    """As from another machine."""
+    with pytest.raises(DeliveryError, match=r"^the console at 127\.0\.0\.1:1 cannot be reached by Spark's workers: "):
+        SINKS["console"](Driver("127.0.0.1", 1), ["a"])
 
 
 def test_what_was_not_delivered_is_one_line_and_names_every_partition() -> None:

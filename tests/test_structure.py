@@ -18,6 +18,7 @@ import pytest
 ROOMS = (
     "errors",
     "secrecy",
+    "signals",
     "tso",
     "text_files",
     "releases",
@@ -38,6 +39,7 @@ ROOMS = (
     "transitions",
     "codecs",
     "storage",
+    "driver",
     "sinks",
     "progress",
     "records",

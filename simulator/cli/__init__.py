@@ -14,17 +14,13 @@ from contextlib import suppress
 
 import click
 
-from simulator import __version__
+from simulator import __version__, signals
 from simulator.cli import brokers, explain_ddl, look, play, releases
 from simulator.errors import SimulatorError, UserError, printable
 from simulator.secrecy import masked
 
-INTERRUPTED = 130
-"""128 + SIGINT, as shells have it."""
-
 DEFECT = 70
 """EX_SOFTWARE of sysexits.h."""
-
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="ticdc-sim")
@@ -58,11 +54,14 @@ _everywhere(commands, click.Option(
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command line and gives its exit code: 0 done, 2 the user's mistake, 3 delivery failed, 70 our defect."""
+    """Runs one command line and gives its exit code: 0 done, 2 the user's mistake, 3 delivery failed, 70 our defect,
+    128 and more stopped by a signal.
+    """
     asked: dict[str, bool] = {}
     try:
         _check(sys.argv[1:] if arguments is None else arguments)
-        code = commands.main(arguments, prog_name="ticdc-sim", standalone_mode=False, obj=asked)
+        with signals.heeded():
+            code = commands.main(arguments, prog_name="ticdc-sim", standalone_mode=False, obj=asked)
         return code if isinstance(code, int) else 0
     except click.UsageError as error:
         return _misused(error)
@@ -70,8 +69,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _said(2, error.format_message())
     except SimulatorError as error:
         return _said(error.exit_code, *error.args)
-    except (KeyboardInterrupt, click.Abort):
-        return _said(INTERRUPTED, "interrupted")
+    except signals.Stopped as stopped:
+        return _said(stopped.exit_code, str(stopped))
     except (BrokenPipeError, SystemExit):
         # Whoever read our output has seen enough (click answers EPIPE with an exit); the rest has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -124,4 +123,6 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    sys.exit(run())
+    code = run()
+    signals.ignored()
+    sys.exit(code)

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from simulator.plan import PLACES, Plan, SchemaChange
 from simulator.progress import Listener
 from simulator.records import of_batch
 from simulator.scenario import Scenario, Settings
+from simulator.signals import Stopped, held
 from simulator.sinks.console import Screen
 from simulator.sinks.files import FORMATS
 from simulator.sinks.records import require_delivered
@@ -169,14 +170,14 @@ def _play(played: Scenario, options: dict[str, Any]) -> None:
     with _output(planned, changefeed, options) as output, Listener(display.heard) as listener:
         display.warn(output.notes)
         display.stage("starting Spark")
-        spark = _spark(options["master"], planned)
-        try:
-            with _beside(spark) as beside, display.following(spark):
-                work = beside(pipeline.run, spark, planned, output, release, script.seed, script.speed, listener)
-                account = work.result()
-        except KeyboardInterrupt:
-            display.interrupted(listener.progress, planned, output)
-            raise
+        with _beside() as beside:
+            spark = beside(_spark, options["master"], planned)
+            try:
+                with display.following(spark):
+                    account = beside(pipeline.run, spark, planned, output, release, script.seed, script.speed, listener)
+            except (Stopped, DeliveryError):
+                display.stopped(listener.progress, planned, output)
+                raise
         require_delivered(account.delivered, planned.topics)
     summary = Summary(planned, output, account, time.monotonic() - began)
     if options["summary"] is not None:
@@ -185,15 +186,24 @@ def _play(played: Scenario, options: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _beside(spark: Any) -> Iterator[Callable[..., Future[Any]]]:
-    """Another thread for what waits for Spark; Ctrl-C stops Spark from this one, as no call to it may be torn."""
+def _beside() -> Iterator[Callable[..., Any]]:
+    """Another thread for what waits for Spark; a signal ends Spark from this one, as no call to it may be torn."""
+    work: Future[Any] | None = None
+
+    def result(function: Callable[..., Any], *arguments: object) -> Any:
+        nonlocal work
+        with held():
+            work = pool.submit(function, *arguments)
+        return work.result()
+
     with ThreadPoolExecutor(1) as pool:
         try:
-            yield pool.submit
-        except KeyboardInterrupt:
-            with suppress(Exception):
-                spark.stop()
-            raise
+            yield result
+        finally:
+            if work is not None and not work.done():
+                from simulator import spark
+
+                spark.end(work.done)
 
 
 def _check_summary(path: Path | None) -> None:
@@ -209,7 +219,7 @@ def _output(planned: Plan, changefeed: Changefeed, options: dict[str, Any]) -> I
     elif options["console"]:
         with Screen(_show) as screen:
             try:
-                yield outputs.to_console(planned, changefeed, screen.address)
+                yield outputs.to_console(planned, changefeed, screen.driver)
             finally:
                 if screen.refused is not None:
                     raise screen.refused

@@ -10,7 +10,7 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import monotonic
@@ -140,28 +140,38 @@ class Display:
         done = threading.Event()
         watcher = threading.Thread(target=self._watch, args=(spark, done), daemon=True)
         self._console.print("reading and comparing the snapshots …", style="dim")
+        status = self._status = self._console.status("reading and comparing the snapshots")
         try:
-            with self._console.status("reading and comparing the snapshots") as self._status:
-                watcher.start()
-                yield
+            watcher.start()
+            status.start()
+            yield
         finally:
             self._status = None
             done.set()
-            watcher.join()
+            with suppress(OSError):  # the terminal may be gone
+                status.stop()
+            if watcher.is_alive():
+                watcher.join(1.0)
 
     def _watch(self, spark: Any, done: threading.Event) -> None:
         """Rows that Spark has read, from its own books, until the first events are sent."""
-        store = spark.sparkContext._jsc.sc().statusStore()
         began, most = monotonic(), 0
         while not done.wait(0.5) and not self._events:
-            stages = store.activeStages()
-            most = max([most, *(stages.apply(place).inputRecords() for place in range(stages.size()))])
+            try:
+                stages = spark.sparkContext._jsc.sc().statusStore().activeStages()
+                most = max([most, *(stages.apply(place).inputRecords() for place in range(stages.size()))])
+            except Exception:  # Spark is gone: whoever waits for it says so
+                return
             if self._status is not None and most and not self._events:
                 rate = most / (monotonic() - began)
                 self.stage(f"reading and comparing the snapshots: {most:,} rows read, {rate:,.0f} rows/s")
 
-    def interrupted(self, progress: Progress, plan: Plan, output: Output) -> None:
-        """What has arrived when a run is stopped."""
+    def stopped(self, progress: Progress, plan: Plan, output: Output) -> None:
+        """What has arrived when a run ends before its end, where anybody is still there to read it."""
+        with suppress(OSError, SystemExit):  # rich's answer to a closed pipe
+            self._arrived(progress, plan, output)
+
+    def _arrived(self, progress: Progress, plan: Plan, output: Output) -> None:
         if output.sink != "kafka":
             said = "no fixtures were written" if output.sink != "console" else "what was shown is not all"
             self._console.print(said, style="red")

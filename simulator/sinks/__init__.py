@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from simulator.driver import Driver
 from simulator.sinks.counting import Counting
 from simulator.sinks.file_settings import FileSettings
 from simulator.sinks.kafka_settings import KafkaSettings
@@ -31,10 +32,10 @@ def _parquet(settings: FileSettings, topics: Sequence[str]) -> Sink:
     return ParquetFiles(settings, topics)
 
 
-def _console(address: tuple[str, int], topics: Sequence[str]) -> Sink:
+def _console(driver: Driver, topics: Sequence[str]) -> Sink:
     from simulator.sinks.console import Console
 
-    return Console(address, topics)
+    return Console(driver, topics)
 
 
 def _counting(settings: None, topics: Sequence[str]) -> Sink:

@@ -8,10 +8,13 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Sequence
-from socketserver import StreamRequestHandler, ThreadingTCPServer
+from contextlib import suppress
+from io import BufferedIOBase
 
 import pyarrow as pa
 
+from simulator.driver import Driver, Server
+from simulator.errors import DeliveryError
 from simulator.sinks.immediate import Immediate
 from simulator.sinks.parquet import SCHEMA, table
 from simulator.sinks.records import Delivered, Run
@@ -25,11 +28,16 @@ REFUSED = "standard output takes no more"
 class Console(Immediate):
     """A task's side: an Arrow stream of records as Spark's Kafka source shows them."""
 
-    def __init__(self, address: tuple[str, int], topics: Sequence[str]) -> None:
+    def __init__(self, driver: Driver, topics: Sequence[str]) -> None:
         super().__init__()
         self._topics = list(topics)
-        self._socket = socket.create_connection(address)
+        try:
+            self._socket = socket.create_connection(driver.address)
+        except OSError as error:
+            where = f"{driver.host}:{driver.port}"
+            raise DeliveryError(f"the console at {where} cannot be reached by Spark's workers: {error}") from error
         self._file = self._socket.makefile("wb")
+        self._file.write(driver.secret)
         self._stream = pa.ipc.new_stream(self._file, SCHEMA)
 
     def close(self) -> list[Delivered]:
@@ -62,36 +70,29 @@ class Screen:
         """Why `show` could show no more."""
 
         self._show = show
+        self._ended = False
         self._one_at_a_time = threading.Lock()
-        self._server = ThreadingTCPServer(("127.0.0.1", 0), self._handler())
-        self.address: tuple[str, int] = self._server.socket.getsockname()
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
-        self._thread.start()
+        self._server = Server(self._hear)
+        self.driver = self._server.driver
 
     def __enter__(self) -> Screen:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.close()
+        with self._one_at_a_time:
+            self._ended = True
 
-    def _handler(self) -> type[StreamRequestHandler]:
-        screen = self
-
-        class Task(StreamRequestHandler):
-            def handle(self) -> None:
-                try:
-                    for batch in pa.ipc.open_stream(self.rfile):
-                        screen._take(batch)
-                    self.wfile.write(SHOWN)
-                except (pa.ArrowInvalid, OSError):
-                    # The task ended early, or closing its connection tells it that nothing more is shown.
-                    pass
-
-        return Task
+    def _hear(self, read: BufferedIOBase, write: BufferedIOBase) -> None:
+        with suppress(pa.ArrowInvalid):  # the task ended early
+            for batch in pa.ipc.open_stream(read):
+                self._take(batch)
+            write.write(SHOWN)
 
     def _take(self, batch: pa.RecordBatch) -> None:
         with self._one_at_a_time:
+            if self._ended:
+                raise BrokenPipeError
             try:
                 if self.refused is None:
                     self._show(batch)

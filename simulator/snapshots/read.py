@@ -5,6 +5,7 @@ One law: a frame has `c0`, `c1`, … for the visible columns in table order, `fi
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -78,7 +79,7 @@ def _tasks(
     """The pieces of all files, small ones together, as one list a task."""
     pieces: list[streams.Piece] = []
     for index, file in enumerate(files):
-        piece = streams.Piece(file.path, index)
+        piece = streams.Piece(file.path, index, root=os.getcwd())
         rule = (ord("'"), ord(";"), True) if format == "sql" else (ord(csv.quote), ord("\n"), escapes[index])
         pieces += [piece] if whole and format == "sql" else streams.cut(piece, *rule)
     tasks: list[list[streams.Piece]] = []

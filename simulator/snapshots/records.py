@@ -6,7 +6,7 @@ One law: a batch has one binary column per visible column of the table, whatever
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -101,7 +101,7 @@ def _csv_names(piece: Piece, layout: Layout, dialect: CsvDialect, escape: bool) 
 
 def _head(piece: Piece, dialect: CsvDialect, escape: bool) -> tuple[list[bytes | None], int]:
     data = b""
-    for block in _with_end(streams.blocks(Piece(piece.path, piece.file)), b"\n"):
+    for block in _with_end(streams.blocks(replace(piece, start=0, end=-1)), b"\n"):
         data += block
         start = data[: 1 << 16]
         with _located(piece, 0, start):
@@ -212,7 +212,7 @@ class _located:
 def _at(piece: Piece, offset: int, text: str) -> SnapshotError:
     """The error with the line of that byte, counted from the beginning of the (decompressed) file."""
     line, left = 1, offset
-    for block in streams.blocks(Piece(piece.path, piece.file)):
+    for block in streams.blocks(replace(piece, start=0, end=-1)):
         line += block[:left].count(b"\n")
         left -= len(block)
         if left <= 0:

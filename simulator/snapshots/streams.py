@@ -41,12 +41,19 @@ class Piece:
     end: int = -1
     """-1: to the end of the file."""
 
+    root: str = ""
+    """Where a relative path starts: the driver's directory, for workers that have another."""
+
+    @property
+    def place(self) -> str:
+        return os.path.join(self.root, self.path)
+
 
 def blocks(piece: Piece) -> Iterator[bytes]:
     """The bytes of a piece, decompressed."""
     compression = COMPRESSIONS.get(os.path.splitext(piece.path)[1])
     try:
-        with open(piece.path, "rb") as file:
+        with open(piece.place, "rb") as file:
             if compression is None:
                 yield from _plain(file, piece)
             elif compression == "snappy":

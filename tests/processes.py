@@ -1,0 +1,83 @@
+"""`ticdc-sim` as a process of its own, and what becomes of it."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def started(
+    *arguments: object, limit: int = resource.RLIM_INFINITY, stdout: int = subprocess.PIPE,
+    ignored: tuple[int, ...] = (),
+) -> Iterator[subprocess.Popen[str]]:
+    """The command in a process group of its own, as a shell starts it; no file of it may grow beyond `limit` bytes."""
+    def prepared() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a job that a script started in the background ignores it
+        for number in ignored:
+            signal.signal(number, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+
+    command = [sys.executable, "-c", "from simulator.cli import main; main()", *map(str, arguments)]
+    with subprocess.Popen(command, stdout=stdout, stderr=subprocess.PIPE, text=True, start_new_session=True,
+                          preexec_fn=prepared, env=dict(os.environ)) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def errors(process: subprocess.Popen[str]) -> list[str]:
+    """What a process says until it ends, without progress."""
+    assert process.stderr is not None
+    said = [line.rstrip("\n") for line in process.stderr]
+    process.wait(60)
+    return [line for line in said if line and not line.endswith(" …")]
+
+
+def wait_until(process: subprocess.Popen[str], so: Callable[[], bool]) -> None:
+    """Waits for that, or for the end of the process."""
+    while process.poll() is None and not so():
+        time.sleep(0.2)
+
+
+def wait_for_stage(process: subprocess.Popen[str], name: str) -> None:
+    """Waits until the process says that this stage begins."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith(name):
+            return
+
+
+def living() -> list[tuple[int, int, str]]:
+    """Process, parent and command line of all that have not ended."""
+    shown = subprocess.run(["ps", "-eo", "pid=,ppid=,stat=,args="], check=True, capture_output=True, text=True).stdout
+    rows = (line.split(None, 3) for line in shown.splitlines())
+    return [(int(row[0]), int(row[1]), row[3]) for row in rows if row[2][0] != "Z"]
+
+
+def end_within(seconds: float, processes: Collection[int]) -> bool:
+    """Whether all these end by then."""
+    patience = time.monotonic() + seconds
+    while not {pid for pid, *_ in living()}.isdisjoint(processes):
+        if time.monotonic() > patience:
+            return False
+        time.sleep(0.2)
+    return True
+
+
+def children(process: int, name: str = "") -> list[int]:
+    """The processes with that word in their command line that this one started, or those did."""
+    rows, found, parents = living(), [], {process}
+    while parents:
+        below = [(pid, command) for pid, parent, command in rows if parent in parents]
+        found += [pid for pid, command in below if name in command]
+        parents = {pid for pid, _ in below}
+    return found
