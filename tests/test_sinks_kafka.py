@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from kafka.admin import KafkaAdminClient
 from kafka_fixture import require_kafka_jars
 
 from simulator import broker
@@ -78,12 +79,12 @@ def value(text: bytes, commit_ts: int = 77, partition: int = 0) -> Records:
 
 
 @pytest.mark.parametrize("prepared", [True, False], ids=["prepared", "plain"])
-@pytest.mark.parametrize("acks", [-1, 1])
-@pytest.mark.parametrize("compression", ["none", "gzip"])
+@pytest.mark.parametrize(
+    ("acks", "compression"), [(1, "none"), *((-1, name) for name in ("none", "gzip", "snappy", "lz4", "zstd"))])
 def test_every_record_arrives_once_and_in_order(
     settings: KafkaSettings, prepared: bool, acks: int, compression: str
 ) -> None:
-    """Through both paths: the same keys and values, and an account of each partition."""
+    """Through both paths: the same keys and values, compressed as asked, and an account of each partition."""
     topic, started = new_topic(), int(time.time() * 1000)
     chosen = replace(settings, prepared_batches=prepared, required_acks=acks, compression=compression, batch_bytes=9000)
     ready = prepare_topics(chosen, {topic: 3}).settings
@@ -100,6 +101,18 @@ def test_every_record_arrives_once_and_in_order(
     assert dealt(3000, 3) == numbers(iter(read))
     assert all(started <= record.timestamp <= time.time() * 1000 for record in read)
     assert list(range(1000)) == [record.offset for record in read if record.partition == 1]
+    assert (compression != "none") == (bytes_kept(settings, topic) < sum(account.bytes for account in accounts))
+
+
+def bytes_kept(settings: KafkaSettings, topic: str) -> int:
+    """The size of the topic's log."""
+    admin = KafkaAdminClient(bootstrap_servers=settings.address)
+    try:
+        (node,) = admin.describe_log_dirs({topic: [0, 1, 2]})
+    finally:
+        admin.close()
+    found = [one for directory in node["log_dirs"] for one in directory["topics"]]
+    return sum(log["partition_size"] for one in found for log in one["partitions"])
 
 
 def test_without_acknowledgements_everything_is_sent_nevertheless(settings: KafkaSettings) -> None:

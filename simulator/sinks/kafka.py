@@ -15,7 +15,7 @@ from kafka import KafkaProducer
 from kafka.errors import KafkaConnectionError, KafkaError
 
 from simulator.sinks import kafka_batches, kafka_plain
-from simulator.sinks.kafka_connect import reason, require_crc32c, unreachable
+from simulator.sinks.kafka_connect import reason, require_packages, unreachable
 from simulator.sinks.kafka_failures import remedy
 from simulator.sinks.kafka_flight import Flight, Outcome, Piece, failed, pieces
 from simulator.sinks.kafka_settings import KafkaSettings
@@ -29,7 +29,7 @@ class KafkaSink:
     """Writes to the topics by their index; one per task, which owns its partitions."""
 
     def __init__(self, settings: KafkaSettings, topics: Sequence[str]) -> None:
-        require_crc32c()
+        require_packages(settings.compression)
         self._settings = settings
         self._topics = list(topics)
         prepared = settings.prepared_batches and kafka_batches.available()

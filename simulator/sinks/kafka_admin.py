@@ -23,7 +23,7 @@ from kafka.errors import (
 )
 
 from simulator.errors import ChangefeedError, DeliveryError, UserError
-from simulator.sinks.kafka_connect import client_options, reason, require_crc32c, unreachable
+from simulator.sinks.kafka_connect import client_options, reason, require_packages, unreachable
 from simulator.sinks.kafka_settings import RECORD_BATCH_OVERHEAD, KafkaSettings
 
 
@@ -50,7 +50,7 @@ def prepare_topics(settings: KafkaSettings, topics: Mapping[str, int | None]) ->
     Another topic's number is normally None: all partitions it has, or as many as the default topic's when created.
     Raises ChangefeedError as TiCDC does, UserError, and DeliveryError where Kafka does not answer in dial_timeout.
     """
-    require_crc32c()
+    require_packages(settings.compression)
     with _admin(settings) as admin:
         found = _counts(admin, topics)
         default = next(iter(topics))
