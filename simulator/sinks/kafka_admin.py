@@ -20,6 +20,7 @@ from kafka.errors import (
     KafkaError,
     SaslAuthenticationFailedError,
     TopicAlreadyExistsError,
+    for_code,
 )
 
 from simulator.errors import ChangefeedError, DeliveryError, UserError
@@ -72,6 +73,17 @@ def partitions(settings: KafkaSettings, topic: str) -> int:
     if topic not in found:
         raise UserError(f"there is no topic {topic!r} on Kafka at {settings.address}")
     return found[topic]
+
+
+def described(settings: KafkaSettings, topics: Iterable[str]) -> dict[str, int | BaseException]:
+    """How many partitions each topic has, or Kafka's error; raises KafkaError and OSError where Kafka is silent."""
+    admin = KafkaAdminClient(**client_options(settings), request_timeout_ms=int(settings.read_timeout * 1000))
+    try:
+        found = admin.describe_topics(list(topics))
+    finally:
+        admin.close()
+    errors = {one["name"]: for_code(one["error_code"])(one["name"]) for one in found if one["error_code"]}
+    return {one["name"]: errors.get(one["name"]) or len(one["partitions"]) for one in found}
 
 
 def answers(address: str) -> bool:

@@ -33,6 +33,7 @@ def send(producer: KafkaProducer, topic: str, partition: int, keys: pa.Array, va
 
     Raises kafka.errors.KafkaError where a batch has failed.
     """
+    producer._sender.add_topic(topic)
     accumulator, place = producer._accumulator, TopicPartition(topic, partition)
     batch = PreparedBatch(place, _builder(producer, keys, values))
     batch.sender = producer._sender

@@ -5,7 +5,7 @@ Law: a sink keeps the order of the records of each partition, and what it did no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -60,6 +60,15 @@ class Delivered:
 
     error: str | None = None
     """why the rest was not delivered, one line; None where everything was"""
+
+
+Waiting = Callable[[float, float], None]
+"""Told by a sink now and then while it waits for acknowledgements: since when there are none, and until when it waits,
+in seconds since 1970."""
+
+
+def unwatched(since: float, until: float) -> None:
+    """For sinks that nobody watches."""
 
 
 class Sink(Protocol):
