@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
-from time import monotonic
+from time import monotonic, time
 from typing import Any
 
 from rich import box
@@ -30,6 +31,9 @@ from simulator.progress import Progress
 
 MANY = 40
 """Tables or partitions beyond that are summed up for people; the summary file has them all."""
+
+QUIET = 3.0
+"""Seconds without an acknowledgement that are nothing to speak of."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,7 @@ class Display:
         self._status: Status | None = None
         self._began = 0.0
         self._events = 0
+        self._silent = ""
 
     def warn(self, lines: Iterable[str]) -> None:
         for line in lines:
@@ -125,9 +130,14 @@ class Display:
         if self._began == 0.0:
             self._began = monotonic()
         seconds = max(monotonic() - self._began, 0.5)
+        silent = _silence(progress)
+        if silent and not self._silent and not self._console.is_terminal:
+            self.note([silent])
+        self._silent = silent
         if self._status is not None:
             self._status.update(
-                f"sending: {self._events:,} events, {size / 1e6:,.1f} MB, {self._events / seconds:,.0f} events/s"
+                f"sending: {self._events:,} events, {size / 1e6:,.1f} MB, "
+                + (silent or f"{self._events / seconds:,.0f} events/s")
             )
 
     @contextmanager
@@ -190,6 +200,18 @@ class Display:
             names = ", ".join(".".join(name) for name in summary.plan.left_out[:5])
             more = f" and {len(summary.plan.left_out) - 5} more" if len(summary.plan.left_out) > 5 else ""
             out.print(f"left out by the changefeed's filter: {names}{more}", markup=False, soft_wrap=True)
+
+
+def _silence(progress: Progress) -> str:
+    """What is said of a Kafka that acknowledges nothing to some task; nothing where none waits for long."""
+    since, until = min(progress.waiting.values(), default=(time(), 0.0))
+    if time() - since < QUIET:
+        return ""
+    return f"Kafka has acknowledged nothing since {_clock(since)}, waiting until {_clock(until)}"
+
+
+def _clock(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).strftime("%H:%M:%S")
 
 
 class Results(Console):
