@@ -6,6 +6,7 @@ So a watermark, too, never stands before the first emission of a row that it cov
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scripted_kafka import OUT_OF_ORDER_SEQUENCE, TOPIC, Answer, ScriptedKafka
+from scripted_kafka import OUT_OF_ORDER_SEQUENCE, TOPIC, UNKNOWN_TOPIC, Answer, ScriptedKafka
 
 from simulator.sinks import SINKS
 from simulator.sinks.kafka_settings import KafkaSettings
@@ -97,3 +98,45 @@ def test_whatever_fails_first_emissions_are_in_order(
         assert list(range(len(found))) == found
         assert account.records <= len(found)
         assert account.error is not None or (account.records == len(found) == given_to[account.partition])
+
+
+def test_whoever_watches_is_told_since_when_kafka_is_silent_and_until_when_it_is_waited_for() -> None:
+    """Again and again, until it answers."""
+    answered, told = threading.Event(), []
+
+    def waiting(since: float, until: float) -> None:
+        told.append((since, until))
+        if len(told) == 3:
+            answered.set()
+
+    with ScriptedKafka(script=[Answer(after=answered)]) as kafka:
+        sink = SINKS["kafka"](KafkaSettings((kafka.address,), silence=50.0), [TOPIC], waiting)
+        begun = time.time()
+        sink.write(numbered(0, 0, 1))
+        written = time.time()
+        (account,) = sink.close()
+
+    assert (1, None) == (account.records, account.error)
+    assert len(told) >= 3
+    for since, until in told[1:]:
+        assert begun <= since <= written + 0.1
+        assert until - since == pytest.approx(50.0)
+
+
+@BOTH_PATHS
+def test_a_topic_that_vanishes_is_waited_for_and_may_come_back(prepared: bool) -> None:
+    """What was not acknowledged is sent to the new one."""
+    with ScriptedKafka(script=[OK, Answer(UNKNOWN_TOPIC, writes=False)]) as kafka:
+        chosen = KafkaSettings((kafka.address,), prepared_batches=prepared, stall=0.5, dial_timeout=1.0)
+        sink = SINKS["kafka"](chosen, [TOPIC])
+        sink.write(numbered(0, 0, 5))
+        kafka.wait_for(0, 5)
+        kafka.state.exists = False
+        sink.write(numbered(0, 5, 5))
+        back = threading.Timer(2.0, lambda: setattr(kafka.state, "exists", True))
+        back.start()
+        (account,) = sink.close()
+        back.join()
+
+    assert (10, None) == (account.records, account.error)
+    assert list(range(10)) == first_seen(kafka.state.log[0])

@@ -126,19 +126,14 @@ class Display:
     def heard(self, progress: Progress) -> None:
         """Called from the listener's thread with what the tasks have sent."""
         self._events = sum(progress.events.values())
-        size = sum(progress.bytes.values())
         if self._began == 0.0:
             self._began = monotonic()
-        seconds = max(monotonic() - self._began, 0.5)
-        silent = _silence(progress)
+        silent = silence(progress)
         if silent and not self._silent and not self._console.is_terminal:
             self.note([silent])
         self._silent = silent
         if self._status is not None:
-            self._status.update(
-                f"sending: {self._events:,} events, {size / 1e6:,.1f} MB, "
-                + (silent or f"{self._events / seconds:,.0f} events/s")
-            )
+            self._status.update(sending(progress, max(monotonic() - self._began, 0.5)))
 
     @contextmanager
     def following(self, spark: Any) -> Iterator[None]:
@@ -202,7 +197,14 @@ class Display:
             out.print(f"left out by the changefeed's filter: {names}{more}", markup=False, soft_wrap=True)
 
 
-def _silence(progress: Progress) -> str:
+def sending(progress: Progress, seconds: float) -> str:
+    """The progress line of a run that has sent for so long."""
+    events, size = sum(progress.events.values()), sum(progress.bytes.values())
+    rate = f"{events / seconds:,.0f} events/s"
+    return f"sending: {events:,} events, {size / 1e6:,.1f} MB, {silence(progress) or rate}"
+
+
+def silence(progress: Progress) -> str:
     """What is said of a Kafka that acknowledges nothing to some task; nothing where none waits for long."""
     since, until = min(progress.waiting.values(), default=(time(), 0.0))
     if time() - since < QUIET:
