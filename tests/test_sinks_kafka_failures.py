@@ -100,6 +100,27 @@ def test_whatever_fails_first_emissions_are_in_order(
         assert account.error is not None or (account.records == len(found) == given_to[account.partition])
 
 
+@BOTH_PATHS
+def test_a_batch_that_fails_for_ever_ends_its_partition_after_the_silence(prepared: bool) -> None:
+    """It is not tried without a pause, and the other partition gets all of its records."""
+    with ScriptedKafka(partitions=2) as kafka:
+        kafka.state.by_partition = {0: deque([Answer(-1, writes=False)] * 1000)}
+        chosen = KafkaSettings((kafka.address,), prepared_batches=prepared, silence=3.0, batch_bytes=300)
+        sink = SINKS["kafka"](chosen, [TOPIC])
+        for start in range(0, 100, 10):
+            sink.write(numbered(0, start, 10))
+            sink.write(numbered(1, start, 10))
+        lost, kept = sink.close()
+
+    assert (100, None) == (kept.records, kept.error)
+    assert list(range(100)) == first_seen(kafka.state.log[1])
+    assert lost.error == (
+        f"topic {TOPIC} partition 0: not delivered from its first record on, commit_ts 1: "
+        f"Kafka at {kafka.address} has acknowledged nothing for 3 s (An unexpected server error.)"
+    )
+    assert len(kafka.state.seen[0]) < 20
+
+
 def test_whoever_watches_is_told_since_when_kafka_is_silent_and_until_when_it_is_waited_for() -> None:
     """Again and again, until it answers."""
     answered, told = threading.Event(), []

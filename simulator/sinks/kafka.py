@@ -29,6 +29,9 @@ POLL = 1.0
 LAST_TRY = 1.0
 """Seconds that a connection is given at least, however little is left."""
 
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
+"""Seconds between two producers, so that a batch that fails again and again does not have others sent without end."""
+
 
 class KafkaSink:
     """Writes to the topics by their index; one per task, which owns its partitions."""
@@ -48,6 +51,8 @@ class KafkaSink:
         self._heard = 0.0
         self._acknowledged: dict[tuple[int, int], float] = {}
         self._changed = 0.0
+        self._oldest: Piece | None = None
+        self._paused = 0.0
         self._given_up: str | None = None
         self._cause: BaseException | None = None
 
@@ -156,6 +161,7 @@ class KafkaSink:
         self._drop_producer()
         if not left:
             return
+        self._pause(left[0][0])
         if not self._connect(left[0][1]):
             self._give_up([piece for piece, _ in left])
             return
@@ -164,6 +170,12 @@ class KafkaSink:
                 self._fail(piece, self._silence(piece))
             if self._tallies[piece.place].error is None:
                 self._send(piece, since)
+
+    def _pause(self, oldest: Piece) -> None:
+        """Waits, longer each time, where the last producer, too, ended with the same piece still to be delivered."""
+        self._paused = min(2 * self._paused, LONGEST_PAUSE) if oldest is self._oldest else SHORTEST_PAUSE
+        self._oldest = oldest
+        time.sleep(self._paused)
 
     def _left(self) -> list[tuple[Piece, float]]:
         """Empties the list of flights, counts what has arrived, gives back the rest.

@@ -11,7 +11,7 @@ from importlib.metadata import version
 
 import pyarrow as pa
 from kafka import KafkaProducer
-from kafka.errors import IllegalStateError
+from kafka.errors import IllegalStateError, TopicAuthorizationFailedError
 from kafka.future import Future
 from kafka.producer.producer_batch import ProducerBatch
 from kafka.record.memory_records import MemoryRecordsBuilder
@@ -78,6 +78,9 @@ class PreparedBatch(ProducerBatch):  # type: ignore[misc]
 
     def abort(self, exception: Exception) -> None:
         """Tells a batch that is failed for another one's sake from one that failed itself."""
+        topic = self.topic_partition.topic
+        if isinstance(exception, TopicAuthorizationFailedError) and exception.args != (topic,):
+            exception = IllegalStateError("another topic was refused")
         super().abort(Interrupted(exception))
 
 
