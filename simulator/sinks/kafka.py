@@ -53,7 +53,7 @@ class KafkaSink:
         self._changed = 0.0
         self._oldest: Piece | None = None
         self._paused = 0.0
-        self._given_up: str | None = None
+        self._given_up = False
         self._cause: BaseException | None = None
 
     @property
@@ -90,8 +90,8 @@ class KafkaSink:
     def _give(self, piece: Piece) -> None:
         """Sends a piece unless its partition has failed."""
         if self._tallies[piece.place].error is None:
-            if self._given_up is not None:
-                self._fail(piece, self._given_up)
+            if self._given_up:
+                self._fail(piece, self._silence(piece))
             elif self._producer is not None or self._connect(time.monotonic()):
                 self._send(piece, time.monotonic())
             else:
@@ -233,9 +233,9 @@ class KafkaSink:
         self._producer = None
 
     def _give_up(self, left: Sequence[Piece]) -> None:
+        self._given_up = True
         for piece in left:
-            self._given_up = self._silence(piece)
-            self._fail(piece, self._given_up)
+            self._fail(piece, self._silence(piece))
 
     def _silence(self, piece: Piece) -> str:
         topic = self._topics[piece.topic]

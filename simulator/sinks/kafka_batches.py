@@ -11,7 +11,7 @@ from importlib.metadata import version
 
 import pyarrow as pa
 from kafka import KafkaProducer
-from kafka.errors import IllegalStateError, TopicAuthorizationFailedError
+from kafka.errors import IllegalStateError
 from kafka.future import Future
 from kafka.producer.producer_batch import ProducerBatch
 from kafka.record.memory_records import MemoryRecordsBuilder
@@ -68,19 +68,15 @@ class PreparedBatch(ProducerBatch):  # type: ignore[misc]
     """Whatever is inside: a batch of one is never split (splitting would lose our future)."""
 
     def complete_exceptionally(self, error: Exception, of_record: object) -> bool:
-        """Stops the producer before its thread can turn to what is queued behind this batch, or is queued later."""
+        """Stops the producer before its thread can turn to what is queued behind this batch, or is queued later.
+
+        What else has been answered together with this batch still counts; then all that is left is aborted.
+        """
         self.sender.force_close()
-        completed = bool(super().complete_exceptionally(error, of_record))
-        accumulator = self.sender._accumulator
-        accumulator.deallocate(self)
-        accumulator.abort_batches(error)
-        return completed
+        return bool(super().complete_exceptionally(error, of_record))
 
     def abort(self, exception: Exception) -> None:
         """Tells a batch that is failed for another one's sake from one that failed itself."""
-        topic = self.topic_partition.topic
-        if isinstance(exception, TopicAuthorizationFailedError) and exception.args != (topic,):
-            exception = IllegalStateError("another topic was refused")
         super().abort(Interrupted(exception))
 
 
