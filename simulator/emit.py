@@ -32,7 +32,7 @@ from simulator.flush import Flush, GroupKeys, grouped, ints, ungrouped
 from simulator.progress import Reporter
 from simulator.releases import Release
 from simulator.sinks import SINKS
-from simulator.sinks.records import Records
+from simulator.sinks.records import Records, cut_off
 from simulator.snapshots.physical import PhysicalTable
 from simulator.tso import LOGICAL_BITS
 
@@ -91,8 +91,8 @@ def _send(batches: Iterator[pa.RecordBatch], job: Job) -> TaskReport:
     names = [(one.table.schema, one.table.name) for one in job.tables]
     keys = GroupKeys.of(job.routes, names, job.release)
     flushes = grouped(watched, keys, eager=bool(job.speed)) if batching else ungrouped(watched)
-    sink = SINKS[job.sink](job.settings, job.destinations.topics)
     reporter = Reporter(job.progress)
+    sink = SINKS[job.sink](job.settings, job.destinations.topics, reporter.waiting)
     changes: Counter[tuple[int, int, int]] = Counter()
     for flush in flushes:
         encoded = _encoded(flush.events, job)
@@ -103,8 +103,11 @@ def _send(batches: Iterator[pa.RecordBatch], job: Job) -> TaskReport:
         reporter.sent(flush.events.num_rows, records, sink)
         if sink.failed:
             break
+    stopped = sink.failed
     delivered = sink.close()
     reporter.done(delivered)
+    if stopped and job.sink == "kafka":
+        delivered = cut_off(delivered, job.destinations.topics)
     return TaskReport(
         [asdict(account) for account in delivered], [(*key, rows) for key, rows in sorted(changes.items())]
     )

@@ -10,7 +10,7 @@ SimulatorError
 │   └── EncodeError      a row or event that TiCDC could not put on the wire
 └── DeliveryError        Kafka (or the disk) did not take what was sent, or a process that sent died: exit code 3
 
-A message says what is wrong, the value, and what would be accepted, on one line.
+A message says what is wrong, the value, and what would be accepted, on one line; several things on one line each.
 """
 
 from __future__ import annotations

@@ -37,6 +37,9 @@ class Progress:
     complete: dict[tuple[int, int], int] = field(default_factory=dict)
     """(topic, partition) → commit-ts: every event below it is delivered."""
 
+    waiting: dict[int, tuple[float, float]] = field(default_factory=dict)
+    """By task, while its sink waits for acknowledgements: since when and until when, in seconds since 1970."""
+
 
 class Marks:
     """Up to where partitions are complete; the rows of one write may lie in any order, those of the next are above."""
@@ -82,18 +85,24 @@ class Reporter:
         if time.monotonic() - self._last >= EVERY:
             self._tell(sink.accounts())
 
+    def waiting(self, since: float, until: float) -> None:
+        """Called while the sink waits for acknowledgements (`sinks.records.Waiting`)."""
+        if time.monotonic() - self._last >= EVERY:
+            self._tell((), (since, until))
+
     def done(self, delivered: Sequence[Delivered]) -> None:
         """Called once everything is delivered."""
         self._tell(delivered)
         self._socket.close()
 
-    def _tell(self, delivered: Sequence[Delivered]) -> None:
+    def _tell(self, delivered: Sequence[Delivered], waiting: tuple[float, float] | None = None) -> None:
         self._last = time.monotonic()
         self._marks.delivered(delivered)
         complete = [(*where, commit_ts) for where, commit_ts in self._marks.complete.items()]
         for start in range(0, max(1, len(complete)), PARTITIONS_A_DATAGRAM):
             part = complete[start : start + PARTITIONS_A_DATAGRAM]
-            message = {"task": os.getpid(), "events": self._events, "bytes": self._bytes, "complete": part}
+            message = {"task": os.getpid(), "events": self._events, "bytes": self._bytes, "complete": part,
+                       "waiting": waiting}
             if self._driver is not None:
                 with suppress(OSError):  # as any datagram, it may not arrive
                     self._socket.sendto(self._driver.secret + json.dumps(message).encode(), self._driver.address)
@@ -134,4 +143,7 @@ class Listener:
             self.progress.events[task] = message["events"]
             self.progress.bytes[task] = message["bytes"]
             self.progress.complete.update({(topic, partition): ts for topic, partition, ts in message["complete"]})
+            self.progress.waiting.pop(task, None)
+            if message["waiting"] is not None:
+                self.progress.waiting[task] = tuple(message["waiting"])
             self._heard(self.progress)

@@ -51,6 +51,7 @@ def absolute(uri: str) -> str:
     """A URI or path that says the same in another working directory, which workers may have; nothing stays nothing."""
     return os.path.abspath(uri) if uri and not urlsplit(uri).scheme else uri
 
+
 def require_writable(uri: str) -> None:
     """Writes a small file there and removes it; raises UserError, one line."""
     probe = f".ticdc-sim-{uuid.uuid4()}"

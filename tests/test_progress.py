@@ -1,16 +1,22 @@
-"""What is said of a partition while a run works holds, in whatever order rows are written and whoever else talks."""
+"""What is said while a run works: of a partition it holds, in whatever order rows are written and whoever else talks;
+of a silent Kafka since when and until when."""
 
 from __future__ import annotations
 
 import json
+import re
 import socket
+import threading
+import time
 from dataclasses import replace
 from queue import Queue
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator.cli.show import Display, sending
 from simulator.driver import SECRET_BYTES, Driver
 from simulator.progress import Listener, Marks, Progress, Reporter
 from simulator.sinks.records import Delivered, Records
@@ -77,3 +83,31 @@ def test_a_task_goes_on_where_it_cannot_reach_the_driver() -> None:
     """As on another machine."""
     reporter = Reporter(Driver("192.0.2.1", 0))
     reporter.done([Delivered(0, 0, 1, 1, 0, 5)])
+
+
+def test_a_kafka_that_is_silent_is_said_with_since_when_and_until_when(capfd: pytest.CaptureFixture[str]) -> None:
+    """In the progress line, and once where there is none; after a few seconds, and no longer than it lasts."""
+    heard, display, now = threading.Event(), Display(), time.time()
+    shown: list[str] = []
+
+    def hear(progress: Progress) -> None:
+        display.heard(progress)
+        shown.append(sending(progress, 2.0))
+        heard.set()
+
+    with Listener(hear) as listener:
+        reporters = [Reporter(listener.driver) for _ in range(3)]
+        for reporter, silent_for in zip(reporters, (1, 9, 10), strict=True):
+            reporter.waiting(now - silent_for, now - silent_for + 120)
+            assert heard.wait(10)
+            heard.clear()
+        for reporter in reporters:
+            reporter.done([])
+        assert heard.wait(10)
+
+    clock = [time.strftime("%H:%M:%S", time.localtime(at)) for at in (now - 9, now + 111, now - 10, now + 110)]
+    silent = "Kafka has acknowledged nothing since {}, waiting until {}".format
+    counts = "sending: 0 events, 0.0 MB, "
+    said = silent(*clock[:2]), silent(*clock[2:])
+    assert [f"{counts}{what}" for what in ("0 events/s", *said, "0 events/s")] == shown[:4]
+    assert [said[0]] == re.findall("Kafka.*", capfd.readouterr().err)

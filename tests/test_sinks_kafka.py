@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
 import socket
 import threading
@@ -16,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from kafka.admin import KafkaAdminClient
 from kafka_fixture import require_kafka_jars
 
 from simulator import broker
@@ -33,6 +35,8 @@ pytestmark = [
 ]
 
 TOPICS = count()
+
+BOTH_PATHS = pytest.mark.parametrize("prepared", [True, False], ids=["prepared", "plain"])
 
 
 def new_topic() -> str:
@@ -77,13 +81,13 @@ def value(text: bytes, commit_ts: int = 77, partition: int = 0) -> Records:
     return Records(*places, pa.array([b"k"]), pa.array([text]), pa.array([commit_ts]))
 
 
-@pytest.mark.parametrize("prepared", [True, False], ids=["prepared", "plain"])
-@pytest.mark.parametrize("acks", [-1, 1])
-@pytest.mark.parametrize("compression", ["none", "gzip"])
+@BOTH_PATHS
+@pytest.mark.parametrize(
+    ("acks", "compression"), [(1, "none"), *((-1, name) for name in ("none", "gzip", "snappy", "lz4", "zstd"))])
 def test_every_record_arrives_once_and_in_order(
     settings: KafkaSettings, prepared: bool, acks: int, compression: str
 ) -> None:
-    """Through both paths: the same keys and values, and an account of each partition."""
+    """Through both paths: the same keys and values, compressed as asked, and an account of each partition."""
     topic, started = new_topic(), int(time.time() * 1000)
     chosen = replace(settings, prepared_batches=prepared, required_acks=acks, compression=compression, batch_bytes=9000)
     ready = prepare_topics(chosen, {topic: 3}).settings
@@ -100,6 +104,18 @@ def test_every_record_arrives_once_and_in_order(
     assert dealt(3000, 3) == numbers(iter(read))
     assert all(started <= record.timestamp <= time.time() * 1000 for record in read)
     assert list(range(1000)) == [record.offset for record in read if record.partition == 1]
+    assert (compression != "none") == (bytes_kept(settings, topic) < sum(account.bytes for account in accounts))
+
+
+def bytes_kept(settings: KafkaSettings, topic: str) -> int:
+    """The size of the topic's log."""
+    admin = KafkaAdminClient(bootstrap_servers=settings.address)
+    try:
+        (node,) = admin.describe_log_dirs({topic: [0, 1, 2]})
+    finally:
+        admin.close()
+    found = [one for directory in node["log_dirs"] for one in directory["topics"]]
+    return sum(log["partition_size"] for one in found for log in one["partitions"])
 
 
 def test_without_acknowledgements_everything_is_sent_nevertheless(settings: KafkaSettings) -> None:
@@ -118,7 +134,7 @@ def test_without_acknowledgements_everything_is_sent_nevertheless(settings: Kafk
     raise AssertionError("not everything arrived in 5 s")
 
 
-@pytest.mark.parametrize("prepared", [True, False], ids=["prepared", "plain"])
+@BOTH_PATHS
 def test_a_message_too_large_for_the_topic_fails_its_partition_only(settings: KafkaSettings, prepared: bool) -> None:
     """Said with topic, partition, size, limit and TSO; what came before it and the other partition arrive."""
     topic = new_topic()
@@ -176,7 +192,7 @@ def test_a_broker_that_is_killed_and_restarted_loses_nothing(mortal: Path) -> No
         if start == 20_000:
             killer.start()
         sink.write(numbered(start, 2000, 2))
-    require_delivered(sink.close(), [topic])
+    require_delivered(sink.close())
     killer.join()
 
     found = numbers(read_topic(ready, topic))
@@ -197,7 +213,7 @@ def test_a_broker_that_stays_away_ends_the_run_and_says_where(mortal: Path) -> N
     ready = prepare_topics(KafkaSettings((running.address,), silence=3.0), {topic: 2}).settings
     sink = SINKS["kafka"](ready, [topic])
     sink.write(numbered(0, 1000, 2))
-    require_delivered(sink.close(), [topic])
+    require_delivered(sink.close())
     sink = SINKS["kafka"](ready, [topic])
     started = time.monotonic()
     os.kill(running.pid, signal.SIGKILL)
@@ -209,8 +225,45 @@ def test_a_broker_that_stays_away_ends_the_run_and_says_where(mortal: Path) -> N
         f"topic {topic} partition 0: not delivered from its first record on, commit_ts {1001 << 18}: "
         f"Kafka at {running.address} has acknowledged nothing for 3 s ("
     )
-    with pytest.raises(DeliveryError, match=f"also incomplete: {topic}/1"):
-        require_delivered(accounts, [topic])
+    with pytest.raises(DeliveryError) as error:
+        require_delivered(accounts)
+    assert [account.error for account in accounts] == str(error.value).splitlines()
+
+
+@BOTH_PATHS
+def test_a_topic_that_is_deleted_ends_the_run_after_the_silence_and_is_named(
+    settings: KafkaSettings, prepared: bool
+) -> None:
+    """However many pieces wait for it; another topic gets all that was written."""
+    gone, kept = new_topic(), new_topic()
+    chosen = replace(settings, silence=4.0, stall=1.0, dial_timeout=1.0, prepared_batches=prepared)
+    ready = prepare_topics(chosen, {gone: 2, kept: 2}).settings
+    sink = SINKS["kafka"](replace(ready, batch_bytes=1000), [gone, kept])
+    sink.write(numbered(0, 1000, 2))
+    delete(settings, gone)
+    started = time.monotonic()
+    for start in range(1000, 3000, 200):
+        sink.write(numbered(start, 200, 2))
+        sink.write(replace(numbered(start - 1000, 200, 2), topic=pa.array([1] * 200, pa.int32())))
+    accounts = sink.close()
+
+    assert time.monotonic() - started < 20
+    lost = [account for account in accounts if account.topic == 0]
+    assert [f"topic {gone} partition {partition}: not delivered from " for partition in (0, 1)] == [
+        re.split("its first record|offset", str(account.error))[0] for account in lost]
+    why = f"Kafka at {settings.address} has acknowledged nothing for 4 s (there is no topic {gone})"
+    assert [why, why] == [str(account.error).partition(": ")[2].partition(": ")[2] for account in lost]
+    assert [(1000, None)] * 2 == [(account.records, account.error) for account in accounts if account.topic == 1]
+    found = numbers(read_topic(settings, kept))
+    assert dealt(2000, 2) == {partition: list(dict.fromkeys(found[partition])) for partition in found}
+
+
+def delete(settings: KafkaSettings, topic: str) -> None:
+    admin = KafkaAdminClient(bootstrap_servers=settings.address)
+    try:
+        admin.delete_topics([topic])
+    finally:
+        admin.close()
 
 
 def test_no_broker_is_said_at_once() -> None:

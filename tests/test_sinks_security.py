@@ -14,6 +14,7 @@ from identity_provider import Answer, granted, identity_provider
 
 from simulator.errors import DeliveryError, UserError
 from simulator.sinks import SINKS
+from simulator.sinks.kafka_admin import prepare_topics
 from simulator.sinks.kafka_connect import client_options
 from simulator.sinks.kafka_oauth import ClientCredentials
 from simulator.sinks.kafka_settings import KafkaSettings, OAuth, Security
@@ -154,12 +155,22 @@ def test_an_encrypted_key_is_refused_and_no_passphrase_is_asked_for(tmp_path: Pa
         options(Security(enable_tls=True, cert=str(tmp_path / "cert.pem"), key=str(tmp_path / "key.pem")))
 
 
-def test_the_missing_crc32c_package_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before anything is sent, with the command that installs it."""
-    monkeypatch.setitem(sys.modules, "crc32c", None)
+@pytest.mark.parametrize(("module", "compression", "words"), [
+    ("crc32c", "none", r"^the Python package crc32c is missing: pip install 'kafka-python\[crc32c\]'$"),
+    ("snappy", "snappy", r"^compression snappy cannot be used: .* snappy is missing: .*kafka-python\[snappy\]'$"),
+    ("zstandard", "zstd", r"^compression zstd cannot be used: .* zstandard is missing: .*kafka-python\[zstd\]'$"),
+])
+def test_a_missing_package_is_said(
+    monkeypatch: pytest.MonkeyPatch, module: str, compression: str, words: str
+) -> None:
+    """Before Kafka is asked for anything, and on a machine that only sends, with the command that installs it."""
+    monkeypatch.setitem(sys.modules, module, None)
+    settings = KafkaSettings(("127.0.0.1:1",), compression=compression)
 
-    with pytest.raises(UserError, match="crc32c is missing: pip install"):
-        SINKS["kafka"](KafkaSettings(("127.0.0.1:1",)), ["t"])
+    with pytest.raises(UserError, match=words):
+        prepare_topics(settings, {"t": None})
+    with pytest.raises(UserError, match=words):
+        SINKS["kafka"](settings, ["t"])
 
 
 def test_passwords_are_not_shown() -> None:

@@ -22,6 +22,7 @@ from simulator.secrecy import masked
 DEFECT = 70
 """EX_SOFTWARE of sysexits.h."""
 
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="ticdc-sim")
 def commands() -> None:

@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
-from time import monotonic
+from time import monotonic, time
 from typing import Any
 
 import click
@@ -34,6 +35,9 @@ from simulator.secrecy import masked
 
 MANY = 40
 """Tables or partitions beyond that are summed up for people; the summary file has them all."""
+
+QUIET = 3.0
+"""Seconds without an acknowledgement that are nothing to speak of."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,7 @@ class Display:
         self._status: Status | None = None
         self._began = 0.0
         self._events = 0
+        self._silent = ""
 
     def warn(self, lines: Iterable[str]) -> None:
         for line in lines:
@@ -125,14 +130,14 @@ class Display:
     def heard(self, progress: Progress) -> None:
         """Called from the listener's thread with what the tasks have sent."""
         self._events = sum(progress.events.values())
-        size = sum(progress.bytes.values())
         if self._began == 0.0:
             self._began = monotonic()
-        seconds = max(monotonic() - self._began, 0.5)
+        silent = silence(progress)
+        if silent and not self._silent and not self._console.is_terminal:
+            self.note([silent])
+        self._silent = silent
         if self._status is not None:
-            self.stage(
-                f"sending: {self._events:,} events, {size / 1e6:,.1f} MB, {self._events / seconds:,.0f} events/s"
-            )
+            self.stage(sending(progress, max(monotonic() - self._began, 0.5)))
 
     @contextmanager
     def following(self, spark: Any) -> Iterator[None]:
@@ -204,6 +209,25 @@ class Display:
             names = ", ".join(".".join(name) for name in summary.plan.left_out[:5])
             more = f" and {len(summary.plan.left_out) - 5} more" if len(summary.plan.left_out) > 5 else ""
             out.print(f"left out by the changefeed's filter: {names}{more}", soft_wrap=True)
+
+
+def sending(progress: Progress, seconds: float) -> str:
+    """The progress line of a run that has sent for so long."""
+    events, size = sum(progress.events.values()), sum(progress.bytes.values())
+    rate = f"{events / seconds:,.0f} events/s"
+    return f"sending: {events:,} events, {size / 1e6:,.1f} MB, {silence(progress) or rate}"
+
+
+def silence(progress: Progress) -> str:
+    """What is said of a Kafka that acknowledges nothing to some task; nothing where none waits for long."""
+    since, until = min(progress.waiting.values(), default=(time(), 0.0))
+    if time() - since < QUIET:
+        return ""
+    return f"Kafka has acknowledged nothing since {_clock(since)}, waiting until {_clock(until)}"
+
+
+def _clock(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).strftime("%H:%M:%S")
 
 
 class Terminal(Console):

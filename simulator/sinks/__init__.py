@@ -1,4 +1,5 @@
 """Where records go. A sink is `SINKS[name](settings, topics)`: its own settings, and the run's topics in index order.
+A third argument, `records.Waiting`, is told while the sink waits.
 
 Each is imported when chosen, so that a run into fixtures needs no Kafka library.
 """
@@ -11,34 +12,34 @@ from simulator.driver import Driver
 from simulator.sinks.counting import Counting
 from simulator.sinks.file_settings import FileSettings
 from simulator.sinks.kafka_settings import KafkaSettings
-from simulator.sinks.records import Sink
+from simulator.sinks.records import Sink, Waiting, unwatched
 
 
-def _kafka(settings: KafkaSettings, topics: Sequence[str]) -> Sink:
+def _kafka(settings: KafkaSettings, topics: Sequence[str], waiting: Waiting = unwatched) -> Sink:
     from simulator.sinks.kafka import KafkaSink
 
-    return KafkaSink(settings, topics)
+    return KafkaSink(settings, topics, waiting)
 
 
-def _jsonl(settings: FileSettings, topics: Sequence[str]) -> Sink:
+def _jsonl(settings: FileSettings, topics: Sequence[str], waiting: Waiting = unwatched) -> Sink:
     from simulator.sinks.jsonl import JsonLines
 
     return JsonLines(settings, topics)
 
 
-def _parquet(settings: FileSettings, topics: Sequence[str]) -> Sink:
+def _parquet(settings: FileSettings, topics: Sequence[str], waiting: Waiting = unwatched) -> Sink:
     from simulator.sinks.parquet import ParquetFiles
 
     return ParquetFiles(settings, topics)
 
 
-def _console(driver: Driver, topics: Sequence[str]) -> Sink:
+def _console(driver: Driver, topics: Sequence[str], waiting: Waiting = unwatched) -> Sink:
     from simulator.sinks.console import Console
 
     return Console(driver, topics)
 
 
-def _counting(settings: None, topics: Sequence[str]) -> Sink:
+def _counting(settings: None, topics: Sequence[str], waiting: Waiting = unwatched) -> Sink:
     return Counting()
 
 

@@ -1,6 +1,7 @@
 """The Kafka sink: pieces of record batches in order, a bound on what is in flight, and a producer that may die.
 
-Law: what is not acknowledged is sent again, in order, by a new producer; at least once, as TiCDC does.
+Law: what is not acknowledged is sent again, in order, by a new producer; at least once, as TiCDC does. What is not
+acknowledged for `silence` ends its partition.
 """
 
 from __future__ import annotations
@@ -12,38 +13,49 @@ from dataclasses import replace
 from types import ModuleType
 
 from kafka import KafkaProducer
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, UnknownTopicOrPartitionError
 
 from simulator.errors import SimulatorError
 from simulator.sinks import kafka_batches, kafka_plain
-from simulator.sinks.kafka_connect import reason, require_crc32c
-from simulator.sinks.kafka_failures import remedy
+from simulator.sinks.kafka_admin import described
+from simulator.sinks.kafka_connect import reason, require_packages
+from simulator.sinks.kafka_failures import HOPELESS, remedy
 from simulator.sinks.kafka_flight import Flight, Outcome, Piece, failed, pieces
 from simulator.sinks.kafka_greeting import reachable
 from simulator.sinks.kafka_settings import KafkaSettings
-from simulator.sinks.records import Delivered, Records, by_partition
+from simulator.sinks.records import Delivered, Records, Waiting, by_partition, unwatched
 from simulator.sinks.tally import Tallies
 
 POLL = 1.0
+
+LAST_TRY = 1.0
+"""Seconds that a connection is given at least, however little is left."""
+
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
+"""Seconds between two producers, so that a batch that fails again and again does not have others sent without end."""
 
 
 class KafkaSink:
     """Writes to the topics by their index; one per task, which owns its partitions."""
 
-    def __init__(self, settings: KafkaSettings, topics: Sequence[str]) -> None:
-        require_crc32c()
+    def __init__(self, settings: KafkaSettings, topics: Sequence[str], waiting: Waiting = unwatched) -> None:
+        require_packages(settings.compression)
         self._settings = settings
         self._topics = list(topics)
+        self._waiting = waiting
         prepared = settings.prepared_batches and kafka_batches.available()
         self._path: ModuleType = kafka_batches if prepared else kafka_plain
         self._producer: KafkaProducer | None = None
-        self._known: dict[str, set[int]] = {}
+        self._known: dict[str, int | BaseException] = {}
         self._flights: deque[Flight] = deque()
         self._in_flight = 0
         self._tallies = Tallies()
         self._heard = 0.0
+        self._acknowledged: dict[tuple[int, int], float] = {}
         self._changed = 0.0
-        self._given_up: str | None = None
+        self._oldest: Piece | None = None
+        self._paused = 0.0
+        self._given_up = False
         self._cause: BaseException | None = None
 
     @property
@@ -80,26 +92,29 @@ class KafkaSink:
     def _give(self, piece: Piece) -> None:
         """Sends a piece unless its partition has failed."""
         if self._tallies[piece.place].error is None:
-            if self._given_up is not None:
-                self._fail(piece, self._given_up)
+            if self._given_up:
+                self._fail(piece, self._silence(piece))
             elif self._producer is not None or self._connect(time.monotonic()):
                 self._send(piece, time.monotonic())
             else:
                 self._give_up([piece])
 
     def _send(self, piece: Piece, since: float) -> None:
-        topic, producer = self._topics[piece.topic], self._producer
-        if producer is None:
-            return
-        try:
-            if topic not in self._known:
-                self._known[topic] = producer.partitions_for(topic)
-            if piece.partition not in self._known[topic]:
-                self._fail(piece, f"the topic has {len(self._known[topic])} partitions")
+        """Hands it to the producer; without a future where Kafka shows no such topic, until the next producer asks."""
+        topic, futures = self._topics[piece.topic], []
+        known = self._known[topic]
+        if isinstance(known, HOPELESS):
+            futures = [failed(known)]
+        elif isinstance(known, int):
+            if piece.partition >= known:
+                self._fail(piece, f"the topic has {known} partitions")
                 return
-            futures = self._path.send(producer, topic, piece.partition, piece.keys, piece.values)
-        except KafkaError as error:
-            futures = [failed(error)]
+            try:
+                futures = self._path.send(self._producer, topic, piece.partition, piece.keys, piece.values)
+            except (KafkaError, ValueError) as error:
+                # ValueError: what kafka-python says of a topic that it has just lost from its metadata (3.0.12).
+                self._known[topic] = error
+                futures = [failed(error)]
         self._flights.append(Flight(piece, futures, since))
         self._in_flight += piece.size
 
@@ -111,36 +126,58 @@ class KafkaSink:
             self._in_flight -= self._flights.popleft().piece.size
             self._count(flight.piece, outcome)
             return True
-        now = time.monotonic()
         if outcome is not None:
             self._cause = outcome.error
-            self._recover(flight.since)
-        elif now - max(flight.since, self._heard, self._changed) > min(self._settings.stall, self._settings.silence):
-            self._recover(flight.since)
+        silent = self._silent(flight.piece, flight.since)
+        hung = max(flight.since, self._heard, self._changed) + self._settings.stall
+        if outcome is not None or time.monotonic() > min(hung, silent + self._settings.silence):
+            self._recover()
+        elif timeout:
+            self._tell(silent)
         return False
 
+    def _silent(self, piece: Piece, since: float) -> float:
+        """Since when nothing of its partition has been acknowledged that was sent from `since` on."""
+        return max(since, self._acknowledged.get(piece.place, 0.0))
+
+    def _tell(self, silent: float) -> None:
+        since = time.time() + silent - time.monotonic()
+        self._waiting(since, since + self._settings.silence)
+
     def _outcome(self, flight: Flight, timeout: float) -> Outcome | None:
+        if not flight.futures:
+            time.sleep(timeout)
+            return None
         outcome: Outcome | None = self._path.outcome(flight.futures, len(flight.piece.values), timeout)
         return outcome
 
     def _count(self, piece: Piece, outcome: Outcome) -> None:
-        self._heard = time.monotonic()
+        self._heard = self._acknowledged[piece.place] = time.monotonic()
         offset = outcome.offset if self._settings.required_acks else None
         last = piece.commit_ts[outcome.records - 1].as_py()
         self._tallies[piece.place].delivered(outcome.records, piece.size, offset, last)
 
-    def _recover(self, since: float) -> None:
-        """Replaces the producer and sends again what was not acknowledged, in order."""
+    def _recover(self) -> None:
+        """Replaces the producer and sends again what was not acknowledged, in order; ends what is silent too long."""
         left = self._left()
         self._drop_producer()
         if not left:
             return
-        if self._connect(since):
-            for piece, first in left:
-                if self._tallies[piece.place].error is None:
-                    self._send(piece, first)
-        else:
+        self._pause(left[0][0])
+        if not self._connect(left[0][1]):
             self._give_up([piece for piece, _ in left])
+            return
+        for piece, since in left:
+            if time.monotonic() > self._silent(piece, since) + self._settings.silence:
+                self._fail(piece, self._silence(piece))
+            if self._tallies[piece.place].error is None:
+                self._send(piece, since)
+
+    def _pause(self, oldest: Piece) -> None:
+        """Waits, longer each time, where the last producer, too, ended with the same piece still to be delivered."""
+        self._paused = min(2 * self._paused, LONGEST_PAUSE) if oldest is self._oldest else SHORTEST_PAUSE
+        self._oldest = oldest
+        time.sleep(self._paused)
 
     def _left(self) -> list[tuple[Piece, float]]:
         """Empties the list of flights, counts what has arrived, gives back the rest.
@@ -175,29 +212,41 @@ class KafkaSink:
     def _connect(self, since: float) -> bool:
         """A new producer, asked for until the run has been silent for too long; whether there is one."""
         end = max(since, self._heard) + self._settings.silence
-        while (left := end - time.monotonic()) > 0:
-            hasty = replace(self._settings, dial_timeout=min(self._settings.dial_timeout, max(left, 0.1)))
+        while True:
+            self._tell(end - self._settings.silence)
+            left = max(end - time.monotonic(), LAST_TRY)
+            hasty = replace(self._settings, dial_timeout=min(self._settings.dial_timeout, left))
             try:
-                self._producer = kafka_plain.producer(reachable(hasty))
+                reached = reachable(hasty)
+                self._known = described(reached, self._topics)
+                self._producer = kafka_plain.producer(reached)
                 self._changed = time.monotonic()
                 return True
             except (KafkaError, OSError, SimulatorError) as error:
                 self._cause = error
-                time.sleep(0.2)
-        return False
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.2)
 
     def _drop_producer(self) -> None:
         if self._producer is not None:
             kafka_plain.kill(self._producer)
         self._producer = None
-        self._known = {}
 
     def _give_up(self, left: Sequence[Piece]) -> None:
-        cause = f" ({reason(self._cause)})" if self._cause is not None else ""
-        silence = f"Kafka at {self._settings.address} has acknowledged nothing for {self._settings.silence:.0f} s"
-        self._given_up = silence + cause
+        self._given_up = True
         for piece in left:
-            self._fail(piece, self._given_up)
+            self._fail(piece, self._silence(piece))
+
+    def _silence(self, piece: Piece) -> str:
+        topic = self._topics[piece.topic]
+        known = self._known.get(topic)
+        if isinstance(known, UnknownTopicOrPartitionError):
+            cause = f" (there is no topic {topic})"
+        else:
+            error = known if isinstance(known, KafkaError) else self._cause
+            cause = f" ({reason(error)})" if error is not None else ""
+        return f"Kafka at {self._settings.address} has acknowledged nothing for {self._settings.silence:.0f} s{cause}"
 
     def _fail(self, piece: Piece, why: str) -> None:
         """Writes down where the partition ends, once."""

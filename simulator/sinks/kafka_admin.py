@@ -20,10 +20,11 @@ from kafka.errors import (
     KafkaError,
     SaslAuthenticationFailedError,
     TopicAlreadyExistsError,
+    for_code,
 )
 
 from simulator.errors import ChangefeedError, DeliveryError, UserError
-from simulator.sinks.kafka_connect import client_options, reason, require_crc32c
+from simulator.sinks.kafka_connect import client_options, reason, require_packages
 from simulator.sinks.kafka_greeting import reachable
 from simulator.sinks.kafka_settings import RECORD_BATCH_OVERHEAD, KafkaSettings
 
@@ -51,7 +52,7 @@ def prepare_topics(settings: KafkaSettings, topics: Mapping[str, int | None]) ->
     Another topic's number is normally None: all partitions it has, or as many as the default topic's when created.
     Raises ChangefeedError as TiCDC does, UserError, and DeliveryError where Kafka does not answer in dial_timeout.
     """
-    require_crc32c()
+    require_packages(settings.compression)
     with _admin(settings) as admin:
         found = _counts(admin, topics)
         default = next(iter(topics))
@@ -73,6 +74,17 @@ def partitions(settings: KafkaSettings, topic: str) -> int:
     if topic not in found:
         raise UserError(f"there is no topic {topic!r} on Kafka at {settings.address}")
     return found[topic]
+
+
+def described(settings: KafkaSettings, topics: Iterable[str]) -> dict[str, int | BaseException]:
+    """How many partitions each topic has, or Kafka's error; raises KafkaError and OSError where Kafka is silent."""
+    admin = KafkaAdminClient(**client_options(settings), request_timeout_ms=int(settings.read_timeout * 1000))
+    try:
+        found = admin.describe_topics(list(topics))
+    finally:
+        admin.close()
+    errors = {one["name"]: for_code(one["error_code"])(one["name"]) for one in found if one["error_code"]}
+    return {one["name"]: errors.get(one["name"]) or len(one["partitions"]) for one in found}
 
 
 def answers(address: str) -> bool:

@@ -1,7 +1,7 @@
 """Ready record batches for kafka-python: its private API, at the one version that was read and tested.
 
 Law: kafka-python keeps everything that concerns the broker (sequence numbers, compression, checksum, retries);
-it is only spared the work per record.
+it is only spared the work per record. A producer that a batch has failed sends nothing more.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from importlib.metadata import version
 
 import pyarrow as pa
 from kafka import KafkaProducer
+from kafka.errors import IllegalStateError
 from kafka.future import Future
 from kafka.producer.producer_batch import ProducerBatch
 from kafka.record.memory_records import MemoryRecordsBuilder
@@ -28,13 +29,23 @@ def available() -> bool:
 
 
 def send(producer: KafkaProducer, topic: str, partition: int, keys: pa.Array, values: pa.Array) -> list[Future]:
-    """Queues the records as one batch, stamped with now; one future for all of them."""
-    accumulator = producer._accumulator
-    batch = PreparedBatch(TopicPartition(topic, partition), _builder(producer, keys, values))
-    batch.accumulator = accumulator
-    with accumulator._tp_lock(batch.topic_partition):
-        accumulator._batches[batch.topic_partition].append(batch)
-        accumulator._incomplete.add(batch)
+    """Queues the records as one batch, stamped with now; one future for all of them.
+
+    Raises kafka.errors.KafkaError where a batch has failed.
+    """
+    producer._sender.add_topic(topic)
+    accumulator, place = producer._accumulator, TopicPartition(topic, partition)
+    batch = PreparedBatch(place, _builder(producer, keys, values))
+    batch.sender = producer._sender
+    accumulator._appends_in_progress.increment()
+    try:
+        with accumulator._tp_lock(place):
+            if accumulator._closed:
+                raise IllegalStateError("the producer has been stopped")
+            accumulator._batches[place].append(batch)
+            accumulator._incomplete.add(batch)
+    finally:
+        accumulator._appends_in_progress.decrement()
     producer._sender.wakeup()
     return [batch.produce_future]
 
@@ -51,20 +62,17 @@ def outcome(futures: list[Future], count: int, timeout: float) -> Outcome | None
 
 
 class PreparedBatch(ProducerBatch):  # type: ignore[misc]
-    """A batch that kafka-python sends whole, or fails together with all that is queued behind it."""
+    """A batch that kafka-python sends whole, or fails together with all that the producer still has."""
 
     record_count = 1
     """Whatever is inside: a batch of one is never split (splitting would lose our future)."""
 
     def complete_exceptionally(self, error: Exception, of_record: object) -> bool:
-        """Fails the batches behind this one first: none of them may be written before it is sent again."""
-        place = self.topic_partition
-        with self.accumulator._tp_lock(place):
-            behind = list(self.accumulator._batches[place])
-            self.accumulator._batches[place].clear()
-        for batch in behind:
-            batch.abort(error)
-            self.accumulator.deallocate(batch)
+        """Stops the producer before its thread can turn to what is queued behind this batch, or is queued later.
+
+        What else has been answered together with this batch still counts; then all that is left is aborted.
+        """
+        self.sender.force_close()
         return bool(super().complete_exceptionally(error, of_record))
 
     def abort(self, exception: Exception) -> None:

@@ -36,10 +36,18 @@ def client_options(settings: KafkaSettings) -> dict[str, Option]:
     }
 
 
-def require_crc32c() -> None:
-    """Raises UserError where the crc32c package is missing: kafka-python is then eight times slower."""
-    if find_spec("crc32c") is None:
-        raise UserError("the Python package crc32c is missing: pip install 'kafka-python[crc32c]'")
+EXTRAS = {"crc32c": "crc32c", "snappy": "snappy", "lz4": "lz4", "zstd": "zstandard"}
+"""kafka-python's optional dependencies, by their module; gzip is Python's own."""
+
+
+def require_packages(compression: str = "none") -> None:
+    """Raises UserError where a package is missing: crc32c, without which kafka-python is eight times slower, or the
+    one that compresses."""
+    for extra in ("crc32c", compression):
+        if extra in EXTRAS and find_spec(EXTRAS[extra]) is None:
+            needed = "" if extra == "crc32c" else f"compression {compression} cannot be used: "
+            raise UserError(
+                f"{needed}the Python package {EXTRAS[extra]} is missing: pip install 'kafka-python[{extra}]'")
 
 
 def reason(error: BaseException) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kafka.errors import (
     AuthorizationError,
+    InvalidRecordError,
     InvalidTimestampError,
     InvalidTopicError,
     MessageSizeTooLargeError,
@@ -19,7 +20,7 @@ TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
 
 REFUSED = (AuthorizationError, SaslAuthenticationFailedError)
 
-HOPELESS = (*REFUSED, InvalidTimestampError, InvalidTopicError, UnsupportedCompressionTypeError)
+HOPELESS = (*REFUSED, InvalidRecordError, InvalidTimestampError, InvalidTopicError, UnsupportedCompressionTypeError)
 """Sending again does not help."""
 
 

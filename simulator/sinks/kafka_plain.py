@@ -60,10 +60,18 @@ def kill(producer: KafkaProducer) -> None:
 
 
 def send(producer: KafkaProducer, topic: str, partition: int, keys: pa.Array, values: pa.Array) -> list[Future]:
-    """Sends each record, stamped with now; one future a record."""
+    """Sends each record, stamped with now; one future a record.
+
+    The first that fails stops the producer, in the producer's own thread, before that turns to the next batch.
+    Raises kafka.errors.KafkaError where one has failed.
+    """
     give: Callable[..., Future] = producer.send
     pairs = zip(keys.to_pylist(), values.to_pylist(), strict=True)
-    return [give(topic, value, key, partition=partition) for key, value in pairs]
+
+    def stop(error: BaseException) -> None:
+        producer._sender.force_close()
+
+    return [give(topic, value, key, partition=partition).add_errback(stop) for key, value in pairs]
 
 
 def outcome(futures: list[Future], count: int, timeout: float) -> Outcome | None:

@@ -11,7 +11,7 @@ from kafka.structs import TopicPartition
 
 from simulator.errors import DeliveryError
 from simulator.sinks.kafka_admin import partitions
-from simulator.sinks.kafka_connect import client_options, reason, require_crc32c
+from simulator.sinks.kafka_connect import client_options, reason, require_packages
 from simulator.sinks.kafka_greeting import reachable
 from simulator.sinks.kafka_settings import KafkaSettings
 
@@ -33,7 +33,7 @@ def read_topic(
 
     Without `from_beginning` only what comes after the start. Raises UserError for a missing topic, DeliveryError.
     """
-    require_crc32c()
+    require_packages()
     count = partitions(settings, topic)
     places = [TopicPartition(topic, partition) for partition in range(count)]
     reached = reachable(settings)

@@ -5,8 +5,8 @@ Law: a sink keeps the order of the records of each partition, and what it did no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -60,6 +60,15 @@ class Delivered:
 
     error: str | None = None
     """why the rest was not delivered, one line; None where everything was"""
+
+
+Waiting = Callable[[float, float], None]
+"""Told by a sink now and then while it waits for acknowledgements: since when there are none, and until when it waits,
+in seconds since 1970."""
+
+
+def unwatched(since: float, until: float) -> None:
+    """For sinks that nobody watches."""
 
 
 class Sink(Protocol):
@@ -123,14 +132,22 @@ def sizes(column: pa.Array) -> npt.NDArray[np.int64]:
     return np.asarray(pc.binary_length(column).fill_null(0), dtype=np.int64)
 
 
-def require_delivered(delivered: Iterable[Delivered], topics: Sequence[str]) -> None:
-    """Raises DeliveryError, one line, where a partition did not get everything."""
-    lost = [account for account in delivered if account.error is not None]
+def cut_off(delivered: Iterable[Delivered], topics: Sequence[str]) -> list[Delivered]:
+    """The accounts of a sink that was given no more, since a partition had failed: the others end early, too."""
+    why = "nothing more was sent, since another partition failed"
+    return [
+        account if account.error is not None else replace(account, error=(
+            f"topic {topics[account.topic]} partition {account.partition}: "
+            f"not delivered after commit_ts {account.commit_ts}: {why}"))
+        for account in delivered
+    ]
+
+
+def require_delivered(delivered: Iterable[Delivered]) -> None:
+    """Raises DeliveryError, one line for each partition that did not get everything."""
+    lost = sorted((account for account in delivered if account.error), key=lambda one: (one.topic, one.partition))
     if lost:
-        first = min(lost, key=lambda account: (account.topic, account.partition))
-        others = sorted(f"{topics[account.topic]}/{account.partition}" for account in lost if account is not first)
-        more = f" (also incomplete: {', '.join(others)})" if others else ""
-        raise DeliveryError(f"{first.error}{more}")
+        raise DeliveryError(*(str(account.error) for account in lost))
 
 
 def _columns(records: Records) -> tuple[pa.Array | None, ...]:

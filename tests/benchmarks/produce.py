@@ -56,7 +56,7 @@ def sink(settings: KafkaSettings, topic: str, batches: list[Records]) -> None:
     kafka = KafkaSink(settings, [topic])
     for batch in batches:
         kafka.write(batch)
-    require_delivered(kafka.close(), [topic])
+    require_delivered(kafka.close())
 
 
 def loop(settings: KafkaSettings, topic: str, batches: list[tuple[list[int], list[bytes], list[bytes]]]) -> None:
