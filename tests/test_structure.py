@@ -41,6 +41,7 @@ ROOMS = (
     "progress",
     "records",
     "broker*",
+    "barriers",
     "flush",
     "emit",
     "plan",
