@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,13 @@ BARRIERS = np.array([3, 6])
 events = st.lists(st.tuples(st.integers(1, 9), st.sampled_from([0, 2])), max_size=30).map(
     lambda found: sorted([*found, (3, 1), (6, 1)])
 )
+
+
+@contextmanager
+def attendances(meeting: Meeting, count: int) -> Iterator[list[Attendance]]:
+    """The sides of so many tasks."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(closing(Attendance(meeting.place))) for _ in range(count)]
 
 
 def batches(stream: list[Event], size: int) -> Iterator[pa.RecordBatch]:
@@ -72,8 +80,7 @@ def test_no_task_goes_on_before_the_last_one_comes() -> None:
 
 def test_where_one_task_ends_before_the_others_are_told_at_once() -> None:
     """Those that wait, and those that come later."""
-    with Meeting(3, 1) as meeting:
-        waiting, leaving, later = (Attendance(meeting.place) for _ in range(3))
+    with Meeting(3, 1) as meeting, attendances(meeting, 3) as (waiting, leaving, later):
         heard: list[bool] = []
         thread = threading.Thread(target=lambda: heard.append(waiting.met()))
         thread.start()
@@ -83,8 +90,7 @@ def test_where_one_task_ends_before_the_others_are_told_at_once() -> None:
 
 
 def test_after_the_last_meeting_whoever_leaves_first_disturbs_nobody() -> None:
-    with Meeting(2, 1) as meeting:
-        first, second = Attendance(meeting.place), Attendance(meeting.place)
+    with Meeting(2, 1) as meeting, attendances(meeting, 2) as (first, second):
 
         def hasty() -> None:
             first.met()
@@ -102,7 +108,8 @@ def test_a_stranger_is_no_task(words: bytes) -> None:
     """One without the run's secret, that says nothing or anything."""
     with Meeting(1, 1) as meeting, socket.create_connection(meeting.place.address) as stranger:
         stranger.sendall(words)
-        assert Attendance(meeting.place).met()
+        with attendances(meeting, 1) as (task,):
+            assert task.met()
 
 
 def test_without_a_place_there_is_nobody_to_wait_for() -> None:
