@@ -35,7 +35,7 @@ def diff(before: DataFrame, after: DataFrame, facts: TableFacts, span: Span, see
     """Columns commit_ts long, table int, op byte, handle binary, row_id long, hash int, before binary, after binary;
     for UPDATEs that may be split: split boolean, whether a key changed, and before_hash int, the hash of the old row.
 
-    How many rows repeat the key of another one of their snapshot is observed under the name `repeats`.
+    How many rows repeat the key of another one of their snapshot is the first thing observed under the name `repeats`.
     """
     old, new = _side(_numbered(before, facts), "before"), _side(_numbered(after, facts), "after")
     # The handle comes first: its first bytes are what Spark sorts by before it compares whole keys.
@@ -55,9 +55,9 @@ def diff(before: DataFrame, after: DataFrame, facts: TableFacts, span: Span, see
 
 
 def _changed(joined: DataFrame, facts: TableFacts, repeats: str) -> DataFrame:
-    """Rows whose images differ, of the tables that stay; all are looked at, the others without their images.
+    """Rows whose images differ, of the tables that stay; all are counted, the others without their images.
 
-    Which tables stay is decided below that: a filter above it that lets nothing pass would be all that is left.
+    Which tables stay is decided below the count: a filter above it that lets nothing pass would be all that is left.
     """
     silent = F.col("before").eqNullSafe(F.col("after")) | ~by_number(facts.present, "table")
     narrow = joined.select(
@@ -76,7 +76,8 @@ def _changed(joined: DataFrame, facts: TableFacts, repeats: str) -> DataFrame:
         "before_repeats",
         "after_repeats",
     )
-    return observed(narrow, repeats, "before_repeats", "after_repeats").where("changed")
+    met = (F.count_if(name).alias(name) for name in ("was", "is"))
+    return narrow.observe(repeats, repeated("before_repeats", "after_repeats"), *met).where("changed")
 
 
 def repeating(rows: DataFrame, name: str, table: str = "table", handle: str = "handle") -> DataFrame:
@@ -85,9 +86,9 @@ def repeating(rows: DataFrame, name: str, table: str = "table", handle: str = "h
     return rows.withColumn(name, F.row_number().over(key) > 1)
 
 
-def observed(joined: DataFrame, repeats: str, before: str, after: str) -> DataFrame:
-    """The rows, those counted that repeat a key on either side."""
-    return joined.observe(repeats, F.count_if(F.col(before) | F.col(after)).alias("rows"))
+def repeated(before: str, after: str) -> Column:
+    """How many of the joined rows repeat a key, on either side."""
+    return F.count_if(F.col(before) | F.col(after)).alias("repeated")
 
 
 def commit_ts(facts: TableFacts, span: Span, seed: int) -> Column:

@@ -23,6 +23,7 @@ from simulator.errors import DeliveryError, SnapshotError
 from simulator.events import Statement
 from simulator.failures import translated
 from simulator.filters.rows import kept
+from simulator.numbered import by_number
 from simulator.outputs import Output
 from simulator.plan import Move, Plan
 from simulator.progress import Listener
@@ -90,10 +91,11 @@ def run(
 
 
 def _tasks(spark: SparkSession, output: Output) -> int:
-    """How many tasks send, all at the same time."""
-    context = spark.sparkContext._jsc.sc()
-    slots: int = context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile())
-    return max(1, min(slots, output.destinations.total))
+    """How many tasks send, all at the same time; a cluster that is still starting is taken at its word."""
+    context = spark.sparkContext
+    java = context._jsc.sc()
+    slots: int = java.maxNumConcurrentTasks(java.resourceProfileManager().defaultResourceProfile())
+    return max(1, min(slots or context.defaultParallelism, output.destinations.total))
 
 
 def _meeting(plan: Plan, output: Output, tasks: int) -> AbstractContextManager[Meeting | None]:
@@ -209,12 +211,13 @@ def ddl_destinations(topic: range, protocol: str, release: Release) -> range:
 
 def _refuse_duplicates(plan: Plan, compared: Sequence[Compared], observed: Mapping[str, list[int]]) -> None:
     """Raises SnapshotError where the comparison met a key twice in one snapshot, and looks which one it is."""
+    keyed = by_number([bool(handle_key(physical.table)) for physical in plan.tables], "table")
     for one in compared:
         # Of what Spark knows to be empty from the start it observes nothing.
-        if observed.get(one.repeats, [0]) != [0]:
-            for state in one.states():
-                for table, image in changes.duplicates(state, limit=1):
-                    raise SnapshotError(_duplicate_text(plan.tables[table].table, image))
+        repeated, *_ = observed.get(one.repeats, [0])
+        for state in one.states() if repeated else ():
+            for table, image in changes.duplicates(state.where(keyed), limit=1):
+                raise SnapshotError(_duplicate_text(plan.tables[table].table, image))
 
 
 def _duplicate_text(table: Table, image: bytes) -> str:

@@ -57,14 +57,13 @@ def appended(uri: str) -> list[Appended]:
 def test_no_statement_is_readable_before_an_older_row_or_after_a_younger_one(
     spark: SparkSession, kafka: str, states: tuple[Path, Path]
 ) -> None:
-    """One partition has forty times the rows of the other; Canal-JSON has its statements in partition 0."""
+    """One partition has forty times the rows of the other, and both have the statements."""
     uri = topic(kafka, "ordered", {"message.timestamp.type": "LogAppendTime"})
-    options = "protocol=canal-json&enable-tidb-extension=true&max-batch-size=1"
-    assert play("diff", *states, "--sink-uri", f"{uri}?{options}") == 0
+    assert play("diff", *states, "--sink-uri", f"{uri}?protocol=open-protocol") == 0
     found = appended(uri)
     statements = [(since, event.commit_ts or 0) for since, event in found if isinstance(event, DdlEvent)]
     rows = [(since, event.commit_ts or 0) for since, event in found if isinstance(event, RowEvent)]
-    assert (len(statements), len(rows)) == (2, BIG + SMALL)
+    assert (len(statements), len(rows)) == (4, BIG + SMALL)
     for since, commit_ts in statements:
         assert max(time for time, ts in rows if ts <= commit_ts) <= since
         assert min(time for time, ts in rows if ts > commit_ts) >= since

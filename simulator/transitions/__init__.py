@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from simulator.changes import DELETE, INSERT, UPDATE, TableFacts, observed, repeating
+from simulator.changes import DELETE, INSERT, UPDATE, TableFacts, repeated, repeating
 from simulator.numbered import by_number
 from simulator.snapshots.state import HashOf, union
 from simulator.transitions.model import KEYED, Transition, Turn
@@ -36,7 +36,9 @@ def diff(
     joined = repeating(was, "p_repeats", "p_table", "p_handle").join(
         repeating(now, "b_repeats", "b_table", "b_handle"), key, "full_outer"
     )
-    met = observed(joined, repeats, "p_repeats", "b_repeats").where(~F.col("p_image").eqNullSafe(F.col("b_image")))
+    met = joined.observe(
+        repeats, repeated("p_repeats", "b_repeats"), F.count("p_table").alias("was"), F.count("b_table").alias("is")
+    ).where(~F.col("p_image").eqNullSafe(F.col("b_image")))
     changes = [change for change, _, _ in tables]
     told = told_before(met, changes, turn, hash_of, unique_hash_of).withColumn("slot", _slot(facts, span, seed))
     early = F.col("expressible") & (F.lit(turn.squeezed) | (F.col("slot") < turn.slot))
