@@ -23,6 +23,7 @@ from simulator.errors import DeliveryError, SnapshotError
 from simulator.events import Statement
 from simulator.failures import translated
 from simulator.filters.rows import kept
+from simulator.flush import FLUSH_BYTES
 from simulator.numbered import by_number
 from simulator.outputs import Output
 from simulator.plan import Move, Plan
@@ -38,6 +39,14 @@ NOWHERE = ("", "")
 
 INPUT_BYTES_A_TASK = 16 << 20
 """Bytes of snapshot files that one task of the comparison holds at a time, so that memory stays flat as input grows."""
+
+
+LARGE = {"text", "mediumtext", "longtext", "json", "vector"}
+"""Types (BLOBs are texts, too) of which 16,384 values may have more than an Arrow column's 2 GiB."""
+
+LONG_VARCHAR = 4096
+
+SPARK_NO_LIMIT = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
@@ -60,6 +69,7 @@ def run(
 ) -> Account:
     """Plays the plan into the output; raises SimulatorError for whatever its tasks found wrong with the input."""
     spark.conf.set("spark.sql.shuffle.partitions", str(_shuffle_partitions(spark, plan)))
+    spark.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(_batch_bytes(plan)))
     hash_of, unique_hash_of = _hashing(plan), split.unique_hash(plan.split)
     compared = [
         one for number, move in enumerate(plan.moves)
@@ -231,6 +241,13 @@ def _duplicate_text(table: Table, image: bytes) -> str:
 
 def _shuffle_partitions(spark: SparkSession, plan: Plan) -> int:
     return max(2 * spark.sparkContext.defaultParallelism, plan.input_bytes // INPUT_BYTES_A_TASK)
+
+
+def _batch_bytes(plan: Plan) -> int:
+    """Where a batch of events ends by its bytes; Spark then measures after each row, which narrow rows are spared."""
+    types = {column.type for physical in plan.tables for column in visible_columns(physical.table)}
+    wide = any(type.name in LARGE or type.length > LONG_VARCHAR for type in types)
+    return FLUSH_BYTES if wide else SPARK_NO_LIMIT
 
 
 def _account(reports: list[dict[str, Any]]) -> Account:

@@ -124,7 +124,6 @@ SETTINGS = {
     "spark.sql.parquet.inferTimestampNTZ.enabled": "false",
     "spark.sql.ansi.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "16384",
-    "spark.sql.execution.arrow.maxBytesPerBatch": str(32 << 20),
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.task.maxFailures": "1",
     "spark.stage.maxConsecutiveAttempts": "1",
