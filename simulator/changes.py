@@ -31,24 +31,16 @@ class TableFacts:
     """Whether the table outlives the step; DROP TABLE takes the rows of the others without an event for each."""
 
 
-@dataclass(frozen=True)
-class Counts:
-    """Names under which a run observes how many rows it read and met again in the join."""
-
-    before: str
-    after: str
-    joined: str
-
-
-def diff(before: DataFrame, after: DataFrame, facts: TableFacts, span: Span, seed: int, counts: Counts) -> DataFrame:
+def diff(before: DataFrame, after: DataFrame, facts: TableFacts, span: Span, seed: int, repeats: str) -> DataFrame:
     """Columns commit_ts long, table int, op byte, handle binary, row_id long, hash int, before binary, after binary;
     for UPDATEs that may be split: split boolean, whether a key changed, and before_hash int, the hash of the old row.
+
+    How many rows repeat the key of another one of their snapshot is the first thing observed under the name `repeats`.
     """
-    old = _side(_numbered(before, facts), "before").observe(counts.before, F.count("*").alias("rows"))
-    new = _side(_numbered(after, facts), "after").observe(counts.after, F.count("*").alias("rows"))
+    old, new = _side(_numbered(before, facts), "before"), _side(_numbered(after, facts), "after")
     # The handle comes first: its first bytes are what Spark sorts by before it compares whole keys.
     joined = old.join(new, ["handle", "table"], "full_outer")
-    return _changed(joined, facts, counts).select(
+    return _changed(joined, facts, repeats).select(
         commit_ts(facts, span, seed).alias("commit_ts"),
         "table",
         F.when(~F.col("is"), DELETE).when(~F.col("was"), INSERT).otherwise(UPDATE).cast("byte").alias("op"),
@@ -62,7 +54,7 @@ def diff(before: DataFrame, after: DataFrame, facts: TableFacts, span: Span, see
     )
 
 
-def _changed(joined: DataFrame, facts: TableFacts, counts: Counts) -> DataFrame:
+def _changed(joined: DataFrame, facts: TableFacts, repeats: str) -> DataFrame:
     """Rows whose images differ, of the tables that stay; all are counted, the others without their images.
 
     Which tables stay is decided below the count: a filter above it that lets nothing pass would be all that is left.
@@ -81,9 +73,22 @@ def _changed(joined: DataFrame, facts: TableFacts, counts: Counts) -> DataFrame:
         "before_hash",
         F.when(~silent, F.col("before")).alias("before"),
         F.when(~silent, F.col("after")).alias("after"),
+        "before_repeats",
+        "after_repeats",
     )
-    met = narrow.observe(counts.joined, F.count_if("was").alias("before"), F.count_if("is").alias("after"))
-    return met.where("changed")
+    met = (F.count_if(name).alias(name) for name in ("was", "is"))
+    return narrow.observe(repeats, repeated("before_repeats", "after_repeats"), *met).where("changed")
+
+
+def repeating(rows: DataFrame, name: str, table: str = "table", handle: str = "handle") -> DataFrame:
+    """With a boolean of that name: whether the key stands before, in the order in which the join has the rows."""
+    key = Window.partitionBy(handle, table).orderBy(handle)
+    return rows.withColumn(name, F.row_number().over(key) > 1)
+
+
+def repeated(before: str, after: str) -> Column:
+    """How many of the joined rows repeat a key, on either side."""
+    return F.count_if(F.col(before) | F.col(after)).alias("repeated")
 
 
 def commit_ts(facts: TableFacts, span: Span, seed: int) -> Column:
@@ -101,13 +106,14 @@ def duplicates(state: DataFrame, limit: int) -> list[tuple[int, bytes]]:
 
 
 def _side(state: DataFrame, name: str) -> DataFrame:
-    return state.select(
+    return repeating(state, f"{name}_repeats").select(
         "table",
         "handle",
         F.col("image").alias(name),
         F.col("hash").alias(f"{name}_hash"),
         F.col("row_id").alias(f"{name}_row_id"),
         F.col("unique_hash").alias(f"{name}_unique_hash"),
+        f"{name}_repeats",
     )
 
 

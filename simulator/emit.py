@@ -9,7 +9,8 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -19,13 +20,14 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from simulator import storage
+from simulator.barriers import Attendance, Place, legs
 from simulator.changes import OPERATIONS
 from simulator.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows
 from simulator.codecs.binary import valid_utf8
 from simulator.codecs.compression import decompressed_values
 from simulator.dispatch import Route
 from simulator.driver import Driver
-from simulator.errors import DeliveryError, SnapshotError
+from simulator.errors import DeliveryError
 from simulator.events import DDL, ROW, Destinations
 from simulator.failures import carrying
 from simulator.flush import Flush, GroupKeys, grouped, ints, ungrouped
@@ -57,6 +59,8 @@ class Job:
 
     start_ms: int
     progress: Driver | None
+    meeting: Place | None = None
+    """Where the tasks meet around statements; None where nobody reads while they write."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,9 @@ class TaskReport:
 
     changes: list[tuple[int, int, int, int]]
     """(table, op, destination, rows)"""
+
+    alone: bool
+    """Whether it ended at a statement to which another task did not come."""
 
 
 def emit(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
@@ -86,31 +93,46 @@ def _refuse_second_attempt() -> None:
 
 
 def _send(batches: Iterator[pa.RecordBatch], job: Job) -> TaskReport:
-    batching = job.options.protocol == "open-protocol"
-    watched = _paced(_without_duplicates(batches, job), job) if job.speed else _without_duplicates(batches, job)
-    names = [(one.table.schema, one.table.name) for one in job.tables]
-    keys = GroupKeys.of(job.routes, names, job.release)
-    flushes = grouped(watched, keys, eager=bool(job.speed)) if batching else ungrouped(watched)
     reporter = Reporter(job.progress)
     sink = SINKS[job.sink](job.settings, job.destinations.topics, reporter.waiting)
     changes: Counter[tuple[int, int, int]] = Counter()
-    for flush in flushes:
-        encoded = _encoded(flush.events, job)
-        storage.write(job.options.claim_check_storage_uri, encoded.files)
-        records = _records(flush, encoded, job)
-        sink.write(records)
-        changes.update(_changes(flush.events, job))
-        reporter.sent(flush.events.num_rows, records, sink)
-        if sink.failed:
-            break
+    with closing(Attendance(job.meeting)) as attendance:
+
+        def passed() -> bool:
+            sink.drain()
+            return not sink.failed and attendance.met()
+
+        for flush in _flushes(batches, job, passed):
+            encoded = _encoded(flush.events, job)
+            storage.write(job.options.claim_check_storage_uri, encoded.files)
+            records = _records(flush, encoded, job)
+            sink.write(records)
+            changes.update(_changes(flush.events, job))
+            reporter.sent(flush.events.num_rows, records, sink)
+            if sink.failed:
+                break
     stopped = sink.failed
     delivered = sink.close()
     reporter.done(delivered)
     if stopped and job.sink == "kafka":
         delivered = cut_off(delivered, job.destinations.topics)
-    return TaskReport(
-        [asdict(account) for account in delivered], [(*key, rows) for key, rows in sorted(changes.items())]
-    )
+    rows = [(*key, count) for key, count in sorted(changes.items())]
+    return TaskReport([asdict(account) for account in delivered], rows, attendance.left_alone)
+
+
+def _flushes(batches: Iterator[pa.RecordBatch], job: Job, passed: Callable[[], bool]) -> Iterator[Flush]:
+    """What is encoded at a time; ends before and behind a statement that `passed` keeps back."""
+    begun, barriers = time.monotonic(), np.unique(np.array([one.commit_ts for one in job.statements], np.int64))
+    names = [(one.table.schema, one.table.name) for one in job.tables]
+    keys = GroupKeys.of(job.routes, names, job.release, barriers)
+    for number, leg in enumerate(legs(batches, barriers) if job.meeting else [batches]):
+        if number and not passed():
+            return
+        due = _paced(leg, job, begun) if job.speed else leg
+        if job.options.protocol == "open-protocol":
+            yield from grouped(due, keys, eager=bool(job.speed))
+        else:
+            yield from ungrouped(due)
 
 
 def _records(flush: Flush, encoded: Encoded, job: Job) -> Records:
@@ -206,50 +228,9 @@ def _changes(events: pa.RecordBatch, job: Job) -> dict[tuple[int, int, int], int
     return dict(zip(places, counts.tolist(), strict=True))
 
 
-def _without_duplicates(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
-    """The batches; raises SnapshotError at a handle key that changes twice.
-
-    Both changes have one commit-ts, so they stand together.
-    """
-    last: pa.RecordBatch | None = None
-    for batch in batches:
-        if batch.num_rows:
-            seam = batch if last is None else pa.concat_batches([last, batch])
-            _refuse_duplicate(seam, job)
-            last = batch.slice(batch.num_rows - 1)
-            yield batch
-
-
-def _refuse_duplicate(events: pa.RecordBatch, job: Job) -> None:
-    same = ints(events, "kind")[1:] == ROW
-    for name in ("commit_ts", "table", "op"):
-        column = ints(events, name)
-        same &= column[1:] == column[:-1]
-    places = np.flatnonzero(same)
-    handle = events.column("handle")
-    twice = pc.equal(handle.take(pa.array(places)), handle.take(pa.array(places + 1)))
-    if pc.any(twice).as_py():
-        row = events.slice(int(places[pc.index(twice, True).as_py()]), 1).to_pylist()[0]
-        raise SnapshotError(duplicate_text(job.tables[row["table"]], row["after"] or row["before"]))
-
-
-def duplicate_text(physical_table: PhysicalTable, image: bytes) -> str:
-    """What is said of a handle key that a snapshot holds more than once."""
-    from simulator.schema.keys import handle_key, visible_columns
-
-    table = physical_table.table
-    cells = dict(zip((column.name for column in visible_columns(table)), image.split(b"\xff"), strict=True))
-    key = ", ".join(f"{name}={cells[name].decode('utf-8', 'backslashreplace')}" for name in handle_key(table))
-    return (
-        f"duplicate key in a snapshot: table {table.schema}.{table.name} has several rows with {key}; "
-        "a handle key must be unique"
-    )
-
-
-def _paced(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
+def _paced(batches: Iterable[pa.RecordBatch], job: Job, begun: float) -> Iterator[pa.RecordBatch]:
     """Holds events back until their simulated time has come, in slices of about a tenth of a real second."""
     slice_ms = max(1, int(100 * job.speed))
-    begun = time.monotonic()
     for batch in batches:
         slot = (ints(batch, "commit_ts") >> LOGICAL_BITS) - job.start_ms
         bounds = np.flatnonzero(np.diff(slot // slice_ms, prepend=-1, append=1 << 62))

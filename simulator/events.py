@@ -132,7 +132,7 @@ def in_order(frames: Iterable[DataFrame], tasks: int) -> DataFrame:
     ranked = "rank" in together.columns
     inside = ("rank", "table", "handle", "op") if ranked else ("op", "table", "handle")
     found = placed.sortWithinPartitions("commit_ts", "kind", *inside, "destination")
-    return found.drop("rank")
+    return found.drop("rank", "handle")
 
 
 def _bare(frame: DataFrame) -> DataFrame:

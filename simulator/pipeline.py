@@ -7,27 +7,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from simulator import changes, events, snapshots, split, transitions
-from simulator.changes import Counts
+from simulator.barriers import Meeting
 from simulator.codecs import CODECS
 from simulator.dispatch import Route, hash_column
-from simulator.emit import REPORT, Job, duplicate_text, emit
-from simulator.errors import SnapshotError
+from simulator.emit import REPORT, Job, emit
+from simulator.errors import DeliveryError, SnapshotError
 from simulator.events import Statement
 from simulator.failures import translated
 from simulator.filters.rows import kept
+from simulator.flush import FLUSH_BYTES
+from simulator.numbered import by_number
 from simulator.outputs import Output
 from simulator.plan import Move, Plan
 from simulator.progress import Listener
 from simulator.releases import Release
-from simulator.schema.keys import handle_key
+from simulator.schema.keys import handle_key, visible_columns
 from simulator.schema.table import Table
 from simulator.sinks.records import Delivered
 from simulator.snapshots.state import HashOf
@@ -37,6 +39,14 @@ NOWHERE = ("", "")
 
 INPUT_BYTES_A_TASK = 16 << 20
 """Bytes of snapshot files that one task of the comparison holds at a time, so that memory stays flat as input grows."""
+
+
+LARGE = {"text", "mediumtext", "longtext", "json", "vector"}
+"""Types (BLOBs are texts, too) of which 16,384 values may have more than an Arrow column's 2 GiB."""
+
+LONG_VARCHAR = 4096
+
+SPARK_NO_LIMIT = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
@@ -59,21 +69,8 @@ def run(
     listener: Listener | None,
 ) -> Account:
     """Plays the plan into the output; raises SimulatorError for whatever its tasks found wrong with the input."""
-    tasks = max(1, min(spark.sparkContext.defaultParallelism, output.destinations.total))
     spark.conf.set("spark.sql.shuffle.partitions", str(_shuffle_partitions(spark, plan)))
-    job = Job(
-        plan.tables,
-        plan.routes,
-        plan.statements,
-        output.destinations,
-        replace(output.options, claim_check_seed=seed),
-        release,
-        output.sink,
-        output.settings,
-        speed,
-        plan.timeline.start_ms,
-        listener.driver if listener else None,
-    )
+    spark.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(_batch_bytes(plan)))
     hash_of, unique_hash_of = _hashing(plan), split.unique_hash(plan.split)
     compared = [
         one for number, move in enumerate(plan.moves)
@@ -81,10 +78,41 @@ def run(
     ]
     frames = [_rows(plan, one.changes, output) for one in compared]
     frames += _broadcast(spark, plan, output, release)
-    sent = events.in_order(frames, tasks).mapInArrow(partial(emit, job=job), REPORT)
-    _refuse_duplicates(plan, compared, observed(sent))
-    reports = [json.loads(row["report"]) for row in sent.collect()]
+    tasks = _tasks(spark, output)
+    with _meeting(plan, output, tasks) as meeting:
+        job = Job(
+            plan.tables,
+            plan.routes,
+            plan.statements,
+            output.destinations,
+            replace(output.options, claim_check_seed=seed),
+            release,
+            output.sink,
+            output.settings,
+            speed,
+            plan.timeline.start_ms,
+            listener.driver if listener else None,
+            meeting.place if meeting else None,
+        )
+        ordered = events.in_order(frames, tasks)
+        sent = ordered.mapInArrow(partial(emit, job=job), REPORT, barrier=meeting is not None)
+        _refuse_duplicates(plan, compared, observed(sent))
+        reports = [json.loads(row["report"]) for row in sent.collect()]
     return _account(reports)
+
+
+def _tasks(spark: SparkSession, output: Output) -> int:
+    """How many tasks send, all at the same time; a cluster that is still starting is taken at its word."""
+    context = spark.sparkContext
+    java = context._jsc.sc()
+    slots: int = java.maxNumConcurrentTasks(java.resourceProfileManager().defaultResourceProfile())
+    return max(1, min(slots or context.defaultParallelism, output.destinations.total))
+
+
+def _meeting(plan: Plan, output: Output, tasks: int) -> AbstractContextManager[Meeting | None]:
+    """Where the tasks meet around statements, if somebody reads what they write while they write."""
+    barriers = {statement.commit_ts for statement in plan.statements}
+    return Meeting(tasks, 2 * len(barriers)) if barriers and output.sink == "kafka" else nullcontext()
 
 
 def observed(frame: DataFrame) -> dict[str, Any]:
@@ -110,7 +138,8 @@ class Compared:
     """The state frames of both, for a closer look."""
 
     changes: DataFrame
-    counts: Counts
+    repeats: str
+    """Under which name it is observed how many rows repeat the key of another."""
 
 
 def _compared(
@@ -122,15 +151,15 @@ def _compared(
             snapshots.state(spark, snapshot, places, hash_of, unique_hash_of)
             for snapshot, places in zip((move.before, move.after), move.places, strict=True)
         )
-        counts = _counts(f"{number}")
-        found = changes.diff(old, new, move.facts, move.span, seed, counts)
-        yield Compared(lambda: [old, new], found, counts)
+        repeats = f"repeats {number}"
+        found = changes.diff(old, new, move.facts, move.span, seed, repeats)
+        yield Compared(lambda: [old, new], found, repeats)
     if move.changed:
-        yield _turned(spark, move, _counts(f"{number}, changed"), seed, hash_of, unique_hash_of)
+        yield _turned(spark, move, f"repeats {number}, changed", seed, hash_of, unique_hash_of)
 
 
 def _turned(
-    spark: SparkSession, move: Move, counts: Counts, seed: int, hash_of: HashOf, unique_hash_of: HashOf
+    spark: SparkSession, move: Move, repeats: str, seed: int, hash_of: HashOf, unique_hash_of: HashOf
 ) -> Compared:
     """The tables whose definitions change on the way."""
     pairs = [
@@ -141,8 +170,8 @@ def _turned(
         )
         for one in move.changed
     ]
-    found = transitions.diff(pairs, move.facts, move.span, move.turn, seed, hash_of, unique_hash_of, counts)
-    return Compared(lambda: list(transitions.states(pairs, hash_of, unique_hash_of)), found, counts)
+    found = transitions.diff(pairs, move.facts, move.span, move.turn, seed, hash_of, unique_hash_of, repeats)
+    return Compared(lambda: list(transitions.states(pairs, hash_of, unique_hash_of)), found, repeats)
 
 
 def _hashing(plan: Plan) -> HashOf:
@@ -191,41 +220,40 @@ def ddl_destinations(topic: range, protocol: str, release: Release) -> range:
     return topic[:1] if protocol == "canal-json" and release.canal_ddl_in_partition_0 else topic
 
 
-def _counts(number: str) -> Counts:
-    return Counts(f"before {number}", f"after {number}", f"joined {number}")
-
-
 def _refuse_duplicates(plan: Plan, compared: Sequence[Compared], observed: Mapping[str, list[int]]) -> None:
-    """Raises SnapshotError where the join met a row more often than a snapshot has it: its key is there twice.
-
-    Rows without a counterpart are met once each. Their task sees that they have one key, unless they are dispatched by
-    something else: those tables are looked through.
-    """
-    scattered = _scattered(plan)
+    """Raises SnapshotError where the comparison met a key twice in one snapshot, and looks which one it is."""
+    keyed = by_number([bool(handle_key(physical.table)) for physical in plan.tables], "table")
     for one in compared:
         # Of what Spark knows to be empty from the start it observes nothing.
-        read = [*observed.get(one.counts.before, [0]), *observed.get(one.counts.after, [0])]
-        once = observed.get(one.counts.joined, [0, 0]) == read
-        for state in one.states() if scattered or not once else ():
-            suspect = state.where(F.col("table").isin(scattered)) if once else state
-            for table, image in changes.duplicates(suspect, limit=1):
-                raise SnapshotError(duplicate_text(plan.tables[table], image))
+        repeated, *_ = observed.get(one.repeats, [0])
+        for state in one.states() if repeated else ():
+            for table, image in changes.duplicates(state.where(keyed), limit=1):
+                raise SnapshotError(_duplicate_text(plan.tables[table].table, image))
 
 
-def _scattered(plan: Plan) -> list[int]:
-    """Tables whose rows of one key may lie in several partitions."""
-    return [
-        index
-        for index, (physical, route) in enumerate(zip(plan.tables, plan.routes, strict=True))
-        if (key := handle_key(physical.table)) and not {column for _, column in route.hashed if column} <= set(key)
-    ]
+def _duplicate_text(table: Table, image: bytes) -> str:
+    cells = dict(zip((column.name for column in visible_columns(table)), image.split(b"\xff"), strict=True))
+    key = ", ".join(f"{name}={cells[name].decode('utf-8', 'backslashreplace')}" for name in handle_key(table))
+    return (
+        f"duplicate key in a snapshot: table {table.schema}.{table.name} has several rows with {key}; "
+        "a handle key must be unique"
+    )
 
 
 def _shuffle_partitions(spark: SparkSession, plan: Plan) -> int:
     return max(2 * spark.sparkContext.defaultParallelism, plan.input_bytes // INPUT_BYTES_A_TASK)
 
 
+def _batch_bytes(plan: Plan) -> int:
+    """Where a batch of events ends by its bytes; Spark then measures after each row, which narrow rows are spared."""
+    types = {column.type for physical in plan.tables for column in visible_columns(physical.table)}
+    wide = any(type.name in LARGE or type.length > LONG_VARCHAR for type in types)
+    return FLUSH_BYTES if wide else SPARK_NO_LIMIT
+
+
 def _account(reports: list[dict[str, Any]]) -> Account:
     delivered = [Delivered(**one) for report in reports for one in report["delivered"]]
+    if any(report["alone"] for report in reports) and all(one.error is None for one in delivered):
+        raise DeliveryError("the tasks that send have lost each other at a statement, which was not sent")
     rows = {(table, op, to): count for report in reports for table, op, to, count in report["changes"]}
     return Account(tuple(sorted(delivered, key=lambda one: (one.topic, one.partition))), rows)

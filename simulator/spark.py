@@ -180,6 +180,8 @@ SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "16384",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.task.maxFailures": "1",
+    "spark.stage.maxConsecutiveAttempts": "1",
+    "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "1s",
     "spark.shuffle.sort.bypassMergeThreshold": "1",
     "spark.speculation": "false",
     "spark.executor.heartbeatInterval": "1s",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.dispatch import Route
-from simulator.flush import TICK_ROWS, Flush, GroupKeys, grouped
+from simulator.flush import TICK_ROWS, Flush, GroupKeys, grouped, ungrouped
 from simulator.releases import find
 
 Event = tuple[int, int, int, int, int]
@@ -18,13 +19,22 @@ Event = tuple[int, int, int, int, int]
 
 ROUTES = [Route("", "t", groups_by=by) for by in ("table", "table", "hash", "commit_ts")]
 NAMES = [("s", f"t{number}") for number in range(4)]
-KEYS, MIXED, UNLIMITED = (GroupKeys.of(ROUTES, NAMES, find(tag)) for tag in ("v8.5.3", "v7.3.0", "v5.4.0"))
+NO_STATEMENT = np.array([], np.int64)
+KEYS, MIXED, UNLIMITED = (
+    GroupKeys.of(ROUTES, NAMES, find(tag), NO_STATEMENT) for tag in ("v8.5.3", "v7.3.0", "v5.4.0"))
 FLUSH_ROWS = 2048
+
+
+def image(event: Event) -> bytes:
+    """A row image of 0 to 1,000 bytes."""
+    return b"x" * (event[0] * 331 % 1001) if event[1] == 0 else b""
 
 
 def batch(events: list[Event]) -> pa.RecordBatch:
     columns = [pa.array([event[place] for event in events], pa.int64()) for place in range(5)]
-    return pa.RecordBatch.from_arrays(columns, ["commit_ts", "kind", "table", "hash", "destination"])
+    images = pa.array(map(image, events), pa.binary())
+    names = ["commit_ts", "kind", "table", "hash", "destination", "before", "after"]
+    return pa.RecordBatch.from_arrays([*columns, pa.nulls(len(events), pa.binary()), images], names)
 
 
 def cut(events: list[Event], sizes: list[int]) -> Iterator[pa.RecordBatch]:
@@ -40,7 +50,7 @@ def by_destination(flushes: list[Flush]) -> dict[int, list[tuple[Event, bool]]]:
     """Events of each destination in the order sent, each with whether it may share a message with the one before."""
     sent: dict[int, list[tuple[Event, bool]]] = {}
     for flush in flushes:
-        rows = [tuple(row.values()) for row in flush.events.to_pylist()]
+        rows = [tuple(row.values()) for row in flush.events.drop_columns(["before", "after"]).to_pylist()]
         joins = np.diff(flush.group, prepend=-1) == 0
         for row, joined in zip(rows, joins.tolist(), strict=True):
             sent.setdefault(row[4], []).append((row, joined))
@@ -148,3 +158,43 @@ def test_a_flush_holds_no_more_rows_of_a_partition_than_tiflow_s_worker_takes() 
     stream = [(ts, 0, 0, 0, 0) for ts in range(FLUSH_ROWS + 1)]
     sent = by_destination(list(grouped([batch(stream)], KEYS)))[0]
     assert [place for place, (_, joined) in enumerate(sent) if not joined] == [0, FLUSH_ROWS]
+
+
+LIGHT, LIGHT_MIXED = replace(KEYS, flush_bytes=2000), replace(MIXED, flush_bytes=2000)
+
+
+@given(events, st.lists(st.integers(1, 20), max_size=6))
+def test_bytes_that_fill_a_flush_are_those_of_its_partition_whatever_batches_they_come_in(
+    stream: list[Event], sizes: list[int]
+) -> None:
+    whole = by_destination(list(grouped([batch(stream)], LIGHT)))
+    assert by_destination(list(grouped(cut(stream, sizes), LIGHT, least=1))) == whole
+    alone = [by_destination(list(grouped([batch([event for event in stream if event[4] == to])], LIGHT)))
+             for to in range(3)]
+    assert whole == {to: found for one in alone for to, found in one.items()}
+
+
+def test_the_row_that_fills_a_flush_is_its_last() -> None:
+    """Images of 331, 662 and 993 bytes in turn; the row after 2,000 bytes and the one after a watermark begin anew."""
+    stream = [(place % 3 + 1, 0, 0, 0, 0) for place in range(12)]
+    stream[7:7] = [(0, 2, 0, 0, 0)]
+    sent = by_destination(list(grouped([batch(stream)], LIGHT_MIXED)))[0]
+    assert [place for place, (_, joined) in enumerate(sent) if not joined] == [0, 4, 7, 8, 12]
+
+
+@given(events, st.sampled_from([LIGHT, LIGHT_MIXED, None]))
+def test_an_encoder_is_given_less_than_two_full_flushes_and_a_row(stream: list[Event], keys: GroupKeys | None) -> None:
+    """Of protocols that batch and of others."""
+    flushes = list(grouped([batch(stream)], keys) if keys else ungrouped([batch(stream)], 2000))
+    for flush in flushes:
+        lengths = [len(row["after"]) for row in flush.events.to_pylist()]
+        assert sum(lengths) - max(lengths) < 2 * 2000
+    assert sorted(event for found in by_destination(flushes).values() for event, _ in found) == stream
+
+
+def test_a_statement_of_any_partition_ends_the_flushes_of_all() -> None:
+    """No row above it may be readable before it is, and it may not be before the rows below it are."""
+    stream = [(ts, 0, 0, 0, 0) for ts in range(10)]
+    keys = replace(KEYS, barriers=np.array([4]))
+    sent = by_destination(list(grouped([batch(stream)], keys)))[0]
+    assert [event[0] for event, joined in sent if not joined] == [0, 5]

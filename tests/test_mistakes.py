@@ -146,6 +146,14 @@ def test_a_key_that_is_there_twice_is_named_wherever_its_rows_go(spark: SparkSes
     assert "several rows with id=7" in shell.refused(f"{NOWHERE}&partition-num=2", "--config", config)
 
 
+def test_a_key_that_is_there_twice_is_told_before_anything_is_sent(spark: SparkSession, shell: Shell) -> None:
+    """Its two rows are the last of 20,000 inserted ones, far behind what is encoded first."""
+    snapshot(shell.before, BEFORE)
+    snapshot(shell.after, BEFORE + "".join(f"{number},1,x\n" for number in range(3, 20003)) + "19846,2,y\n")
+    uri = "kafka://127.0.0.1:1/shop?protocol=canal-json&partition-num=1"
+    assert "several rows with id=19846" in shell.refused(uri, "--console", fixtures=False)
+
+
 # Options
 
 

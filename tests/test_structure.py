@@ -44,6 +44,7 @@ ROOMS = (
     "progress",
     "records",
     "broker*",
+    "barriers",
     "flush",
     "emit",
     "plan",

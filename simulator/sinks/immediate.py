@@ -37,6 +37,9 @@ class Immediate(ABC):
             size = int(sizes(rows.key).sum() + sizes(rows.value).sum())
             tally.delivered(len(rows.value), size, offset, rows.commit_ts[-1].as_py())
 
+    def drain(self) -> None:
+        """Nothing is ever on its way."""
+
     def accounts(self) -> list[Delivered]:
         """What has been delivered so far."""
         return self._tallies.accounts()

@@ -72,6 +72,11 @@ class KafkaSink:
         while self._flights and self._settle(0.0):
             pass
 
+    def drain(self) -> None:
+        """Waits until everything is acknowledged, or some partition can take no more."""
+        while self._flights and not self.failed:
+            self._settle(POLL)
+
     def accounts(self) -> list[Delivered]:
         """What has been delivered so far."""
         return self._tallies.accounts()

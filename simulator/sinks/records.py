@@ -81,6 +81,9 @@ class Sink(Protocol):
     def write(self, records: Records) -> None:
         """Takes the records, waiting while too much is in flight; raises nothing of Kafka's or the disk's."""
 
+    def drain(self) -> None:
+        """Waits until all that was written is delivered, or some partition has lost its way."""
+
     def accounts(self) -> list[Delivered]:
         """What has been delivered so far, for progress."""
 

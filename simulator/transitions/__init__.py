@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from simulator.changes import DELETE, INSERT, UPDATE, Counts, TableFacts
+from simulator.changes import DELETE, INSERT, UPDATE, TableFacts, repeated, repeating
 from simulator.numbered import by_number
 from simulator.snapshots.state import HashOf, union
 from simulator.transitions.model import KEYED, Transition, Turn
@@ -27,17 +27,17 @@ Pair = tuple[Transition, DataFrame, DataFrame]
 
 def diff(
     tables: Sequence[Pair], facts: TableFacts, span: Span, turn: Turn, seed: int, hash_of: HashOf,
-    unique_hash_of: HashOf, counts: Counts,
+    unique_hash_of: HashOf, repeats: str,
 ) -> DataFrame:
     """As `changes.diff`, for all the tables in one join."""
     was = union([prior(old, change, hash_of, unique_hash_of) for change, old, _ in tables])
     now = union([under(new, change.after.table, "b") for change, _, new in tables])
-    key = [F.col("p_table") == F.col("b_table"), F.col("p_handle") == F.col("b_handle")]
-    joined = was.observe(counts.before, F.count("*").alias("rows")).join(
-        now.observe(counts.after, F.count("*").alias("rows")), key, "full_outer"
+    key = [F.col("p_handle") == F.col("b_handle"), F.col("p_table") == F.col("b_table")]
+    joined = repeating(was, "p_repeats", "p_table", "p_handle").join(
+        repeating(now, "b_repeats", "b_table", "b_handle"), key, "full_outer"
     )
     met = joined.observe(
-        counts.joined, F.count("p_table").alias("before"), F.count("b_table").alias("after")
+        repeats, repeated("p_repeats", "b_repeats"), F.count("p_table").alias("was"), F.count("b_table").alias("is")
     ).where(~F.col("p_image").eqNullSafe(F.col("b_image")))
     changes = [change for change, _, _ in tables]
     told = told_before(met, changes, turn, hash_of, unique_hash_of).withColumn("slot", _slot(facts, span, seed))
