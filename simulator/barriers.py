@@ -5,20 +5,18 @@ One law: no task goes on before every task has come; where one does not come, no
 
 from __future__ import annotations
 
-import hmac
-import secrets
 import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from io import BufferedIOBase
 from itertools import groupby
 from operator import itemgetter
-from socketserver import StreamRequestHandler, ThreadingTCPServer
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from simulator.driver import Driver, Server
 from simulator.events import DDL, ROW
 
 Ints = npt.NDArray[np.int64]
@@ -60,24 +58,16 @@ HERE = b"."
 """What a task says when it comes, and hears when all have."""
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where the tasks of a run meet."""
-
-    address: tuple[str, int]
-    secret: bytes = field(repr=False)
-
-
 class Attendance:
-    """A task's side; without a place there is nobody to wait for."""
+    """A task's side; without a driver there is nobody to wait for."""
 
-    def __init__(self, place: Place | None) -> None:
+    def __init__(self, driver: Driver | None) -> None:
         self.left_alone = False
         """Whether another task ended without having come."""
 
-        self._socket = None if place is None else socket.create_connection(place.address)
-        if self._socket is not None and place is not None:
-            self._socket.sendall(place.secret)
+        self._socket = None if driver is None else socket.create_connection(driver.address)
+        if self._socket is not None and driver is not None:
+            self._socket.sendall(driver.secret)
 
     def met(self) -> bool:
         """Waits for the other tasks; False where one of them does not come."""
@@ -102,42 +92,23 @@ class Meeting:
     def __init__(self, tasks: int, times: int) -> None:
         self._barrier = threading.Barrier(tasks)
         self._times = times
-        self._server = _Server(("127.0.0.1", 0), self._handler())
-        self.place = Place(self._server.socket.getsockname(), secrets.token_bytes(32))
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
-        self._thread.start()
+        self._server = Server(self._attend)
+        self.driver = self._server.driver
 
     def __enter__(self) -> Meeting:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._barrier.abort()
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.close()
 
-    def _handler(self) -> type[StreamRequestHandler]:
-        meeting = self
-
-        class Task(StreamRequestHandler):
-            def handle(self) -> None:
-                secret = meeting.place.secret
-                if hmac.compare_digest(self.rfile.read(len(secret)), secret):
-                    meeting._attend(self.rfile.read, self.wfile.write)
-
-        return Task
-
-    def _attend(self, hear: Callable[[int], bytes], say: Callable[[bytes], object]) -> None:
+    def _attend(self, heard: BufferedIOBase, said: BufferedIOBase) -> None:
         """One task, as often as all meet; where it ends before, nobody waits for it."""
         try:
             for _ in range(self._times):
-                if hear(1) != HERE:
+                if heard.read(1) != HERE:
                     self._barrier.abort()
                 self._barrier.wait()
-                say(HERE)
+                said.write(HERE)
         except (OSError, threading.BrokenBarrierError):
             self._barrier.abort()
-
-
-class _Server(ThreadingTCPServer):
-    daemon_threads = True
-    request_queue_size = 128

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from simulator import storage
-from simulator.barriers import Attendance, Place, legs
+from simulator.barriers import Attendance, legs
 from simulator.changes import OPERATIONS
 from simulator.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows
 from simulator.codecs.binary import valid_utf8
@@ -59,7 +59,7 @@ class Job:
 
     start_ms: int
     progress: Driver | None
-    meeting: Place | None = None
+    meeting: Driver | None = None
     """Where the tasks meet around statements; None where nobody reads while they write."""
 
 
@@ -111,7 +111,7 @@ def _send(batches: Iterator[pa.RecordBatch], job: Job) -> TaskReport:
             reporter.sent(flush.events.num_rows, records, sink)
             if sink.failed:
                 break
-    stopped = sink.failed
+    stopped = sink.failed or attendance.left_alone
     delivered = sink.close()
     reporter.done(delivered)
     if stopped and job.sink == "kafka":

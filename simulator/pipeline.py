@@ -92,7 +92,7 @@ def run(
             speed,
             plan.timeline.start_ms,
             listener.driver if listener else None,
-            meeting.place if meeting else None,
+            meeting.driver if meeting else None,
         )
         ordered = events.in_order(frames, tasks)
         sent = ordered.mapInArrow(partial(emit, job=job), REPORT, barrier=meeting is not None)

@@ -29,7 +29,7 @@ events = st.lists(st.tuples(st.integers(1, 9), st.sampled_from([0, 2])), max_siz
 def attendances(meeting: Meeting, count: int) -> Iterator[list[Attendance]]:
     """The sides of so many tasks."""
     with ExitStack() as stack:
-        yield [stack.enter_context(closing(Attendance(meeting.place))) for _ in range(count)]
+        yield [stack.enter_context(closing(Attendance(meeting.driver))) for _ in range(count)]
 
 
 def batches(stream: list[Event], size: int) -> Iterator[pa.RecordBatch]:
@@ -58,7 +58,7 @@ def test_no_task_goes_on_before_the_last_one_comes() -> None:
     log: list[str] = []
 
     def task(name: str) -> None:
-        attendance = Attendance(meeting.place)
+        attendance = Attendance(meeting.driver)
         for number in range(3):
             log.append(f"comes {number}")
             assert attendance.met()
@@ -106,13 +106,13 @@ def test_after_the_last_meeting_whoever_leaves_first_disturbs_nobody() -> None:
 @pytest.mark.parametrize("words", [b"", b"GET / HTTP/1.1\r\n", b"." * 100])
 def test_a_stranger_is_no_task(words: bytes) -> None:
     """One without the run's secret, that says nothing or anything."""
-    with Meeting(1, 1) as meeting, socket.create_connection(meeting.place.address) as stranger:
+    with Meeting(1, 1) as meeting, socket.create_connection(meeting.driver.address) as stranger:
         stranger.sendall(words)
         with attendances(meeting, 1) as (task,):
             assert task.met()
 
 
-def test_without_a_place_there_is_nobody_to_wait_for() -> None:
+def test_without_a_driver_there_is_nobody_to_wait_for() -> None:
     attendance = Attendance(None)
     assert attendance.met()
     attendance.close()

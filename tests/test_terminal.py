@@ -128,7 +128,7 @@ def test_a_defect_is_one_line_and_an_exit_code_of_its_own(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], whole: bool
 ) -> None:
     """Its kind and its text; where it arose is shown when asked for, before the command's name or behind it."""
-    def broken(source: str, follow: bool) -> None:
+    def broken(source: str, follow: bool, warn: object) -> None:
         raise ZeroDivisionError(f"{RED}one\ntwo")
 
     monkeypatch.setattr(look, "read", broken)

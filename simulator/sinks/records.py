@@ -136,7 +136,8 @@ def sizes(column: pa.Array) -> npt.NDArray[np.int64]:
 
 
 def cut_off(delivered: Iterable[Delivered], topics: Sequence[str]) -> list[Delivered]:
-    """The accounts of a sink that was given no more, since a partition had failed: the others end early, too."""
+    """The accounts of a sink that was given no more, since a partition of its task, or another task, had failed: the
+    others end early, too."""
     why = "nothing more was sent, since another partition failed"
     return [
         account if account.error is not None else replace(account, error=(
