@@ -14,7 +14,9 @@ from simulator import spark as spark_door
 from simulator.changefeed.model import EventFilter
 from simulator.ddl.actions import SCHEMA_ACTIONS
 from simulator.ddl.catalog import catalog
+from simulator.ddl.classify import SEND, View, passing
 from simulator.ddl.evolve import applied
+from simulator.ddl.jobs_shape import Job
 from simulator.ddl.read import read_statement
 from simulator.errors import ChangefeedError, DdlError
 from simulator.filters import event_types, replication
@@ -24,6 +26,7 @@ from simulator.filters.replication import Replication
 from simulator.filters.rows import verify
 from simulator.schema import parse
 from simulator.schema.keys import visible_columns
+from simulator.schema.syntax import TableName
 from simulator.schema.table import Table
 from vector_codecs import Json
 from vector_files import Vector
@@ -82,13 +85,22 @@ def setting(rule: Json) -> EventFilter:
 
 
 def of_ddl(ddl: Json, filters: EventFilters, filtered: Replication) -> str:
-    """A statement passes the table filter and the event filters; a RENAME by its old name."""
+    """A statement passes the table filter and the event filters."""
     schema, table, start_ts = ddl["schema"], ddl["table"], ddl.get("start_ts", 0)
-    old = (ddl["old_schema"], ddl["old_table"]) if "old_schema" in ddl else None
+    if "old_schema" in ddl:
+        return of_rename(ddl, filters, filtered)
     whole = ddl["type_code"] in SCHEMA_ACTIONS
-    replicated = filtered.schema(schema) if whole else filtered.table(*(old or (schema, table)), start_ts)
-    rule = ignoring_ddl(filters, schema, table, ddl["query"], ddl["type_code"], old)
+    replicated = filtered.schema(schema) if whole else filtered.table(schema, table, start_ts)
+    rule = ignoring_ddl(filters, schema, table, ddl["query"], ddl["type_code"])
     return "send" if replicated and rule is None else "skip"
+
+
+def of_rename(ddl: Json, filters: EventFilters, filtered: Replication) -> str:
+    """A RENAME is judged by one of its names, or by both."""
+    old, new = TableName(ddl["old_schema"], ddl["old_table"]), TableName(ddl["schema"], ddl["table"])
+    job = Job(ddl["type_code"], ddl["query"], None, *new, pairs=((old, new),), written=((old, new),))
+    view = View(None, None, filtered, filters, True, filters.release, ddl.get("start_ts", 0))
+    return "send" if passing(job, view).outcome == SEND else "skip"
 
 
 def of_row(row: Json, filters: EventFilters, filtered: Replication) -> str:

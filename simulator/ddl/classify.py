@@ -13,11 +13,11 @@ from functools import partial
 from simulator.ddl import actions
 from simulator.ddl.allow import allowed, eligibility, eligible
 from simulator.ddl.catalog import Catalog
-from simulator.ddl.classify_filter import Kept, kept
+from simulator.ddl.classify_filter import Kept, kept, renaming_text
 from simulator.ddl.events import Event, events, sent_query
 from simulator.ddl.jobs_shape import Job
 from simulator.errors import DdlError
-from simulator.filters.events import EventFilters, ignoring_ddl
+from simulator.filters.events import EventFilters, EventRule, ignoring_ddl
 from simulator.filters.replication import Replication
 from simulator.releases import Release
 from simulator.schema.syntax import TableName
@@ -71,12 +71,14 @@ def decided(
     """
     view = View(catalog_before, catalog_after, replication, event_filters, force_replicate, release, start_ts)
     try:
-        return _decided(job, view)
+        found = passing(job, view)
+        return replace(found, queries=tuple(sent_query(event, release) for event in found.events))
     except DdlError as error:
         return Decision(ERROR, str(error), error=error)
 
 
-def _decided(job: Job, view: View) -> Decision:
+def passing(job: Job, view: View) -> Decision:
+    """What of a job passes every rule, without the texts; raises DdlError where TiCDC stops."""
     if not allowed(job.code, view.release):
         name = actions.ACTIONS[job.code].name
         return Decision(DISCARD, f"{name} ({job.code}) is not in the allow-list of TiCDC {view.release.name}")
@@ -86,18 +88,29 @@ def _decided(job: Job, view: View) -> Decision:
     found: Kept = kept(job, view.before, view.replication, view.release, partial(_ignored_rename, job, view))
     if found.job is None:
         return Decision(DISCARD, found.why)
+    if rule := _discarding(job, view):
+        return Decision(DISCARD, rule)
     if ignored_ts:
         return Decision(IGNORE, f"start-ts {view.start_ts} is in ignore-txn-start-ts")
     if not _eligible(found.job, view):
         _, looked_at = _names(found.job)
         return Decision(INELIGIBLE, f"{'.'.join(looked_at)} has no valid index, and force-replicate is off")
-    return _past_event_filters(found, view)
+    return _past_event_filters(job, found, view)
+
+
+def _discarding(job: Job, view: View) -> str:
+    """The event filter that discards a job, by the statement's whole text, in words; empty for none, and in releases
+    whose event filters discard nothing. A RENAME has a rule of its own."""
+    if view.event_filters is None or not view.release.event_filter_discards or job.pairs:
+        return ""
+    schema = job.exchanged.schema if job.exchanged else job.schema
+    return _worded(ignoring_ddl(view.event_filters, schema, job.table, job.query, job.code))
 
 
 def _ignored_rename(job: Job, view: View, schema: str, table: str) -> bool:
-    """Whether event filters discard a RENAME of that name, where they do so at all; the statement's whole text counts
-    (tiflow v6.5.4 cdc/puller/ddl_puller.go handleRenameTables)."""
-    if view.event_filters is None or not view.release.event_filter_discards:
+    """Whether event filters discard a RENAME of that name, where they judge both names; the statement's whole text
+    counts (tiflow v6.5.4 cdc/puller/ddl_puller.go handleRenameTables)."""
+    if view.event_filters is None or view.release.event_filter_rename != "both-names":
         return False
     return ignoring_ddl(view.event_filters, schema, table, job.query, job.code, (schema, table)) is not None
 
@@ -117,21 +130,21 @@ def _names(job: Job) -> tuple[TableName, TableName]:
     return job.pairs[-1] if job.pairs else (job.exchanged or name, name)
 
 
-def _past_event_filters(found: Kept, view: View) -> Decision:
+def _past_event_filters(job: Job, found: Kept, view: View) -> Decision:
     assert found.job is not None
     made = [event for event in events(found.job, view.release) if _creates_eligible(event, found.job, view)]
     if not made:
         return Decision(INELIGIBLE, "none of its tables has a valid index, and force-replicate is off")
     past, ignored = [], ""
     for event in made:
-        rule = _ignoring(event, found.job, view)
+        rule = _ignoring(event, job, view)
         if rule:
             ignored = rule
         else:
             past.append(event)
     if not past:
-        return Decision(DISCARD if view.release.event_filter_discards else IGNORE, ignored)
-    return Decision(SEND, found.why, tuple(past), tuple(sent_query(event, view.release) for event in past))
+        return Decision(IGNORE, ignored)
+    return Decision(SEND, found.why, tuple(past))
 
 
 def _creates_eligible(event: Event, job: Job, view: View) -> bool:
@@ -141,16 +154,22 @@ def _creates_eligible(event: Event, job: Job, view: View) -> bool:
 
 
 def _ignoring(event: Event, job: Job, view: View) -> str:
-    """The event filter that ignores an event, in words; empty for none. The new architecture looks at restored text."""
-    if view.event_filters is None or job.pairs and view.release.event_filter_discards:
+    """The event filter that ignores an event, in words; empty for none. The new architecture looks at restored text,
+    in a RENAME at that of all pairs."""
+    if view.event_filters is None or not view.release.event_filter_ddl:
         return ""
-    old = event.old if event.type_code == actions.RENAME_TABLE else None
     of = replace(event, schema=job.schema, table=job.table) if job.exchanged else event
-    query = event.query if view.release.architecture == "classic" else sent_query(event, view.release)
-    rule = ignoring_ddl(view.event_filters, of.schema, of.table, query, event.type_code, old)
-    if rule is None:
-        return ""
-    return f"filter.event-filters[{rule.number}] with matcher {', '.join(rule.setting.matcher)}"
+    query, old = event.query, None
+    if event.type_code == actions.RENAME_TABLE:
+        query, old = query if view.release.architecture == "classic" else renaming_text(job, view.release), event.old
+    elif view.release.architecture == "new":
+        query = sent_query(event, view.release)
+    return _worded(ignoring_ddl(view.event_filters, of.schema, of.table, query, event.type_code, old))
+
+
+def _worded(rule: EventRule | None) -> str:
+    return "" if rule is None else (
+        f"filter.event-filters[{rule.number}] with matcher {', '.join(rule.setting.matcher)}")
 
 
 NEVER_INELIGIBLE = actions.SCHEMA_ACTIONS | actions.VIEW_ACTIONS | {actions.CREATE_TABLES}

@@ -126,6 +126,7 @@ V6_5_4 = replace(
     rename_errors_wrapped=frozenset({"one", "several", "snapshot"}),
     start_ts_discards_ddl=True,
     event_filter_discards=True,
+    event_filter_rename="both-names",
     rebuilds_exchange=True,
     options=V6_5_3.options | option_names.LARGE_MESSAGES | option_names.ADVANCE_TIMEOUT,
 )
@@ -165,6 +166,7 @@ V6_5_8 = replace(
     name="v6.5.8",
     start_ts_discards_ddl=False,
     event_filter_discards=False,
+    event_filter_rename="new-name",
     options=V6_5_7.options | option_names.SYNCED_STATUS | option_names.TABLE_MONITOR,
 )
 
@@ -179,7 +181,7 @@ V6_5_10 = replace(
     options=V6_5_9.options | option_names.RAW_CHANGE,
 )
 
-V6_5_12 = replace(V6_5_10, name="v6.5.12", canal_ends_rows=False)
+V6_5_12 = replace(V6_5_10, name="v6.5.12", canal_ends_rows=False, event_filter_rename="old-name")
 
 V6_6_0 = replace(
     V6_5_0,

@@ -114,6 +114,7 @@ V9_0_0_BETA_2 = replace(
     selectors_checked=False,
     raw_change_events=False,
     filters_halves=False,
+    event_filter_ddl=False,
     allowed_ddl=V8_5_4.allowed_ddl - {9, 10, 231},
     event_filter_names=V8_5_4.event_filter_names - event_names.FOREIGN_KEYS - {"create hybrid index"},
     unclassified_events=frozenset({"add fulltext index"}),

@@ -488,6 +488,16 @@ class Release:
     """Whether a DDL that an event filter ignores leaves TiCDC's schema, too (6.5.4–6.5.7, 7.1.2–7.1.3, 7.4, 7.5.0, 7.6:
     there)."""
 
+    event_filter_rename: str
+    """By which name event filters judge a RENAME. `new-name` (6.2–6.5.3, 6.5.8–6.5.11, 6.6–7.1.1, 7.1.4–7.1.6, 7.2,
+    7.3, 7.5.1–7.5.5, 8.0–8.5.0: pkg/filter/sql_event_filter.go shouldSkipDDL). `both-names`: as the table filter does,
+    where both are ignored it is skipped, where the old one alone is it is CDC:ErrSyncRenameTableFailed (6.5.4–6.5.7,
+    7.1.2–7.1.3, 7.4, 7.5.0, 7.6: cdc/puller/ddl_puller.go). `old-name` (6.5.12, 7.5.6+, 8.5.1+, new: there)."""
+
+    event_filter_ddl: bool
+    """Whether event filters look at statements at all (not in new 9.0.0-beta.1, -beta.2:
+    logservice/schemastore/persist_storage_ddl_handlers.go)."""
+
     unclassified_events: frozenset[str]
     """Names that pass `ignore-event`'s check and then are no valid event type, and whose DDLs fail in every event
     filter that matches their table (new: pkg/binlog-filter/filter.go ClassifyEvent)."""
