@@ -110,7 +110,7 @@ def of_row(row: Json, filters: EventFilters, filtered: Replication) -> str:
         return "skip"
     if ignoring_row(filters, table.schema, table.name, kind):
         return "skip"
-    if not any(looks(rule, filters, table) for rule in filters.rules):
+    if not any(looks(rule, table) for rule in filters.rules):
         return "send"
     frame = spark_door.session("local[2]").sql("SELECT 1").select(
         *(F.lit(image(table, row.get(name))).cast("binary").alias(name) for name in ("before", "after")))

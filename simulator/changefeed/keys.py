@@ -97,7 +97,6 @@ EVENT_FILTERS = {
     **rows("texts", "matcher ignore-event ignore-sql", default=[]),
     **rows("text", "ignore-insert-value-expr ignore-update-new-value-expr", default=""),
     **rows("text", "ignore-update-old-value-expr ignore-delete-value-expr", default=""),
-    "ignore-update-only-columns": Key("texts", []),
 }
 CODEC = {
     "enable-tidb-extension": Key("bool"),

@@ -49,7 +49,6 @@ class EventFilter:
     ignore_update_new_value_expr: str = ""
     ignore_update_old_value_expr: str = ""
     ignore_delete_value_expr: str = ""
-    ignore_update_only_columns: tuple[str, ...] = ()
 
     @property
     def expressions(self) -> tuple[str, ...]:

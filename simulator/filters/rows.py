@@ -65,7 +65,7 @@ def _groups(filters: EventFilters, tables: Sequence[Table]) -> list[int]:
     numbers: dict[object, int] = {(): 0}
     groups = []
     for table in tables:
-        rules = tuple(rule.number for rule in filters.rules if looks(rule, filters, table))
+        rules = tuple(rule.number for rule in filters.rules if looks(rule, table))
         alike = rules and (rules, table.columns, table.indexes, table.primary_key)
         groups.append(numbers.setdefault(alike, len(numbers)))
     return groups

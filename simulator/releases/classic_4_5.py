@@ -71,6 +71,7 @@ V4_0_0 = Release(
     rowid_is_row_id=True,
     dispatch_needs_index=False,
     dispatch_ignores_case=False,
+    dispatch_lowers_names=False,
     dispatch_skips_virtual=False,
     dispatch_refuses_virtual=False,
     dispatch_nulls=frozenset({"handle", "names"}),

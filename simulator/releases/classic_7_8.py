@@ -32,6 +32,7 @@ V7_1_0 = replace(
     options=(
         V7_0_0.options
         | option_names.KAFKA_CONFIG
+        | option_names.KAFKA_KEYS
         | option_names.SKIP_VERIFY
         | option_names.CLOUD_STORAGE
         | option_names.UPDATED_COLUMNS
@@ -67,7 +68,13 @@ V7_1_3 = replace(
     V7_1_2,
     name="v7.1.3",
     canal_zerofill_types=True,
-    options=V7_1_2.options | option_names.COMPATIBLE | option_names.SQL_MODE | option_names.REDO_MEMORY,
+    options=(
+        V7_1_2.options
+        | option_names.COMPATIBLE
+        | option_names.COMPATIBLE_FILE
+        | option_names.SQL_MODE
+        | option_names.REDO_MEMORY
+    ),
     case_sensitive=False,
 )
 
@@ -182,7 +189,13 @@ V7_5_3 = replace(
     zerofill_bit=True,
     raw_change_events=True,
     canal_zerofill_types=True,
-    options=V7_5_2.options | option_names.COMPATIBLE | option_names.RAW_CHANGE | option_names.ALL_BOOTSTRAP,
+    options=(
+        V7_5_2.options
+        | option_names.COMPATIBLE
+        | option_names.COMPATIBLE_FILE
+        | option_names.RAW_CHANGE
+        | option_names.ALL_BOOTSTRAP
+    ),
 )
 
 V7_5_6 = replace(V7_5_3, name="v7.5.6", event_filter_rename="old-name")
@@ -202,6 +215,7 @@ V7_6_0 = replace(
     options=(
         V7_5_0.options
         | option_names.COMPATIBLE
+        | option_names.COMPATIBLE_FILE
         | option_names.REDO_MEMORY
         | option_names.SYNCED_STATUS
         | option_names.TABLE_MONITOR

@@ -252,8 +252,12 @@ class Release:
     cdc/sink/dmlsink/mq/dispatcher/event_router.go VerifyTables)."""
 
     dispatch_ignores_case: bool
-    """Whether `columns` and `index` of a dispatcher are found in any letter case (7.5.7, 8.5.3+:
+    """Whether `columns` and `index` of a dispatcher are found in any letter case (7.5.7, 8.5.3+, not 9.0.0-beta.1:
     cdc/model/schema_storage.go GetIndex, OffsetsByNames); elsewhere a name in another case is not found."""
+
+    dispatch_lowers_names: bool
+    """Whether the names of columns are hashed in lower case (new 9.0.0-beta.2:
+    downstreamadapter/sink/eventrouter/partition)."""
 
     dispatch_skips_virtual: bool
     """Whether the dispatchers `columns` and `index-value` with `index` look values up among the visible columns. Where
@@ -262,7 +266,7 @@ class Release:
 
     dispatch_refuses_virtual: bool
     """Whether `columns` that name a virtual generated column are an error, `found virtual generated columns when
-    dispatch event` (8.5.4+: cdc/model/schema_storage.go OffsetsByNames)."""
+    dispatch event` (8.5.4+, not 9.0.0-beta: cdc/model/schema_storage.go OffsetsByNames)."""
 
     dispatch_nulls: frozenset[str]
     """Where a NULL is hashed, as the text `null`: in columns of the `handle` key, in those that `columns` or `index` of
