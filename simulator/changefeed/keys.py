@@ -111,7 +111,7 @@ LARGE_MESSAGE = {
     "large-message-handle-compression": Key("text", "none"),
     "claim-check-storage-uri": Key("text", ""),
     "claim-check-raw-value": Key("bool", False),
-    "claim-check-compression": Key("text", None, UNSEEN),
+    "claim-check-compression": Key("text"),
 }
 KEYS: Mapping[str, Mapping[str, Key]] = {
     "sink-uri": SINK_URI,

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from simulator.changefeed.model import Changefeed
 from simulator.codecs import CODECS, CodecOptions, Encoded, Rows
-from simulator.codecs.claim_check import locations
+from simulator.codecs.claim_check import address
 from simulator.codecs.options import known
 from simulator.dispatch.routing import route, router
 from simulator.dispatch.rows import hash_row, partition_of
@@ -149,8 +149,7 @@ def _messages(
 
 
 def _stored(encoded: Encoded, options: CodecOptions) -> tuple[tuple[str, int], ...]:
-    places = locations(encoded.files, options).to_pylist()
-    return tuple((place.decode(), len(file.content)) for place, file in zip(places, encoded.files, strict=True))
+    return tuple((address(file, options), len(file.content)) for file in encoded.files)
 
 
 def _row_id(table: Table, change: RowChange) -> int | None:

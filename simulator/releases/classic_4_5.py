@@ -48,6 +48,7 @@ V4_0_0 = Release(
     open_old_optional=True,
     open_needs_columns=False,
     open_names_operation=True,
+    claim_check_by_row=False,
     open_location_repeats_ohk=False,
     canal_column_order="name",
     canal_old_first=False,

@@ -114,6 +114,7 @@ V7_2_0 = replace(
 V7_3_0 = replace(
     V7_2_0,
     name="v7.3.0",
+    claim_check_by_row=True,
     options=(
         V7_2_0.options
         - option_names.LARGE_MESSAGES_7_2
@@ -126,6 +127,7 @@ V7_3_0 = replace(
 V7_4_0 = replace(
     V7_3_0,
     name="v7.4.0",
+    claim_check_by_row=False,
     quoted_unicode=15,
     update_without_old_value=False,
     update_split="all",

@@ -59,6 +59,11 @@ class Release:
     """Whether enable-old-value = false leaves a DELETE its handle key alone (4.0.5 to 6.6, 7.0, 7.1:
     cdc/entry/mounter.go, from 6.5.3 and 7.1.1 pkg/sink/codec/common/config.go)."""
 
+    claim_check_by_row: bool
+    """Whether claim-check's files are called by day and row, `{date}/{schema}-{table}-{commitTs}-{startTs}-{handle
+    key}.json`, and messages say that name alone (7.3.0: pkg/sink/codec/common/message.go); elsewhere they are called by
+    UUIDs, and messages say the storage, too."""
+
     # -- rows in Open Protocol -----------------------------------------------------------------------------------
 
     quoted_unicode: int
