@@ -122,8 +122,7 @@ KEYS: Mapping[str, Mapping[str, Key]] = {
     "sink": SINK,
     "sink.dispatchers": {
         **rows("texts", "matcher columns"),
-        **rows("text", "dispatcher partition index topic"),
-        **rows("text", "target-schema target-table", UNSEEN),
+        **rows("text", "dispatcher partition index topic target-schema target-table"),
     },
     "sink.column-selectors": rows("texts", "matcher columns"),
     "sink.csv": idle_keys.CSV,

@@ -26,6 +26,11 @@ class DispatchRule:
     topic: str = ""
     """Topic name or expression; empty means the default topic."""
 
+    target_schema: str = ""
+    """The schema that messages say, as literal text, `{schema}` and `{table}`; empty keeps it, as of the table."""
+
+    target_table: str = ""
+
 
 @dataclass(frozen=True)
 class ColumnSelector:

@@ -24,6 +24,8 @@ def dispatchers(settings: Settings) -> tuple[DispatchRule, ...]:
             index=str(row.get("index", "")),
             columns=_texts(row, "columns"),
             topic=str(row.get("topic", "")),
+            target_schema=str(row.get("target-schema", "")),
+            target_table=str(row.get("target-table", "")),
         )
         for row in rows(settings, "sink", "dispatchers")
     )

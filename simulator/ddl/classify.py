@@ -14,11 +14,13 @@ from simulator.ddl import actions
 from simulator.ddl.allow import allowed, eligibility, eligible
 from simulator.ddl.catalog import Catalog
 from simulator.ddl.classify_filter import Kept, kept, renaming_text
+from simulator.ddl.classify_routes import routed
 from simulator.ddl.events import Event, events, sent_query
 from simulator.ddl.jobs_shape import Job
 from simulator.errors import DdlError
 from simulator.filters.events import EventFilters, EventRule, ignoring_ddl
 from simulator.filters.replication import Replication
+from simulator.filters.table_routes import TableRoutes, conflict
 from simulator.releases import Release
 from simulator.schema.syntax import TableName
 
@@ -59,20 +61,24 @@ class View:
     force_replicate: bool
     release: Release
     start_ts: int
+    routes: TableRoutes = TableRoutes()
 
 
 def decided(
     job: Job, catalog_before: Catalog | None, catalog_after: Catalog | None, replication: Replication,
     event_filters: EventFilters | None, force_replicate: bool, release: Release, start_ts: int = 0,
+    routes: TableRoutes = TableRoutes(),
 ) -> Decision:
     """What TiCDC does with a job; tables that no catalog knows are taken for eligible.
 
     `start_ts` is that of the job, for ignore-txn-start-ts; 0 is in no list.
     """
-    view = View(catalog_before, catalog_after, replication, event_filters, force_replicate, release, start_ts)
+    view = View(catalog_before, catalog_after, replication, event_filters, force_replicate, release, start_ts, routes)
     try:
         found = passing(job, view)
-        return replace(found, queries=tuple(sent_query(event, release) for event in found.events))
+        _require_apart(job, found, view)
+        sent = [routed(event, sent_query(event, release), routes) for event in found.events]
+        return replace(found, events=tuple(event for event, _ in sent), queries=tuple(query for _, query in sent))
     except DdlError as error:
         return Decision(ERROR, str(error), error=error)
 
@@ -113,6 +119,19 @@ def _ignored_rename(job: Job, view: View, schema: str, table: str) -> bool:
     if view.event_filters is None or view.release.event_filter_rename != "both-names":
         return False
     return ignoring_ddl(view.event_filters, schema, table, job.query, job.code, (schema, table)) is not None
+
+
+def _require_apart(job: Job, found: Decision, view: View) -> None:
+    """Raises DdlError where table routing would give a table that gets its name the name of another one."""
+    if view.before is None or view.after is None or job.code not in NAMING or found.outcome not in (SEND, IGNORE):
+        return
+    were = set(view.before.tables)
+    tables = sorted(view.after.tables.items(), key=lambda item: item[0] not in were)
+    text = conflict(view.routes, (
+        (table.schema, table.name) for _, table in tables
+        if view.replication.table(table.schema, table.name) and eligible(table, view.force_replicate)))
+    if text:
+        raise DdlError(text, "CDC:ErrTableRouteConflict")
 
 
 def _eligible(job: Job, view: View) -> bool:
@@ -171,5 +190,10 @@ def _worded(rule: EventRule | None) -> str:
     return "" if rule is None else (
         f"filter.event-filters[{rule.number}] with matcher {', '.join(rule.setting.matcher)}")
 
+
+NAMING = (
+    actions.CREATE_TABLE, actions.CREATE_TABLES, actions.RENAME_TABLE, actions.RENAME_TABLES, actions.RECOVER_TABLE,
+)
+"""Actions that give tables their names (ticdc v8.5.7: the AddName of TableNameChange)."""
 
 NEVER_INELIGIBLE = actions.SCHEMA_ACTIONS | actions.VIEW_ACTIONS | {actions.CREATE_TABLES}

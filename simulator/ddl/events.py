@@ -47,6 +47,14 @@ class Event:
     ending: str = ""
     """What stands behind the restored query."""
 
+    sent_as: TableName | None = None
+    """What messages call it, where table routing gives it other names."""
+
+    @property
+    def told(self) -> TableName:
+        """Schema and table in messages."""
+        return self.sent_as or TableName(self.schema, self.table)
+
 
 def events(job: Job, release: Release) -> tuple[Event, ...]:
     """The events of a job, in order."""

@@ -17,6 +17,7 @@ from simulator.dispatch.routing import (
     matching_rule,
     route,
     router,
+    sent_table,
     topic_of,
     topic_of_ddl,
     verify_tables,
@@ -27,5 +28,5 @@ from simulator.dispatch.topics import is_static, substitute, validate
 __all__ = [
     "DISPATCHERS", "Dispatcher", "Route", "Router", "active_topics", "compile_rules", "hash_column", "hash_row",
     "inertia", "is_static", "matching_rule", "partition_column", "partition_key", "partition_of", "route", "router",
-    "substitute", "topic_column", "topic_of", "topic_of_ddl", "validate", "value_string", "verify_tables",
+    "sent_table", "substitute", "topic_column", "topic_of", "topic_of_ddl", "validate", "value_string", "verify_tables",
 ]

@@ -26,6 +26,8 @@ def table_lines(found: TableExplained) -> Iterator[str]:
     yield printable(f"handle key   {_handle(found)}")
     yield printable(f"dispatcher   {found.dispatcher}, by rule {found.dispatcher_rule}{_hashed(found)}")
     yield printable(f"topic        {found.topic}{f', of expression {found.topic_rule}' if found.topic_rule else ''}")
+    if found.sent_as:
+        yield printable(f"sent as      {found.sent_as}")
 
 
 def _eligible(found: TableExplained) -> str:
