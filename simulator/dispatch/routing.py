@@ -147,7 +147,7 @@ def _seen(hashed: Hashed, left: frozenset[str] | None, release: Release) -> Hash
 
 def verify_tables(router: Router, tables: Iterable[Table]) -> None:
     """TiCDC's check of all tables when a changefeed starts; raises ChangefeedError (CDC:ErrDispatcherFailed,
-    CDC:ErrColumnSelectorFailed, CDC:ErrTableRouteConflict)."""
+    CDC:ErrColumnSelectorFailed)."""
     tables = list(tables)
     for table in tables:
         _verify_dispatcher(router, table)
@@ -155,7 +155,12 @@ def verify_tables(router: Router, tables: Iterable[Table]) -> None:
         rule = matching_rule(router, table.schema, table.name)[1]
         by_columns = dispatcher_of(rule.partition, table, router.release, router.enable_old_value).name == "columns"
         verify_selectors(router.selectors, table, rule.columns if by_columns else (), router.release)
-    text = conflict(router.routes, ((table.schema, table.name) for table in tables))
+
+
+def verify_routes(router: Router, tables: Iterable[tuple[str, str]]) -> None:
+    """TiCDC's check of the names (schema, table) of the tables that there are when a changefeed starts; raises
+    ChangefeedError (CDC:ErrTableRouteConflict)."""
+    text = conflict(router.routes, tables)
     if text:
         raise ChangefeedError(text, "CDC:ErrTableRouteConflict")
 
