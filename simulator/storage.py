@@ -80,6 +80,8 @@ def write(uri: str, files: Iterable[StoredFile]) -> None:
 def read(location: str, uri: str = "") -> bytes:
     """The file at a location, opened with the parameters of the storage's `uri`, or below it where the location is a
     name alone; raises UserError, one line."""
+    if "://" not in location and not uri:
+        raise UserError(f"{location} cannot be read: it is the name of a file in a storage, which is not given")
     root, _, name = location.rpartition("/") if "://" in location else (shown(uri), "/", location)
     directory = _open(f"{root}?{urlsplit(uri).query}")
     try:

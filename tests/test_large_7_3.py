@@ -20,7 +20,7 @@ from simulator import storage
 from simulator.changefeed import load
 from simulator.cli import run
 from simulator.codecs import CODECS, CodecOptions, Encoded, StoredFile
-from simulator.errors import ChangefeedError, DeliveryError
+from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.records import read
 from simulator.releases import find
 from simulator.schema.parse import create_table
@@ -121,6 +121,8 @@ def test_a_name_that_leads_out_of_the_storage_is_not_written(tmp_path: Path) -> 
     storage.write(f"file://{inner}", [StoredFile("2020-02-20/a/b.json", b"1")])
     assert [path.read_bytes() for path in inner.rglob("*.json")] == [b"1"]
     assert storage.read("2020-02-20/a/b.json", f"file://{inner}?x=y") == b"1"
+    with pytest.raises(UserError, match="b.json cannot be read: it is the name of a file in a storage"):
+        storage.read("b.json")
 
 
 @pytest.mark.parametrize(("toml", "text"), [

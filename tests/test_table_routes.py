@@ -104,6 +104,9 @@ def test_two_tables_under_one_name_are_a_conflict() -> None:
     ("CREATE VIEW v AS SELECT s.t.a, u.b FROM s.t JOIN o.u ON t.a = u.b",
      "CREATE ALGORITHM = UNDEFINED DEFINER = CURRENT_USER SQL SECURITY DEFINER VIEW `x`.`v_r` AS "
      "SELECT `x`.`t_r`.`a`,`u`.`b` FROM `x`.`t_r` JOIN `o`.`u` ON `t`.`a`=`u`.`b`"),
+    ("CREATE VIEW v AS WITH c AS (SELECT a FROM t) SELECT s.t.a FROM t JOIN c",
+     "CREATE ALGORITHM = UNDEFINED DEFINER = CURRENT_USER SQL SECURITY DEFINER VIEW `x`.`v_r` AS "
+     "WITH `c` AS (SELECT `a` FROM `x`.`t_r`) SELECT `x`.`t_r`.`a` FROM `x`.`t_r` JOIN `x`.`c_r`"),
     ("DROP VIEW v", "DROP VIEW `x`.`v_r`"),
     ("ALTER TABLE o.t COMMENT 'a;b'", "ALTER TABLE `o`.`t` COMMENT = 'a;b'"),
 ])

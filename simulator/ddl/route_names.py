@@ -7,7 +7,7 @@ statement's. Source: ticdc v8.5.7 pkg/routing/ddl_query_rewriter.go.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 import sqlglot
@@ -30,44 +30,52 @@ def renamed(statement: Statement, schema: str, target: Target) -> Statement:
     """The statement, or itself where no name of it gets another; `schema` is that of names without one."""
     if isinstance(statement, CreateDatabase | AlterDatabase | DropDatabase):
         return replace(statement, name=target(statement.name, "").schema)
-    asked: dict[TableName, TableName] = {}
-
-    def ask(name: TableName) -> TableName:
-        full = TableName(name.schema or schema, name.name)
-        asked[full] = target(*full)
-        return asked[full]
-
-    found: Statement = _anew(statement, ask)
-    return found if any(old != new for old, new in asked.items()) else statement
+    names = Names(schema, target)
+    found: Statement = _anew(statement, names)
+    return found if any(old != new for old, new in names.asked.items()) else statement
 
 
-def _anew(value: Any, ask: Callable[[TableName], TableName]) -> Any:
+@dataclass(frozen=True)
+class Names:
+    """The names of a statement, those met so far with what they get."""
+
+    schema: str
+    target: Target
+    asked: dict[TableName, TableName] = field(default_factory=dict)
+
+    def of(self, name: TableName) -> TableName:
+        full = TableName(name.schema or self.schema, name.name)
+        self.asked[full] = self.target(*full)
+        return self.asked[full]
+
+
+def _anew(value: Any, names: Names) -> Any:
     """A value of a statement with every name in it asked for, whatever it is made of."""
     if isinstance(value, TableName):
-        return ask(value)
+        return names.of(value)
     if isinstance(value, tuple):
-        return tuple(_anew(one, ask) for one in value)
+        return tuple(_anew(one, names) for one in value)
     if isinstance(value, Query):
-        return _query(value, ask)
+        return _query(value, names)
     if not is_dataclass(value) or isinstance(value, type):
         return value
-    inner = {field.name: _anew(getattr(value, field.name), ask) for field in fields(value)}
+    inner = {one.name: _anew(getattr(value, one.name), names) for one in fields(value)}
     if isinstance(value, CreateTable):
-        inner["schema"], inner["name"] = ask(TableName(value.schema, value.name))
+        inner["schema"], inner["name"] = names.of(TableName(value.schema, value.name))
     return replace(value, **inner)
 
 
-def _query(query: Query, ask: Callable[[TableName], TableName]) -> Query:
+def _query(query: Query, names: Names) -> Query:
     """The SELECT of a view: its tables, and columns that are written behind a database and a table."""
-    text, targets = query.text, dict[tuple[str, str], TableName]()
+    text = query.text
     try:
         tree = sqlglot.parse_one(text, read="mysql")
         spans: list[tuple[int, int, TableName]] = []
         for table in tree.find_all(exp.Table):
             if isinstance(table.this, exp.Identifier):
-                new = ask(TableName(table.db, table.name))
-                targets[table.db.lower(), table.name.lower()] = new
-                spans.append((*_span(table.args.get("db") or table.this, table.this), new))
+                first = table.args.get("db") or table.this
+                spans.append((*_span(first, table.this), names.of(TableName(table.db, table.name))))
+        targets = {(old.schema.lower(), old.name.lower()): new for old, new in names.asked.items()}
         for column in tree.find_all(exp.Column):
             known = targets.get((column.db.lower(), column.table.lower())) if column.db else None
             if known:

@@ -63,7 +63,7 @@ def conflict(routes: TableRoutes, names: Iterable[tuple[str, str]]) -> str:
     """What TiCDC says of the first two tables that go under one name, with its code CDC:ErrTableRouteConflict; empty
     where there are none."""
     owners: dict[TableName, tuple[str, str]] = {}
-    for name in names if routes.rules else ():
+    for name in names:
         target = routes.target(*name)
         owner = owners.setdefault(target, name)
         if owner != name:
