@@ -35,9 +35,10 @@ def explained_(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
     """What `explain ddl` says of the one job of a statement, under the filter and the release."""
     (tmp_path / "schema.sql").write_text(SCHEMA)
 
-    def explained(text: str, release: str, matcher: str, ignored: str) -> Any:
+    def explained(text: str, release: str, matcher: str, ignored: str | None) -> Any:
         architecture, _, tag = release.rpartition(":")
-        (tmp_path / "feed.toml").write_text(f"[[filter.event-filters]]\nmatcher = ['{matcher}']\n{ignored}\n")
+        filtered = f"[[filter.event-filters]]\nmatcher = ['{matcher}']\n{ignored}\n" if ignored else ""
+        (tmp_path / "feed.toml").write_text(filtered)
         code = run([
             "explain", "ddl", text, "--schema", str(tmp_path / "schema.sql"), "--use", "shop", "--release", tag,
             "--architecture", architecture or "classic", "--config", str(tmp_path / "feed.toml"), "--json"])
@@ -110,6 +111,15 @@ def test_the_job_of_one_pair_has_the_new_database_in_lower_case(explained: Any) 
     assert explained(text, "v8.5.0", "far.new", ignored)["outcome"] == "ignore"
     several = explained("RENAME TABLE old TO Far.new, other TO o2", "v8.5.0", "Far.new", ignored)
     assert [event["table"] for event in several["events"]] == ["o2"]
+
+
+@pytest.mark.parametrize(("release", "schema"), [("v6.1.0", "far"), ("v6.2.0", "far"), ("v6.3.0", "Far")])
+def test_up_to_6_2_the_databases_of_several_pairs_are_in_lower_case(explained: Any, release: str, schema: str) -> None:
+    """In text and name (tiflow v6.2.0 cdc/owner/schema.go parseRenameTables)."""
+    config = "ignore-event = ['insert']" if release != "v6.1.0" else None
+    job = explained("RENAME TABLE old TO Far.new, other TO o2", release, "x.x", config)
+    first = job["events"][0]
+    assert (first["schema"], first["query"]) == (schema, f"RENAME TABLE `shop`.`old` TO `{schema}`.`new`")
 
 
 @pytest.mark.parametrize("release", ["v6.5.4", "v7.5.7", "v8.5.3"])

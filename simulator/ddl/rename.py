@@ -70,8 +70,11 @@ def kept_pairs(rename: Rename, discards: Discards, snapshot: Known, release: Rel
 
 
 def _by_new_name(rename: Rename, discards: Discards, snapshot: Known, release: Release) -> tuple[Pair, ...]:
-    """Before 6.3 a RENAME is an event like others, of the new name."""
-    return tuple(pair for pair in rename.pairs if not discards(*pair[1]))
+    """Before 6.3 a RENAME is an event like others, of the new name, which the filter sees as the event has it."""
+    lower = release.renames_in_lower_case and len(rename.pairs) > 1
+    return tuple(
+        (old, new) for old, new in rename.pairs
+        if not discards(new.schema.lower() if lower else new.schema, new.name))
 
 
 def _by_new_schema(rename: Rename, discards: Discards, snapshot: Known, release: Release) -> tuple[Pair, ...]:

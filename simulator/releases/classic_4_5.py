@@ -109,6 +109,7 @@ V4_0_0 = Release(
     ddl_text_joined=False,
     rebuilds_drop=False,
     splits_renames=False,
+    renames_in_lower_case=False,
     rebuilds_exchange=False,
     create_tables_code=0,
     keeps_statement_end=False,

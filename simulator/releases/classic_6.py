@@ -29,6 +29,7 @@ V6_1_0 = replace(
     eligibility="after",
     rebuilds_drop=True,
     splits_renames=True,
+    renames_in_lower_case=True,
     watermark_after_ddl=True,
     options=(
         V6_0_0.options
@@ -71,6 +72,7 @@ V6_3_0 = replace(
     V6_2_0,
     name="v6.3.0",
     allowed_ddl=V6_2_0.allowed_ddl | {42},
+    renames_in_lower_case=False,
     rename_filter="new-schema",
     options=V6_2_0.options - {"filter.ddl-allow-list"} | option_names.SYNC_POINT,
     unknown_protocol="CDC:ErrSinkUnknownProtocol",

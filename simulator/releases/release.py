@@ -388,6 +388,10 @@ class Release:
     """Whether RENAME TABLE of several tables (47) becomes one RENAME (14) for each (6.1+: cdc/model/sink.go
     FromRenameTablesJob); in 5.4 and 6.0 it is one event without a table."""
 
+    renames_in_lower_case: bool
+    """Whether the databases in RENAME of several tables are in lower case (6.1, 6.2: cdc/owner/schema.go
+    parseRenameTables)."""
+
     rebuilds_exchange: bool
     """Whether EXCHANGE PARTITION is written anew with its databases (6.5.4+, 7.1.1+: cdc/model/sink.go)."""
 
