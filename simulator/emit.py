@@ -25,7 +25,7 @@ from simulator.changes import OPERATIONS
 from simulator.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows
 from simulator.codecs.binary import valid_utf8
 from simulator.codecs.compression import decompressed_values
-from simulator.dispatch import Route
+from simulator.dispatch import Route, sent_table
 from simulator.driver import Driver
 from simulator.errors import DeliveryError
 from simulator.events import DDL, ROW, Destinations
@@ -176,10 +176,9 @@ def _encoded(events: pa.RecordBatch, job: Job) -> Encoded:
 
 
 def _encoded_rows(rows: pa.RecordBatch, number: int, job: Job) -> Encoded:
-    physical_table = job.tables[number]
-    selected = job.routes[number].selected
+    physical_table, to = job.tables[number], job.routes[number]
     changed = replace(
-        Rows(physical_table.table, physical_table.partition_id, *rows.columns), selected=selected,
+        Rows(sent_table(to, physical_table.table), physical_table.partition_id, *rows.columns), selected=to.selected,
         table_id=physical_table.table_id)
     return CODECS[job.options.protocol].encode(changed, job.options, job.release)
 

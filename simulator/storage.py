@@ -44,6 +44,9 @@ class Directory:
     path: str
 
     def of(self, name: str) -> str:
+        """Where a file is; raises ValueError for a name that leads out of the storage."""
+        if posixpath.normpath(name).startswith(("/", "../")):
+            raise ValueError("its name leads out of the storage")
         return posixpath.join(self.path, name)
 
 
@@ -76,10 +79,17 @@ def write(uri: str, files: Iterable[StoredFile]) -> None:
 
 
 def read(location: str, uri: str = "") -> bytes:
-    """The file at a location, opened with user and parameters of the storage's `uri`; raises UserError, one line."""
-    root, _, name = location.rpartition("/")
+    """The file at a location, opened with user and parameters of the storage's `uri`, or below it where the location
+    is a name alone; raises UserError, one line."""
+    if "://" not in location and not uri:
+        raise UserError(f"{location} cannot be read: it is the name of a file in a storage, which is not given")
     user, at, _ = urlsplit(uri).netloc.rpartition("@")
-    directory = _open(f"{root.replace('://', f'://{user}{at}', 1)}?{urlsplit(uri).query}")
+    if "://" in location:
+        root, _, name = location.rpartition("/")
+        root = root.replace("://", f"://{user}{at}", 1)
+    else:
+        root, name = uri.partition("?")[0], location
+    directory = _open(f"{root}?{urlsplit(uri).query}")
     try:
         data: bytes = directory.files.cat_file(directory.of(name))
     except Exception as error:  # each driver has errors of its own
@@ -104,11 +114,12 @@ def _open(uri: str) -> Directory:
 
 def _write(directory: Directory, file: StoredFile) -> None:
     files, path = directory.files, directory.of(file.name)
+    inside = posixpath.dirname(path)
     if not ATOMIC.isdisjoint((files.protocol,) if isinstance(files.protocol, str) else files.protocol):
         files.pipe_file(path, file.content)
         return
-    files.makedirs(directory.path, exist_ok=True)
-    growing = directory.of(f".{file.name}.{os.getpid()}")
+    files.makedirs(inside, exist_ok=True)
+    growing = posixpath.join(inside, f".{uuid.uuid4()}")
     try:
         files.pipe_file(growing, file.content)
         _move(files, growing, path)

@@ -16,6 +16,10 @@ LOGICAL_BITS = 18
 FOREVER = (1 << 63) - 1
 """Above every TSO."""
 
+BEFORE_COMMIT = 1
+"""How long before its commit-ts a simulated transaction starts. Its start-ts is seen nowhere but in
+`ignore-txn-start-ts` and in the names of 7.3.0's claim-check."""
+
 DEFAULT_START = datetime(2025, 1, 1, tzinfo=UTC)
 """Where a run begins that neither Dumpling nor the user places: fixed, since equal input gives equal bytes."""
 

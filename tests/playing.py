@@ -14,6 +14,7 @@ from simulator.changefeed import Changefeed
 from simulator.contract.state import State, compare, state_of
 from simulator.contract.terms import terms_of
 from simulator.records import Record
+from simulator.releases import V8_5, Release
 from simulator.schema.table import Table
 
 
@@ -68,10 +69,13 @@ def assert_leads(
     tables: Mapping[tuple[str, str], Table],
     before: State,
     after: State,
+    release: Release = V8_5,
 ) -> None:
-    """The stream breaks no rule, and leads from the state before exactly to the state after."""
+    """The stream breaks no rule, and leads from the state before exactly to the state after, both by the names that
+    messages have."""
     stream = list(records)
-    terms = terms_of(changefeed, tables.values(), partitions)
+    terms = terms_of(changefeed, tables.values(), partitions, release=release)
+    tables = terms.tables
     played = list(contract.in_commit_order(contract.events(part, terms) for part in _partitions(stream)))
     terms = replace(terms, later=contract.definitions(played, tables))
     assert list(contract.check(stream, terms)) == []

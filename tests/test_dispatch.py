@@ -117,6 +117,16 @@ def test_before_8_5_3_the_name_hashed_is_the_rule_s_even_where_the_value_is_anot
     assert {"v7.5.0": renamed, "v7.5.7": plain, "v8.5.2": renamed, "v8.5.3": plain} == hashed
 
 
+def test_the_betas_of_the_new_architecture_have_letter_cases_of_their_own() -> None:
+    """The first finds exact names, the second hashes all in lower case (ticdc pkg/common/table_info.go)."""
+    rule, handle = DispatchRule(EVERY, "columns", columns=("a",)), DispatchRule(EVERY, "index-value")
+    first, second, later = (find(tag, "new") for tag in ("v9.0.0-beta.1", "v9.0.0-beta.2.pre", "v8.5.4"))
+    with pytest.raises(ChangefeedError, match="columns not found"):
+        routed(rule, release=first)
+    assert [routed(one, release=second).hashed for one in (rule, handle)] == [(("a", "A"),), (("id", "Id"),)]
+    assert [routed(one, release=later).hashed for one in (rule, handle)] == [(("A", "A"),), (("Id", "Id"),)]
+
+
 ONE = parse.create_table("create table `S`.`T` (`Id` bigint primary key, `A` varchar(9) unique)")
 ALONE = parse.create_table("create table `S`.`T` (`Id` bigint primary key, `A` varchar(9), key (`A`))")
 

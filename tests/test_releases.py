@@ -39,7 +39,7 @@ def test_a_release_is_found_by_its_tag_with_or_without_v(release: object) -> Non
 
 @pytest.mark.parametrize(("patch", "like"), [
     ("v4.0.12", "v4.0.11"), ("v5.0.5", "v5.0.4"), ("v5.3.4", "v5.3.3"), ("v6.1.5", "v6.1.4"), ("v6.5.11", "v6.5.10"),
-    ("v7.1.5", "v7.1.4"), ("v7.5.6", "v7.5.5"), ("v8.1.2", "v8.1.1"), ("v8.5.6", "v8.5.5"),
+    ("v7.1.5", "v7.1.4"), ("v7.5.5", "v7.5.4"), ("v8.1.2", "v8.1.1"), ("v8.5.6", "v8.5.5"),
 ])
 def test_a_patch_that_changed_nothing_is_like_the_one_before(patch: str, like: str) -> None:
     """Only its name differs."""

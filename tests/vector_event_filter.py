@@ -15,7 +15,7 @@ from simulator import spark as spark_door
 from simulator.changefeed.model import EventFilter
 from simulator.ddl.actions import ACTIONS
 from simulator.ddl.catalog import catalog
-from simulator.ddl.classify import decided
+from simulator.ddl.classify import SEND, View, decided, passing
 from simulator.ddl.evolve import applied
 from simulator.ddl.jobs import Job
 from simulator.ddl.jobs_text import text_statements
@@ -23,7 +23,7 @@ from simulator.ddl.read import read_statement
 from simulator.errors import ChangefeedError, DdlError
 from simulator.filters import event_types, replication
 from simulator.filters.conditions import ignored, looks, texts
-from simulator.filters.events import EventFilters, event_filters, ignoring_ddl, ignoring_row
+from simulator.filters.events import EventFilters, event_filters, ignoring_row
 from simulator.filters.replication import Replication
 from simulator.filters.rows import verify
 from simulator.releases import Release
@@ -100,16 +100,17 @@ def of_ddl(ddl: Json, filters: EventFilters, filtered: Replication, release: Rel
     schema, table, code = ddl["schema"], ddl["table"], ddl["type_code"]
     assert ACTIONS[code].name == ddl.get("action", ACTIONS[code].name)
     old = TableName(ddl.get("old_schema", schema), ddl["old_table"]) if "old_table" in ddl else None
+    pairs = () if old is None else ((old, TableName(schema, table)),)
+    job = Job(code, ddl["query"], None, schema, table, pairs, pairs)
     try:
         text_statements(ddl["query"], release)
     except DdlError:
-        return "skip" if ignoring_ddl(filters, schema, table, ddl["query"], code, old) else "send"
-    pairs = () if old is None else ((old, TableName(schema, table)),)
-    job = Job(code, ddl["query"], None, schema, table, pairs, pairs)
+        view = View(None, None, filtered, filters, True, release, ddl.get("start_ts", 0))
+        return "send" if passing(job, view).outcome == SEND else "skip"
     found = decided(job, None, None, filtered, filters, False, release, ddl.get("start_ts", 0))
     if found.error:
         raise found.error
-    return "send" if found.outcome == "send" else "skip"
+    return "send" if found.outcome == SEND else "skip"
 
 
 def of_row(row: Json, filters: EventFilters, filtered: Replication) -> str:
@@ -119,7 +120,7 @@ def of_row(row: Json, filters: EventFilters, filtered: Replication) -> str:
         return "skip"
     if ignoring_row(filters, table.schema, table.name, kind):
         return "skip"
-    if not any(looks(rule, filters, table) for rule in filters.rules):
+    if not any(looks(rule, table) for rule in filters.rules):
         return "send"
     frame = spark_door.session("local[2]").sql("SELECT 1").select(
         *(F.lit(image(table, row.get(name))).cast("binary").alias(name) for name in ("before", "after")))

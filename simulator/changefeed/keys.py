@@ -97,7 +97,6 @@ EVENT_FILTERS = {
     **rows("texts", "matcher ignore-event ignore-sql", default=[]),
     **rows("text", "ignore-insert-value-expr ignore-update-new-value-expr", default=""),
     **rows("text", "ignore-update-old-value-expr ignore-delete-value-expr", default=""),
-    "ignore-update-only-columns": Key("texts", []),
 }
 CODEC = {
     "enable-tidb-extension": Key("bool"),
@@ -112,7 +111,7 @@ LARGE_MESSAGE = {
     "large-message-handle-compression": Key("text", "none"),
     "claim-check-storage-uri": Key("text", ""),
     "claim-check-raw-value": Key("bool", False),
-    "claim-check-compression": Key("text", None, UNSEEN),
+    "claim-check-compression": Key("text"),
 }
 KEYS: Mapping[str, Mapping[str, Key]] = {
     "sink-uri": SINK_URI,
@@ -123,8 +122,7 @@ KEYS: Mapping[str, Mapping[str, Key]] = {
     "sink": SINK,
     "sink.dispatchers": {
         **rows("texts", "matcher columns"),
-        **rows("text", "dispatcher partition index topic"),
-        **rows("text", "target-schema target-table", UNSEEN),
+        **rows("text", "dispatcher partition index topic target-schema target-table"),
     },
     "sink.column-selectors": rows("texts", "matcher columns"),
     "sink.csv": idle_keys.CSV,

@@ -53,6 +53,9 @@ def check(settings: Settings, extension: bool) -> None:
         return
     if not text(settings, "claim-check-storage-uri"):
         raise _replica(f"{start} but the claim-check-storage-uri is empty")
+    stored = text(settings, "claim-check-compression")
+    if stored and stored.lower() not in ("snappy", "lz4"):
+        raise _replica(f"claim-check compression support snappy, lz4, got {stored}")
     if settings.of_file(TABLE, "claim-check-raw-value") and given == "open-protocol":
         raise _replica(f"{start} raw value is not supported for the open protocol")
 
@@ -74,6 +77,12 @@ def idle(settings: Settings, protocol: str) -> Iterator[str]:
     if asked == "claim-check" and not _has_claim_check(settings):
         since = availability.told(f"{TABLE}.claim-check-storage-uri")
         yield f"large-message-handle-option claim-check has no effect in TiCDC {release.name} ({since})"
+    stored = text(settings, "claim-check-compression")
+    if stored and asked != "claim-check":
+        yield f"claim-check-compression has no effect with large-message-handle-option {asked}"
+    elif stored != stored.lower():
+        # tiflow v7.3.0: pkg/config/sink.go lowers the word to check it, cdc/sink/dmlsink/mq/claim_check.go compares it
+        yield f"claim-check-compression {stored!r} has no effect: TiCDC {release.name} wants it in lower case"
     if asked not in WAYS:
         hint = did_you_mean(asked, WAYS)
         yield f"large-message-handle-option {asked!r} is unknown and has no effect; accepted: {', '.join(WAYS)}.{hint}"

@@ -26,6 +26,11 @@ class DispatchRule:
     topic: str = ""
     """Topic name or expression; empty means the default topic."""
 
+    target_schema: str = ""
+    """The schema that messages say, as literal text, `{schema}` and `{table}`; empty keeps it, as of the table."""
+
+    target_table: str = ""
+
 
 @dataclass(frozen=True)
 class ColumnSelector:
@@ -49,7 +54,6 @@ class EventFilter:
     ignore_update_new_value_expr: str = ""
     ignore_update_old_value_expr: str = ""
     ignore_delete_value_expr: str = ""
-    ignore_update_only_columns: tuple[str, ...] = ()
 
     @property
     def expressions(self) -> tuple[str, ...]:

@@ -52,6 +52,7 @@ def _options(settings: Settings, protocol: str, old_values: bool) -> CodecOption
         large_message_handle_compression=large_messages.text(settings, "large-message-handle-compression") or "none",
         claim_check_storage_uri=large_messages.text(settings, "claim-check-storage-uri"),
         claim_check_raw_value=bool(settings.of_file(large_messages.TABLE, "claim-check-raw-value")),
+        claim_check_compression=large_messages.text(settings, "claim-check-compression") or "none",
         content_compatible=compatible,
         output_old_value=bool(settings.of_file("sink.open", "output-old-value")),
         enable_old_value=old_values,

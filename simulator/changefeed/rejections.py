@@ -5,6 +5,8 @@ One law: same order, same codes, same texts as tiflow v8.5.3 pkg/config/sink.go,
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping
 
 from simulator.changefeed import go, large_messages, protocols
@@ -12,10 +14,14 @@ from simulator.changefeed.key import Value
 from simulator.changefeed.keys import KEYS
 from simulator.changefeed.merged import Settings
 from simulator.errors import ChangefeedError, did_you_mean
+from simulator.releases import option_names
 
 QUEUES = ("kafka", "kafka+ssl", "pulsar", "pulsar+ssl", "pulsar+http", "pulsar+https")
 DATABASES = ("mysql", "mysql+ssl", "tidb", "tidb+ssl")
 STORAGES = ("file", "s3", "gcs", "gs", "azblob", "azure", "noop")
+ROUTE = re.compile(r"(?:[^{}]|\{schema\}|\{table\})*")
+"""What a target of table routing may be (ticdc v8.5.7: pkg/config/sink.go)."""
+
 GLUE = "sink.kafka-config.glue-schema-registry-config"
 
 
@@ -39,6 +45,15 @@ def _protocol(settings: Settings) -> None:
         raise ChangefeedError(f"sink uri invalid '{text}'", "CDC:ErrSinkURIInvalid")
     if scheme in QUEUES or scheme in STORAGES:
         protocols.protocol(settings)
+
+
+def _table_routes(settings: Settings) -> None:
+    for rule in rows(settings, "sink", "dispatchers"):
+        for name in ("target-schema", "target-table"):
+            given = str(rule.get(name, ""))
+            if not ROUTE.fullmatch(given):
+                text = f"{name} {json.dumps(given, ensure_ascii=False)} must contain only literal text, "
+                raise ChangefeedError(text + "{schema}, and {table}", "CDC:ErrInvalidTableRoutingRule")
 
 
 def _large_message(settings: Settings) -> None:
@@ -67,11 +82,11 @@ def _registries(settings: Settings) -> None:
 def _dispatchers(settings: Settings) -> None:
     for rule in rows(settings, "sink", "dispatchers"):
         if rule.get("dispatcher") and rule.get("partition"):
-            shown = "&{%s %s %s %s %s %s}" % tuple(
-                _go(rule.get(name, [] if name in ("matcher", "columns") else ""))
-                for name in ("matcher", "dispatcher", "partition", "index", "columns", "topic")
-            )
-            raise _sink(f"dispatcher and partition cannot be configured both for rule:{shown}")
+            names = ["matcher", "dispatcher", "partition", "index", "columns", "topic"]
+            if option_names.TABLE_ROUTES <= settings.release.options:
+                names += ["target-schema", "target-table"]
+            shown = " ".join(_go(rule.get(name, [] if name in ("matcher", "columns") else "")) for name in names)
+            raise _sink(f"dispatcher and partition cannot be configured both for rule:&{{{shown}}}")
 
 
 def _rest(settings: Settings) -> None:
@@ -137,5 +152,6 @@ def _replica(text: str) -> ChangefeedError:
 
 
 CHECKS: tuple[Callable[[Settings], None], ...] = (
-    *(_atomicity, _protocol, _large_message, _registries, _dispatchers, _rest, _integrity, _stuck, _events),
+    *(_atomicity, _protocol, _table_routes, _large_message, _registries, _dispatchers, _rest, _integrity, _stuck),
+    _events,
 )

@@ -24,6 +24,8 @@ def dispatchers(settings: Settings) -> tuple[DispatchRule, ...]:
             index=str(row.get("index", "")),
             columns=_texts(row, "columns"),
             topic=str(row.get("topic", "")),
+            target_schema=str(row.get("target-schema", "")),
+            target_table=str(row.get("target-table", "")),
         )
         for row in rows(settings, "sink", "dispatchers")
     )
@@ -54,7 +56,6 @@ def event_filters(settings: Settings) -> tuple[EventFilter, ...]:
             ignore_update_new_value_expr=str(row.get("ignore-update-new-value-expr", "")),
             ignore_update_old_value_expr=str(row.get("ignore-update-old-value-expr", "")),
             ignore_delete_value_expr=str(row.get("ignore-delete-value-expr", "")),
-            ignore_update_only_columns=_texts(row, "ignore-update-only-columns"),
         )
         for row in filter_rows(settings)
     )

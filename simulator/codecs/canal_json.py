@@ -49,7 +49,7 @@ def encode(rows: Rows, options: CodecOptions, release: Release) -> Encoded:
     def whole(large: Encoded) -> Messages:
         return frame_single(large, np.arange(len(large.values)), options, release)
 
-    return limited(encoded, rows, options, RECORD_OVERHEAD + _clock_bytes(options), cut, whole)
+    return limited(encoded, rows, options, RECORD_OVERHEAD + _clock_bytes(options), cut, whole, release)
 
 
 def _clock_bytes(options: CodecOptions) -> int:

@@ -37,7 +37,12 @@ def compressed_values(values: pa.Array, compression: str) -> pa.Array:
 
 def compressed_value(value: bytes, options: CodecOptions) -> bytes:
     """One value; what is empty stays so."""
-    one = _WRITERS.get(options.large_message_handle_compression)
+    return compressed_bytes(value, options.large_message_handle_compression)
+
+
+def compressed_bytes(value: bytes, compression: str) -> bytes:
+    """A frame or a block; what is empty stays so, and what is to be compressed in no known way as it is."""
+    one = _WRITERS.get(compression)
     return one(value) if one and value else value
 
 

@@ -43,7 +43,8 @@ def encode(rows: Rows, options: CodecOptions, release: Release) -> Encoded:
     def whole(large: Encoded) -> Messages:
         return frame_open(large, np.arange(len(large.values)), options, release)
 
-    return limited(encoded, rows, options, overhead(release) + 16 + len(VERSION), cut, whole, release.size_error)
+    counted = overhead(release) + 16 + len(VERSION)
+    return limited(encoded, rows, options, counted, cut, whole, release, release.size_error)
 
 
 def _encode(rows: Rows, options: CodecOptions, release: Release, mark: tuple[Piece, ...]) -> Encoded:

@@ -39,6 +39,9 @@ class CodecOptions:
     claim_check_raw_value: bool = False
     """Whether such a file holds the value alone, not JSON with key and value in base64."""
 
+    claim_check_compression: str = "none"
+    """`none`, `lz4` or `snappy`: how the files themselves are compressed (7.3.0)."""
+
     claim_check_seed: int = 0
     """Decides the names of the files, random in TiCDC."""
 
@@ -67,6 +70,7 @@ _SETTINGS = {
     "large_message_handle_option": option_names.LARGE_MESSAGES | option_names.LARGE_MESSAGES_7_2,
     "large_message_handle_compression": option_names.COMPRESSION,
     "claim_check_raw_value": option_names.RAW_VALUE,
+    "claim_check_compression": option_names.CLAIM_CHECK_7_3,
     "content_compatible": option_names.COMPATIBLE,
     "output_old_value": option_names.OPEN,
     "output_row_key": option_names.ROW_KEY,

@@ -19,6 +19,7 @@ from simulator.codecs.options import CodecOptions
 from simulator.codecs.rows import Encoded, Messages, Rows, StoredFile
 from simulator.codecs.text import lengths
 from simulator.errors import EncodeError
+from simulator.releases import Release
 from simulator.schema.keys import handle_key, visible_columns
 
 RECORD_OVERHEAD = 36
@@ -33,7 +34,7 @@ Whole = Callable[[Encoded], Messages]
 
 def limited(
         encoded: Encoded, rows: Rows, options: CodecOptions, overhead: int, cut: Cut, whole: Whole,
-        code: str = "CDC:ErrMessageTooLarge") -> Encoded:
+        release: Release, code: str = "CDC:ErrMessageTooLarge") -> Encoded:
     """The rows as they were encoded, compressed as the options say, those that are too long encoded anew by `cut`.
 
     `overhead` is what TiCDC adds to a row's key and value before it compares. Raises EncodeError with that code;
@@ -47,8 +48,8 @@ def limited(
     large, original = chosen(rows, pa.array(np.flatnonzero(long))), _filtered(encoded, mask)
     if options.large_message_handle_option == "none":
         raise _too_large(large, 0, int(_sizes(original, overhead)[0]), options, code)
-    files = _stored(original, large, options, whole)
-    shorter = compressed(cut(large, claim_check.locations(files, options) if files else None), options)
+    files = _stored(original, large, options, whole, release)
+    shorter = compressed(cut(large, claim_check.locations(files) if files else None), options)
     still = np.flatnonzero(_sizes(shorter, overhead) > options.max_message_bytes)
     if len(still):
         row = int(still[0])
@@ -61,11 +62,12 @@ def _filtered(encoded: Encoded, mask: pa.Array) -> Encoded:
     return Encoded(None if encoded.keys is None else encoded.keys.filter(mask), encoded.values.filter(mask))
 
 
-def _stored(large: Encoded, rows: Rows, options: CodecOptions, whole: Whole) -> tuple[StoredFile, ...]:
+def _stored(
+        large: Encoded, rows: Rows, options: CodecOptions, whole: Whole, release: Release) -> tuple[StoredFile, ...]:
     """Claim-check's files, one for each of the rows; none of them otherwise."""
     if options.large_message_handle_option != "claim-check":
         return ()
-    return claim_check.stored(whole(large), rows.commit_ts, options)
+    return claim_check.stored(whole(large), rows, options, release)
 
 
 def _sizes(encoded: Encoded, overhead: int) -> npt.NDArray[np.int64]:

@@ -45,7 +45,11 @@ class StoredFile:
     """A message that claim-check put beside Kafka."""
 
     name: str
+    """Below the storage's URI; bytes that are no UTF-8 as lone surrogates."""
+
     content: bytes
+    said: str = ""
+    """Where messages say that it is."""
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from simulator.ddl import actions
 from simulator.ddl.catalog import Catalog
 from simulator.ddl.jobs_shape import Job
 from simulator.ddl.rename import Discards, Known, Pair, Rename, kept_pairs, known
+from simulator.ddl.rename_text import rename_texts
 from simulator.filters.replication import Replication, is_system
 from simulator.releases import Release
-from simulator.schema.syntax import TableName
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def _rename(
     def discards(schema: str, table: str) -> bool:
         return not replication.table(schema, table) or ignored(schema, table)
 
-    found = kept_pairs(Rename(job.pairs, job.query), discards, snapshot, release)
+    found = kept_pairs(Rename(job.pairs, renaming_text(job, release)), discards, snapshot, release)
     if not found:
         named = any(replication.table(*name) for pair in job.pairs for name in pair)
         of = "passes rules and event filters" if named else "is in the rules"
@@ -95,20 +95,17 @@ def _rename(
     return Kept(replace(job, pairs=found, written=written), why)
 
 
+def renaming_text(job: Job, release: Release) -> str:
+    """What TiCDC takes for the text of a RENAME: the job's, in the new architecture what it writes for all pairs."""
+    return job.query if release.architecture == "classic" else "".join(rename_texts(job.pairs, job.written, release))
+
+
 def _snapshot(pairs: Sequence[Pair], catalog: Catalog | None, replication: Replication) -> Known:
-    """What TiCDC knows of the tables and databases that the pairs name; it finds tables by their ids, whatever the name
-    that an earlier pair has given them."""
-    tables: set[tuple[str, str]] = set()
-    for old, new in pairs:
-        there = catalog is None or catalog.has(*old)
-        if _folded(old) in tables or there and replication.table(*old):
-            tables |= {_folded(old), _folded(new)}
+    """What TiCDC knows of the tables and databases that the pairs name."""
+    there = (old for old, _ in pairs if catalog is None or catalog.has(*old))
+    tables = [name for name in there if replication.table(*name)]
     schemas = {new.schema for _, new in pairs if catalog is None or catalog.database(new.schema)}
     return known(tables, filter(replication.schema, schemas))
-
-
-def _folded(name: TableName) -> tuple[str, str]:
-    return name.schema.lower(), name.name.lower()
 
 
 RULES: Mapping[int, Callable[[Job, Catalog | None, Replication, Release], Kept]] = {

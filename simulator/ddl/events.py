@@ -14,6 +14,7 @@ from simulator.ddl import actions
 from simulator.ddl.events_text import exchanging, quoted_name
 from simulator.ddl.events_view import naming_databases
 from simulator.ddl.jobs_shape import Job
+from simulator.ddl.rename import Pair
 from simulator.ddl.rename_text import rename_texts
 from simulator.ddl.restore import restored
 from simulator.ddl.statements import CreateTable
@@ -46,6 +47,14 @@ class Event:
 
     ending: str = ""
     """What stands behind the restored query."""
+
+    sent_as: TableName | None = None
+    """What messages call it, where table routing gives it other names."""
+
+    @property
+    def told(self) -> TableName:
+        """Schema and table in messages."""
+        return self.sent_as or TableName(self.schema, self.table)
 
 
 def events(job: Job, release: Release) -> tuple[Event, ...]:
@@ -81,9 +90,15 @@ def _renamed_pairs(job: Job, release: Release) -> Iterator[Event]:
         return
     new = release.architecture == "new"
     ending = ";" if release.keeps_statement_end else ""
-    texts = rename_texts(job.pairs, job.written, release)
-    for (old, name), text in zip(job.pairs, texts, strict=True):
+    pairs = tuple(map(_lowered, job.pairs)) if release.renames_in_lower_case else job.pairs
+    texts = rename_texts(pairs, job.written, release)
+    for (old, _), (_, name), text in zip(job.pairs, pairs, texts, strict=True):
         yield Event(actions.RENAME_TABLE, *name, text.removesuffix(";"), old, as_is=new, ending=ending)
+
+
+def _lowered(pair: Pair) -> Pair:
+    old, new = (TableName(name.schema.lower(), name.name) for name in pair)
+    return old, new
 
 
 def _exchanged(job: Job, release: Release) -> Iterator[Event]:

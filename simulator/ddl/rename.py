@@ -7,7 +7,7 @@ v6.5.4, v7.1.6, v7.5.7, v8.5.3), cdc/entry/schema/snapshot.go; ticdc v8.5.4 logs
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from simulator.errors import DdlError
 from simulator.releases import Release
@@ -48,6 +48,8 @@ class Rename:
 
     pairs: tuple[Pair, ...]
     query: str = ""
+    """For errors: the job's text, in the new architecture the one that it writes anew."""
+
     start_ts: int = 0
 
 
@@ -68,8 +70,11 @@ def kept_pairs(rename: Rename, discards: Discards, snapshot: Known, release: Rel
 
 
 def _by_new_name(rename: Rename, discards: Discards, snapshot: Known, release: Release) -> tuple[Pair, ...]:
-    """Before 6.3 a RENAME is an event like others, of the new name."""
-    return tuple(pair for pair in rename.pairs if not discards(*pair[1]))
+    """Before 6.3 a RENAME is an event like others, of the new name, which the filter sees as the event has it."""
+    lower = release.renames_in_lower_case and len(rename.pairs) > 1
+    return tuple(
+        (old, new) for old, new in rename.pairs
+        if not discards(new.schema.lower() if lower else new.schema, new.name))
 
 
 def _by_new_schema(rename: Rename, discards: Discards, snapshot: Known, release: Release) -> tuple[Pair, ...]:
@@ -87,39 +92,62 @@ def _by_new_schema(rename: Rename, discards: Discards, snapshot: Known, release:
 
 
 def _by_old_name(rename: Rename, discards: Discards, snapshot: Known, release: Release) -> tuple[Pair, ...]:
-    through = _let_through(rename, discards, snapshot, release)
-    return through if len(rename.pairs) == 1 else _applied(through, rename, snapshot, release)
+    """From 6.5.4. TiDB's job of one pair has the new database in lower case, and that is what the filter sees."""
+    if len(rename.pairs) > 1:
+        return _applied(_let_through(rename, discards, snapshot, release), rename, snapshot, release)
+    (old, new), = rename.pairs
+    lower = replace(rename, pairs=((old, TableName(new.schema.lower(), new.name)),))
+    return rename.pairs if _let_through(lower, discards, snapshot, release) else ()
 
 
 def _by_names_alone(rename: Rename, discards: Discards, snapshot: Known, release: Release) -> tuple[Pair, ...]:
-    """The new architecture: names decide, wherever the tables are."""
-    everything = Known(frozenset(_folded(old) for old, _ in rename.pairs), frozenset(_schemas(rename.pairs)))
-    return _let_through(rename, discards, everything, release)
-
-
-def _let_through(rename: Rename, discards: Discards, snapshot: Known, release: Release) -> tuple[Pair, ...]:
-    """The pairs whose old name is replicated; raises DdlError where only the new one is."""
-    through, alone = [], len(rename.pairs) == 1
+    """The new architecture: the names that are written decide, wherever the tables are."""
+    through = []
     for old, new in rename.pairs:
-        if _folded(old) in snapshot.tables and not discards(*old):
+        if not discards(*old):
             through.append((old, new))
-        elif (alone or new.schema.lower() in snapshot.schemas) and not discards(*new):
-            error = DdlError(ENTERS.format(id=NO_ID, query=rename.query), "CDC:ErrSyncRenameTableFailed")
-            raise _wrapped(error, rename, "one" if alone else "several", release)
+        elif not discards(*new):
+            raise _enters(rename)
     return tuple(through)
 
 
-def _applied(pairs: Sequence[Pair], rename: Rename, snapshot: Known, release: Release) -> tuple[Pair, ...]:
-    """The pairs, if the snapshot takes them: it drops every old table, then creates every new one."""
-    made: set[tuple[str, str]] = set()
+def _let_through(rename: Rename, discards: Discards, snapshot: Known, release: Release) -> tuple[Pair, ...]:
+    """The pairs whose old name is replicated; raises DdlError where only the new one is.
+
+    A table is found by its id: the old name is the pair's schema and the name that the table has before the statement.
+    """
+    through, alone = [], len(rename.pairs) == 1
+    for (old, new), table in zip(rename.pairs, _tables(rename.pairs), strict=True):
+        if _folded(table) in snapshot.tables and not discards(old.schema, table.name):
+            through.append((old, new))
+        elif (alone or new.schema.lower() in snapshot.schemas) and not discards(*new):
+            raise _wrapped(_enters(rename), rename, "one" if alone else "several", release)
+    return tuple(through)
+
+
+def _tables(pairs: Sequence[Pair]) -> list[TableName]:
+    """What the table of each pair is called before the statement."""
+    moved: dict[tuple[str, str], TableName] = {}
+    found = []
     for old, new in pairs:
-        if _folded(old) in made:
-            error = DdlError(f"table {NO_ID} not found in schema snapshot", "CDC:ErrSnapshotTableNotFound")
-            raise _wrapped(error, rename, "snapshot", release)
-        made.add(_folded(new))
+        found.append(moved.pop(_folded(old), old))
+        moved[_folded(new)] = found[-1]
+    return found
+
+
+def _applied(pairs: Sequence[Pair], rename: Rename, snapshot: Known, release: Release) -> tuple[Pair, ...]:
+    """The pairs, if the snapshot takes them: it drops the table of every pair, then creates every new one."""
+    tables = [_folded(table) for pair, table in zip(rename.pairs, _tables(rename.pairs), strict=True) if pair in pairs]
+    if len(set(tables)) < len(tables):
+        error = DdlError(f"table {NO_ID} not found in schema snapshot", "CDC:ErrSnapshotTableNotFound")
+        raise _wrapped(error, rename, "snapshot", release)
     if not set(_schemas(pairs)) <= snapshot.schemas:
         raise _wrapped(_schema_not_found(), rename, "snapshot", release)
     return tuple(pairs)
+
+
+def _enters(rename: Rename) -> DdlError:
+    return DdlError(ENTERS.format(id=NO_ID, query=rename.query), "CDC:ErrSyncRenameTableFailed")
 
 
 def _schemas(pairs: Sequence[Pair]) -> list[str]:

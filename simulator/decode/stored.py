@@ -30,10 +30,12 @@ def whole(event: RowEvent, read: Callable[[str], bytes], decode: Decode) -> RowE
 
 
 def _message(content: bytes) -> tuple[bytes | None, bytes]:
-    """Key and value: JSON with both in base64, or with claim-check-raw-value the value alone."""
-    document = json.loads(content) if content[:7] == b'{"key":' else None
-    if document is None:
-        return None, plain(content)
+    """Key and value: JSON with both in base64, which 7.3.0 may compress, or with claim-check-raw-value the value
+    alone."""
+    content = plain(content)
+    if content[:7] != b'{"key":':
+        return None, content
+    document = json.loads(content)
     key = document["key"]
     return None if key is None else base64.b64decode(key), base64.b64decode(document["value"])
 

@@ -17,8 +17,10 @@ from simulator.dispatch.routing import (
     matching_rule,
     route,
     router,
+    sent_table,
     topic_of,
     topic_of_ddl,
+    verify_routes,
     verify_tables,
 )
 from simulator.dispatch.rows import hash_row, partition_key, partition_of
@@ -27,5 +29,6 @@ from simulator.dispatch.topics import is_static, substitute, validate
 __all__ = [
     "DISPATCHERS", "Dispatcher", "Route", "Router", "active_topics", "compile_rules", "hash_column", "hash_row",
     "inertia", "is_static", "matching_rule", "partition_column", "partition_key", "partition_of", "route", "router",
-    "substitute", "topic_column", "topic_of", "topic_of_ddl", "validate", "value_string", "verify_tables",
+    "sent_table", "substitute", "topic_column", "topic_of", "topic_of_ddl", "validate", "value_string", "verify_routes",
+    "verify_tables",
 ]

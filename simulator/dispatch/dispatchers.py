@@ -6,7 +6,7 @@ Source: tiflow cdc/sink/dispatcher (up to 5.4), cdc/sink/**/dispatcher/partition
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from simulator.changefeed.model import DispatchRule
@@ -89,13 +89,14 @@ def _by_index(table: Table, rule: DispatchRule, release: Release) -> Hashed:
     if not knows_index(rule, release):
         handle = keys.handle_columns(table, release)
         names = (column.name for column in table.columns if column.name in handle)
-        return tuple((name, name if name in visible else "") for name in names)
+        return _spelled(((name, name if name in visible else "") for name in names), release)
     index = index_of(table, rule.index, release)
     if index is None:
         raise failed(f"index not found when dispatch event, table: {table.name}, index: {rule.index}")
     at = {column.name: offset for offset, column in enumerate(table.columns)}
     offsets = tuple(at.get(column.name, len(at)) for column in index.columns)
-    return tuple(zip((column.name for column in index.columns), _sources(table, offsets, release), strict=True))
+    names = (column.name for column in index.columns)
+    return _spelled(zip(names, _sources(table, offsets, release), strict=True), release)
 
 
 def knows_index(rule: DispatchRule, release: Release) -> bool:
@@ -107,7 +108,12 @@ def _by_columns(table: Table, rule: DispatchRule, release: Release) -> Hashed:
     offsets = offsets_of(table, rule.columns, release, f"when dispatch event, table: {table.name}")
     sources = _sources(table, offsets, release)
     names = sources if release.dispatch_ignores_case else rule.columns
-    return tuple(zip(names, sources, strict=True))
+    return _spelled(zip(names, sources, strict=True), release)
+
+
+def _spelled(hashed: Iterable[tuple[str, str]], release: Release) -> Hashed:
+    """Names as they are hashed, and the columns whose values are."""
+    return tuple((name.lower() if release.dispatch_lowers_names else name, source) for name, source in hashed)
 
 
 def _sources(table: Table, offsets: Sequence[int], release: Release) -> tuple[str, ...]:

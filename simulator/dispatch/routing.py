@@ -15,7 +15,9 @@ from simulator.dispatch.dispatchers import DISPATCHERS, Hashed, dispatcher_of, k
 from simulator.dispatch.hashing import Hashing
 from simulator.dispatch.lookup import failed, index_of, offsets_of
 from simulator.dispatch.selectors import Selector, compile_selectors, selected, verify_selectors
+from simulator.errors import ChangefeedError
 from simulator.filters.table import TableFilter, table_filter
+from simulator.filters.table_routes import TableRoutes, conflict, table_routes
 from simulator.releases import V8_5, Release
 from simulator.schema.table import Table
 
@@ -41,6 +43,9 @@ class Route:
     selected: frozenset[str] | None = None
     """The columns that column selectors leave in messages; None: all of them."""
 
+    sent_as: tuple[str, str] | None = None
+    """Schema and table in messages, where table routing gives other names."""
+
 
 @dataclass(frozen=True)
 class Router:
@@ -52,6 +57,7 @@ class Router:
     release: Release = V8_5
     enable_old_value: bool = True
     selectors: tuple[Selector, ...] = ()
+    routes: TableRoutes = TableRoutes()
 
 
 def router(changefeed: Changefeed, release: Release = V8_5) -> Router:
@@ -61,7 +67,9 @@ def router(changefeed: Changefeed, release: Release = V8_5) -> Router:
         changefeed.dispatchers, changefeed.topic, codec.protocol, sensitive, changefeed.scheme, release,
         codec.enable_old_value,
     )
-    return replace(compiled, selectors=compile_selectors(changefeed.column_selectors, sensitive))
+    return replace(
+        compiled, selectors=compile_selectors(changefeed.column_selectors, sensitive),
+        routes=table_routes(changefeed.dispatchers, sensitive))
 
 
 def compile_rules(
@@ -119,7 +127,15 @@ def route(router: Router, table: Table) -> Route:
     hashing = Hashing.of(release, "names" if named else "handle")
     left = selected(router.selectors, table, release)
     hashed = _seen(found.hashed(table, rule, release), left, release)
-    return Route(found.name, topic, hashed, found.groups_by, index, hashing=hashing, selected=left)
+    target = router.routes.target(table.schema, table.name)
+    return Route(
+        found.name, topic, hashed, found.groups_by, index, hashing=hashing, selected=left,
+        sent_as=None if target == (table.schema, table.name) else target)
+
+
+def sent_table(to: Route, table: Table) -> Table:
+    """The table as messages call it."""
+    return replace(table, schema=to.sent_as[0], name=to.sent_as[1]) if to.sent_as else table
 
 
 def _seen(hashed: Hashed, left: frozenset[str] | None, release: Release) -> Hashed:
@@ -139,6 +155,14 @@ def verify_tables(router: Router, tables: Iterable[Table]) -> None:
         rule = matching_rule(router, table.schema, table.name)[1]
         by_columns = dispatcher_of(rule.partition, table, router.release, router.enable_old_value).name == "columns"
         verify_selectors(router.selectors, table, rule.columns if by_columns else (), router.release)
+
+
+def verify_routes(router: Router, tables: Iterable[tuple[str, str]]) -> None:
+    """TiCDC's check of the names (schema, table) of the tables that there are when a changefeed starts; raises
+    ChangefeedError (CDC:ErrTableRouteConflict)."""
+    text = conflict(router.routes, tables if router.routes.rules else ())
+    if text:
+        raise ChangefeedError(text, "CDC:ErrTableRouteConflict")
 
 
 def _verify_dispatcher(router: Router, table: Table) -> None:

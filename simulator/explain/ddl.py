@@ -33,6 +33,9 @@ class EventExplained:
     action: str
     schema: str
     table: str
+    sent_as: str
+    """Full name in messages, where table routing gives another one."""
+
     topic: str
     query: str
     holds_back: str
@@ -130,7 +133,8 @@ def _after(text: str, database: str, catalog: Catalog | None, release: Release) 
 
 def _job(job: Job, before: Catalog | None, after: Catalog | None, rules: Rules) -> JobExplained:
     decision = decided(
-        job, before, after, rules.replication, rules.event_filters, rules.changefeed.force_replicate, rules.release)
+        job, before, after, rules.replication, rules.event_filters, rules.changefeed.force_replicate, rules.release,
+        routes=rules.router.routes)
     action = ACTIONS[job.code]
     return JobExplained(
         job.code, action.name, action.text, job.schema, job.table,
@@ -149,4 +153,6 @@ def _event(event: Event, rules: Rules) -> EventExplained:
     topic, sent = messages(event, rules.router, rules.changefeed, rules.release, DEFAULT_START_TS + 1)
     action = ACTIONS[event.type_code].name
     holds_back = "its own table" if event.type_code in rules.release.single_table_ddl else "all tables"
-    return EventExplained(event.type_code, action, event.schema, event.table, topic, event.query, holds_back, sent)
+    called = ".".join(name for name in event.sent_as or () if name)
+    return EventExplained(
+        event.type_code, action, event.schema, event.table, called, topic, event.query, holds_back, sent)

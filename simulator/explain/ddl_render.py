@@ -64,6 +64,8 @@ def _event(event: EventExplained) -> Iterator[str]:
     name = f"{event.schema}.{event.table}" if event.table else event.schema
     yield f"event        {event.action}, type code {event.type_code}, of {name}"
     yield f"text         {event.query or '(nothing is left of it)'}"
+    if event.sent_as:
+        yield f"sent as      {event.sent_as}"
     yield f"topic        {event.topic}"
     yield f"holds back   later rows of {event.holds_back}"
     for message in event.messages:

@@ -25,6 +25,8 @@ def lines(found: RowExplained) -> Iterator[str]:
     yield f"handle key   {', '.join(found.handle_key) or 'none'}"
     yield f"dispatcher   {found.dispatcher}: {_source(found)}"
     yield f"destination  {found.topic}/{found.partition} of {found.partitions} partitions"
+    if found.sent_as:
+        yield f"sent as      {found.sent_as}"
     if found.moved_by:
         yield f"split        TiDB writes this UPDATE as DELETE and INSERT, since {', '.join(found.moved_by)} changes,"
         yield "             under which it stores the row: explain each by itself"

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from simulator.changefeed.model import Changefeed
 from simulator.codecs import CODECS, CodecOptions, Encoded, Rows
-from simulator.codecs.claim_check import locations
+from simulator.codecs.claim_check import address
 from simulator.codecs.options import known
-from simulator.dispatch.routing import route, router
+from simulator.dispatch.routing import route, router, sent_table
 from simulator.dispatch.rows import hash_row, partition_of
 from simulator.explain.change import RowChange
 from simulator.releases import V8_5, Release
@@ -75,6 +75,9 @@ class RowExplained:
     stored: tuple[tuple[str, int], ...] = ()
     """Where claim-check puts the whole message, and the file's bytes."""
 
+    sent_as: str = ""
+    """Full name in messages, where table routing gives another one."""
+
 
 def explain_row(
     table: Table, changefeed: Changefeed, change: RowChange, release: Release = V8_5,
@@ -83,7 +86,7 @@ def explain_row(
     partitions = change.partitions or changefeed.kafka.partitions
     to = route(router(changefeed, release), table)
     hashed = hash_row(to, table, change.image)
-    encoded = _encoded(table, changefeed, change, release, to.selected)
+    encoded = _encoded(sent_table(to, table), changefeed, change, release, to.selected)
     return RowExplained(
         release=release.name, architecture=release.architecture, schema=table.schema, table=table.name, op=change.op,
         columns=_columns(table, changefeed.codec, release, to.selected), handle_key=handle_key(table),
@@ -91,7 +94,7 @@ def explain_row(
         partition=partition_of(to, hashed, change.commit_ts, partitions, _row_id(table, change)), partitions=partitions,
         topic=to.topic, protocol=changefeed.codec.protocol, messages=_messages(encoded, changefeed.codec, release),
         split_by=_split_by(table, change, changefeed, release), moved_by=_moved_by(table, change),
-        stored=_stored(encoded, changefeed.codec),
+        stored=_stored(encoded, changefeed.codec), sent_as=".".join(to.sent_as or ()),
     )
 
 
@@ -149,8 +152,7 @@ def _messages(
 
 
 def _stored(encoded: Encoded, options: CodecOptions) -> tuple[tuple[str, int], ...]:
-    places = locations(encoded.files, options).to_pylist()
-    return tuple((place.decode(), len(file.content)) for place, file in zip(places, encoded.files, strict=True))
+    return tuple((address(file, options), len(file.content)) for file in encoded.files)
 
 
 def _row_id(table: Table, change: RowChange) -> int | None:

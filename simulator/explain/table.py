@@ -45,6 +45,9 @@ class TableExplained:
     topic_rule: str
     """Its expression; empty for the default topic."""
 
+    sent_as: str
+    """Full name in messages, where table routing gives another one."""
+
 
 def explain_table(table: Table, changefeed: Changefeed, release: Release) -> TableExplained:
     """Raises ChangefeedError for a rule that TiCDC rejects, or that the table does not fit."""
@@ -55,7 +58,7 @@ def explain_table(table: Table, changefeed: Changefeed, release: Release) -> Tab
         shown(table, release), release.name, release.architecture, rules.table(*name),
         filter_rule(rules, *name), eligible(table, changefeed.force_replicate), changefeed.force_replicate,
         _handle(table), _rule(number, rule), to.dispatcher, tuple(column for column, _ in to.hashed), to.topic,
-        rule.topic,
+        rule.topic, ".".join(to.sent_as or ()),
     )
 
 

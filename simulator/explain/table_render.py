@@ -25,6 +25,8 @@ def table_lines(found: TableExplained) -> Iterator[str]:
     yield f"handle key   {_handle(found)}"
     yield f"dispatcher   {found.dispatcher}, by rule {found.dispatcher_rule}{_hashed(found)}"
     yield f"topic        {found.topic}{f', of expression {found.topic_rule}' if found.topic_rule else ''}"
+    if found.sent_as:
+        yield f"sent as      {found.sent_as}"
 
 
 def _eligible(found: TableExplained) -> str:

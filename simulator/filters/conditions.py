@@ -1,8 +1,7 @@
 """When rules of event filters ignore a row change for its values, as a Spark condition.
 
 One law: values are TiDB texts, and a rule that cannot tell (NULL) lets the change through.
-Sources: tiflow v8.5.7 pkg/filter/expr_filter.go; ticdc v8.5.4, the same, and master
-pkg/filter/update_only_columns_filter.go.
+Source: tiflow v8.5.7 pkg/filter/expr_filter.go; ticdc v8.5.4, the same.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from pyspark.sql import functions as F
 
 from simulator.filters.events import EventFilters, EventRule
 from simulator.filters.expressions import condition
-from simulator.releases import option_names
 from simulator.schema.keys import visible_columns
 from simulator.schema.table import Table
 
@@ -36,16 +34,12 @@ def ignored(filters: EventFilters, table: Table, kind: str, before: Texts, after
     for rule in filters.rules:
         if rule.row_matcher.match(table.schema, table.name):
             found += (condition(text, table, values) for text, values in _expressions(rule, kind, before, after))
-        if kind == "update" and rule.matcher.match(table.schema, table.name):
-            found += _only(rule, filters, table, before, after)
     return functools.reduce(Column.__or__, found) if found else None
 
 
-def looks(rule: EventRule, filters: EventFilters, table: Table) -> bool:
+def looks(rule: EventRule, table: Table) -> bool:
     """Whether a rule looks at the values of a table's rows."""
-    if rule.row_matcher.match(table.schema, table.name) and rule.setting.expressions:
-        return True
-    return bool(_only_columns(rule, filters, table)) and rule.matcher.match(table.schema, table.name)
+    return bool(rule.setting.expressions) and rule.row_matcher.match(table.schema, table.name)
 
 
 def texts(image: str, table: Table) -> Texts:
@@ -69,23 +63,3 @@ def _expressions(rule: EventRule, kind: str, before: Texts, after: Texts) -> Ite
         "update": ((said.ignore_update_old_value_expr, before), (said.ignore_update_new_value_expr, after)),
     }
     yield from ((text, values) for text, values in every[kind] if text)
-
-
-def _only(rule: EventRule, filters: EventFilters, table: Table, before: Texts, after: Texts) -> Iterator[Column]:
-    """Whether an UPDATE changes nothing but columns that are not to count; those of its keys always do."""
-    columns = _only_columns(rule, filters, table)
-    keys = {column.name for index in table.indexes if index.unique for column in index.columns}
-    counting = [name for name in before if name not in columns - keys - set(table.primary_key)]
-    if columns:
-        yield functools.reduce(Column.__and__, (before[name].eqNullSafe(after[name]) for name in counting), F.lit(True))
-
-
-def _only_columns(rule: EventRule, filters: EventFilters, table: Table) -> set[str]:
-    """The columns of `ignore-update-only-columns` that the table has."""
-    if not option_names.UPDATE_ONLY_COLUMNS <= filters.release.options:
-        return set()
-    names = rule.setting.ignore_update_only_columns
-    if filters.case_sensitive:
-        return {column.name for column in visible_columns(table) if column.name in names}
-    folded = {name.casefold() for name in names}
-    return {column.name for column in visible_columns(table) if column.name.casefold() in folded}

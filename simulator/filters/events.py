@@ -79,14 +79,15 @@ def ignoring_ddl(
 ) -> EventRule | None:
     """The rule that ignores a DDL; None where it is sent.
 
-    `table` is empty for a DDL on a database. A RENAME is judged by the `old` name, as TiCDC does from 6.5.12, 7.5.6 and
-    8.5.1 on. Raises DdlError where TiCDC stops: CDC:ErrTableIneligible for a RENAME of a table that classic TiCDC does
-    not know by its old name, CDC:ErrConvertDDLToEventTypeFailed, and `event type … not valid` without a code.
+    `table` is empty for a DDL on a database. A RENAME is judged by the `old` name, where the release does not judge it
+    by the new one alone. Raises DdlError where TiCDC stops: CDC:ErrTableIneligible for a RENAME of a table that classic
+    TiCDC does not know by its old name, CDC:ErrConvertDDLToEventTypeFailed, and `event type … not valid` without a
+    code.
     """
     if not filters.rules:
         return None
     type = event_types.of_ddl(type_code, query, filters.release)
-    if type == event_types.RENAME_TABLE:
+    if type == event_types.RENAME_TABLE and filters.release.event_filter_rename != "new-name":
         schema, table = _old_name(filters.release, (schema, table), old)
     if not type:
         return None

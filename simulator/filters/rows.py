@@ -11,16 +11,13 @@ from collections.abc import Collection, Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from simulator import tso
 from simulator.filters.conditions import ignored, looks, texts
 from simulator.filters.event_types import ROW_KINDS
 from simulator.filters.events import EventFilters, ignoring_row
 from simulator.filters.expressions import check
 from simulator.numbered import by_number
 from simulator.schema.table import Table
-
-BEFORE_COMMIT = 1
-"""How long before its commit-ts a simulated transaction starts. Its start-ts is seen nowhere but in
-`ignore-txn-start-ts`."""
 
 
 def kept(
@@ -36,7 +33,7 @@ def kept(
     kinds, groups = [_kinds(filters, table) for table in tables], _groups(filters, tables)
     found = [F.getbit(by_number(kinds, "table"), F.col("op").cast("int")) == 1] if any(kinds) else []
     found += [_by_values(filters, tables, groups)] if any(groups) else []
-    found += [F.col("commit_ts").isin([ts + BEFORE_COMMIT for ts in ignored_start_ts])] if ignored_start_ts else []
+    found += [F.col("commit_ts").isin([ts + tso.BEFORE_COMMIT for ts in ignored_start_ts])] if ignored_start_ts else []
     return changes.where(~functools.reduce(Column.__or__, found)) if found else changes
 
 
@@ -65,7 +62,7 @@ def _groups(filters: EventFilters, tables: Sequence[Table]) -> list[int]:
     numbers: dict[object, int] = {(): 0}
     groups = []
     for table in tables:
-        rules = tuple(rule.number for rule in filters.rules if looks(rule, filters, table))
+        rules = tuple(rule.number for rule in filters.rules if looks(rule, table))
         alike = rules and (rules, table.columns, table.indexes, table.primary_key)
         groups.append(numbers.setdefault(alike, len(numbers)))
     return groups

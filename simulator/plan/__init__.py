@@ -109,6 +109,7 @@ def _drafts(
     script: Script, opened: Sequence[Snapshot], spans: Sequence[Span], versions: Versions, sender: Sender
 ) -> list[Draft]:
     known = begin(opened[0], versions, sender)
+    dispatch.verify_routes(sender.router, versions.now)
     drafts: list[Draft] = []
     changes = [step.schema_change for step in script.steps if isinstance(step, Becomes)]
     for before, after, span, change in zip(opened, opened[1:], spans, changes, strict=False):

@@ -17,7 +17,6 @@ from simulator.dispatch import Router
 from simulator.errors import DdlError
 from simulator.filters import Replication
 from simulator.filters.events import EventFilters
-from simulator.filters.rows import BEFORE_COMMIT
 from simulator.plan.statements import FIRST, TURN, Played
 from simulator.releases import Release
 from simulator.schema.table import Table
@@ -74,12 +73,12 @@ def _millisecond(place: int, span: Span, turn: Turn) -> int:
 def _told(one: Played, job: Job, commit_ts: int, sender: Sender) -> Told:
     decision = decided(
         job, one.before, one.after, sender.replication, sender.event_filters, sender.force_replicate, sender.release,
-        commit_ts - BEFORE_COMMIT,
+        commit_ts - tso.BEFORE_COMMIT, sender.router.routes,
     )
     if decision.error is not None:
         raise DdlError(f"{decision.error.text} ({one.spoken.origin or one.spoken.text})", decision.error.code)
     events = tuple(
-        DdlEvent(commit_ts, made.schema, made.table, query, made.type_code)
+        DdlEvent(commit_ts, *made.told, query, made.type_code)
         for made, query in zip(decision.events, decision.queries, strict=True)
     )
     topics = tuple(

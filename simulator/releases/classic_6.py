@@ -29,6 +29,7 @@ V6_1_0 = replace(
     eligibility="after",
     rebuilds_drop=True,
     splits_renames=True,
+    renames_in_lower_case=True,
     watermark_after_ddl=True,
     options=(
         V6_0_0.options
@@ -71,6 +72,7 @@ V6_3_0 = replace(
     V6_2_0,
     name="v6.3.0",
     allowed_ddl=V6_2_0.allowed_ddl | {42},
+    renames_in_lower_case=False,
     rename_filter="new-schema",
     options=V6_2_0.options - {"filter.ddl-allow-list"} | option_names.SYNC_POINT,
     unknown_protocol="CDC:ErrSinkUnknownProtocol",
@@ -126,6 +128,7 @@ V6_5_4 = replace(
     rename_errors_wrapped=frozenset({"one", "several", "snapshot"}),
     start_ts_discards_ddl=True,
     event_filter_discards=True,
+    event_filter_rename="both-names",
     rebuilds_exchange=True,
     options=V6_5_3.options | option_names.LARGE_MESSAGES | option_names.ADVANCE_TIMEOUT,
 )
@@ -165,6 +168,7 @@ V6_5_8 = replace(
     name="v6.5.8",
     start_ts_discards_ddl=False,
     event_filter_discards=False,
+    event_filter_rename="new-name",
     options=V6_5_7.options | option_names.SYNCED_STATUS | option_names.TABLE_MONITOR,
 )
 
@@ -179,7 +183,7 @@ V6_5_10 = replace(
     options=V6_5_9.options | option_names.RAW_CHANGE,
 )
 
-V6_5_12 = replace(V6_5_10, name="v6.5.12", canal_ends_rows=False)
+V6_5_12 = replace(V6_5_10, name="v6.5.12", canal_ends_rows=False, event_filter_rename="old-name")
 
 V6_6_0 = replace(
     V6_5_0,

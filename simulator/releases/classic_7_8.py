@@ -32,6 +32,7 @@ V7_1_0 = replace(
     options=(
         V7_0_0.options
         | option_names.KAFKA_CONFIG
+        | option_names.KAFKA_KEYS
         | option_names.SKIP_VERIFY
         | option_names.CLOUD_STORAGE
         | option_names.UPDATED_COLUMNS
@@ -59,6 +60,7 @@ V7_1_2 = replace(
     rename_errors_wrapped=frozenset({"one", "several", "snapshot"}),
     start_ts_discards_ddl=True,
     event_filter_discards=True,
+    event_filter_rename="both-names",
     options=V7_1_1.options | option_names.LARGE_MESSAGES | option_names.ADVANCE_TIMEOUT | option_names.STUCK,
 )
 
@@ -66,7 +68,13 @@ V7_1_3 = replace(
     V7_1_2,
     name="v7.1.3",
     canal_zerofill_types=True,
-    options=V7_1_2.options | option_names.COMPATIBLE | option_names.SQL_MODE | option_names.REDO_MEMORY,
+    options=(
+        V7_1_2.options
+        | option_names.COMPATIBLE
+        | option_names.COMPATIBLE_FILE
+        | option_names.SQL_MODE
+        | option_names.REDO_MEMORY
+    ),
     case_sensitive=False,
 )
 
@@ -77,6 +85,7 @@ V7_1_4 = replace(
     topic_rules="any",
     start_ts_discards_ddl=False,
     event_filter_discards=False,
+    event_filter_rename="new-name",
     cdc_schemas=frozenset({"tidb_cdc"}),
     options=V7_1_3.options | option_names.SYNCED_STATUS | option_names.AVRO_WATERMARK,
 )
@@ -105,6 +114,7 @@ V7_2_0 = replace(
 V7_3_0 = replace(
     V7_2_0,
     name="v7.3.0",
+    claim_check_by_row=True,
     options=(
         V7_2_0.options
         - option_names.LARGE_MESSAGES_7_2
@@ -117,6 +127,7 @@ V7_3_0 = replace(
 V7_4_0 = replace(
     V7_3_0,
     name="v7.4.0",
+    claim_check_by_row=False,
     quoted_unicode=15,
     update_without_old_value=False,
     update_split="all",
@@ -129,6 +140,7 @@ V7_4_0 = replace(
     rename_errors_wrapped=frozenset({"one", "several", "snapshot"}),
     start_ts_discards_ddl=True,
     event_filter_discards=True,
+    event_filter_rename="both-names",
     canal_alters=V7_3_0.canal_alters | {71, 72},
     options=(
         V7_3_0.options
@@ -157,6 +169,7 @@ V7_5_1 = replace(
     name="v7.5.1",
     start_ts_discards_ddl=False,
     event_filter_discards=False,
+    event_filter_rename="new-name",
     cdc_schemas=frozenset({"tidb_cdc"}),
     options=V7_5_0.options | option_names.REDO_MEMORY | option_names.SYNCED_STATUS,
 )
@@ -178,11 +191,19 @@ V7_5_3 = replace(
     zerofill_bit=True,
     raw_change_events=True,
     canal_zerofill_types=True,
-    options=V7_5_2.options | option_names.COMPATIBLE | option_names.RAW_CHANGE | option_names.ALL_BOOTSTRAP,
+    options=(
+        V7_5_2.options
+        | option_names.COMPATIBLE
+        | option_names.COMPATIBLE_FILE
+        | option_names.RAW_CHANGE
+        | option_names.ALL_BOOTSTRAP
+    ),
 )
 
+V7_5_6 = replace(V7_5_3, name="v7.5.6", event_filter_rename="old-name")
+
 V7_5_7 = replace(
-    V7_5_3,
+    V7_5_6,
     name="v7.5.7",
     dispatch_ignores_case=True,
     rename_errors_wrapped=frozenset({"several", "snapshot"}),
@@ -196,6 +217,7 @@ V7_6_0 = replace(
     options=(
         V7_5_0.options
         | option_names.COMPATIBLE
+        | option_names.COMPATIBLE_FILE
         | option_names.REDO_MEMORY
         | option_names.SYNCED_STATUS
         | option_names.TABLE_MONITOR
@@ -215,6 +237,7 @@ V8_0_0 = replace(
     event_filter_names=event_names.BY_ACTION,
     event_type_from_sql=False,
     event_filter_discards=False,
+    event_filter_rename="new-name",
 )
 
 V8_1_0 = replace(
@@ -253,7 +276,9 @@ V8_4_0 = replace(
 
 V8_5_0 = replace(V8_4_0, name="v8.5.0")
 
-V8_5_3 = replace(V8_5_0, name="v8.5.3", dispatch_ignores_case=True)
+V8_5_1 = replace(V8_5_0, name="v8.5.1", event_filter_rename="old-name")
+
+V8_5_3 = replace(V8_5_1, name="v8.5.3", dispatch_ignores_case=True)
 
 V8_5_4 = replace(
     V8_5_3,
@@ -272,13 +297,13 @@ LINES = {
     "v7.2": (0, (V7_2_0,)),
     "v7.3": (0, (V7_3_0,)),
     "v7.4": (0, (V7_4_0,)),
-    "v7.5": (7, (V7_5_0, V7_5_1, V7_5_2, V7_5_3, V7_5_7)),
+    "v7.5": (7, (V7_5_0, V7_5_1, V7_5_2, V7_5_3, V7_5_6, V7_5_7)),
     "v7.6": (0, (V7_6_0,)),
     "v8.0": (0, (V8_0_0,)),
     "v8.1": (2, (V8_1_0, V8_1_1)),
     "v8.2": (0, (V8_2_0,)),
     "v8.3": (0, (V8_3_0,)),
     "v8.4": (0, (V8_4_0,)),
-    "v8.5": (7, (V8_5_0, V8_5_3, V8_5_4, V8_5_7)),
+    "v8.5": (7, (V8_5_0, V8_5_1, V8_5_3, V8_5_4, V8_5_7)),
 }
 """Last patch of each line, and its releases that changed something."""

@@ -103,10 +103,7 @@ V26_3_4 = replace(
     V26_3_3,
     name="v26.3.4",
     selectors_want_key=True,
-    options=V26_3_3.options | option_names.UPDATE_ONLY_COLUMNS,
 )
-"""A contradiction: `ignore-update-only-columns` is said to be there since v26.3.4, but ticdc's sources took it back
-(revert of #5738) before that tag; what is said is followed."""
 
 V9_0_0_BETA_2 = replace(
     V8_5_4,
@@ -114,6 +111,9 @@ V9_0_0_BETA_2 = replace(
     selectors_checked=False,
     raw_change_events=False,
     filters_halves=False,
+    dispatch_refuses_virtual=False,
+    dispatch_lowers_names=True,
+    event_filter_ddl=False,
     allowed_ddl=V8_5_4.allowed_ddl - {9, 10, 231},
     event_filter_names=V8_5_4.event_filter_names - event_names.FOREIGN_KEYS - {"create hybrid index"},
     unclassified_events=frozenset({"add fulltext index"}),
@@ -132,6 +132,8 @@ V9_0_0_BETA_1 = replace(
     open_zero_is_null=True,
     open_old_flags_raw=False,
     update_split="never",
+    dispatch_ignores_case=False,
+    dispatch_lowers_names=False,
     allowed_ddl=V9_0_0_BETA_2.allowed_ddl - {230},
     event_filter_names=V9_0_0_BETA_2.event_filter_names - {"add fulltext index"},
     unclassified_events=frozenset(),

@@ -67,9 +67,21 @@ ATOMICITY = frozenset({"?transaction-atomicity", "sink.transaction-atomicity"})
 ENCODERS = frozenset({"sink.encoder-concurrency"})
 """6.1.3+, 6.5+."""
 
-KAFKA_CONFIG = frozenset({"sink.kafka-config", "sink.kafka-config.codec-config"})
-"""6.1.7, 6.5.3+, 7.1+. A contradiction: 6.1.7 and 6.5 have it for OAUTH and, later, large messages only, and TiCDC's
-command line refuses its other keys there; they are said to be there, and what is said is followed."""
+KAFKA_CONFIG = frozenset({"sink.kafka-config"})
+"""6.1.7, 6.5.3+, 7.1+: a table of `sasl-mechanism` and what is added below."""
+
+KAFKA_KEYS = frozenset(
+    f"sink.kafka-config.{name}"
+    for name in (
+        *("partition-num", "replication-factor", "kafka-version", "max-message-bytes", "compression"),
+        *("kafka-client-id", "auto-create-topic", "dial-timeout", "write-timeout", "read-timeout", "required-acks"),
+        *("sasl-user", "sasl-password", "sasl-gssapi-auth-type", "sasl-gssapi-keytab-path"),
+        *("sasl-gssapi-kerberos-config-path", "sasl-gssapi-service-name", "sasl-gssapi-user"),
+        *("sasl-gssapi-password", "sasl-gssapi-realm", "sasl-gssapi-disable-pafxfast"),
+        *("enable-tls", "ca", "cert", "key", "insecure-skip-verify", "codec-config"),
+    )
+)
+"""7.1+: what the sink-uri may say, too."""
 
 OAUTH = frozenset(
     {
@@ -112,9 +124,11 @@ LARGE_MESSAGES = frozenset({LARGE})
 ADVANCE_TIMEOUT = frozenset({"sink.advance-timeout-in-sec"})
 """6.5.4+, 7.1.2+, 7.4+."""
 
-COMPATIBLE = frozenset({"?content-compatible", "sink.content-compatible"})
-"""6.5.6+, 7.1.3+, 7.5.3+, 7.6+. A contradiction: TiCDC 6.5 has it in the sink-uri only; it is said to be in the
-file, too, and what is said is followed."""
+COMPATIBLE = frozenset({"?content-compatible"})
+"""6.5.6+, 7.1.3+, 7.5.3+, 7.6+."""
+
+COMPATIBLE_FILE = frozenset({"sink.content-compatible"})
+"""7.1.3+, 7.5.3+, 7.6+; 6.5 has it in the sink-uri alone."""
 
 STUCK = frozenset({"changefeed-error-stuck-duration"})
 """6.5.6+, 7.1.2+, 7.5+."""
@@ -173,6 +187,7 @@ INDEX_RULES = frozenset({"sink.dispatchers.columns", "sink.dispatchers.index"})
 SIMPLE = frozenset(
     {
         "?encoding-format",
+        "sink.kafka-config.codec-config.encoding-format",
         "sink.send-bootstrap-in-msg-count",
         "sink.send-bootstrap-interval-in-sec",
         "sink.send-bootstrap-to-all-partition",
@@ -203,7 +218,3 @@ ROW_KEY = frozenset({"?output-row-key", "sink.kafka-config.codec-config.output-r
 
 TABLE_ROUTES = frozenset({"sink.dispatchers.target-schema", "sink.dispatchers.target-table"})
 """The new architecture, 8.5.7."""
-
-UPDATE_ONLY_COLUMNS = frozenset({"filter.event-filters.ignore-update-only-columns"})
-"""The new architecture from 26.3.4. A contradiction: ticdc's sources took it back (revert of #5738) before that tag;
-what is said is followed."""

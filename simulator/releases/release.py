@@ -59,6 +59,11 @@ class Release:
     """Whether enable-old-value = false leaves a DELETE its handle key alone (4.0.5 to 6.6, 7.0, 7.1:
     cdc/entry/mounter.go, from 6.5.3 and 7.1.1 pkg/sink/codec/common/config.go)."""
 
+    claim_check_by_row: bool
+    """Whether claim-check's files are called by day and row, `{date}/{schema}-{table}-{commitTs}-{startTs}-{handle
+    key}.json`, and messages say that name alone (7.3.0: pkg/sink/codec/common/message.go); elsewhere they are called by
+    UUIDs, and messages say the storage, too."""
+
     # -- rows in Open Protocol -----------------------------------------------------------------------------------
 
     quoted_unicode: int
@@ -252,8 +257,12 @@ class Release:
     cdc/sink/dmlsink/mq/dispatcher/event_router.go VerifyTables)."""
 
     dispatch_ignores_case: bool
-    """Whether `columns` and `index` of a dispatcher are found in any letter case (7.5.7, 8.5.3+:
+    """Whether `columns` and `index` of a dispatcher are found in any letter case (7.5.7, 8.5.3+, not 9.0.0-beta.1:
     cdc/model/schema_storage.go GetIndex, OffsetsByNames); elsewhere a name in another case is not found."""
+
+    dispatch_lowers_names: bool
+    """Whether the names of columns are hashed in lower case (new 9.0.0-beta.2:
+    downstreamadapter/sink/eventrouter/partition)."""
 
     dispatch_skips_virtual: bool
     """Whether the dispatchers `columns` and `index-value` with `index` look values up among the visible columns. Where
@@ -262,7 +271,7 @@ class Release:
 
     dispatch_refuses_virtual: bool
     """Whether `columns` that name a virtual generated column are an error, `found virtual generated columns when
-    dispatch event` (8.5.4+: cdc/model/schema_storage.go OffsetsByNames)."""
+    dispatch event` (8.5.4+, not 9.0.0-beta: cdc/model/schema_storage.go OffsetsByNames)."""
 
     dispatch_nulls: frozenset[str]
     """Where a NULL is hashed, as the text `null`: in columns of the `handle` key, in those that `columns` or `index` of
@@ -379,6 +388,10 @@ class Release:
     """Whether RENAME TABLE of several tables (47) becomes one RENAME (14) for each (6.1+: cdc/model/sink.go
     FromRenameTablesJob); in 5.4 and 6.0 it is one event without a table."""
 
+    renames_in_lower_case: bool
+    """Whether the databases in RENAME of several tables are in lower case (6.1, 6.2: cdc/owner/schema.go
+    parseRenameTables)."""
+
     rebuilds_exchange: bool
     """Whether EXCHANGE PARTITION is written anew with its databases (6.5.4+, 7.1.1+: cdc/model/sink.go)."""
 
@@ -487,6 +500,16 @@ class Release:
     event_filter_discards: bool
     """Whether a DDL that an event filter ignores leaves TiCDC's schema, too (6.5.4–6.5.7, 7.1.2–7.1.3, 7.4, 7.5.0, 7.6:
     there)."""
+
+    event_filter_rename: str
+    """By which name event filters judge a RENAME. `new-name` (6.2–6.5.3, 6.5.8–6.5.11, 6.6–7.1.1, 7.1.4–7.1.6, 7.2,
+    7.3, 7.5.1–7.5.5, 8.0–8.5.0: pkg/filter/sql_event_filter.go shouldSkipDDL). `both-names`: as the table filter does,
+    where both are ignored it is skipped, where the old one alone is it is CDC:ErrSyncRenameTableFailed (6.5.4–6.5.7,
+    7.1.2–7.1.3, 7.4, 7.5.0, 7.6: cdc/puller/ddl_puller.go). `old-name` (6.5.12, 7.5.6+, 8.5.1+, new: there)."""
+
+    event_filter_ddl: bool
+    """Whether event filters look at statements at all (not in new 9.0.0-beta.1, -beta.2:
+    logservice/schemastore/persist_storage_ddl_handlers.go)."""
 
     unclassified_events: frozenset[str]
     """Names that pass `ignore-event`'s check and then are no valid event type, and whose DDLs fail in every event
