@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
+import codec_rows
 from codec_rows import image, rows
 from random_tables import Change, Made, Values, numbered_tables
 from simulator.changefeed.model import Changefeed, Kafka
@@ -64,7 +65,8 @@ def in_order(made: Made, values: Values | None) -> Values | None:
 
 
 def stream(
-    made: Made, history: list[Change], options: CodecOptions, release: Release, at: Sequence[int] | None = None,
+    made: Made, history: Sequence[codec_rows.Change], options: CodecOptions, release: Release,
+    at: Sequence[int] | None = None,
 ) -> Iterator[Record]:
     """The messages of the history in one partition, each change at its millisecond, and a last watermark."""
     codec = CODECS[options.protocol]
@@ -129,8 +131,9 @@ def test_a_row_changed_and_changed_back_is_an_update_with_equal_images(
     and deleted again nothing is sent."""
     release = find(tag, architecture)
     options = known(replace(CodecOptions(protocol), **OPTIONS[protocol][name]), release)
-    history: list[Change] = [(None, row(key, key, 0)) for key in range(3)]
-    at, before = [0] * len(history), [new for _, new in history]
+    before: list[Row | None] = [row(key, key, 0) for key in range(3)]
+    history: list[tuple[Row | None, Row | None]] = [(None, new) for new in before]
+    at = [0] * len(history)
     for number, of in enumerate((kinds[:3], kinds[3:]), 1):
         after = [(old, None, row(key, key, 1), row(key, key + 3 * number, 0))[kind]
                  for key, (old, kind) in enumerate(zip(before, of))]
