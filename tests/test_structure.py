@@ -57,6 +57,7 @@ ROOMS = (
 
 DOORS = {
     "click": ("cli*",),
+    "crc32c": ("snapshots",),
     "fsspec": ("storage",),
     "kafka": ("sinks",),
     "lz4": ("codecs.compression", "decode.compressed"),
