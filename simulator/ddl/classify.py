@@ -148,9 +148,7 @@ def _ignoring(event: Event, job: Job, view: View) -> str:
     of = replace(event, schema=job.schema, table=job.table) if job.exchanged else event
     query = event.query if view.release.architecture == "classic" else sent_query(event, view.release)
     rule = ignoring_ddl(view.event_filters, of.schema, of.table, query, event.type_code, old)
-    if rule is None:
-        return ""
-    return f"filter.event-filters[{rule.number}] with matcher {', '.join(rule.setting.matcher)}"
+    return rule.where if rule else ""
 
 
 NEVER_INELIGIBLE = actions.SCHEMA_ACTIONS | actions.VIEW_ACTIONS | {actions.CREATE_TABLES}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from simulator.errors import printable
 from simulator.explain.row import ColumnExplained, RowExplained
 from simulator.inspect import as_text, show
 
@@ -25,6 +26,9 @@ def lines(found: RowExplained) -> Iterator[str]:
     yield f"handle key   {', '.join(found.handle_key) or 'none'}"
     yield f"dispatcher   {found.dispatcher}: {_source(found)}"
     yield f"destination  {found.topic}/{found.partition} of {found.partitions} partitions"
+    if found.why:
+        yield f"decision     {'sent' if found.sent else 'not sent'}"
+        yield f"why          {printable(found.why)}"
     if found.moved_by:
         yield f"split        TiDB writes this UPDATE as DELETE and INSERT, since {', '.join(found.moved_by)} changes,"
         yield "             under which it stores the row: explain each by itself"

@@ -1,0 +1,47 @@
+"""Whether a row change is sent, and the rule of the changefeed that decides.
+
+One law: it asks the modules that the pipeline asks, in TiCDC's order: table filter, valid index, ignored transactions,
+kinds of changes, values (tiflow v8.5.3: pkg/filter/filter.go ShouldIgnoreDMLEvent).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql import SparkSession
+
+from simulator.ddl.allow import eligible
+from simulator.ddl.classify_filter import filter_rule
+from simulator.explain.change import RowChange
+from simulator.explain.ddl import Rules
+from simulator.explain.row import Sending, packed
+from simulator.filters.conditions import looks
+from simulator.filters.events import ignoring_row
+from simulator.filters.rows import BEFORE_COMMIT, ignoring_values
+from simulator.schema.table import Table
+
+
+def sending(table: Table, change: RowChange, rules: Rules, spark: Callable[[], SparkSession]) -> Sending:
+    """What the filters make of a row change; a Spark session is asked for where expressions are to be evaluated alone.
+
+    Raises ChangefeedError for an expression that does not suit the table.
+    """
+    name, kind = (table.schema, table.name), change.op.lower()
+    passes = filter_rule(rules.replication, *name)
+    if not rules.replication.table(*name):
+        return Sending(False, passes)
+    if not eligible(table, rules.changefeed.force_replicate):
+        return Sending(False, "the table has no primary key and no unique key of NOT NULL columns, "
+                              "and force-replicate is off")
+    start_ts = change.commit_ts - BEFORE_COMMIT
+    if start_ts in rules.replication.ignored_start_ts:
+        return Sending(False, f"ignore-txn-start-ts has {start_ts}, when its transaction is taken to start")
+    rule = ignoring_row(rules.event_filters, *name, kind)
+    if rule is not None:
+        return Sending(False, f"{rule.where}: ignore-event has {', '.join(sorted(rule.types))}")
+    if any(looks(rule, rules.event_filters, table) for rule in rules.event_filters.rules):
+        before, after = packed(change.before), packed(change.after)
+        rule = ignoring_values(spark(), rules.event_filters, table, kind, before, after)
+        if rule is not None:
+            return Sending(False, f"{rule.where}: an expression on the row's values holds")
+    return Sending(True, passes)
