@@ -17,8 +17,8 @@ from simulator.cli.show import Display
 from simulator.errors import UserError
 from simulator.explain import as_dict, explain_row, lines, read_row
 from simulator.explain.ddl import Rules, rules
-from simulator.filters.events import event_filters
-from simulator.filters.rows import verify
+from simulator.filters.events import EventRule, event_filters
+from simulator.filters.rows import ignoring_values, verify
 from simulator.records import read
 from simulator.releases import Release
 from simulator.schema.parse import create_table
@@ -94,7 +94,12 @@ def row(
     table = create_table(read_text(schema), database)
     filters, asked = rules(changefeed, found), read_row(table, _document(change))
     verified(filters, [table])
-    decision = sending(table, asked, filters, lambda: session("local[1]"))
+
+    def by_values(before: bytes | None, after: bytes | None) -> EventRule | None:
+        spark = session("local[1]")
+        return ignoring_values(spark, filters.event_filters, table, asked.op.lower(), before, after)
+
+    decision = sending(table, asked, filters, by_values)
     explained = explain_row(table, changefeed, asked, found, decision)
     if as_json:
         click.echo(json.dumps(as_dict(explained), ensure_ascii=False, indent=2))

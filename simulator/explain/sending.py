@@ -8,24 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pyspark.sql import SparkSession
-
 from simulator.ddl.allow import eligible
 from simulator.ddl.classify_filter import filter_rule
 from simulator.explain.change import RowChange
 from simulator.explain.ddl import Rules
 from simulator.explain.row import Sending, packed
 from simulator.filters.conditions import looks
-from simulator.filters.events import ignoring_row
-from simulator.filters.rows import BEFORE_COMMIT, ignoring_values
+from simulator.filters.events import EventRule, ignoring_row
+from simulator.filters.rows import BEFORE_COMMIT
 from simulator.schema.table import Table
 
+ByValues = Callable[[bytes | None, bytes | None], EventRule | None]
+"""The rule that ignores a change, of those row images, for its values."""
 
-def sending(table: Table, change: RowChange, rules: Rules, spark: Callable[[], SparkSession]) -> Sending:
-    """What the filters make of a row change; a Spark session is asked for where expressions are to be evaluated alone.
 
-    Raises ChangefeedError for an expression that does not suit the table.
-    """
+def sending(table: Table, change: RowChange, rules: Rules, by_values: ByValues) -> Sending:
+    """What the filters make of a row change; `by_values` is asked only where a rule looks at the table's values."""
     name, kind = (table.schema, table.name), change.op.lower()
     passes = filter_rule(rules.replication, *name)
     if not rules.replication.table(*name):
@@ -40,8 +38,7 @@ def sending(table: Table, change: RowChange, rules: Rules, spark: Callable[[], S
     if rule is not None:
         return Sending(False, f"{rule.where}: ignore-event has {', '.join(sorted(rule.types))}")
     if any(looks(rule, rules.event_filters, table) for rule in rules.event_filters.rules):
-        before, after = packed(change.before), packed(change.after)
-        rule = ignoring_values(spark(), rules.event_filters, table, kind, before, after)
+        rule = by_values(packed(change.before), packed(change.after))
         if rule is not None:
             return Sending(False, f"{rule.where}: an expression on the row's values holds")
     return Sending(True, passes)
