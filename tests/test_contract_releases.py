@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
+import codec_rows
 from codec_expected import Case
 from codec_refusals import refusal, too_large
 from codec_rows import image, rows
 from random_tables import Change, Made, Values, numbered_tables
 from simulator.changefeed.model import Changefeed, Kafka
+from simulator.changes import UPDATE
 from simulator.codecs import CODECS, CodecOptions
 from simulator.codecs.options import known
 from simulator.contract import Terms, check, compare, events, replay, state_of, terms_of, unknown
 from simulator.errors import EncodeError
 from simulator.records import Record
-from simulator.releases import RELEASES, Release
+from simulator.releases import RELEASES, Release, find
+from simulator.schema.parse import create_table
 from simulator.schema.types import family
+from simulator.split import net, sent, split_rule
+from simulator.split.transaction import Row
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "open-protocol": {
@@ -62,11 +67,15 @@ def in_order(made: Made, values: Values | None) -> Values | None:
     return values and {one.name: values[one.name] for one in made.table.columns}
 
 
-def stream(made: Made, history: list[Change], options: CodecOptions, release: Release) -> Iterator[Record]:
-    """The messages of the history in one partition, and a last watermark."""
+def stream(
+    made: Made, history: Sequence[codec_rows.Change], options: CodecOptions, release: Release,
+    at: Sequence[int] | None = None,
+) -> Iterator[Record]:
+    """The messages of the history in one partition, each change at its millisecond, and a last watermark."""
     codec = CODECS[options.protocol]
     arrays = rows(made.table, history, made.binary)
-    spread = replace(arrays, commit_ts=pa.array([FIRST + (at << 18) for at in range(len(history))], pa.int64()))
+    spread = replace(
+        arrays, commit_ts=pa.array([FIRST + (one << 18) for one in at or range(len(history))], pa.int64()))
     framed = codec.frame(
         codec.encode(spread, options, release), np.zeros(len(history), np.int64), options, release)
     keys = [None] * len(framed.values) if framed.keys is None else framed.keys.to_pylist()
@@ -120,6 +129,46 @@ def test_a_stream_leads_to_the_rows_that_are_left(protocol: str, name: str, data
         (made.table, one) for new in left.values() if (one := image(new, made.table, made.binary)) is not None)
     assert [] == [*done.violations, *compare(done.state, expected, said.tables)]
     assert_told(unknown(done.state, said.tables).get(("shop", "t"), {}), made, options, release)
+
+
+KEYED = Made(create_table("CREATE TABLE t (id INT PRIMARY KEY, uk INT UNIQUE, v INT)", "shop"), {}, frozenset(), None)
+
+
+@pytest.mark.parametrize(("tag", "architecture", "protocol", "name"), [
+    ("v8.5.3", "classic", "open-protocol", "updated"), ("v8.5.3", "classic", "open-protocol", "no old"),
+    ("v8.5.3", "classic", "canal-json", "updated"), ("v8.5.7", "new", "open-protocol", "updated"),
+    ("v6.5.4", "classic", "open-protocol", ""), ("v5.4.0", "classic", "canal-json", "extension")])
+@settings(max_examples=25)
+@given(kinds=st.lists(st.integers(0, 3), min_size=6, max_size=6))
+@example([0, 2, 0, 0, 3, 1])
+def test_a_row_changed_and_changed_back_is_an_update_with_equal_images(
+    tag: str, architecture: str, protocol: str, name: str, kinds: list[int]
+) -> None:
+    """It is never split, stands among the UPDATEs of its transaction, and leaves the row as it is; of a row inserted
+    and deleted again nothing is sent."""
+    release = find(tag, architecture)
+    options = known(replace(CodecOptions(protocol), **OPTIONS[protocol][name]), release)
+    before: list[Row | None] = [row(key, key, 0) for key in range(3)]
+    history: list[tuple[Row | None, Row | None]] = [(None, new) for new in before]
+    at = [0] * len(history)
+    for number, of in enumerate((kinds[:3], kinds[3:]), 1):
+        after = [(old, None, row(key, key, 1), row(key, key + 3 * number, 0))[kind]
+                 for key, (old, kind) in enumerate(zip(before, of))]
+        found = sent(KEYED.table, net(KEYED.table, [*zip(before, after)]), split_rule(release))
+        assert all(one.op == UPDATE for one in found if one.before == one.after)
+        history += [(one.before, one.after) for one in found]
+        at += [number] * len(found)
+        before = after
+    records, said = list(stream(KEYED, history, options, release, at)), terms(KEYED, options, release)
+    assert [] == list(check(records, said))
+    done = replay(events(records, said), {}, said.tables, said.reading)
+    left = [image(one, KEYED.table, frozenset()) for one in before if one]
+    expected = state_of((KEYED.table, one) for one in left if one is not None)
+    assert [] == [*done.violations, *compare(done.state, expected, said.tables)]
+
+
+def row(id: int, uk: int, v: int) -> Row:
+    return {"id": str(id), "uk": str(uk), "v": str(v)}
 
 
 def assert_told(hidden: Any, made: Made, options: CodecOptions, release: Release) -> None:

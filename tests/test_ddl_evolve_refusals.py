@@ -274,3 +274,37 @@ def test_cached_tables_take_nothing_but_nocache() -> None:
                             ("TRUNCATE t", "Truncate Table")):
         assert ("ddl:8242", f"'{what}' is unsupported on cache tables.") == refusal(*start, statement)
     assert after(*start, "ALTER TABLE t NOCACHE", "DROP TABLE t").tables == {}
+
+
+@pytest.mark.parametrize(("definition", "code"), [
+    ("DATETIME DEFAULT '99999999999999'", "ddl:1067"), ("TIMESTAMP DEFAULT '1900-01-01'", "ddl:1067"),
+    ("TIMESTAMP DEFAULT '2039-01-01'", "ddl:1067"), ("DATETIME DEFAULT '2020-01-01 25:00:00'", "ddl:1067"),
+    ("DATETIME DEFAULT '9999-12-31 23:59:59.9'", "ddl:1067"), ("DATETIME DEFAULT 'now'", "ddl:1067"),
+    ("DATETIME DEFAULT 0", "ddl:1067"), ("DATE DEFAULT '2020-02-30'", "ddl:1067"),
+    ("DATE DEFAULT '0000-00-00'", "ddl:1067"), ("DATE DEFAULT 20201301", "ddl:1067"),
+    ("TIME DEFAULT '9999999999999999999'", "types:1067"), ("TIME DEFAULT '839:00:00'", "types:1067"),
+    ("TIME DEFAULT '10:61:00'", "types:1067"), ("TIME DEFAULT 'x'", "types:1067"),
+    ("YEAR DEFAULT 1900", "types:1067"), ("YEAR DEFAULT 'x'", "types:1067"), ("YEAR DEFAULT 2156", "types:1067"),
+    ("TINYINT DEFAULT 128", "types:1067"), ("FLOAT UNSIGNED DEFAULT -1", "types:1067"),
+    ("DECIMAL(3,1) UNSIGNED DEFAULT -1", "types:1067"), ("DECIMAL(3,1) DEFAULT 100", "types:1067"),
+])
+def test_a_default_that_the_type_does_not_have_is_refused(definition: str, code: str) -> None:
+    """When the table is created, and when the column is added."""
+    text = "Invalid default value for 'a'"
+    assert (code, text) == refusal(f"CREATE TABLE t (id INT PRIMARY KEY, a {definition})")
+    assert (code, text) == refusal("CREATE TABLE t (id INT)", f"ALTER TABLE t ADD COLUMN a {definition}")
+
+
+@pytest.mark.parametrize(("definition", "text"), [
+    ("DATETIME DEFAULT '20200102'", "2020-01-02 00:00:00"), ("DATETIME DEFAULT 200102030405", "2020-01-02 03:04:05"),
+    ("DATETIME(2) DEFAULT '2020-1-2T3:4:5.678'", "2020-01-02 03:04:05.68"),
+    ("DATETIME DEFAULT '2020-12-31 23:59:59.5'", "2021-01-01 00:00:00"),
+    ("TIMESTAMP(3) DEFAULT '99.12.31 23^59'", "1999-12-31 23:59:00.000"), ("DATE DEFAULT 101", "2000-01-01"),
+    ("DATE DEFAULT '2020-01-02 10:11:12'", "2020-01-02"), ("TIME DEFAULT '1 2:03'", "26:03:00"),
+    ("TIME(1) DEFAULT '-10:11:12.36'", "-10:11:12.4"), ("TIME DEFAULT 101112", "10:11:12"),
+    ("TIME DEFAULT '838:59:59'", "838:59:59"), ("TIME DEFAULT '2020-01-01 10:11:12'", "10:11:12"),
+    ("YEAR DEFAULT 70", "1970"), ("YEAR DEFAULT '0'", "2000"), ("YEAR DEFAULT 0", "0"), ("YEAR DEFAULT 2155", "2155"),
+])
+def test_a_default_in_another_spelling_is_what_rows_show(definition: str, text: str) -> None:
+    table = after(f"CREATE TABLE t (id INT PRIMARY KEY, a {definition})").tables["test", "t"]
+    assert table.columns[-1].default == text

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from simulator.ddl.allow import allowed
 from simulator.ddl.catalog import Catalog, catalog
 from simulator.ddl.events import events, sent_query
+from simulator.ddl.evolve import applied
 from simulator.ddl.jobs import jobs, notes
 from simulator.ddl.jobs_text import text_jobs
 from simulator.ddl.read import read_statement
@@ -59,6 +61,9 @@ def said(text: str, known: Catalog | None = SHOP) -> tuple[str, ...]:
     ("ALTER TABLE t DROP INDEX `Primary`", [33]),
     ("ALTER TABLE t ADD FULLTEXT INDEX (a), ADD COLUMN b INT", [61]),
     ("ALTER TABLE t RENAME INDEX a TO a, ENGINE = InnoDB", []),
+    ("ALTER TABLE t ADD COLUMN a INT, ADD CHECK (a > 0)", [61]),
+    ("ALTER TABLE t ADD CHECK (a > 0), ALTER CHECK c NOT ENFORCED, DROP CHECK d", []),
+    ("ALTER TABLE t ADD COLUMN IF NOT EXISTS a INT, ADD INDEX (a)", [61]),
     ("ALTER TABLE t LAST PARTITION LESS THAN (10)", [19]),
     ("ALTER TABLE t ADD PARTITION PARTITIONS 4", [64]),
     ("UNLOCK TABLES", [28]),
@@ -132,6 +137,69 @@ def test_a_statement_that_has_nothing_to_do_is_no_job_and_says_so(text: str) -> 
 def test_what_lives_in_a_session_is_no_job() -> None:
     assert said("CREATE TEMPORARY TABLE t (a INT)") == said("DROP TEMPORARY TABLE t")
     assert said("DROP HYPO INDEX i ON t")
+
+
+def steps(text: str, release: Release = CLASSIC, known: Catalog | None = SHOP) -> list[tuple[int, tuple[int, ...]]]:
+    return [(job.code, job.steps) for job in text_jobs(text, "shop", known, release)]
+
+
+def test_a_foreign_key_is_one_job_with_the_index_that_comes_with_it() -> None:
+    """Where an index begins with its columns, none comes; a clustered integer primary key is no index."""
+    key = "ALTER TABLE orders ADD CONSTRAINT f FOREIGN KEY (%s) REFERENCES spread (id)"
+    assert steps(key % "note") == [(61, (7, 9))]
+    known = catalog([create_table("CREATE TABLE orders (a INT, b INT, KEY (a, b), id INT PRIMARY KEY)", "shop")])
+    assert steps(key % "A", known=known) == [(9, ())]
+    assert steps(key % "b", known=known) == steps(key % "id", known=known) == [(61, (7, 9))]
+    assert steps(f"{key % 'b'}, COMMENT 'c'", known=known) == [(61, (7, 9, 17))]
+    assert steps(f"{key % 'a'}, COMMENT 'c'", known=known) == [(61, (9, 17))]
+    assert steps(key % "a", known=None) == [(9, ())]
+
+
+def test_up_to_6_4_a_foreign_key_comes_without_index() -> None:
+    key = "ALTER TABLE orders ADD FOREIGN KEY (note) REFERENCES spread (id)"
+    assert steps(key, find("v6.4.0")) == [(9, ())]
+    assert steps(key, find("v6.5.0")) == [(61, (7, 9))]
+
+
+def test_releases_send_a_foreign_key_with_its_index_before_they_send_one_alone() -> None:
+    """6.2 has code 61 in its allow-list, 8.5.4 is the first with code 9."""
+    assert [release for release in ("v6.5.0", "v8.5.3", "v8.5.4") if allowed(61, find(release))] == [
+        "v6.5.0", "v8.5.3", "v8.5.4"]
+    assert [release for release in ("v6.5.0", "v8.5.3", "v8.5.4") if allowed(9, find(release))] == ["v8.5.4"]
+
+
+def test_the_text_of_a_job_keeps_what_its_parts_do_not_have() -> None:
+    assert queries("ALTER TABLE orders ADD COLUMN c INT, ADD CHECK (c > 0)", CLASSIC) == [
+        "ALTER TABLE `orders` ADD COLUMN `c` INT, ADD CHECK(`c`>0) ENFORCED"]
+
+
+@pytest.mark.parametrize("known", [None, SHOP], ids=["unknown", "known"])
+@pytest.mark.parametrize(("clause", "code", "text"), [
+    ("ADD INDEX (A)", "ddl:1072", "column does not exist: A"),
+    ("ADD UNIQUE (id, a)", "ddl:1072", "column does not exist: a"),
+    ("ADD INDEX ((a + 1))", "ddl:1054", "Unknown column 'a' in 'generated column function'"),
+    ("ADD FOREIGN KEY (a) REFERENCES spread (id)", "ddl:1072", "Key column 'a' doesn't exist in table"),
+])
+def test_clauses_see_the_table_as_it_is(known: Catalog | None, clause: str, code: str, text: str) -> None:
+    """A column that the statement adds is not there yet, whatever the order, for its jobs and for the tables."""
+    for added in ("ADD COLUMN a INT", "RENAME COLUMN note TO a", "CHANGE note a INT"):
+        for statement in (f"ALTER TABLE orders {added}, {clause}", f"ALTER TABLE orders {clause}, {added}"):
+            with pytest.raises(DdlError) as caught:
+                text_jobs(statement, "shop", known, CLASSIC)
+            assert (caught.value.code, caught.value.text) == (code, text)
+            read = read_statement(statement)
+            assert read is not None
+            with pytest.raises(DdlError) as caught:
+                applied(SHOP, read, "shop", statement)
+            assert (caught.value.code, caught.value.text) == (code, text)
+
+
+def test_keys_inside_the_parentheses_of_add_column_see_the_table_too() -> None:
+    """Of a table that is not known nothing is said."""
+    text = "ALTER TABLE orders ADD COLUMN (a INT, INDEX (a))"
+    assert steps(text, known=None) == [(61, (5, 7))]
+    with pytest.raises(DdlError, match="ddl:1072.* column does not exist: a"):
+        steps(text)
 
 
 def test_partitions_are_added_to_hash_partitioned_tables_by_reorganizing() -> None:

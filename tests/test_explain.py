@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from simulator.changefeed.model import Changefeed, DispatchRule, Kafka
+from simulator.cli import run
 from simulator.codecs.options import CodecOptions
 from simulator.errors import UserError
 from simulator.explain import RowExplained, as_dict, explain_row, lines, read_row
@@ -215,3 +217,76 @@ def test_values_that_tidb_could_not_hold_are_refused(type_: str, value: Any) -> 
     (column,) = create_table(f"CREATE TABLE `t` (`c` {type_})", "test").columns
     with pytest.raises(UserError, match=f"column 'c': {value!r} is no {column.type.name}"):
         read_value(value, column)
+
+
+FILTER = """[filter]
+rules = ["*.*", "!test.dropped"]
+ignore-txn-start-ts = [7]
+[[filter.event-filters]]
+matcher = ["test.t"]
+ignore-event = ["delete"]
+[[filter.event-filters]]
+matcher = ["test.t"]
+ignore-insert-value-expr = "id > 5"
+ignore-update-new-value-expr = "v = 'x'"
+"""
+
+
+T = "t (id INT PRIMARY KEY, v VARCHAR(9))"
+
+
+def asked(tmp_path: Path, change: str, table: str = T, *options: str) -> int:
+    """Exit code of `explain row --json` under FILTER."""
+    (tmp_path / "table.sql").write_text(f"CREATE TABLE {table}")
+    (tmp_path / "changefeed.toml").write_text(FILTER)
+    return run(["explain", "row", change, "--schema", str(tmp_path / "table.sql"), "--config",
+                str(tmp_path / "changefeed.toml"), *options])
+
+
+@pytest.mark.parametrize(("change", "table", "why"), [
+    ('{"after": {"id": 1}}', "dropped (id INT PRIMARY KEY)", "rule !test.dropped of filter.rules"),
+    ('{"after": {"id": 1}}', "mysql.t (id INT PRIMARY KEY)", "mysql is a system schema, which TiCDC never replicates"),
+    ('{"after": {"id": 1}}', "u (id INT, UNIQUE (id))", "the table has no primary key and no unique key of NOT NULL"),
+    ('{"after": {"id": 1}, "commit_ts": 8}', "u (id INT PRIMARY KEY)", "ignore-txn-start-ts has 7"),
+    ('{"before": {"id": 1}}', T, "filter.event-filters[1] with matcher test.t: ignore-event has delete"),
+])
+def test_a_row_that_the_filters_drop_has_no_messages_and_the_rule(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: str, table: str, why: str
+) -> None:
+    """In the text and for programs."""
+    assert asked(tmp_path, change, table, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert not found["sent"] and found["messages"] == [] and found["why"].startswith(why)
+    assert asked(tmp_path, change, table) == 0
+    said = capsys.readouterr().out
+    assert f"decision     not sent\nwhy          {why}" in said and "value " not in said
+
+
+def test_expressions_decide_about_the_values_of_the_row(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An UPDATE by its new row here; what they let through has its messages and the table filter's rule."""
+    said = []
+    for change in ('{"after": {"id": 6}}', '{"after": {"id": 5}}',
+                   '{"before": {"id": 1}, "after": {"id": 1, "v": "x"}}',
+                   '{"before": {"id": 1, "v": "x"}, "after": {"id": 1}}'):
+        assert asked(tmp_path, change, T, "--json") == 0
+        found = json.loads(capsys.readouterr().out)
+        assert bool(found["messages"]) == found["sent"]
+        said.append(found["why"])
+    ignored = "filter.event-filters[2] with matcher test.t: an expression on the row's values holds"
+    assert said == [ignored, "rule *.* of filter.rules", ignored, "rule *.* of filter.rules"]
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ('[filter]\nrules = ["t"]\n', "CDC:ErrFilterRuleInvalid"),
+    ('[[filter.event-filters]]\nmatcher = ["*.*"]\nignore-delete-value-expr = "nope = 1"\n',
+     "CDC:ErrExpressionColumnNotFound"),
+])
+def test_an_invalid_filter_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, words: str
+) -> None:
+    """Though the row is of another kind."""
+    (tmp_path / "bad.toml").write_text(text)
+    assert asked(tmp_path, '{"after": {"id": 1}}', T, "--config", str(tmp_path / "bad.toml")) == 2
+    assert words in capsys.readouterr().err

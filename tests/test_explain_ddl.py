@@ -237,7 +237,7 @@ def test_people_read_lines(capsys: pytest.CaptureFixture[str], schema: str) -> N
     (["ddl", "select 1"], "SELECT is not DDL"),
     (["ddl", "alter table t force"], "[ddl:8200] Unsupported Unsupported/unknown ALTER TABLE specification"),
     (["ddl", "alter table nope add a int", "--schema", "SCHEMA"], "[schema:1146] Table 'test.nope' doesn't exist"),
-    (["ddl", "drop table a; drop table b"], "[CDC:ErrUnexpected]"),
+    (["ddl", "drop table a; select 1"], "statement 2 of 2: SELECT is not DDL"),
     (["ddl", "drop table a", "--release", "v9.9.9"], "unknown TiCDC release 'v9.9.9'"),
     (["ddl", "drop table a", "--schema", "nope.sql"], "cannot read nope.sql: No such file or directory"),
     (["ddl", "drop table a", "--config", "nope.toml"], "cannot read nope.toml: No such file or directory"),
@@ -287,3 +287,48 @@ def test_a_statement_says_whose_rows_it_holds_back(
     """One table's from 6.5.2 and 7.0 on, everybody's before."""
     assert run(["explain", "ddl", statement, "--release", release]) == 0
     assert f"holds back   {said}" in capsys.readouterr().out
+
+
+def asked(tmp_path: Path, text: str, *options: str) -> int:
+    """Exit code of `explain ddl` with the tables of SCHEMA."""
+    (tmp_path / "schema.sql").write_text(SCHEMA)
+    return run(["explain", "ddl", text, "--schema", str(tmp_path / "schema.sql"), "--use", "shop", *options])
+
+
+def test_several_statements_are_explained_in_order_each_with_what_the_one_before_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """USE counts; a CREATE TABLE is a job of its own."""
+    text = ("ALTER TABLE orders ADD COLUMN c INT; ALTER TABLE orders ADD INDEX (c); USE hidden;"
+            " CREATE TABLE a (id INT PRIMARY KEY); CREATE TABLE b LIKE a")
+    assert asked(tmp_path, text, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(job["type_code"], job["schema"], job["table"]) for one in found for job in one["jobs"]] == [
+        (5, "Shop", "Orders"), (7, "Shop", "Orders"), (3, "hidden", "a"), (3, "hidden", "b")]
+    assert [one["statement"] for one in found][0] == "ALTER TABLE orders ADD COLUMN c INT"
+    assert asked(tmp_path, text) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith("statement ")] == [
+        "statement 1 of 4: ALTER TABLE orders ADD COLUMN c INT", "statement 2 of 4: ALTER TABLE orders ADD INDEX (c)",
+        "statement 3 of 4: CREATE TABLE a (id INT PRIMARY KEY)", "statement 4 of 4: CREATE TABLE b LIKE a"]
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_statement_that_is_refused_is_numbered_behind_those_before_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
+) -> None:
+    text = "ALTER TABLE orders DROP COLUMN note; ALTER TABLE orders DROP COLUMN note; DROP TABLE orders"
+    assert asked(tmp_path, text, *options) == 2
+    said = capsys.readouterr()
+    assert said.err == "ticdc-sim: [ddl:1091] statement 2 of 3: Can't DROP 'note'; check that column/key exists\n"
+    assert len(json.loads(said.out)) == 1 if options else "statement 1 of 3" in said.out and "2 of" not in said.out
+
+
+def test_one_statement_is_one_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever USE stands before it; without a catalog, too."""
+    assert asked(tmp_path, "USE hidden; DROP TABLE IF EXISTS x;", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["jobs"] == []
+    assert run(["explain", "ddl", "USE d; DROP TABLE x", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["jobs"][0]["schema"] == "d"
+    assert run(["explain", "ddl", "DROP TABLE x; CREATE INDEX i ON y (a)", "--json"]) == 0
+    assert [one["jobs"][0]["type_code"] for one in json.loads(capsys.readouterr().out)] == [4, 7]

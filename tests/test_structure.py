@@ -61,6 +61,7 @@ ROOMS = (
 
 DOORS = {
     "click": ("cli*",),
+    "crc32c": ("snapshots",),
     "fsspec": ("storage",),
     "kafka": ("sinks",),
     "lz4": ("codecs.compression", "decode.compressed"),

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
 
 from simulator import releases
 from simulator.changefeed import Changefeed
-from simulator.cli.look import DEFAULT_URI, as_text, warned
+from simulator.cli.look import DEFAULT_URI, as_text, verified, warned
 from simulator.cli.show import show_json, show_lines
 from simulator.ddl.catalog import Catalog
+from simulator.ddl.read import reading
 from simulator.errors import UserError, did_you_mean
-from simulator.explain.ddl import Rules, explain_ddl, rules
-from simulator.explain.ddl_render import ddl_as_dict, ddl_lines
+from simulator.explain.ddl import DdlExplained, explain_each, rules
+from simulator.explain.ddl_render import ddl_as_dict, ddl_lines, several_lines
 from simulator.explain.table import explain_table, table_as_dict
 from simulator.explain.table_catalog import read_catalog
 from simulator.explain.table_render import table_lines
-from simulator.filters.rows import verify
+from simulator.plan.sql_file import split
 from simulator.releases import Release
 from simulator.schema.table import Table
 from simulator.text_files import read_text
@@ -49,24 +50,29 @@ def _with_options(command: Command) -> Command:
 
 
 @click.command()
-@click.argument("statement")
+@click.argument("statement", metavar="STATEMENTS")
 @_with_options
 def ddl(
     statement: str, schemas: tuple[Path, ...], database: str, sink_uri: str, config: Path | None, release: str,
     architecture: str | None, as_json: bool,
 ) -> None:
-    """Which jobs a STATEMENT is, whether TiCDC replicates it, as which messages, and how tables change.
+    """Which jobs a statement is, whether TiCDC replicates it, as which messages, and how tables change.
 
-    Without --schema nothing is known of tables: every name is taken to exist and to have a valid index.
+    Several statements are explained one after the other, each with the tables that the one before leaves; USE counts,
+    and --json gives a list. Without --schema nothing is known of tables: every name is taken to exist and to have a
+    valid index.
     """
     changefeed, found = _changefeed(sink_uri, config, release, architecture)
     catalog, said = _catalog(schemas, database) if schemas else None, rules(changefeed, found)
-    _verify(catalog, said)
-    explained = explain_ddl(statement, database, catalog, said)
-    if as_json:
-        show_json(ddl_as_dict(explained))
-    else:
-        show_lines(ddl_lines(explained))
+    verified(said, catalog.tables.values() if catalog else ())
+    statements = _statements(statement, database)
+    explained = []
+    try:
+        for one in explain_each(statements, catalog, said):
+            explained.append(one)
+    finally:
+        if explained:
+            _show_all(as_json, explained, len(statements))
 
 
 @click.command()
@@ -81,7 +87,7 @@ def table(
         raise UserError("explain table needs --schema FILE.sql with the table's CREATE TABLE")
     changefeed, found = _changefeed(sink_uri, config, release, architecture)
     catalog = _catalog(schemas, database)
-    _verify(catalog, rules(changefeed, found))
+    verified(rules(changefeed, found), catalog.tables.values())
     explained = explain_table(_table(catalog, name, database), changefeed, found)
     if as_json:
         show_json(table_as_dict(explained))
@@ -89,17 +95,28 @@ def table(
         show_lines(table_lines(explained))
 
 
+def _statements(text: str, database: str) -> list[tuple[str, str]]:
+    """Current database and text of each; one that stands alone is taken as it was typed."""
+    with reading():
+        found = list(split(text, database))
+    alone = len(found) < 2 and all(current == database for current, _ in found)
+    return [(database, text)] if alone else found
+
+
+def _show_all(as_json: bool, explained: Sequence[DdlExplained], total: int) -> None:
+    """For programs and for people: of one statement a document, of several a list."""
+    if as_json:
+        documents = [ddl_as_dict(one) for one in explained]
+        show_json(documents[0] if total == 1 else documents)
+    else:
+        show_lines(ddl_lines(explained[0]) if total == 1 else several_lines(explained, total))
+
+
 def _changefeed(
     sink_uri: str, config: Path | None, release: str, architecture: str | None,
 ) -> tuple[Changefeed, Release]:
     found = releases.find(release, architecture)
     return warned(sink_uri, config, found), found
-
-
-def _verify(catalog: Catalog | None, said: Rules) -> None:
-    """TiCDC's check of expressions against the tables when a changefeed is created."""
-    tables = catalog.tables.values() if catalog else ()
-    verify(said.event_filters, [one for one in tables if said.replication.table(one.schema, one.name)])
 
 
 def _catalog(schemas: tuple[Path, ...], database: str) -> Catalog:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,13 @@ from simulator.changefeed import Changefeed, load_file
 from simulator.cli.show import Display, show_json, show_lines
 from simulator.errors import UserError
 from simulator.explain import as_dict, explain_row, lines, read_row
-from simulator.filters.events import event_filters
+from simulator.explain.ddl import Rules, rules
+from simulator.filters.events import EventRule, event_filters
+from simulator.filters.rows import ignoring_values, verify
 from simulator.records import read
 from simulator.releases import Release
 from simulator.schema.parse import create_table
+from simulator.schema.table import Table
 from simulator.text_files import json_document, read_text
 
 DEFAULT_URI = "kafka://127.0.0.1:9092/topic?protocol=open-protocol"
@@ -89,18 +93,34 @@ def row(
     change: str, schema: Path, database: str, sink_uri: str, config: Path | None, release: str,
     architecture: str | None, as_json: bool,
 ) -> None:
-    """Flags, handle key, partition and bytes of one row change, given as {"before": {…}, "after": {…}}.
+    """Whether a row change, given as {"before": {…}, "after": {…}}, is sent, its flags, handle, partition and bytes.
 
     Values are null, TiDB's text, numbers, or {"hex": "…"} for bytes; "commit_ts" and "partitions" may be given, too.
     """
+    from simulator.explain.sending import sending
+    from simulator.spark import session
+
     found = releases.find(release, architecture)
     changefeed = warned(sink_uri, config, found)
     table = create_table(read_text(schema), database)
-    explained = explain_row(table, changefeed, read_row(table, _document(change)), found)
+    filters, asked = rules(changefeed, found), read_row(table, _document(change))
+    verified(filters, [table])
+
+    def by_values(before: bytes | None, after: bytes | None) -> EventRule | None:
+        spark = session("local[1]")
+        return ignoring_values(spark, filters.event_filters, table, asked.op.lower(), before, after)
+
+    decision = sending(table, asked, filters, by_values)
+    explained = explain_row(table, changefeed, asked, found, decision)
     if as_json:
         show_json(as_dict(explained))
     else:
         show_lines(lines(explained))
+
+
+def verified(rules: Rules, tables: Iterable[Table]) -> None:
+    """Raises ChangefeedError for what TiCDC refuses in expressions when a changefeed of those tables is created."""
+    verify(rules.event_filters, [one for one in tables if rules.replication.table(one.schema, one.name)])
 
 
 def warned(sink_uri: str, config: Path | None, release: Release) -> Changefeed:

@@ -79,8 +79,9 @@ def stages_of(
     """The order of row changes at one commit-ts. From 7.4 on TiCDC keeps it among rows of one partition key alone, so
     that tables whose rows have several in a partition have none (tiflow: cdc/sink/dmlsink/mq/worker.go)."""
     rule = split_rule(release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value)
-    shown = reading_of(changefeed.codec, release).old_values
-    found, rules = stages(rule, shown), router(changefeed, release)
+    reading = reading_of(changefeed.codec, release)
+    found = stages(rule, reading.old_values and not reading.hides_same)
+    rules = router(changefeed, release)
     source = _source(rules, tables)
 
     known: dict[int, tuple[Table, Mapping[str, int]]] = {}

@@ -189,8 +189,7 @@ def _ignoring(event: Event, job: Job, view: View) -> str:
 
 
 def _worded(rule: EventRule | None) -> str:
-    return "" if rule is None else (
-        f"filter.event-filters[{rule.number}] with matcher {', '.join(rule.setting.matcher)}")
+    return rule.where if rule else ""
 
 
 NAMING = (

@@ -6,11 +6,10 @@ One law: an origin default is TiDB text of the column's type: its default, else 
 
 from __future__ import annotations
 
-from datetime import date
-
 from simulator.ddl.evolve_errors import tidb
 from simulator.errors import SchemaError
 from simulator.schema.defaults import default_text, number_text
+from simulator.schema.moments import is_date
 from simulator.schema.syntax import DefaultSyntax
 from simulator.schema.table import Column, ColumnType
 from simulator.schema.types import family, is_binary
@@ -41,6 +40,8 @@ def fits(text: str, type: ColumnType) -> bool:
         span = 1 << BITS[type.name]
         low, high = (0, span) if type.unsigned else (-span // 2, span // 2)
         return low <= int(text) < high
+    if kind in ("decimal", "float") and type.unsigned and text.startswith("-"):
+        return False
     if kind == "decimal":
         return len(text.lstrip("-").partition(".")[0].lstrip("0")) <= type.length - type.decimal
     if kind == "year":
@@ -48,18 +49,8 @@ def fits(text: str, type: ColumnType) -> bool:
     if kind == "bit":
         return 0 <= int(text) < 1 << type.length
     if kind in ("date", "datetime"):
-        return is_date(text[:10])
+        return is_date(text)
     return kind != "string" or len(text) <= type.length
-
-
-def is_date(text: str) -> bool:
-    """Whether the text begins with a day; only the form that values are printed in is looked at closely."""
-    if len(text) < 10 or text[4] != "-" or text[7] != "-":
-        return text[:1].isdecimal()
-    try:
-        return date.fromisoformat(text) is not None
-    except ValueError:
-        return False
 
 
 def origin_default(column: Column, now: str) -> str | None:

@@ -13,6 +13,7 @@ from simulator.ddl.catalog import Catalog, Key, key as place_of
 from simulator.ddl.evolve_errors import tidb
 from simulator.ddl.evolve_key_parts import spelled
 from simulator.ddl.evolve_steps import Scene, Step, Touched, column_named, lower
+from simulator.ddl.jobs_keys import begins, covered
 from simulator.ddl.specs import DropKey
 from simulator.schema.build_foreign_keys import build_foreign_key
 from simulator.schema.keys import row_id_column
@@ -31,7 +32,7 @@ def add_foreign_key(key: KeySyntax, scene: Scene) -> tuple[Step, ...]:
         actions.ADD_FOREIGN_KEY, lambda before: with_foreign_key(before, foreign),
         Touched(foreign=(lower(foreign.columns),)),
     )
-    if has_index(table, foreign.columns):
+    if covered(table, foreign.columns):
         return step,
     if any(one.name.lower() == foreign.name.lower() for one in table.indexes):
         raise tidb("ddl:1061", foreign.name)
@@ -72,7 +73,7 @@ def check_parent(foreign: ForeignKey, table: Table, catalog: Catalog) -> None:
         raise tidb("schema:1506")
     for name, refers in zip(foreign.columns, foreign.references):
         check_pair(foreign, column_named(table, name), column_named(parent, refers), refers)
-    if not has_index(parent, foreign.references):
+    if not has_key(parent, foreign.references):
         raise tidb("schema:1822", foreign.name, foreign.table)
 
 
@@ -86,18 +87,9 @@ def check_pair(foreign: ForeignKey, column: Column | None, other: Column | None,
         raise tidb("ddl:3780", column.name, other.name, foreign.name)
 
 
-def has_index(table: Table, columns: Collection[str], without: int = 0) -> bool:
-    """Whether a key begins with the columns; the one of id `without` does not count."""
-    wanted = lower(columns)
-    if len(wanted) == 1 and (row_id_column(table) or "").lower() == wanted[0]:
-        return True
-    return any(begins(index, wanted) for index in table.indexes if index.id != without)
-
-
-def begins(index: Index, columns: tuple[str, ...]) -> bool:
-    """Whether the first columns of the index are these, whole and in this order."""
-    parts = index.columns[:len(columns)]
-    return lower(part.name for part in parts) == columns and all(part.length < 0 for part in parts)
+def has_key(table: Table, columns: Collection[str], without: int = 0) -> bool:
+    """Whether an index begins with the columns, or they are the clustered integer primary key, which is none."""
+    return lower(columns) == ((row_id_column(table) or "").lower(),) or covered(table, columns, without)
 
 
 def with_foreign_key(table: Table, foreign: ForeignKey) -> Table:
@@ -151,7 +143,7 @@ def check_key_not_needed(index: Index, scene: Scene) -> None:
     used = [foreign.columns for foreign in table.foreign_keys]
     used += [foreign.references for _, foreign in referring(scene.catalog, table.schema, table.name)]
     for columns in used:
-        if begins(index, lower(columns)) and not has_index(table, columns, index.id):
+        if begins(index, columns) and not has_key(table, columns, index.id):
             raise tidb("ddl:1553", index.name)
 
 

@@ -1,7 +1,7 @@
 """Jobs of ALTER TABLE (tidb: pkg/ddl/executor.go AlterTable, ResolveAlterTableSpec).
 
-One law: specs between commas, ALGORITHM and LOCK not counted, are one job together; of a single spec each part is a
-job of its own.
+One law: specs between commas, ALGORITHM and LOCK not counted, are one job together, and a foreign key with the index
+that comes with it; of any other single spec each part is a job of its own.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from simulator.ddl import actions
-from simulator.ddl.jobs_multi import check_sub_job, check_touched, several_before
+from simulator.ddl.jobs_keys import own_index
+from simulator.ddl.jobs_multi import CHECKS, check_columns, check_sub_job, check_touched, several_before
 from simulator.ddl.jobs_shape import Job, Session, Steps
 from simulator.ddl.jobs_specs import codes
 from simulator.ddl.specs import AddColumns, AddKey, Clause, RenameTo, Spec
@@ -21,6 +22,10 @@ from simulator.schema.table import Table
 
 FULLTEXT = actions.ADD_FULLTEXT_INDEX
 """Releases that replicate it stand behind a TiDB that has full-text indexes."""
+
+CHECK_IS_OFF = (
+    "CHECK is a job with tidb_enable_check_constraint alone, and then error 8200 among other clauses; while that is "
+    "off, as by default, TiDB forgets it")
 
 
 def alter_table(statement: AlterTable, session: Session) -> Steps:
@@ -33,7 +38,8 @@ def alter_table(statement: AlterTable, session: Session) -> Steps:
     if not session.release.multi_schema_change and (len(specs) > 1 or any(map(_several_columns, specs))):
         yield replace(whole, code=several_before(specs))
         return
-    split = [one for spec in specs for one in _split(spec)]
+    check_columns(specs, table)
+    split = [one for spec in specs for part in _split(spec) for one in _with_index(part, session, table)]
     steps = (step for spec in split for step in _steps(spec, whole, session, table))
     yield from steps if len(split) == 1 else _together(split, steps, whole, table)
 
@@ -51,6 +57,15 @@ def _split(spec: Spec) -> Iterator[Spec]:
     yield from map(AddKey, spec.keys)
 
 
+def _with_index(spec: Spec, session: Session, table: Table | None) -> Iterator[Spec]:
+    """ADD FOREIGN KEY behind the index that comes with it."""
+    if isinstance(spec, AddKey) and spec.key.kind == "foreign" and session.release.foreign_key_index and table:
+        index = own_index(spec.key, table)
+        if index is not None:
+            yield AddKey(index)
+    yield spec
+
+
 def _steps(spec: Spec, whole: Job, session: Session, table: Table | None) -> Steps:
     name = TableName(whole.schema, whole.table)
     if isinstance(spec, RenameTo) and _folded(session.new(spec.table)) == _folded(name):
@@ -59,7 +74,11 @@ def _steps(spec: Spec, whole: Job, session: Session, table: Table | None) -> Ste
     if isinstance(spec, AddKey) and spec.key.kind == "fulltext" and FULLTEXT in session.release.allowed_ddl:
         yield _job(actions.ADD_COLUMNAR_INDEX, spec, whole, session)
         return
+    if isinstance(spec, AddKey) and spec.key.kind == "foreign" and session.release.foreign_key_index and table is None:
+        yield "a foreign key on columns that begin no index comes with an index, both as one job 61"
     for code in codes(spec, name, table):
+        if code in CHECKS:
+            yield CHECK_IS_OFF
         yield code if isinstance(code, str) else _job(code, spec, whole, session)
 
 
@@ -78,7 +97,7 @@ def _together(specs: list[Spec], steps: Steps, whole: Job, table: Table | None) 
     for step in steps:
         if isinstance(step, str):
             yield step
-        else:
+        elif step.code not in CHECKS:
             check_sub_job(step.code)
             found.append(step.code)
     if found:

@@ -1,17 +1,17 @@
 """Whether adding or dropping a key is a job, and which.
 
-One law: the answer is a code, or a note where TiDB does nothing; a table of None is not known.
-Source: tidb pkg/ddl/executor.go AlterTable, createIndex, dropIndex.
+One law: the answer is codes, or a note where TiDB does nothing; a table of None is not known.
+Source: tidb pkg/ddl/executor.go AlterTable, createIndex, dropIndex, CreateForeignKey.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from simulator.ddl import actions
 from simulator.errors import DdlError
 from simulator.schema.syntax import ColumnSyntax, KeySyntax, TableName
-from simulator.schema.table import Table
+from simulator.schema.table import Index, Table
 
 KINDS = {
     "key": actions.ADD_INDEX,
@@ -22,7 +22,7 @@ KINDS = {
     "vector": actions.ADD_COLUMNAR_INDEX,
     "columnar": actions.ADD_COLUMNAR_INDEX,
 }
-"""Check constraints: with tidb_enable_check_constraint, which is taken to be on."""
+"""Check constraints: with tidb_enable_check_constraint."""
 
 DROPPED = {
     "primary": actions.DROP_PRIMARY_KEY,
@@ -53,6 +53,25 @@ def dropped_key(kind: str, name: str, if_exists: bool, table: Table | None) -> I
         yield f"Can't DROP '{name or 'PRIMARY'}'; check that column/key exists: no job"
     else:
         yield DROPPED[kind]
+
+
+def own_index(key: KeySyntax, table: Table) -> KeySyntax | None:
+    """The index that TiDB adds with a foreign key where none of the table's begins with its columns."""
+    if covered(table, [part.column for part in key.parts]):
+        return None
+    return KeySyntax("key", key.name or f"fk_{table.last_ids.foreign_key + 1}", key.parts)
+
+
+def covered(table: Table, columns: Collection[str], without: int = 0) -> bool:
+    """Whether an index begins with the columns; the one of id `without` does not count."""
+    return any(begins(index, columns) for index in table.indexes if index.id != without)
+
+
+def begins(index: Index, columns: Collection[str]) -> bool:
+    """Whether the first columns of the index are these, whole and in this order (FindIndexByColumns)."""
+    parts = index.columns[:len(columns)]
+    same = [part.name.lower() for part in parts] == [name.lower() for name in columns]
+    return same and all(part.length < 0 for part in parts)
 
 
 def has_index(table: Table, name: str) -> bool:

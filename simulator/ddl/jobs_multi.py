@@ -9,12 +9,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from simulator.ddl import actions
-from simulator.ddl.jobs_keys import index_name
+from simulator.ddl.evolve_expressions import columns_of
+from simulator.ddl.jobs_keys import KINDS, index_name
 from simulator.ddl.jobs_shape import unsupported
 from simulator.ddl.specs import (
     AddColumns, AddKey, AlterDefault, ChangeColumn, DropColumn, DropKey, IndexVisibility, ModifyColumn,
     RenameColumn, RenameIndex, Spec,
 )
+from simulator.errors import DdlError
+from simulator.schema.syntax import KeySyntax
 from simulator.schema.table import Table
 
 SUB_JOBS = frozenset({
@@ -24,6 +27,11 @@ SUB_JOBS = frozenset({
     actions.MODIFY_TABLE_CHARSET_AND_COLLATE,
 })
 """What may be a part of a multi-schema change (fillMultiSchemaInfo)."""
+
+CHECKS = frozenset({
+    actions.ADD_CHECK_CONSTRAINT, actions.DROP_CHECK_CONSTRAINT, actions.ALTER_CHECK_CONSTRAINT,
+})
+"""What is no job while tidb_enable_check_constraint is off, as it is by default."""
 
 BEFORE = {AddColumns: actions.ADD_COLUMNS, DropColumn: actions.DROP_COLUMNS, DropKey: actions.DROP_INDEXES}
 """TiDB up to 6.1: several specs of one of these kinds are one job, and nothing else goes together."""
@@ -62,10 +70,36 @@ def check_sub_job(code: int) -> None:
         raise unsupported(f"multi schema change for {actions.ACTIONS[code].text}")
 
 
+def check_columns(specs: Sequence[Spec], table: Table | None) -> None:
+    """Raises DdlError for a key on a column that the statement itself adds: a clause sees the table as it is.
+
+    Where the table is not known, nothing is said of keys inside the parentheses of ADD COLUMN (…).
+    """
+    touched = Touched()
+    for spec in specs:
+        _touch(spec, touched, table)
+    there = [column.name for column in table.columns] if table else [*touched.dropped, *touched.modified]
+    new = frozenset(_folded(touched.added)) - frozenset(_folded(there))
+    keys = [spec.key for spec in specs if isinstance(spec, AddKey)]
+    keys += [key for spec in specs if table and isinstance(spec, AddColumns) for key in spec.keys]
+    for key in keys:
+        if key.kind in KINDS:
+            _check_key(key, new)
+
+
+def _check_key(key: KeySyntax, new: frozenset[str]) -> None:
+    for part in key.parts:
+        if part.column.lower() in new:
+            text = f"Key column '{part.column}' doesn't exist in table"
+            raise DdlError(text if key.kind == "foreign" else f"column does not exist: {part.column}", "ddl:1072")
+        if part.expression and (names := sorted(columns_of(part.expression) & new)):
+            raise DdlError(f"Unknown column '{names[0]}' in 'generated column function'", "ddl:1054")
+
+
 def check_touched(specs: Iterable[Spec], table: Table | None) -> None:
     """Raises DdlError where a column or an index is touched twice (checkOperateSameColAndIdx).
 
-    An index on a column that the statement adds is taken.
+    What `check_columns` lets through, an index inside ADD COLUMN (…) of a table that is not known, is taken.
     """
     touched = Touched()
     for spec in specs:
@@ -74,7 +108,7 @@ def check_touched(specs: Iterable[Spec], table: Table | None) -> None:
     columns = _once("column", touched.dropped, added)
     _none("column", touched.after, columns)
     columns = _once("column", touched.modified, columns)
-    _none("column", touched.indexed, columns - added)
+    _none("column", touched.indexed, columns if table else columns - added)
     indexes = _once("index", touched.added_indexes, frozenset())
     indexes = _once("index", touched.dropped_indexes, indexes)
     _once("index", touched.altered_indexes, indexes)
@@ -86,7 +120,7 @@ def _touch(spec: Spec, to: Touched, table: Table | None) -> None:
         to.after.append(place.after)
     match spec:
         case AddColumns():
-            to.added += [column.name for column in spec.columns]
+            to.added += [column.name for column in spec.columns if not _may_be_there(column.name, spec, table)]
         case DropColumn():
             to.dropped.append(spec.name)
         case ModifyColumn():
@@ -99,6 +133,11 @@ def _touch(spec: Spec, to: Touched, table: Table | None) -> None:
             to.modified.append(spec.column)
         case _:
             _touch_index(spec, to, table)
+
+
+def _may_be_there(name: str, spec: AddColumns, table: Table | None) -> bool:
+    """Whether IF NOT EXISTS finds the column, or perhaps does."""
+    return spec.if_not_exists and (table is None or name.lower() in _folded(column.name for column in table.columns))
 
 
 def _touch_index(spec: Spec, to: Touched, table: Table | None) -> None:

@@ -5,7 +5,7 @@ One law: it asks the modules that the pipeline asks, and works nothing out itsel
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from simulator.changefeed.model import Changefeed
@@ -17,6 +17,7 @@ from simulator.ddl.evolve import applied
 from simulator.ddl.jobs import Job, notes
 from simulator.ddl.jobs_text import text_jobs, text_statements
 from simulator.dispatch.routing import Router, router
+from simulator.errors import DdlError
 from simulator.explain.ddl_messages import MessageExplained, messages
 from simulator.explain.ddl_schema import SchemaChange, schema_changes
 from simulator.filters.events import EventFilters, event_filters
@@ -111,8 +112,31 @@ def explain_ddl(text: str, database: str, catalog: Catalog | None, rules: Rules)
 
     Without a catalog, nothing is said of tables, and every table is taken for one with a valid index.
     """
+    return _explained(text, database, catalog, _after(text, database, catalog, rules.release), rules)
+
+
+def explain_each(
+    statements: Sequence[tuple[str, str]], catalog: Catalog | None, rules: Rules,
+) -> Iterator[DdlExplained]:
+    """What becomes of statements (current database and text), each seeing the tables as the one before leaves them.
+
+    Raises DdlError, with the statement's number, at the first that is not taken.
+    """
+    for number, (database, text) in enumerate(statements, 1):
+        try:
+            after = _after(text, database, catalog, rules.release)
+            yield _explained(text, database, catalog, after, rules)
+        except DdlError as error:
+            if len(statements) == 1:
+                raise
+            raise DdlError(f"statement {number} of {len(statements)}: {error.text}", error.code) from error
+        catalog = after
+
+
+def _explained(
+    text: str, database: str, catalog: Catalog | None, after: Catalog | None, rules: Rules,
+) -> DdlExplained:
     found = text_jobs(text, database, catalog, rules.release)
-    after = _after(text, database, catalog, rules.release)
     renamed = [pair for job in found for pair in job.pairs]
     said = [note for one in text_statements(text, rules.release)
             for note in notes(one, text, database, catalog, rules.release)]

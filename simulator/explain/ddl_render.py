@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -27,6 +27,15 @@ def ddl_as_dict(found: DdlExplained) -> dict[str, Any]:
             event["messages"] = [{**one, "key": _bytes(one["key"]), "value": _bytes(one["value"])}
                                  for one in event["messages"]]
     return result
+
+
+def several_lines(found: Sequence[DdlExplained], total: int) -> Iterator[str]:
+    """For people: each statement under its number and text."""
+    for number, one in enumerate(found, 1):
+        if number > 1:
+            yield ""
+        yield f"statement {number} of {total}: {one.statement}"
+        yield from ddl_lines(one)
 
 
 def ddl_lines(found: DdlExplained) -> Iterator[str]:

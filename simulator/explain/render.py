@@ -27,6 +27,9 @@ def lines(found: RowExplained) -> Iterator[str]:
     yield f"destination  {found.topic}/{found.partition} of {found.partitions} partitions"
     if found.sent_as:
         yield f"sent as      {found.sent_as}"
+    if found.why:
+        yield f"decision     {'sent' if found.sent else 'not sent'}"
+        yield f"why          {found.why}"
     if found.moved_by:
         yield f"split        TiDB writes this UPDATE as DELETE and INSERT, since {', '.join(found.moved_by)} changes,"
         yield "             under which it stores the row: explain each by itself"

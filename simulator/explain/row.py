@@ -46,6 +46,15 @@ class ColumnExplained:
 
 
 @dataclass(frozen=True)
+class Sending:
+    """Whether the filters let a row change through."""
+
+    sent: bool
+    why: str
+    """The rule that decides; empty where none was asked."""
+
+
+@dataclass(frozen=True)
 class RowExplained:
     release: str
     architecture: str
@@ -78,23 +87,31 @@ class RowExplained:
     sent_as: str = ""
     """Full name in messages, where table routing gives another one."""
 
+    sent: bool = True
+    """As Sending has it; there are no messages else."""
+
+    why: str = ""
+
 
 def explain_row(
     table: Table, changefeed: Changefeed, change: RowChange, release: Release = V8_5,
+    sending: Sending = Sending(True, ""),
 ) -> RowExplained:
     """What becomes of a row change that `read_row` has checked; raises EncodeError where TiCDC could not encode it."""
     partitions = change.partitions or changefeed.kafka.partitions
     to = route(router(changefeed, release), table)
     hashed = hash_row(to, table, change.image)
-    encoded = _encoded(sent_table(to, table), changefeed, change, release, to.selected)
+    encoded = _encoded(sent_table(to, table), changefeed, change, release, to.selected) if sending.sent else None
     return RowExplained(
         release=release.name, architecture=release.architecture, schema=table.schema, table=table.name, op=change.op,
         columns=_columns(table, changefeed.codec, release, to.selected), handle_key=handle_key(table),
         dispatcher=to.dispatcher, hashed=tuple(name for _, name in to.hashed if name), hash=hashed,
         partition=partition_of(to, hashed, change.commit_ts, partitions, _row_id(table, change)), partitions=partitions,
-        topic=to.topic, protocol=changefeed.codec.protocol, messages=_messages(encoded, changefeed.codec, release),
+        topic=to.topic, protocol=changefeed.codec.protocol,
+        messages=_messages(encoded, changefeed.codec, release) if encoded else (),
         split_by=_split_by(table, change, changefeed, release), moved_by=_moved_by(table, change),
-        stored=_stored(encoded, changefeed.codec), sent_as=".".join(to.sent_as or ()),
+        stored=_stored(encoded, changefeed.codec) if encoded else (), sent_as=".".join(to.sent_as or ()),
+        sent=sending.sent, why=sending.why,
     )
 
 
@@ -138,7 +155,7 @@ def _encoded(
     rows = Rows(
         table, change.partition_id,
         *(pa.array([number], pa.int64()) for number in (change.commit_ts, _row_id(table, change))),
-        *(pa.array([_packed(image)], pa.binary()) for image in (change.before, change.after)),
+        *(pa.array([packed(image)], pa.binary()) for image in (change.before, change.after)),
     )
     return CODECS[changefeed.codec.protocol].encode(replace(rows, selected=selected), changefeed.codec, release)
 
@@ -163,7 +180,8 @@ def _row_id(table: Table, change: RowChange) -> int | None:
     return (int(text) + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
-def _packed(image: Mapping[str, str | None] | None) -> bytes | None:
+def packed(image: Mapping[str, str | None] | None) -> bytes | None:
+    """The row image of TiDB texts."""
     if image is None:
         return None
     return b"\xff".join(b"\xfe" if text is None else text.encode("utf-8", "surrogatepass") for text in image.values())

@@ -38,6 +38,11 @@ class EventRule:
     sql: re.Pattern[str] | None = None
     """`ignore-sql` as one pattern."""
 
+    @property
+    def where(self) -> str:
+        """Which rule it is, for people."""
+        return f"filter.event-filters[{self.number}] with matcher {', '.join(self.setting.matcher)}"
+
 
 @dataclass(frozen=True)
 class EventFilters:

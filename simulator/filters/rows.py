@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from simulator import tso
 from simulator.filters.conditions import ignored, looks, texts
 from simulator.filters.event_types import ROW_KINDS
-from simulator.filters.events import EventFilters, ignoring_row
+from simulator.filters.events import EventFilters, EventRule, ignoring_row
 from simulator.filters.expressions import check
 from simulator.numbered import by_number
 from simulator.schema.table import Table
@@ -35,6 +36,18 @@ def kept(
     found += [_by_values(filters, tables, groups)] if any(groups) else []
     found += [F.col("commit_ts").isin([ts + tso.BEFORE_COMMIT for ts in ignored_start_ts])] if ignored_start_ts else []
     return changes.where(~functools.reduce(Column.__or__, found)) if found else changes
+
+
+def ignoring_values(
+    spark: SparkSession, filters: EventFilters, table: Table, kind: str, before: bytes | None, after: bytes | None
+) -> EventRule | None:
+    """The rule that ignores one change, of those row images, for its values; raises ChangefeedError as `kept` does."""
+    images = texts("before", table), texts("after", table)
+    found = [(rule, ignored(replace(filters, rules=(rule,)), table, kind, *images)) for rule in filters.rules]
+    looking = [(rule, condition) for rule, condition in found if condition is not None]
+    frame = spark.createDataFrame([(before, after)], "before binary, after binary")
+    answers = frame.select(*(F.coalesce(condition, F.lit(False)) for _, condition in looking)).collect()[0]
+    return next((rule for (rule, _), answer in zip(looking, answers, strict=True) if answer), None)
 
 
 def verify(filters: EventFilters, tables: Sequence[Table]) -> None:

@@ -1,4 +1,4 @@
-"""A file of SQL statements, each with the database that USE made the current one.
+"""A text of SQL statements, each with the database that USE made the current one.
 
 One law: nothing but USE is read here; what the statements say is for others.
 """
@@ -16,12 +16,15 @@ from simulator.text_files import read_text
 
 def sql_statements(path: Path, database: str) -> Iterator[tuple[str, str]]:
     """Database and text of each statement; raises UserError for a file that cannot be read or taken apart."""
-    text = read_text(path)
     try:
-        parts = dialect.statements(dialect.tokenize(text))
+        yield from split(read_text(path), database)
     except SchemaError as error:
         raise UserError(f"{path}: {error}") from None
-    for tokens in parts:
+
+
+def split(text: str, database: str) -> Iterator[tuple[str, str]]:
+    """Database and text of each statement; raises SchemaError for what cannot be taken apart."""
+    for tokens in dialect.statements(dialect.tokenize(text)):
         if dialect.begins(text, tokens, _is_use):
             database = dialect.read(text, tokens, _used)
         else:

@@ -101,6 +101,7 @@ V4_0_0 = Release(
     unclassified_events=frozenset(),
     event_matcher_folds_case=False,
     multi_schema_change=False,
+    foreign_key_index=False,
     ddl_text="raw",
     ddl_mark="",
     ddl_text_placement=True,

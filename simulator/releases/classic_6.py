@@ -91,6 +91,7 @@ V6_5_0 = replace(
     canal_column_order="table",
     canal_old_first=True,
     canal_ends_rows=True,
+    foreign_key_index=True,
     options=V6_4_0.options | option_names.ENCODERS | option_names.STORAGE,
 )
 

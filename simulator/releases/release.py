@@ -355,6 +355,10 @@ class Release:
     multi_schema_change: bool
     """Whether TiDB makes one job (61) of an ALTER TABLE with several specs (TiDB 6.2+: ddl/multi_schema_change.go)."""
 
+    foreign_key_index: bool
+    """Whether ADD FOREIGN KEY on columns that begin no index adds that index too, both as one job 61 (TiDB 6.5+:
+    ddl/ddl_api.go CreateForeignKey)."""
+
     ddl_text: str
     """How the query is written: `raw` as it was typed (4.0.0, 4.0.1), `marked`: as typed, TiDB's features put in
     comments by regular expressions (4.0.2+: cdc/changefeed.go, tidb sessionctx/binloginfo AddSpecialComment),

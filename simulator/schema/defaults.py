@@ -9,6 +9,7 @@ import struct
 from decimal import Decimal, InvalidOperation, ROUND_HALF_UP, localcontext
 
 from simulator.errors import SchemaError
+from simulator.schema import moments
 from simulator.schema.read_types import bytes_of
 from simulator.schema.syntax import DefaultSyntax
 from simulator.schema.table import ColumnType
@@ -40,14 +41,21 @@ def value_text(syntax: DefaultSyntax, type: ColumnType) -> str | None:
         text = "1" if text == "TRUE" else "0"
     if kind == "bit" and syntax.kind == "string":
         return bytes_number(text.encode())
-    if kind in ("integer", "bit", "decimal", "year"):
+    if kind in ("integer", "bit", "decimal"):
         return number_text(text, max(type.decimal, 0) if kind == "decimal" else 0)
     if kind == "float":
         return float_text(text, type)
     if kind in ("enum", "set"):
         return number_member(text, type) if syntax.kind == "number" else member_text(text, type)
-    if kind in ("time", "datetime"):
-        return time_text(text, type)
+    if kind in ("date", "datetime"):
+        literal = moments.number_padded(text) if syntax.kind == "number" else text
+        digits = max(type.decimal, 0)
+        return moments.date_text(literal) if kind == "date" else moments.moment_text(
+            literal, digits, type.name == "timestamp")
+    if kind == "time":
+        return moments.time_text(text, max(type.decimal, 0))
+    if kind == "year":
+        return year_text(text, syntax.kind == "string")
     if type.name == "char" and is_binary(type):
         return text.ljust(type.length, "\0")
     return text
@@ -69,12 +77,12 @@ def bytes_text(value: bytes, type: ColumnType) -> str | None:
     return value.decode("utf-8", "replace")
 
 
-def time_text(text: str, type: ColumnType) -> str:
-    """A point in time with as many digits of a second as the column has; a date alone is its midnight."""
-    if type.name != "time" and len(text) == 10 and "-" in text:
-        text += " 00:00:00"
-    whole, _, fraction = text.partition(".")
-    return f"{whole}.{fraction[:type.decimal].ljust(type.decimal, '0')}" if type.decimal else whole
+def year_text(text: str, quoted: bool) -> str | None:
+    """A YEAR, of which one of two digits is from 1970 to 2069; the number 0 is 0, and '0' is 2000."""
+    number = int(number_text(text, 0) or -1)
+    if 0 < number < 100 or quoted and number == 0 and len(text.strip()) < 4:
+        number += 2000 if number < 70 else 1900
+    return str(number) if number >= 0 else None
 
 
 def number_text(text: str, scale: int) -> str | None:

@@ -55,7 +55,7 @@ def _text(spark: SparkSession, table: Table, format: str, files: Sequence[DataFi
     layout = records.layout(table)
     escapes = [file.indexed if csv.backslash_escapes is None else csv.backslash_escapes for file in files]
     names = (table.name, *(column.name for column in table.columns))
-    tasks = _tasks(format, files, escapes, csv, any(set("'\"") & set(name) for name in names))
+    tasks = _tasks(format, files, escapes, csv, any(set("';\\") & set(name) for name in names))
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with carrying():

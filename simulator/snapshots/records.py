@@ -5,6 +5,7 @@ One law: a batch has one binary column per visible column of the table, whatever
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,6 +15,7 @@ import pyarrow.compute as pc
 
 from simulator.errors import SnapshotError
 from simulator.schema.table import Table
+from simulator.schema.types import family
 from simulator.snapshots import csv_text, scan, sql_text, streams
 from simulator.snapshots.csv_text import CsvDialect
 from simulator.snapshots.scan import Malformed
@@ -22,7 +24,10 @@ from simulator.snapshots.streams import Piece
 FILE, GIVEN = "file", "given"
 """Names of the extra columns: index of the file; whether the file has the stored generated columns."""
 
-_HIDDEN = {letter: code for code, letter in enumerate("'\"(),;\\", start=1)}
+NUMBERS = ("integer", "decimal", "float", "year")
+"""Families of types."""
+
+_HIDDEN = dict(zip("'\"(),;\\#-/", (1, 2, 3, 4, 5, 6, 7, 8, 14, 15)))
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,12 @@ class Layout:
     hidden: tuple[str, ...]
     """Names of columns that a file may list though they have no value: virtual generated columns."""
 
+    schema: str = ""
+    """The database; empty where any will do."""
+
+    numbers: tuple[int, ...] = ()
+    """Which columns hold numbers, for which a hexadecimal literal is no text."""
+
 
 def layout(table: Table) -> Layout:
     visible = [column for column in table.columns if column.generated != "virtual"]
@@ -56,6 +67,8 @@ def layout(table: Table) -> Layout:
         tuple(index for index, column in enumerate(visible) if column.type.name == "bit"),
         tuple(index for index, column in enumerate(visible) if column.not_null and column.type.name in texts),
         tuple(column.name for column in table.columns if column.generated == "virtual"),
+        table.schema,
+        tuple(index for index, column in enumerate(visible) if family(column.type) in NUMBERS),
     )
 
 
@@ -118,33 +131,49 @@ def sql_batches(piece: Piece, layout: Layout) -> Iterator[pa.RecordBatch]:
     hide = _hiding((layout.table, *layout.columns, *layout.hidden))
     width = len(layout.columns) - (len(layout.generated) if layout.generated else 0)
     carry, offset, header = b"", piece.start, None
-    for data in _with_end(streams.blocks(piece), b"\n;"):
+    for data in _with_end(streams.blocks(piece), b"\n"):
         carry, progress = hide(carry + data), True
         while progress:
             with _located(piece, offset, carry):
                 block = sql_text.read_block(carry, width, header)
-            if block.columns and block.header is not None:
-                yield _batch(block.columns, block.bare, _sql_places(block.header, layout, piece), layout, piece)
+                places = _sql_places(block, layout, piece)
+            if block.columns:
+                yield _batch(block.columns, block.bare, places, layout, piece)
             progress = block.consumed > 0 and len(carry) > block.consumed and not block.open
             carry, offset, header = carry[block.consumed:], offset + block.consumed, block.open
-    if carry.strip(b"; \r\n\t"):
-        raise _at(piece, offset, "the file ends inside a statement or inside quotes")
+    with _located(piece, offset, carry):
+        place = 0 if header else sql_text.unfinished(carry)
+        if place >= 0:
+            raise Malformed("the file ends inside a statement, a comment or quotes: no ';' ends it", place)
 
 
-def _sql_places(header: sql_text.Header, layout: Layout, piece: Piece) -> list[int | None]:
-    shown = {code: letter for letter, code in _HIDDEN.items()}
-    table = header.table.translate(shown)
-    if table.lower() != layout.table.lower():
-        raise SnapshotError(f"{piece.path}: rows of table `{table}` in a file of table `{layout.table}`")
+def _sql_places(block: sql_text.Block, layout: Layout, piece: Piece) -> list[int | None]:
+    """Where in the block's rows each visible column is; raises Malformed."""
+    header, shown = block.header, {code: letter for letter, code in _HIDDEN.items()}
+    if header is None:
+        return []
+    first = int(block.starts[0])
+    schema, table = header.schema.translate(shown), header.table.translate(shown)
+    if table.lower() != layout.table.lower() or schema and schema.lower() != (layout.schema or schema).lower():
+        named, of = (f"`{one}`.`{other}`" if schema else f"`{other}`" for one, other in (
+            (schema, table), (layout.schema, layout.table)))
+        raise Malformed(f"rows of table {named} in a file of table {of}", first)
     stored = tuple(name for index, name in enumerate(layout.columns) if index not in layout.generated)
     names = stored if header.columns is None else tuple(name.translate(shown) for name in header.columns)
     known = {name.lower(): name for name in (*layout.columns, *layout.hidden)}
-    return _places(tuple(known.get(name.lower(), name) for name in names), layout, piece.path)
+    places = _places(tuple(known.get(name.lower(), name) for name in names), layout, piece.path)
+    for index in layout.numbers:
+        place = places[index]
+        if place is not None and block.hexed[place].any():
+            row = int(np.argmax(block.hexed[place]))
+            text = f"a hexadecimal literal for the number {layout.columns[index]!r}: write it in decimal"
+            raise Malformed(text, int(block.starts[row * len(block.hexed) + place]))
+    return places
 
 
 def _hiding(names: Sequence[str]) -> Callable[[bytes], bytes]:
     """Replaces, in quoted names that hold marks of SQL, those marks by control bytes of the same length."""
-    quoted = [f"`{name.replace('`', '``')}`" for name in names if set(name) & set(_HIDDEN)]
+    quoted = [f"`{name.replace('`', '``')}`" for name in names if _MARKS.search(name)]
     pairs = [(name.encode(), name.translate(_HIDDEN_TEXT).encode()) for name in quoted]
 
     def hide(data: bytes) -> bytes:
@@ -155,6 +184,7 @@ def _hiding(names: Sequence[str]) -> Callable[[bytes], bytes]:
     return hide
 
 
+_MARKS = re.compile(r"""['"(),;\\#]|--|/\*""")
 _HIDDEN_TEXT = {ord(letter): chr(code) for letter, code in _HIDDEN.items()}
 
 

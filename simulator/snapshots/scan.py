@@ -27,6 +27,12 @@ class Malformed(Exception):
         self.position = position
 
 
+def shown(text: bytes) -> str:
+    """The beginning of a text of the file, for a message."""
+    short = text.strip()[:40]
+    return ascii(short.decode("utf-8", "replace")) + ("…" if len(text.strip()) > len(short) else "")
+
+
 def _escape_table() -> Bytes:
     table = np.arange(256, dtype=np.uint8)
     for letter, byte in {"0": 0, "b": 8, "n": 10, "r": 13, "t": 9, "Z": 26}.items():

@@ -12,16 +12,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.snapshots import scan
+from simulator.snapshots import scan, sql_comments
 from simulator.snapshots.scan import Bytes, Fields, Malformed, Mask, Positions
 
 _NAME = rb"`(?:[^`]|``)+`|[^\s`(),;.']+"
-_BLANK = rb"(?:\s|/\*.*?\*/|--[^\n]*\n|#[^\n]*\n)*"
 _INSERT = re.compile(
-    _BLANK + rb"(?:INSERT|REPLACE)\s+(?:IGNORE\s+)?(?:INTO\s+)?(?:(?:" + _NAME + rb")\s*\.\s*)?(?P<table>" + _NAME
+    rb"\s*(?:INSERT|REPLACE)\s+(?:IGNORE\s+)?(?:INTO\s+)?(?:(?P<schema>" + _NAME + rb")\s*\.\s*)?(?P<table>" + _NAME
     + rb")\s*(?:\((?P<columns>(?:" + _NAME + rb"|[\s,])*)\)\s*)?VALUES?\s*(?=\()", re.IGNORECASE | re.DOTALL)
 _IGNORED = re.compile(
-    _BLANK + rb"(?:(?:SET|USE|LOCK|UNLOCK|START|BEGIN|COMMIT|/\*!)[^;]*)?;", re.IGNORECASE | re.DOTALL)
+    rb"\s*(?:(?:SET|USE|LOCK|UNLOCK|START|BEGIN|COMMIT)\b[^;]*)?;", re.IGNORECASE | re.DOTALL)
+_NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+_NO_LITERAL = "a value is no literal: numbers, NULL, '…' and x'…' are read, no expressions"
+_NOWHERE = np.zeros(0, dtype=np.int64)
 _SPACE = scan.byte_set(b" \t\r\n")
 _COMMA, _OPEN, _CLOSE, _SEMICOLON, _QUOTE = (ord(mark) for mark in ",();'")
 
@@ -29,6 +31,9 @@ _COMMA, _OPEN, _CLOSE, _SEMICOLON, _QUOTE = (ord(mark) for mark in ",();'")
 @dataclass(frozen=True)
 class Header:
     """What an INSERT says before its rows."""
+
+    schema: str
+    """Empty where it names none."""
 
     table: str
     columns: tuple[str, ...] | None
@@ -49,6 +54,12 @@ class Block:
     open: Header | None
     """Of the statement that goes on after `consumed`."""
 
+    starts: Positions
+    """Where each value begins, row by row."""
+
+    hexed: tuple[Mask, ...]
+    """Per column: which values are hexadecimal literals."""
+
 
 def unquoted(name: bytes) -> str:
     """An identifier without its back-quotes."""
@@ -61,21 +72,32 @@ def read_block(data: bytes, width: int, header: Header | None) -> Block:
 
     `width` is the number of values of a row where the statement lists no columns. Raises Malformed.
     """
+    data, found = sql_comments.plain(data, b"(),;")
     array = np.frombuffer(data, dtype=np.uint8)
-    found = scan.marks(array, _QUOTE, b"(),;", escape=True)
     stops = found.outside[array[found.outside] == _SEMICOLON]
     statements = _statements(data, array, stops, header)
     current = statements.header
     if current is None:
-        return Block((), (), None, statements.end, None)
+        return Block((), (), None, statements.end, None, _NOWHERE, ())
     width = width if current.columns is None else len(current.columns)
     rows = _rows(array, _of_rows(found.outside, statements), width)
     if not len(rows):
-        return Block((), (), None, 0 if header else statements.end, header)
+        return Block((), (), None, 0 if header else statements.end, header, _NOWHERE, ())
+    _check_between(array, rows, width, header is not None)
     consumed = int(rows[-1, -1]) + 1
     quotes = _of_rows(found.quotes[: np.searchsorted(found.quotes, consumed)], statements)
-    columns, bare = _columns(array, quotes, found.escapes, rows, width)
-    return Block(columns, bare, current, consumed, current if array[consumed - 1] == _COMMA else None)
+    values = _values(array, quotes, found.escapes, rows, width)
+    going_on = current if array[consumed - 1] == _COMMA else None
+    return Block(
+        values.columns(width), _each(values.bare, width), current, consumed, going_on, values.starts,
+        _each(values.hexed, width))
+
+
+def unfinished(data: bytes) -> int:
+    """Where in the last bytes of a file something begins that does not end; -1 for blanks and comments."""
+    text, _ = sql_comments.plain(data, b"")
+    start = _blanks(text, 0)
+    return start if start < len(data) else -1
 
 
 @dataclass(frozen=True)
@@ -101,7 +123,9 @@ def _statements(data: bytes, array: Bytes, stops: Positions, header: Header | No
         inserted = _INSERT.match(data, start)
         if inserted is None:
             if complete and _IGNORED.match(data, start) is None:
-                raise Malformed("only INSERT statements are read from a data file", start)
+                raise Malformed("only INSERT statements with VALUES are read from a data file, found "
+                                + scan.shown(data[start:ends[index]]), start + _blanks(data, start))
+            sql_comments.check_modes(data[start:ends[index]], start)
             rows[index] = ends[index] + complete
             if not complete:
                 break
@@ -131,7 +155,14 @@ def _same_text(array: Bytes, starts: Positions, rows: Positions, index: int, len
 def _header(inserted: re.Match[bytes]) -> Header:
     columns = inserted["columns"]
     names = None if columns is None else tuple(unquoted(name) for name in re.findall(_NAME, columns))
-    return Header(unquoted(inserted["table"]), names)
+    if names == ():
+        raise Malformed("rows without columns are not read", inserted.end())
+    return Header(unquoted(inserted["schema"] or b""), unquoted(inserted["table"]), names)
+
+
+def _blanks(data: bytes, start: int) -> int:
+    """How many blanks stand there."""
+    return len(data) - start - len(data[start:].lstrip())
 
 
 def _of_rows(marks: Positions, statements: _Statements) -> Positions:
@@ -153,26 +184,79 @@ def _rows(array: Bytes, outside: Positions, width: int) -> Positions:
     following = np.arange(len(outside)) % period == width + 1
     wrong = np.flatnonzero((kinds != expected) & ~((kinds == _SEMICOLON) & following))
     if len(wrong):
-        raise _wrong_row(kinds, outside, int(wrong[0]) // period * period, width)
+        raise _wrong_row(array, outside, int(wrong[0]) // period * period, width)
     return outside[: len(outside) // period * period].reshape(-1, period)
 
 
-def _wrong_row(kinds: Bytes, outside: Positions, first: int, width: int) -> Malformed:
-    position = int(outside[first])
+def _check_between(array: Bytes, rows: Positions, width: int, going_on: bool) -> None:
+    """Raises Malformed where anything but blanks stands before a row of a statement that goes on, or behind a row."""
+    follows = rows[:-1, -1][array[rows[:-1, -1]] == _COMMA]
+    opens = rows[1:, 0][array[rows[:-1, -1]] == _COMMA]
+    first, its_open = (np.zeros(int(going_on), np.int64), rows[:int(going_on), 0])
+    starts = np.concatenate([rows[:, width] + 1, follows + 1, first])
+    lengths = np.concatenate([rows[:, -1], opens, its_open]) - starts
+    every = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))
+    other = every[~_SPACE[array[every]]]
+    if len(other):
+        raise _beside(array, int(other.min()))
+
+
+def _beside(array: Bytes, position: int) -> Malformed:
+    found = scan.shown(array[position:position + 200].tobytes())
+    return Malformed(f"only rows, ',' and ';' may follow VALUES, found {found}", position)
+
+
+def _wrong_row(array: Bytes, outside: Positions, first: int, width: int) -> Malformed:
+    kinds, position = array[outside], int(outside[first])
     closing = np.flatnonzero(kinds[first:] == _CLOSE)
     if kinds[first] != _OPEN or not len(closing):
         return Malformed("a row does not begin with '(' or does not end with ')'", position)
     inner = kinds[first + 1: first + int(closing[0])]
     if (inner != _COMMA).any():
-        return Malformed("a value is no literal: numbers, NULL, '…' and x'…' are read, no expressions", position)
+        return Malformed(f"{_NO_LITERAL}, in {scan.shown(array[position:position + 200].tobytes())}", position)
     if len(inner) + 1 == width:
-        return Malformed("rows are not separated by ','", position)
+        behind = int(outside[first + width]) + 1
+        blanks = int(np.argmin(_SPACE[np.append(array[behind:behind + 200], 0)]))
+        return _beside(array, behind + blanks)
     return Malformed(f"wrong number of fields: {len(inner) + 1} instead of {width}", position)
 
 
-def _columns(
-    array: Bytes, quotes: Positions, escapes: Positions, rows: Positions, width: int
-) -> tuple[tuple[pa.Array, ...], tuple[Mask, ...]]:
+@dataclass(frozen=True)
+class _Values:
+    """The values of a block, row by row."""
+
+    fields: Fields
+    starts: Positions
+    """In the block, whatever escapes the fields have lost."""
+
+    null: Mask
+    bare: Mask
+    hexed: Mask
+
+    def columns(self, width: int) -> tuple[pa.Array, ...]:
+        """One array a value of the row; raises Malformed for what is no literal."""
+        return tuple(self._column(index, width) for index in range(width))
+
+    def _column(self, index: int, width: int) -> pa.Array:
+        null, bare, hexed = (mask[index::width] for mask in (self.null, self.bare, self.hexed))
+        array = self.fields.column(index, width, null)
+        numbers = bare & ~null
+        if numbers.any():
+            self._check_numbers(array.filter(pa.array(numbers)), np.flatnonzero(numbers) * width + index)
+        if hexed.any():
+            digits = self.fields.column(index, width, ~hexed)
+            array = pc.if_else(pa.array(hexed), _unhexed(digits, self.starts[index::width]), array)
+        return array
+
+    def _check_numbers(self, texts: pa.Array, places: Positions) -> None:
+        good = pc.match_substring_regex(texts, _NUMBER)
+        if not pc.all(good).as_py():
+            wrong = pc.index(good, False).as_py()
+            found = scan.shown(texts[wrong].as_py())
+            raise Malformed(f"{_NO_LITERAL}, found {found}", int(self.starts[places[wrong]]))
+
+
+def _values(array: Bytes, quotes: Positions, escapes: Positions, rows: Positions, width: int) -> _Values:
     starts, ends = _trimmed(array, (rows[:, :width] + 1).ravel(), rows[:, 1:width + 1].ravel())
     quoted = array[ends - 1] == _QUOTE
     opening = starts.copy()
@@ -182,8 +266,12 @@ def _columns(
     x_zero = ~quoted & (array[starts] == ord("0")) & ((array[starts + 1] | 0x20) == ord("x"))
     fields = Fields(array, np.where(quoted, opening + 1, starts + 2 * x_zero), ends - quoted, quoted)
     fields = scan.unescape(array, scan.Marks(quotes, escapes, rows), _QUOTE, fields)
-    null, bare = _null(fields), ~quoted & ~x_zero
-    return _arrays(fields, width, null, x_quote | x_zero), tuple(bare[index::width] for index in range(width))
+    return _Values(fields, starts, _null(fields), ~quoted & ~x_zero, x_quote | x_zero)
+
+
+def _each(mask: Mask, width: int) -> tuple[Mask, ...]:
+    """The mask of each column."""
+    return tuple(mask[index::width] for index in range(width))
 
 
 def _trimmed(array: Bytes, starts: Positions, ends: Positions) -> tuple[Positions, Positions]:
@@ -214,18 +302,6 @@ def _null(fields: Fields) -> Mask:
     return null
 
 
-def _arrays(fields: Fields, width: int, null: Mask, hexed: Mask) -> tuple[pa.Array, ...]:
-    arrays = []
-    for index in range(width):
-        array = fields.column(index, width, null[index::width])
-        places = hexed[index::width]
-        if places.any():
-            digits = fields.column(index, width, ~places)
-            array = pc.if_else(pa.array(places), _unhexed(digits, fields), array)
-        arrays.append(array)
-    return tuple(arrays)
-
-
 def _hex_table() -> Bytes:
     table = np.full(256, 255, dtype=np.uint8)
     for value, digit in enumerate(b"0123456789abcdef"):
@@ -236,13 +312,17 @@ def _hex_table() -> Bytes:
 _HEX = _hex_table()
 
 
-def _unhexed(digits: pa.Array, fields: Fields) -> pa.Array:
-    """Binary array of hexadecimal digits → of the bytes they stand for."""
+def _unhexed(digits: pa.Array, starts: Positions) -> pa.Array:
+    """Binary array of hexadecimal digits, which begin there → of the bytes they stand for."""
     offsets = np.frombuffer(digits.buffers()[1], dtype=np.int32)[: len(digits) + 1]
     data = digits.buffers()[2]
     half = _HEX[np.frombuffer(data, dtype=np.uint8)[offsets[0]: offsets[-1]]] if data else np.zeros(0, dtype=np.uint8)
-    if (half == 255).any() or ((offsets - offsets[0]) % 2).any():
-        raise Malformed("a hexadecimal literal has an odd number of digits or other characters", int(fields.starts[0]))
+    offsets = offsets - offsets[0]
+    odd, other = np.flatnonzero(np.diff(offsets) % 2), np.flatnonzero(half == 255)
+    if len(odd) or len(other):
+        wrong = int(odd[0]) if len(odd) else int(np.searchsorted(offsets, other[0], side="right")) - 1
+        text = "a hexadecimal literal has an odd number of digits or other characters"
+        raise Malformed(text, int(starts[wrong]))
     whole = pa.py_buffer(np.ascontiguousarray((half[0::2] << 4) | half[1::2]))
-    half_offsets = pa.py_buffer(np.ascontiguousarray((offsets - offsets[0]) // 2))
+    half_offsets = pa.py_buffer(np.ascontiguousarray(offsets // 2))
     return pa.BinaryArray.from_buffers(pa.binary(), len(digits), [digits.buffers()[0], half_offsets, whole])

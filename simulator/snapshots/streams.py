@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
+from crc32c import crc32c
 
 from simulator.errors import SnapshotError
 from simulator.snapshots import scan
@@ -75,20 +76,31 @@ def _plain(file: BinaryIO, piece: Piece) -> Iterator[bytes]:
 
 
 def _snappy(file: BinaryIO, path: str) -> Iterator[bytes]:
-    """Snappy's framing format, in which Dumpling writes (google/snappy framing_format.txt)."""
+    """Snappy's framing format, in which Dumpling writes (google/snappy framing_format.txt), its checksums held."""
     codec = pa.Codec("snappy")
     while header := file.read(4):
         kind, size = header[0], int.from_bytes(header[1:4], "little")
         body = file.read(size)
         if len(header) < 4 or len(body) < size or (kind not in (0, 1) and kind < 0x80):
             raise SnapshotError(f"{path}: cannot be read: no snappy frames (as Dumpling writes them)")
-        if kind == 1:
-            yield body[4:]
-        elif kind == 0:
-            length = _length(body[4:14])
-            if length > LONGEST:
-                raise SnapshotError(f"{path}: cannot be read: a snappy chunk claims {length} bytes, at most {LONGEST}")
-            yield bytes(codec.decompress(body[4:], length))
+        if kind in (0, 1):
+            data = body[4:] if kind else bytes(codec.decompress(body[4:], _claimed(body[4:14], path)))
+            if body[:4] != _masked(crc32c(data)):
+                raise SnapshotError(f"{path}: cannot be read: a checksum is wrong, the file is damaged")
+            yield data
+
+
+def _claimed(varint: bytes, path: str) -> int:
+    """How many bytes a chunk says it holds; raises SnapshotError where the format allows no chunk so large."""
+    length = _length(varint)
+    if length > LONGEST:
+        raise SnapshotError(f"{path}: cannot be read: a snappy chunk claims {length} bytes, at most {LONGEST}")
+    return length
+
+
+def _masked(checksum: int) -> bytes:
+    """A CRC-32C as the format stores it."""
+    return ((((checksum >> 15) | (checksum << 17)) + 0xA282EAD8) & 0xFFFFFFFF).to_bytes(4, "little")
 
 
 def _length(varint: bytes) -> int:

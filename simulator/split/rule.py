@@ -94,10 +94,10 @@ def rank(rule: SplitRule, op: int, half: bool = False) -> int:
     return rule.ranks[{DELETE: SPLIT_DELETE, INSERT: SPLIT_INSERT}[op] if half and op != UPDATE else op]
 
 
-def stages(rule: SplitRule, old_values: bool) -> dict[str, int]:
+def stages(rule: SplitRule, told: bool) -> dict[str, int]:
     """By kind of change, what of a transaction comes after what in a stream, which does not show halves; equals may
-    come in any order. Without old values in the messages an UPDATE looks like an INSERT."""
+    come in any order. `told` is whether its messages tell every UPDATE from an INSERT."""
     delete, update, insert, split_delete, split_insert = rule.ranks
     second = int(max(delete, split_delete) < update)
-    third = second + int(old_values and update < min(insert, split_insert))
+    third = second + int(told and update < min(insert, split_insert))
     return {"DELETE": 0, "UPDATE": second, "INSERT": third}

@@ -36,6 +36,8 @@ class RowEvent:
 def net(table: Table, rows: Sequence[tuple[Row | None, Row | None]]) -> list[RowEvent]:
     """What TiDB writes where each row becomes another one (None: is not there), in the order of TiKV's keys.
 
+    The rows are those that the transaction wrote: one that it changed and changed back is an UPDATE with equal images,
+    one that it inserted and deleted again is nothing (tiflow: cdc/processor/sinkmanager/table_sink_wrapper.go).
     Rows of a clustered table lie under their primary key: what leaves a key and what comes under it are one UPDATE.
     Those of others lie under `_tidb_rowid`, which is taken to grow in the order they are given.
     """
@@ -44,7 +46,7 @@ def net(table: Table, rows: Sequence[tuple[Row | None, Row | None]]) -> list[Row
         old = {_key(table, before): before for before, _ in rows if before is not None}
         new = {_key(table, after): after for _, after in rows if after is not None}
         pairs = [(old.get(key), new.get(key)) for key in sorted(old.keys() | new.keys())]
-    return [RowEvent(_op(before, after), before, after) for before, after in pairs]
+    return [RowEvent(_op(before, after), before, after) for before, after in pairs if before or after]
 
 
 def sent(table: Table, events: Sequence[RowEvent], rule: SplitRule) -> list[RowEvent]:

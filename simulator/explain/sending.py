@@ -1,0 +1,44 @@
+"""Whether a row change is sent, and the rule of the changefeed that decides.
+
+One law: it asks the modules that the pipeline asks, in TiCDC's order: table filter, valid index, ignored transactions,
+kinds of changes, values (tiflow v8.5.3: pkg/filter/filter.go ShouldIgnoreDMLEvent).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from simulator.ddl.allow import eligible
+from simulator.ddl.classify_filter import filter_rule
+from simulator.explain.change import RowChange
+from simulator.explain.ddl import Rules
+from simulator.explain.row import Sending, packed
+from simulator.filters.conditions import looks
+from simulator.filters.events import EventRule, ignoring_row
+from simulator.schema.table import Table
+from simulator.tso import BEFORE_COMMIT
+
+ByValues = Callable[[bytes | None, bytes | None], EventRule | None]
+"""The rule that ignores a change, of those row images, for its values."""
+
+
+def sending(table: Table, change: RowChange, rules: Rules, by_values: ByValues) -> Sending:
+    """What the filters make of a row change; `by_values` is asked only where a rule looks at the table's values."""
+    name, kind = (table.schema, table.name), change.op.lower()
+    passes = filter_rule(rules.replication, *name)
+    if not rules.replication.table(*name):
+        return Sending(False, passes)
+    if not eligible(table, rules.changefeed.force_replicate):
+        return Sending(False, "the table has no primary key and no unique key of NOT NULL columns, "
+                              "and force-replicate is off")
+    start_ts = change.commit_ts - BEFORE_COMMIT
+    if start_ts in rules.replication.ignored_start_ts:
+        return Sending(False, f"ignore-txn-start-ts has {start_ts}, when its transaction is taken to start")
+    rule = ignoring_row(rules.event_filters, *name, kind)
+    if rule is not None:
+        return Sending(False, f"{rule.where}: ignore-event has {', '.join(sorted(rule.types))}")
+    if any(looks(rule, table) for rule in rules.event_filters.rules):
+        rule = by_values(packed(change.before), packed(change.after))
+        if rule is not None:
+            return Sending(False, f"{rule.where}: an expression on the row's values holds")
+    return Sending(True, passes)
