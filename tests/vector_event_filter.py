@@ -15,7 +15,7 @@ from simulator import spark as spark_door
 from simulator.changefeed.model import EventFilter
 from simulator.ddl.actions import ACTIONS
 from simulator.ddl.catalog import catalog
-from simulator.ddl.classify import SEND, View, decided, passing
+from simulator.ddl.classify import SEND, decided
 from simulator.ddl.evolve import applied
 from simulator.ddl.jobs import Job
 from simulator.ddl.jobs_text import text_statements
@@ -23,7 +23,7 @@ from simulator.ddl.read import read_statement
 from simulator.errors import ChangefeedError, DdlError
 from simulator.filters import event_types, replication
 from simulator.filters.conditions import ignored, looks, texts
-from simulator.filters.events import EventFilters, event_filters, ignoring_row
+from simulator.filters.events import EventFilters, event_filters, ignoring_ddl, ignoring_row
 from simulator.filters.replication import Replication
 from simulator.filters.rows import verify
 from simulator.releases import Release
@@ -100,13 +100,12 @@ def of_ddl(ddl: Json, filters: EventFilters, filtered: Replication, release: Rel
     schema, table, code = ddl["schema"], ddl["table"], ddl["type_code"]
     assert ACTIONS[code].name == ddl.get("action", ACTIONS[code].name)
     old = TableName(ddl.get("old_schema", schema), ddl["old_table"]) if "old_table" in ddl else None
-    pairs = () if old is None else ((old, TableName(schema, table)),)
-    job = Job(code, ddl["query"], None, schema, table, pairs, pairs)
     try:
         text_statements(ddl["query"], release)
     except DdlError:
-        view = View(None, None, filtered, filters, True, release, ddl.get("start_ts", 0))
-        return "send" if passing(job, view).outcome == SEND else "skip"
+        return "skip" if ignoring_ddl(filters, schema, table, ddl["query"], code, old) else "send"
+    pairs = () if old is None else ((old, TableName(schema, table)),)
+    job = Job(code, ddl["query"], None, schema, table, pairs, pairs)
     found = decided(job, None, None, filtered, filters, False, release, ddl.get("start_ts", 0))
     if found.error:
         raise found.error
