@@ -33,7 +33,7 @@ JAVA_MINIMUM = 17
 END_WITHIN = 5.0
 """Seconds that Spark has to end by itself; docker stop gives ten to all of us."""
 
-ENDS_WITHIN = 3.0
+DEATH_WITHIN = 3.0
 """Seconds between the moment when Java does not answer any more and its end."""
 
 OUT_OF_MEMORY = 52
@@ -79,7 +79,7 @@ def session(master: str = "local[*]", input_bytes: int = SHORT_RUN) -> SparkSess
         try:
             spark = builder.getOrCreate()
         except Exception as error:
-            if (how := death(0.0 if hasattr(error, "java_exception") else ENDS_WITHIN)) is not None:
+            if (how := death(0.0 if hasattr(error, "java_exception") else DEATH_WITHIN)) is not None:
                 raise DeliveryError(how) from error
             raise UserError(f"Spark does not start on {master!r}: {_reason(error, said)}") from error
     spark.sparkContext.setLogLevel("OFF")
@@ -124,7 +124,7 @@ def _end_politely(java: subprocess.Popen[bytes]) -> None:
     java.wait()
 
 
-def death(within: float = ENDS_WITHIN) -> str | None:
+def death(within: float = DEATH_WITHIN) -> str | None:
     """How Spark's Java ended and what to do about it; None where it lives."""
     java = getattr(SparkContext._gateway, "proc", None)
     if java is None:
