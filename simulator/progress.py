@@ -116,7 +116,6 @@ class Listener:
         self._heard = heard
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.bind(("127.0.0.1", 0))
-        self._socket.settimeout(0.2)
         self.driver = Driver(*self._socket.getsockname())
         self._open = True
         self._thread = threading.Thread(target=self._listen, daemon=True)
@@ -127,15 +126,13 @@ class Listener:
 
     def __exit__(self, *_: object) -> None:
         self._open = False
+        self._socket.sendto(b"", self.driver.address)  # whoever listens wakes up
         self._thread.join()
         self._socket.close()
 
     def _listen(self) -> None:
         while self._open:
-            try:
-                datagram = self._socket.recv(1 << 16)
-            except TimeoutError:
-                continue
+            datagram = self._socket.recv(1 << 16)
             if not self.driver.knows(datagram[:SECRET_BYTES]):
                 continue
             message = json.loads(datagram[SECRET_BYTES:])

@@ -56,14 +56,20 @@ def cluster(tmp_path: Path) -> Iterator[str]:
     url = f"spark://127.0.0.1:{port}"
     with ExitStack() as running:
         log = running.enter_context(deployed(tmp_path / "master", "master.Master", "--port", port))
+        wait_for(log, "Starting Spark master", 1)
         for name in ("one", "two"):
-            own = deployed(tmp_path / name, "worker.Worker", "--cores", 1, "--memory", "1g", url)
-            running.enter_context(own)
-        patience = time.monotonic() + 120
-        while log.read_text().count("Registering worker") < 2:
-            assert time.monotonic() < patience, log.read_text()
-            time.sleep(0.2)
+            size = ("--cores", 1, "--memory", "1g", "--work-dir", tmp_path / name)
+            running.enter_context(deployed(tmp_path / name, "worker.Worker", *size, url))
+        wait_for(log, "Registering worker", 2)
         yield url
+
+
+def wait_for(log: Path, words: str, times: int) -> None:
+    """Until the log has said it so often."""
+    patience = time.monotonic() + 120
+    while log.read_text().count(words) < times:
+        assert time.monotonic() < patience, log.read_text()
+        time.sleep(0.2)
 
 
 @pytest.fixture
