@@ -10,17 +10,18 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import itemgetter
 from types import ModuleType
 
 from kafka import KafkaProducer
-from kafka.errors import KafkaError, UnknownTopicOrPartitionError
+from kafka.errors import IllegalStateError, KafkaError, UnknownTopicOrPartitionError
 
 from simulator.errors import SimulatorError
 from simulator.sinks import kafka_batches, kafka_plain
 from simulator.sinks.kafka_admin import described
 from simulator.sinks.kafka_connect import reason, require_packages
 from simulator.sinks.kafka_failures import HOPELESS, remedy
-from simulator.sinks.kafka_flight import Flight, Outcome, Piece, failed, pieces
+from simulator.sinks.kafka_flight import Flight, Interrupted, Outcome, Piece, failed, pieces
 from simulator.sinks.kafka_greeting import reachable
 from simulator.sinks.kafka_settings import KafkaSettings
 from simulator.sinks.records import Delivered, Records, Waiting, by_partition, unwatched
@@ -30,6 +31,9 @@ POLL = 1.0
 
 LAST_TRY = 1.0
 """Seconds that a connection is given at least, however little is left."""
+
+STOPPED = (Interrupted, IllegalStateError)
+"""What batches fail with that wait in a producer when another one fails."""
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
 """Seconds between two producers, so that a batch that fails again and again does not have others sent without end."""
@@ -131,8 +135,6 @@ class KafkaSink:
             self._in_flight -= self._flights.popleft().piece.size
             self._count(flight.piece, outcome)
             return True
-        if outcome is not None:
-            self._cause = outcome.error
         silent = self._silent(flight.piece, flight.since)
         hung = max(flight.since, self._heard, self._changed) + self._settings.stall
         if outcome is not None or time.monotonic() > min(hung, silent + self._settings.silence):
@@ -163,16 +165,20 @@ class KafkaSink:
         self._tallies[piece.place].delivered(outcome.records, piece.size, offset, last)
 
     def _recover(self) -> None:
-        """Replaces the producer and sends again what was not acknowledged, in order; ends what is silent too long."""
+        """Replaces the producer and sends again what was not acknowledged, in order; ends what is silent too long.
+
+        The partition that is waited for longest goes last: one that fails again holds up no other.
+        """
         left = self._left()
         self._drop_producer()
         if not left:
             return
-        self._pause(left[0][0])
-        if not self._connect(left[0][1]):
+        oldest, first = min(left, key=itemgetter(1))
+        self._pause(oldest)
+        if not self._connect(first):
             self._give_up([piece for piece, _ in left])
             return
-        for piece, since in left:
+        for piece, since in sorted(left, key=lambda one: one[0].place == oldest.place):
             if time.monotonic() > self._silent(piece, since) + self._settings.silence:
                 self._fail(piece, self._silence(piece))
             if self._tallies[piece.place].error is None:
@@ -197,6 +203,8 @@ class KafkaSink:
             if outcome is not None and outcome.error is None:
                 self._count(flight.piece, outcome)
                 continue
+            if outcome is not None and not isinstance(outcome.error, STOPPED):
+                self._cause = outcome.error
             first = flight.piece.place not in broken
             broken.add(flight.piece.place)
             again = self._again(flight.piece, outcome) if first and outcome is not None else [flight.piece]
