@@ -332,3 +332,20 @@ def test_one_statement_is_one_document(tmp_path: Path, capsys: pytest.CaptureFix
     assert json.loads(capsys.readouterr().out)["jobs"][0]["schema"] == "d"
     assert run(["explain", "ddl", "DROP TABLE x; CREATE INDEX i ON y (a)", "--json"]) == 0
     assert [one["jobs"][0]["type_code"] for one in json.loads(capsys.readouterr().out)] == [4, 7]
+
+
+@pytest.mark.parametrize(("statement", "code"), [
+    ("CREATE TABLE t (a DATETIME DEFAULT '99999999999999')", "ddl:1067"),
+    ("CREATE TABLE t (a TIMESTAMP DEFAULT '1900-01-01')", "ddl:1067"),
+    ("ALTER TABLE t ADD COLUMN a TIME DEFAULT '9999999999999999999'", "types:1067"),
+    ("ALTER TABLE t MODIFY COLUMN a YEAR DEFAULT 1800", "types:1067"),
+    ("ALTER TABLE t CHANGE COLUMN a b INT DEFAULT 'x'", "types:1067"),
+])
+def test_a_default_that_no_column_can_have_is_refused_without_tables_too(
+    capsys: pytest.CaptureFixture[str], statement: str, code: str
+) -> None:
+    """The definition itself is wrong, whatever tables there are."""
+    assert run(["explain", "ddl", statement]) == 2
+    alone = capsys.readouterr()
+    assert (alone.out, alone.err.splitlines()) == (
+        "", [f"ticdc-sim: [{code}] Invalid default value for '{'b' if 'CHANGE' in statement else 'a'}'"])

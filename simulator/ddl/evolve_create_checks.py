@@ -18,6 +18,8 @@ from simulator.ddl.evolve_key_parts import check_parts
 from simulator.ddl.evolve_options import check_ttl
 from simulator.ddl.evolve_partitioning import check_partitioned_table
 from simulator.ddl.evolve_steps import Scene, column_named
+from simulator.ddl.specs import AddColumns, ChangeColumn, ModifyColumn
+from simulator.ddl.statements import AlterTable, Statement
 from simulator.schema.build import build_column
 from simulator.schema.build_keys import INDEXED
 from simulator.schema.charsets import resolve
@@ -49,6 +51,19 @@ def check_syntax(syntax: TableSyntax, default: tuple[str, str]) -> None:
     for column in syntax.columns:
         if column.null and any(key.kind == "primary" and named(key, column.name) for key in keys):
             raise tidb("ddl:1171")
+
+
+def check_alone(statement: Statement) -> None:
+    """Raises DdlError for definitions that no table can have, where nothing is known of databases and tables.
+
+    A column that joins a table may have any character set there: the one with the most room.
+    """
+    if isinstance(statement, TableSyntax) and statement.columns and statement.query is None:
+        check_syntax(statement, ("utf8mb4", "utf8mb4_bin"))
+    for spec in statement.specs if isinstance(statement, AlterTable) else ():
+        added = spec.columns if isinstance(spec, AddColumns) else ()
+        for column in (spec.column,) if isinstance(spec, ModifyColumn | ChangeColumn) else added:
+            check_definition(column, ("latin1", "latin1_bin"))
 
 
 def check_key(key: KeySyntax, table: Table) -> None:

@@ -14,6 +14,7 @@ from simulator.ddl.catalog import Catalog
 from simulator.ddl.classify import Decision, decided
 from simulator.ddl.events import Event
 from simulator.ddl.evolve import applied
+from simulator.ddl.evolve_create_checks import check_alone
 from simulator.ddl.jobs import Job, notes
 from simulator.ddl.jobs_text import text_jobs, text_statements
 from simulator.dispatch.routing import Router, router
@@ -148,10 +149,11 @@ def _explained(
 
 
 def _after(text: str, database: str, catalog: Catalog | None, release: Release) -> Catalog | None:
-    if catalog is None:
-        return None
     for statement in text_statements(text, release):
-        catalog = applied(catalog, statement, database, text)
+        if catalog is None:
+            check_alone(statement)
+        else:
+            catalog = applied(catalog, statement, database, text)
     return catalog
 
 
