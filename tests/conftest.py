@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +14,10 @@ from pyspark.sql import SparkSession
 from simulator import spark as spark_door
 
 __all__ = ["flink", "kafka", "pytest_addoption", "spark"]
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Only the processes that run the tests count lines: what these start is killed, and forked by Spark.
+    os.environ.pop("COVERAGE_PROCESS_START", None)
 
 settings.register_profile("shared machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared machine")

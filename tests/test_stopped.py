@@ -17,7 +17,7 @@ from databases import Table, write
 from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient
 from playing import play
-from processes import children, end_within, errors, started, wait_for_stage, wait_until
+from processes import children, end_within, errors, living, started, wait_for_stage, wait_until
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
@@ -69,9 +69,11 @@ def kill_java(process: Popen[str]) -> None:
 
 
 def kill_python(process: Popen[str]) -> None:
-    """All of Spark's Python processes, but for the one that starts them."""
-    for pid in children(process.pid, "pyspark.daemon")[1:]:
-        os.kill(pid, signal.SIGKILL)
+    """All of Spark's Python processes, but for those that start them."""
+    python = children(process.pid, "pyspark.worker")
+    for pid, parent, _ in living():
+        if pid in python and parent in python:
+            os.kill(pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize(("end", "words", "code"), [
