@@ -58,7 +58,7 @@ def wait_for_stage(process: subprocess.Popen[str], name: str) -> None:
 
 def living() -> list[tuple[int, int, str]]:
     """Process, parent and command line of all that have not ended."""
-    command = ["ps", "-ww", "-eo", "pid=,ppid=,stat=,args="]  # -ww: whole lines, however narrow a terminal is said to be
+    command = ["ps", "-ww", "-eo", "pid=,ppid=,stat=,args="]  # -ww: whole lines, whatever COLUMNS says
     shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     rows = (line.split(None, 3) for line in shown.splitlines())
     return [(int(row[0]), int(row[1]), row[3]) for row in rows if row[2][0] != "Z"]
