@@ -21,6 +21,7 @@ ROOMS = (
     "signals",
     "tso",
     "text_files",
+    "images",
     "releases",
     "numbered",
     "schema",

@@ -23,7 +23,7 @@ from simulator.codecs.canal_options import known
 from simulator.codecs.canal_refusals import refuse_selection, refuse_unsigned_nulls
 from simulator.codecs.canal_rows import Cut, row_values
 from simulator.codecs.framing import frame_single
-from simulator.codecs.images import by_operation
+from simulator.codecs.operations import by_operation
 from simulator.codecs.options import CodecOptions
 from simulator.codecs.oversize import RECORD_OVERHEAD, limited
 from simulator.codecs.rows import Encoded, Messages, Rows

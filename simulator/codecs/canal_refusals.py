@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.codecs.images import split
+from simulator.images import split
 from simulator.codecs.options import CodecOptions
 from simulator.codecs.oversize import key_text
 from simulator.codecs.rows import Rows

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from simulator.codecs import members, row_keys, values
 from simulator.codecs.canal_columns import CanalColumn, columns
-from simulator.codecs.images import Changes, Image
+from simulator.codecs.operations import Changes
+from simulator.images import Image
 from simulator.codecs.members import Piece
 from simulator.codecs.options import CodecOptions
 from simulator.codecs.text import decimal, join, quoted

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from simulator import tso
 from simulator.codecs.binary import latin1, undisguised
 from simulator.codecs.compression import compressed_bytes
-from simulator.codecs.images import split
+from simulator.images import split
 from simulator.codecs.members import Form
 from simulator.codecs.options import CodecOptions
 from simulator.codecs.rows import Messages, Rows, StoredFile

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.codecs.images import Image
+from simulator.images import Image
 from simulator.codecs.text import join, scattered
 from simulator.codecs.values import numeric
 from simulator.schema.table import ColumnType

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from simulator.codecs.compression import compressed_value
 from simulator.codecs.framing import VERSION, frame_open, overhead
-from simulator.codecs.images import Changes, by_operation
+from simulator.codecs.operations import Changes, by_operation
 from simulator.codecs.members import Piece, object_pieces
 from simulator.codecs.open_keys import cut_mark, row_keys
 from simulator.codecs.open_members import members, old_members, string

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.codecs.images import Image
+from simulator.images import Image
 from simulator.codecs.members import Listed, Mask, Member, differs, listed_members
 from simulator.codecs.open_forms import nothing
 from simulator.codecs.text import join

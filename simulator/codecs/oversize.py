@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from simulator.codecs import claim_check
 from simulator.codecs.compression import compressed
-from simulator.codecs.images import chosen, split
+from simulator.codecs.operations import chosen
+from simulator.images import split
 from simulator.codecs.options import CodecOptions
 from simulator.codecs.rows import Encoded, Messages, Rows, StoredFile
 from simulator.codecs.text import lengths

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.codecs.binary import base64, latin1, undisguised
-from simulator.codecs.images import Changes, Image
+from simulator.codecs.operations import Changes
+from simulator.images import Image
 from simulator.codecs.text import Bytes, buffers, join
 from simulator.errors import EncodeError
 from simulator.schema import keys, types

@@ -18,7 +18,7 @@ from simulator.schema.keys import visible_columns
 from simulator.schema.table import Table
 
 SEPARATOR, NULL = b"\xff", b"\xfe"
-"""Between the cells of a row image, and instead of one (see codecs.images)."""
+"""Between the cells of a row image, and instead of one (see images)."""
 
 Texts = Mapping[str, Column]
 """TiDB texts of the visible columns, by name."""
