@@ -1,11 +1,10 @@
-"""One Spark task: its events in order → messages → its sink, and an account of both.
+"""One task: the events of its destinations in order → messages → its sink, and an account of both.
 
 One law: nothing here handles rows one at a time; a batch of events is a handful of Arrow arrays from end to end.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections import Counter
@@ -17,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark import TaskContext
 
 from simulator import storage
 from simulator.barriers import Attendance, legs
@@ -27,19 +25,15 @@ from simulator.codecs.binary import valid_utf8
 from simulator.codecs.compression import decompressed_values
 from simulator.dispatch import Route, sent_table
 from simulator.driver import Driver
-from simulator.errors import DeliveryError
-from simulator.events import DDL, ROW, Destinations
-from simulator.failures import carrying
-from simulator.flush import Flush, GroupKeys, grouped, ints, ungrouped
+from simulator.events import DDL, ROW, Destinations, ints
+from simulator.flush import Flush, GroupKeys, grouped, ungrouped
+from simulator.marks import Marks, merged
 from simulator.progress import Reporter
 from simulator.releases import Release
 from simulator.sinks import SINKS
 from simulator.sinks.records import Records, cut_off
 from simulator.snapshots.physical import PhysicalTable
 from simulator.tso import LOGICAL_BITS
-
-REPORT = "report string"
-"""What a task gives back: one line of JSON, a `TaskReport`."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +43,7 @@ class Job:
     tables: tuple[PhysicalTable, ...]
     routes: tuple[Route, ...]
     statements: tuple[DdlEvent, ...]
-    destinations: Destinations
+    marks: Marks
     options: CodecOptions
     release: Release
     sink: str
@@ -59,8 +53,15 @@ class Job:
 
     start_ms: int
     progress: Driver | None
+    barriers: tuple[int, ...] = ()
+    """At which commit-ts, ascending, a task goes on only when everything older is acknowledged."""
+
     meeting: Driver | None = None
-    """Where the tasks meet around statements; None where nobody reads while they write."""
+    """Where several tasks meet at the barriers."""
+
+    @property
+    def destinations(self) -> Destinations:
+        return self.marks.destinations
 
 
 @dataclass(frozen=True)
@@ -77,22 +78,8 @@ class TaskReport:
     """Whether it ended at a statement to which another task did not come."""
 
 
-def emit(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
-    """Sends the events of one task; what goes wrong is raised so that the driver finds its words again."""
-    with carrying():
-        _refuse_second_attempt()
-        report = _send(batches, job)
-    yield pa.RecordBatch.from_pydict({"report": [json.dumps(asdict(report))]})
-
-
-def _refuse_second_attempt() -> None:
-    """However often Spark is told to try (`local[2,4]`): a record must be sent once."""
-    context = TaskContext.get()
-    if context is not None and context.attemptNumber() > 0:
-        raise DeliveryError("a task of Spark was lost while it sent; it is not run again, as that would send all twice")
-
-
-def _send(batches: Iterator[pa.RecordBatch], job: Job) -> TaskReport:
+def send(rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job) -> TaskReport:
+    """Sends the rows (EVENTS, in order) of the owned destinations, and their statements and watermarks."""
     reporter = Reporter(job.progress)
     sink = SINKS[job.sink](job.settings, job.destinations.topics, reporter.waiting)
     changes: Counter[tuple[int, int, int]] = Counter()
@@ -102,7 +89,7 @@ def _send(batches: Iterator[pa.RecordBatch], job: Job) -> TaskReport:
             sink.drain()
             return not sink.failed and attendance.met()
 
-        for flush in _flushes(batches, job, passed):
+        for flush in _flushes(merged(rows, job.marks.of(owned)), job, passed):
             encoded = _encoded(flush.events, job)
             storage.write(job.options.claim_check_storage_uri, encoded.files)
             records = _records(flush, encoded, job)
@@ -116,16 +103,17 @@ def _send(batches: Iterator[pa.RecordBatch], job: Job) -> TaskReport:
     reporter.done(delivered)
     if stopped and job.sink == "kafka":
         delivered = cut_off(delivered, job.destinations.topics)
-    rows = [(*key, count) for key, count in sorted(changes.items())]
-    return TaskReport([asdict(account) for account in delivered], rows, attendance.left_alone)
+    counts = [(*key, count) for key, count in sorted(changes.items())]
+    return TaskReport([asdict(account) for account in delivered], counts, attendance.left_alone)
 
 
-def _flushes(batches: Iterator[pa.RecordBatch], job: Job, passed: Callable[[], bool]) -> Iterator[Flush]:
-    """What is encoded at a time; ends before and behind a statement that `passed` keeps back."""
-    begun, barriers = time.monotonic(), np.unique(np.array([one.commit_ts for one in job.statements], np.int64))
+def _flushes(events: Iterable[pa.RecordBatch], job: Job, passed: Callable[[], bool]) -> Iterator[Flush]:
+    """What is encoded at a time; ends before and behind a mark that `passed` keeps back."""
+    begun = time.monotonic()
     names = [(one.table.schema, one.table.name) for one in job.tables]
-    keys = GroupKeys.of(job.routes, names, job.release, barriers)
-    for number, leg in enumerate(legs(batches, barriers) if job.meeting else [batches]):
+    keys = GroupKeys.of(job.routes, names, job.release, job.marks.barriers)
+    barriers = np.array(job.barriers, np.int64)
+    for number, leg in enumerate(legs(events, barriers) if job.barriers else [events]):
         if number and not passed():
             return
         due = _paced(leg, job, begun) if job.speed else leg

@@ -1,28 +1,28 @@
-"""Everything that happens in a run, in one event frame: row changes, statements, watermarks, each with its destination.
+"""What a task sends: row changes with their destinations, statements and watermarks, as Arrow batches.
 
-One law: a destination is one Kafka partition, numbered through all topics; one Spark task owns it from start to end.
+One law: a destination is one Kafka partition, numbered through all topics; one task owns it from start to end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
-from simulator.dispatch import Route, partition_column
-from simulator.numbered import by_number
-from simulator.tso import FOREVER, LOGICAL_BITS, Timeline
+from simulator.tso import FOREVER
 
 ROW, DDL, WATERMARK = 0, 1, 2
 """Also the order of events of one commit-ts."""
 
-COLUMNS = (
-    "commit_ts long, kind byte, table int, op byte, handle binary, row_id long, hash int, destination int, "
-    "before binary, after binary"
-)
+EVENTS = pa.schema([
+    ("commit_ts", pa.int64()), ("kind", pa.int8()), ("table", pa.int32()), ("op", pa.int8()), ("row_id", pa.int64()),
+    ("hash", pa.int64()), ("destination", pa.int32()), ("before", pa.binary()), ("after", pa.binary()),
+])
+"""`table` is the place of a row's physical table in the run's list, of a statement that in the list of statements."""
+
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -62,83 +62,6 @@ class Destinations:
         return topic, destination - self.first[topic]
 
 
-@dataclass(frozen=True)
-class Statement:
-    """A DDL event's place in the frame: `index` finds it in the run's list."""
-
-    commit_ts: int
-    index: int
-    destinations: Sequence[int]
-
-
-def rows(changes: DataFrame, routes: Sequence[Route], destinations: Destinations) -> DataFrame:
-    """Row changes with the partition that TiCDC's dispatcher gives them."""
-    counts = dict(zip(destinations.topics, destinations.counts, strict=True))
-    first = dict(zip(destinations.topics, destinations.first, strict=True))
-    cells = (F.col(name) for name in ("table", "hash", "commit_ts", "row_id"))
-    partition = partition_column(routes, counts, *cells)
-    return changes.select(
-        "commit_ts",
-        F.lit(ROW).cast("byte").alias("kind"),
-        "table",
-        "op",
-        "handle",
-        "row_id",
-        "hash",
-        (partition + by_number([first[route.topic] for route in routes], "table")).cast("int").alias("destination"),
-        "before",
-        "after",
-        *(["rank"] if "rank" in changes.columns else []),
-    )
-
-
-def statements(
-    spark: SparkSession, events: Iterable[Statement], with_watermark: bool, destinations: Destinations
-) -> DataFrame:
-    """DDL events, each broadcast to its destinations, and the watermark that follows each at once."""
-    cells = [(event.commit_ts, DDL, event.index, to) for event in events for to in event.destinations]
-    if with_watermark:
-        cells += [
-            (commit_ts, WATERMARK, 0, to)
-            for commit_ts in sorted({cell[0] for cell in cells})
-            for to, (since, until) in enumerate(destinations.watermarked)
-            if since <= commit_ts <= until
-        ]
-    return _bare(spark.createDataFrame(cells, "commit_ts long, kind int, table int, destination int"))
-
-
-def watermarks(spark: SparkSession, timeline: Timeline, destinations: Destinations) -> DataFrame:
-    """One watermark for each interval and active destination, and the final one above everything."""
-    numbers = spark.range(1, timeline.watermark_count() + 2, numPartitions=1)
-    physical = F.least(F.lit(timeline.start_ms) + F.col("id") * timeline.resolved_interval_ms, F.lit(timeline.end_ms))
-    each = numbers.select(
-        F.shiftleft(physical, LOGICAL_BITS).alias("commit_ts"),
-        F.lit(WATERMARK).alias("kind"),
-        F.lit(0).alias("table"),
-        F.explode(F.sequence(F.lit(0), F.lit(destinations.total - 1))).alias("destination"),
-    )
-    since, until = zip(*destinations.watermarked, strict=True)
-    first, last = by_number(since, "destination"), by_number(until, "destination")
-    return _bare(each.where(F.col("commit_ts").between(first, last)))
-
-
-def in_order(frames: Iterable[DataFrame], tasks: int) -> DataFrame:
-    """All events, one Spark partition per task, each in the order in which TiCDC would have sent it.
-
-    Rows of one commit-ts go by their `rank`, where they have one, and otherwise by `op`.
-    """
-    together = reduce(partial(DataFrame.unionByName, allowMissingColumns=True), frames)
-    placed = together.repartitionById(tasks, F.pmod("destination", F.lit(tasks)))
-    ranked = "rank" in together.columns
-    inside = ("rank", "table", "handle", "op") if ranked else ("op", "table", "handle")
-    found = placed.sortWithinPartitions("commit_ts", "kind", *inside, "destination")
-    return found.drop("rank", "handle")
-
-
-def _bare(frame: DataFrame) -> DataFrame:
-    """Events that are not rows, with the columns of rows left empty."""
-    fields = [field.split() for field in COLUMNS.split(", ")]
-    present = set(frame.columns)
-    return frame.select(
-        *((F.col(name) if name in present else F.lit(None)).cast(kind).alias(name) for name, kind in fields)
-    )
+def ints(events: pa.RecordBatch, name: str) -> Ints:
+    """A column without nulls as int64; a null counts as 0."""
+    return np.asarray(events.column(name).fill_null(0), dtype=np.int64)

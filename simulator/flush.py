@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from simulator.barriers import leg_of
 from simulator.dispatch import Route
-from simulator.events import ROW
+from simulator.events import ROW, Ints, ints
 from simulator.releases import Release
 
 TICK_ROWS = 1 << 16
@@ -32,8 +32,6 @@ LEAST_ROWS = 8192
 """Rows that are worth the fixed cost of one columnar pass."""
 
 IMAGES = ("before", "after")
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -223,8 +221,3 @@ def _position(starts: npt.NDArray[np.bool_]) -> Ints:
     """How far each place lies behind the last start."""
     places = np.arange(len(starts))
     return places - np.maximum.accumulate(np.where(starts, places, 0))
-
-
-def ints(events: pa.RecordBatch, name: str) -> Ints:
-    """A column without nulls as int64; a null counts as 0."""
-    return np.asarray(events.column(name).fill_null(0), dtype=np.int64)

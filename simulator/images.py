@@ -41,6 +41,26 @@ class Image:
 
 def split(images: pa.Array, columns: int) -> Image:
     """Images (binary, no nulls) of that many columns; raises EncodeError where one has another number of cells."""
+    edges, rows = _edges(images, columns), len(images)
+    places = np.arange(0, 2 * rows * columns, 2, dtype=np.int32).reshape(rows, columns).T
+    return Image(_cut(images, edges, places.ravel()), rows)
+
+
+def cell(images: pa.Array, columns: int, place: int) -> pa.Array:
+    """One column of images, as binary TiDB text."""
+    if columns == 1:
+        return _without_nulls(images)
+    edges = _edges(images, columns)
+    return _cut(images, edges, np.arange(2 * place, len(edges) - 1, 2 * columns, dtype=np.int32))
+
+
+def _without_nulls(images: pa.Array) -> pa.Array:
+    """Images of one column as its cells."""
+    return pc.if_else(pc.equal(images, bytes([NULL])), None, images)
+
+
+def _edges(images: pa.Array, columns: int) -> npt.NDArray[np.int32]:
+    """Where each cell and each separator starts, row by row, and where the last one ends."""
     rows = len(images)
     _, offset_buffer, data_buffer = images.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32, rows + 1, 4 * images.offset)
@@ -57,25 +77,19 @@ def split(images: pa.Array, columns: int) -> Image:
     bounds[:, -1] = offsets[1:]
     if columns > 1 and ((bounds[:, 1] < bounds[:, 0]) | (bounds[:, -2] > bounds[:, -1])).any():
         raise _ragged(images, columns)
-    return Image(_cut(edges, data_buffer, _nulls(data, bounds), rows, columns), rows)
+    return edges
 
 
-def _cut(
-        edges: npt.NDArray[np.int32], data_buffer: pa.Buffer | None, nulls: npt.NDArray[np.bool_] | None, rows: int,
-        columns: int) -> pa.Array:
-    """Cells, column after column, out of the array that `edges` make: cell, separator, cell, separator, …"""
-    pieces = pa.Array.from_buffers(
-        pa.binary(), 2 * rows * columns, [None, pa.py_buffer(edges), data_buffer or pa.py_buffer(b"")])
-    places = np.arange(0, 2 * rows * columns, 2, dtype=np.int32).reshape(rows, columns).T.ravel()
-    return pieces.take(pa.array(places, mask=None if nulls is None else nulls.T.ravel()))
-
-
-def _nulls(data: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_] | None:
-    if not (data == NULL).any():
-        return None
-    starts, ends = bounds[:, 0::2], bounds[:, 1::2]
-    found: npt.NDArray[np.bool_] = (data[np.minimum(starts, len(data) - 1)] == NULL) & (ends - starts == 1)
-    return found
+def _cut(images: pa.Array, edges: npt.NDArray[np.int32], places: npt.NDArray[np.int32]) -> pa.Array:
+    """Cells at these places of what `edges` make: cell, separator, cell, separator, …"""
+    data_buffer = images.buffers()[2] or pa.py_buffer(b"")
+    pieces = pa.Array.from_buffers(pa.binary(), len(edges) - 1, [None, pa.py_buffer(edges), data_buffer])
+    data = np.frombuffer(data_buffer, np.uint8)
+    nulls = None
+    if (data[edges[0] : edges[-1]] == NULL).any():
+        starts = edges[places]
+        nulls = (data[np.minimum(starts, len(data) - 1)] == NULL) & (edges[places + 1] - starts == 1)
+    return pieces.take(pa.array(places, mask=nulls))
 
 
 def _ragged(images: pa.Array, columns: int) -> EncodeError:

@@ -11,11 +11,12 @@ import socket
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
+import pyarrow as pa
 
 from simulator.driver import SECRET_BYTES, Driver
 from simulator.sinks.records import Delivered, Records, Sink, places_by_partition
@@ -30,6 +31,9 @@ PARTITIONS_A_DATAGRAM = 500
 class Progress:
     """What the driver has heard so far."""
 
+    read: dict[int, int] = field(default_factory=dict)
+    """Rows of snapshots, by task that reads."""
+
     events: dict[int, int] = field(default_factory=dict)
     """By task."""
 
@@ -41,7 +45,7 @@ class Progress:
     """By task, while its sink waits for acknowledgements: since when and until when, in seconds since 1970."""
 
 
-class Marks:
+class Complete:
     """Up to where partitions are complete; the rows of one write may lie in any order, those of the next are above."""
 
     def __init__(self) -> None:
@@ -72,7 +76,7 @@ class Reporter:
 
     def __init__(self, driver: Driver | None) -> None:
         self._driver = driver
-        self._marks = Marks()
+        self._marks = Complete()
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._events = self._bytes = 0
         self._last = 0.0
@@ -101,11 +105,29 @@ class Reporter:
         complete = [(*where, commit_ts) for where, commit_ts in self._marks.complete.items()]
         for start in range(0, max(1, len(complete)), PARTITIONS_A_DATAGRAM):
             part = complete[start : start + PARTITIONS_A_DATAGRAM]
-            message = {"task": os.getpid(), "events": self._events, "bytes": self._bytes, "complete": part,
+            message: dict[str, object] = {"task": os.getpid(), "events": self._events, "bytes": self._bytes, "complete": part,
                        "waiting": waiting}
             if self._driver is not None:
-                with suppress(OSError):  # as any datagram, it may not arrive
-                    self._socket.sendto(self._driver.secret + json.dumps(message).encode(), self._driver.address)
+                _send(self._socket, self._driver, message)
+
+
+def counted(batches: Iterable[pa.RecordBatch], task: int, driver: Driver | None) -> Iterator[pa.RecordBatch]:
+    """The batches that a task reads; the driver is told of their rows now and then, and at the end."""
+    rows, last = 0, time.monotonic()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as outwards:
+        for batch in batches:
+            rows += batch.num_rows
+            yield batch
+            if driver is not None and time.monotonic() - last >= EVERY:
+                last = time.monotonic()
+                _send(outwards, driver, {"reads": task, "rows": rows})
+        if driver is not None:
+            _send(outwards, driver, {"reads": task, "rows": rows})
+
+
+def _send(outwards: socket.socket, driver: Driver, message: dict[str, object]) -> None:
+    with suppress(OSError):  # as any datagram, it may not arrive
+        outwards.sendto(driver.secret + json.dumps(message).encode(), driver.address)
 
 
 class Listener:
@@ -136,6 +158,10 @@ class Listener:
             if not self.driver.knows(datagram[:SECRET_BYTES]):
                 continue
             message = json.loads(datagram[SECRET_BYTES:])
+            if "reads" in message:
+                self.progress.read[message["reads"]] = message["rows"]
+                self._heard(self.progress)
+                continue
             task = message["task"]
             self.progress.events[task] = message["events"]
             self.progress.bytes[task] = message["bytes"]

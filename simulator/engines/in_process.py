@@ -1,0 +1,117 @@
+"""The engine for small snapshots: one process, one task that owns all partitions, in global order; no Java.
+
+One law: a statement goes out when every older row is acknowledged, a watermark when every row below it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator import snapshots, stages
+from simulator.changes import CHANGES
+from simulator.emit import TaskReport, send
+from simulator.engines.sides import COLUMNS, Placing
+from simulator.engines.work import Work, duplicate
+from simulator.events import EVENTS, Ints, ints
+from simulator.progress import counted
+from simulator.snapshots import Reading
+from simulator.stages import JOINED
+
+ROWS = 16_384
+"""Rows of a batch."""
+
+
+def run(work: Work) -> list[TaskReport]:
+    """Plays the work; raises SimulatorError for whatever is wrong with the input."""
+    before, after = (_read(readings, work) for readings in (work.before, work.after))
+    changed = stages.changes(_compared(before, after, work), work.comparison)
+    sent = _ordered(stages.sent(changed, work.rules, _beside(changed) if work.rules.split.several else None))
+    rows = (stages.events(sent.slice(start, ROWS), work.rules) for start in range(0, sent.num_rows, ROWS))
+    times = tuple(work.job.marks.times().tolist()) if work.job.sink == "kafka" else ()
+    return [send(rows, range(work.job.destinations.total), replace(work.job, barriers=times))]
+
+
+def _read(readings: Sequence[Reading], work: Work) -> pa.RecordBatch:
+    """All rows of one side (COLUMNS), in the order of their keys; raises SnapshotError for a key that comes twice."""
+    placing = Placing(work.comparison, work.rules)
+    batches = [
+        batch for number, task in enumerate(snapshots.tasks(readings))
+        for batch in counted(snapshots.read(task, placing.rows), number, work.job.progress)
+    ]
+    found = pa.concat_batches([COLUMNS.empty_table().to_batches()[0], *batches]) if batches else _none(COLUMNS)
+    found = found.take(_order(found, ("place", "handle")))
+    number = _numbers(found)
+    place = ints(found, "place")
+    twice = np.flatnonzero((number > 1) & work.comparison.keyed[place % len(work.comparison.tables)])
+    if len(twice):
+        table = work.comparison.tables[int(place[twice[0]]) % len(work.comparison.tables)].table
+        raise duplicate(table, found.column("image")[int(twice[0]) - 1].as_py())
+    return found.append_column("number", pa.array(number))
+
+
+def _none(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([], schema=schema)
+
+
+def _order(rows: pa.RecordBatch, names: Sequence[str]) -> pa.Array:
+    return pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in names])
+
+
+def _numbers(rows: pa.RecordBatch) -> Ints:
+    """Each row's number among equal keys, which lie together, from 1."""
+    place, handle, count = ints(rows, "place"), rows.column("handle"), rows.num_rows
+    same = np.zeros(count, np.bool_)
+    if count > 1:
+        same[1:] = (place[1:] == place[:-1]) & np.asarray(pc.equal(handle.slice(1), handle.slice(0, count - 1)))
+    at = np.arange(count)
+    return at - np.maximum.accumulate(np.where(same, 0, at)) + 1
+
+
+def _compared(before: pa.RecordBatch, after: pa.RecordBatch, work: Work) -> pa.RecordBatch:
+    """The rows (JOINED) whose images differ."""
+    both = pa.concat_batches([before, after])
+    is_after = np.arange(both.num_rows) >= before.num_rows
+    both = both.append_column("side", pa.array(is_after.astype(np.int8)))
+    order = np.asarray(_order(both, ("place", "handle", "number", "side")))
+    keyed = both.select(["place", "handle", "number"]).take(pa.array(order))
+    pairs = np.zeros(len(order), np.bool_)
+    if len(order) > 1:
+        alike = [pc.equal(column.slice(1), column.slice(0, len(order) - 1)) for column in keyed.columns]
+        pairs[1:] = np.logical_and.reduce([np.asarray(one) for one in alike])
+    first = np.flatnonzero(~pairs)
+    paired = np.append(pairs[1:], False)[first] if len(order) else np.zeros(0, np.bool_)
+    one, other = order[first], order[np.minimum(first + 1, len(order) - 1)]
+    left = np.where(is_after[one], -1, one)
+    right = np.where(paired, other, np.where(is_after[one], one, -1))
+    image = both.column("image")
+    was, now = (_taken(image, side) for side in (left, right))
+    differ = np.flatnonzero(~np.asarray(pc.fill_null(pc.equal(was, now), False)))
+    rows = both.take(pa.array(one[differ]))
+    at = pa.array(differ)
+    return pa.RecordBatch.from_arrays([
+        rows.column("key"), rows.column("place"), rows.column("handle"), rows.column("number"), was.take(at),
+        now.take(at), _taken(both.column("was"), left[differ]),
+    ], schema=JOINED)
+
+
+def _taken(column: pa.Array, places: Ints) -> pa.Array:
+    """The values at these places; null where a place is -1."""
+    return column.take(pa.array(places, mask=places < 0))
+
+
+def _beside(changed: pa.RecordBatch) -> np.ndarray:
+    """Which changes have others of their table and commit-ts."""
+    pairs = np.stack([ints(changed, "table"), ints(changed, "commit_ts")])
+    _, which, counts = np.unique(pairs, axis=1, return_inverse=True, return_counts=True)
+    found: np.ndarray = counts[which.reshape(-1)] > 1
+    return found
+
+
+def _ordered(sent: pa.RecordBatch) -> pa.RecordBatch:
+    """In the order in which TiCDC sends them."""
+    return sent.take(_order(sent, ("commit_ts", "rank", "table", "handle", "op")))

@@ -1,0 +1,61 @@
+"""What an engine is asked to do: read two sides, compare them, send what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from simulator import split
+from simulator.changes import INSERT, UPDATE, DELETE, op_of
+from simulator.dispatch import known_when_read
+from simulator.emit import Job, TaskReport
+from simulator.errors import SnapshotError
+from simulator.schema.keys import handle_key, visible_columns
+from simulator.schema.table import Table
+from simulator.snapshots import Reading
+from simulator.stages import Comparison, Rules
+
+
+@dataclass(frozen=True)
+class Work:
+    """One run."""
+
+    before: tuple[Reading, ...]
+    after: tuple[Reading, ...]
+    """The tables to read of the snapshots on either side of each step."""
+
+    comparison: Comparison
+    rules: Rules
+    job: Job
+    input_bytes: int
+
+    @cached_property
+    def shuffles(self) -> int:
+        """1 where the partition that a row goes to is known when it is read, so that comparing and sending are one
+        task; otherwise 2."""
+        tables = [physical.table for physical in self.rules.tables]
+        known = (
+            all(map(known_when_read, self.rules.routes, tables))
+            and not any(step.changed for step in self.comparison.steps)
+            and not split.splits(tables, self.rules.split)
+            and bool(self.comparison.keyed.all())
+            and not self.job.barriers
+        )
+        return 1 if known else 2
+
+
+Engine = Callable[[Work], Sequence[TaskReport]]
+
+
+def duplicate(table: Table, image: bytes) -> SnapshotError:
+    """The error of two rows of a snapshot with one key."""
+    cells = dict(zip((column.name for column in visible_columns(table)), image.split(b"\xff"), strict=True))
+    key = ", ".join(f"{name}={cells[name].decode('utf-8', 'backslashreplace')}" for name in handle_key(table))
+    return SnapshotError(
+        f"duplicate key in a snapshot: table {table.schema}.{table.name} has several rows with {key}; "
+        "a handle key must be unique"
+    )

@@ -1,0 +1,346 @@
+"""The stages between the comparison of two snapshots and the messages, each a function on a batch of rows.
+
+One law: a row is treated alike whatever batch it comes in, so that every engine may cut batches as it likes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator import dispatch, keys, split, transitions
+from simulator.changes import CHANGES, Clock, op_of
+from simulator.dispatch import Route
+from simulator.events import EVENTS, ROW, Destinations, Ints, ints
+from simulator.filters.events import EventFilters
+from simulator.filters.rows import kept, looked_at
+from simulator.images import cell
+from simulator.schema.keys import handle_key, visible_columns
+from simulator.schema.table import Table
+from simulator.snapshots import PhysicalTable
+from simulator.split import SplitRule
+from simulator.transitions import Transition, Turn
+
+ORDER = ("commit_ts", "rank", "table", "handle", "op")
+"""In which TiCDC sends row changes."""
+
+JOINED = pa.schema([
+    ("key", pa.int64()), ("place", pa.int32()), ("handle", pa.binary()), ("number", pa.int64()),
+    ("before", pa.binary()), ("after", pa.binary()), ("was", pa.binary()),
+])
+"""A row whose images in two snapshots differ. `key` is `Clock.keys`, `place` counts the tables of each step behind those
+of the step before, `number` tells equal rows of a table without a handle key apart, from 1."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """From one snapshot to the next."""
+
+    turn: Turn
+    changed: Mapping[int, Transition]
+    """By the place of the table behind the statements that change it."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What tells when and how the rows of a comparison changed."""
+
+    tables: tuple[PhysicalTable, ...]
+    clock: Clock
+    steps: tuple[Step, ...]
+
+    @cached_property
+    def keyed(self) -> npt.NDArray[np.bool_]:
+        """Whether each table has a handle key; rows of the others are compared whole, as a multiset."""
+        return np.array([bool(handle_key(physical.table)) for physical in self.tables])
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the changefeed does with row changes."""
+
+    tables: tuple[PhysicalTable, ...]
+    routes: tuple[Route, ...]
+    """As long as `tables`."""
+
+    filters: EventFilters
+    ignored_start_ts: frozenset[int]
+    split: SplitRule
+    destinations: Destinations
+
+    @cached_property
+    def partitions(self) -> dict[str, tuple[int, int]]:
+        """Of each topic the destination that partition 0 is, and how many partitions it has."""
+        to = self.destinations
+        return {topic: pair for topic, *pair in zip(to.topics, to.first, to.counts, strict=True)}
+
+    @cached_property
+    def filtering(self) -> npt.NDArray[np.bool_]:
+        """Whether event filters look at the rows of each table."""
+        return np.array([
+            bool(self.ignored_start_ts) or looked_at(self.filters, physical.table) for physical in self.tables
+        ])
+
+    @cached_property
+    def splitting(self) -> npt.NDArray[np.bool_]:
+        """Whether UPDATEs of each table may be split."""
+        return np.array([split.splits([physical.table], self.split) for physical in self.tables])
+
+
+def changes(joined: pa.RecordBatch, of: Comparison) -> pa.RecordBatch:
+    """CHANGES of rows that differ (JOINED), each with its commit-ts, in the definition of its time."""
+    place = ints(joined, "place")
+    step, table = np.divmod(place, len(of.tables))
+    key, handle = _told_apart(joined, table, of)
+    parts = []
+    for number in np.unique(step):
+        rows = np.flatnonzero(step == number)
+        slots = of.clock.slots(key[rows], int(number))
+        found = of.steps[number].changed
+        turned = np.isin(table[rows], list(found)) if found else np.zeros(len(rows), np.bool_)
+        parts.append(_as_they_are(joined, table, handle, rows[~turned], of.clock.commit_ts(slots[~turned], int(number))))
+        for index in np.unique(table[rows[turned]]):
+            chosen = table[rows] == index
+            parts.append(_turned(joined, handle, rows[chosen], slots[chosen], int(index), int(number), of))
+    return pa.concat_batches(parts) if parts else CHANGES.empty_table().to_batches()[0]
+
+
+def _told_apart(joined: pa.RecordBatch, table: Ints, of: Comparison) -> tuple[Ints, pa.Array]:
+    """Key and handle of each row; equal rows of a table without a handle key differ by their number."""
+    key, handle = ints(joined, "key"), joined.column("handle")
+    whole = np.flatnonzero(~of.keyed[table])
+    if not len(whole):
+        return key, handle
+    numbered = keys.numbered(handle.take(pa.array(whole)), ints(joined, "number")[whole])
+    handle = _replaced(handle, whole, numbered)
+    key = key.copy()
+    key[whole] = of.clock.keys(table[whole], numbered)
+    return key, handle
+
+
+def _replaced(array: pa.Array, places: Ints, values: pa.Array) -> pa.Array:
+    """The array with other values at these places."""
+    order = np.arange(len(array))
+    order[places] = len(array) + np.arange(len(places))
+    return pa.concat_arrays([array, values]).take(pa.array(order))
+
+
+def _as_they_are(
+    joined: pa.RecordBatch, table: Ints, handle: pa.Array, rows: Ints, commit_ts: Ints
+) -> pa.RecordBatch:
+    every = len(rows) == joined.num_rows
+    at = pa.array(rows)
+    columns = [handle, joined.column("before"), joined.column("after")]
+    images = columns if every else [column.take(at) for column in columns]
+    return pa.RecordBatch.from_arrays(
+        [pa.array(commit_ts), pa.array(table[rows].astype(np.int32)), *images], schema=CHANGES
+    )
+
+
+def _turned(
+    joined: pa.RecordBatch, handle: pa.Array, rows: Ints, slots: Ints, index: int, number: int, of: Comparison
+) -> pa.RecordBatch:
+    at, step = pa.array(rows), of.steps[number]
+    images = (joined.column(name).take(at) for name in ("before", "after", "was"))
+    return transitions.events(
+        step.changed[index], step.turn, of.clock.spans[number], slots, index, handle.take(at), *images
+    )
+
+
+def sent(
+    changes: pa.RecordBatch, rules: Rules, beside: npt.NDArray[np.bool_] | None = None
+) -> pa.RecordBatch:
+    """The changes that event filters let through, UPDATEs that are split as two (`split.SENT`). `beside` says which have
+    others of their table and commit-ts, where the rule asks."""
+    if not rules.splitting.any():
+        return split.ranked(passing(changes, rules), rules.split)
+    if rules.split.release.filters_halves:
+        return passing(split.halves(changes, _splitting(changes, rules, beside), rules.split), rules)
+    if beside is not None:
+        changes = changes.append_column("beside", pa.array(beside))
+    changes = passing(changes, rules)
+    near = None if beside is None else np.asarray(changes.column("beside"))
+    changes = changes.select(CHANGES.names)
+    return split.halves(changes, _splitting(changes, rules, near), rules.split)
+
+
+def _splitting(
+    changes: pa.RecordBatch, rules: Rules, beside: npt.NDArray[np.bool_] | None
+) -> npt.NDArray[np.bool_]:
+    """Which of the changes are UPDATEs that are split."""
+    table, before, after = ints(changes, "table"), changes.column("before"), changes.column("after")
+    asked = rules.splitting[table] & np.asarray(before.is_valid()) & np.asarray(after.is_valid())
+    if beside is not None:
+        asked &= beside
+    found = np.zeros(len(table), np.bool_)
+    for number, at in by_table(np.where(asked, table, -1)):
+        if number >= 0:
+            definition, rows = rules.tables[number].table, pa.array(at)
+            images = (LazyTexts(image.take(rows), definition) for image in (before, after))
+            found[at] = split.keys_changed(definition, *images, rules.split)
+    return found
+
+
+def passing(some: pa.RecordBatch) -> pa.RecordBatch:
+        if not looked_at(filters, table) and not rules.ignored_start_ts:
+            return some
+        return some.filter(kept(some, table, filters, rules.ignored_start_ts))
+
+    if not split.splits([table], rule):
+        return split.ranked(passing(rows), rule)
+    if rule.release.filters_halves:
+        return passing(split.halves(rows, _splitting(rows, table, rule, beside), rule))
+    if looked_at(filters, table) or rules.ignored_start_ts:
+        mask = kept(rows, table, filters, rules.ignored_start_ts)
+        rows, beside = rows.filter(mask), None if beside is None else beside[np.asarray(mask)]
+    return split.halves(rows, _splitting(rows, table, rule, beside), rule)
+
+
+def _splitting(
+    rows: pa.RecordBatch, table: Table, rule: SplitRule, beside: npt.NDArray[np.bool_] | None
+) -> npt.NDArray[np.bool_]:
+    """Which of the rows are UPDATEs that are split."""
+    before, after = rows.column("before"), rows.column("after")
+    whole = np.asarray(before.is_valid()) & np.asarray(after.is_valid())
+    if beside is not None:
+        whole &= beside
+    places = np.flatnonzero(whole)
+    at = pa.array(places)
+    found = np.zeros(rows.num_rows, np.bool_)
+    if len(places):
+        found[places] = split.keys_changed(table, texts(before.take(at), table), texts(after.take(at), table), rule)
+    return found
+
+
+def passing(some: pa.RecordBatch) -> pa.RecordBatch:
+        if not looked_at(filters, table) and not rules.ignored_start_ts:
+            return some
+        return some.filter(kept(some, table, filters, rules.ignored_start_ts))
+
+    if not split.splits([table], rule):
+        return split.ranked(passing(rows), rule)
+    if rule.release.filters_halves:
+        return passing(split.halves(rows, _splitting(rows, table, rule, beside), rule))
+    if looked_at(filters, table) or rules.ignored_start_ts:
+        mask = kept(rows, table, filters, rules.ignored_start_ts)
+        rows, beside = rows.filter(mask), None if beside is None else beside[np.asarray(mask)]
+    return split.halves(rows, _splitting(rows, table, rule, beside), rule)
+
+
+def _splitting(
+    rows: pa.RecordBatch, table: Table, rule: SplitRule, beside: npt.NDArray[np.bool_] | None
+) -> npt.NDArray[np.bool_]:
+    """Which of the rows are UPDATEs that are split."""
+    before, after = rows.column("before"), rows.column("after")
+    whole = np.asarray(before.is_valid()) & np.asarray(after.is_valid())
+    if beside is not None:
+        whole &= beside
+    places = np.flatnonzero(whole)
+    at = pa.array(places)
+    found = np.zeros(rows.num_rows, np.bool_)
+    if len(places):
+        found[places] = split.keys_changed(table, texts(before.take(at), table), texts(after.take(at), table), rule)
+    return found
+
+
+def texts(images: pa.Array, table: Table) -> dict[str, pa.Array]:
+    """TiDB texts of the visible columns by name, out of row images."""
+    names = [column.name for column in visible_columns(table)]
+    image = cells_of(images, len(names))
+    return {name: image.cells(place) for place, name in enumerate(names)}
+
+
+def passing(changes: pa.RecordBatch, rules: Rules) -> pa.RecordBatch:
+    """The changes that event filters let through."""
+    if not rules.filtering.any():
+        return changes
+    table = ints(changes, "table")
+    let = np.ones(len(table), np.bool_)
+    for number, at in by_table(table):
+        if rules.filtering[number]:
+            rows = changes if len(at) == len(table) else changes.take(pa.array(at))
+            let[at] = kept(rows, rules.tables[number].table, rules.filters, rules.ignored_start_ts)
+    return changes if let.all() else changes.filter(pa.array(let))
+
+
+def events(changes: pa.RecordBatch, rules: Rules) -> pa.RecordBatch:
+    """EVENTS of row changes, each with the partition that TiCDC's dispatcher gives it, in the order they come."""
+    count = changes.num_rows
+    table, commit_ts = ints(changes, "table"), ints(changes, "commit_ts")
+    before, after, handle = (changes.column(name) for name in ("before", "after", "handle"))
+    # By its new row, or a DELETE's old one (tiflow: partition/index_value.go).
+    shown = pc.coalesce(after, before)
+    hashed, destination = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    row_id: list[pa.Array] = []
+    places: list[Ints] = []
+    for number, at in by_table(table):
+        images, handles = (shown, handle) if len(at) == count else (one.take(pa.array(at)) for one in (shown, handle))
+        ids, hashes = _facts(images, handles, number, rules)
+        row_id.append(ids)
+        places.append(at)
+        hashed[at] = hashes
+        destination[at] = _destinations(number, hashes, commit_ts[at], ids, rules)
+    return pa.RecordBatch.from_arrays([
+        changes.column("commit_ts"), pa.array(np.full(count, ROW, np.int8)), changes.column("table"),
+        pa.array(op_of(before, after)), _in_place(row_id, places), pa.array(hashed),
+        pa.array(destination.astype(np.int32)), before, after,
+    ], schema=EVENTS)
+
+
+def destinations(images: pa.Array, handles: pa.Array, number: int, commit_ts: Ints, rules: Rules) -> Ints:
+    """Where changes of rows of a table go, whatever they are changed to (`dispatch.known_when_read`)."""
+    ids, hashes = _facts(images, handles, number, rules)
+    return _destinations(number, hashes, commit_ts, ids, rules)
+
+
+def _facts(images: pa.Array, handles: pa.Array, number: int, rules: Rules) -> tuple[pa.Array, Ints]:
+    """Row id and dispatch hash of rows of a table."""
+    table = rules.tables[number].table
+    texts = LazyTexts(images, table)
+    return keys.row_ids(table, texts, handles, number), dispatch.hashes(rules.routes[number], table, texts).astype(np.int64)
+
+
+def _destinations(number: int, hashes: Ints, commit_ts: Ints, row_ids: pa.Array, rules: Rules) -> Ints:
+    to = rules.routes[number]
+    first, count = rules.partitions[to.topic]
+    return first + dispatch.partitions(to, hashes, commit_ts, row_ids, count)
+
+
+class LazyTexts(Mapping[str, pa.Array]):
+    """TiDB texts by visible column, of which only those are cut out of the images that are asked for."""
+
+    def __init__(self, images: pa.Array, table: Table) -> None:
+        self._images = images
+        self._places = {column.name: place for place, column in enumerate(visible_columns(table))}
+
+    def __getitem__(self, name: str) -> pa.Array:
+        return cell(self._images, len(self._places), self._places[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+def _in_place(parts: Sequence[pa.Array], places: Sequence[Ints]) -> pa.Array:
+    """The values of all tables in the order of the rows."""
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        return pa.array([], pa.int64())
+    return pa.concat_arrays(parts).take(pa.array(np.argsort(np.concatenate(places))))
+
+
+def by_table(table: Ints) -> Iterator[tuple[int, Ints]]:
+    """Each table, and where its rows are."""
+    order = np.argsort(table, kind="stable")
+    for places in np.split(order, np.flatnonzero(np.diff(table[order])) + 1):
+        if len(places):
+            yield int(table[places[0]]), places
