@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
 from types import ModuleType
 
 import pyarrow as pa
 
 
-class NoPandas(MetaPathFinder):
-    """What pyarrow meets when it looks."""
+class NoPandas:
+    """A finder of modules that pyarrow meets when it looks."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
         if name == "pandas":
