@@ -76,6 +76,9 @@ class TaskReport:
     alone: bool
     """Whether it ended at a statement to which another task did not come."""
 
+    sending: tuple[float, float] | None
+    """When the sink got the first record, and when the last one was acknowledged, in seconds since 1970."""
+
 
 def emit(batches: Iterator[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
     """Sends the events of one task; what goes wrong is raised so that the driver finds its words again."""
@@ -96,6 +99,7 @@ def _send(batches: Iterator[pa.RecordBatch], job: Job) -> TaskReport:
     reporter = Reporter(job.progress)
     sink = SINKS[job.sink](job.settings, job.destinations.topics, reporter.waiting)
     changes: Counter[tuple[int, int, int]] = Counter()
+    began = 0.0
     with closing(Attendance(job.meeting)) as attendance:
 
         def passed() -> bool:
@@ -106,6 +110,7 @@ def _send(batches: Iterator[pa.RecordBatch], job: Job) -> TaskReport:
             encoded = _encoded(flush.events, job)
             storage.write(job.options.claim_check_storage_uri, encoded.files)
             records = _records(flush, encoded, job)
+            began = began or time.time()
             sink.write(records)
             changes.update(_changes(flush.events, job))
             reporter.sent(flush.events.num_rows, records, sink)
@@ -113,11 +118,12 @@ def _send(batches: Iterator[pa.RecordBatch], job: Job) -> TaskReport:
                 break
     stopped = sink.failed or attendance.left_alone
     delivered = sink.close()
+    sending = (began, time.time()) if began else None
     reporter.done(delivered)
     if stopped and job.sink == "kafka":
         delivered = cut_off(delivered, job.destinations.topics)
     rows = [(*key, count) for key, count in sorted(changes.items())]
-    return TaskReport([asdict(account) for account in delivered], rows, attendance.left_alone)
+    return TaskReport([asdict(account) for account in delivered], rows, attendance.left_alone, sending)
 
 
 def _flushes(batches: Iterator[pa.RecordBatch], job: Job, passed: Callable[[], bool]) -> Iterator[Flush]:

@@ -57,6 +57,9 @@ class Account:
     changes: Mapping[tuple[int, int, int], int]
     """(table, op, destination) → rows"""
 
+    sending: float = 0.0
+    """Seconds from the first record that any task gave its sink to the last acknowledgement."""
+
 
 @translated()
 def run(
@@ -256,4 +259,6 @@ def _account(reports: list[dict[str, Any]]) -> Account:
     if any(report["alone"] for report in reports) and all(one.error is None for one in delivered):
         raise DeliveryError("the tasks that send have lost each other at a statement, which was not sent")
     rows = {(table, op, to): count for report in reports for table, op, to, count in report["changes"]}
-    return Account(tuple(sorted(delivered, key=lambda one: (one.topic, one.partition))), rows)
+    spans = [report["sending"] for report in reports if report["sending"]]
+    sending = max(0.0, max(end for _, end in spans) - min(begin for begin, _ in spans)) if spans else 0.0
+    return Account(tuple(sorted(delivered, key=lambda one: (one.topic, one.partition))), rows, sending)

@@ -45,6 +45,7 @@ class Summary:
     output: Output
     account: Account
     seconds: float
+    """Of the whole run: planning, reading and comparing, too."""
 
     def by_table(self) -> dict[str, Counter[int]]:
         """Rows of each table by operation; the partitions of a table together."""
@@ -73,6 +74,11 @@ class Summary:
     def rows(self) -> int:
         return sum(self.account.changes.values())
 
+    @property
+    def rate(self) -> float:
+        """Rows a second of the time of sending."""
+        return self.rows / self.account.sending if self.account.sending else 0.0
+
     def write(self, path: Path) -> None:
         """The whole summary as JSON."""
         tables = {
@@ -85,6 +91,8 @@ class Summary:
             "messages": sum(one.records for one in self.account.delivered),
             "bytes": sum(one.bytes for one in self.account.delivered),
             "seconds": round(self.seconds, 3),
+            "sending_seconds": round(self.account.sending, 3),
+            "rows_per_second": round(self.rate),
             "start_ts": tso.compose(self.plan.timeline.start_ms),
             "end_ts": tso.compose(self.plan.timeline.end_ms),
             "tables": tables,
@@ -194,8 +202,8 @@ class Display:
         size = sum(one.bytes for one in summary.account.delivered)
         messages = sum(one.records for one in summary.account.delivered)
         out.print(
-            f"{summary.rows:,} row changes in {messages:,} messages, {size / 1e6:,.1f} MB, {summary.seconds:.1f} s "
-            f"({summary.rows / summary.seconds:,.0f} rows/s)",
+            f"{summary.rows:,} row changes in {messages:,} messages, {size / 1e6:,.1f} MB, {summary.seconds:.1f} s, "
+            f"of which {summary.account.sending:.1f} s sending ({summary.rate:,.0f} rows/s)",
             f"simulated time {tso.describe(tso.compose(summary.plan.timeline.start_ms))} "
             f"to {tso.describe(tso.compose(summary.plan.timeline.end_ms))}",
             sep="\n",
