@@ -178,6 +178,9 @@ def inspect(**asked: Any) -> None:
 
     SOURCE is a fixtures directory or kafka://host:port/topic.
     """
+    from simulator.bare_arrow import without_pandas
+
+    without_pandas()
     from simulator.cli import look
 
     look.inspect(**asked)
