@@ -77,12 +77,16 @@ class TaskReport:
     alone: bool
     """Whether it ended at a statement to which another task did not come."""
 
+    sending: tuple[float, float] | None
+    """When the sink got the first record, and when the last one was acknowledged, in seconds since 1970."""
+
 
 def send(rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job) -> TaskReport:
     """Sends the rows (EVENTS, in order) of the owned destinations, and their statements and watermarks."""
     reporter = Reporter(job.progress)
     sink = SINKS[job.sink](job.settings, job.destinations.topics, reporter.waiting)
     changes: Counter[tuple[int, int, int]] = Counter()
+    began = 0.0
     with closing(Attendance(job.meeting)) as attendance:
 
         def passed() -> bool:
@@ -93,6 +97,7 @@ def send(rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job) -> Task
             encoded = _encoded(flush.events, job)
             storage.write(job.options.claim_check_storage_uri, encoded.files)
             records = _records(flush, encoded, job)
+            began = began or time.time()
             sink.write(records)
             changes.update(_changes(flush.events, job))
             reporter.sent(flush.events.num_rows, records, sink)
@@ -100,11 +105,12 @@ def send(rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job) -> Task
                 break
     stopped = sink.failed or attendance.left_alone
     delivered = sink.close()
+    sending = (began, time.time()) if began else None
     reporter.done(delivered)
     if stopped and job.sink == "kafka":
         delivered = cut_off(delivered, job.destinations.topics)
     counts = [(*key, count) for key, count in sorted(changes.items())]
-    return TaskReport([asdict(account) for account in delivered], counts, attendance.left_alone)
+    return TaskReport([asdict(account) for account in delivered], counts, attendance.left_alone, sending)
 
 
 def _flushes(events: Iterable[pa.RecordBatch], job: Job, passed: Callable[[], bool]) -> Iterator[Flush]:

@@ -5,7 +5,10 @@ One law: a destination is one Kafka partition, numbered through all topics; one 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -36,10 +39,10 @@ class Destinations:
     active: tuple[tuple[int, int], ...] = ()
     """From which to which TSO each topic has watermarks; always, where nothing is said."""
 
-    @property
+    @cached_property
     def first(self) -> tuple[int, ...]:
         """The destination that partition 0 of each topic is."""
-        return tuple(sum(self.counts[:topic]) for topic in range(len(self.counts)))
+        return tuple(accumulate((0, *self.counts)))[:-1]
 
     @property
     def total(self) -> int:
@@ -47,8 +50,12 @@ class Destinations:
 
     def of_topic(self, name: str) -> range:
         """All destinations of a topic."""
-        topic = self.topics.index(name)
+        topic = self._places[name]
         return range(self.first[topic], self.first[topic] + self.counts[topic])
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.topics)}
 
     @property
     def watermarked(self) -> list[tuple[int, int]]:
@@ -58,7 +65,7 @@ class Destinations:
 
     def where(self, destination: int) -> tuple[int, int]:
         """Index of the topic, and partition."""
-        topic = max(index for index, first in enumerate(self.first) if first <= destination)
+        topic = bisect_right(self.first, destination) - 1
         return topic, destination - self.first[topic]
 
 

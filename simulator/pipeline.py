@@ -37,6 +37,9 @@ class Account:
     """How often rows were moved between tasks: 1, or 2 where the partition of a row is known only when it is
     compared."""
 
+    sending: float
+    """Seconds from the first record that any task gave its sink to the last acknowledgement."""
+
 
 def run(
     engine: Engine, plan: Plan, output: Output, release: Release, seed: int, speed: float, listener: Listener | None
@@ -119,7 +122,9 @@ def _account(reports: Sequence[TaskReport], shuffles: int) -> Account:
     if any(report.alone for report in reports) and all(one.error is None for one in delivered):
         raise DeliveryError("the tasks that send have lost each other at a statement, which was not sent")
     rows = {(table, op, to): count for report in reports for table, op, to, count in report.changes}
-    return Account(tuple(sorted(delivered, key=lambda one: (one.topic, one.partition))), rows, shuffles)
+    spans = [report.sending for report in reports if report.sending]
+    sending = max(0.0, max(end for _, end in spans) - min(begin for begin, _ in spans)) if spans else 0.0
+    return Account(tuple(sorted(delivered, key=lambda one: (one.topic, one.partition))), rows, shuffles, sending)
 
 
 def _delivered(account: Mapping[str, object]) -> Delivered:

@@ -23,7 +23,7 @@ from typing import Any
 
 from simulator import tso
 from simulator.errors import ScenarioError, UserError, did_you_mean
-from simulator.plan import PLACES, Becomes, SchemaChange, Script, Wait
+from simulator.script import PLACES, Becomes, SchemaChange, Script, Wait
 from simulator.secrecy import masked
 from simulator.text_files import read_text, toml
 

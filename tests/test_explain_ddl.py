@@ -11,7 +11,8 @@ import pytest
 from simulator.changefeed import load
 from simulator.cli import run
 from simulator.ddl.catalog import Catalog
-from simulator.explain.ddl import DdlExplained, explain_ddl, rules
+from simulator.explain.ddl import DdlExplained, explain_ddl
+from simulator.explain.rules import rules
 from simulator.explain.ddl_render import ddl_lines
 from simulator.explain.table import TableExplained, explain_table
 from simulator.explain.table_catalog import read_catalog

@@ -11,7 +11,8 @@ from simulator import releases, scenario, tso
 from simulator.changefeed import load
 from simulator.ddl.convert import Filled
 from simulator.errors import DdlError, UserError
-from simulator.plan import Plan, SchemaChange, plan
+from simulator.plan import Plan, plan
+from simulator.script import SchemaChange
 
 URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=2"
 

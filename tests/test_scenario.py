@@ -165,6 +165,14 @@ def test_watermarks_come_at_their_interval_and_the_last_one_at_the_end(folder: P
     assert (moment(summary["start_ts"]), summary["rows"]) == (1, len(rows(week)))
 
 
+def test_the_rate_counts_the_time_of_sending(folder: Path, week: Path) -> None:
+    """Which begins after Spark has read and compared everything."""
+    said = json.loads((folder / "week.json").read_text())
+    sending = said["sending_seconds"]
+    assert 0 < sending < said["seconds"]
+    assert said["rows"] / (sending + 0.001) - 1 < said["rows_per_second"] < said["rows"] / (sending - 0.0006) + 1
+
+
 def test_the_command_line_wins_over_the_file(folder: Path, two: Path) -> None:
     """Another seed, time, length, interval, sink-uri: the same changes at other times, in other places."""
     uri = URI.replace("/shop", "/elsewhere").replace("partition-num=2", "partition-num=3")

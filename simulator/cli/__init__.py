@@ -14,26 +14,13 @@ from contextlib import suppress
 
 import click
 
-from simulator import __version__, signals
-from simulator.cli import brokers, explain_ddl, look, play, releases
+from simulator import signals
+from simulator.cli.tree import commands
 from simulator.errors import SimulatorError, UserError, printable
 from simulator.secrecy import masked
 
 DEFECT = 70
 """EX_SOFTWARE of sysexits.h."""
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(__version__, prog_name="ticdc-sim")
-def commands() -> None:
-    """Emits TiCDC's messages (Open Protocol, Canal-JSON) to Kafka or files, byte for byte, without a TiDB cluster."""
-
-
-for command in (play.diff, play.run, look.inspect, look.explain, releases.releases, brokers.broker):
-    commands.add_command(command)
-
-for command in (explain_ddl.ddl, explain_ddl.table):
-    look.explain.add_command(command)
 
 
 def _everywhere(command: click.Command, option: click.Option) -> None:

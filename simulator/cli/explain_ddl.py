@@ -2,66 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-
-import click
 
 from simulator import releases
 from simulator.changefeed import Changefeed
-from simulator.cli.look import DEFAULT_URI, as_text, verified, warned
-from simulator.cli.show import show_json, show_lines
+from simulator.cli.changefeeds import verified, warned
+from simulator.cli.lines import show_json, show_lines
 from simulator.ddl.catalog import Catalog
 from simulator.ddl.read import reading
+from simulator.ddl.sql_file import split
 from simulator.errors import UserError, did_you_mean
-from simulator.explain.ddl import DdlExplained, explain_each, rules
+from simulator.explain.ddl import DdlExplained, explain_each
 from simulator.explain.ddl_render import ddl_as_dict, ddl_lines, several_lines
+from simulator.explain.rules import rules
 from simulator.explain.table import explain_table, table_as_dict
 from simulator.explain.table_catalog import read_catalog
 from simulator.explain.table_render import table_lines
-from simulator.plan.sql_file import split
 from simulator.releases import Release
 from simulator.schema.table import Table
 from simulator.text_files import read_text
 
-Command = Callable[..., None]
 
-OPTIONS = (
-    click.option(
-        "--schema", "schemas", type=click.Path(path_type=Path), multiple=True, metavar="FILE.sql",
-        help="CREATE DATABASE, CREATE TABLE, … of what exists; may be given several times.",
-    ),
-    click.option(
-        "--use", "database", callback=as_text, default="test", show_default=True, metavar="DB",
-        help="The current database.",
-    ),
-    click.option("--sink-uri", default=DEFAULT_URI, show_default=True, metavar="URI", help="TiCDC's sink URI."),
-    click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="TiCDC's changefeed.toml."),
-    click.option("--release", default=releases.DEFAULT, show_default=True, metavar="TAG", help="TiCDC release."),
-    click.option("--architecture", type=click.Choice(["classic", "new"]), help="By default the release's."),
-    click.option("--json", "as_json", is_flag=True, help="One JSON document, for programs."),
-)
-
-
-def _with_options(command: Command) -> Command:
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
-
-
-@click.command()
-@click.argument("statement", metavar="STATEMENTS")
-@_with_options
 def ddl(
     statement: str, schemas: tuple[Path, ...], database: str, sink_uri: str, config: Path | None, release: str,
     architecture: str | None, as_json: bool,
 ) -> None:
-    """Which jobs a statement is, whether TiCDC replicates it, as which messages, and how tables change.
-
-    Several statements are explained one after the other, each with the tables that the one before leaves; USE counts,
-    and --json gives a list. Without --schema nothing is known of tables: every name is taken to exist and to have a
-    valid index.
-    """
     changefeed, found = _changefeed(sink_uri, config, release, architecture)
     catalog, said = _catalog(schemas, database) if schemas else None, rules(changefeed, found)
     verified(said, catalog.tables.values() if catalog else ())
@@ -75,14 +41,10 @@ def ddl(
             _show_all(as_json, explained, len(statements))
 
 
-@click.command()
-@click.argument("name", metavar="DB.T")
-@_with_options
 def table(
     name: str, schemas: tuple[Path, ...], database: str, sink_uri: str, config: Path | None, release: str,
     architecture: str | None, as_json: bool,
 ) -> None:
-    """Whether a table is replicated and by which rule, its handle key, dispatcher and topic."""
     if not schemas:
         raise UserError("explain table needs --schema FILE.sql with the table's CREATE TABLE")
     changefeed, found = _changefeed(sink_uri, config, release, architecture)

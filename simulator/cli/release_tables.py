@@ -16,7 +16,7 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from simulator.cli.show import Terminal
+from simulator.cli.terminal import Terminal
 from simulator.ddl.actions import ACTIONS
 from simulator.releases.behaviours import Behaviour, behaviours
 from simulator.releases.compare import Difference, Line

@@ -5,34 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import click
-
-from simulator import releases as known
 from simulator.cli.release_tables import show_differences, show_lines, show_release
-from simulator.cli.show import show_json
+from simulator.cli.lines import show_json
 from simulator.releases.behaviours import Behaviour, behaviours
 from simulator.releases.compare import Difference, Line, differences, lines, named
 from simulator.releases.release import Release
 
 
-@click.command()
-@click.argument("first", metavar="[A", required=False)
-@click.argument("second", metavar="[B]]", required=False)
-@click.option(
-    "--architecture", type=click.Choice(list(known.RELEASES)), help="Of releases that do not say theirs as new:TAG."
-)
-@click.option("--json", "as_json", is_flag=True, help="One JSON document, for programs.")
 def releases(first: str | None, second: str | None, architecture: str | None, as_json: bool) -> None:
-    """What TiCDC releases do, and what changes from one to another.
-
-    Without arguments: all lines of releases, and where behaviours change. With A: everything that release does. With A
-    and B: what B does otherwise, what is on the wire first. A release is a tag, v8.5.4; where both architectures have
-    it the classic one is meant, new:v8.5.4 is the other.
-
-    \b
-    ticdc-sim releases v6.5.0 v8.5.3
-    ticdc-sim releases v8.5.4 new:v8.5.4
-    """
+    """All lines of releases, or all of one release, or what the second does otherwise."""
     if first is None:
         found = lines(architecture)
         document: dict[str, Any] = {"lines": [_line(one) for one in found]}

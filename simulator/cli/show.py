@@ -1,7 +1,6 @@
 """What a person sees of a run: stages and rates while it works, tables at the end.
 
-Two laws: progress and warnings go to standard error, results to standard output; text is text, and a terminal acts on
-nothing of it.
+One law: progress and warnings go to standard error, results to standard output.
 """
 
 from __future__ import annotations
@@ -17,21 +16,19 @@ from pathlib import Path
 from time import monotonic, time
 from typing import Any
 
-import click
 from rich import box
-from rich.console import Console
 from rich.status import Status
 from rich.table import Column, Table
 from rich.text import Text
 
 from simulator import tso
+from simulator.cli.terminal import Terminal
 from simulator.changes import DELETE, INSERT, UPDATE
-from simulator.errors import UserError, printable, printable_json
+from simulator.errors import UserError, printable
 from simulator.outputs import Output
 from simulator.pipeline import Account
 from simulator.plan import Plan
 from simulator.progress import Progress
-from simulator.secrecy import masked
 
 MANY = 40
 """Tables or partitions beyond that are summed up for people; the summary file has them all."""
@@ -48,6 +45,7 @@ class Summary:
     output: Output
     account: Account
     seconds: float
+    """Of the whole run: planning, reading and comparing, too."""
 
     def by_table(self) -> dict[str, Counter[int]]:
         """Rows of each table by operation; the partitions of a table together."""
@@ -76,6 +74,11 @@ class Summary:
     def rows(self) -> int:
         return sum(self.account.changes.values())
 
+    @property
+    def rate(self) -> float:
+        """Rows a second of the time of sending."""
+        return self.rows / self.account.sending if self.account.sending else 0.0
+
     def write(self, path: Path) -> None:
         """The whole summary as JSON."""
         tables = {
@@ -88,6 +91,8 @@ class Summary:
             "messages": sum(one.records for one in self.account.delivered),
             "bytes": sum(one.bytes for one in self.account.delivered),
             "seconds": round(self.seconds, 3),
+            "sending_seconds": round(self.account.sending, 3),
+            "rows_per_second": round(self.rate),
             "start_ts": tso.compose(self.plan.timeline.start_ms),
             "end_ts": tso.compose(self.plan.timeline.end_ms),
             "tables": tables,
@@ -111,8 +116,7 @@ class Display:
         self._silent = ""
 
     def warn(self, lines: Iterable[str]) -> None:
-        for line in lines:
-            self._console.print(f"warning: {masked(line)}", style="yellow", soft_wrap=True)
+        self._console.warn(lines)
 
     def note(self, lines: Sequence[str]) -> None:
         """What the run will do that the user did not spell out."""
@@ -198,8 +202,8 @@ class Display:
         size = sum(one.bytes for one in summary.account.delivered)
         messages = sum(one.records for one in summary.account.delivered)
         out.print(
-            f"{summary.rows:,} row changes in {messages:,} messages, {size / 1e6:,.1f} MB, {summary.seconds:.1f} s "
-            f"({summary.rows / summary.seconds:,.0f} rows/s)",
+            f"{summary.rows:,} row changes in {messages:,} messages, {size / 1e6:,.1f} MB, {summary.seconds:.1f} s, "
+            f"of which {summary.account.sending:.1f} s sending ({summary.rate:,.0f} rows/s)",
             f"simulated time {tso.describe(tso.compose(summary.plan.timeline.start_ms))} "
             f"to {tso.describe(tso.compose(summary.plan.timeline.end_ms))}",
             sep="\n",
@@ -228,33 +232,6 @@ def silence(progress: Progress) -> str:
 
 def _clock(seconds: float) -> str:
     return datetime.fromtimestamp(seconds).strftime("%H:%M:%S")
-
-
-class Terminal(Console):
-    """A console to which `[red]` and `:smile:` are text, and what a terminal would act on is shown as escapes.
-
-    What a closed standard output means is left to the command line.
-    """
-
-    def __init__(self, stderr: bool = False) -> None:
-        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False)
-
-    def render_str(self, text: str, **options: Any) -> Text:
-        return super().render_str(printable(text), **options)
-
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
-
-
-def show_lines(lines: Iterable[str]) -> None:
-    """Lines for people, one at a time, on standard output."""
-    for line in lines:
-        click.echo(printable(line))
-
-
-def show_json(document: object) -> None:
-    """One document for programs, on standard output."""
-    click.echo(printable_json(document, indent=2))
 
 
 def _tables(tables: dict[str, Counter[int]]) -> Table:

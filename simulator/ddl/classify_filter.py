@@ -13,7 +13,7 @@ from simulator.ddl.catalog import Catalog
 from simulator.ddl.jobs_shape import Job
 from simulator.ddl.rename import Discards, Known, Pair, Rename, kept_pairs, known
 from simulator.ddl.rename_text import rename_texts
-from simulator.filters.replication import Replication, is_system
+from simulator.filters.replication import Replication, filter_rule
 from simulator.releases import Release
 
 
@@ -36,15 +36,6 @@ def kept(
     if job.pairs:
         return _rename(job, catalog, replication, release, ignored or (lambda schema, table: False))
     return RULES.get(job.code, _by_table)(job, catalog, replication, release)
-
-
-def filter_rule(replication: Replication, schema: str, table: str) -> str:
-    """The rule of the table filter that decides about a table, in words."""
-    rule = replication.tables.deciding_rule(schema, table)
-    if rule is None or is_system(schema, replication.release):
-        return replication.why(schema, table)
-    where = "filter.rules" if rule.origin.startswith("<cmdline>") else rule.origin
-    return f"rule {rule.text} of {where}"
 
 
 def _by_table(job: Job, catalog: Catalog | None, replication: Replication, release: Release) -> Kept:

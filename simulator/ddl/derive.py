@@ -23,6 +23,8 @@ def alterations(before: Table, after: Table, renamed: Mapping[str, str]) -> tupl
 
     Keys that lose a column go first and new ones come last, as TiDB wants it.
     """
+    if before is after and not renamed:
+        return ()
     target = f"ALTER TABLE {quoted(after.schema)}.{quoted(after.name)}"
     moved = _renamed(before, renamed)
     specs = [f"RENAME COLUMN {quoted(old)} TO {quoted(new)}" for old, new in renamed.items()]

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from simulator.changefeed.model import Changefeed
 from simulator.ddl.actions import ACTIONS
 from simulator.ddl.catalog import Catalog
 from simulator.ddl.classify import Decision, decided
@@ -17,12 +16,10 @@ from simulator.ddl.evolve import applied
 from simulator.ddl.evolve_create_checks import check_alone
 from simulator.ddl.jobs import Job, notes
 from simulator.ddl.jobs_text import text_jobs, text_statements
-from simulator.dispatch.routing import Router, router
 from simulator.errors import DdlError
 from simulator.explain.ddl_messages import MessageExplained, messages
 from simulator.explain.ddl_schema import SchemaChange, schema_changes
-from simulator.filters.events import EventFilters, event_filters
-from simulator.filters.replication import Replication, replication
+from simulator.explain.rules import Rules
 from simulator.releases import Release
 from simulator.tso import DEFAULT_START_TS
 
@@ -85,27 +82,6 @@ class DdlExplained:
 
     schema_changes: tuple[SchemaChange, ...]
     """Of the tables that are known."""
-
-
-@dataclass(frozen=True)
-class Rules:
-    """A changefeed's rules, compiled."""
-
-    replication: Replication
-    event_filters: EventFilters
-    router: Router
-    changefeed: Changefeed
-    release: Release
-
-
-def rules(changefeed: Changefeed, release: Release) -> Rules:
-    """Raises ChangefeedError for a rule that TiCDC rejects."""
-    sensitive = changefeed.case_sensitive
-    return Rules(
-        replication(changefeed.rules, sensitive, changefeed.ignore_txn_start_ts, release),
-        event_filters(changefeed.event_filters, release, sensitive), router(changefeed, release), changefeed,
-        release,
-    )
 
 
 def explain_ddl(text: str, database: str, catalog: Catalog | None, rules: Rules) -> DdlExplained:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simulator.ddl.allow import eligible
-from simulator.ddl.classify_filter import filter_rule
 from simulator.explain.change import RowChange
-from simulator.explain.ddl import Rules
 from simulator.explain.row import Sending, packed
+from simulator.explain.rules import Rules
 from simulator.filters.conditions import looks
 from simulator.filters.events import EventRule, ignoring_row
+from simulator.filters.replication import filter_rule
 from simulator.schema.table import Table
 from simulator.tso import BEFORE_COMMIT
 

@@ -9,10 +9,9 @@ from dataclasses import asdict, dataclass
 
 from simulator.changefeed.model import Changefeed, DispatchRule
 from simulator.ddl.allow import eligible
-from simulator.ddl.classify_filter import filter_rule
 from simulator.dispatch.routing import matching_rule, route, router
 from simulator.explain.ddl_schema import TableShown, shown
-from simulator.filters.replication import replication
+from simulator.filters.replication import filter_rule, replication
 from simulator.releases import Release
 from simulator.schema.keys import handle_index, handle_key
 from simulator.schema.table import Table

@@ -67,3 +67,12 @@ def is_system(schema: str, release: Release = V8_5) -> bool:
     """Whether TiCDC of the release ignores the schema whatever the rules say."""
     own = schema.lower() if release.cdc_schemas_in_any_case else schema
     return own in release.cdc_schemas or schema.upper() in release.system_schemas
+
+
+def filter_rule(replication: Replication, schema: str, table: str) -> str:
+    """The rule of the table filter that decides about a table, in words."""
+    rule = replication.tables.deciding_rule(schema, table)
+    if rule is None or is_system(schema, replication.release):
+        return replication.why(schema, table)
+    where = "filter.rules" if rule.origin.startswith("<cmdline>") else rule.origin
+    return f"rule {rule.text} of {where}"

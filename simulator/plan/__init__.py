@@ -19,18 +19,18 @@ from simulator.filters.rows import verify
 from simulator.plan.activity import active_spans
 from simulator.plan.events import Sender, Told
 from simulator.plan.moves import Changed, Move, move
-from simulator.plan.script import PLACES, Becomes, SchemaChange, Script, Wait
 from simulator.plan.steps import Draft, begin, draft_step
 from simulator.plan.statements import TURN
 from simulator.plan.versions import Versions, physical
 from simulator.releases import Release
 from simulator.schema.keys import handle_key
 from simulator.schema.table import Table
+from simulator.script import Becomes, Script, Wait
 from simulator.snapshots import PhysicalTable, Snapshot
 from simulator.split import SplitRule, split_rule
 from simulator.tso import Span, Timeline
 
-__all__ = ["Becomes", "Changed", "Move", "PLACES", "Plan", "SchemaChange", "Script", "Wait", "plan"]
+__all__ = ["Changed", "Move", "Plan", "plan"]
 
 Name = tuple[str, str]
 

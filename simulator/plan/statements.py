@@ -13,14 +13,14 @@ from simulator.ddl.catalog import Catalog
 from simulator.ddl.derive import alterations
 from simulator.ddl.evolve import applied
 from simulator.ddl.read import read_statement
+from simulator.ddl.sql_file import sql_statements
 from simulator.ddl.statements import Statement
 from simulator.errors import DdlError, UserError
 from simulator.plan.renames import Renames, renames
-from simulator.plan.script import SchemaChange
-from simulator.plan.sql_file import sql_statements
 from simulator.plan.versions import same
 from simulator.schema.restoring import quoted
 from simulator.schema.table import Table
+from simulator.script import SchemaChange
 
 Name = tuple[str, str]
 Tables = Mapping[Name, Table]

@@ -12,10 +12,10 @@ from simulator import tso
 from simulator.ddl.catalog import Catalog, catalog
 from simulator.plan.events import Sender, Told, told
 from simulator.plan.lineage import Descent, descents
-from simulator.plan.script import SchemaChange
 from simulator.plan.statements import TURN, step_statements, tables_of
 from simulator.plan.versions import Versions
 from simulator.schema.table import Table
+from simulator.script import SchemaChange
 from simulator.snapshots import Snapshot
 from simulator.transitions import Turn
 from simulator.tso import Span

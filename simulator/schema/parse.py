@@ -5,6 +5,8 @@ One law: whatever the text, it gives a Table or a SchemaError with line and colu
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from simulator.errors import SchemaError
 from simulator.schema.build import DEFAULT_CHARSET, build_column, build_table
 from simulator.schema.cursor import TiDBParser, position
@@ -16,10 +18,16 @@ from simulator.schema.syntax_tables import TableSyntax
 from simulator.schema.table import Column, Table
 
 
+KNOWN = 1 << 16
+"""Tables that are not read again: two snapshots of a database say most of them in the same words."""
+
+
+@lru_cache(KNOWN)
 def create_table(text: str, schema: str = "") -> Table:
     """The table of the one CREATE TABLE in the text; other statements (SET NAMES, USE) are passed over.
 
-    The schema is the statement's where the name is qualified, else the argument. Raises SchemaError.
+    The schema is the statement's where the name is qualified, else the argument. The same words give the same object.
+    Raises SchemaError.
     """
     tables = create_tables(text, schema)
     if len(tables) > 1:

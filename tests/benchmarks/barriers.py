@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 
 from simulator import broker, outputs, pipeline, plan, releases, scenario
 from simulator.changefeed import load
-from simulator.plan import SchemaChange
 from simulator.scenario import Settings
+from simulator.script import SchemaChange
 from simulator.spark import session
 
 ROWS = 1000

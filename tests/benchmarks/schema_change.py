@@ -15,7 +15,7 @@ from snapshots import CREATE_TABLE, make
 
 from simulator import outputs, pipeline, plan, releases, scenario
 from simulator.changefeed import load
-from simulator.plan import PLACES, SchemaChange
+from simulator.script import PLACES, SchemaChange
 from simulator.spark import session
 
 URI = "kafka://127.0.0.1:9092/orders?protocol=open-protocol&partition-num=4"

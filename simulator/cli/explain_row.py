@@ -1,0 +1,52 @@
+"""`explain row`: what becomes of one row change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from simulator import releases
+from simulator.cli.changefeeds import verified, warned
+from simulator.cli.lines import show_json, show_lines
+from simulator.errors import UserError
+from simulator.explain import as_dict, explain_row, lines, read_row
+from simulator.explain.rules import rules
+from simulator.explain.sending import sending
+from simulator.filters.events import EventRule
+from simulator.filters.rows import ignoring_values
+from simulator.schema.parse import create_table
+from simulator.text_files import json_document, read_text
+
+
+def row(
+    change: str, schema: Path, database: str, sink_uri: str, config: Path | None, release: str,
+    architecture: str | None, as_json: bool,
+) -> None:
+    found = releases.find(release, architecture)
+    changefeed = warned(sink_uri, config, found)
+    table = create_table(read_text(schema), database)
+    filters, asked = rules(changefeed, found), read_row(table, _document(change))
+    verified(filters, [table])
+
+    def by_values(before: bytes | None, after: bytes | None) -> EventRule | None:
+        from simulator.spark import session
+
+        spark = session("local[1]")
+        return ignoring_values(spark, filters.event_filters, table, asked.op.lower(), before, after)
+
+    decision = sending(table, asked, filters, by_values)
+    explained = explain_row(table, changefeed, asked, found, decision)
+    if as_json:
+        show_json(as_dict(explained))
+    else:
+        show_lines(lines(explained))
+
+
+def _document(text: str) -> dict[str, Any]:
+    try:
+        document = json_document(text)
+    except ValueError as error:
+        raise UserError(f'the row is not JSON: {error}; expected {{"before": …, "after": {{"id": 1, …}}}}') from None
+    if not isinstance(document, dict):
+        raise UserError(f'the row must be an object such as {{"after": {{"id": 1}}}}, got {text[:60]!r}')
+    return document

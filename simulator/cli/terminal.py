@@ -1,0 +1,32 @@
+"""The terminal. One law: text is text, and a terminal acts on nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from simulator.errors import printable
+from simulator.secrecy import masked
+
+
+class Terminal(Console):
+    """A console to which `[red]` and `:smile:` are text, and what a terminal would act on is shown as escapes.
+
+    What a closed standard output means is left to the command line.
+    """
+
+    def __init__(self, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(printable(text), **options)
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+    def warn(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.print(f"warning: {masked(line)}", style="yellow", soft_wrap=True)

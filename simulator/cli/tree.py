@@ -1,0 +1,343 @@
+"""Every command with its arguments and options: all that `--help` tells.
+
+One law: nothing is imported here but what that takes; a command imports its work when it is called.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import click
+
+from simulator import __version__, scenario, tso
+from simulator import releases as known
+from simulator.errors import UserError
+from simulator.script import PLACES, SchemaChange
+
+Command = Callable[..., None]
+Option = Callable[[Command], Command]
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="ticdc-sim")
+def commands() -> None:
+    """Emits TiCDC's messages (Open Protocol, Canal-JSON) to Kafka or files, byte for byte, without a TiDB cluster."""
+
+
+def _given(options: Sequence[Option]) -> Option:
+    """Adds options that several commands have in common."""
+
+    def to(command: Command) -> Command:
+        return reduce(lambda made, option: option(made), reversed(options), command)
+
+    return to
+
+
+def _read(convert: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    return lambda context, parameter, text: None if text is None else convert(text)
+
+
+def _as_text(_: click.Context, parameter: click.Parameter, name: str) -> str:
+    """A name given as an argument, whose bytes may be no text."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise UserError(f"{parameter.opts[0]} {name!r} is not UTF-8") from None
+    return name
+
+
+RUN = _given((
+    click.option(
+        "--sink-uri", metavar="URI", help="TiCDC's sink URI: kafka://host:port/topic?protocol=open-protocol&…"
+    ),
+    click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="TiCDC's changefeed.toml."),
+    click.option("--release", metavar="TAG", help="TiCDC release to simulate.  [default: v8.5.3]"),
+    click.option(
+        "--architecture",
+        type=click.Choice(list(known.RELEASES)),
+        help="TiCDC architecture.  [default: classic where the release has both]",
+    ),
+    click.option(
+        "--fixtures",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Write the records to files; no Kafka is contacted.",
+    ),
+    click.option(
+        "--fixtures-format", type=click.Choice(["jsonl", "parquet"]), default="jsonl", show_default=True,
+        help="What the files are.",
+    ),
+    click.option("--console", is_flag=True, help="Print the decoded messages; no Kafka is contacted."),
+    click.option(
+        "--start-ts",
+        callback=_read(tso.start_ts),
+        metavar="TSO|TIME",
+        help="Where simulated time starts.  [default: Dumpling's Pos]",
+    ),
+    click.option(
+        "--over",
+        "over_ms",
+        callback=_read(tso.duration_ms),
+        metavar="DURATION",
+        help="Simulated time that changes are spread over.  [default: 1m]",
+    ),
+    click.option(
+        "--resolved-interval",
+        "resolved_interval_ms",
+        callback=_read(tso.duration_ms),
+        metavar="DURATION",
+        help="Simulated time between watermarks.  [default: 1s]",
+    ),
+    click.option(
+        "--speed",
+        callback=_read(scenario.speed),
+        metavar="max|N",
+        help="N simulated seconds in a real one.  [default: max]",
+    ),
+    click.option(
+        "--seed", type=int, callback=_read(scenario.seed), help="Chooses the commit-ts of each row.  [default: 0]"
+    ),
+    click.option("--master", default="local[*]", show_default=True, metavar="URL", help="Spark master."),
+    click.option(
+        "--plain-producer", is_flag=True, help="Send record by record through kafka-python's public API (slower)."
+    ),
+    click.option(
+        "--summary",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE.json",
+        help="Write the summary there, too.",
+    ),
+))
+"""Of diff and run."""
+
+
+@commands.command()
+@click.argument("before", type=click.Path(path_type=Path))
+@click.argument("after", type=click.Path(path_type=Path))
+@click.option(
+    "--ddl",
+    "file",
+    type=click.Path(path_type=Path),
+    metavar="FILE.sql",
+    help="Statements that lead from the tables' definitions in BEFORE to those in AFTER.  [default: they are derived]",
+)
+@click.option(
+    "--ddl-at",
+    "at",
+    type=click.Choice(PLACES),
+    default="middle",
+    show_default=True,
+    help="Where in the simulated time these statements run.",
+)
+@click.option(
+    "--rename",
+    "renamed",
+    multiple=True,
+    metavar="OLD=NEW",
+    help="A column (or db.table.column), or a table, that AFTER has under another name.  May be given again.",
+)
+@RUN
+def diff(before: Path, after: Path, file: Path | None, at: str, renamed: tuple[str, ...], **options: Any) -> None:
+    """The stream that leads from snapshot directory BEFORE to snapshot directory AFTER.
+
+    A snapshot is a Dumpling export (SQL, CSV or Parquet), or <db>.<table>.csv or .parquet files beside their
+    <db>.<table>-schema.sql.
+    """
+    from simulator.cli.play import play
+
+    play(scenario.diff(before, after, SchemaChange(file, at, renamed)), options)
+
+
+@commands.command()
+@click.argument("file", metavar="SCENARIO.toml", type=click.Path(path_type=Path))
+@RUN
+def run(file: Path, **options: Any) -> None:
+    """Replay a scripted scenario."""
+    from simulator.cli.play import play
+
+    play(scenario.load(file), options)
+
+
+@commands.command()
+@click.argument("source")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document a line, for programs.")
+@click.option("--raw", is_flag=True, help="The bytes of each message as text, to compare two streams with diff.")
+@click.option("--follow", is_flag=True, help="Wait for more (Kafka only).")
+@click.option(
+    "--protocol", type=click.Choice(["open-protocol", "canal-json"]), help="By default seen from each message."
+)
+@click.option(
+    "--limit", type=click.IntRange(1, sys.maxsize), metavar="N", help="Stop after N events (--raw: messages)."
+)
+def inspect(**asked: Any) -> None:
+    """Messages decoded for people, one line an event.
+
+    SOURCE is a fixtures directory or kafka://host:port/topic.
+    """
+    from simulator.bare_arrow import without_pandas
+
+    without_pandas()
+    from simulator.cli import look
+
+    look.inspect(**asked)
+
+
+@commands.group()
+def explain() -> None:
+    """Why a row goes where it goes, and as which bytes."""
+
+
+CHANGEFEED = (
+    click.option(
+        "--sink-uri", default="kafka://127.0.0.1:9092/topic?protocol=open-protocol", show_default=True, metavar="URI",
+        help="TiCDC's sink URI.",
+    ),
+    click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="TiCDC's changefeed.toml."),
+    click.option("--release", default=known.DEFAULT, show_default=True, metavar="TAG", help="TiCDC release."),
+    click.option("--architecture", type=click.Choice(list(known.RELEASES)), help="By default the release's."),
+    click.option("--json", "as_json", is_flag=True, help="One JSON document, for programs."),
+)
+"""Of everything that is explained under a changefeed."""
+
+
+@explain.command()
+@click.argument("change", metavar="JSON")
+@click.option(
+    "--schema",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE.sql",
+    help="CREATE TABLE of the row's table.",
+)
+@click.option(
+    "--use",
+    "database",
+    callback=_as_text,
+    default="test",
+    show_default=True,
+    metavar="DB",
+    help="Database, where the statement names none.",
+)
+@_given(CHANGEFEED)
+def row(**asked: Any) -> None:
+    """Whether a row change, given as {"before": {…}, "after": {…}}, is sent, its flags, handle, partition and bytes.
+
+    Values are null, TiDB's text, numbers, or {"hex": "…"} for bytes; "commit_ts" and "partitions" may be given, too.
+    """
+    from simulator.bare_arrow import without_pandas
+
+    without_pandas()
+    from simulator.cli import explain_row
+
+    explain_row.row(**asked)
+
+
+CATALOG = (
+    click.option(
+        "--schema", "schemas", type=click.Path(path_type=Path), multiple=True, metavar="FILE.sql",
+        help="CREATE DATABASE, CREATE TABLE, … of what exists; may be given several times.",
+    ),
+    click.option(
+        "--use", "database", callback=_as_text, default="test", show_default=True, metavar="DB",
+        help="The current database.",
+    ),
+)
+
+
+@explain.command()
+@click.argument("statement", metavar="STATEMENTS")
+@_given((*CATALOG, *CHANGEFEED))
+def ddl(**asked: Any) -> None:
+    """Which jobs a statement is, whether TiCDC replicates it, as which messages, and how tables change.
+
+    Several statements are explained one after the other, each with the tables that the one before leaves; USE counts,
+    and --json gives a list. Without --schema nothing is known of tables: every name is taken to exist and to have a
+    valid index.
+    """
+    from simulator.bare_arrow import without_pandas
+
+    without_pandas()
+    from simulator.cli import explain_ddl
+
+    explain_ddl.ddl(**asked)
+
+
+@explain.command()
+@click.argument("name", metavar="DB.T")
+@_given((*CATALOG, *CHANGEFEED))
+def table(**asked: Any) -> None:
+    """Whether a table is replicated and by which rule, its handle key, dispatcher and topic."""
+    from simulator.bare_arrow import without_pandas
+
+    without_pandas()
+    from simulator.cli import explain_ddl
+
+    explain_ddl.table(**asked)
+
+
+@commands.command()
+@click.argument("first", metavar="[A", required=False)
+@click.argument("second", metavar="[B]]", required=False)
+@click.option(
+    "--architecture", type=click.Choice(list(known.RELEASES)), help="Of releases that do not say theirs as new:TAG."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document, for programs.")
+def releases(**asked: Any) -> None:
+    """What TiCDC releases do, and what changes from one to another.
+
+    Without arguments: all lines of releases, and where behaviours change. With A: everything that release does. With A
+    and B: what B does otherwise, what is on the wire first. A release is a tag, v8.5.4; where both architectures have
+    it the classic one is meant, new:v8.5.4 is the other.
+
+    \b
+    ticdc-sim releases v6.5.0 v8.5.3
+    ticdc-sim releases v8.5.4 new:v8.5.4
+    """
+    from simulator.cli import releases as work
+
+    work.releases(**asked)
+
+
+@commands.group()
+def broker() -> None:
+    """A real single-node Apache Kafka on this machine, for trying things out."""
+
+
+DIRECTORY = click.option(
+    "--directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Its data.  [default: the user's cache]",
+)
+
+
+@broker.command()
+@click.option("--port", type=click.IntRange(1, 65535), help="Port on 127.0.0.1.  [default: 9092 where free]")
+@DIRECTORY
+def start(port: int | None, directory: Path | None) -> None:
+    """Start it; the first time Kafka itself is fetched from Maven Central (44 MB)."""
+    from simulator.cli import brokers
+
+    brokers.start(port, directory)
+
+
+@broker.command()
+@DIRECTORY
+def stop(directory: Path | None) -> None:
+    """Stop it; its topics stay for the next start."""
+    from simulator.cli import brokers
+
+    brokers.stop(directory)
+
+
+@broker.command()
+@DIRECTORY
+def status(directory: Path | None) -> None:
+    """Say whether it runs, and where."""
+    from simulator.cli import brokers
+
+    brokers.status(directory)
