@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -94,9 +95,11 @@ def _stat(entry: os.DirEntry[str]) -> tuple[int, str]:
 
 
 def _entry(path: str, info: dict[str, Any]) -> Entry:
-    stamp = next((str(info[name]) for name in _STAMPS if info.get(name) is not None), "")
+    stamp = next((info[name] for name in _STAMPS if info.get(name) is not None), "")
+    if isinstance(stamp, datetime):  # of the one driver that says a number when it lists
+        stamp = stamp.timestamp()
     directory = info["type"] == "directory"
-    return Entry(path.rstrip("/"), int(info.get("size") or 0), "" if directory else stamp, directory)
+    return Entry(path.rstrip("/"), int(info.get("size") or 0), "" if directory else str(stamp), directory)
 
 
 @contextmanager

@@ -201,8 +201,8 @@ def test_a_hexadecimal_literal_for_a_number_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SnapshotError, match=r"hex.sql: line 2: a hexadecimal literal for the number 'n': write it in"):
         list(records.sql_batches(streams.Part(str(path)), layout))
     path.write_bytes(b"INSERT INTO t (s, n, b, y) VALUES (0x35,5,0x35,5);\n")
-    assert [column.to_pylist() for column in next(records.sql_batches(streams.Part(str(path)), layout)).columns][:3] == [
-        [b"5"], [b"5"], [b"x5"]]
+    found = next(records.sql_batches(streams.Part(str(path)), layout))
+    assert [column.to_pylist() for column in found.columns][:3] == [[b"5"], [b"5"], [b"x5"]]
 
 
 def test_blank_lines_and_a_missing_last_line_end_are_no_records(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ ROOMS = (
     "signals",
     "tso",
     "text_files",
+    "locations",
     "images",
     "releases",
     "numbered",
@@ -63,7 +64,7 @@ ROOMS = (
 DOORS = {
     "click": ("cli*",),
     "crc32c": ("snapshots",),
-    "fsspec": ("storage",),
+    "fsspec": ("locations", "storage"),
     "kafka": ("sinks",),
     "lz4": ("codecs.compression", "decode.compressed"),
     "numpy": ("*",),

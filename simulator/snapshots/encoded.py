@@ -21,7 +21,7 @@ def unhex(texts: pa.Array) -> pa.Array:
     lengths = np.diff(offsets)
     good = (lengths % 2 == 0) & ~_any(digits == _NONE, offsets)
     digits, offsets = _only(digits, offsets, good)
-    return _made(texts, (digits[0::2] << 4) | digits[1::2], offsets // 2, good)
+    return _made(texts, (digits[0::2] << np.uint8(4)) | digits[1::2], offsets // 2, good)
 
 
 def unbase64(texts: pa.Array) -> pa.Array:

@@ -98,7 +98,8 @@ def _rows(file: pq.ParquetFile, group: int) -> int:
     about = file.metadata.row_group(group)
     bytes = about.total_byte_size / max(about.num_rows, 1)
     columns = [about.column(index) for index in range(about.num_columns)]
-    if about.num_rows > _PROBE and any(one.has_dictionary_page and one.physical_type == "BYTE_ARRAY" for one in columns):
+    folded = any(one.has_dictionary_page and one.physical_type == "BYTE_ARRAY" for one in columns)
+    if folded and about.num_rows > _PROBE:
         first = next(file.iter_batches(_PROBE, row_groups=[group], use_threads=False))
         bytes = max(bytes, first.nbytes / max(len(first), 1))
     return int(min(max(BYTES / max(bytes, 1), 1), ROWS))

@@ -42,9 +42,10 @@ def plain(data: bytes, wanted: bytes) -> tuple[bytes, Marks]:
 
 def _has(array: Bytes, data: bytes, sign: bytes) -> bool:
     """Whether the sign of one or two bytes is there."""
-    if sign[:1] not in data:
-        return False
-    return len(sign) == 1 or bool(((array[:-1] == sign[0]) & (array[1:] == sign[1])).any())
+    if sign[:1] not in data or len(sign) == 1:
+        return sign[:1] in data
+    pairs = (array[start: start + (len(array) - start) // 2 * 2].view(np.uint16) for start in (0, 1))
+    return any(bool((pair == np.frombuffer(sign, np.uint16)).any()) for pair in pairs)
 
 
 def check_modes(text: bytes, position: int) -> None:

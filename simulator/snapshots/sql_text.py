@@ -250,11 +250,17 @@ class _Values:
         return array
 
     def _check_numbers(self, texts: pa.Array, places: Positions) -> None:
-        whole = pc.ascii_is_decimal(texts.view(pa.string()))
-        others = np.flatnonzero(~whole.to_numpy(zero_copy_only=False))
-        good = pc.match_substring_regex(texts.take(pa.array(others)), _NUMBER)
-        if len(others) and not pc.all(good).as_py():
-            wrong = int(others[pc.index(good, False).as_py()])
+        for points in (0, 1):
+            digits = texts.view(pa.string())
+            if points:
+                digits = pc.replace_substring(digits, ".", "", max_replacements=points)
+            others = ~pc.ascii_is_decimal(digits).to_numpy(zero_copy_only=False)
+            if not others.any():
+                return
+            texts, places = texts.filter(pa.array(others)), places[others]
+        good = pc.match_substring_regex(texts, _NUMBER)
+        if not pc.all(good).as_py():
+            wrong = pc.index(good, False).as_py()
             found = scan.shown(texts[wrong].as_py())
             raise Malformed(f"{_NO_LITERAL}, found {found}", int(self.starts[places[wrong]]))
 

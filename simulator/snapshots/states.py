@@ -1,6 +1,6 @@
 """Rows of snapshots as states: in which table a row lies, by which key, and what it is.
 
-One law: one shape for all tables, however many, whatever the format; the first row that TiDB would not take is an error.
+One law: one shape for all tables, however many, whatever the format; a row that TiDB would not take is an error.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ from simulator import locations
 from simulator.errors import SnapshotError
 from simulator.snapshots import scan
 
-BLOCK = 4 << 20
-"""Bytes read at a time."""
+BLOCK = 1 << 20
+"""Bytes read at a time: the arrays of a scan then stay in a processor's cache."""
 
 PIECE = 48 << 20
 """Bytes of a file that one task reads."""
@@ -78,11 +78,13 @@ def _check_same(part: Part) -> None:
     except OSError as error:
         raise unreadable(part, error) from error
     if part.size >= 0 and now.size != part.size:
-        raise SnapshotError(f"{part.path}: the file changes while it is read: it had {part.size} bytes when the run was "
-                            f"planned and has {now.size}; accepted are files that stay as they are")
-    if part.stamp and now.stamp != part.stamp:
-        raise SnapshotError(f"{part.path}: the file changes while it is read: it was written again after the run was "
-                            "planned; accepted are files that stay as they are")
+        how = f"it had {part.size} bytes when the run was planned and has {now.size}"
+    elif part.stamp and now.stamp != part.stamp:
+        how = "it was written again after the run was planned"
+    else:
+        return
+    raise SnapshotError(
+        f"{part.path}: the file changes while it is read: {how}; accepted are files that stay as they are")
 
 
 def unreadable(part: Part, error: Exception) -> SnapshotError:
@@ -103,7 +105,7 @@ def blocks(part: Part) -> Iterator[bytes]:
             elif compression == "snappy":
                 yield from _snappy(file, part.path)
             else:
-                with pa.CompressedInputStream(pa.PythonFile(file), compression) as stream:
+                with pa.CompressedInputStream(pa.PythonFile(file, mode="r"), compression) as stream:
                     while block := stream.read(BLOCK):
                         yield block
     except (OSError, pa.ArrowException) as error:

@@ -37,10 +37,9 @@ def texts(piece: Piece, raw: Raw) -> dict[str, pa.Array]:
         made = seams.generated(table, made)
     found = {column.name: made[column.name] for column in visible}
     bad = [_rejected(column, text, value) for column, text, value in zip(visible, found.values(), raw.columns)]
-    rows = [np.argmax(mask) if mask is not None else len(raw.columns[0]) for mask in bad]
-    if any(mask is not None for mask in bad):
-        place = int(np.argmin(rows))
-        raise _rejection(piece, raw, int(rows[place]), place)
+    wrong = [(int(np.argmax(mask)), place) for place, mask in enumerate(bad) if mask is not None]
+    if wrong:
+        raise _rejection(piece, raw, *min(wrong))
     return found
 
 
