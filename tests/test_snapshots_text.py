@@ -35,8 +35,8 @@ def expected(rows: Sequence[Sequence[dumps.Value]]) -> list[list[bytes | None]]:
     return [[raw(value) for value in row] for row in rows]
 
 
-def read(batches: list[pa.RecordBatch]) -> list[list[bytes | None]]:
-    return [list(row) for batch in batches for row in zip(*(batch.column(i).to_pylist() for i in range(3)))]
+def read(batches: list[records.Raw]) -> list[list[bytes | None]]:
+    return [list(row) for batch in batches for row in zip(*(column.to_pylist() for column in batch.columns))]
 
 
 @pytest.fixture(scope="module")
@@ -53,17 +53,15 @@ def block(request: pytest.FixtureRequest) -> int:
 def sql_rows(path: Path, block: int, piece: int = 1 << 30) -> list[list[bytes | None]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streams, "BLOCK", block)
-        patch.setattr(streams, "PIECE", piece)
-        pieces = streams.cut(streams.Piece(str(path), 0), ord("'"), ord(";"), True)
-        return [row for part in pieces for row in read(list(records.sql_batches(part, LAYOUT)))]
+        parts = streams.cut(streams.Part(str(path)), ord("'"), ord(";"), True, piece)
+        return [row for part in parts for row in read(list(records.sql_batches(part, LAYOUT)))]
 
 
 def csv_rows(path: Path, block: int, escape: bool, piece: int = 1 << 30) -> list[list[bytes | None]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streams, "BLOCK", block)
-        patch.setattr(streams, "PIECE", piece)
-        pieces = streams.cut(streams.Piece(str(path), 0), ord('"'), ord("\n"), escape)
-        return [row for part in pieces for row in read(list(records.csv_batches(part, LAYOUT, CsvDialect(), escape)))]
+        parts = streams.cut(streams.Part(str(path)), ord('"'), ord("\n"), escape, piece)
+        return [row for part in parts for row in read(list(records.csv_batches(part, LAYOUT, CsvDialect(), escape)))]
 
 
 @settings(deadline=None)
@@ -124,7 +122,7 @@ def test_names_with_marks_of_sql_are_read(tmp_path: Path) -> None:
     layout = Layout("o'clock;(", ("a'b", "c`d)", "e\\"), (), (), (), ())
     path = tmp_path / "names.sql"
     path.write_bytes(dumps.sql(layout.table, [[1, "x", None]], layout.columns))
-    assert read(list(records.sql_batches(streams.Piece(str(path), 0), layout))) == [[b"1", b"x", None]]
+    assert read(list(records.sql_batches(streams.Part(str(path)), layout))) == [[b"1", b"x", None]]
 
 
 COMMENTS = st.one_of(
@@ -201,10 +199,10 @@ def test_a_hexadecimal_literal_for_a_number_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "hex.sql"
     path.write_bytes(b"INSERT INTO t (s, n, b, y) VALUES (0x35,5,0x35,5),\n(0x35,0x35,0x35,5);\n")
     with pytest.raises(SnapshotError, match=r"hex.sql: line 2: a hexadecimal literal for the number 'n': write it in"):
-        list(records.sql_batches(streams.Piece(str(path), 0), layout))
+        list(records.sql_batches(streams.Part(str(path)), layout))
     path.write_bytes(b"INSERT INTO t (s, n, b, y) VALUES (0x35,5,0x35,5);\n")
-    assert [column.to_pylist() for column in list(records.sql_batches(streams.Piece(str(path), 0), layout))[0]][:3] == [
-        [b"5"], [b"5"], [b"x5"]]
+    found = next(records.sql_batches(streams.Part(str(path)), layout))
+    assert [column.to_pylist() for column in found.columns][:3] == [[b"5"], [b"5"], [b"x5"]]
 
 
 def test_blank_lines_and_a_missing_last_line_end_are_no_records(tmp_path: Path) -> None:

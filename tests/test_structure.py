@@ -22,6 +22,7 @@ ROOMS = (
     "tso",
     "text_files",
     "bare_arrow",
+    "locations",
     "images",
     "releases",
     "numbered",
@@ -65,7 +66,7 @@ ROOMS = (
 DOORS = {
     "click": ("cli*",),
     "crc32c": ("snapshots",),
-    "fsspec": ("storage",),
+    "fsspec": ("locations", "storage"),
     "kafka": ("sinks",),
     "lz4": ("codecs.compression", "decode.compressed"),
     "numpy": ("*",),

@@ -6,8 +6,8 @@ One law: types come from the CREATE TABLE text, never from the data; what TiDB w
 from simulator.snapshots.csv_text import CsvDialect
 from simulator.snapshots.directory import DataFile, Snapshot, SnapshotTable, open
 from simulator.snapshots.partitions import locate_partition
-from simulator.snapshots.physical import FIRST_ID, PhysicalTable, physical_tables
-from simulator.snapshots.state import Places, rows, state
+from simulator.snapshots.physical import FIRST_ID, PhysicalTable, Places, physical_tables
+from simulator.snapshots.state import rows, state
 
 __all__ = [
     "CsvDialect", "DataFile", "FIRST_ID", "PhysicalTable", "Places", "Snapshot", "SnapshotTable",

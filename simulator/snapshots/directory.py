@@ -5,14 +5,15 @@ One law: names decide: `<db>.<table>-schema.sql` declares a table, `<db>.<table>
 
 from __future__ import annotations
 
-import os
+import posixpath
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simulator import tso
+from simulator import locations, tso
 from simulator.errors import SchemaError, SnapshotError
+from simulator.locations import Entry
 from simulator.schema import parse
 from simulator.schema.table import Table
 from simulator.snapshots import streams
@@ -33,6 +34,10 @@ class DataFile:
     indexed: bool
     """Whether it is named as Dumpling names them, `<db>.<table>.<index>.<format>`."""
 
+    size: int = -1
+    stamp: str = ""
+    """What the location says of it: another one once the file is another."""
+
 
 @dataclass(frozen=True)
 class SnapshotTable:
@@ -50,7 +55,9 @@ class SnapshotTable:
 class Snapshot:
     """One state of any number of tables."""
 
-    path: Path
+    path: str
+    """Of the directory, or its URI."""
+
     tables: tuple[SnapshotTable, ...]
     """By schema and name."""
 
@@ -65,31 +72,41 @@ class Snapshot:
     @property
     def size(self) -> int:
         """Bytes of all data files."""
-        paths = [file.path for table in self.tables for files in table.files.values() for file in files]
-        return sum(os.path.getsize(path) for path in paths)
+        return sum(file.size for table in self.tables for files in table.files.values() for file in files)
 
 
-def open(path: Path, csv: CsvDialect = CsvDialect()) -> Snapshot:
-    """What a snapshot directory has; raises SnapshotError and SchemaError."""
-    path = Path(path)
-    if not path.exists():
-        raise SnapshotError(f"no such directory: {path}")
-    if not path.is_dir():
-        raise SnapshotError(f"not a directory: {path}; a Dumpling export or plain files beside <db>.<table>-schema.sql")
-    entries = sorted(entry for entry in path.iterdir() if not entry.name.startswith((".", "_")))
+def open(path: Path | str, csv: CsvDialect = CsvDialect()) -> Snapshot:
+    """What a snapshot directory, or the URI of one, has; raises SnapshotError and SchemaError."""
+    place = locations.spelled(path)
+    try:
+        entries = [entry for entry in _listed(place) if entry.name[0] not in "._"]
+    except FileNotFoundError as error:
+        raise SnapshotError(f"no such directory: {place}") from error
+    except OSError as error:
+        raise SnapshotError(f"{place}: cannot be read: {str(error).splitlines()[0]}") from error
     schemas = {_names(name[: -len(_SCHEMA)]): entry for entry in entries if (name := _stem(entry)).endswith(_SCHEMA)}
     if not schemas:
-        raise SnapshotError(f"no schema file in {path}: every table needs its <db>.<table>-schema.sql (CREATE TABLE)")
+        raise SnapshotError(f"no schema file in {place}: every table needs its <db>.<table>-schema.sql (CREATE TABLE)")
     files = _data_files(entries, schemas)
-    tables = [_table(names, schemas[names], files.get(names, [])) for names in sorted(schemas)]
+    tables = [_table(names, schemas[names].path, files.get(names, [])) for names in sorted(schemas)]
     databases = {_unescaped(_stem(entry)[: -len(_CREATE)]) for entry in entries if _stem(entry).endswith(_CREATE)}
     databases |= {schema for schema, _ in schemas}
-    return Snapshot(path, tuple(tables), frozenset(databases), _start_ts(path / "metadata"), csv)
+    metadata = next((entry.path for entry in entries if entry.name == "metadata" and not entry.directory), None)
+    return Snapshot(place, tuple(tables), frozenset(databases), _start_ts(metadata), csv)
 
 
-def _stem(entry: Path) -> str:
+def _listed(place: str) -> list[Entry]:
+    found = locations.status(place)
+    if not found.directory:
+        text = "a Dumpling export or plain files beside <db>.<table>-schema.sql"
+        raise SnapshotError(f"not a directory: {place}; {text}")
+    return locations.entries(place)
+
+
+def _stem(entry: Entry) -> str:
     """A file's name without the suffix of its compression."""
-    return entry.name[: -len(entry.suffix)] if entry.suffix in streams.COMPRESSIONS else entry.name
+    stem, suffix = posixpath.splitext(entry.name)
+    return stem if suffix in streams.COMPRESSIONS else entry.name
 
 
 def _names(stem: str) -> tuple[str, str]:
@@ -105,7 +122,7 @@ def _unescaped(name: str) -> str:
 
 
 def _data_files(
-    entries: Iterable[Path], schemas: Mapping[tuple[str, str], Path]
+    entries: Iterable[Entry], schemas: Mapping[tuple[str, str], Entry]
 ) -> dict[tuple[str, str], list[tuple[str, DataFile]]]:
     files: dict[tuple[str, str], list[tuple[str, DataFile]]] = {}
     for entry in entries:
@@ -115,13 +132,23 @@ def _data_files(
             continue
         names, indexed = _owner(stem, schemas)
         if names not in schemas:
-            raise SnapshotError(f"{entry}: data file without schema file {stem}{_SCHEMA}")
-        inner = sorted(part for part in entry.iterdir() if part.name[0] not in "._") if entry.is_dir() else [entry]
-        files.setdefault(names, []).extend((format, DataFile(str(part), indexed)) for part in inner)
+            raise SnapshotError(f"{entry.path}: data file without schema file {stem}{_SCHEMA}")
+        files.setdefault(names, []).extend(
+            (format, DataFile(part.path, indexed, part.size, part.stamp)) for part in _inside(entry))
     return files
 
 
-def _owner(stem: str, schemas: Mapping[tuple[str, str], Path]) -> tuple[tuple[str, str], bool]:
+def _inside(entry: Entry) -> Iterator[Entry]:
+    """The file, or the files of a directory as Spark writes one."""
+    if not entry.directory:
+        yield entry
+        return
+    for part in locations.entries(entry.path):
+        if part.name[0] not in "._":
+            yield from _inside(part)
+
+
+def _owner(stem: str, schemas: Mapping[tuple[str, str], Entry]) -> tuple[tuple[str, str], bool]:
     """The table of a data file and whether an index follows its name."""
     if "." in stem and _names(stem) in schemas:
         return _names(stem), False
@@ -130,25 +157,26 @@ def _owner(stem: str, schemas: Mapping[tuple[str, str], Path]) -> tuple[tuple[st
     return ("", stem), False
 
 
-def _table(names: tuple[str, str], schema_file: Path, files: Iterable[tuple[str, DataFile]]) -> SnapshotTable:
-    text = b"".join(streams.blocks(streams.Piece(str(schema_file), 0))).decode("utf-8", "replace")
+def _table(names: tuple[str, str], schema_file: str, files: Iterable[tuple[str, DataFile]]) -> SnapshotTable:
+    text = b"".join(streams.blocks(streams.Part(schema_file))).decode("utf-8", "replace")
     try:
         table = parse.create_table(text, names[0])
     except SchemaError as error:
         raise SchemaError(f"{schema_file}: {error}") from error
     if table.name.lower() != names[1].lower():
         raise SnapshotError(f"{schema_file}: declares table {table.name!r}, its name says {names[1]!r}")
-    grouped: dict[str, tuple[DataFile, ...]] = {}
+    grouped: dict[str, list[DataFile]] = {}
     for format, file in files:
-        grouped[format] = (*grouped.get(format, ()), file)
-    return SnapshotTable(table, text, grouped)
+        grouped.setdefault(format, []).append(file)
+    return SnapshotTable(table, text, {format: tuple(found) for format, found in grouped.items()})
 
 
-def _start_ts(metadata: Path) -> int | None:
+def _start_ts(metadata: str | None) -> int | None:
     """`Pos` of the first block of Dumpling's metadata: for TiDB the TSO of the snapshot."""
-    if not metadata.is_file():
+    if metadata is None:
         return None
-    found = re.search(r"^\s*Pos:\s*(\d+)\s*$", metadata.read_text("utf-8", "replace"), re.MULTILINE)
+    text = b"".join(streams.blocks(streams.Part(metadata))).decode("utf-8", "replace")
+    found = re.search(r"^\s*Pos:\s*(\d+)\s*$", text, re.MULTILINE)
     if found is None:
         return None
     ts = int(found[1]) if len(found[1]) < 20 else tso.FOREVER + 1

@@ -35,3 +35,11 @@ def physical_tables(tables: Iterable[Table]) -> tuple[PhysicalTable, ...]:
         physical += [PhysicalTable(table, following + 1 + index, following) for index in range(len(partitions))]
         following += 1 + len(partitions)
     return tuple(physical)
+
+
+@dataclass(frozen=True)
+class Places:
+    """A version of a table, and the index of each of its partitions in the run's list of physical tables."""
+
+    table: Table
+    indexes: tuple[int, ...]

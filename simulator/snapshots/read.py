@@ -54,16 +54,19 @@ def raw_frames(spark: SparkSession, table: SnapshotTable, csv: CsvDialect) -> li
 def _text(spark: SparkSession, table: Table, format: str, files: Sequence[DataFile], csv: CsvDialect) -> Raw:
     layout = records.layout(table)
     escapes = [file.indexed if csv.backslash_escapes is None else csv.backslash_escapes for file in files]
+    places = {file.path: index for index, file in enumerate(files)}
     names = (table.name, *(column.name for column in table.columns))
     tasks = _tasks(format, files, escapes, csv, any(set("';\\") & set(name) for name in names))
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with carrying():
-            for piece in (piece for batch in batches for task in batch.column(0).to_pylist() for piece in tasks[task]):
+            for part in (part for batch in batches for task in batch.column(0).to_pylist() for part in tasks[task]):
+                file = places[part.path]
                 if format == "sql":
-                    yield from records.sql_batches(piece, layout)
+                    raws = records.sql_batches(part, layout)
                 else:
-                    yield from records.csv_batches(piece, layout, csv, escapes[piece.file])
+                    raws = records.csv_batches(part, layout, csv, escapes[file])
+                yield from (_batch(raw, file) for raw in raws)
 
     columns = [types.StructField(f"c{index}", types.BinaryType()) for index in range(len(layout.columns))]
     schema = types.StructType(columns)
@@ -73,19 +76,26 @@ def _text(spark: SparkSession, table: Table, format: str, files: Sequence[DataFi
                csv.binary if format == "csv" else "raw")
 
 
+def _batch(raw: records.Raw, file: int) -> pa.RecordBatch:
+    rows = len(raw.columns[0])
+    extra = [pa.repeat(pa.scalar(file, pa.int32()), rows), pa.repeat(raw.given, rows)]
+    names = [*(f"c{index}" for index in range(len(raw.columns))), records.FILE, records.GIVEN]
+    return pa.RecordBatch.from_arrays([*raw.columns, *extra], names=names)
+
+
 def _tasks(
     format: str, files: Sequence[DataFile], escapes: Sequence[bool], csv: CsvDialect, whole: bool
-) -> list[list[streams.Piece]]:
+) -> list[list[streams.Part]]:
     """The pieces of all files, small ones together, as one list a task."""
-    pieces: list[streams.Piece] = []
+    pieces: list[streams.Part] = []
     for index, file in enumerate(files):
-        piece = streams.Piece(file.path, index, root=os.getcwd())
+        piece = streams.Part(file.path, root=os.getcwd())
         rule = (ord("'"), ord(";"), True) if format == "sql" else (ord(csv.quote), ord("\n"), escapes[index])
-        pieces += [piece] if whole and format == "sql" else streams.cut(piece, *rule)
-    tasks: list[list[streams.Piece]] = []
+        pieces += [piece] if whole and format == "sql" else streams.cut(piece, *rule, streams.PIECE)
+    tasks: list[list[streams.Part]] = []
     room = 0
     for piece in pieces:
-        size = streams.size(piece)
+        size = (piece.end if piece.end >= 0 else os.path.getsize(piece.path)) - piece.start
         if not tasks or size > room:
             tasks.append([])
             room = streams.PIECE

@@ -1,4 +1,4 @@
-"""Record batches of a table's raw values out of SQL and CSV files; runs in Spark tasks.
+"""Batches of a table's raw values out of SQL and CSV files.
 
 One law: a batch has one binary column per visible column of the table, whatever order and columns the file has.
 """
@@ -19,15 +19,26 @@ from simulator.schema.types import family
 from simulator.snapshots import csv_text, scan, sql_text, streams
 from simulator.snapshots.csv_text import CsvDialect
 from simulator.snapshots.scan import Malformed
-from simulator.snapshots.streams import Piece
+from simulator.snapshots.streams import Part
 
 FILE, GIVEN = "file", "given"
-"""Names of the extra columns: index of the file; whether the file has the stored generated columns."""
+"""Names of the extra columns of Spark's frames."""
 
 NUMBERS = ("integer", "decimal", "float", "year")
 """Families of types."""
 
 _HIDDEN = dict(zip("'\"(),;\\#-/", (1, 2, 3, 4, 5, 6, 7, 8, 14, 15)))
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Raw values of some rows."""
+
+    columns: tuple[pa.Array, ...]
+    """Of each visible column, in table order."""
+
+    given: bool
+    """Whether the file has the stored generated columns."""
 
 
 @dataclass(frozen=True)
@@ -72,52 +83,46 @@ def layout(table: Table) -> Layout:
     )
 
 
-def schema(layout: Layout) -> pa.Schema:
-    """Of the batches: `c0`, `c1`, … and the extra columns."""
-    columns = [(f"c{index}", pa.binary()) for index in range(len(layout.columns))]
-    return pa.schema([*columns, (FILE, pa.int32()), (GIVEN, pa.bool_())])
-
-
-def csv_batches(piece: Piece, layout: Layout, dialect: CsvDialect, escape: bool) -> Iterator[pa.RecordBatch]:
-    """Batches of a piece of a CSV file; raises SnapshotError."""
-    names, skip = _csv_names(piece, layout, dialect, escape)
-    places = _places(names, layout, piece.path)
+def csv_batches(part: Part, layout: Layout, dialect: CsvDialect, escape: bool) -> Iterator[Raw]:
+    """Batches of a part of a CSV file; raises SnapshotError."""
+    names, skip = _csv_names(part, layout, dialect, escape)
+    places = _places(names, layout, part.path)
     width = len(names)
     filled = [names.index(layout.columns[index]) for index in layout.filled if layout.columns[index] in names]
-    carry, offset = b"", piece.start
-    for data in _with_end(streams.blocks(piece), b"\n"):
+    carry, offset = b"", part.start
+    for data in _with_end(streams.blocks(part), b"\n"):
         carry += data
         if skip:
             carry, offset, skip = carry[skip:], offset + min(skip, len(carry)), max(0, skip - len(carry))
-        with _located(piece, offset, carry):
+        with _located(part, offset, carry):
             block = csv_text.read_block(carry, width, dialect, escape, filled)
         if block.columns:
-            yield _batch(block.columns, block.bare, places, layout, piece)
+            yield _batch(block.columns, block.bare, places, layout)
         carry, offset = carry[block.consumed:], offset + block.consumed
     if carry.strip():
-        raise _at(piece, offset, "the file ends inside quotes")
+        raise _at(part, offset, "the file ends inside quotes")
 
 
-def _csv_names(piece: Piece, layout: Layout, dialect: CsvDialect, escape: bool) -> tuple[tuple[str, ...], int]:
+def _csv_names(part: Part, layout: Layout, dialect: CsvDialect, escape: bool) -> tuple[tuple[str, ...], int]:
     """Columns of a file and the length of its header."""
-    head = _head(piece, dialect, escape)
+    head = _head(part, dialect, escape)
     fields, length = head
     texts = tuple((field or b"").decode("utf-8", "replace").removeprefix("\ufeff") for field in fields)
     known = {name.lower(): name for name in (*layout.columns, *layout.hidden)}
     is_names = bool(texts) and all(text.lower() in known for text in texts)
     if dialect.header or (dialect.header is None and is_names):
-        return tuple(known.get(text.lower(), text) for text in texts), 0 if piece.start else length
+        return tuple(known.get(text.lower(), text) for text in texts), 0 if part.start else length
     stored = tuple(name for index, name in enumerate(layout.columns) if index not in layout.generated)
     every = len(fields) == len(layout.columns)
     return (layout.columns if every else stored), 0
 
 
-def _head(piece: Piece, dialect: CsvDialect, escape: bool) -> tuple[list[bytes | None], int]:
+def _head(part: Part, dialect: CsvDialect, escape: bool) -> tuple[list[bytes | None], int]:
     data = b""
-    for block in _with_end(streams.blocks(replace(piece, start=0, end=-1)), b"\n"):
+    for block in _with_end(streams.blocks(replace(part, start=0, end=-1)), b"\n"):
         data += block
         start = data[: 1 << 16]
-        with _located(piece, 0, start):
+        with _located(part, 0, start):
             fields, length = csv_text.first_record(start, dialect, escape)
             if not fields:
                 fields, length = csv_text.first_record(data, dialect, escape)
@@ -126,28 +131,28 @@ def _head(piece: Piece, dialect: CsvDialect, escape: bool) -> tuple[list[bytes |
     return [], 0
 
 
-def sql_batches(piece: Piece, layout: Layout) -> Iterator[pa.RecordBatch]:
-    """Batches of a piece of a file of INSERT statements; raises SnapshotError."""
+def sql_batches(part: Part, layout: Layout) -> Iterator[Raw]:
+    """Batches of a part of a file of INSERT statements; raises SnapshotError."""
     hide = _hiding((layout.table, *layout.columns, *layout.hidden))
     width = len(layout.columns) - (len(layout.generated) if layout.generated else 0)
-    carry, offset, header = b"", piece.start, None
-    for data in _with_end(streams.blocks(piece), b"\n"):
+    carry, offset, header = b"", part.start, None
+    for data in _with_end(streams.blocks(part), b"\n"):
         carry, progress = hide(carry + data), True
         while progress:
-            with _located(piece, offset, carry):
+            with _located(part, offset, carry):
                 block = sql_text.read_block(carry, width, header)
-                places = _sql_places(block, layout, piece)
+                places = _sql_places(block, layout, part)
             if block.columns:
-                yield _batch(block.columns, block.bare, places, layout, piece)
+                yield _batch(block.columns, block.bare, places, layout)
             progress = block.consumed > 0 and len(carry) > block.consumed and not block.open
             carry, offset, header = carry[block.consumed:], offset + block.consumed, block.open
-    with _located(piece, offset, carry):
+    with _located(part, offset, carry):
         place = 0 if header else sql_text.unfinished(carry)
         if place >= 0:
             raise Malformed("the file ends inside a statement, a comment or quotes: no ';' ends it", place)
 
 
-def _sql_places(block: sql_text.Block, layout: Layout, piece: Piece) -> list[int | None]:
+def _sql_places(block: sql_text.Block, layout: Layout, part: Part) -> list[int | None]:
     """Where in the block's rows each visible column is; raises Malformed."""
     header, shown = block.header, {code: letter for letter, code in _HIDDEN.items()}
     if header is None:
@@ -161,7 +166,7 @@ def _sql_places(block: sql_text.Block, layout: Layout, piece: Piece) -> list[int
     stored = tuple(name for index, name in enumerate(layout.columns) if index not in layout.generated)
     names = stored if header.columns is None else tuple(name.translate(shown) for name in header.columns)
     known = {name.lower(): name for name in (*layout.columns, *layout.hidden)}
-    places = _places(tuple(known.get(name.lower(), name) for name in names), layout, piece.path)
+    places = _places(tuple(known.get(name.lower(), name) for name in names), layout, part.path)
     for index in layout.numbers:
         place = places[index]
         if place is not None and block.hexed[place].any():
@@ -201,18 +206,16 @@ def _places(names: tuple[str, ...], layout: Layout, path: str) -> list[int | Non
 
 
 def _batch(
-    columns: tuple[pa.Array, ...], bare: tuple[scan.Mask, ...], places: list[int | None], layout: Layout, piece: Piece
-) -> pa.RecordBatch:
+    columns: tuple[pa.Array, ...], bare: tuple[scan.Mask, ...], places: list[int | None], layout: Layout
+) -> Raw:
     rows = len(columns[0])
     arrays = [pa.nulls(rows, pa.binary()) if place is None else columns[place] for place in places]
     for index in layout.bits:
         place = places[index]
         if place is not None:
-            tags = np.where(bare[place], b"n", b"x")
-            arrays[index] = pc.binary_join_element_wise(pa.array(tags.tolist(), pa.binary()), arrays[index], b"")
-    given = all(places[index] is not None for index in layout.generated)
-    extra = [pa.array(np.full(rows, piece.file, dtype=np.int32)), pa.array(np.full(rows, given))]
-    return pa.RecordBatch.from_arrays([*arrays, *extra], schema=schema(layout))
+            tags = pc.if_else(pa.array(bare[place]), b"n", b"x")
+            arrays[index] = pc.binary_join_element_wise(tags, arrays[index], b"")
+    return Raw(tuple(arrays), all(places[index] is not None for index in layout.generated))
 
 
 def _with_end(blocks: Iterator[bytes], end: bytes) -> Iterator[bytes]:
@@ -228,23 +231,23 @@ def _with_end(blocks: Iterator[bytes], end: bytes) -> Iterator[bytes]:
 class _located:
     """Turns what is malformed in a block into an error that names file and line."""
 
-    def __init__(self, piece: Piece, offset: int, data: bytes) -> None:
-        self.piece, self.offset, self.data = piece, offset, data
+    def __init__(self, part: Part, offset: int, data: bytes) -> None:
+        self.part, self.offset, self.data = part, offset, data
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Malformed):
-            raise _at(self.piece, self.offset + error.position, error.text) from None
+            raise _at(self.part, self.offset + error.position, error.text) from None
 
 
-def _at(piece: Piece, offset: int, text: str) -> SnapshotError:
+def _at(part: Part, offset: int, text: str) -> SnapshotError:
     """The error with the line of that byte, counted from the beginning of the (decompressed) file."""
     line, left = 1, offset
-    for block in streams.blocks(replace(piece, start=0, end=-1)):
+    for block in streams.blocks(replace(part, start=0, end=-1)):
         line += block[:left].count(b"\n")
         left -= len(block)
         if left <= 0:
             break
-    return SnapshotError(f"{piece.path}: line {line}: {text}")
+    return SnapshotError(f"{part.path}: line {line}: {text}")

@@ -6,6 +6,7 @@ One law: nothing here loops over rows or fields; every function is a handful of 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -45,10 +46,19 @@ ESCAPED = _escape_table()
 
 
 def byte_set(characters: bytes) -> Mask:
-    """A table to look up which bytes of a block are among these."""
+    """A table to look up which bytes of a few are among these."""
     table = np.zeros(256, dtype=np.bool_)
     table[list(characters)] = True
     return table
+
+
+def among(data: Bytes, characters: bytes) -> Mask:
+    """Which bytes of a block are among these; comparing with each is faster than looking all up in a table."""
+    found = np.zeros(len(data), dtype=np.bool_)
+    same = np.empty(len(data), dtype=np.bool_)
+    for character in set(characters):
+        np.logical_or(found, np.equal(data, character, out=same), out=found)
+    return found
 
 
 def escaping(backslashes: Positions) -> Positions:
@@ -79,13 +89,13 @@ class Marks:
 
 def marks(data: Bytes, quote: int, wanted: bytes, escape: bool) -> Marks:
     """Scans a block that begins outside quotes."""
-    special = byte_set(wanted + bytes([quote]) + (b"\\" if escape else b""))
-    positions = np.flatnonzero(special[data])
+    positions = np.flatnonzero(among(data, wanted + bytes([quote]) + (b"\\" if escape else b"")))
     kinds = data[positions]
     is_quote = kinds == quote
     escapes = escaping(positions[kinds == BACKSLASH]) if escape else positions[:0]
     if len(escapes):
-        is_quote &= ~np.isin(positions, escapes + 1, assume_unique=True, kind="sort")
+        following = np.minimum(np.searchsorted(positions, escapes + 1), len(positions) - 1)
+        is_quote[following[positions[following] == escapes + 1]] = False
     inside = np.logical_xor.accumulate(is_quote) if len(positions) else is_quote
     outside = positions[~inside & (kinds != quote) & (kinds != BACKSLASH)]
     return Marks(positions[is_quote], escapes, outside)
@@ -100,15 +110,20 @@ class Fields:
     ends: Positions
     quoted: Mask
 
+    @cached_property
+    def every(self) -> pa.Array:
+        """The fields as every other one of an array, between them what lies between."""
+        offsets = np.empty(2 * len(self.starts) + 1, dtype=np.int32)
+        offsets[0:-1:2] = self.starts
+        offsets[1::2] = self.ends
+        offsets[-1] = len(self.data)
+        return pa.Array.from_buffers(
+            pa.binary(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(self.data)])
+
     def column(self, column: int, width: int, null: Mask) -> pa.Array:
         """Column `column` of `width` as binary, NULL where the mask of its rows says so."""
-        offsets = np.empty(2 * len(self.starts), dtype=np.int32)
-        offsets[0::2] = self.starts
-        offsets[1::2] = self.ends
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(self.data)]
-        every = pa.BinaryArray.from_buffers(pa.binary(), len(offsets) - 1, buffers)
-        places = np.arange(2 * column, len(offsets), 2 * width, dtype=np.int32)
-        return every.take(pa.array(places, mask=null))
+        places = np.arange(2 * column, 2 * len(self.starts), 2 * width, dtype=np.int32)
+        return self.every.take(pa.array(places, mask=null if null.any() else None))
 
 
 def unescape(data: Bytes, found: Marks, quote: int, fields: Fields) -> Fields:
@@ -121,15 +136,22 @@ def unescape(data: Bytes, found: Marks, quote: int, fields: Fields) -> Fields:
     escapes = _inside(found.escapes, fields)
     if not len(doubled) and not len(escapes):
         return fields
-    clean = data.copy()
-    if len(escapes):
-        clean[escapes + 1] = ESCAPED[data[escapes + 1]]
     drops = np.sort(np.concatenate([doubled, escapes]))
-    keep = np.ones(len(data), dtype=np.bool_)
-    keep[drops] = False
-    starts = fields.starts - np.searchsorted(drops, fields.starts)
-    ends = fields.ends - np.searchsorted(drops, fields.ends)
-    return Fields(clean[keep], starts, ends, fields.quoted)
+    owner = np.searchsorted(fields.starts, drops, side="right") - 1
+    changed = owner[np.concatenate([[True], owner[1:] != owner[:-1]])]
+    old = fields.every.take(pa.array(2 * changed))
+    edges = np.frombuffer(old.buffers()[1], np.int32, len(old) + 1).astype(np.int64)
+    moved = np.cumsum(np.concatenate([[0], owner[1:] != owner[:-1]]))
+    places = drops - fields.starts[owner] + edges[moved]
+    text = np.frombuffer(old.buffers()[2], np.uint8).copy()
+    is_escape = data[drops] == BACKSLASH if len(doubled) == 0 else ~np.isin(drops, doubled)
+    text[places[is_escape] + 1] = ESCAPED[text[places[is_escape] + 1]]
+    keep = np.ones(len(text), dtype=np.bool_)
+    keep[places] = False
+    edges = edges - np.searchsorted(places, edges) + len(data)
+    starts, ends = fields.starts.copy(), fields.ends.copy()
+    starts[changed], ends[changed] = edges[:-1], edges[1:]
+    return Fields(np.concatenate([data, text[keep[: len(text)]]]), starts, ends, fields.quoted)
 
 
 def _doubled(quotes: Positions, fields: Fields) -> Positions:
@@ -137,8 +159,10 @@ def _doubled(quotes: Positions, fields: Fields) -> Positions:
     opening, closing = fields.starts[fields.quoted] - 1, fields.ends[fields.quoted]
     if len(quotes) == 2 * len(opening):
         return quotes[:0]
-    outer = np.concatenate([opening, closing])
-    inner = quotes[~np.isin(quotes, outer, assume_unique=True, kind="sort")]
+    is_inner = np.ones(len(quotes), dtype=np.bool_)
+    is_inner[np.searchsorted(quotes, opening)] = False
+    is_inner[np.searchsorted(quotes, closing)] = False
+    inner = quotes[is_inner]
     first, second = inner[0::2], inner[1::2]
     if len(first) != len(second):
         raise Malformed("a quote inside a value is neither doubled nor escaped", int(inner[-1]))

@@ -28,8 +28,8 @@ _OTHER_ESCAPES = re.compile(rb"NO_BACKSLASH_ESCAPES|ANSI_QUOTES", re.IGNORECASE)
 
 def plain(data: bytes, wanted: bytes) -> tuple[bytes, Marks]:
     """A block that begins outside quotes, without its comments, and where the wanted bytes are; raises Malformed."""
-    signs = b"".join(byte for sign, byte in _SIGNS.items() if sign in data or data.endswith(byte))
     array = np.frombuffer(data, dtype=np.uint8)
+    signs = b"".join(byte for sign, byte in _SIGNS.items() if _has(array, data, sign) or data.endswith(byte))
     found = scan.marks(array, QUOTE, wanted + signs, escape=True)
     if not signs:
         return data, found
@@ -38,6 +38,14 @@ def plain(data: bytes, wanted: bytes) -> tuple[bytes, Marks]:
     if len(starts):
         return plain(_blanked(data, starts.tolist()), wanted)
     return data, Marks(found.quotes, found.escapes, found.outside[~is_sign])
+
+
+def _has(array: Bytes, data: bytes, sign: bytes) -> bool:
+    """Whether the sign of one or two bytes is there."""
+    if sign[:1] not in data or len(sign) == 1:
+        return sign[:1] in data
+    pairs = (array[start: start + (len(array) - start) // 2 * 2].view(np.uint16) for start in (0, 1))
+    return any(bool((pair == np.frombuffer(sign, np.uint16)).any()) for pair in pairs)
 
 
 def check_modes(text: bytes, position: int) -> None:

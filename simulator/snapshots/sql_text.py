@@ -179,13 +179,13 @@ def _rows(array: Bytes, outside: Positions, width: int) -> Positions:
     period = width + 2
     pattern = np.full(period, _COMMA, dtype=np.uint8)
     pattern[0], pattern[width] = _OPEN, _CLOSE
+    whole = len(outside) // period * period
     kinds = array[outside]
-    expected = np.resize(pattern, len(outside))
-    following = np.arange(len(outside)) % period == width + 1
-    wrong = np.flatnonzero((kinds != expected) & ~((kinds == _SEMICOLON) & following))
-    if len(wrong):
-        raise _wrong_row(array, outside, int(wrong[0]) // period * period, width)
-    return outside[: len(outside) // period * period].reshape(-1, period)
+    rows, rest = kinds[:whole].reshape(-1, period), kinds[whole:]
+    wrong = (rows[:, :-1] != pattern[:-1]).any(axis=1) | ((rows[:, -1] != _COMMA) & (rows[:, -1] != _SEMICOLON))
+    if wrong.any() or (rest != pattern[: len(rest)]).any():
+        raise _wrong_row(array, outside, int(np.argmax(wrong)) * period if wrong.any() else whole, width)
+    return outside[:whole].reshape(-1, period)
 
 
 def _check_between(array: Bytes, rows: Positions, width: int, going_on: bool) -> None:
@@ -242,13 +242,22 @@ class _Values:
         array = self.fields.column(index, width, null)
         numbers = bare & ~null
         if numbers.any():
-            self._check_numbers(array.filter(pa.array(numbers)), np.flatnonzero(numbers) * width + index)
+            texts = array if numbers.all() else array.filter(pa.array(numbers))
+            self._check_numbers(texts, np.flatnonzero(numbers) * width + index)
         if hexed.any():
             digits = self.fields.column(index, width, ~hexed)
             array = pc.if_else(pa.array(hexed), _unhexed(digits, self.starts[index::width]), array)
         return array
 
     def _check_numbers(self, texts: pa.Array, places: Positions) -> None:
+        for points in (0, 1):
+            digits = texts.view(pa.string())
+            if points:
+                digits = pc.replace_substring(digits, ".", "", max_replacements=points)
+            others = ~pc.ascii_is_decimal(digits).to_numpy(zero_copy_only=False)
+            if not others.any():
+                return
+            texts, places = texts.filter(pa.array(others)), places[others]
         good = pc.match_substring_regex(texts, _NUMBER)
         if not pc.all(good).as_py():
             wrong = pc.index(good, False).as_py()
@@ -260,7 +269,8 @@ def _values(array: Bytes, quotes: Positions, escapes: Positions, rows: Positions
     starts, ends = _trimmed(array, (rows[:, :width] + 1).ravel(), rows[:, 1:width + 1].ravel())
     quoted = array[ends - 1] == _QUOTE
     opening = starts.copy()
-    opening[quoted] = quotes[np.searchsorted(quotes, starts[quoted])]
+    introduced = np.flatnonzero(quoted & (array[starts] != _QUOTE))
+    opening[introduced] = quotes[np.searchsorted(quotes, starts[introduced])]
     x_quote = quoted & (opening == starts + 1) & ((array[starts] | 0x20) == ord("x"))
     _check_introducers(array, starts, opening, quoted & ~x_quote & (opening != starts))
     x_zero = ~quoted & (array[starts] == ord("0")) & ((array[starts + 1] | 0x20) == ord("x"))

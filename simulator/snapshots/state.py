@@ -6,7 +6,7 @@ One law: one lazy frame, made of Spark columns; a row of it says all that compar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -17,6 +17,7 @@ from simulator.schema.table import Table
 from simulator.snapshots import checked, handles
 from simulator.snapshots.directory import Snapshot, SnapshotTable
 from simulator.snapshots.partitions import locate_partition
+from simulator.snapshots.physical import Places
 from simulator.snapshots.read import raw_frames
 
 SCHEMA = "table int, handle binary, image binary, hash int, row_id bigint, unique_hash bigint"
@@ -31,14 +32,6 @@ SEPARATOR, NULL = b"\xff", b"\xfe"
 def never(table: Table, columns: Mapping[str, Column]) -> Column:
     """The hash of keys that are not looked at."""
     return F.lit(0).cast("bigint")
-
-
-@dataclass(frozen=True)
-class Places:
-    """A version of a table, and the index of each of its partitions in the run's list of physical tables."""
-
-    table: Table
-    indexes: tuple[int, ...]
 
 
 def state(

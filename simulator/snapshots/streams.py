@@ -1,4 +1,4 @@
-"""Bytes of data files: decompressed, and large plain files cut into pieces that tasks read side by side.
+"""Bytes of data files: decompressed, and large plain files cut into parts that tasks read side by side.
 
 One law: a cut lies where a record (CSV) or statement (SQL) begins, whatever quotes, escapes and line ends surround it.
 """
@@ -6,8 +6,10 @@ One law: a cut lies where a record (CSV) or statement (SQL) begins, whatever quo
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
@@ -15,14 +17,15 @@ import numpy as np
 import pyarrow as pa
 from crc32c import crc32c
 
+from simulator import locations
 from simulator.errors import SnapshotError
 from simulator.snapshots import scan
 
-BLOCK = 4 << 20
-"""Bytes read at a time."""
+BLOCK = 1 << 20
+"""Bytes read at a time: the arrays of a scan then stay in a processor's cache."""
 
 PIECE = 48 << 20
-"""Bytes of a plain file that one task reads."""
+"""Bytes of a file that one task reads."""
 
 LONGEST = 65536
 """Bytes that a chunk of snappy's framing format may hold (google/snappy framing_format.txt)."""
@@ -31,45 +34,87 @@ COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".snappy": "snappy"}
 
 
 @dataclass(frozen=True)
-class Piece:
+class Part:
     """Part of a data file."""
 
     path: str
-    file: int
-    """Index in the table's list of files."""
-
     start: int = 0
+    """The first byte; of a Parquet file the first row group."""
+
     end: int = -1
-    """-1: to the end of the file."""
+    """Where it ends; -1: with the file."""
 
     root: str = ""
     """Where a relative path starts: the driver's directory, for workers that have another."""
 
+    size: int = -1
+    """Of the file when the run was planned; -1: unknown."""
+
+    stamp: str = ""
+    """Of the file when the run was planned; empty: unknown."""
+
     @property
     def place(self) -> str:
-        return os.path.join(self.root, self.path)
+        return locations.absolute(self.path, self.root)
 
 
-def blocks(piece: Piece) -> Iterator[bytes]:
-    """The bytes of a piece, decompressed."""
-    compression = COMPRESSIONS.get(os.path.splitext(piece.path)[1])
+@contextmanager
+def steady(part: Part) -> Iterator[None]:
+    """Around reading a part: raises SnapshotError where the file is not there, or is not what it was when the run was
+    planned; what else goes wrong with a file that is changing is a result of that.
+    """
+    _check_same(part)
     try:
-        with open(piece.place, "rb") as file:
+        yield
+    except SnapshotError:
+        _check_same(part)
+        raise
+    _check_same(part)
+
+
+def _check_same(part: Part) -> None:
+    try:
+        now = locations.status(part.place)
+    except OSError as error:
+        raise unreadable(part, error) from error
+    if part.size >= 0 and now.size != part.size:
+        how = f"it had {part.size} bytes when the run was planned and has {now.size}"
+    elif part.stamp and now.stamp != part.stamp:
+        how = "it was written again after the run was planned"
+    else:
+        return
+    raise SnapshotError(
+        f"{part.path}: the file changes while it is read: {how}; accepted are files that stay as they are")
+
+
+def unreadable(part: Part, error: Exception) -> SnapshotError:
+    """The error of a file that cannot be opened or read."""
+    if isinstance(error, FileNotFoundError):
+        return SnapshotError(f"{part.path}: no such file on the machine of this task ({socket.gethostname()}): every "
+                             "machine that reads must see the file under the same path")
+    return SnapshotError(f"{part.path}: cannot be read: {(str(error) or type(error).__name__).splitlines()[0]}")
+
+
+def blocks(part: Part) -> Iterator[bytes]:
+    """The bytes of a part, decompressed."""
+    compression = COMPRESSIONS.get(os.path.splitext(part.path)[1])
+    try:
+        with locations.open_file(part.place) as file:
             if compression is None:
-                yield from _plain(file, piece)
+                yield from _plain(file, part)
             elif compression == "snappy":
-                yield from _snappy(file, piece.path)
+                yield from _snappy(file, part.path)
             else:
-                with pa.CompressedInputStream(pa.PythonFile(file), compression) as stream:
+                with pa.CompressedInputStream(pa.PythonFile(file, mode="r"), compression) as stream:
                     while block := stream.read(BLOCK):
                         yield block
-    except OSError as error:
-        raise SnapshotError(f"{piece.path}: cannot be read: {error}") from error
+    except (OSError, pa.ArrowException) as error:
+        raise unreadable(part, error) from error
 
 
-def _plain(file: BinaryIO, piece: Piece) -> Iterator[bytes]:
-    file.seek(piece.start)
-    left = piece.end - piece.start if piece.end >= 0 else -1
+def _plain(file: BinaryIO, part: Part) -> Iterator[bytes]:
+    file.seek(part.start)
+    left = part.end - part.start if part.end >= 0 else -1
     while left and (block := file.read(min(BLOCK, left) if left > 0 else BLOCK)):
         yield block
         left -= len(block) if left > 0 else 0
@@ -112,26 +157,29 @@ def _length(varint: bytes) -> int:
     return value
 
 
-def cut(piece: Piece, quote: int, stop: int, escape: bool) -> tuple[Piece, ...]:
-    """A plain file in pieces that begin after an unquoted `stop`; one piece for a small or compressed one."""
-    size = os.path.getsize(piece.path)
-    if os.path.splitext(piece.path)[1] in COMPRESSIONS or size <= PIECE + PIECE // 2:
-        return (piece,)
-    marks = [_not_escaped(piece.path, offset) for offset in range(0, size, PIECE)] + [size]
+def cut(part: Part, quote: int, stop: int, escape: bool, room: int) -> tuple[Part, ...]:
+    """A plain file in parts of about `room` bytes that begin after an unquoted `stop`; a small or compressed one whole.
+
+    Raises OSError.
+    """
+    size = part.size if part.size >= 0 else locations.status(part.place).size
+    if os.path.splitext(part.path)[1] in COMPRESSIONS or size <= room + room // 2:
+        return (part,)
+    marks = [_not_escaped(part.place, offset) for offset in range(0, size, room)] + [size]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        counts = list(pool.map(lambda span: _quotes(piece.path, span, quote, escape), zip(marks, marks[1:])))
+        counts = list(pool.map(lambda span: _quotes(part.place, span, quote, escape), zip(marks, marks[1:])))
     inside = np.cumsum(counts) % 2 == 1
     starts = [0]
     for index, mark in enumerate(marks[1:-1]):
-        found = _first_stop(piece.path, mark, marks[index + 2], bool(inside[index]), (quote, stop, escape))
+        found = _first_stop(part.place, mark, marks[index + 2], bool(inside[index]), (quote, stop, escape))
         starts += [found] if found is not None else []
-    return tuple(replace(piece, start=start, end=end) for start, end in zip(starts, [*starts[1:], size]) if start < end)
+    return tuple(replace(part, start=start, end=end) for start, end in zip(starts, [*starts[1:], size]) if start < end)
 
 
 def _not_escaped(path: str, offset: int) -> int:
     """The first offset from there on that no backslash precedes."""
     if offset:
-        with open(path, "rb") as file:
+        with locations.open_file(path) as file:
             file.seek(offset - 1)
             while file.read(1) == b"\\":
                 offset += 1
@@ -140,7 +188,7 @@ def _not_escaped(path: str, offset: int) -> int:
 
 def _spans(path: str, start: int, end: int) -> Iterator[tuple[int, bytes]]:
     """Bytes from `start` to `end` in blocks of which none ends with a backslash."""
-    with open(path, "rb") as file:
+    with locations.open_file(path) as file:
         file.seek(start)
         while start < end:
             data = file.read(min(BLOCK, end - start))
@@ -172,8 +220,3 @@ def _first_stop(path: str, start: int, end: int, inside: bool, rule: tuple[int, 
             return offset + int(found.outside[0]) + 1 - len(lead)
         inside = len(found.quotes) % 2 == 1
     return None
-
-
-def size(piece: Piece) -> int:
-    """Bytes of a piece as they lie on disk."""
-    return (piece.end if piece.end >= 0 else os.path.getsize(piece.path)) - piece.start
