@@ -170,13 +170,12 @@ def alter(definition: str, statements: Iterable[str], sent: tuple[bool, bool] = 
     after = state.table("test", "t")
     assert before and after
     numbers = count()
-    places = [
+    old, new = (
         Places(table, tuple(next(numbers) for _ in (table.partitioning.partitions if table.partitioning else "t")))
-        for table in (before, after)
-    ]
+        for table in (before, after))
     emptied = frozenset("p0" for statement in done if statement.endswith("PARTITION p0"))
-    lost = frozenset(places[0].indexes[one] for one in lost_partitions(before, emptied))
-    return Altered(Transition(*places, sources(before, after), lost, sent), tuple(done))
+    lost = frozenset(old.indexes[one] for one in lost_partitions(before, emptied))
+    return Altered(Transition(old, new, sources(before, after), lost, sent), tuple(done))
 
 
 def texts(table: Table, rows: Sequence[Row]) -> list[pa.Array]:
@@ -184,12 +183,16 @@ def texts(table: Table, rows: Sequence[Row]) -> list[pa.Array]:
 
 
 def image(table: Table, row: Row) -> bytes:
-    cells = (row[column.name] for column in visible_columns(table))
+    return packed(*(row[column.name] for column in visible_columns(table)))
+
+
+def packed(*cells: str | None) -> bytes:
+    """A row image."""
     return b"\xff".join(b"\xfe" if cell is None else cell.encode() for cell in cells)
 
 
-def row_of(table: Table, packed: bytes) -> Row:
-    cells = packed.split(b"\xff")
+def row_of(table: Table, image: bytes) -> Row:
+    cells = image.split(b"\xff")
     names = [column.name for column in visible_columns(table)]
     return {name: None if cell == b"\xfe" else cell.decode() for name, cell in zip(names, cells, strict=True)}
 
@@ -206,16 +209,24 @@ def keyed(table: Table, rows: Sequence[State]) -> dict[tuple[int, bytes], tuple[
     """Image and `was` of state rows by table and handle, equal rows of a table without a handle key numbered."""
     found: dict[tuple[int, bytes], tuple[bytes, bytes | None]] = {}
     seen = Counter[tuple[int, bytes]]()
-    for number, handle, packed, was in sorted(rows, key=lambda one: (one[0], one[1], one[3] or b"")):
+    for number, handle, whole, was in sorted(rows, key=lambda one: (one[0], one[1], one[3] or b"")):
         seen[number, handle] += 1
         if not handle_key(table):
             handle += seen[number, handle].to_bytes(8, "big")
         assert (number, handle) not in found, "duplicate key"
-        found[number, handle] = packed, was
+        found[number, handle] = whole, was
     return found
 
 
-def told(altered: Altered, turn: Turn, old: Sequence[Row], new: Sequence[Row], cut: int = 0) -> list[Event]:
+def scattered(handle: bytes) -> int:
+    """A millisecond of the span, as seed, table and handle give one."""
+    return zlib.crc32(handle) % SPAN.over_ms
+
+
+def told(
+    altered: Altered, turn: Turn, old: Sequence[Row], new: Sequence[Row], cut: int = 0,
+    slot_of: Callable[[bytes], int] = scattered,
+) -> list[Event]:
     """The changes between two snapshots, in the order in which they are sent; the first is read in two batches."""
     change = altered.change
     state: list[State] = []
@@ -233,7 +244,7 @@ def told(altered: Altered, turn: Turn, old: Sequence[Row], new: Sequence[Row], c
     met = [one for one in met if one[1][0] != one[2][0]]
     binary = [[key[1] for key, _, _ in met], [one[0] for _, one, _ in met], [one[0] for _, _, one in met],
               [one[1] for _, one, _ in met]]
-    slots = np.array([zlib.crc32(key[1]) % SPAN.over_ms for key, _, _ in met], np.int64)
+    slots = np.array([slot_of(key[1]) for key, _, _ in met], np.int64)
     found = events(
         change, turn, SPAN, slots, pa.array([key[0] for key, _, _ in met], pa.int32()),
         *(pa.array(column, pa.binary()) for column in binary))

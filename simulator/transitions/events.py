@@ -57,7 +57,7 @@ def events(
     if change.sent[1]:
         late = met.filter(pa.array(~early))
         parts.append(_batch(_behind(turn, span, slots[~early]), span, *(late[name] for name in CHANGES.names[1:])))
-    return pa.concat_batches(parts) if parts else CHANGES.empty_table().to_batches()[0]
+    return pa.concat_batches(parts) if parts else pa.RecordBatch.from_pylist([], CHANGES)
 
 
 def _candidates(change: Transition, turn: Turn, met: pa.RecordBatch) -> Iterator[tuple[Rows, Tell]]:
