@@ -241,14 +241,14 @@ def told(
     left, right = keyed(altered.after, state), keyed(altered.after, [(*row, None) for row in rows])
     nothing = None, None
     met = [(key, left.get(key, nothing), right.get(key, nothing)) for key in {**left, **right}]
-    met = [one for one in met if one[1][0] != one[2][0]]
-    binary = [[key[1] for key, _, _ in met], [one[0] for _, one, _ in met], [one[0] for _, _, one in met],
-              [one[1] for _, one, _ in met]]
-    slots = np.array([slot_of(key[1]) for key, _, _ in met], np.int64)
-    found = events(
-        change, turn, SPAN, slots, pa.array([key[0] for key, _, _ in met], pa.int32()),
-        *(pa.array(column, pa.binary()) for column in binary))
-    return sorted(zip(*(column.to_pylist() for column in found.columns), strict=True), key=order)
+    found: list[Event] = []
+    for table in change.after.indexes:
+        some = [(key[1], *one, other[0]) for key, one, other in met if key[0] == table and one[0] != other[0]]
+        handle, before, was, after = (pa.array([row[place] for row in some], pa.binary()) for place in range(4))
+        slots = np.array([slot_of(row[0]) for row in some], np.int64)
+        batch = events(change, turn, SPAN, slots, table, handle, before, after, was)
+        found += zip(*(column.to_pylist() for column in batch.columns), strict=True)
+    return sorted(found, key=order)
 
 
 def order(event: Event) -> tuple[int, int, int, bytes]:

@@ -176,6 +176,13 @@ TIMELESS = alter("(id int primary key, at datetime default current_timestamp, a 
 SUMLESS = alter("(id int primary key, a int, s int as (a + 1) stored)", ["DROP COLUMN s"])
 KEYED = alter("(id int not null, a int)", ["ADD UNIQUE u (id)"])
 KEYLESS = alter("(id int not null, a int)", ["ADD COLUMN grade INT NOT NULL DEFAULT 7"])
+LONGER = alter("(b varchar(10) not null, a int, unique key u (b(2)))", ["DROP INDEX u", "ADD UNIQUE u (b(3))"])
+CASED = alter(
+    "(b varchar(10) collate utf8mb4_general_ci not null, a int, unique key u (b))",
+    ["DROP INDEX u", "MODIFY b VARCHAR(10) COLLATE utf8mb4_bin NOT NULL", "ADD UNIQUE u (b)"])
+WIDENED = alter("(id int primary key, s varchar(3))", ["MODIFY s VARCHAR(10)"])
+ROUNDED = alter("(c decimal(6,2) not null, a int, unique key u (c))", ["MODIFY c DECIMAL(5,1) NOT NULL"])
+UNIQUE = alter("(id int primary key, a int, b int, unique key u (a))", ["DROP INDEX u", "DROP COLUMN a"])
 PARTED = f"(id int primary key, a int){PARTITIONS}"
 EMPTIED = alter(PARTED, ["TRUNCATE PARTITION p0"])
 DROPPED = alter(PARTED, ["DROP PARTITION p0"])
@@ -295,6 +302,22 @@ CASES: dict[str, Case] = {
     "a row goes from a table that gets a key": (KEYED, packed("1", "2"), None, True, packed("1", "2"), None),
     "a new row of a table that gets a key": (KEYED, None, packed("1", "2"), False, None, packed("1", "2")),
     "a new row of a table without a key": (KEYLESS, None, packed("1", "2", "7"), True, None, packed("1", "2")),
+    "a text that the old type has no room for": (
+        WIDENED, packed("1", "abc"), packed("1", "abcd"), False, packed("1", "abc"), packed("1", "abcd")),
+    "a row whose old key would have to change with it": (
+        ROUNDED, packed("9.95", "1"), packed("10.0", "2"), False, packed("10.0", "1"), packed("10.0", "2")),
+    "a row whose old key is exact": (
+        ROUNDED, packed("9.90", "1"), packed("9.9", "2"), True, packed("9.90", "1"), packed("9.90", "2")),
+    "a new row without the columns of a unique key": (
+        UNIQUE, None, packed("1", "4"), False, None, packed("1", "4")),
+    "a row changes that has lost a column of a unique key": (
+        UNIQUE, packed("1", "2", "3"), packed("1", "4"), True, packed("1", "2", "3"), packed("1", "2", "4")),
+    "a new row with a key of which the old definition had less": (
+        LONGER, None, packed("abcd", "1"), False, None, packed("abcd", "1")),
+    "a row changes that has a key of which the old definition had less": (
+        LONGER, packed("abcd", "1"), packed("abcd", "2"), True, packed("abcd", "1"), packed("abcd", "2")),
+    "a new row whose key is one in the old collation with others": (
+        CASED, None, packed("A", "1"), False, None, packed("A", "1")),
     "a row changes in a partition that stays": (
         EMPTIED, packed("11", "1"), packed("11", "2"), True, packed("11", "1"), packed("11", "2")),
     "a new row of a table that loses rows may have had its key": (

@@ -31,23 +31,23 @@ Tell = Callable[[Transition, pa.RecordBatch], Said]
 
 
 def events(
-    change: Transition, turn: Turn, span: Span, slots: npt.NDArray[np.int64], table: pa.Array, handle: pa.Array,
+    change: Transition, turn: Turn, span: Span, slots: npt.NDArray[np.int64], table: int, handle: pa.Array,
     before: pa.Array, after: pa.Array, was: pa.Array,
 ) -> pa.RecordBatch:
-    """The changes (columns CHANGES, in any order) of joined rows of the table after, of which no two images are equal.
+    """The changes (columns CHANGES, in any order) of joined rows whose images differ.
 
-    `table` (int32) and `handle` are what the sides were joined by; `before` is the image that `prior` gave, beside
-    `was`, null for rows that are new; `after` is the image in the second snapshot, null for rows that go; `slots` are
-    the milliseconds of the span that seed, table and handle give. Changes that the changefeed does not replicate under
-    the table's name of their time are left out.
+    `table`, the number of the table after or of a partition of it, and `handle` are what the sides were joined by;
+    `before` is the image that `prior` gave, beside `was`, null for rows that are new; `after` is the image in the
+    second snapshot, null for rows that go; `slots` are the milliseconds of the span that seed, table and handle give.
+    Changes that the changefeed does not replicate under the table's name of their time are left out.
 
     `table`, `handle` and images of a change are those of the definition of its time, a handle of a table without a
     handle key the image and the number of the row among equal ones. `handle` is expected so, too: of rows of a table
     that has no handle key after the statements it ends by that number, which the handle before them then ends by.
     """
+    numbers = pa.repeat(pa.scalar(table, pa.int32()), len(slots))
     met = pa.record_batch(
-        [pa.array(slots), table, handle, before, after, was],
-        ["slot", "table", "handle", "before", "after", "was"])
+        [pa.array(slots), numbers, handle, before, after, was], ["slot", "table", "handle", "before", "after", "was"])
     parts, early = [], np.zeros(len(slots), bool)
     for rows, tell in _candidates(change, turn, met):
         said, part = tell(change, met.take(pa.array(rows)))

@@ -5,7 +5,7 @@ One law: it can exactly if the statements make of what it tells what the row is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 
 from simulator import images
 from simulator.ddl.convert import Filled, Kept
-from simulator.schema.keys import handle_key, visible_columns
+from simulator.schema.keys import handle_key, handle_lengths, visible_columns
+from simulator.schema.types import family
 from simulator.transitions import database
 from simulator.transitions.forms import (
     OCCURRENCE_BYTES, converted, halves, located, repeated, same, split_was, texts_of, true,
@@ -81,15 +82,28 @@ def tells_updates(change: Transition) -> bool:
 
 def tells_inserts(change: Transition) -> bool:
     """Whether the old definition can tell rows that are new: its keys are the new ones, and no rows get lost."""
-    before, after = change.before.table, change.after.table
-    names = [column.name for column in visible_columns(before)]
-    now = {
-        names[source.index]: column.name
-        for source, column in zip(change.sources, visible_columns(after), strict=True) if isinstance(source, Kept)
+    names = [column.name for column in visible_columns(change.before.table)]
+    came = {
+        names[source.index]: (column.name, source)
+        for source, column in zip(change.sources, visible_columns(change.after.table), strict=True)
+        if isinstance(source, Kept)
     }
-    kept = all(part.name in now for index in before.indexes if index.unique for part in index.columns)
-    same_key = tuple(now.get(name) for name in handle_key(before)) == handle_key(after)
-    return change.sent[0] and kept and same_key and not change.lost and _computable(change)
+    unique = (index for index in change.before.table.indexes if index.unique)
+    kept = all(part.name in came for index in unique for part in index.columns)
+    return change.sent[0] and kept and _same_key(change, came) and not change.lost and _computable(change)
+
+
+def _same_key(change: Transition, came: Mapping[str, tuple[str, Kept]]) -> bool:
+    """Whether the handle key is of the same columns, as much of each, and of texts in the same collation."""
+    before, after = change.before.table, change.after.table
+    parts = [came.get(name) for name in handle_key(before)]
+    types = [(source.before, source.after) for _, source in filter(None, parts)]
+    texts = [pair for pair in types if all(family(type) in ("string", "text") for type in pair)]
+    return (
+        tuple(part and part[0] for part in parts) == handle_key(after)
+        and handle_lengths(before) == handle_lengths(after)
+        and all(then.collation == now.collation for then, now in texts)
+    )
 
 
 def _computable(change: Transition) -> bool:
