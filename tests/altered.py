@@ -153,22 +153,23 @@ class Altered:
 
 
 def alter(definition: str, statements: Iterable[str], sent: tuple[bool, bool] = (True, True)) -> Altered:
-    """The table changed by those of the statements that apply, each column's type by the first alone: it is converted
-    from its type before to its type after, whatever it was in between."""
+    """The table changed by those of the statements that apply, each column by the first that names its type or
+    drops it: values go from the type before to the type after, whatever it was in between."""
     state, done = applied(f"CREATE TABLE t {definition}"), list[str]()
     before, modified = state.table("test", "t"), set[str]()
+    assert before
     for statement in statements:
-        verb, name, *_ = statement.split()
-        if verb == "MODIFY" and name in modified:
+        name = statement.removeprefix("DROP COLUMN ").removeprefix("MODIFY ").split()[0]
+        if name in modified:
             continue
         try:
             state = applied(f"ALTER TABLE t {statement}", start=state)
         except DdlError:
             continue
         done.append(statement)
-        modified |= {name}
+        modified |= {name} & {column.name for column in before.columns}
     after = state.table("test", "t")
-    assert before and after
+    assert after
     numbers = count()
     old, new = (
         Places(table, tuple(next(numbers) for _ in (table.partitioning.partitions if table.partitioning else "t")))

@@ -193,8 +193,11 @@ GROWN = alter(
 
 def test_a_row_is_what_the_statements_make_of_it_beside_what_it_was() -> None:
     """The number of its old table, four bytes little-endian, and its old image."""
+    ids = {"id": pa.array(["1", "2"])}
+
     assert read(GRADED, packed("1", "é"), packed("2", None)).to_pydict() == {
-        "table": [1, 1], "handle": [b"1", b"2"], "image": [packed("1", "é", "7"), packed("2", None, "7")],
+        "table": [1, 1], "handle": handle(GRADED.after, ids).to_pylist(),
+        "image": [packed("1", "é", "7"), packed("2", None, "7")],
         "was": [bytes(4) + packed("1", "é"), bytes(4) + packed("2", None)],
     }
 
