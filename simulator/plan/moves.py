@@ -14,7 +14,7 @@ from simulator.ddl.convert import ColumnSource, Kept
 from simulator.dispatch import Route
 from simulator.plan.lineage import Descent, lost_partitions, sources
 from simulator.plan.steps import Draft
-from simulator.schema.keys import common_handle, handle_key, row_id_column, visible_columns
+from simulator.schema.keys import common_handle, handle_key, handle_lengths, row_id_column, visible_columns
 from simulator.schema.table import Table
 from simulator.snapshots import PhysicalTable, Places, Snapshot
 from simulator.transitions import Transition, Turn
@@ -90,7 +90,9 @@ def _staying(before: Table, after: Table, came: Sequence[ColumnSource]) -> dict[
 def _same_key(before: Table, after: Table, stays: Mapping[str, str]) -> bool:
     """Whether a row's handle key and row id are made of the same values, in the same way."""
     key = tuple(stays.get(name, "") for name in handle_key(before))
-    kinds = [(common_handle(table), row_id_column(table) is None) for table in (before, after)]
+    kinds = [
+        (common_handle(table), row_id_column(table) is None, handle_lengths(table)) for table in (before, after)
+    ]
     return bool(key) and key == handle_key(after) and kinds[0] == kinds[1]
 
 

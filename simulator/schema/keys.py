@@ -45,6 +45,13 @@ def handle_index(table: Table) -> Index | None:
     return _best_unique(table.indexes, visible_columns(table))
 
 
+def handle_lengths(table: Table) -> tuple[int, ...]:
+    """Of how many characters of each of its columns the handle key is made, in key order; -1 for whole ones."""
+    index = handle_index(table)
+    lengths = {column.name: column.length for column in index.columns} if index else {}
+    return tuple(lengths.get(name, -1) for name in handle_key(table))
+
+
 def _best_unique(indexes: Sequence[Index], columns: Sequence[Column]) -> Index | None:
     """Of the unique indexes whose columns are all among `columns` and NOT NULL, the smallest."""
     certain = {column.name for column in columns if column.not_null}

@@ -7,14 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
-
 from simulator.ddl.convert import ColumnSource
 from simulator.snapshots import Places
-
-KEYED = ("table", "handle", "image", "hash", "row_id", "unique_hash")
-"""Columns of a state frame."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +31,6 @@ class Transition:
 
     hash_stays: bool = False
     """Whether a row has the same dispatch hash before and after."""
-
-    def known(self, prefix: str) -> dict[str, Column]:
-        """What of a row need not be computed, as it is known of the same row under a prefix."""
-        names = [*(("handle", "row_id") if self.key_stays else ()), *(("hash",) if self.hash_stays else ())]
-        return {name: F.col(f"{prefix}_{name}") for name in names}
 
 
 @dataclass(frozen=True)

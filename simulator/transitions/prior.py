@@ -5,88 +5,79 @@ One law: a row over which TiDB could not run the statements is an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from simulator.changes import numbered
-from simulator.ddl.convert import ColumnSource, Computed, Filled, Kept
+from simulator import images
+from simulator.ddl.convert import Computed, Kept
 from simulator.errors import SnapshotError
-from simulator.failures import raising
 from simulator.schema.keys import handle_key, visible_columns
 from simulator.schema.table import Table
-from simulator.snapshots.checked import generated
-from simulator.snapshots.recast import text_as
-from simulator.snapshots.records import GIVEN
-from simulator.snapshots.state import HashOf, keyed, names_of
-from simulator.transitions.model import KEYED, Transition
+from simulator.transitions import database
+from simulator.transitions.forms import converted, located, pack_was, true
+from simulator.transitions.model import Transition
+
+SHOWN = 4
+"""Columns of a row that an error shows."""
 
 
-def prior(old: DataFrame, change: Transition, hash_of: HashOf, unique_hash_of: HashOf) -> DataFrame:
-    """The rows before (a_table, …, and all texts as the array a) with what the statements make of them (p_table, …)."""
-    kept = old.where(~F.col("table").isin(list(change.lost))) if change.lost else old
-    before = under(kept, change.before.table, "a")
-    frame = _shaped(before, change)
-    told = keyed(change.after, names_of(change.after.table), hash_of, unique_hash_of, known=change.known("a"))
-    frame = frame.select(*before.columns, *named(told, "p"), _fits(change).alias("fits"))
-    image = F.when(F.col("fits"), F.col("p_image")).otherwise(_misfit(change))
-    frame = frame.withColumn("p_image", image).drop("fits")
-    return frame if handle_key(change.after.table) else numbered(frame, "p_")
+def prior(change: Transition, texts: Sequence[pa.Array], table: pa.Array) -> pa.RecordBatch:
+    """The rows before as the statements leave them: `table`, `handle`, `image` in the definition after, and `was`.
+
+    `texts` are those of the visible columns before (string, checked), `table` the numbers (int32, no nulls) of the
+    tables or partitions that the rows are in; rows that go with the statements (`change.lost`) are left out. Raises
+    SnapshotError for the first row over which TiDB could not run the statements.
+
+    Where the table after has no handle key, `handle` is the image alone: whoever compares ends it by the number of the
+    row among those of equal (table, handle), from 1, eight bytes big-endian, counted in the order of `was`, so that it
+    does not depend on how rows are spread. Whether the table before has a handle key makes no difference here.
+    """
+    stays = pc.invert(pc.is_in(table, pa.array(sorted(change.lost), pa.int32())))
+    old, table = [text.filter(stays) for text in texts], table.filter(stays)
+    rows, after = len(table), change.after.table
+    now = _shaped(change, old, rows)
+    place = located(change.after, now, rows)
+    _refuse_misfits(change, old, list(now.values()), place)
+    image = images.pack(list(now.values()))
+    handle = database.handle(after, now) if handle_key(after) else image
+    was = pack_was(table, images.pack(old))
+    return pa.RecordBatch.from_arrays([place, handle, image, was], ["table", "handle", "image", "was"])
 
 
-def under(frame: DataFrame, table: Table, prefix: str) -> DataFrame:
-    """Rows of a table under names of their own, their texts as one array."""
-    rows = frame if handle_key(table) else numbered(frame)
-    texts = F.array(*names_of(table).values()).alias(prefix)
-    return rows.select(*(F.col(name).alias(f"{prefix}_{name}") for name in KEYED), texts)
-
-
-def named(columns: Iterable[Column], prefix: str) -> list[Column]:
-    return [column.alias(f"{prefix}_{name}") for column, name in zip(columns, KEYED, strict=True)]
-
-
-def _shaped(frame: DataFrame, change: Transition) -> DataFrame:
-    """The rows before with the texts that the statements make of theirs as `t<i>`."""
+def _shaped(change: Transition, old: Sequence[pa.Array], rows: int) -> dict[str, pa.Array]:
+    """The texts of the table after, in its order."""
     table = change.after.table
-    texts = {f"t{index}": value(source, "a") for index, source in enumerate(change.sources)}
-    shaped = frame.withColumns(texts)
-    if not any(isinstance(source, Computed) for source in change.sources):
-        return shaped
-    return generated(table, shaped.withColumn(GIVEN, F.lit(False)))
+    names = [column.name for column in visible_columns(table)]
+    made = {
+        name: converted(source, old, rows)
+        for name, source in zip(names, change.sources, strict=True) if not isinstance(source, Computed)
+    }
+    if len(made) < len(names):
+        made = database.generated(table, made)
+    return {name: made[name] for name in names}
 
 
-def value(source: ColumnSource, array: str) -> Column:
-    """The text of a column of the table after, from the array that has the texts of the table before."""
-    match source:
-        case Kept(index, before, after):
-            return text_as(before, after, f"{array}[{index}]") if source.cast else F.expr(f"{array}[{index}]")
-        case Filled(text):
-            return F.lit(text).cast("string")
-        case Computed():
-            return F.lit(None).cast("string")
-
-
-def _fits(change: Transition) -> Column:
-    """Whether TiDB could run the statements over the row."""
-    fits = F.col("p_table").isNotNull()
-    for index, (source, column) in enumerate(zip(change.sources, visible_columns(change.after.table), strict=True)):
+def _refuse_misfits(change: Transition, old: Sequence[pa.Array], now: Sequence[pa.Array], place: pa.Array) -> None:
+    """Raises the error of the first row over which TiDB could not run the statements."""
+    fits = true(pc.is_valid(place))
+    for source, column, text in zip(change.sources, visible_columns(change.after.table), now, strict=True):
         if isinstance(source, Kept) and column.not_null:
-            fits &= F.col(f"t{index}").isNotNull()
+            fits = fits & true(pc.is_valid(text))
         elif isinstance(source, Kept) and source.cast:
-            fits &= F.col(f"t{index}").isNotNull() | F.expr(f"a[{source.index}] is null")
-    return fits
+            fits = fits & true(pc.or_(pc.is_valid(text), pc.is_null(old[source.index])))
+    if not fits.all():
+        raise _misfit(change.before.table, old, fits)
 
 
-def _misfit(change: Transition) -> Column:
-    """Raises the error of a row over which TiDB could not run the statements; of any type."""
-    table = change.before.table
-    cells = F.concat_ws(", ", *(
-        F.concat(F.lit(f"{name}="), F.coalesce(F.expr(text), F.lit("NULL")))
-        for name, text in list(names_of(table, "a[{}]").items())[:4]
-    ))
-    text = F.concat(
-        F.lit(f"table {table.schema}.{table.name}: TiDB refuses the schema change, for a row does not fit it ("),
-        cells, F.lit(" …); accepted: rows that the new definition can hold"),
-    )
-    return raising(SnapshotError, text.cast("binary"))
+def _misfit(table: Table, old: Sequence[pa.Array], fits: npt.NDArray[np.bool_]) -> SnapshotError:
+    row = int(np.argmin(fits))
+    cells = ", ".join(
+        f"{column.name}={text[row].as_py() if text[row].is_valid else 'NULL'}"
+        for column, text in list(zip(visible_columns(table), old, strict=True))[:SHOWN])
+    return SnapshotError(
+        f"table {table.schema}.{table.name}: TiDB refuses the schema change, for a row does not fit it "
+        f"({cells} …); accepted: rows that the new definition can hold")

@@ -5,108 +5,153 @@ One law: it can exactly if the statements make of what it tells what the row is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import reduce
-from operator import and_
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from simulator import images
 from simulator.ddl.convert import Filled, Kept
-from simulator.schema.keys import handle_key, visible_columns
-from simulator.snapshots.recast import text_as
-from simulator.snapshots.state import HashOf, keyed, names_of
-from simulator.transitions.model import KEYED, Transition, Turn
-from simulator.transitions.prior import named, value
+from simulator.schema.keys import handle_key, handle_lengths, visible_columns
+from simulator.schema.types import family
+from simulator.transitions import database
+from simulator.transitions.forms import (
+    OCCURRENCE_BYTES, converted, halves, located, repeated, same, split_was, texts_of, true,
+)
+from simulator.transitions.model import Transition
+
+FIRST = (1).to_bytes(OCCURRENCE_BYTES, "big")
 
 
-def told(
-    met: DataFrame, changes: Sequence[Transition], turn: Turn, hash_of: HashOf, unique_hash_of: HashOf
-) -> DataFrame:
-    """The joined rows with each new row as the old definition says it (x_table, …) and whether it can."""
-    if not turn.slot or not any(change.sent[0] for change in changes):
-        blank = [f"cast(null as {kind}) as x_{name}" for name, kind in zip(KEYED, KINDS, strict=True)]
-        return met.selectExpr("*", *blank, "false as expressible")
-    texts = met.withColumn("x", _of_table(changes, lambda change: F.array(*_taken_back(change))))
-    told = texts.withColumn("told", _of_table(changes, lambda change: _as_before(change, hash_of, unique_hash_of)))
-    return told.select("*", "told.*")
+@dataclass(frozen=True)
+class Told:
+    """Rows in the definition of their table before the statements."""
+
+    table: pa.Array
+    handle: pa.Array
+    image: pa.Array
+
+    def filter(self, mask: npt.NDArray[np.bool_]) -> Told:
+        kept = pa.array(mask)
+        return Told(self.table.filter(kept), self.handle.filter(kept), self.image.filter(kept))
 
 
-KINDS = ("int", "binary", "binary", "int", "bigint", "bigint")
-"""Types of KEYED."""
+def told_old(change: Transition, handle: pa.Array, was: pa.Array) -> Told:
+    """What rows were; `handle` is theirs in the definition after."""
+    number, image = split_was(was)
+    return Told(number, _handle(change, handle, image), image)
 
 
-def _of_table(changes: Iterable[Transition], value: Callable[[Transition], Column]) -> Column:
-    """What holds of the row's table."""
-    table = F.coalesce("b_table", "p_table")
-    cases = [(table.isin(list(change.after.indexes)), value(change)) for change in changes]
-    (condition, first), rest = cases[0], cases[1:]
-    return reduce(lambda case, branch: case.when(*branch), rest, F.when(condition, first))
+def told_new(
+    change: Transition, handle: pa.Array, after: pa.Array, old: Told | None
+) -> tuple[npt.NDArray[np.bool_], Told]:
+    """Which of the rows the old definition can tell as they become, and these as it tells them.
+
+    `old` is what they were, None for rows that are new; a row keeps its handle and its partition.
+    """
+    new = list(texts_of(change.after.table, after).values())
+    names = [column.name for column in visible_columns(change.before.table)]
+    taken = dict(zip(names, _taken_back(change, new, old), strict=True))
+    place = located(change.before, taken, len(after))
+    said = true(pc.is_valid(place)) if old is None else same(place, old.table)
+    for condition in (*_allowed(change, taken.values()), *_reached(change, list(taken.values()), new)):
+        said = said & condition
+    kept = pa.array(said)
+    image = images.pack([text.filter(kept) for text in taken.values()])
+    told = Told(place.filter(kept), _handle(change, handle.filter(kept), image), image)
+    if old is None or change.key_stays:
+        return said, told
+    stays = same(told.handle, old.handle.filter(kept))
+    said = said.copy()
+    said[said] = stays
+    return said, told.filter(stays)
 
 
-def _taken_back(change: Transition) -> Iterator[Column]:
-    """The texts of the table before: what its columns become, taken back; dropped ones as they were, or the default."""
-    back = {source.index: _back(index, source) for index, source in enumerate(change.sources)
-            if isinstance(source, Kept)}
-    for index, column in enumerate(visible_columns(change.before.table)):
-        default = F.lit(None if column.default_expression else column.default).cast("string")
-        yield back.get(index, F.when(F.col("a_table").isNull(), default).otherwise(F.expr(f"a[{index}]")))
+def tells_deletes(change: Transition) -> bool:
+    """Whether rows go before the statements."""
+    return change.sent[0]
 
 
-def _back(index: int, source: Kept) -> Column:
-    return text_as(source.after, source.before, f"b[{index}]") if source.cast_back else F.expr(f"b[{index}]")
+def tells_updates(change: Transition) -> bool:
+    """Whether the old definition can tell what becomes of rows: it has a key by which they are the same."""
+    return change.sent[0] and bool(handle_key(change.before.table)) and _computable(change)
 
 
-def _as_before(change: Transition, hash_of: HashOf, unique_hash_of: HashOf) -> Column:
-    """The row in `x` as a struct of KEYED, and whether it is what the old definition can tell."""
-    known = change.known("b")
-    columns = keyed(change.before, names_of(change.before.table, "x[{}]"), hash_of, unique_hash_of, known=known)
-    if not handle_key(change.before.table):
-        columns[1] = F.concat(columns[1], F.col("b_handle"))
-    return F.struct(*named(columns, "x"), _expressible(change, columns).alias("expressible"))
+def tells_inserts(change: Transition) -> bool:
+    """Whether the old definition can tell rows that are new: its keys are the new ones, and no rows get lost."""
+    names = [column.name for column in visible_columns(change.before.table)]
+    came = {
+        names[source.index]: (column.name, source)
+        for source, column in zip(change.sources, visible_columns(change.after.table), strict=True)
+        if isinstance(source, Kept)
+    }
+    unique = (index for index in change.before.table.indexes if index.unique)
+    kept = all(part.name in came for index in unique for part in index.columns)
+    return change.sent[0] and kept and _same_key(change, came) and not change.lost and _computable(change)
 
 
-def _expressible(change: Transition, told: Sequence[Column]) -> Column:
-    place, handle = told[:2]
-    said = reduce(and_, [*_reached(change), *_allowed(change)], place.isNotNull() & F.lit(change.sent[0]))
-    same = (handle == F.col("a_handle")) & (place == F.col("a_table"))
-    update, insert = said & same & F.lit(_recomputes(change)), said & F.lit(_tells_new_rows(change))
-    cases = F.when(F.col("b_table").isNull(), change.sent[0]).when(F.col("p_table").isNull(), insert)
-    return F.coalesce(cases.otherwise(update), F.lit(False))
+def _same_key(change: Transition, came: Mapping[str, tuple[str, Kept]]) -> bool:
+    """Whether the handle key is of the same columns, as much of each, and of texts in the same collation."""
+    before, after = change.before.table, change.after.table
+    parts = [came.get(name) for name in handle_key(before)]
+    types = [(source.before, source.after) for _, source in filter(None, parts)]
+    texts = [pair for pair in types if all(family(type) in ("string", "text") for type in pair)]
+    return (
+        tuple(part and part[0] for part in parts) == handle_key(after)
+        and handle_lengths(before) == handle_lengths(after)
+        and all(then.collation == now.collation for then, now in texts)
+    )
 
 
-def _reached(change: Transition) -> Iterator[Column]:
-    """Whether the statements make of the row told before them what it is in the end; one column each."""
-    for index, source in enumerate(change.sources):
-        match source:
-            case Kept() if source.cast or source.cast_back:
-                yield value(source, "x").eqNullSafe(F.expr(f"b[{index}]"))
-            case Filled(text):
-                yield F.expr(f"b[{index}]").eqNullSafe(F.lit(text).cast("string"))
-
-
-def _allowed(change: Transition) -> Iterator[Column]:
-    """Whether the table before takes the row: no NULL where it has NOT NULL."""
-    for index, column in enumerate(visible_columns(change.before.table)):
-        if column.not_null:
-            yield F.expr(f"x[{index}] is not null")
-
-
-def _recomputes(change: Transition) -> bool:
+def _computable(change: Transition) -> bool:
     """Whether no stored generated column is dropped, whose value in the old definition would have to be computed."""
     kept = {source.index for source in change.sources if isinstance(source, Kept)}
     columns = visible_columns(change.before.table)
     return all(index in kept or not column.generated for index, column in enumerate(columns))
 
 
-def _tells_new_rows(change: Transition) -> bool:
-    """Whether the old definition can tell rows that are new: its keys are the new ones, and no rows get lost."""
-    before, after = change.before.table, change.after.table
-    names = [column.name for column in visible_columns(before)]
-    now = {
-        names[source.index]: column.name
-        for source, column in zip(change.sources, visible_columns(after), strict=True) if isinstance(source, Kept)
-    }
-    kept = all(part.name in now for index in before.indexes if index.unique for part in index.columns)
-    same = tuple(now.get(name) for name in handle_key(before)) == handle_key(after)
-    return kept and same and not change.lost and _recomputes(change)
+def _taken_back(change: Transition, new: Sequence[pa.Array], old: Told | None) -> Iterator[pa.Array]:
+    """The texts of the table before: what its columns become, taken back; dropped ones as they were, or the default."""
+    table, rows = change.before.table, len(new[0])
+    back = {source.index: (index, source) for index, source in enumerate(change.sources) if isinstance(source, Kept)}
+    columns = visible_columns(table)
+    were = list(texts_of(table, old.image).values()) if old and len(back) < len(columns) else []
+    for place, column in enumerate(columns):
+        if place in back:
+            index, source = back[place]
+            yield database.text_as(source.after, source.before, new[index]) if source.cast_back else new[index]
+        else:
+            default = None if column.default_expression else column.default
+            yield were[place] if were else repeated(default, rows)
+
+
+def _allowed(change: Transition, taken: Iterable[pa.Array]) -> Iterator[npt.NDArray[np.bool_]]:
+    """Whether the table before takes the row: no NULL where it has NOT NULL."""
+    for column, text in zip(visible_columns(change.before.table), taken, strict=True):
+        if column.not_null:
+            yield true(pc.is_valid(text))
+
+
+def _reached(
+    change: Transition, taken: Sequence[pa.Array], new: Sequence[pa.Array]
+) -> Iterator[npt.NDArray[np.bool_]]:
+    """Whether the statements make of the row told before them what it is in the end; one column each."""
+    for source, text in zip(change.sources, new, strict=True):
+        match source:
+            case Filled() | Kept(cast=True) | Kept(cast_back=True):
+                yield same(converted(source, taken, len(text)), text)
+
+
+def _handle(change: Transition, handle: pa.Array, image: pa.Array) -> pa.Array:
+    """The handle in the definition before of rows that have this one in the definition after, from their images."""
+    table = change.before.table
+    if change.key_stays:
+        return handle
+    if handle_key(table):
+        return database.handle(table, texts_of(table, image))
+    numbered = not handle_key(change.after.table)
+    occurrence = halves(handle, -OCCURRENCE_BYTES)[1] if numbered else FIRST
+    return pc.binary_join_element_wise(image, occurrence, b"")
