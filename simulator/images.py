@@ -45,19 +45,25 @@ def split(images: pa.Array, columns: int) -> Image:
     _, offset_buffer, data_buffer = images.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32, rows + 1, 4 * images.offset)
     data = np.frombuffer(data_buffer or b"", np.uint8)[: offsets[-1]]
-    separators = np.flatnonzero(data[offsets[0] :] == SEPARATOR)
+    marks = np.flatnonzero(data[offsets[0] :] >= NULL)
+    if offsets[0]:
+        marks += offsets[0]
+    separates = data[marks] == SEPARATOR
+    has_nulls = not separates.all()
+    separators = marks[separates] if has_nulls else marks
     if len(separators) != rows * (columns - 1):
         raise _ragged(images, columns)
     edges = np.empty(2 * rows * columns + 1, np.int32)
     edges[-1] = offsets[-1]
-    bounds = edges[:-1].reshape(rows, 2 * columns)
-    bounds[:, 0] = offsets[:-1]
-    np.add(separators.reshape(rows, columns - 1), offsets[0], out=bounds[:, 1:-1:2], casting="unsafe")
-    np.add(bounds[:, 1:-1:2], 1, out=bounds[:, 2::2])
-    bounds[:, -1] = offsets[1:]
-    if columns > 1 and ((bounds[:, 1] < bounds[:, 0]) | (bounds[:, -2] > bounds[:, -1])).any():
+    bounds = edges[:-1].reshape(rows, columns, 2)
+    starts, ends = bounds[:, :, 0], bounds[:, :, 1]
+    starts[:, 0], ends[:, -1] = offsets[:-1], offsets[1:]
+    ends[:, :-1] = separators.reshape(rows, columns - 1)
+    np.add(ends[:, :-1], 1, out=starts[:, 1:])
+    if columns > 1 and ((ends[:, 0] < starts[:, 0]) | (ends[:, -2] > ends[:, -1])).any():
         raise _ragged(images, columns)
-    return Image(_cut(edges, data_buffer, _nulls(data, bounds), rows, columns), rows)
+    nulls = (data[np.minimum(starts, len(data) - 1)] == NULL) & (ends - starts == 1) if has_nulls else None
+    return Image(_cut(edges, data_buffer, nulls, rows, columns), rows)
 
 
 def _cut(
@@ -66,16 +72,9 @@ def _cut(
     """Cells, column after column, out of the array that `edges` make: cell, separator, cell, separator, …"""
     pieces = pa.Array.from_buffers(
         pa.binary(), 2 * rows * columns, [None, pa.py_buffer(edges), data_buffer or pa.py_buffer(b"")])
-    places = np.arange(0, 2 * rows * columns, 2, dtype=np.int32).reshape(rows, columns).T.ravel()
-    return pieces.take(pa.array(places, mask=None if nulls is None else nulls.T.ravel()))
-
-
-def _nulls(data: npt.NDArray[np.uint8], bounds: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_] | None:
-    if not (data == NULL).any():
-        return None
-    starts, ends = bounds[:, 0::2], bounds[:, 1::2]
-    found: npt.NDArray[np.bool_] = (data[np.minimum(starts, len(data) - 1)] == NULL) & (ends - starts == 1)
-    return found
+    places = np.add.outer(
+        np.arange(0, 2 * columns, 2, dtype=np.int32), np.arange(0, 2 * rows * columns, 2 * columns, dtype=np.int32))
+    return pieces.take(pa.array(places.ravel(), mask=None if nulls is None else nulls.T.ravel()))
 
 
 def _ragged(images: pa.Array, columns: int) -> EncodeError:
