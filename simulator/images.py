@@ -41,54 +41,53 @@ class Image:
 
 def split(images: pa.Array, columns: int) -> Image:
     """Images (binary, no nulls) of that many columns; raises EncodeError where one has another number of cells."""
-    edges, rows = _edges(images, columns), len(images)
-    places = np.arange(0, 2 * rows * columns, 2, dtype=np.int32).reshape(rows, columns).T
-    return Image(_cut(images, edges, places.ravel()), rows)
+    rows, (edges, has_nulls) = len(images), _edges(images, columns)
+    places = np.add.outer(
+        np.arange(0, 2 * columns, 2, dtype=np.int32), np.arange(0, 2 * rows * columns, 2 * columns, dtype=np.int32))
+    return Image(_cut(images, edges, places.ravel(), has_nulls), rows)
 
 
 def cell(images: pa.Array, columns: int, place: int) -> pa.Array:
-    """One column of images, as binary TiDB text."""
-    if columns == 1:
-        return _without_nulls(images)
-    edges = _edges(images, columns)
-    return _cut(images, edges, np.arange(2 * place, len(edges) - 1, 2 * columns, dtype=np.int32))
+    """One column of images, as binary TiDB text; raises EncodeError as `split` does."""
+    edges, has_nulls = _edges(images, columns)
+    return _cut(images, edges, np.arange(2 * place, len(edges) - 1, 2 * columns, dtype=np.int32), has_nulls)
 
 
-def _without_nulls(images: pa.Array) -> pa.Array:
-    """Images of one column as its cells."""
-    return pc.if_else(pc.equal(images, bytes([NULL])), None, images)
-
-
-def _edges(images: pa.Array, columns: int) -> npt.NDArray[np.int32]:
-    """Where each cell and each separator starts, row by row, and where the last one ends."""
+def _edges(images: pa.Array, columns: int) -> tuple[npt.NDArray[np.int32], bool]:
+    """Where each cell and each separator starts, row by row, and where the last one ends; whether some cell is NULL."""
     rows = len(images)
     _, offset_buffer, data_buffer = images.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32, rows + 1, 4 * images.offset)
     data = np.frombuffer(data_buffer or b"", np.uint8)[: offsets[-1]]
-    separators = np.flatnonzero(data[offsets[0] :] == SEPARATOR)
+    marks = np.flatnonzero(data[offsets[0] :] >= NULL)
+    if offsets[0]:
+        marks += offsets[0]
+    separates = data[marks] == SEPARATOR
+    has_nulls = not separates.all()
+    separators = marks[separates] if has_nulls else marks
     if len(separators) != rows * (columns - 1):
         raise _ragged(images, columns)
     edges = np.empty(2 * rows * columns + 1, np.int32)
     edges[-1] = offsets[-1]
-    bounds = edges[:-1].reshape(rows, 2 * columns)
-    bounds[:, 0] = offsets[:-1]
-    np.add(separators.reshape(rows, columns - 1), offsets[0], out=bounds[:, 1:-1:2], casting="unsafe")
-    np.add(bounds[:, 1:-1:2], 1, out=bounds[:, 2::2])
-    bounds[:, -1] = offsets[1:]
-    if columns > 1 and ((bounds[:, 1] < bounds[:, 0]) | (bounds[:, -2] > bounds[:, -1])).any():
+    bounds = edges[:-1].reshape(rows, columns, 2)
+    starts, ends = bounds[:, :, 0], bounds[:, :, 1]
+    starts[:, 0], ends[:, -1] = offsets[:-1], offsets[1:]
+    ends[:, :-1] = separators.reshape(rows, columns - 1)
+    np.add(ends[:, :-1], 1, out=starts[:, 1:])
+    if columns > 1 and ((ends[:, 0] < starts[:, 0]) | (ends[:, -2] > ends[:, -1])).any():
         raise _ragged(images, columns)
-    return edges
+    return edges, has_nulls
 
 
-def _cut(images: pa.Array, edges: npt.NDArray[np.int32], places: npt.NDArray[np.int32]) -> pa.Array:
-    """Cells at these places of what `edges` make: cell, separator, cell, separator, …"""
+def _cut(
+        images: pa.Array, edges: npt.NDArray[np.int32], places: npt.NDArray[np.int32], has_nulls: bool) -> pa.Array:
+    """Cells at these places of the array that `edges` make: cell, separator, cell, separator, …"""
     data_buffer = images.buffers()[2] or pa.py_buffer(b"")
     pieces = pa.Array.from_buffers(pa.binary(), len(edges) - 1, [None, pa.py_buffer(edges), data_buffer])
-    data = np.frombuffer(data_buffer, np.uint8)
-    nulls = None
-    if (data[edges[0] : edges[-1]] == NULL).any():
-        starts = edges[places]
-        nulls = (data[np.minimum(starts, len(data) - 1)] == NULL) & (edges[places + 1] - starts == 1)
+    if not has_nulls:
+        return pieces.take(pa.array(places))
+    data, starts = np.frombuffer(data_buffer, np.uint8), edges[places]
+    nulls = (data[np.minimum(starts, len(data) - 1)] == NULL) & (edges[places + 1] - starts == 1)
     return pieces.take(pa.array(places, mask=nulls))
 
 
