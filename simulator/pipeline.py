@@ -22,7 +22,7 @@ from simulator.emit import REPORT, Job, emit
 from simulator.errors import DeliveryError, SnapshotError
 from simulator.events import Statement
 from simulator.failures import translated
-from simulator.filters.rows import kept
+from simulator.filters.row_columns import kept
 from simulator.flush import FLUSH_BYTES
 from simulator.numbered import by_number
 from simulator.outputs import Output

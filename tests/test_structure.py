@@ -25,6 +25,7 @@ ROOMS = (
     "releases",
     "numbered",
     "schema",
+    "expressions",
     "codecs.options",
     "changefeed",
     "ddl",
@@ -63,6 +64,7 @@ ROOMS = (
 DOORS = {
     "click": ("cli*",),
     "crc32c": ("snapshots",),
+    "duckdb": ("expressions",),
     "fsspec": ("storage",),
     "kafka": ("sinks",),
     "lz4": ("codecs.compression", "decode.compressed"),

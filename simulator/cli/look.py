@@ -17,8 +17,8 @@ from simulator.cli.show import Display, show_json, show_lines
 from simulator.errors import UserError
 from simulator.explain import as_dict, explain_row, lines, read_row
 from simulator.explain.ddl import Rules, rules
-from simulator.filters.events import EventRule, event_filters
-from simulator.filters.rows import ignoring_values, verify
+from simulator.filters.events import event_filters
+from simulator.filters.expression_checks import verify
 from simulator.records import read
 from simulator.releases import Release
 from simulator.schema.parse import create_table
@@ -98,7 +98,6 @@ def row(
     Values are null, TiDB's text, numbers, or {"hex": "…"} for bytes; "commit_ts" and "partitions" may be given, too.
     """
     from simulator.explain.sending import sending
-    from simulator.spark import session
 
     found = releases.find(release, architecture)
     changefeed = warned(sink_uri, config, found)
@@ -106,11 +105,7 @@ def row(
     filters, asked = rules(changefeed, found), read_row(table, _document(change))
     verified(filters, [table])
 
-    def by_values(before: bytes | None, after: bytes | None) -> EventRule | None:
-        spark = session("local[1]")
-        return ignoring_values(spark, filters.event_filters, table, asked.op.lower(), before, after)
-
-    decision = sending(table, asked, filters, by_values)
+    decision = sending(table, asked, filters)
     explained = explain_row(table, changefeed, asked, found, decision)
     if as_json:
         show_json(as_dict(explained))

@@ -6,5 +6,6 @@ One law: an expression is translated once, from the statement's own tree, and ev
 from __future__ import annotations
 
 from simulator.expressions.filtering import ignores
+from simulator.expressions.generated import generated
 
-__all__ = ["ignores"]
+__all__ = ["generated", "ignores"]

@@ -10,7 +10,8 @@ from simulator.expressions.bytes import blob, latin1
 from simulator.expressions.cells import INTEGERS, of_column
 from simulator.expressions.comparisons import as_duration, as_moment
 from simulator.expressions.json import printed, valid
-from simulator.expressions.sql import Sql, sql
+from simulator.expressions.moments import duration_text, rounded_moment
+from simulator.expressions.sql import Sql, sql, when
 from simulator.expressions.values import (
     DIGITS,
     Value,
@@ -110,12 +111,23 @@ def written(value: Value, column: Column) -> Sql:
     if type.name == "date":
         return sql("left({}, 10)", as_moment(value))
     if type.name in ("datetime", "timestamp"):
-        return as_moment(value)
+        return _with_fraction(rounded_moment(as_moment(value), type.decimal), type.decimal)
     if type.name == "time":
-        return as_text(Value(as_duration(value), "time"))
+        unit = 10 ** (6 - max(type.decimal, 0))
+        near = sql(f"CASE WHEN {{}} < 0 THEN -1 ELSE 1 END * ((abs({{}}) + {unit // 2}) // {unit} * {unit})",
+                   as_duration(value), as_duration(value))
+        return _with_fraction(sql("{}", duration_text(near)), type.decimal)
     if type.charset == "binary" and not value.bytes and type.name != "json":
         return latin1(as_text(value))
     return as_text(value)
+
+
+def _with_fraction(shown: Sql, digits: int) -> Sql:
+    """The text of a moment or duration with that many digits behind its point."""
+    whole = sql("split_part({}, '.', 1)", shown)
+    if digits <= 0:
+        return when(sql("{} IS NOT NULL", shown), whole)
+    return sql(f"{{}} || '.' || rpad(left(split_part({{}}, '.', 2), {digits}), {digits}, '0')", whole, shown)
 
 
 def _whole(number: Value) -> Sql:

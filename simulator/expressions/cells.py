@@ -5,6 +5,8 @@ One law: the kind of a cell follows from its column's type, that of a literal fr
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from simulator.expressions.moments import constant_duration, constant_moment, printed_duration, printed_moment
 from simulator.expressions.sql import FALSE, NULL, TRUE, Sql, sql, text
 from simulator.expressions.values import DIGITS, Value, exact, null
@@ -97,8 +99,7 @@ def of_number(shown: str) -> Value:
         small = int(shown) < 2 ** 63
         found = sql(f"'{shown}'::{'BIGINT' if small else 'UBIGINT'}")
         return Value(found, "int" if small else "uint", constant=shown, text=text(shown))
-    found = exact(shown)
-    return Value(found.sql, found.kind, constant=shown, text=text(shown), scale=found.scale)
+    return replace(exact(shown), text=text(shown))
 
 
 def _of_bits(kind: str, shown: str) -> Value:

@@ -5,6 +5,7 @@ One law: it is opened when the first expression is evaluated, has one thread, an
 
 from __future__ import annotations
 
+import atexit
 import functools
 import threading
 import zlib
@@ -31,12 +32,14 @@ class Uncomputable(Exception):
 @functools.cache
 def _database() -> duckdb.DuckDBPyConnection:
     import duckdb
+    from duckdb.func import PythonUDFType
 
     connection = duckdb.connect(":memory:", config={
         "threads": "1", "enable_external_access": "false", "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false"})
     connection.execute("SET max_expression_depth TO 10000; SET TimeZone TO 'UTC'")
-    connection.create_function("crc32_of", _crc32, ["BLOB"], "BIGINT", type="arrow")
+    connection.create_function("crc32_of", _crc32, ["BLOB"], "BIGINT", type=PythonUDFType.ARROW)
+    atexit.register(connection.close)
     return connection
 
 
@@ -54,7 +57,8 @@ def evaluated(wanted: Mapping[str, Sql], cells: Mapping[str, pa.Array], rows: in
     """
     import duckdb
 
-    table = pa.table({"row_of_a_batch": pa.nulls(rows, pa.int8()), **{name: _text(cell) for name, cell in cells.items()}})
+    texts = {name: _text(cell) for name, cell in cells.items()}
+    table = pa.table({"row_of_a_batch": pa.nulls(rows, pa.int8()), **texts})
     with _LOCK:
         connection = _database()
         connection.register(ROWS, table)
@@ -74,4 +78,5 @@ def _text(cell: pa.Array) -> pa.Array:
     try:
         return cell.cast(pa.string())
     except pa.ArrowInvalid:
-        return pa.array([None if one is None else one.decode("utf-8", "replace") for one in cell.to_pylist()], pa.string())
+        texts = (None if one is None else one.decode("utf-8", "replace") for one in cell.to_pylist())
+        return pa.array(texts, pa.string())

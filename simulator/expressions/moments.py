@@ -59,7 +59,8 @@ def constant_moment(shown: str) -> str | None:
 def _spelled(shown: Sql, pattern: str) -> Sql:
     year, *parts, fraction = _parts(shown, pattern, 7)
     century = sql("CASE WHEN try_cast({} AS INTEGER) < 70 THEN '20' ELSE '19' END", year)
-    full = when(sql("length({}) > 2", year), sql("lpad({}, 4, '0')", year), sql("{} || lpad({}, 2, '0')", century, year))
+    short = sql("{} || lpad({}, 2, '0')", century, year)
+    full = when(sql("length({}) > 2", year), sql("lpad({}, 4, '0')", year), short)
     month, day, hour, minute, second = (sql("lpad({}, 2, '0')", part) for part in parts)
     found = sql("concat({}, '-', {}, '-', {}, ' ', {}, ':', {}, ':', {}, '.', rpad({}, 6, '0'))",
                 full, month, day, hour, minute, second, fraction)
@@ -84,6 +85,17 @@ def from_timestamp(timestamp: Sql) -> Sql:
     """Null beyond the year 9999."""
     within = sql("{} BETWEEN TIMESTAMP '0000-01-01' AND TIMESTAMP '9999-12-31 23:59:59.999999'", timestamp)
     return when(within, sql("strftime({}, '%Y-%m-%d %H:%M:%S.%f')", timestamp))
+
+
+def rounded_moment(moment: Sql, digits: int) -> Sql:
+    """The nearest moment with that many digits of a second; one that is not in the calendar is cut."""
+    unit = 10 ** (6 - max(digits, 0))
+    if unit == 1:
+        return moment
+    micros = sql("epoch_us({})", timestamp(moment))
+    near = from_timestamp(sql(f"try(make_timestamp(({{}} + {unit // 2}) - ({{}} + {unit // 2}) % {unit}))",
+                              micros, micros))
+    return sql("CASE WHEN right({}, 6) = '000000' THEN {} ELSE coalesce({}, {}) END", moment, moment, near, moment)
 
 
 def duration(shown: Sql) -> Sql:

@@ -40,15 +40,20 @@ def parsed(expression: str) -> Node:
 def definition(expression: str, table: Table) -> Node:
     """The tree of an expression of a table's definition.
 
-    Raises SchemaError for text that is none, for a column that the table lacks and for what cannot be computed.
+    Raises SchemaError for text that is none, for a column that the table lacks and for what cannot be computed, be it
+    in a virtual column that it names.
     """
     try:
         tree = parsed(expression)
     except SchemaError as error:
         raise SchemaError(f"expression {expression!r} cannot be read: {error}") from None
     for node in walk(tree):
-        if isinstance(node, ColumnName) and column_of(node, table) is None:
-            raise SchemaError(f"expression {expression!r} names an unknown column {node.parts[-1]!r}")
+        if isinstance(node, ColumnName):
+            column = column_of(node, table)
+            if column is None:
+                raise SchemaError(f"expression {expression!r} names an unknown column {node.parts[-1]!r}")
+            if column.generated == "virtual":
+                definition(column.generated_expression, table)
         problem = uncomputable(node)
         if problem:
             raise SchemaError(f"expression {expression!r}: {problem} cannot be computed outside TiDB")

@@ -26,6 +26,7 @@ OF_TEXT = {
 }
 """What is cut out of the text of a moment."""
 
+OF_CLOCK = ("%H", "%k", "%h", "%I", "%l", "%i", "%S", "%s", "%f", "%T", "%r", "%p")
 OF_DAY = {
     "%a": "left(dayname({}), 3)", "%W": "dayname({})", "%b": "left(monthname({}), 3)", "%M": "monthname({})",
     "%j": "lpad(dayofyear({})::VARCHAR, 3, '0')", "%w": "dayofweek({})::VARCHAR", "%U": "strftime({}, '%U')",
@@ -54,7 +55,8 @@ def _letters(form: str) -> Iterator[str]:
 
 def _piece(letter: str, moment: Sql) -> Sql:
     if letter == "%r":
-        return joined("||", [_piece("%I", moment), sql("substring({}, 14, 6)", moment), text(" "), _piece("%p", moment)])
+        minutes = sql("substring({}, 14, 6)", moment)
+        return joined("||", [_piece("%I", moment), minutes, text(" "), _piece("%p", moment)])
     if letter == "%D":
         return _ordinal(sql(DAY_OF_MONTH, moment))
     if letter in OF_TEXT:
@@ -75,7 +77,7 @@ def parsed(value: Value, form: Value) -> Value:
     letters = list(_letters(form.constant or ""))
     spelled = "".join(STRPTIME.get(letter, letter) for letter in letters)
     found = from_timestamp(sql("try_strptime({}, {})", _trimmed(value), text(spelled)))
-    timed = any(letter in ("%H", "%k", "%h", "%I", "%l", "%i", "%S", "%s", "%f", "%T", "%r", "%p") for letter in letters)
+    timed = any(letter in OF_CLOCK for letter in letters)
     return Value(found, "datetime" if timed else "date")
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from simulator.expressions.arithmetic import bits, calculated, negative
+from simulator.expressions.arithmetic import calculated, negative
 from simulator.expressions.branches import as_known, chosen
 from simulator.expressions.casts import cast, stored
-from simulator.expressions.cells import of_column, of_literal
+from simulator.expressions.cells import of_column, of_literal, of_number
 from simulator.expressions.comparisons import OPERATORS, compared, like, regexp
 from simulator.expressions.functions import FUNCTIONS
 from simulator.expressions.reading import column_of, parsed
@@ -71,7 +71,7 @@ def _unary(node: Unary, scope: Scope) -> Value:
     if node.operator == "-":
         return negative(value)
     if node.operator == "~":
-        return null() if value.kind == "null" else Value(sql("xor({}, 18446744073709551615::UBIGINT)", bits(value)), "uint")
+        return null() if value.kind == "null" else calculated("^", value, of_number(str(2 ** 64 - 1)))
     return cast(value, "BINARY") if node.operator == "BINARY" else value
 
 

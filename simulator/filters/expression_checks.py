@@ -5,13 +5,35 @@ One law: TiCDC's words where TiCDC refuses it (tiflow v8.5.3 pkg/filter/expr_fil
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from simulator.errors import ChangefeedError, SchemaError
 from simulator.expressions import reading
 from simulator.expressions.functions import FUNCTIONS
 from simulator.expressions.names import ELSEWHERE
 from simulator.expressions.reading import bare, column_of, uncomputable, walk
+from simulator.filters.events import EventFilters, EventRule
 from simulator.schema.expression_tree import Call, ColumnName, Fragment, Literal, Node, Pattern, Row
 from simulator.schema.table import Table
+
+
+def verify(filters: EventFilters, tables: Sequence[Table]) -> None:
+    """What classic TiCDC checks when a changefeed is created: every expression against every table it is for.
+
+    Raises ChangefeedError as `check` does. The new architecture looks at an expression when a row needs it.
+    """
+    if filters.release.architecture == "new":
+        return
+    for rule in filters.rules:
+        for table in tables:
+            if rule.row_matcher.match(table.schema, table.name):
+                for expression in rule.setting.expressions:
+                    check(expression, table)
+
+
+def looks(rule: EventRule, table: Table) -> bool:
+    """Whether a rule looks at the values of a table's rows."""
+    return bool(rule.setting.expressions) and rule.row_matcher.match(table.schema, table.name)
 
 
 def check(expression: str, table: Table) -> None:

@@ -16,7 +16,7 @@ from simulator.schema.keys import common_handle, handle_key, row_id_column, visi
 from simulator.schema.table import Table
 from simulator.snapshots import checked, handles
 from simulator.snapshots.directory import Snapshot, SnapshotTable
-from simulator.snapshots.partitions import locate_partition
+from simulator.snapshots.partition_columns import locate_partition
 from simulator.snapshots.read import raw_frames
 
 SCHEMA = "table int, handle binary, image binary, hash int, row_id bigint, unique_hash bigint"
