@@ -282,11 +282,12 @@ def test_a_pattern_that_is_none_is_said_once_a_row_needs_it() -> None:
 ])
 def test_an_expression_must_suit_its_table(expression: str, code: str, text: str) -> None:
     made = filters(rule("shop.goods", delete=expression))
-    for ask in (lambda: verify(made, [SHOP]), lambda: kept(batch(SHOP), SHOP, made)):
+    for ask in (lambda: verify(made, [SHOP]), lambda: sent(SHOP, made, (ONE, None))):
         with pytest.raises(ChangefeedError, match=text) as caught:
             ask()
         assert caught.value.code == code
     verify(made, [LOG])
+    assert sent(SHOP, made, (None, ONE)) == [0]
 
 
 def test_every_event_that_a_release_names_is_a_type_of_its_own() -> None:

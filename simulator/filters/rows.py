@@ -31,8 +31,8 @@ def kept(
     """Which changes of a table are sent; never null.
 
     Of the columns it reads `before` and `after` binary (row images, null for none), and `commit_ts` for transactions to
-    ignore. Raises ChangefeedError for an expression that does not suit the table: CDC:ErrInvalidFilterExpression,
-    CDC:ErrExpressionColumnNotFound.
+    ignore. Raises ChangefeedError, once there is a change of its kind, for an expression that does not suit the table:
+    CDC:ErrInvalidFilterExpression, CDC:ErrExpressionColumnNotFound.
     """
     before, after = changes.column("before"), changes.column("after")
     found = pa.repeat(pa.scalar(True), changes.num_rows)
@@ -59,11 +59,11 @@ def _ignored(
         return of_kind
     rules = [rule for rule in filters.rules if rule.row_matcher.match(table.schema, table.name)]
     asked = [pair for rule in rules for pair in _expressions(rule, kind)]
-    for expression, _ in asked:
-        check(expression, table)
     nothing = pa.repeat(pa.scalar(False), len(of_kind))
     if not asked or not pc.any(of_kind).as_py():
         return nothing
+    for expression, _ in asked:
+        check(expression, table)
     sides = {side: _texts({"before": before, "after": after}[side].filter(of_kind), table)
              for side in {side for _, side in asked}}
     held = functools.reduce(pc.or_, [ignores(expression, table, sides[side]) for expression, side in asked])
