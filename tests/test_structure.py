@@ -27,6 +27,7 @@ ROOMS = (
     "releases",
     "numbered",
     "schema",
+    "expressions",
     "codecs.options",
     "changefeed",
     "ddl",
@@ -66,6 +67,7 @@ ROOMS = (
 DOORS = {
     "click": ("cli*",),
     "crc32c": ("snapshots",),
+    "duckdb": ("expressions",),
     "fsspec": ("locations", "storage"),
     "kafka": ("sinks",),
     "lz4": ("codecs.compression", "decode.compressed"),

@@ -14,7 +14,7 @@ from simulator.changefeed import keys
 from simulator.errors import ChangefeedError
 from simulator.filters import replication
 from simulator.filters.events import event_filters
-from simulator.filters.rows import verify
+from simulator.filters.expression_checks import verify
 from simulator.releases import RELEASES, Release
 from simulator.schema import parse
 from simulator.schema.table import Table

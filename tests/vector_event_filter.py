@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 import vector_keys
-from pyspark.sql import functions as F
 
-from simulator import spark as spark_door
 from simulator.changefeed.model import EventFilter
 from simulator.ddl.actions import ACTIONS
 from simulator.ddl.catalog import catalog
@@ -22,10 +20,10 @@ from simulator.ddl.jobs_text import text_statements
 from simulator.ddl.read import read_statement
 from simulator.errors import ChangefeedError, DdlError
 from simulator.filters import event_types, replication
-from simulator.filters.conditions import ignored, looks, texts
 from simulator.filters.events import EventFilters, event_filters, ignoring_ddl, ignoring_row
+from simulator.filters.expression_checks import verify
 from simulator.filters.replication import Replication
-from simulator.filters.rows import verify
+from simulator.filters.rows import ignoring_values
 from simulator.releases import Release
 from simulator.schema import parse
 from simulator.schema.keys import visible_columns
@@ -113,18 +111,14 @@ def of_ddl(ddl: Json, filters: EventFilters, filtered: Replication, release: Rel
 
 
 def of_row(row: Json, filters: EventFilters, filtered: Replication) -> str:
-    """A row passes the table filter, the event filters by its kind and, on Spark, by its values."""
+    """A row passes the table filter, the event filters by its kind and by its values."""
     table, kind = table_of(row), row["kind"]
     if not filtered.table(table.schema, table.name, row.get("start_ts", 0)):
         return "skip"
     if ignoring_row(filters, table.schema, table.name, kind):
         return "skip"
-    if not any(looks(rule, table) for rule in filters.rules):
-        return "send"
-    frame = spark_door.session("local[2]").sql("SELECT 1").select(
-        *(F.lit(image(table, row.get(name))).cast("binary").alias(name) for name in ("before", "after")))
-    matched = ignored(filters, table, kind, texts("before", table), texts("after", table))
-    return "skip" if matched is not None and frame.where(matched).collect() else "send"
+    before, after = (image(table, row.get(name)) for name in ("before", "after"))
+    return "skip" if ignoring_values(filters, table, before, after) else "send"
 
 
 def table_of(row: Json) -> Table:

@@ -12,8 +12,6 @@ from simulator.errors import UserError
 from simulator.explain import as_dict, explain_row, lines, read_row
 from simulator.explain.rules import rules
 from simulator.explain.sending import sending
-from simulator.filters.events import EventRule
-from simulator.filters.rows import ignoring_values
 from simulator.schema.parse import create_table
 from simulator.text_files import json_document, read_text
 
@@ -28,13 +26,7 @@ def row(
     filters, asked = rules(changefeed, found), read_row(table, _document(change))
     verified(filters, [table])
 
-    def by_values(before: bytes | None, after: bytes | None) -> EventRule | None:
-        from simulator.spark import session
-
-        spark = session("local[1]")
-        return ignoring_values(spark, filters.event_filters, table, asked.op.lower(), before, after)
-
-    decision = sending(table, asked, filters, by_values)
+    decision = sending(table, asked, filters)
     explained = explain_row(table, changefeed, asked, found, decision)
     if as_json:
         show_json(as_dict(explained))

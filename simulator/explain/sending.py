@@ -6,24 +6,20 @@ kinds of changes, values (tiflow v8.5.3: pkg/filter/filter.go ShouldIgnoreDMLEve
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from simulator.ddl.allow import eligible
 from simulator.explain.change import RowChange
 from simulator.explain.row import Sending, packed
 from simulator.explain.rules import Rules
-from simulator.filters.conditions import looks
-from simulator.filters.events import EventRule, ignoring_row
+from simulator.filters.events import ignoring_row
+from simulator.filters.expression_checks import looks
 from simulator.filters.replication import filter_rule
+from simulator.filters.rows import ignoring_values
 from simulator.schema.table import Table
 from simulator.tso import BEFORE_COMMIT
 
-ByValues = Callable[[bytes | None, bytes | None], EventRule | None]
-"""The rule that ignores a change, of those row images, for its values."""
 
-
-def sending(table: Table, change: RowChange, rules: Rules, by_values: ByValues) -> Sending:
-    """What the filters make of a row change; `by_values` is asked only where a rule looks at the table's values."""
+def sending(table: Table, change: RowChange, rules: Rules) -> Sending:
+    """What the filters make of a row change; its values are asked only where a rule looks at them."""
     name, kind = (table.schema, table.name), change.op.lower()
     passes = filter_rule(rules.replication, *name)
     if not rules.replication.table(*name):
@@ -38,7 +34,7 @@ def sending(table: Table, change: RowChange, rules: Rules, by_values: ByValues) 
     if rule is not None:
         return Sending(False, f"{rule.where}: ignore-event has {', '.join(sorted(rule.types))}")
     if any(looks(rule, table) for rule in rules.event_filters.rules):
-        rule = by_values(packed(change.before), packed(change.after))
+        rule = ignoring_values(rules.event_filters, table, packed(change.before), packed(change.after))
         if rule is not None:
             return Sending(False, f"{rule.where}: an expression on the row's values holds")
     return Sending(True, passes)

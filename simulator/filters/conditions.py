@@ -37,11 +37,6 @@ def ignored(filters: EventFilters, table: Table, kind: str, before: Texts, after
     return functools.reduce(Column.__or__, found) if found else None
 
 
-def looks(rule: EventRule, table: Table) -> bool:
-    """Whether a rule looks at the values of a table's rows."""
-    return bool(rule.setting.expressions) and rule.row_matcher.match(table.schema, table.name)
-
-
 def texts(image: str, table: Table) -> Texts:
     """The cells of the row images in a column; of one only the cells that are asked for are cut out."""
     whole, separator = F.col(image).cast("string"), F.lit(SEPARATOR).cast("string")

@@ -1,100 +1,103 @@
-"""The row changes that event filters let through, on Spark.
+"""The row changes that event filters let through.
 
-One law: tables that no rule looks at cost nothing; those with equal columns under the same rules share one branch.
+One law: values are TiDB texts, and a rule that cannot tell (NULL) lets the change through. An UPDATE is still one
+change: TiCDC filters first and splits then. Source: tiflow v8.5.7 pkg/filter/expr_filter.go; ticdc v8.5.4, the same.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from simulator import tso
-from simulator.filters.conditions import ignored, looks, texts
+from simulator import images, tso
+from simulator.expressions import ignores
 from simulator.filters.event_types import ROW_KINDS
 from simulator.filters.events import EventFilters, EventRule, ignoring_row
-from simulator.filters.expressions import check
-from simulator.numbered import by_number
+from simulator.filters.expression_checks import check, looks
+from simulator.schema.keys import visible_columns
 from simulator.schema.table import Table
+
+Texts = Mapping[str, pa.Array]
+"""TiDB texts of the visible columns, by name."""
 
 
 def kept(
-    changes: DataFrame, tables: Sequence[Table], filters: EventFilters, ignored_start_ts: Collection[int] = ()
-) -> DataFrame:
-    """The changes that are sent; the frame itself where no rule is about any of the tables.
+    changes: pa.RecordBatch, table: Table, filters: EventFilters, ignored_start_ts: Collection[int] = ()
+) -> pa.BooleanArray:
+    """Which changes of a table are sent; never null.
 
-    Of the columns it reads table int (place in `tables`), op byte (place in ROW_KINDS), before and after binary (row
-    images), and commit_ts long for transactions to ignore. An UPDATE is still one change: TiCDC filters first and
-    splits then. Raises ChangefeedError for an expression that does not suit its table: CDC:ErrInvalidFilterExpression,
-    CDC:ErrExpressionColumnNotFound.
+    Of the columns it reads `before` and `after` binary (row images, null for none), and `commit_ts` for transactions to
+    ignore. Raises ChangefeedError, once there is a change of its kind, for an expression that does not suit the table:
+    CDC:ErrInvalidFilterExpression, CDC:ErrExpressionColumnNotFound.
     """
-    kinds, groups = [_kinds(filters, table) for table in tables], _groups(filters, tables)
-    found = [F.getbit(by_number(kinds, "table"), F.col("op").cast("int")) == 1] if any(kinds) else []
-    found += [_by_values(filters, tables, groups)] if any(groups) else []
-    found += [F.col("commit_ts").isin([ts + tso.BEFORE_COMMIT for ts in ignored_start_ts])] if ignored_start_ts else []
-    return changes.where(~functools.reduce(Column.__or__, found)) if found else changes
+    before, after = changes.column("before"), changes.column("after")
+    found = pa.repeat(pa.scalar(True), changes.num_rows)
+    if ignored_start_ts:
+        stamps = pa.array([ts + tso.BEFORE_COMMIT for ts in ignored_start_ts], changes.column("commit_ts").type)
+        found = pc.and_(found, pc.invert(pc.is_in(changes.column("commit_ts"), stamps)))
+    for kind, of_kind in _kinds(before, after).items():
+        found = pc.and_(found, pc.invert(_ignored(filters, table, kind, of_kind, before, after)))
+    return found
+
+
+def _kinds(before: pa.Array, after: pa.Array) -> dict[str, pa.BooleanArray]:
+    """Which changes are of each kind."""
+    had, has = pc.is_valid(before), pc.is_valid(after)
+    both = {"delete": pc.and_not(had, has), "update": pc.and_(had, has), "insert": pc.and_not(has, had)}
+    return {kind: both[kind] for kind in ROW_KINDS}
+
+
+def _ignored(
+    filters: EventFilters, table: Table, kind: str, of_kind: pa.BooleanArray, before: pa.Array, after: pa.Array
+) -> pa.BooleanArray:
+    """Which of the changes of a kind rules ignore."""
+    if ignoring_row(filters, table.schema, table.name, kind):
+        return of_kind
+    rules = [rule for rule in filters.rules if rule.row_matcher.match(table.schema, table.name)]
+    asked = [pair for rule in rules for pair in _expressions(rule, kind)]
+    nothing = pa.repeat(pa.scalar(False), len(of_kind))
+    if not asked or not pc.any(of_kind).as_py():
+        return nothing
+    for expression, _ in asked:
+        check(expression, table)
+    sides = {side: _texts({"before": before, "after": after}[side].filter(of_kind), table)
+             for side in {side for _, side in asked}}
+    held = functools.reduce(pc.or_, [ignores(expression, table, sides[side]) for expression, side in asked])
+    return pc.replace_with_mask(nothing, of_kind, held)
+
+
+def _expressions(rule: EventRule, kind: str) -> Iterator[tuple[str, str]]:
+    """The expressions for a kind of change, and the side whose values each is about.
+
+    An UPDATE goes by its old row or by its new one.
+    """
+    said = rule.setting
+    every = {
+        "insert": ((said.ignore_insert_value_expr, "after"),),
+        "delete": ((said.ignore_delete_value_expr, "before"),),
+        "update": ((said.ignore_update_old_value_expr, "before"), (said.ignore_update_new_value_expr, "after")),
+    }
+    yield from ((text, side) for text, side in every[kind] if text)
+
+
+def _texts(rows: pa.Array, table: Table) -> Texts:
+    """The cells of row images."""
+    columns = visible_columns(table)
+    image = images.split(rows, len(columns))
+    return {column.name: image.cells(place) for place, column in enumerate(columns)}
 
 
 def ignoring_values(
-    spark: SparkSession, filters: EventFilters, table: Table, kind: str, before: bytes | None, after: bytes | None
+    filters: EventFilters, table: Table, before: bytes | None, after: bytes | None
 ) -> EventRule | None:
     """The rule that ignores one change, of those row images, for its values; raises ChangefeedError as `kept` does."""
-    images = texts("before", table), texts("after", table)
-    found = [(rule, ignored(replace(filters, rules=(rule,)), table, kind, *images)) for rule in filters.rules]
-    looking = [(rule, condition) for rule, condition in found if condition is not None]
-    frame = spark.createDataFrame([(before, after)], "before binary, after binary")
-    answers = frame.select(*(F.coalesce(condition, F.lit(False)) for _, condition in looking)).collect()[0]
-    return next((rule for (rule, _), answer in zip(looking, answers, strict=True) if answer), None)
-
-
-def verify(filters: EventFilters, tables: Sequence[Table]) -> None:
-    """What classic TiCDC checks when a changefeed is created: every expression against every table it is for.
-
-    Raises ChangefeedError as `kept` does. The new architecture looks at an expression when a row needs it.
-    """
-    if filters.release.architecture == "new":
-        return
+    change = pa.record_batch({"before": pa.array([before], pa.binary()), "after": pa.array([after], pa.binary())})
     for rule in filters.rules:
-        for table in tables:
-            if rule.row_matcher.match(table.schema, table.name):
-                for expression in rule.setting.expressions:
-                    check(expression, table)
-
-
-def _kinds(filters: EventFilters, table: Table) -> int:
-    """One bit for each kind of change that `ignore-event` names."""
-    found = (ignoring_row(filters, table.schema, table.name, kind) for kind in ROW_KINDS)
-    return sum(1 << bit for bit, rule in enumerate(found) if rule)
-
-
-def _groups(filters: EventFilters, tables: Sequence[Table]) -> list[int]:
-    """For each table the number of its group, from 1; 0 where no rule looks at its rows."""
-    numbers: dict[object, int] = {(): 0}
-    groups = []
-    for table in tables:
-        rules = tuple(rule.number for rule in filters.rules if looks(rule, table))
-        alike = rules and (rules, table.columns, table.indexes, table.primary_key)
-        groups.append(numbers.setdefault(alike, len(numbers)))
-    return groups
-
-
-def _by_values(filters: EventFilters, tables: Sequence[Table], groups: Sequence[int]) -> Column:
-    """Whether a change is ignored for its values."""
-    number = by_number(groups, "table")
-    first = {group: table for group, table in zip(reversed(groups), reversed(tables), strict=True) if group}
-    cases = F.when(number == 0, F.lit(False))
-    for group, table in sorted(first.items(), key=lambda pair: pair[0]):
-        cases = cases.when(number == group, _of_table(filters, table))
-    return cases.otherwise(F.lit(False))
-
-
-def _of_table(filters: EventFilters, table: Table) -> Column:
-    before, after = texts("before", table), texts("after", table)
-    cases = F.when(F.col("op").isNull(), F.lit(False))
-    for op, kind in enumerate(ROW_KINDS):
-        found = ignored(filters, table, kind, before, after)
-        cases = cases if found is None else cases.when(F.col("op") == op, found)
-    return cases.otherwise(F.lit(False))
+        alone = replace(filters, rules=(replace(rule, types=frozenset()),))
+        if looks(rule, table) and not kept(change, table, alone)[0].as_py():
+            return rule
+    return None

@@ -15,7 +15,7 @@ from simulator.dispatch import Route
 from simulator.errors import UserError
 from simulator.filters import replication
 from simulator.filters.events import EventFilters, event_filters
-from simulator.filters.rows import verify
+from simulator.filters.expression_checks import verify
 from simulator.plan.activity import active_spans
 from simulator.plan.events import Sender, Told
 from simulator.plan.moves import Changed, Move, move

@@ -5,124 +5,137 @@ One law: the answer depends on the partitioning columns' values alone, as in TiD
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Mapping
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
+import pyarrow as pa
 
 from simulator.errors import SchemaError
-from simulator.schema.expressions import spark_sql
-from simulator.schema.table import ColumnType, Partitioning, Table
-from simulator.snapshots.typed import spark_type
+from simulator.expressions.bytes import blob
+from simulator.expressions.casts import cast
+from simulator.expressions.cells import of_column
+from simulator.expressions.collations import collated
+from simulator.expressions.comparisons import compared
+from simulator.expressions.evaluate import Uncomputable, evaluated
+from simulator.expressions.reading import definition
+from simulator.expressions.sql import FALSE, NULL, TRUE, Sql, joined, name, sql, switched, when
+from simulator.expressions.translate import Scope, valued
+from simulator.expressions.values import Value, is_true
+from simulator.schema.table import Column, Partitioning, Table
 
-_KEY_TYPES = ("tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "char", "varchar", "date", "datetime",
-              "timestamp", "time", "year", "enum", "set")
+KEY_TYPES = ("tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "char", "varchar", "date", "datetime",
+             "timestamp", "time", "year", "enum", "set")
 
 
-def locate_partition(table: Table, columns: Mapping[str, str]) -> Column:
-    """Ordinal of the partition that holds a row; null where none takes it.
+def locate_partition(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
+    """Ordinal (int32) of the partition that holds each row; null where none takes it.
 
-    `columns`: by column name, the Spark SQL of its TiDB text. Raises SchemaError for a
-    partitioning that cannot be computed here.
+    `texts`: the TiDB text of each column. Raises SchemaError for a partitioning that cannot be computed here.
     """
     rule = table.partitioning
     if rule is None:
         raise SchemaError(f"table {table.name!r} is not partitioned")
-    if rule.kind == "key":
-        return _key(table, rule, columns)
-    typed = _typed(table, columns)
-    if rule.kind == "hash":
-        value = F.expr(_sql(rule.expression, typed)).cast("bigint")
-        return F.coalesce(F.abs(value % len(rule.partitions)), F.lit(0)).cast("int")
-    names = _members(table, rule)
-    values = [typed[name] for name in names] if names else [_sql(rule.expression, typed)]
-    types = [_type(table, name) for name in names] or [ColumnType("bigint")]
-    literals = [spark_type(type) for type in types]
-    case_blind = [type.collation.endswith("_ci") for type in types]
-    values = [f"lower({value})" if blind else value for value, blind in zip(values, case_blind)]
-    order = _range if rule.kind == "range" else _list
-    return F.expr(order(rule, values, literals, case_blind))
+    rows = len(next(iter(texts.values())))
+    try:
+        found = evaluated({"ordinal": _ordinal(table, rule, tuple(texts))}, texts, rows)
+    except Uncomputable as error:
+        raise SchemaError(f"table {table.name!r}: its partitions cannot be computed here: {error}") from None
+    return found["ordinal"]
 
 
-def _members(table: Table, rule: Partitioning) -> tuple[str, ...]:
-    """Columns of RANGE COLUMNS and LIST COLUMNS, as the table spells them."""
+@functools.lru_cache(256)
+def _ordinal(table: Table, rule: Partitioning, columns: tuple[str, ...]) -> Sql:
+    scope = Scope(table, {column: name(column) for column in columns})
+    found = _ORDERS[rule.kind](scope, rule)
+    return sql("{}::INTEGER", found)
+
+
+def _hash(scope: Scope, rule: Partitioning) -> Sql:
+    value = cast(_of_expression(scope, rule), "SIGNED")
+    return sql(f"coalesce(abs({{}} % {len(rule.partitions)}), 0)", value.sql)
+
+
+def _of_expression(scope: Scope, rule: Partitioning) -> Value:
+    return valued(definition(rule.expression, scope.table), scope)
+
+
+def _members(table: Table, rule: Partitioning) -> list[Column]:
+    """Columns of RANGE COLUMNS, LIST COLUMNS and KEY."""
+    known = {column.name.lower(): column for column in table.columns}
+    names = rule.columns or (table.primary_key if rule.kind == "key" else ())
+    return [known[name.lower()] for name in names]
+
+
+def _values(scope: Scope, rule: Partitioning) -> list[Value]:
+    """What bounds are compared with."""
     if rule.expression:
-        return ()
-    spelled = {column.name.lower(): column.name for column in table.columns}
-    return tuple(spelled[name.lower()] for name in rule.columns)
+        return [_of_expression(scope, rule)]
+    return [of_column(column, scope.cells[column.name]) for column in _members(scope.table, rule)]
 
 
-def _type(table: Table, name: str) -> ColumnType:
-    return next(column.type for column in table.columns if column.name == name)
+def _bound(text: str, table: Table) -> Value:
+    return valued(definition(text, table), Scope(table, {}))
 
 
-def _typed(table: Table, columns: Mapping[str, str]) -> dict[str, str]:
-    return {column.name: f"try_cast({columns[column.name]} as {spark_type(column.type)})"
-            for column in table.columns if column.name in columns}
+def _range(scope: Scope, rule: Partitioning) -> Sql:
+    """The first partition whose bound lies above the row, found by halves; NULL lies below everything."""
+    values = _values(scope, rule)
+    above = [is_true(_above(values, partition.values[0], scope.table)) for partition in rule.partitions]
+
+    def search(low: int, high: int) -> Sql:
+        if low == high:
+            return sql(str(low)) if low < len(above) else NULL
+        middle = (low + high) // 2
+        return when(above[middle], search(low, middle), search(middle + 1, high))
+
+    return search(0, len(above))
 
 
-def _sql(expression: str, typed: Mapping[str, str]) -> str:
-    """Spark SQL of an expression over typed columns."""
-    marks = {name: f"column {index}" for index, name in enumerate(typed)}
-    sql = spark_sql(expression, marks)
-    return re.sub(r"`column (\d+)`", lambda found: list(typed.values())[int(found[1])], sql)
+def _above(values: list[Value], bounds: tuple[str, ...], table: Table) -> Sql:
+    """Whether the bounds lie above the values: the first ones that differ decide."""
+    if not values:
+        return FALSE
+    value, bound = values[0], bounds[0]
+    if bound.upper() == "MAXVALUE":
+        return TRUE
+    limit = _bound(bound, table)
+    below = sql("{} IS NULL OR {}", value.sql, compared("<", value, limit))
+    if len(values) == 1:
+        return below
+    return sql("{} OR ({} AND {})", below, compared("=", value, limit), _above(values[1:], bounds[1:], table))
 
 
-def _literal(text: str, type: str, case_blind: bool) -> str:
-    value = f"cast({spark_sql(text, {})} as {type})"
-    return f"lower({value})" if case_blind else value
-
-
-def _range(rule: Partitioning, values: Sequence[str], types: Sequence[str], case_blind: Sequence[bool]) -> str:
-    """The first partition whose bound lies above the row; NULL lies below everything."""
-    branches = []
-    for index, partition in enumerate(rule.partitions):
-        above, equal = [], ""
-        for value, type, blind, bound in zip(values, types, case_blind, partition.values[0]):
-            if bound.upper() == "MAXVALUE":
-                above.append(f"({equal}true)")
-                break
-            limit = _literal(bound, type, blind)
-            above.append(f"({equal}({value} is null or {value} < {limit}))")
-            equal += f"{value} = {limit} and "
-        branches.append(f"when {' or '.join(above)} then {index}")
-    return f"case {' '.join(branches)} end"
-
-
-def _list(rule: Partitioning, values: Sequence[str], types: Sequence[str], case_blind: Sequence[bool]) -> str:
+def _list(scope: Scope, rule: Partitioning) -> Sql:
     """The partition that lists the row's values, else the default one."""
-    branches, default = [], "null"
-    for index, partition in enumerate(rule.partitions):
+    values, default = _values(scope, rule), NULL
+    branches = []
+    for place, partition in enumerate(rule.partitions):
+        same = []
         for member in partition.values:
             if tuple(bound.upper() for bound in member) == ("DEFAULT",):
-                default = str(index)
+                default = sql(str(place))
                 continue
-            same = [f"({value}) <=> {_literal(bound, type, blind)}"
-                    for value, type, blind, bound in zip(values, types, case_blind, member)]
-            branches.append(f"when {' and '.join(same)} then {index}")
-    return f"case {' '.join(branches) or 'when false then 0'} else {default} end"
+            pairs = zip(values, member, strict=True)
+            same.append(joined("AND", [compared("<=>", value, _bound(bound, scope.table)) for value, bound in pairs]))
+        if same:
+            branches.append((joined("OR", same), sql(str(place))))
+    return switched(branches, default)
 
 
-def _key(table: Table, rule: Partitioning, columns: Mapping[str, str]) -> Column:
+def _key(scope: Scope, rule: Partitioning) -> Sql:
     """CRC32 of the columns' sort keys, a zero byte for NULL (TiDB ForKeyPruning.LocateKeyPartition)."""
-    names = _members(table, rule) or table.primary_key
     parts = []
-    for name in names:
-        type, text = _type(table, name), F.expr(columns[name])
-        if type.name not in _KEY_TYPES or type.collation.endswith("_ci"):
+    for column in _members(scope.table, rule):
+        type = column.type
+        if type.name not in KEY_TYPES or type.collation.endswith("_ci"):
             raise SchemaError(
-                f"table {table.name!r}: PARTITION BY KEY on column {name!r} is not computed for {type.name} with "
-                f"collation {type.collation}; numbers, times and strings of a _bin or binary collation are")
-        data = F.encode(text, "ISO-8859-1") if _is_bytes(type) else _padded(type, text).cast("binary")
-        parts.append(F.coalesce(data, F.lit(b"\x00")))
-    return (F.crc32(F.concat(*parts)) % len(rule.partitions)).cast("int")
+                f"table {scope.table.name!r}: PARTITION BY KEY on column {column.name!r} is not computed for "
+                f"{type.name} with collation {type.collation}; numbers, times and strings of a _bin or binary "
+                f"collation are")
+        is_bytes = type.charset == "binary" and type.name in ("char", "varchar")
+        key = collated(scope.cells[column.name], type.collation)
+        parts.append(sql("coalesce({}, unhex('00'))", blob(Value(key, "string", bytes=is_bytes))))
+    return sql(f"crc32_of({{}}) % {len(rule.partitions)}", joined("||", parts))
 
 
-def _is_bytes(type: ColumnType) -> bool:
-    return type.charset == "binary" and type.name in ("char", "varchar")
-
-
-def _padded(type: ColumnType, text: Column) -> Column:
-    """Text as its _bin collation compares it: without trailing spaces."""
-    return text if type.charset == "binary" else F.rtrim(text)
+_ORDERS = {"hash": _hash, "key": _key, "list": _list, "range": _range}

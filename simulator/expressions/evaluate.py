@@ -1,0 +1,82 @@
+"""The door to DuckDB: one embedded database a process, which reads nothing but the Arrow arrays it is given.
+
+One law: it is opened when the first expression is evaluated, has one thread, and never touches files or the network.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import threading
+import zlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.expressions.sql import Sql, query
+
+if TYPE_CHECKING:
+    import duckdb
+
+ROWS = "rows_of_a_batch"
+_LOCK = threading.Lock()
+"""A connection does one thing at a time."""
+
+
+class Uncomputable(Exception):
+    """What DuckDB says of an expression that it cannot compute."""
+
+
+@functools.cache
+def _database() -> duckdb.DuckDBPyConnection:
+    import duckdb
+    from duckdb.func import PythonUDFType
+
+    connection = duckdb.connect(":memory:", config={
+        "threads": "1", "enable_external_access": "false", "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false"})
+    connection.execute("SET max_expression_depth TO 10000; SET TimeZone TO 'UTC'")
+    connection.create_function("crc32_of", _crc32, ["BLOB"], "BIGINT", type=PythonUDFType.ARROW)
+    atexit.register(connection.close)
+    return connection
+
+
+def _crc32(values: pa.ChunkedArray) -> pa.Array:
+    """CRC32 of each value, computed once for each that is different."""
+    encoded = pc.dictionary_encode(values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values)
+    found = pa.array([None if one is None else zlib.crc32(one) for one in encoded.dictionary.to_pylist()], pa.int64())
+    return found.take(encoded.indices)
+
+
+def evaluated(wanted: Mapping[str, Sql], cells: Mapping[str, pa.Array], rows: int) -> dict[str, pa.Array]:
+    """The values of expressions for each row, by name; `cells` are the TiDB texts of columns, string or binary.
+
+    Raises Uncomputable.
+    """
+    import duckdb
+
+    texts = {name: _text(cell) for name, cell in cells.items()}
+    table = pa.table({"row_of_a_batch": pa.nulls(rows, pa.int8()), **texts})
+    with _LOCK:
+        connection = _database()
+        connection.register(ROWS, table)
+        try:
+            found = connection.sql(query(wanted, ROWS)).to_arrow_table()
+        except duckdb.Error as error:
+            raise Uncomputable(str(error).splitlines()[0]) from None
+        finally:
+            connection.unregister(ROWS)
+    return {name: found.column(name).combine_chunks() for name in wanted}
+
+
+def _text(cell: pa.Array) -> pa.Array:
+    """A cell as valid UTF-8, which DuckDB needs."""
+    if pa.types.is_string(cell.type):
+        return cell
+    try:
+        return cell.cast(pa.string())
+    except pa.ArrowInvalid:
+        texts = (None if one is None else one.decode("utf-8", "replace") for one in cell.to_pylist())
+        return pa.array(texts, pa.string())

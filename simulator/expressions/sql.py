@@ -1,0 +1,107 @@
+"""SQL as a graph: an expression knows its parts, and what several others use is computed once, in a step of its own.
+
+One law: however deep or entangled a graph is, the text of its query grows with the number of its nodes alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+DEPTH = 100
+"""Calls inside each other in one step; DuckDB takes a thousand."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sql:
+    """Text with holes for its parts."""
+
+    pieces: tuple[str, ...]
+    parts: tuple[Sql, ...] = ()
+
+
+def sql(template: str, *parts: Sql) -> Sql:
+    """An expression; `{}` stands for a part."""
+    pieces = tuple(template.split("{}"))
+    assert len(pieces) == len(parts) + 1, template
+    return Sql(pieces, parts)
+
+
+def name(column: str) -> Sql:
+    return Sql((quoted(column),))
+
+
+def text(value: str) -> Sql:
+    """A literal string."""
+    if value.isprintable():
+        return Sql((f"'{value.replace(chr(39), chr(39) * 2)}'",))
+    return Sql((f"decode(unhex('{value.encode().hex()}'))",))
+
+
+NULL = Sql(("NULL",))
+TRUE, FALSE = Sql(("true",)), Sql(("false",))
+
+
+def joined(glue: str, parts: list[Sql]) -> Sql:
+    """All parts, with glue between them, in parentheses."""
+    return Sql(("(", *[f" {glue} "] * (len(parts) - 1), ")"), tuple(parts))
+
+
+def when(condition: Sql, value: Sql, otherwise: Sql = NULL) -> Sql:
+    return sql("CASE WHEN {} THEN {} ELSE {} END", condition, value, otherwise)
+
+
+def switched(branches: list[tuple[Sql, Sql]], otherwise: Sql = NULL) -> Sql:
+    """The value of the first branch whose condition is true."""
+    if not branches:
+        return otherwise
+    pieces = ("CASE WHEN ", *[" THEN ", " WHEN "] * (len(branches) - 1), " THEN ", " ELSE ", " END")
+    return Sql(pieces, (*(part for branch in branches for part in branch), otherwise))
+
+
+def quoted(identifier: str) -> str:
+    escaped = identifier.replace('"', '""')
+    return f'"{escaped}"'
+
+
+def query(wanted: Mapping[str, Sql], source: str) -> str:
+    """SELECT of the wanted expressions, by name, from a table."""
+    nodes = list(_in_order(wanted.values()))
+    uses: dict[Sql, int] = {}
+    for node in nodes:
+        for part in node.parts:
+            uses[part] = uses.get(part, 0) + 1
+    texts: dict[Sql, str] = {}
+    depths: dict[Sql, int] = {}
+    levels: dict[Sql, int] = {}
+    steps: list[list[str]] = []
+    for node in nodes:
+        inner = [*(f"({texts[part]})" if part.parts else texts[part] for part in node.parts), ""]
+        texts[node] = "".join(text for pair in zip(node.pieces, inner, strict=True) for text in pair)
+        depths[node] = max((depths[part] for part in node.parts), default=-1) + 1
+        levels[node] = max((levels[part] for part in node.parts), default=0)
+        if node.parts and (uses.get(node, 0) > 1 or depths[node] >= DEPTH):
+            place = levels[node]
+            steps += [[]] * (place + 1 - len(steps))
+            steps[place] = [*steps[place], f"{texts[node]} AS step{place}_{len(steps[place])}"]
+            texts[node], depths[node] = f"step{place}_{len(steps[place]) - 1}", 0
+            levels[node] = place + 1
+    for step in steps:
+        source = f"(SELECT *, {', '.join(step)} FROM {source})"
+    return f"SELECT {', '.join(f'{texts[node]} AS {quoted(key)}' for key, node in wanted.items())} FROM {source}"
+
+
+def _in_order(roots: Iterable[Sql]) -> Iterator[Sql]:
+    """Every node once, its parts before it."""
+    done: set[Sql] = set()
+    waiting = [(root, False) for root in reversed(list(roots))]
+    while waiting:
+        node, ready = waiting.pop()
+        if node in done:
+            continue
+        if ready:
+            done.add(node)
+            yield node
+            continue
+        waiting.append((node, True))
+        waiting += [(part, False) for part in reversed(node.parts) if part not in done]
