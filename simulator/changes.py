@@ -36,20 +36,20 @@ class Clock:
     """A number of each physical table's own, so that its rows' commit-ts do not depend on which others there are."""
 
     spans: tuple[Span, ...]
-    """Of each step that compares snapshots."""
+    """Of each move from one snapshot to the next."""
 
     def keys(self, table: Ints, handle: pa.Array) -> Ints:
         """A hash of each row, which decides when it changes; equal rows of both snapshots have the same."""
         return xxhash64(self.seed, self.salts[table], handle)
 
-    def slots(self, keys: Ints, step: Ints | int) -> Ints:
-        """In which millisecond of its step's span each row changes."""
-        found: Ints = keys % self._over[step]
+    def slots(self, keys: Ints, move: Ints | int) -> Ints:
+        """In which millisecond of its move's span each row changes."""
+        found: Ints = keys % self._over[move]
         return found
 
-    def commit_ts(self, slots: Ints, step: Ints | int) -> Ints:
+    def commit_ts(self, slots: Ints, move: Ints | int) -> Ints:
         """The TSO of each change; its logical part is 1, as a watermark's is 0."""
-        found: Ints = (self._start[step] + 1 + slots << LOGICAL_BITS) + 1
+        found: Ints = (self._start[move] + 1 + slots << LOGICAL_BITS) + 1
         return found
 
     @cached_property

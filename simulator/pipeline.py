@@ -5,11 +5,15 @@ One law: the same work gives the same records whichever engine does it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 
+from simulator import transitions
 from simulator.changes import Clock
 from simulator.codecs import CODECS
 from simulator.emit import Job, TaskReport
@@ -21,8 +25,9 @@ from simulator.plan import Move, Plan
 from simulator.progress import Listener
 from simulator.releases import Release
 from simulator.sinks.records import Delivered
-from simulator.snapshots import Reading
-from simulator.stages import Comparison, Rules, Step
+from simulator.snapshots import Reading, Snapshot, SnapshotTable
+from simulator.stages import Comparison, Rules
+from simulator.transitions import Transition
 
 
 @dataclass(frozen=True)
@@ -62,43 +67,52 @@ def _work(
     rules = Rules(
         plan.tables, plan.routes, plan.event_filters, plan.ignored_start_ts, plan.split, output.destinations
     )
-    steps = tuple(_step(move) for move in plan.moves)
-    comparison = Comparison(plan.tables, _clock(plan, seed), steps)
+    comparison = Comparison(
+        plan.tables,
+        Clock(seed, _salts(plan), tuple(move.span for move in plan.moves)),
+        tuple(move.turn for move in plan.moves),
+        tuple(_changed(move) for move in plan.moves),
+    )
     before, after = (
-        tuple(one for number, move in enumerate(plan.moves) for one in readings(move, number))
-        for readings in (_before, _after)
+        tuple(one for number, move in enumerate(plan.moves) for one in read(move, number)) for read in (_before, _after)
     )
     return Work(before, after, comparison, rules, job, plan.input_bytes)
 
 
-def _clock(plan: Plan, seed: int) -> Clock:
-    return Clock(seed, np.array(plan.salts, np.uint32).view(np.int32), tuple(move.span for move in plan.moves))
+def _salts(plan: Plan) -> npt.NDArray[np.int32]:
+    """A number of each table's own, so that its rows' commit-ts do not depend on which other tables there are."""
+    names = (f"{one.table.schema}.{one.table.name}" for one in plan.tables)
+    return np.array([zlib.crc32(name.encode()) for name in names], np.uint32).view(np.int32)
 
 
-def _step(move: Move) -> Step:
-    return Step(move.turn, {
-        index: one.transition for one in move.changed for index in one.transition.after.indexes
-    })
+def _changed(move: Move) -> dict[int, Transition]:
+    return {index: one.transition for one in move.changed for index in one.transition.after.indexes}
 
 
 def _before(move: Move, number: int) -> Iterator[Reading]:
-    """Tables that do not outlive the step are not read: DROP TABLE takes their rows without an event for each."""
-    found = move.before.by_name
+    """Tables that do not outlive the move are not read: DROP TABLE takes their rows without an event for each."""
+    present = {index for place in move.places[1].values() for index in place.indexes}
+    tables = _by_name(move.before)
     for name, place in move.places[0].items():
-        if name in found and move.places[1].keys() and set(place.indexes) & move.present:
-            yield Reading(found[name], place, move.before.csv, number)
+        if name in tables and present.issuperset(place.indexes):
+            yield Reading(tables[name], place, move.before.csv, number)
     for one in move.changed:
-        if one.before is not None:
-            yield Reading(found[one.before], one.transition.before, move.before.csv, number, one.transition)
+        if one.before in tables:
+            yield Reading(
+                tables[one.before], one.transition.before, move.before.csv, number,
+                partial(transitions.prior, one.transition),
+            )
 
 
 def _after(move: Move, number: int) -> Iterator[Reading]:
-    found = move.after.by_name
-    for name, place in move.places[1].items():
-        if name in found:
-            yield Reading(found[name], place, move.after.csv, number)
-    for one in move.changed:
-        yield Reading(found[one.after], one.transition.after, move.after.csv, number)
+    tables = _by_name(move.after)
+    for name, place in (*move.places[1].items(), *((one.after, one.transition.after) for one in move.changed)):
+        if name in tables:
+            yield Reading(tables[name], place, move.after.csv, number)
+
+
+def _by_name(snapshot: Snapshot) -> dict[tuple[str, str] | None, SnapshotTable]:
+    return {(one.table.schema, one.table.name): one for one in snapshot.tables}
 
 
 def _marks(plan: Plan, output: Output, release: Release) -> Marks:
@@ -118,14 +132,10 @@ def ddl_destinations(topic: range, protocol: str, release: Release) -> range:
 
 
 def _account(reports: Sequence[TaskReport], shuffles: int) -> Account:
-    delivered = [_delivered(one) for report in reports for one in report.delivered]
+    delivered = [Delivered(**one) for report in reports for one in report.delivered]
     if any(report.alone for report in reports) and all(one.error is None for one in delivered):
         raise DeliveryError("the tasks that send have lost each other at a statement, which was not sent")
     rows = {(table, op, to): count for report in reports for table, op, to, count in report.changes}
     spans = [report.sending for report in reports if report.sending]
     sending = max(0.0, max(end for _, end in spans) - min(begin for begin, _ in spans)) if spans else 0.0
     return Account(tuple(sorted(delivered, key=lambda one: (one.topic, one.partition))), rows, shuffles, sending)
-
-
-def _delivered(account: Mapping[str, object]) -> Delivered:
-    return Delivered(**account)

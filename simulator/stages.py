@@ -27,6 +27,9 @@ from simulator.snapshots import PhysicalTable
 from simulator.split import SplitRule
 from simulator.transitions import Transition, Turn
 
+SENT = pa.unify_schemas([CHANGES, pa.schema([("op", pa.int8()), ("rank", pa.int8())])])
+"""Changes as they are sent; by `rank` those of one commit-ts are in order."""
+
 ORDER = ("commit_ts", "rank", "table", "handle", "op")
 """In which TiCDC sends row changes."""
 
@@ -34,17 +37,8 @@ JOINED = pa.schema([
     ("key", pa.int64()), ("place", pa.int32()), ("handle", pa.binary()), ("number", pa.int64()),
     ("before", pa.binary()), ("after", pa.binary()), ("was", pa.binary()),
 ])
-"""A row whose images in two snapshots differ. `key` is `Clock.keys`, `place` counts the tables of each step behind those
-of the step before, `number` tells equal rows of a table without a handle key apart, from 1."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """From one snapshot to the next."""
-
-    turn: Turn
-    changed: Mapping[int, Transition]
-    """By the place of the table behind the statements that change it."""
+"""A row whose images in two snapshots differ. `key` is `Clock.keys`, `place` counts the tables of each move behind those
+of the move before, `number` tells equal rows of a table without a handle key apart, from 1."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +47,11 @@ class Comparison:
 
     tables: tuple[PhysicalTable, ...]
     clock: Clock
-    steps: tuple[Step, ...]
+    turns: tuple[Turn, ...]
+    """Of each move from one snapshot to the next: when its statements run."""
+
+    changed: tuple[Mapping[int, Transition], ...]
+    """Of each move, by the place of the table behind the statements: what they change."""
 
     @cached_property
     def keyed(self) -> npt.NDArray[np.bool_]:
@@ -96,18 +94,18 @@ class Rules:
 def changes(joined: pa.RecordBatch, of: Comparison) -> pa.RecordBatch:
     """CHANGES of rows that differ (JOINED), each with its commit-ts, in the definition of its time."""
     place = ints(joined, "place")
-    step, table = np.divmod(place, len(of.tables))
+    move, table = np.divmod(place, len(of.tables))
     key, handle = _told_apart(joined, table, of)
     parts = []
-    for number in np.unique(step):
-        rows = np.flatnonzero(step == number)
-        slots = of.clock.slots(key[rows], int(number))
-        found = of.steps[number].changed
+    for number in np.unique(move).tolist():
+        rows = np.flatnonzero(move == number)
+        slots, found = of.clock.slots(key[rows], number), of.changed[number]
         turned = np.isin(table[rows], list(found)) if found else np.zeros(len(rows), np.bool_)
-        parts.append(_as_they_are(joined, table, handle, rows[~turned], of.clock.commit_ts(slots[~turned], int(number))))
-        for index in np.unique(table[rows[turned]]):
+        commit_ts = of.clock.commit_ts(slots[~turned], number)
+        parts.append(_as_they_are(joined, table, handle, rows[~turned], commit_ts))
+        for index in np.unique(table[rows[turned]]).tolist():
             chosen = table[rows] == index
-            parts.append(_turned(joined, handle, rows[chosen], slots[chosen], int(index), int(number), of))
+            parts.append(_turned(joined, handle, rows[chosen], slots[chosen], index, number, of))
     return pa.concat_batches(parts) if parts else CHANGES.empty_table().to_batches()[0]
 
 
@@ -144,40 +142,32 @@ def _as_they_are(
 
 
 def _turned(
-    joined: pa.RecordBatch, handle: pa.Array, rows: Ints, slots: Ints, index: int, number: int, of: Comparison
+    joined: pa.RecordBatch, handle: pa.Array, rows: Ints, slots: Ints, index: int, move: int, of: Comparison
 ) -> pa.RecordBatch:
-    at, step = pa.array(rows), of.steps[number]
+    at = pa.array(rows)
     images = (joined.column(name).take(at) for name in ("before", "after", "was"))
     return transitions.events(
-        step.changed[index], step.turn, of.clock.spans[number], slots, index, handle.take(at), *images
+        of.changed[move][index], of.turns[move], of.clock.spans[move], slots, index, handle.take(at), *images
     )
 
 
-def sent(
-    changes: pa.RecordBatch, rules: Rules, beside: npt.NDArray[np.bool_] | None = None
-) -> pa.RecordBatch:
-    """The changes that event filters let through, UPDATEs that are split as two (`split.SENT`). `beside` says which have
-    others of their table and commit-ts, where the rule asks."""
+def sent(changes: pa.RecordBatch, rules: Rules) -> pa.RecordBatch:
+    """The changes (SENT) that event filters let through, UPDATEs that are split as two. Where the rule asks, `beside`
+    says of each whether there are others of its table and commit-ts."""
     if not rules.splitting.any():
         return split.ranked(passing(changes, rules), rules.split)
     if rules.split.release.filters_halves:
-        return passing(split.halves(changes, _splitting(changes, rules, beside), rules.split), rules)
-    if beside is not None:
-        changes = changes.append_column("beside", pa.array(beside))
+        return passing(split.halves(changes, _splitting(changes, rules), rules.split), rules).select(SENT.names)
     changes = passing(changes, rules)
-    near = None if beside is None else np.asarray(changes.column("beside"))
-    changes = changes.select(CHANGES.names)
-    return split.halves(changes, _splitting(changes, rules, near), rules.split)
+    return split.halves(changes, _splitting(changes, rules), rules.split).select(SENT.names)
 
 
-def _splitting(
-    changes: pa.RecordBatch, rules: Rules, beside: npt.NDArray[np.bool_] | None
-) -> npt.NDArray[np.bool_]:
+def _splitting(changes: pa.RecordBatch, rules: Rules) -> npt.NDArray[np.bool_]:
     """Which of the changes are UPDATEs that are split."""
     table, before, after = ints(changes, "table"), changes.column("before"), changes.column("after")
     asked = rules.splitting[table] & np.asarray(before.is_valid()) & np.asarray(after.is_valid())
-    if beside is not None:
-        asked &= beside
+    if "beside" in changes.schema.names:
+        asked &= np.asarray(changes.column("beside"))
     found = np.zeros(len(table), np.bool_)
     for number, at in by_table(np.where(asked, table, -1)):
         if number >= 0:

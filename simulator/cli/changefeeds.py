@@ -8,7 +8,7 @@ from pathlib import Path
 from simulator.changefeed import Changefeed, load_file
 from simulator.explain.rules import Rules
 from simulator.filters.events import event_filters
-from simulator.filters.rows import verify
+from simulator.filters.expression_checks import verify
 from simulator.releases import Release
 from simulator.schema.table import Table
 

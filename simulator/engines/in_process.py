@@ -9,53 +9,60 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator import snapshots, stages
-from simulator.changes import CHANGES
 from simulator.emit import TaskReport, send
-from simulator.engines.sides import COLUMNS, Placing
+from simulator.engines.sides import SIDE, Placing
 from simulator.engines.work import Work, duplicate
-from simulator.events import EVENTS, Ints, ints
+from simulator.errors import UserError
+from simulator.events import Ints, ints
 from simulator.progress import counted
-from simulator.snapshots import Reading
-from simulator.stages import JOINED
+from simulator.snapshots import KeyRanges, Reading
+from simulator.stages import JOINED, ORDER
 
 ROWS = 16_384
 """Rows of a batch."""
 
+MOST_BYTES = 256 << 20
+"""Of snapshot files."""
+
 
 def run(work: Work) -> list[TaskReport]:
     """Plays the work; raises SimulatorError for whatever is wrong with the input."""
+    if work.input_bytes > MOST_BYTES:
+        raise UserError(
+            f"--master none holds whole snapshots in memory, and these have {work.input_bytes / 1e6:,.0f} MB: at most "
+            f"{MOST_BYTES / 1e6:,.0f} MB are accepted; --master 'local[*]' compares snapshots of any size"
+        )
     before, after = (_read(readings, work) for readings in (work.before, work.after))
-    changed = stages.changes(_compared(before, after, work), work.comparison)
-    sent = _ordered(stages.sent(changed, work.rules, _beside(changed) if work.rules.split.several else None))
+    changes = stages.changes(_compared(before, after), work.comparison)
+    if work.asks_beside:
+        changes = changes.append_column("beside", pa.array(_beside(changes)))
+    sent = stages.sent(changes, work.rules)
+    sent = sent.take(_order(sent, ORDER))
     rows = (stages.events(sent.slice(start, ROWS), work.rules) for start in range(0, sent.num_rows, ROWS))
     times = tuple(work.job.marks.times().tolist()) if work.job.sink == "kafka" else ()
     return [send(rows, range(work.job.destinations.total), replace(work.job, barriers=times))]
 
 
 def _read(readings: Sequence[Reading], work: Work) -> pa.RecordBatch:
-    """All rows of one side (COLUMNS), in the order of their keys; raises SnapshotError for a key that comes twice."""
-    placing = Placing(work.comparison, work.rules)
+    """All rows of one side (`sides.SIDE`) with their number among equal keys; raises SnapshotError for a key that comes
+    twice."""
+    placing, tables = Placing(work.comparison, work.rules), work.comparison.tables
     batches = [
-        batch for number, task in enumerate(snapshots.tasks(readings))
-        for batch in counted(snapshots.read(task, placing.rows), number, work.job.progress)
+        batch for number, pieces in enumerate(snapshots.tasks(readings))
+        for batch in counted(placing.sides(pieces, KeyRanges()), number, work.job.progress)
     ]
-    found = pa.concat_batches([COLUMNS.empty_table().to_batches()[0], *batches]) if batches else _none(COLUMNS)
-    found = found.take(_order(found, ("place", "handle")))
-    number = _numbers(found)
-    place = ints(found, "place")
-    twice = np.flatnonzero((number > 1) & work.comparison.keyed[place % len(work.comparison.tables)])
+    found = pa.concat_batches([pa.RecordBatch.from_pylist([], SIDE), *batches])
+    found = found.take(_order(found, ("place", "handle", "was")))
+    number, table = _numbers(found), ints(found, "place") % len(tables)
+    twice = np.flatnonzero((number > 1) & work.comparison.keyed[table])
     if len(twice):
-        table = work.comparison.tables[int(place[twice[0]]) % len(work.comparison.tables)].table
-        raise duplicate(table, found.column("image")[int(twice[0]) - 1].as_py())
+        raise duplicate(tables[table[twice[0]]].table, found.column("image")[int(twice[0]) - 1].as_py())
     return found.append_column("number", pa.array(number))
-
-
-def _none(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([], schema=schema)
 
 
 def _order(rows: pa.RecordBatch, names: Sequence[str]) -> pa.Array:
@@ -72,7 +79,7 @@ def _numbers(rows: pa.RecordBatch) -> Ints:
     return at - np.maximum.accumulate(np.where(same, 0, at)) + 1
 
 
-def _compared(before: pa.RecordBatch, after: pa.RecordBatch, work: Work) -> pa.RecordBatch:
+def _compared(before: pa.RecordBatch, after: pa.RecordBatch) -> pa.RecordBatch:
     """The rows (JOINED) whose images differ."""
     both = pa.concat_batches([before, after])
     is_after = np.arange(both.num_rows) >= before.num_rows
@@ -104,14 +111,10 @@ def _taken(column: pa.Array, places: Ints) -> pa.Array:
     return column.take(pa.array(places, mask=places < 0))
 
 
-def _beside(changed: pa.RecordBatch) -> np.ndarray:
+def _beside(changes: pa.RecordBatch) -> npt.NDArray[np.bool_]:
     """Which changes have others of their table and commit-ts."""
-    pairs = np.stack([ints(changed, "table"), ints(changed, "commit_ts")])
+    pairs = np.stack([ints(changes, "table"), ints(changes, "commit_ts")])
     _, which, counts = np.unique(pairs, axis=1, return_inverse=True, return_counts=True)
-    found: np.ndarray = counts[which.reshape(-1)] > 1
+    found: npt.NDArray[np.bool_] = counts[which.reshape(-1)] > 1
     return found
 
-
-def _ordered(sent: pa.RecordBatch) -> pa.RecordBatch:
-    """In the order in which TiCDC sends them."""
-    return sent.take(_order(sent, ("commit_ts", "rank", "table", "handle", "op")))

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -17,11 +19,11 @@ from pyspark.accumulators import AccumulatorParam
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from simulator import snapshots, split, stages
+from simulator import snapshots, stages
 from simulator.barriers import Meeting
 from simulator.changes import CHANGES, DELETE, INSERT, OPERATIONS, UPDATE
 from simulator.emit import TaskReport, send
-from simulator.engines.sides import COLUMNS, Placing
+from simulator.engines.sides import SIDE, Placing
 from simulator.engines.spark_arrow import map_in_arrow
 from simulator.engines.work import Work, duplicate
 from simulator.errors import DeliveryError
@@ -31,9 +33,8 @@ from simulator.flush import FLUSH_BYTES
 from simulator.numbered import by_number
 from simulator.progress import counted
 from simulator.schema.keys import visible_columns
-from simulator.snapshots import Reading
-from simulator.split import SENT
-from simulator.stages import JOINED, ORDER
+from simulator.snapshots import KeyRanges, Reading, Report, unproven
+from simulator.stages import JOINED, ORDER, SENT
 from simulator.tso import LOGICAL_BITS
 
 INPUT_BYTES_A_TASK = 16 << 20
@@ -47,6 +48,10 @@ LONG_VARCHAR = 4096
 SPARK_NO_LIMIT = (1 << 31) - 1
 
 Batches = Iterator[pa.RecordBatch]
+Reported = tuple[int, list[Report]]
+"""0 or 1 for the side before or after, and what a task says of the keys it met there."""
+
+Met = Callable[[list[Reported]], None]
 
 SETTINGS = {
     "spark.sql.adaptive.enabled": "true",
@@ -74,10 +79,10 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
     spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
     spark.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(_batch_bytes(work)))
     placing = Placing(work.comparison, work.rules, tasks, partitions // tasks if work.shuffles == 1 else 0)
-    met = spark.sparkContext.accumulator(list[Met](), Reports())
+    told = spark.sparkContext.accumulator(list[Reported](), Reports())
     old, new = (
-        _states(spark, readings, placing, side, work, met.add)
-        for side, readings in enumerate((work.before, work.after))
+        _side(spark, readings, placing, number, work, told.add)
+        for number, readings in enumerate((work.before, work.after))
     )
     joined = _joined(old, new, work)
     ordered = _in_one(joined, work, tasks) if work.shuffles == 1 else _in_two(joined, work, tasks)
@@ -87,12 +92,8 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
         sent = map_in_arrow(ordered, sending, pa.schema([("report", pa.string())]), meeting is not None)
         # Does all shuffles; asked ahead, it leaves a moment in which nothing has been sent.
         sent._jdf.queryExecution().executedPlan().finalPhysicalPlan()
-        _refuse_duplicates(spark, work, met.value)
+        _refuse_duplicates(spark, work, told.value)
         return [TaskReport(**json.loads(row["report"])) for row in sent.collect()]
-
-
-def plan_text(spark: SparkSession, work: Work) -> str:
-    """Spark's plan, for people."""
 
 
 def _tasks(spark: SparkSession, work: Work) -> int:
@@ -122,24 +123,21 @@ def _meeting(work: Work, tasks: int) -> AbstractContextManager[Meeting | None]:
     return Meeting(tasks, 2 * len(work.job.barriers)) if work.job.barriers else nullcontext()
 
 
-def _states(
-    spark: SparkSession, readings: Sequence[Reading], placing: Placing, side: int, work: Work,
-    met: Callable[[list[Met]], None],
+def _side(
+    spark: SparkSession, readings: Sequence[Reading], placing: Placing, number: int, work: Work, met: Met
 ) -> DataFrame:
-    """The rows of one side of all steps (`sides.COLUMNS`)."""
-    tasks, progress = snapshots.tasks(readings), work.job.progress
+    """The rows (`sides.SIDE`) of one side of all moves; each task tells `met` of their keys."""
+    tasks, progress = snapshots.tasks(readings, spark.sparkContext.defaultParallelism), work.job.progress
 
     def read(batches: Batches) -> Batches:
         with carrying():
-            for number in (number for batch in batches for number in batch.column(0).to_pylist()):
-                keys = Keys()
-                rows = snapshots.read(tasks[number], placing.rows)
-                for batch in counted(rows, 2 * number + side, progress):
-                    keys.meet(ints(batch, "place"), ints(batch, "key"), batch.column("handle"))
-                    yield batch
-                met([(side, number, keys.report())])
+            for task in (task for batch in batches for task in batch.column(0).to_pylist()):
+                seen = KeyRanges()
+                for rows in counted(placing.sides(tasks[task], seen), 2 * task + number, progress):
+                    yield rows
+                met([(number, seen.reports())])
 
-    frame = map_in_arrow(spark.range(0, len(tasks), 1, max(1, len(tasks))), read, COLUMNS)
+    frame = map_in_arrow(spark.range(0, len(tasks), 1, max(1, len(tasks))), read, SIDE)
     return frame.repartitionById(placing.groups * placing.slices, "slice") if placing.slices else frame
 
 
@@ -160,15 +158,15 @@ def _joined(old: DataFrame, new: DataFrame, work: Work) -> DataFrame:
 
 def _number() -> Column:
     """Of equal rows of a table without a handle key, so that the join compares multisets."""
-    return F.row_number().over(Window.partitionBy("key", "handle", "place").orderBy("key")).cast("long")
+    return F.row_number().over(Window.partitionBy("key", "handle", "place").orderBy("was")).cast("long")
 
 
 def _in_one(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
-    """Changes in order (`split.SENT`), one partition a task, out of the slices in which they were compared."""
+    """Changes in order (`stages.SENT`), one partition a task, out of the slices in which they were compared."""
     clock, tables = work.comparison.clock, len(work.comparison.tables)
-    step = F.expr(f"place div {tables}")
-    start = by_number([span.start_ms + 1 for span in clock.spans], step)
-    over = by_number([span.over_ms for span in clock.spans], step)
+    move = F.expr(f"place div {tables}")
+    start = by_number([span.start_ms + 1 for span in clock.spans], move)
+    over = by_number([span.over_ms for span in clock.spans], move)
     op = F.when(F.col("after").isNull(), DELETE).when(F.col("before").isNull(), INSERT).otherwise(UPDATE)
     ranks = work.rules.split.ranks[:OPERATIONS]
     changes = joined.select(
@@ -193,15 +191,13 @@ def _in_two(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
     def routed(batches: Batches) -> Batches:
         with carrying():
             for batch in (some for some in batches if some.num_rows):
-                beside = batch.column("beside") if "beside" in batch.schema.names else None
-                sent = stages.sent(batch.select(CHANGES.names), work.rules, beside)
+                sent = stages.sent(batch, work.rules)
                 task = ints(stages.events(sent, work.rules), "destination") % tasks
                 yield sent.append_column("task", pa.array(task.astype(np.int32)))
 
     found = map_in_arrow(joined, changed, CHANGES)
-    if work.several:
-        beside = F.count("*").over(Window.partitionBy("table", "commit_ts")) > 1
-        found = found.withColumn("beside", beside)
+    if work.asks_beside:
+        found = found.withColumn("beside", F.count("*").over(Window.partitionBy("table", "commit_ts")) > 1)
     placed = map_in_arrow(found, routed, SENT.append(pa.field("task", pa.int32())))
     return placed.repartitionById(tasks, "task").drop("task").sortWithinPartitions(*ORDER)
 
@@ -221,31 +217,36 @@ def _sending(batches: Batches, work: Work, tasks: int) -> Batches:
     yield pa.RecordBatch.from_pydict({"report": [json.dumps(asdict(report))]})
 
 
-class Reports(AccumulatorParam[list[Met]]):
+class Reports(AccumulatorParam[list[Reported]]):
     """What the tasks that read say of the keys they met."""
 
-    def zero(self, value: list[Met]) -> list[Met]:
+    def zero(self, value: list[Reported]) -> list[Reported]:
         return []
 
-    def addInPlace(self, value1: list[Met], value2: list[Met]) -> list[Met]:
+    def addInPlace(self, value1: list[Reported], value2: list[Reported]) -> list[Reported]:
         return value1 + value2
 
 
-def _refuse_duplicates(spark: SparkSession, work: Work, met: Sequence[Met]) -> None:
+def _refuse_duplicates(spark: SparkSession, work: Work, told: Sequence[Reported]) -> None:
     """Raises SnapshotError where a key comes twice in one snapshot."""
-    for side, readings in enumerate((work.before, work.after)):
-        doubted = doubtful(report for of, _, report in met if of == side)
-        keyed = work.comparison.keyed
-        places = {place for place in doubted if keyed[place % len(keyed)]}
-        wanted = [one for one in readings if places & set(work.places(one))]
-        if wanted:
-            _look_closer(spark, work, wanted)
+    keyed = work.comparison.keyed
+    for number, readings in enumerate((work.before, work.after)):
+        reports = (report for side, found in told if side == number for report in found)
+        doubted = {(move, table) for move, table in unproven(reports) if keyed[table]}
+        if doubted:
+            _look_closer(spark, work, [one for one in readings if _may_have(one, doubted)])
+
+
+def _may_have(reading: Reading, tables: set[tuple[int, int]]) -> bool:
+    """Whether rows of these moves and tables may come from a reading; one that finishes its rows gives them others."""
+    return reading.finish is not None or not tables.isdisjoint(product([reading.move], reading.place.indexes))
 
 
 def _look_closer(spark: SparkSession, work: Work, readings: Sequence[Reading]) -> None:
-    """Reads the tables again whose keys did not come in order."""
-    frame = _states(spark, readings, Placing(work.comparison, work.rules), 0, work, lambda met: None)
-    several = frame.groupBy("place", "handle").agg(F.count("*").alias("rows"), F.first("image").alias("image"))
-    for row in several.where("rows > 1").orderBy("place", "handle").limit(1).collect():
-        tables = work.comparison.tables
+    """Reads tables again whose keys did not come in order."""
+    tables, keyed = work.comparison.tables, work.comparison.keyed.tolist()
+    rows = _side(spark, readings, Placing(work.comparison, work.rules), 0, work, lambda told: None)
+    several = rows.groupBy("place", "handle").agg(F.count("*").alias("rows"), F.first("image").alias("image"))
+    twice = several.where((F.col("rows") > 1) & by_number(keyed, F.pmod("place", F.lit(len(tables)))))
+    for row in twice.orderBy("place", "handle").limit(1).collect():
         raise duplicate(tables[row["place"] % len(tables)].table, bytes(row["image"]))

@@ -5,12 +5,14 @@ One law: a row is known by its place and handle, and found in time by its key, w
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from simulator.events import Ints, ints
+from simulator.snapshots import KeyRanges, Piece, state_batches
 from simulator.stages import Comparison, Rules, by_table, destinations
 
 SIDE = pa.schema([
@@ -32,25 +34,33 @@ class Placing:
     slices: int = 0
     """In how many slices of time the rows of each group are compared; 0 where their destination is not known yet."""
 
-    def rows(self, state: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows (`snapshots.STATE`) as one side of the comparison."""
-        step, table, handle = ints(state, "move"), ints(state, "table"), state.column("handle")
+    def sides(self, pieces: Iterable[Piece], seen: KeyRanges) -> Iterator[pa.RecordBatch]:
+        """The rows (SIDE) of pieces of snapshots; their keys are noted."""
+        for state in state_batches(pieces):
+            rows = self._placed(state)
+            noted = [state.column("move"), state.column("table"), state.column("handle"), rows.column("key")]
+            seen.add(pa.RecordBatch.from_arrays(noted, ["move", "table", "handle", "key"]))
+            yield rows
+
+    def _placed(self, state: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows of a batch (`snapshots.STATE`)."""
+        move, table, handle = ints(state, "move"), ints(state, "table"), state.column("handle")
         key = self.comparison.clock.keys(table, handle)
-        place = step * len(self.comparison.tables) + table
-        slices = self._slices(state, step, table, key) if self.slices else np.zeros(len(key), np.int64)
+        place = move * len(self.comparison.tables) + table
+        slices = self._slices(state, move, table, key) if self.slices else np.zeros(len(key), np.int64)
         return pa.RecordBatch.from_arrays([
             pa.array(key), pa.array(place.astype(np.int32)), handle, state.column("image"), state.column("was"),
             pa.array(slices.astype(np.int32)),
         ], schema=SIDE)
 
-    def _slices(self, state: pa.RecordBatch, step: Ints, table: Ints, key: Ints) -> Ints:
+    def _slices(self, state: pa.RecordBatch, move: Ints, table: Ints, key: Ints) -> Ints:
         """Rows of one group lie in slices of rising time."""
         clock = self.comparison.clock
-        slots, destination = clock.slots(key, step), np.empty(len(key), np.int64)
-        commit_ts = clock.commit_ts(slots, step)
+        slots, destination = clock.slots(key, move), np.empty(len(key), np.int64)
+        commit_ts = clock.commit_ts(slots, move)
         for number, at in by_table(table):
             rows = state if len(at) == len(table) else state.take(pa.array(at))
             destination[at] = destinations(rows.column("image"), rows.column("handle"), number, commit_ts[at], self.rules)
-        time = (clock.passed[step] + slots) * self.slices // clock.passed[-1]
+        time = (clock.passed[move] + slots) * self.slices // clock.passed[-1]
         found: Ints = destination % self.groups * self.slices + time
         return found

@@ -6,11 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-import pyarrow as pa
-
-from simulator import split
-from simulator.changes import INSERT, UPDATE, DELETE, op_of
 from simulator.dispatch import known_when_read
 from simulator.emit import Job, TaskReport
 from simulator.errors import SnapshotError
@@ -26,7 +21,7 @@ class Work:
 
     before: tuple[Reading, ...]
     after: tuple[Reading, ...]
-    """The tables to read of the snapshots on either side of each step."""
+    """The tables to read of the snapshots on either side of each move."""
 
     comparison: Comparison
     rules: Rules
@@ -37,22 +32,27 @@ class Work:
     def shuffles(self) -> int:
         """1 where the partition that a row goes to is known when it is read, so that comparing and sending are one
         task; otherwise 2."""
-        tables = [physical.table for physical in self.rules.tables]
+        routes, tables = self.rules.routes, self.rules.tables
         known = (
-            all(map(known_when_read, self.rules.routes, tables))
-            and not any(step.changed for step in self.comparison.steps)
-            and not split.splits(tables, self.rules.split)
-            and bool(self.comparison.keyed.all())
-            and not self.job.barriers
+            not self.job.barriers
+            and not any(self.comparison.changed)
+            and not self.rules.splitting.any()
+            and self.comparison.keyed.all()
+            and all(known_when_read(to, physical.table) for to, physical in zip(routes, tables, strict=True))
         )
         return 1 if known else 2
+
+    @property
+    def asks_beside(self) -> bool:
+        """Whether it matters which changes have others of their table and commit-ts."""
+        return self.rules.split.several and bool(self.rules.splitting.any())
 
 
 Engine = Callable[[Work], Sequence[TaskReport]]
 
 
 def duplicate(table: Table, image: bytes) -> SnapshotError:
-    """The error of two rows of a snapshot with one key."""
+    """The error of rows of a snapshot that have one key."""
     cells = dict(zip((column.name for column in visible_columns(table)), image.split(b"\xff"), strict=True))
     key = ", ".join(f"{name}={cells[name].decode('utf-8', 'backslashreplace')}" for name in handle_key(table))
     return SnapshotError(

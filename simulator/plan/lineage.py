@@ -17,7 +17,7 @@ from simulator.errors import UserError
 from simulator.plan.statements import Played
 from simulator.schema.keys import visible_columns
 from simulator.schema.table import Table
-from simulator.snapshots.recast import convertible
+from simulator.values import convertible
 
 Name = tuple[str, str]
 EVERYTHING = frozenset("*")

@@ -5,18 +5,16 @@ One law: a table that statements touch is compared by itself, all others togethe
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from simulator.changes import TableFacts
 from simulator.ddl.convert import ColumnSource, Kept
 from simulator.dispatch import Route
 from simulator.plan.lineage import Descent, lost_partitions, sources
 from simulator.plan.steps import Draft
 from simulator.schema.keys import common_handle, handle_key, handle_lengths, row_id_column, visible_columns
 from simulator.schema.table import Table
-from simulator.snapshots import PhysicalTable, Places, Snapshot
+from simulator.snapshots import Places, Snapshot
 from simulator.transitions import Transition, Turn
 from simulator.tso import Span
 
@@ -42,7 +40,6 @@ class Move:
     after: Snapshot
     span: Span
     turn: Turn
-    facts: TableFacts
     places: tuple[Mapping[Name, Places], Mapping[Name, Places]]
     """The tables to compare, in each of the two snapshots; those that change stand in `changed`."""
 
@@ -50,7 +47,7 @@ class Move:
 
 
 def move(
-    draft: Draft, tables: Sequence[PhysicalTable], routes: Sequence[Route], places: Sequence[Places]
+    draft: Draft, routes: Sequence[Route], places: Sequence[Places]
 ) -> Move:
     """The move of a draft, `places` being those of each version; raises UserError for a change of type not known."""
     changed = tuple(
@@ -60,7 +57,7 @@ def move(
         for descent, name, before, after in draft.changed
     )
     before, after = ({name: places[number] for name, number in side.items()} for side in draft.same)
-    return Move(draft.before, draft.after, draft.span, draft.turn, _facts(tables, after), (before, after), changed)
+    return Move(draft.before, draft.after, draft.span, draft.turn, (before, after), changed)
 
 
 def _transition(
@@ -102,12 +99,3 @@ def _same_hash(before: Places, after: Places, stays: Mapping[str, str], routes: 
     was, now = (routes[place.indexes[0]].hashed for place in (before, after))
     kept = tuple((name, stays.get(column, "")) for name, column in was)
     return (one.schema, one.name) == (other.schema, other.name) and kept == now
-
-
-def _facts(tables: Sequence[PhysicalTable], after: Mapping[Name, Places]) -> TableFacts:
-    present = {index for place in after.values() for index in place.indexes}
-    return TableFacts(
-        tuple(zlib.crc32(f"{one.table.schema}.{one.table.name}".encode()) for one in tables),
-        tuple(bool(handle_key(one.table)) for one in tables),
-        tuple(index in present for index in range(len(tables))),
-    )

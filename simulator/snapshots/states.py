@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from simulator import images
+from simulator import images, keys
 from simulator.schema.keys import handle_key
-from simulator.snapshots import parquet, records, seams, streams, strict
+from simulator.snapshots import parquet, records, streams, strict
 from simulator.snapshots.parquet import BYTES, ROWS
 from simulator.snapshots.pieces import Piece
 from simulator.snapshots.records import Raw
@@ -74,8 +74,7 @@ def _state(piece: Piece, raw: Raw) -> pa.RecordBatch:
         columns = [made.column(name) for name in STATE.names[1:]]
     else:
         image = images.pack(list(texts.values()))
-        key = handle_key(reading.place.table)
-        handle = seams.handle(reading.place.table, texts) if key else image
+        handle = keys.handle(reading.place.table, texts) if handle_key(reading.place.table) else image
         columns = [numbers, handle, image, pa.nulls(len(image), pa.binary())]
     moves = pa.repeat(pa.scalar(reading.move, pa.int32()), len(columns[0]))
     return pa.RecordBatch.from_arrays([moves, *columns], schema=STATE)

@@ -11,11 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.errors import SnapshotError, printable
+from simulator.expressions import generated
 from simulator.schema.keys import handle_key, visible_columns
 from simulator.schema.table import Column, ColumnType, Table
-from simulator.snapshots import encoded, seams
+from simulator.snapshots import encoded
+from simulator.snapshots.partitions import locate_partition
 from simulator.snapshots.pieces import Piece
 from simulator.snapshots.records import Raw
+from simulator.values import accepted, tidb_text
 
 SHOWN = 80
 """Bytes of a rejected value that an error shows."""
@@ -31,10 +34,10 @@ def texts(piece: Piece, raw: Raw) -> dict[str, pa.Array]:
     visible = visible_columns(table)
     way = piece.reading.csv.binary if piece.format == "csv" else "raw"
     made = {
-        column.name: seams.tidb_text(column.type, _decoded(column.type, value, way))
+        column.name: tidb_text(column.type, _decoded(column.type, value, way))
         for column, value in zip(visible, raw.columns, strict=True) if raw.given or not column.generated}
     if len(made) < len(visible):
-        made = seams.generated(table, made)
+        made = generated(table, made)
     found = {column.name: made[column.name] for column in visible}
     bad = [_rejected(column, text, value) for column, text, value in zip(visible, found.values(), raw.columns)]
     wrong = [(int(np.argmax(mask)), place) for place, mask in enumerate(bad) if mask is not None]
@@ -48,7 +51,7 @@ def tables(piece: Piece, texts: dict[str, pa.Array], raw: Raw) -> pa.Array:
     place = piece.reading.place
     if place.table.partitioning is None:
         return pa.repeat(pa.scalar(place.indexes[0], pa.int32()), len(raw.columns[0]))
-    ordinals = seams.locate_partition(place.table, texts)
+    ordinals = locate_partition(place.table, texts)
     if ordinals.null_count:
         row = int(np.argmax(pc.is_null(ordinals).to_numpy(zero_copy_only=False)))
         raise SnapshotError(printable(f"{_where(piece)}: no partition takes{_key(place.table, raw, row)}"))
@@ -75,7 +78,7 @@ def _rejection(piece: Piece, raw: Raw, row: int, place: int) -> SnapshotError:
     column, value = visible_columns(table)[place], raw.columns[place][row]
     if value.is_valid:
         type = column.type.name + (" unsigned" if column.type.unsigned else "")
-        cause = f"value {_quoted(column, value)} of type {type}: accepted is {seams.accepted(column.type)}"
+        cause = f"value {_quoted(column, value)} of type {type}: accepted is {accepted(column.type)}"
     else:
         cause = "NULL in a NOT NULL column"
     return SnapshotError(printable(

@@ -6,8 +6,7 @@ the statements then make of the row is what the change leads to.
 """
 
 from simulator.transitions.events import events
-from simulator.transitions.frames import diff, states
 from simulator.transitions.model import Transition, Turn
 from simulator.transitions.prior import prior
 
-__all__ = ["Transition", "Turn", "diff", "events", "prior", "states"]
+__all__ = ["Transition", "Turn", "events", "prior"]

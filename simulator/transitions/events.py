@@ -13,15 +13,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.changes import CHANGES
 from simulator.transitions.forms import true
 from simulator.transitions.model import Transition, Turn
 from simulator.transitions.told import tells_deletes, tells_inserts, tells_updates, told_new, told_old
 from simulator.tso import LOGICAL_BITS, Span
-
-CHANGES = pa.schema([
-    ("commit_ts", pa.int64()), ("table", pa.int32()), ("handle", pa.binary()), ("before", pa.binary()),
-    ("after", pa.binary()),
-])
 
 Rows = npt.NDArray[np.int64]
 Said = tuple[npt.NDArray[np.bool_], tuple[pa.Array, pa.Array, pa.Array, pa.Array]]

@@ -16,8 +16,8 @@ from simulator import images
 from simulator.ddl.convert import ColumnSource, Computed, Filled, Kept
 from simulator.schema.keys import visible_columns
 from simulator.schema.table import Table
-from simulator.snapshots import Places
-from simulator.transitions import database
+from simulator.snapshots import Places, locate_partition
+from simulator.values import text_as
 
 NUMBER_BYTES = 4
 """Of a table's number in `was`."""
@@ -37,7 +37,7 @@ def converted(source: ColumnSource, texts: Sequence[pa.Array], rows: int) -> pa.
     """What the statements put into a column, from the texts of the table before; all null where it is computed."""
     match source:
         case Kept(index, before, after):
-            return database.text_as(before, after, texts[index]) if source.cast else texts[index]
+            return text_as(before, after, texts[index]) if source.cast else texts[index]
         case Filled(text):
             return repeated(text, rows)
         case Computed():
@@ -54,7 +54,7 @@ def located(places: Places, texts: Mapping[str, pa.Array], rows: int) -> pa.Arra
     numbers = pa.array(places.indexes, pa.int32())
     if places.table.partitioning is None:
         return pa.repeat(numbers[0], rows)
-    return numbers.take(database.locate_partition(places.table, texts))
+    return numbers.take(locate_partition(places.table, texts))
 
 
 def same(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:

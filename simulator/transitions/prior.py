@@ -12,12 +12,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator import images
+from simulator import images, keys
 from simulator.ddl.convert import Computed, Kept
 from simulator.errors import SnapshotError
+from simulator.expressions import generated
 from simulator.schema.keys import handle_key, visible_columns
 from simulator.schema.table import Table
-from simulator.transitions import database
 from simulator.transitions.forms import converted, located, pack_was, true
 from simulator.transitions.model import Transition
 
@@ -43,7 +43,7 @@ def prior(change: Transition, texts: Sequence[pa.Array], table: pa.Array) -> pa.
     place = located(change.after, now, rows)
     _refuse_misfits(change, old, list(now.values()), place)
     image = images.pack(list(now.values()))
-    handle = database.handle(after, now) if handle_key(after) else image
+    handle = keys.handle(after, now) if handle_key(after) else image
     was = pack_was(table, images.pack(old))
     return pa.RecordBatch.from_arrays([place, handle, image, was], ["table", "handle", "image", "was"])
 
@@ -57,7 +57,7 @@ def _shaped(change: Transition, old: Sequence[pa.Array], rows: int) -> dict[str,
         for name, source in zip(names, change.sources, strict=True) if not isinstance(source, Computed)
     }
     if len(made) < len(names):
-        made = database.generated(table, made)
+        made = generated(table, made)
     return {name: made[name] for name in names}
 
 

@@ -13,15 +13,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator import images
+from simulator import images, keys
 from simulator.ddl.convert import Filled, Kept
 from simulator.schema.keys import handle_key, handle_lengths, visible_columns
 from simulator.schema.types import family
-from simulator.transitions import database
 from simulator.transitions.forms import (
     OCCURRENCE_BYTES, converted, halves, located, repeated, same, split_was, texts_of, true,
 )
 from simulator.transitions.model import Transition
+from simulator.values import text_as
 
 FIRST = (1).to_bytes(OCCURRENCE_BYTES, "big")
 
@@ -122,7 +122,7 @@ def _taken_back(change: Transition, new: Sequence[pa.Array], old: Told | None) -
     for place, column in enumerate(columns):
         if place in back:
             index, source = back[place]
-            yield database.text_as(source.after, source.before, new[index]) if source.cast_back else new[index]
+            yield text_as(source.after, source.before, new[index]) if source.cast_back else new[index]
         else:
             default = None if column.default_expression else column.default
             yield were[place] if were else repeated(default, rows)
@@ -151,7 +151,7 @@ def _handle(change: Transition, handle: pa.Array, image: pa.Array) -> pa.Array:
     if change.key_stays:
         return handle
     if handle_key(table):
-        return database.handle(table, texts_of(table, image))
+        return keys.handle(table, texts_of(table, image))
     numbered = not handle_key(change.after.table)
     occurrence = halves(handle, -OCCURRENCE_BYTES)[1] if numbered else FIRST
     return pc.binary_join_element_wise(image, occurrence, b"")
