@@ -25,6 +25,7 @@ ROOMS = (
     "releases",
     "numbered",
     "schema",
+    "keys",
     "codecs.options",
     "changefeed",
     "ddl",
