@@ -12,7 +12,8 @@ from functools import partial, reduce
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from simulator.dispatch import Route, partition_column
+from simulator.dispatch import Route
+from simulator.dispatch.columns import partition_column
 from simulator.numbered import by_number
 from simulator.tso import FOREVER, LOGICAL_BITS, Timeline
 

@@ -17,7 +17,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from simulator import changes, events, snapshots, split, transitions
 from simulator.barriers import Meeting
 from simulator.codecs import CODECS
-from simulator.dispatch import Route, hash_column
+from simulator.dispatch import Route
+from simulator.dispatch.columns import hash_column
 from simulator.emit import REPORT, Job, emit
 from simulator.errors import DeliveryError, SnapshotError
 from simulator.events import Statement
@@ -33,6 +34,7 @@ from simulator.schema.keys import handle_key, visible_columns
 from simulator.schema.table import Table
 from simulator.sinks.records import Delivered
 from simulator.snapshots.state import HashOf
+from simulator.split import rows as split_rows
 
 NOWHERE = ("", "")
 """The name, before, of a table that statements create."""
@@ -71,7 +73,7 @@ def run(
     """Plays the plan into the output; raises SimulatorError for whatever its tasks found wrong with the input."""
     spark.conf.set("spark.sql.shuffle.partitions", str(_shuffle_partitions(spark, plan)))
     spark.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(_batch_bytes(plan)))
-    hash_of, unique_hash_of = _hashing(plan), split.unique_hash(plan.split)
+    hash_of, unique_hash_of = _hashing(plan), split_rows.unique_hash(plan.split)
     compared = [
         one for number, move in enumerate(plan.moves)
         for one in _compared(spark, move, number, seed, hash_of, unique_hash_of)
@@ -193,11 +195,11 @@ def _rows(plan: Plan, changed: DataFrame, output: Output) -> DataFrame:
         return kept(frame, tables, plan.event_filters, plan.ignored_start_ts)
 
     if not split.splits(tables, plan.split):
-        sent = split.ranked(filtered(changed), plan.split)
+        sent = split_rows.ranked(filtered(changed), plan.split)
     elif plan.split.release.filters_halves:
-        sent = filtered(split.halves(changed, plan.split))
+        sent = filtered(split_rows.halves(changed, plan.split))
     else:
-        sent = split.halves(filtered(changed), plan.split)
+        sent = split_rows.halves(filtered(changed), plan.split)
     return events.rows(sent, plan.routes, output.destinations)
 
 

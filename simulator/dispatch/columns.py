@@ -1,18 +1,19 @@
 """The dispatch hash and the partition as Spark columns, for the hot path.
 
-One law: they say what the plain functions of `rows.py` say, for every TiDB text.
+One law: they say what the functions of `partitions.py` say, for every TiDB text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from simulator.dispatch.hashing import FLOATS, NULL, Hashing, inertia
 from simulator.dispatch.routing import Route
-from simulator.dispatch.single_column import json_column
+from simulator.dispatch.single_column import ESCAPES, single_column
 from simulator.numbered import by_number
 from simulator.schema import types
 from simulator.schema import table as schema
@@ -107,3 +108,16 @@ def _without_exponent(text: Column) -> Column:
     moved = F.concat(padded.substr(F.lit(1), place), F.lit("."), padded.substr(place + 1, F.length(padded)))
     plain = F.regexp_replace(F.regexp_replace(moved, r"\.?0*$", ""), r"^0+(?=\d)", "")
     return F.when(text.rlike(r"^-?(0|[1-9]\d*)(\.\d*[1-9])?$"), text).otherwise(F.concat(sign, plain))
+
+
+def json_column(column: schema.Column, text: Column) -> Column:
+    """The JSON of a value, from its bytes."""
+    kind = single_column(column)
+    if kind == "number":
+        return text
+    if kind == "base64":
+        return F.concat(F.lit(b'"'), F.encode(F.base64(text), "UTF-8"), F.lit(b'"'))
+    escaped = reduce(
+        lambda string, one: F.replace(string, F.lit(one[0]), F.lit(one[1])), ESCAPES.items(), F.decode(text, "UTF-8")
+    )
+    return F.concat(F.lit(b'"'), F.encode(escaped, "UTF-8"), F.lit(b'"'))

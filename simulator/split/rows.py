@@ -28,7 +28,8 @@ def unique_hash(rule: SplitRule) -> HashOf:
         separator, mark = (F.lit(one).cast("string") for one in (SEPARATOR, NULL_MARK))
         parts = [
             part for name in names for part in (
-                separator, F.coalesce(columns[name], F.lit(NULL) if null_is_text(family(types[name]), rule) else mark))
+                separator,
+                F.coalesce(columns[name], F.lit(NULL.decode()) if null_is_text(family(types[name]), rule) else mark))
         ]
         return F.xxhash64(F.concat(*parts)) if parts else F.lit(0).cast("bigint")
 
