@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simulator import keys
 from simulator.changefeed import load
 from simulator.changefeed.model import Changefeed
 from simulator.codecs import CODECS
 from simulator.codecs.rows import Rows
 from simulator.contract import check, compare, events, in_commit_order, replay, state_of, terms_of
 from simulator.decode import protocol_of
-from simulator.dispatch.routing import route, router
-from simulator.dispatch.rows import hash_row, partition_of
+from simulator.dispatch import hashes, partitions, route, router
 from simulator.records import Record
 from simulator.releases import V8_5
 from simulator.schema.parse import create_table
@@ -86,7 +86,8 @@ def stream(changefeed: Changefeed, rows: Sequence[Change]) -> dict[tuple[str, in
     parts: dict[int, list[Change]] = {partition: [] for partition in range(PARTITIONS)}
     for row in rows:
         values = dict(zip(COLUMNS, row.after or row.before or (), strict=True))
-        parts[partition_of(to, hash_row(to, TABLE, values), row.ts, PARTITIONS)].append(row)
+        hashed, row_id = hashes(to, TABLE, keys.columns([values])), pa.nulls(1, pa.int64())
+        parts[int(partitions(to, hashed, np.array([row.ts]), row_id, PARTITIONS)[0])].append(row)
     found = {}
     mark = codec.watermark(START + (9999 << 18), changefeed.codec, V8_5)
     for partition, part in parts.items():

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
+from simulator import keys
 from simulator.changefeed import DispatchRule, load
 from simulator.changefeed.keys import DISPATCHERS as SPELLINGS
 from simulator.dispatch import (
     DISPATCHERS,
     Route,
     compile_rules,
-    hash_row,
+    hashes,
     inertia,
     partition_key,
-    partition_of,
+    partitions,
     route,
     router,
     substitute,
@@ -39,6 +43,10 @@ def routed(*rules: DispatchRule, table: Table = T, release: Release = V8_5) -> R
     return route(compile_rules(rules, "default-topic", release=release), table)
 
 
+def hash_of(to: Route, table: Table, row: Mapping[str, str | None]) -> int:
+    return int(hashes(to, table, keys.columns([row]))[0])
+
+
 def crc(*pairs: tuple[str, str]) -> int:
     return inertia([("S".encode(), "T".encode()), *((name.encode(), value.encode()) for name, value in pairs)])
 
@@ -49,7 +57,7 @@ def test_the_changefeeds_spellings_are_the_registrys() -> None:
 
 def test_no_rule_means_the_table_and_the_default_topic() -> None:
     assert Route("table", "default-topic") == routed()
-    assert hash_row(routed(), T, ROW) == crc()
+    assert hash_of(routed(), T, ROW) == crc()
 
 
 def test_the_first_rule_that_matches_decides_whatever_the_case() -> None:
@@ -59,25 +67,25 @@ def test_the_first_rule_that_matches_decides_whatever_the_case() -> None:
 
 
 def test_index_value_hashes_the_handle_key_or_the_named_index() -> None:
-    assert hash_row(routed(DispatchRule(EVERY, "index-value")), T, ROW) == crc(("Id", "1"))
-    assert hash_row(routed(DispatchRule(EVERY, "rowid")), T, ROW) == crc(("Id", "1"))
+    assert hash_of(routed(DispatchRule(EVERY, "index-value")), T, ROW) == crc(("Id", "1"))
+    assert hash_of(routed(DispatchRule(EVERY, "rowid")), T, ROW) == crc(("Id", "1"))
 
 
 def test_a_null_is_hashed_as_the_word_null_and_an_enum_by_its_number() -> None:
     table = replace(T, columns=tuple(column for column in T.columns if column.name != "V"))
     to = routed(DispatchRule(EVERY, "columns", columns=("a", "c")), table=table)
-    assert hash_row(to, table, ROW) == crc(("A", "null"), ("C", "2"))
+    assert hash_of(to, table, ROW) == crc(("A", "null"), ("C", "2"))
 
 
 def test_after_a_virtual_column_classic_ticdc_hashes_the_column_that_follows() -> None:
     """OffsetsByNames counts all columns, the row has the visible ones (tiflow v8.5.3 cdc/model/schema_storage.go)."""
     by_column = routed(DispatchRule(EVERY, "columns", columns=("A",)))
     by_index = routed(DispatchRule(EVERY, "index-value", index="uk"))
-    assert hash_row(by_column, T, ROW) == crc(("B", "7"))
-    assert hash_row(by_index, T, ROW) == crc(("B", "2"))
+    assert hash_of(by_column, T, ROW) == crc(("B", "7"))
+    assert hash_of(by_index, T, ROW) == crc(("B", "2"))
     fixed = replace(V8_5, dispatch_skips_virtual=True)
     to = route(compile_rules([DispatchRule(EVERY, "columns", columns=("A",))], "t", release=fixed), T)
-    assert hash_row(to, T, ROW) == crc(("A", "null"))
+    assert hash_of(to, T, ROW) == crc(("A", "null"))
 
 
 def test_a_column_beyond_the_row_makes_ticdc_panic_and_is_refused() -> None:
@@ -168,7 +176,8 @@ def test_up_to_4_0_4_rowid_is_the_row_id_modulo_the_partitions() -> None:
     to = routed(DispatchRule(EVERY, "rowid"), table=ALONE, release=find("v4.0.4"))
 
     assert to.dispatcher == "row-id"
-    assert [partition_of(to, 0, 0, 7, 30), partition_of(to, 0, 0, 7, -1)] == [2, (2**64 - 1) % 7]
+    made = partitions(to, np.zeros(3, np.uint32), np.zeros(3, np.int64), pa.array([30, -1, None], pa.int64()), 7)
+    assert made.tolist() == [2, (2**64 - 1) % 7, 0]
 
 
 def test_index_is_asked_for_and_columns_are_found_from_7_5_alone() -> None:
@@ -186,7 +195,7 @@ def test_releases_hash_null_float_and_time_each_in_its_way() -> None:
     rule = DispatchRule(EVERY, "columns", columns=("t", "n"))
 
     def by(tag: str, architecture: str = "classic", rule: DispatchRule = rule) -> int:
-        return hash_row(routed(rule, table=table, release=find(tag, architecture)), table, values)
+        return hash_of(routed(rule, table=table, release=find(tag, architecture)), table, values)
 
     by_key = DispatchRule(EVERY, "index-value")
     assert by("v6.5.1", rule=by_key) == by("v5.4.0", rule=by_key) == crc(("f", "0.10000000149011612"))
@@ -250,13 +259,15 @@ def test_a_clustered_integer_primary_key_is_no_index_to_name() -> None:
         routed(DispatchRule(EVERY, "index-value", index="PRIMARY"))
 
 
-def test_a_signed_hash_gives_the_partition_of_the_unsigned_one() -> None:
-    assert partition_of(routed(), -1, 0, 7) == 0xFFFFFFFF % 7
-    assert partition_of(routed(DispatchRule(EVERY, "ts")), -1, 415508878783938562, 7) == 415508878783938562 % 7
+def test_partitions_count_hashes_without_sign_and_whole_commit_ts() -> None:
+    numbers = np.array([0xFFFFFFFF], np.uint32), np.array([415508878783938562]), pa.nulls(1, pa.int64())
+    assert partitions(routed(), *numbers, 7).tolist() == [0xFFFFFFFF % 7]
+    assert partitions(routed(DispatchRule(EVERY, "ts")), *numbers, 7).tolist() == [415508878783938562 % 7]
 
 
 def test_rows_of_one_message_share_the_table_the_hash_or_the_commit_ts() -> None:
-    groups = {name: partition_key(routed(DispatchRule(EVERY, name)), T, -1, 5) for name in ("table", "rowid", "ts")}
+    rules = {name: routed(DispatchRule(EVERY, name)) for name in ("table", "rowid", "ts")}
+    groups = {name: partition_key(to, T, 0xFFFFFFFF, 5) for name, to in rules.items()}
     assert {"table": "S.T", "rowid": "4294967295", "ts": "5"} == groups
 
 

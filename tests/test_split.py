@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import databases
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from playing import assert_contract, play
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 
+from simulator import keys
 from simulator.changefeed import load
 from simulator.changes import DELETE, INSERT, UPDATE
 from simulator.contract.messages import Message, Terms
@@ -23,7 +25,7 @@ from simulator.decode import DdlEvent, Event, RowEvent as Sent, before_image, de
 from simulator.records import read
 from simulator.releases import find
 from simulator.schema.parse import create_table
-from simulator.split import SplitRule, deciding, halves, net, sent, split_rule, unique_hash
+from simulator.split import SplitRule, deciding, halves, keys_changed, net, ranked, sent, split_rule, splits
 from simulator.split.transaction import Row, RowEvent
 
 CLASSIC, NEW = find("v8.5.3"), find("v8.5.7", "new")
@@ -198,46 +200,94 @@ def test_rows_of_several_partition_keys_have_no_order() -> None:
     assert order_found_wrong("v7.1.2", "classic", "DIU", by_key)
 
 
-# -- on Spark -----------------------------------------------------------------------------------------------------
+# -- in batches ---------------------------------------------------------------------------------------------------
 
 
-def frame(spark: SparkSession, transactions: Sequence[Sequence[RowEvent]], rule: SplitRule) -> DataFrame:
-    """The row changes as `changes.diff` gives them; commit-ts are the numbers of the transactions."""
-    names = [column.name for column in TABLE.columns]
-    rows = [
-        (number, event.op, int(str((event.after or event.before or {})["id"])), *(
-            None if image is None else [image[name] for name in names] for image in (event.before, event.after)))
-        for number, events in enumerate(transactions) for event in events
-    ]
-    made = spark.createDataFrame(rows, "commit_ts long, op byte, id int, old array<string>, new array<string>")
-    hashes = [
-        unique_hash(rule)(TABLE, {name: F.col(side)[at] for at, name in enumerate(names)}) for side in ("old", "new")]
-    return made.repartition(3).select(
-        "commit_ts", F.lit(0).alias("table"), "op", F.col("id").cast("string").cast("binary").alias("handle"),
-        F.col("id").cast("long").alias("row_id"), F.lit(2).alias("hash"),
-        *(F.to_json(side).cast("binary").alias(name) for side, name in (("old", "before"), ("new", "after"))),
-        ((F.col("op") == UPDATE) & (hashes[0] != hashes[1])).alias("split"), F.lit(1).alias("before_hash"),
-    )
+def batch(transactions: Sequence[Sequence[RowEvent]]) -> tuple[pa.RecordBatch, list[RowEvent]]:
+    """Row changes as a diff gives them, whose images are places of the events; commit-ts number the transactions."""
+    events = [(number, event) for number, events in enumerate(transactions) for event in events]
+
+    def images(rows: Iterable[Row | None]) -> pa.Array:
+        return pa.array([None if row is None else b"%d" % place for place, row in enumerate(rows)], pa.binary())
+
+    return pa.record_batch({
+        "commit_ts": pa.array([number for number, _ in events], pa.int64()),
+        "table": pa.array([0 for _ in events], pa.int32()),
+        "handle": pa.array([key_of(event).encode() for _, event in events], pa.binary()),
+        "before": images(event.before for _, event in events),
+        "after": images(event.after for _, event in events),
+    }), [event for _, event in events]
 
 
-def test_spark_splits_and_sorts_as_the_plain_functions_do(spark: SparkSession) -> None:
-    """Every rule, over random transactions; a half is dispatched by its own row."""
-    chance = random.Random(5)
+@pytest.mark.parametrize("name", RULES)
+def test_batches_are_split_and_sorted_as_single_transactions_are(name: str) -> None:
+    """Every rule, over random transactions."""
+    chance, rule = random.Random(5), RULES[name]
     transactions = [transaction(some(chance), some(chance)) for _ in range(150)]
     transactions += [[event] for events in transactions for event in events if event.op == UPDATE][:50]
-    frames = [
-        halves(frame(spark, transactions, rule), rule).withColumn("rule", F.lit(name)) for name, rule in RULES.items()]
-    together = frames[0].unionByName(frames[1]).unionByName(frames[2]).unionByName(frames[3]).unionByName(frames[4])
-    found: dict[tuple[str, int], list[tuple[int, str, int]]] = {}
-    for one in together.orderBy("rule", "commit_ts", "rank", "table", "handle", "op").collect():
-        told = found.setdefault((one["rule"], one["commit_ts"]), [])
-        told.append((one["op"], one["handle"].decode(), one["hash"]))
-        assert [one["before"] is None, one["after"] is None] == [one["op"] == INSERT, one["op"] == DELETE]
+    changes, events = batch(transactions)
+    nothing: Row = dict.fromkeys(column.name for column in TABLE.columns)
+    before, after = (
+        keys.columns([row or nothing for row in rows])
+        for rows in ([event.before for event in events], [event.after for event in events]))
+
+    made = halves(changes, keys_changed(TABLE, before, after, rule), rule)
+
+    order = [(column, "ascending") for column in ("commit_ts", "rank", "table", "handle", "op")]
+    found: dict[int, list[RowEvent]] = {}
+    for one in pa.Table.from_batches([made]).sort_by(order).to_pylist():
+        old = None if one["before"] is None else events[int(one["before"])].before
+        new = None if one["after"] is None else events[int(one["after"])].after
+        found.setdefault(one["commit_ts"], []).append(RowEvent(one["op"], old, new))
     assert found == {
-        (name, number): [(event.op, key_of(event), 1 if event.half and event.op == DELETE else 2)
-                         for event in sent(TABLE, events, rule)]
-        for name, rule in RULES.items() for number, events in enumerate(transactions) if events
-    }
+        number: [replace(event, half=False) for event in sent(TABLE, events, rule)]
+        for number, events in enumerate(transactions) if events}
+
+
+def test_a_run_that_splits_nothing_gives_changes_their_operations_and_ranks() -> None:
+    changes, events = batch([transaction({1: (1, "a", 0), 2: (2, "b", 0)}, {2: (3, "b", 0), 3: (1, "a", 0)})])
+
+    made = ranked(changes, RULES["kept whole"])
+
+    assert made["op"].to_pylist() == [event.op for event in events]
+    assert made["rank"].to_pylist() == [RULES["kept whole"].ranks[event.op] for event in events]
+    assert [made[name] for name in changes.schema.names] == changes.columns
+
+
+COLLATED = {
+    name: create_table(f"CREATE TABLE t (k {kind}, v INT, PRIMARY KEY ({key}) CLUSTERED)", "test")
+    for name, kind, key in (
+        ("bin", "VARCHAR(9)", "k"), ("ci", "VARCHAR(9) COLLATE utf8mb4_general_ci", "k"),
+        ("prefix", "VARCHAR(9)", "k(2)"), ("bytes", "VARBINARY(9)", "k"), ("number", "INT", "k"))}
+
+
+@pytest.mark.parametrize(("name", "old", "new"), [
+    ("bin", "a", "a "), ("ci", "a", "Á "), ("prefix", "abc", "abd"),
+])
+def test_a_key_that_tidb_takes_for_the_old_one_is_one_update_and_split(name: str, old: str, new: str) -> None:
+    """TiDB finds the row under the same key and writes one UPDATE; TiCDC compares bytes, and splits it."""
+    table, rule = COLLATED[name], RULES["sorted"]
+    before, after = {"k": old, "v": "1"}, {"k": new, "v": "1"}
+
+    written = net(table, [(before, after)])
+
+    assert written == [RowEvent(UPDATE, before, after)]
+    assert [event.op for event in sent(table, written, rule)] == [DELETE, INSERT]
+    assert sent(table, written, RULES["kept whole"]) == written
+    assert splits([table], rule) and not splits([table], RULES["kept whole"])
+    assert keys_changed(table, keys.columns([before, before]), keys.columns([after, before]), rule).tolist() == [
+        True, False]
+
+
+@pytest.mark.parametrize(("name", "old", "new"), [
+    ("bin", "a", "b"), ("ci", "a", "b"), ("prefix", "abc", "acc"), ("bytes", "a", "a "), ("number", "1", "2"),
+])
+def test_another_key_is_another_row(name: str, old: str, new: str) -> None:
+    """Under a clustered key TiDB itself writes DELETE and INSERT."""
+    before, after = {"k": old, "v": "1"}, {"k": new, "v": "1"}
+
+    assert net(COLLATED[name], [(before, after)]) == [RowEvent(DELETE, before, None), RowEvent(INSERT, None, after)]
+    assert splits([COLLATED[name]], RULES["sorted"]) == (name in ("bin", "ci", "prefix"))
 
 
 def key_of(event: RowEvent) -> str:

@@ -28,6 +28,7 @@ ROOMS = (
     "numbered",
     "schema",
     "expressions",
+    "keys",
     "codecs.options",
     "changefeed",
     "ddl",

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import vector_keys
-from simulator import dispatch
+from simulator import dispatch, keys
 from simulator.changefeed.model import DispatchRule
 from simulator.errors import ChangefeedError
 from simulator.releases import Release
@@ -44,8 +45,9 @@ def placed(rule_: DispatchRule, table: Table, row: Json, data: Json, release: Re
     assert [name for name, _ in route.hashed] == data.get("index_columns", [name for name, _ in route.hashed])
     columns = {column.name: column for column in table.columns}
     texts = {name: text(value, columns[name]) for name, value in row.items() if name in columns}
-    hash_ = dispatch.hash_row(route, table, texts)
-    return dispatch.partition_of(route, hash_, data["commit_ts"], n, data.get("row_id")), hash_
+    hashes, row_id = dispatch.hashes(route, table, keys.columns([texts])), pa.array([data.get("row_id")], pa.int64())
+    partition = dispatch.partitions(route, hashes, np.array([data["commit_ts"]]), row_id, n)
+    return int(partition[0]), int(hashes[0])
 
 
 def check_partitions(vector: Vector) -> None:
@@ -136,7 +138,8 @@ def _key(vector: Vector) -> None:
     table = Table("test", "t", (Column("id", ColumnType("bigint")),), (), ("id",), True)
     route = dispatch.route(router, table)
     assert dispatch.partition_key(route, table, 0, 0) == data["key"]
-    assert dispatch.partition_of(route, 12345, 0, 7) == data["partition"]
+    numbers = np.array([12345], np.uint32), np.zeros(1, np.int64), pa.nulls(1, pa.int64())
+    assert dispatch.partitions(route, *numbers, 7).tolist() == [data["partition"]]
 
 
 DISPATCH_KINDS = {

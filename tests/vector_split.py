@@ -1,6 +1,6 @@
 """Vectors of split UPDATEs: a release, a table, rows before and after a transaction → events in order.
 
-One law: every line is answered twice, by the plain functions and by the Spark columns of a run.
+One law: every line is answered twice, by the functions for a transaction and by the batches of a run.
 """
 
 from __future__ import annotations
@@ -8,22 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
 import vector_keys
-from simulator import spark as spark_door
 from simulator.changes import DELETE, INSERT, UPDATE
 from simulator.schema import parse
 from simulator.schema.keys import visible_columns
 from simulator.schema.table import Table
 from simulator.split import RowEvent, SplitRule, net, sent, split_rule
 from simulator.split.transaction import Row
-from vector_files import Vector, vectors
+from vector_files import Vector
 from vector_keys import Kind
-from vector_split_spark import Transaction, by_spark, plain
+from vector_split_batches import Transaction, by_batch, plain
 
 NAMES = {DELETE: "DELETE", UPDATE: "UPDATE", INSERT: "INSERT"}
 EVENT = re.compile(r"(DELETE|UPDATE|INSERT)\((.*)\)")
@@ -45,16 +42,7 @@ def check_split(vector: Vector) -> None:
     else:
         assert [(NAMES[event.op], event.before, event.after) for event in found] == [
             (one["type"], one["before"], one["after"]) for one in expected]
-    assert on_spark(vector.path)[vector.name] == plain(transaction(vector, table))
-
-
-@cache
-def on_spark(path: Path) -> dict[str, list[RowEvent]]:
-    """What Spark makes of every vector of a file, by name; those that no check follows fail by themselves."""
-    keys = KINDS["facts.update_split"].keys
-    found = [one for one in vectors(path) if not [*vector_keys.unknown(one.data, vector_keys.every(keys))]]
-    made = by_spark(spark_door.session("local[2]"), [transaction(one, table_of(one.data)) for one in found])
-    return {one.name: events for one, events in zip(found, made, strict=True)}
+    assert by_batch(transaction(vector, table)) == plain(transaction(vector, table))
 
 
 def transaction(vector: Vector, table: Table) -> Transaction:

@@ -7,14 +7,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
-from simulator import storage
+import numpy as np
+import pyarrow as pa
+
+from simulator import keys, storage
 from simulator.changefeed.model import Changefeed
 from simulator.contract.messages import RECORD_OVERHEAD, Terms
 from simulator.contract.readings import reading_of
 from simulator.contract.repeats import Place
 from simulator.decode import RowEvent, full_image, row_text
-from simulator.dispatch.routing import Route, Router, route, router, sent_table
-from simulator.dispatch.rows import hash_row, partition_of
+from simulator.dispatch import Route, Router, hashes, partitions as partitions_of, route, router, sent_table
 from simulator.releases import V8_5, Release
 from simulator.schema.keys import row_id_column
 from simulator.schema.syntax import TableName
@@ -119,6 +121,9 @@ def destination_of(
         key = row_id_column(table)
         if to.dispatcher == "row-id" and key is None:
             return None
-        hashed, row_id = hash_row(to, table, texts), int(texts.get(key) or 0) if key else None
-        return to.topic, partition_of(to, hashed, event.commit_ts or 0, partitions[to.topic], row_id)
+        row_id = pa.array([int(texts.get(key) or 0) % (1 << 64) if key else 0], pa.uint64())
+        place = partitions_of(
+            to, hashes(to, table, keys.columns([texts])), np.array([event.commit_ts or 0]), row_id.view(pa.int64()),
+            partitions[to.topic])
+        return to.topic, int(place[0])
     return destination

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator import snapshots, stages
+from simulator import snapshots, split, stages
 from simulator.emit import TaskReport, send
 from simulator.engines.sides import SIDE, Placing
 from simulator.engines.work import Work, duplicate
@@ -40,7 +40,7 @@ def run(work: Work) -> list[TaskReport]:
     before, after = (_read(readings, work) for readings in (work.before, work.after))
     changes = stages.changes(_compared(before, after), work.comparison)
     if work.asks_beside:
-        changes = changes.append_column("beside", pa.array(_beside(changes)))
+        changes = changes.append_column("beside", pa.array(split.beside(changes)))
     sent = stages.sent(changes, work.rules)
     sent = sent.take(_order(sent, ORDER))
     rows = (stages.events(sent.slice(start, ROWS), work.rules) for start in range(0, sent.num_rows, ROWS))
@@ -109,12 +109,3 @@ def _compared(before: pa.RecordBatch, after: pa.RecordBatch) -> pa.RecordBatch:
 def _taken(column: pa.Array, places: Ints) -> pa.Array:
     """The values at these places; null where a place is -1."""
     return column.take(pa.array(places, mask=places < 0))
-
-
-def _beside(changes: pa.RecordBatch) -> npt.NDArray[np.bool_]:
-    """Which changes have others of their table and commit-ts."""
-    pairs = np.stack([ints(changes, "table"), ints(changes, "commit_ts")])
-    _, which, counts = np.unique(pairs, axis=1, return_inverse=True, return_counts=True)
-    found: npt.NDArray[np.bool_] = counts[which.reshape(-1)] > 1
-    return found
-

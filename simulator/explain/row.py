@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from simulator import keys
 from simulator.changefeed.model import Changefeed
 from simulator.codecs import CODECS, CodecOptions, Encoded, Rows
 from simulator.codecs.claim_check import address
 from simulator.codecs.options import known
-from simulator.dispatch.routing import route, router, sent_table
-from simulator.dispatch.rows import hash_row, partition_of
+from simulator.dispatch import hashes, partitions as partitions_of, route, router, sent_table
 from simulator.explain.change import RowChange
 from simulator.releases import V8_5, Release
 from simulator.schema.canal_types import mysql_type, sql_type
@@ -79,7 +79,8 @@ class RowExplained:
     """Columns of unique keys that the UPDATE changes, for which TiCDC sends it as DELETE and INSERT."""
 
     moved_by: tuple[str, ...] = ()
-    """Columns of a clustered primary key that the UPDATE changes: TiDB itself writes DELETE and INSERT."""
+    """Columns of a clustered primary key that the UPDATE changes, by their collations: TiDB itself writes DELETE and
+    INSERT."""
 
     stored: tuple[tuple[str, int], ...] = ()
     """Where claim-check puts the whole message, and the file's bytes."""
@@ -100,13 +101,14 @@ def explain_row(
     """What becomes of a row change that `read_row` has checked; raises EncodeError where TiCDC could not encode it."""
     partitions = change.partitions or changefeed.kafka.partitions
     to = route(router(changefeed, release), table)
-    hashed = hash_row(to, table, change.image)
+    hashed, row_id = hashes(to, table, keys.columns([change.image])), pa.array([_row_id(table, change)], pa.int64())
+    place = partitions_of(to, hashed, np.array([change.commit_ts]), row_id, partitions)
     encoded = _encoded(sent_table(to, table), changefeed, change, release, to.selected) if sending.sent else None
     return RowExplained(
         release=release.name, architecture=release.architecture, schema=table.schema, table=table.name, op=change.op,
         columns=_columns(table, changefeed.codec, release, to.selected), handle_key=handle_key(table),
-        dispatcher=to.dispatcher, hashed=tuple(name for _, name in to.hashed if name), hash=hashed,
-        partition=partition_of(to, hashed, change.commit_ts, partitions, _row_id(table, change)), partitions=partitions,
+        dispatcher=to.dispatcher, hashed=tuple(name for _, name in to.hashed if name), hash=int(hashed[0]),
+        partition=int(place[0]), partitions=partitions,
         topic=to.topic, protocol=changefeed.codec.protocol,
         messages=_messages(encoded, changefeed.codec, release) if encoded else (),
         split_by=_split_by(table, change, changefeed, release), moved_by=_moved_by(table, change),
@@ -139,10 +141,10 @@ def _split_by(table: Table, change: RowChange, changefeed: Changefeed, release: 
 
 
 def _moved_by(table: Table, change: RowChange) -> tuple[str, ...]:
-    before, after = change.before, change.after
-    if not table.clustered or before is None or after is None:
+    if not table.clustered or change.before is None or change.after is None:
         return ()
-    return tuple(name for name in table.primary_key if before[name] != after[name])
+    before, after = (keys.parts_of(table, keys.columns([image])) for image in (change.before, change.after))
+    return tuple(name for (name, old), (_, new) in zip(before, after, strict=True) if old != new)
 
 
 def flag_names(bits: int) -> tuple[str, ...]:

@@ -8,7 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from simulator.changes import DELETE, INSERT, UPDATE
+from simulator.keys import Texts, columns, told_by_handle
 from simulator.releases import Release
 from simulator.schema.keys import HANDLE_KEY, PRIMARY_KEY, UNIQUE_KEY, flags, handle_key, visible_columns
 from simulator.schema.table import Table
@@ -17,8 +23,13 @@ from simulator.schema.types import family
 SPLIT_DELETE, SPLIT_INSERT = 3, 4
 """The halves of a split UPDATE, beside DELETE, UPDATE and INSERT."""
 
-NULL = "null"
+NULL = b"null"
 """What `ColumnValueString` makes of NULL (tiflow: cdc/model/sink.go)."""
+
+NO_TEXT = b"\xfe"
+"""What no text is."""
+
+Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -60,9 +71,10 @@ def deciding(table: Table, rule: SplitRule) -> tuple[str, ...]:
 
 
 def in_a_diff(table: Table, rule: SplitRule) -> tuple[str, ...]:
-    """Those that can differ where rows are found again by their handle key: an UPDATE leaves that as it is."""
-    key = handle_key(table)
-    return tuple(name for name in deciding(table, rule) if name not in key) if key else ()
+    """Those that can differ where rows are found again by their handle key: of that the columns whose collation, or
+    prefix, leaves open what they are."""
+    told = told_by_handle(table)
+    return tuple(name for name in deciding(table, rule) if name not in told) if handle_key(table) else ()
 
 
 def splits(tables: Iterable[Table], rule: SplitRule) -> bool:
@@ -70,18 +82,28 @@ def splits(tables: Iterable[Table], rule: SplitRule) -> bool:
     return bool(rule.keys) and any(in_a_diff(table, rule) for table in dict.fromkeys(tables))
 
 
+def keys_changed(table: Table, before: Texts, after: Texts, rule: SplitRule) -> Mask:
+    """Which rows of a diff change a key that splits their UPDATE, given as TiDB texts by column."""
+    found = np.zeros(len(next(iter(before.values()))), np.bool_)
+    for name in in_a_diff(table, rule):
+        found |= _differ(table, name, before, after, rule)
+    return found
+
+
 def changed(
     table: Table, before: Mapping[str, str | None], after: Mapping[str, str | None], rule: SplitRule
 ) -> tuple[str, ...]:
     """The deciding columns that differ between two rows, given as TiDB texts by column."""
-    types = {column.name: column.type for column in table.columns}
+    old, new = columns([before]), columns([after])
+    return tuple(name for name in deciding(table, rule) if _differ(table, name, old, new, rule)[0])
 
-    def compared(name: str, text: str | None) -> str | None:
-        return NULL if text is None and null_is_text(family(types[name]), rule) else text
 
-    return tuple(
-        name for name in deciding(table, rule) if compared(name, before[name]) != compared(name, after[name])
-    )
+def _differ(table: Table, name: str, before: Texts, after: Texts, rule: SplitRule) -> Mask:
+    kind = next(family(column.type) for column in table.columns if column.name == name)
+    null = NULL if null_is_text(kind, rule) else NO_TEXT
+    old, new = (pc.fill_null(side[name].cast(pa.binary()), null) for side in (before, after))
+    found: Mask = pc.not_equal(old, new).to_numpy(zero_copy_only=False)
+    return found
 
 
 def null_is_text(family: str, rule: SplitRule) -> bool:

@@ -5,19 +5,17 @@ One law: a transaction is a list; whatever a release does to its order is done b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 
 from simulator.changes import DELETE, INSERT, UPDATE
+from simulator.keys import columns, handle
 from simulator.schema.keys import HANDLE_KEY, flags
 from simulator.schema.table import Table
 from simulator.split.rule import SplitRule, changed, rank
 
 Row = Mapping[str, str | None]
 """TiDB text by visible column."""
-
-NUMBERS = frozenset({"tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "float", "double", "bit", "year"})
 
 
 @dataclass(frozen=True)
@@ -43,8 +41,7 @@ def net(table: Table, rows: Sequence[tuple[Row | None, Row | None]]) -> list[Row
     """
     pairs = list(rows)
     if table.clustered:
-        old = {_key(table, before): before for before, _ in rows if before is not None}
-        new = {_key(table, after): after for _, after in rows if after is not None}
+        old, new = (_by_key(table, side) for side in zip(*rows, strict=True)) if rows else ({}, {})
         pairs = [(old.get(key), new.get(key)) for key in sorted(old.keys() | new.keys())]
     return [RowEvent(_op(before, after), before, after) for before, after in pairs if before or after]
 
@@ -83,10 +80,8 @@ def _op(before: Row | None, after: Row | None) -> int:
     return INSERT if before is None else DELETE if after is None else UPDATE
 
 
-def _key(table: Table, row: Row) -> tuple[Decimal | bytes, ...]:
-    """What sorts as TiKV's key does: numbers by value, texts by their bytes."""
-    types = {column.name: column.type.name for column in table.columns}
-    return tuple(
-        Decimal(text) if types[name] in NUMBERS else text.encode("utf-8", "surrogatepass")
-        for name, text in ((name, row[name] or "") for name in table.primary_key)
-    )
+def _by_key(table: Table, rows: Iterable[Row | None]) -> dict[bytes, Row]:
+    """Rows by their handles; those that are none are left out."""
+    found = [row for row in rows if row is not None]
+    handles = handle(table, columns(found)).to_pylist() if found else []
+    return dict(zip(handles, found, strict=True))

@@ -1,0 +1,80 @@
+"""The bytes of whole columns: what keys, hashes and weights are made from.
+
+One law: a column is one buffer and where its cells begin; nothing looks at a cell by itself. TiDB texts may be strings
+or binary, where invalid UTF-8 stands as lone surrogates (0xED, 0xB2 or 0xB3, 0x80 to 0xBF for a byte).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Bytes = npt.NDArray[np.uint8]
+Places = npt.NDArray[np.int64]
+
+
+def columns(rows: Sequence[Mapping[str, str | None]]) -> dict[str, pa.Array]:
+    """TiDB texts of rows that have the same columns, as binary arrays by column."""
+    return {name: pa.array([_encoded(row[name]) for row in rows], pa.binary()) for name in (rows[0] if rows else ())}
+
+
+def _encoded(text: str | None) -> bytes | None:
+    return None if text is None else text.encode("utf-8", "surrogatepass")
+
+
+def buffers(cells: pa.Array) -> tuple[Bytes, Places]:
+    """The bytes of all cells, without any before the first and behind the last, and where each begins and the last
+    ends."""
+    if not len(cells):
+        return np.zeros(0, np.uint8), np.zeros(1, np.int64)
+    _, places, data = cells.cast(pa.binary()).buffers()
+    offsets = np.frombuffer(places, np.int32, len(cells) + 1, 4 * cells.offset).astype(np.int64)
+    if data is None:
+        return np.zeros(0, np.uint8), offsets
+    return np.frombuffer(data, np.uint8, int(offsets[-1] - offsets[0]), int(offsets[0])), offsets - offsets[0]
+
+
+def binary(data: npt.NDArray[np.generic], offsets: Places, like: pa.Array) -> pa.Array:
+    """The array of these cells, null where `like` is."""
+    bits = pa.array(like.is_valid()).buffers()[1] if like.null_count else None
+    ends, bytes = pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(np.ascontiguousarray(data))
+    return pa.Array.from_buffers(pa.binary(), len(like), [bits, ends, bytes])
+
+
+def fixed(rows: npt.NDArray[np.generic], like: pa.Array) -> pa.Array:
+    """Cells of one size, the bytes of each row of a matrix (or of each number)."""
+    size = rows.nbytes // max(len(rows), 1)
+    return binary(rows, np.arange(len(rows) + 1) * size, like)
+
+
+def latin1(cells: pa.Array) -> pa.Array:
+    """The bytes that Latin-1 text stands for (0xC2 or 0xC3, then 0x80 to 0xBF: one byte)."""
+    data, offsets = buffers(cells)
+    leads = data >= 0xC0
+    if not leads.any():
+        return cells.cast(pa.binary())
+    high = data.copy()
+    high[np.flatnonzero(leads) + 1] += np.where(data[leads] == 0xC3, 0x40, 0).astype(np.uint8)
+    return binary(high[~leads], _without(leads, offsets), cells)
+
+
+def undisguised(cells: pa.Array) -> pa.Array:
+    """Text with the invalid bytes that it held put back."""
+    data, offsets = buffers(cells)
+    leads = np.flatnonzero(data == 0xED)
+    leads = leads[(data[leads + 1] & 0xFE) == 0xB2] if len(leads) else leads
+    if not len(leads):
+        return cells.cast(pa.binary())
+    raw, gone = data.copy(), np.zeros(len(data), np.bool_)
+    raw[leads] = (data[leads + 1] & 3) << 6 | data[leads + 2] & 0x3F
+    gone[leads + 1] = gone[leads + 2] = True
+    return binary(raw[~gone], _without(gone, offsets), cells)
+
+
+def _without(gone: npt.NDArray[np.bool_], offsets: Places) -> Places:
+    """Where cells begin when these bytes of them are left out."""
+    before = np.concatenate(([0], np.cumsum(gone)))
+    return offsets - before[offsets]

@@ -1,0 +1,240 @@
+"""What each character weighs in TiDB's collations, as tables from code points to 16-bit weights.
+
+One law: weights compare and are equal as TiDB's are, which look at one character after the other (tidb:
+pkg/util/collate); their numbers need not be TiDB's. A table is made when a column first needs it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.int64]
+
+TOP = 0x110000
+BASIC = 0x10000
+"""Where the characters begin that _general_ci and _unicode_ci all hold for equal."""
+
+REPLACEMENT = 0xFFFD
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The weights of every character; one that has none is ignored."""
+
+    places: Numbers
+    """Where the weights of a code point begin, and those of the last one end; it has also those of all above it."""
+
+    weights: npt.NDArray[np.uint16]
+
+    @cached_property
+    def sizes(self) -> Numbers:
+        """How many weights each code point has."""
+        return np.diff(self.places)
+
+    @property
+    def last(self) -> int:
+        """The code point that stands for all above it."""
+        return len(self.places) - 2
+
+
+def _weights(found: Sequence[Sequence[int]]) -> Weights:
+    places = np.concatenate(([0], np.cumsum(np.fromiter(map(len, found), np.int64, len(found)))))
+    flat = (weight for weights in found for weight in weights)
+    return Weights(places, np.fromiter(flat, np.uint16, int(places[-1])))
+
+
+# -- _general_ci: a capital letter without accents ------------------------------------------------------------------
+
+LATER = frozenset("ƞϙϵҋӆӊӎԁԃԅԇԉԋԍԏ")
+"""Small letters whose capitals came after Unicode 3.0, from which MySQL made its table."""
+
+UNLIKE = {"ß": "S", "ϲ": "Σ", "Й": "Й", "й": "Й"}
+GENERAL = (*range(0x600), *range(0x1E00, 0x2000), *range(0x2100, 0x2200), *range(0x2400, 0x2500), *range(0xFF00, BASIC))
+"""Where characters differ from their weights."""
+
+
+@cache
+def general() -> Weights:
+    """_general_ci: every character is one weight, those outside the basic plane are U+FFFD."""
+    found = np.arange(BASIC + 1)
+    found[[*GENERAL, BASIC]] = [*map(_general, map(chr, GENERAL)), REPLACEMENT]
+    # A zero ends a key, so that weights begin with one.
+    return Weights(np.arange(BASIC + 2), np.minimum(found + 1, 0xFFFF).astype(np.uint16))
+
+
+def _general(one: str) -> int:
+    base = UNLIKE.get(one) or _capital(_bare(one))
+    return ord(base if unicodedata.category(base)[0] == "L" else _capital(one))
+
+
+def _bare(one: str) -> str:
+    """The letter under accents."""
+    parts = unicodedata.ucd_3_2_0.decomposition(one).split()
+    return _bare(chr(int(parts[0], 16))) if len(parts) > 1 and parts[0][0] != "<" else one
+
+
+def _capital(one: str) -> str:
+    capital = one.upper()
+    return capital if len(capital) == 1 and one not in LATER and not {one, capital} & _unassigned() else one
+
+
+@cache
+def _unassigned() -> frozenset[str]:
+    """Characters of the basic plane that are younger than Unicode 3.2."""
+    return frozenset(one for one in map(chr, range(BASIC)) if unicodedata.ucd_3_2_0.category(one) == "Cn")
+
+
+# -- the Unicode collation algorithm: primary weights ---------------------------------------------------------------
+
+ENTRY = re.compile(r"^([0-9A-F]+) *; *((?:\[[^\]]*\])+)", re.MULTILINE)
+PRIMARY = re.compile(r"\[[.*]([0-9A-F]+)")
+
+
+def _allkeys(version: str) -> dict[int, list[int]]:
+    """Primary weights of single characters in Unicode's default table, without zeros."""
+    text = (files("pyuca") / f"allkeys-{version}.txt").read_text("utf-8")
+    return {
+        int(code, 16): [weight for weight in (int(one, 16) for one in PRIMARY.findall(elements)) if weight]
+        for code, elements in ENTRY.findall(text)}
+
+
+def _implicit(codes: Numbers, base: int) -> Numbers:
+    """The two weights of characters that are in no table."""
+    return np.stack((base + (codes >> 15), codes & 0x7FFF | 0x8000), axis=-1)
+
+
+def _based(ranges: Iterable[tuple[int, int, int]], top: int) -> Numbers:
+    """Implicit weights of all code points: in ranges (first, last, base) and outside of them."""
+    found = _implicit(np.arange(top), 0xFBC0)
+    for first, last, base in ranges:
+        found[first : last + 1] = _implicit(np.arange(first, last + 1), base)
+    return found
+
+
+HANGUL, VOWELS, TRAILS = range(0xAC00, 0xD7A4), 21, 28
+
+
+@cache
+def unicode_9() -> Weights:
+    """utf8mb4_0900_ai_ci: Unicode 9.0 (tidb: pkg/util/collate/ucadata/generator/main.go)."""
+    known = _allkeys("9.0.0")
+    known[REPLACEMENT] = [REPLACEMENT]
+    known[0xFDFA] = known[0xFDFA][:8]
+    for place, code in enumerate(HANGUL):
+        lead, rest = divmod(place, VOWELS * TRAILS)
+        jamo = [0x1100 + lead, 0x1161 + rest // TRAILS, *([0x11A7 + rest % TRAILS] if rest % TRAILS else ())]
+        known[code] = [known[one][0] for one in jamo]
+    implicit = _based((
+        (0x3400, 0x4DB5, 0xFB80), (0x20000, 0x2A6D6, 0xFB80), (0x2A700, 0x2B734, 0xFB80), (0x2B740, 0x2B81D, 0xFB80),
+        (0x2B820, 0x2CEA0, 0xFB80), (0x4E00, 0x9FD5, 0xFB40), (0xFA0E, 0xFA29, 0xFB40)), TOP)
+    tangut = np.arange(0x17000, 0x18B00)
+    implicit[tangut] = np.stack((np.full(len(tangut), 0xFB00), tangut - 0x17000 | 0x8000), axis=-1)
+    return _filled(implicit, known)
+
+
+def _filled(implicit: Numbers, known: dict[int, list[int]]) -> Weights:
+    """The table of `known` characters, and of all others."""
+    codes = np.fromiter(known, np.int64, len(known))
+    sizes = np.full(len(implicit), 2)
+    sizes[codes] = np.fromiter(map(len, known.values()), np.int64, len(known))
+    places = np.concatenate(([0], np.cumsum(sizes)))
+    listed = np.zeros(len(implicit), np.bool_)
+    listed[codes] = True
+    weights = np.empty(int(places[-1]), np.uint16)
+    kept = np.repeat(listed, sizes)
+    weights[~kept] = implicit[~listed].ravel()
+    weights[kept] = [weight for code in sorted(known) for weight in known[code]]
+    return Weights(places, weights)
+
+
+APART = {
+    **dict.fromkeys("Đđ", ("d", 1)), **dict.fromkeys("Ðð", ("d", 2)), **dict.fromkeys("Ħħ", ("h", 1)),
+    **dict.fromkeys("Łł", ("l", 1)), **dict.fromkeys("ØøǾǿ", ("o", 1)), "ℏ": ("h", 1),
+    "์": ("ๅ", 1), "ํ": ("ๅ", 2), "໌": ("ໄ", 1), "ໍ": ("ໄ", 2),
+    "Ŀ": ("l·", 0), "ŀ": ("l·", 0), **{one: (digit, 0) for one, digit in zip("৴৵৶৷", "1234", strict=True)},
+    **{chr(code): (chr(code + 0x30), 0) for code in range(0x10A0, 0x10C6)}, "\u180e": ("", 0),
+}
+"""What Unicode 4.0 weighs otherwise than 5.2, whose table there is: as these characters, or so much after them."""
+
+
+@cache
+def unicode_4() -> Weights:
+    """_unicode_ci: Unicode 4.0, of which the order is that of 5.2 but for a few characters of small scripts; those that
+    came after 3.2 are each by themselves behind the others."""
+    old = unicodedata.ucd_3_2_0
+    table = _allkeys("5.2.0")
+    known = {
+        code: [weight << 2 for weight in weights] for code, weights in table.items()
+        if code < BASIC and old.category(chr(code)) != "Cn" and code not in (0xFA0E, 0xFA0F, 0xFDFA)}
+    for one, (like, after) in APART.items():
+        known[ord(one)] = [(weight << 2) + after for each in like for weight in table[ord(each)]]
+    implicit = _based(((0x3400, 0x4DB5, 0xFB80), (0x4E00, 0x9FA5, 0xFB40), (0xFA0E, 0xFA0F, 0xFB40)), BASIC + 1) << 2
+    known[BASIC] = [REPLACEMENT << 2]
+    used = np.unique(np.concatenate((implicit.ravel(), [weight for each in known.values() for weight in each])))
+    ranks = {code: (np.searchsorted(used, weights) + 1).tolist() for code, weights in known.items()}
+    return _filled(np.searchsorted(used, implicit) + 1, ranks)
+
+
+# -- GBK and GB18030: by their codes --------------------------------------------------------------------------------
+
+
+def _coded(charset: str, fold: Callable[[str], str] = str) -> Weights:
+    """Characters of the basic plane by their bytes in a charset, a pair a weight; those that it lacks are `?`."""
+    codes = [fold(chr(code)).encode(charset, "replace") for code in range(BASIC)]
+    found = [[code[0] << 8] if len(code) == 1 else [int.from_bytes(code[at : at + 2]) for at in range(0, len(code), 2)]
+             for code in codes]
+    # A zero ends a key; none but NUL weighs so little.
+    return _weights([*([max(weight, 1) for weight in weights] for weights in found), [ord("?") << 8]])
+
+
+@cache
+def gbk() -> Weights:
+    return _coded("gbk")
+
+
+@cache
+def gbk_chinese() -> Weights:
+    """Letters of ASCII without case; TiDB has ideographs by their sounds, here they go by their codes."""
+    return _coded("gbk", _folded)
+
+
+@cache
+def gb18030() -> Weights:
+    return _with_planes(_coded("gb18030"))
+
+
+@cache
+def gb18030_chinese() -> Weights:
+    return _with_planes(_coded("gb18030", _folded))
+
+
+def _with_planes(basic: Weights) -> Weights:
+    """With the characters beyond the basic plane: four bytes that count on."""
+    number = np.arange(TOP - BASIC)
+    pairs = np.stack((
+        0x90 + number // 12600 << 8 | 0x30 + number // 1260 % 10, 0x81 + number // 10 % 126 << 8 | 0x30 + number % 10),
+        axis=-1)
+    begun = int(basic.places[BASIC])
+    places = np.concatenate((basic.places[:BASIC], begun + 2 * np.arange(len(number) + 1)))
+    return Weights(places, np.concatenate((basic.weights[:begun], pairs.ravel().astype(np.uint16))))
+
+
+def _folded(one: str) -> str:
+    return one.upper() if one < "\x80" else one
+
+
+WEIGHTS: dict[str, Callable[[], Weights]] = {
+    **dict.fromkeys(("utf8_general_ci", "utf8mb4_general_ci"), general),
+    **dict.fromkeys(("utf8_unicode_ci", "utf8mb4_unicode_ci"), unicode_4),
+    "utf8mb4_0900_ai_ci": unicode_9,
+    "gbk_bin": gbk, "gbk_chinese_ci": gbk_chinese, "gb18030_bin": gb18030, "gb18030_chinese_ci": gb18030_chinese,
+}
+"""By collation; the others compare bytes."""
