@@ -25,7 +25,7 @@ from simulator.decode import DdlEvent, Event, RowEvent as Sent, before_image, de
 from simulator.records import read
 from simulator.releases import find
 from simulator.schema.parse import create_table
-from simulator.split import SplitRule, deciding, halves, keys_changed, net, ranked, sent, split_rule, splits
+from simulator.split import SplitRule, beside, deciding, halves, keys_changed, net, ranked, sent, split_rule, splits
 from simulator.split.transaction import Row, RowEvent
 
 CLASSIC, NEW = find("v8.5.3"), find("v8.5.7", "new")
@@ -231,7 +231,8 @@ def test_batches_are_split_and_sorted_as_single_transactions_are(name: str) -> N
         keys.columns([row or nothing for row in rows])
         for rows in ([event.before for event in events], [event.after for event in events]))
 
-    made = halves(changes, keys_changed(TABLE, before, after, rule), rule)
+    is_split = keys_changed(TABLE, before, after, rule)
+    made = halves(changes, is_split & beside(changes) if rule.several else is_split, rule)
 
     order = [(column, "ascending") for column in ("commit_ts", "rank", "table", "handle", "op")]
     found: dict[int, list[RowEvent]] = {}
