@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -68,7 +69,7 @@ class Job:
 class TaskReport:
     """What one task sent."""
 
-    delivered: list[dict[str, object]]
+    delivered: list[dict[str, Any]]
     """`sinks.records.Delivered` of each partition."""
 
     changes: list[tuple[int, int, int, int]]

@@ -1,6 +1,6 @@
 """Errors that arise inside Spark tasks, brought to the driver in the words they were found with, without Spark's stack.
 
-One law: an error of ours keeps its class; what Spark's own work met in files and on the disk, and the death of one of
+One law: an error of ours keeps its class; what Spark's own work met on the disk, and the death of one of
 its processes, becomes one; anything else is a defect and is shown as it is.
 """
 
@@ -10,12 +10,9 @@ import base64
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from urllib.parse import unquote
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import Column
-from pyspark.sql import functions as F
 
 from simulator import errors
 from simulator.spark import KILLED, LESS, death
@@ -28,10 +25,6 @@ _LOST = re.compile(r"ExecutorLostFailure \((executor [^)]*)\)")
 _GONE = "SparkContext was shut down"
 _ENDING = re.compile(f"{_GONE}|stopped SparkContext")
 
-_UNREAD = re.compile(
-    r"\[FAILED_READ_FILE\S*\] .*? reading file (?:file:/*)?(/\S+)\. (.+?)\.?(?: SQLSTATE.*)?$", re.MULTILINE
-)
-
 
 @contextmanager
 def carrying() -> Iterator[None]:
@@ -41,11 +34,6 @@ def carrying() -> Iterator[None]:
     except errors.SimulatorError as error:
         text = base64.b64encode(str(error).encode("utf-8", "backslashreplace")).decode()
         raise RuntimeError(f"{_OPEN}{type(error).__name__} {text}{_CLOSE}") from None
-
-
-def raising(kind: type[errors.SimulatorError], text: Column) -> Column:
-    """A column, of any type, that raises an error of that class for any row that needs it; `text` is binary."""
-    return F.raise_error(F.concat(F.lit(f"{_OPEN}{kind.__name__} "), F.base64(text), F.lit(_CLOSE)))
 
 
 @contextmanager
@@ -81,9 +69,7 @@ def _found(text: str) -> errors.SimulatorError | None:
 
 
 def _of_spark(text: str) -> errors.SimulatorError | None:
-    """What Spark says of a file that it cannot read, or of a disk that it fills."""
-    if unread := _UNREAD.search(text):
-        return errors.SnapshotError(f"{unquote(unread[1])}: cannot be read: {unread[2]}")
+    """What Spark says of a disk or a memory that it fills."""
     if "No space left on device" in text:
         return errors.DeliveryError("No space left on device for Spark's own files: SPARK_LOCAL_DIRS says where else")
     if "OutOfMemoryError" in text:

@@ -16,10 +16,12 @@ import pyarrow.compute as pc
 
 from simulator import dispatch, keys, split, transitions
 from simulator.changes import CHANGES, Clock, op_of
-from simulator.dispatch import Route
+from simulator.dispatch import Hashes, Route
 from simulator.events import EVENTS, ROW, Destinations, Ints, ints
-from simulator.filters.events import EventFilters
-from simulator.filters.rows import kept, looked_at
+from simulator.filters.expression_checks import looks
+from simulator.filters.event_types import ROW_KINDS
+from simulator.filters.events import EventFilters, ignoring_row
+from simulator.filters.rows import kept
 from simulator.images import cell
 from simulator.schema.keys import handle_key, visible_columns
 from simulator.schema.table import Table
@@ -76,14 +78,16 @@ class Rules:
     def partitions(self) -> dict[str, tuple[int, int]]:
         """Of each topic the destination that partition 0 is, and how many partitions it has."""
         to = self.destinations
-        return {topic: pair for topic, *pair in zip(to.topics, to.first, to.counts, strict=True)}
+        return {topic: (first, count) for topic, first, count in zip(to.topics, to.first, to.counts, strict=True)}
 
     @cached_property
     def filtering(self) -> npt.NDArray[np.bool_]:
         """Whether event filters look at the rows of each table."""
-        return np.array([
-            bool(self.ignored_start_ts) or looked_at(self.filters, physical.table) for physical in self.tables
-        ])
+        return np.array([self._filters(physical.table) for physical in self.tables])
+
+    def _filters(self, table: Table) -> bool:
+        kinds = any(ignoring_row(self.filters, table.schema, table.name, kind) for kind in ROW_KINDS)
+        return bool(self.ignored_start_ts) or kinds or any(looks(rule, table) for rule in self.filters.rules)
 
     @cached_property
     def splitting(self) -> npt.NDArray[np.bool_]:
@@ -172,78 +176,9 @@ def _splitting(changes: pa.RecordBatch, rules: Rules) -> npt.NDArray[np.bool_]:
     for number, at in by_table(np.where(asked, table, -1)):
         if number >= 0:
             definition, rows = rules.tables[number].table, pa.array(at)
-            images = (LazyTexts(image.take(rows), definition) for image in (before, after))
-            found[at] = split.keys_changed(definition, *images, rules.split)
+            old, new = (LazyTexts(image.take(rows), definition) for image in (before, after))
+            found[at] = split.keys_changed(definition, old, new, rules.split)
     return found
-
-
-def passing(some: pa.RecordBatch) -> pa.RecordBatch:
-        if not looked_at(filters, table) and not rules.ignored_start_ts:
-            return some
-        return some.filter(kept(some, table, filters, rules.ignored_start_ts))
-
-    if not split.splits([table], rule):
-        return split.ranked(passing(rows), rule)
-    if rule.release.filters_halves:
-        return passing(split.halves(rows, _splitting(rows, table, rule, beside), rule))
-    if looked_at(filters, table) or rules.ignored_start_ts:
-        mask = kept(rows, table, filters, rules.ignored_start_ts)
-        rows, beside = rows.filter(mask), None if beside is None else beside[np.asarray(mask)]
-    return split.halves(rows, _splitting(rows, table, rule, beside), rule)
-
-
-def _splitting(
-    rows: pa.RecordBatch, table: Table, rule: SplitRule, beside: npt.NDArray[np.bool_] | None
-) -> npt.NDArray[np.bool_]:
-    """Which of the rows are UPDATEs that are split."""
-    before, after = rows.column("before"), rows.column("after")
-    whole = np.asarray(before.is_valid()) & np.asarray(after.is_valid())
-    if beside is not None:
-        whole &= beside
-    places = np.flatnonzero(whole)
-    at = pa.array(places)
-    found = np.zeros(rows.num_rows, np.bool_)
-    if len(places):
-        found[places] = split.keys_changed(table, texts(before.take(at), table), texts(after.take(at), table), rule)
-    return found
-
-
-def passing(some: pa.RecordBatch) -> pa.RecordBatch:
-        if not looked_at(filters, table) and not rules.ignored_start_ts:
-            return some
-        return some.filter(kept(some, table, filters, rules.ignored_start_ts))
-
-    if not split.splits([table], rule):
-        return split.ranked(passing(rows), rule)
-    if rule.release.filters_halves:
-        return passing(split.halves(rows, _splitting(rows, table, rule, beside), rule))
-    if looked_at(filters, table) or rules.ignored_start_ts:
-        mask = kept(rows, table, filters, rules.ignored_start_ts)
-        rows, beside = rows.filter(mask), None if beside is None else beside[np.asarray(mask)]
-    return split.halves(rows, _splitting(rows, table, rule, beside), rule)
-
-
-def _splitting(
-    rows: pa.RecordBatch, table: Table, rule: SplitRule, beside: npt.NDArray[np.bool_] | None
-) -> npt.NDArray[np.bool_]:
-    """Which of the rows are UPDATEs that are split."""
-    before, after = rows.column("before"), rows.column("after")
-    whole = np.asarray(before.is_valid()) & np.asarray(after.is_valid())
-    if beside is not None:
-        whole &= beside
-    places = np.flatnonzero(whole)
-    at = pa.array(places)
-    found = np.zeros(rows.num_rows, np.bool_)
-    if len(places):
-        found[places] = split.keys_changed(table, texts(before.take(at), table), texts(after.take(at), table), rule)
-    return found
-
-
-def texts(images: pa.Array, table: Table) -> dict[str, pa.Array]:
-    """TiDB texts of the visible columns by name, out of row images."""
-    names = [column.name for column in visible_columns(table)]
-    image = cells_of(images, len(names))
-    return {name: image.cells(place) for place, name in enumerate(names)}
 
 
 def passing(changes: pa.RecordBatch, rules: Rules) -> pa.RecordBatch:
@@ -289,14 +224,15 @@ def destinations(images: pa.Array, handles: pa.Array, number: int, commit_ts: In
     return _destinations(number, hashes, commit_ts, ids, rules)
 
 
-def _facts(images: pa.Array, handles: pa.Array, number: int, rules: Rules) -> tuple[pa.Array, Ints]:
+def _facts(images: pa.Array, handles: pa.Array, number: int, rules: Rules) -> tuple[pa.Array, Hashes]:
     """Row id and dispatch hash of rows of a table."""
     table = rules.tables[number].table
     texts = LazyTexts(images, table)
-    return keys.row_ids(table, texts, handles, number), dispatch.hashes(rules.routes[number], table, texts).astype(np.int64)
+    hashes = dispatch.hashes(rules.routes[number], table, texts, len(images))
+    return keys.row_ids(table, handles, number), hashes
 
 
-def _destinations(number: int, hashes: Ints, commit_ts: Ints, row_ids: pa.Array, rules: Rules) -> Ints:
+def _destinations(number: int, hashes: Hashes, commit_ts: Ints, row_ids: pa.Array, rules: Rules) -> Ints:
     to = rules.routes[number]
     first, count = rules.partitions[to.topic]
     return first + dispatch.partitions(to, hashes, commit_ts, row_ids, count)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from simulator import inspect, outputs, pipeline, plan, releases, scenario, storage
 from simulator.changefeed import Changefeed, load_file
 from simulator.cli.show import Display, Summary
+from simulator.emit import TaskReport
+from simulator.engines import in_process
+from simulator.engines.work import Engine, Work
 from simulator.errors import DeliveryError, UserError
 from simulator.outputs import Output
 from simulator.plan import Plan
@@ -22,6 +26,9 @@ from simulator.scenario import Scenario, Settings
 from simulator.signals import Stopped, held
 from simulator.sinks.console import Screen
 from simulator.sinks.records import require_delivered
+
+IN_PROCESS = "none"
+"""The --master that needs no Spark."""
 
 
 def play(played: Scenario, options: dict[str, Any]) -> None:
@@ -50,15 +57,12 @@ def play(played: Scenario, options: dict[str, Any]) -> None:
         storage.require_writable(changefeed.codec.claim_check_storage_uri)
     with _output(planned, changefeed, options) as output, Listener(display.heard) as listener:
         display.warn(output.notes)
-        display.stage("starting Spark")
-        with _beside() as beside:
-            spark = beside(_spark, options["master"], planned)
-            try:
-                with display.following(spark):
-                    account = beside(pipeline.run, spark, planned, output, release, script.seed, script.speed, listener)
-            except (Stopped, DeliveryError):
-                display.stopped(listener.progress, planned, output)
-                raise
+        try:
+            with _engine(options["master"], planned, display) as engine, display.following():
+                account = pipeline.run(engine, planned, output, release, script.seed, script.speed, listener)
+        except (Stopped, DeliveryError):
+            display.stopped(listener.progress, planned, output)
+            raise
         require_delivered(account.delivered)
     summary = Summary(planned, output, account, time.monotonic() - began)
     if options["summary"] is not None:
@@ -67,11 +71,15 @@ def play(played: Scenario, options: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _beside() -> Iterator[Callable[..., Any]]:
-    """Another thread for what waits for Spark; a signal ends Spark from this one, as no call to it may be torn."""
+def _engine(master: str, planned: Plan, display: Display) -> Iterator[Engine]:
+    """In process, or on Spark in another thread; a signal ends Spark from this one, as no call to it may be torn."""
+    if master == IN_PROCESS:
+        yield in_process.run
+        return
+    display.stage("starting Spark")
     work: Future[Any] | None = None
 
-    def result(function: Callable[..., Any], *arguments: object) -> Any:
+    def beside(function: Callable[..., Any], *arguments: object) -> Any:
         nonlocal work
         with held():
             work = pool.submit(function, *arguments)
@@ -79,12 +87,25 @@ def _beside() -> Iterator[Callable[..., Any]]:
 
     with ThreadPoolExecutor(1) as pool:
         try:
-            yield result
+            yield partial(beside, _on_spark, beside(_spark, master, planned))
         finally:
             if work is not None and not work.done():
                 from simulator import spark
 
                 spark.end(work.done)
+
+
+def _spark(master: str, planned: Plan) -> Any:
+    # Starting Spark's Java takes seconds: imported here, so that mistakes in the options show at once.
+    from simulator.spark import session
+
+    return session(master, planned.input_bytes)
+
+
+def _on_spark(spark: Any, work: Work) -> Sequence[TaskReport]:
+    from simulator.engines import on_spark
+
+    return on_spark.run(spark, work)
 
 
 def _check_summary(path: Path | None) -> None:
@@ -111,10 +132,3 @@ def _output(planned: Plan, changefeed: Changefeed, options: dict[str, Any]) -> I
 def _show(batch: Any) -> None:
     sys.stdout.write("".join(f"{line}\n" for line in inspect.lines(of_batch(batch))))
     sys.stdout.flush()
-
-
-def _spark(master: str, planned: Plan) -> Any:
-    # Starting Spark's Java takes seconds: imported here, so that mistakes in the options show at once.
-    from simulator.spark import session
-
-    return session(master, planned.input_bytes)

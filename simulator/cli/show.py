@@ -6,7 +6,6 @@ One law: progress and warnings go to standard error, results to standard output.
 from __future__ import annotations
 
 import json
-import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -32,6 +31,8 @@ from simulator.progress import Progress
 
 MANY = 40
 """Tables or partitions beyond that are summed up for people; the summary file has them all."""
+
+READING = "reading and comparing the snapshots"
 
 QUIET = 3.0
 """Seconds without an acknowledgement that are nothing to speak of."""
@@ -93,6 +94,7 @@ class Summary:
             "seconds": round(self.seconds, 3),
             "sending_seconds": round(self.account.sending, 3),
             "rows_per_second": round(self.rate),
+            "shuffles": self.account.shuffles,
             "start_ts": tso.compose(self.plan.timeline.start_ms),
             "end_ts": tso.compose(self.plan.timeline.end_ms),
             "tables": tables,
@@ -112,7 +114,7 @@ class Display:
         self._console = Terminal(stderr=True)
         self._status: Status | None = None
         self._began = 0.0
-        self._events = 0
+        self._sends = False
         self._silent = ""
 
     def warn(self, lines: Iterable[str]) -> None:
@@ -132,48 +134,30 @@ class Display:
             self._console.print(f"{text} …", style="dim")
 
     def heard(self, progress: Progress) -> None:
-        """Called from the listener's thread with what the tasks have sent."""
-        self._events = sum(progress.events.values())
-        if self._began == 0.0:
-            self._began = monotonic()
+        """Called from the listener's thread with what the tasks have read and sent."""
+        sends = bool(progress.events)
+        if self._began == 0.0 or sends != self._sends:
+            self._began, self._sends = monotonic(), sends
+        seconds = max(monotonic() - self._began, 0.5)
         silent = silence(progress)
         if silent and not self._silent and not self._console.is_terminal:
             self.note([silent])
         self._silent = silent
         if self._status is not None:
-            self.stage(sending(progress, max(monotonic() - self._began, 0.5)))
+            self.stage(sending(progress, seconds) if sends else reading(progress, seconds))
 
     @contextmanager
-    def following(self, spark: Any) -> Iterator[None]:
+    def following(self) -> Iterator[None]:
         """Shows how far the run is."""
-        done = threading.Event()
-        watcher = threading.Thread(target=self._watch, args=(spark, done), daemon=True)
-        self._console.print("reading and comparing the snapshots …", style="dim")
-        status = self._status = self._console.status("reading and comparing the snapshots")
+        self._console.print(READING + " …", style="dim")
+        status = self._status = self._console.status(READING)
         try:
-            watcher.start()
             status.start()
             yield
         finally:
             self._status = None
-            done.set()
             with suppress(OSError):  # the terminal may be gone
                 status.stop()
-            if watcher.is_alive():
-                watcher.join(1.0)
-
-    def _watch(self, spark: Any, done: threading.Event) -> None:
-        """Rows that Spark has read, from its own books, until the first events are sent."""
-        began, most = monotonic(), 0
-        while not done.wait(0.5) and not self._events:
-            try:
-                stages = spark.sparkContext._jsc.sc().statusStore().activeStages()
-                most = max([most, *(stages.apply(place).inputRecords() for place in range(stages.size()))])
-            except Exception:  # Spark is gone: whoever waits for it says so
-                return
-            if self._status is not None and most and not self._events:
-                rate = most / (monotonic() - began)
-                self.stage(f"reading and comparing the snapshots: {most:,} rows read, {rate:,.0f} rows/s")
 
     def stopped(self, progress: Progress, plan: Plan, output: Output) -> None:
         """What has arrived when a run ends before its end, where anybody is still there to read it."""
@@ -213,6 +197,12 @@ class Display:
             names = ", ".join(".".join(name) for name in summary.plan.left_out[:5])
             more = f" and {len(summary.plan.left_out) - 5} more" if len(summary.plan.left_out) > 5 else ""
             out.print(f"left out by the changefeed's filter: {names}{more}", soft_wrap=True)
+
+
+def reading(progress: Progress, seconds: float) -> str:
+    """The progress line of a run that has read for so long."""
+    rows = sum(progress.read.values())
+    return f"{READING}: {rows:,} rows read, {rows / seconds:,.0f} rows/s"
 
 
 def sending(progress: Progress, seconds: float) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from simulator.dispatch.dispatchers import DISPATCHERS, Dispatcher
 from simulator.dispatch.hashing import inertia, value_string
-from simulator.dispatch.partitions import hashes, known_when_read, partition_key, partitions
+from simulator.dispatch.partitions import Hashes, hashes, known_when_read, partition_key, partitions
 from simulator.dispatch.routing import (
     Route,
     Router,
@@ -25,7 +25,7 @@ from simulator.dispatch.routing import (
 from simulator.dispatch.topics import is_static, substitute, validate
 
 __all__ = [
-    "DISPATCHERS", "Dispatcher", "Route", "Router", "active_topics", "compile_rules", "hashes", "inertia", "is_static",
+    "DISPATCHERS", "Dispatcher", "Hashes", "Route", "Router", "active_topics", "compile_rules", "hashes", "inertia", "is_static",
     "known_when_read", "matching_rule", "partition_key", "partitions", "route", "router", "sent_table", "substitute",
     "topic_of", "topic_of_ddl", "validate", "value_string", "verify_routes", "verify_tables",
 ]

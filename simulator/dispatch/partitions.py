@@ -24,14 +24,17 @@ Hashes = npt.NDArray[np.uint32]
 Numbers = npt.NDArray[np.int64]
 
 
-def hashes(route: Route, table: Table, texts: keys.Texts) -> Hashes:
-    """The dispatch hash of rows, their TiDB texts by column: the new row, or of a DELETE the old one."""
+def hashes(route: Route, table: Table, texts: keys.Texts, rows: int | None = None) -> Hashes:
+    """The dispatch hash of rows, their TiDB texts by column: the new row, or of a DELETE the old one.
+
+    Without the number of rows, the first column is asked for it.
+    """
     columns = {column.name: column for column in table.columns}
     if route.dispatcher == "single-column":
         (_, only), = route.hashed
         return keys.crc32(json_texts(columns[only], value_bytes(columns[only], texts[only], route.hashing)))
     named = zlib.crc32(table.schema.encode() + table.name.encode())
-    found = np.full(len(next(iter(texts.values()))), named, np.uint32)
+    found = np.full(len(next(iter(texts.values()))) if rows is None else rows, named, np.uint32)
     for name, source in route.hashed:
         found ^= _written(name, columns[source], texts[source], route.hashing) if source else _null(name, route.hashing)
     return found

@@ -84,7 +84,7 @@ def _compared(before: pa.RecordBatch, after: pa.RecordBatch) -> pa.RecordBatch:
     both = pa.concat_batches([before, after])
     is_after = np.arange(both.num_rows) >= before.num_rows
     both = both.append_column("side", pa.array(is_after.astype(np.int8)))
-    order = np.asarray(_order(both, ("place", "handle", "number", "side")))
+    order = np.asarray(_order(both, ("place", "handle", "number", "side"))).astype(np.int64)
     keyed = both.select(["place", "handle", "number"]).take(pa.array(order))
     pairs = np.zeros(len(order), np.bool_)
     if len(order) > 1:

@@ -101,7 +101,7 @@ def _tasks(spark: SparkSession, work: Work) -> int:
     context = spark.sparkContext
     java = context._jsc.sc()
     slots: int = java.maxNumConcurrentTasks(java.resourceProfileManager().defaultResourceProfile())
-    return max(1, min(slots or context.defaultParallelism, work.job.destinations.total))
+    return int(max(1, min(slots or context.defaultParallelism, work.job.destinations.total)))
 
 
 def _shuffle_partitions(spark: SparkSession, work: Work, tasks: int) -> int:
