@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.codecs.rows import Rows
+from simulator.codecs.text import join, scattered
 from simulator.errors import EncodeError
 from simulator.images import Image, split
 
@@ -57,8 +58,6 @@ def by_operation(rows: Rows, columns: int, encode: Callable[[Changes], pa.Array]
     present = {name: np.flatnonzero(mask) for name, mask in masks.items() if mask.any()}
     if len(present) < 2:  # none of them: an empty batch
         return encode(Changes(next(iter(present), "INSERT"), rows, columns))
-    parts = [
-        encode(Changes(name, chosen(rows, places), columns, places))
-        for name, places in zip(present, map(pa.array, present.values()), strict=True)]
-    order = np.argsort(np.concatenate(list(present.values())), kind="stable")
-    return pa.concat_arrays(parts).take(pa.array(order))
+    return join(*(
+        scattered(encode(Changes(name, chosen(rows, pa.array(places)), columns, pa.array(places))), masks[name])
+        for name, places in present.items()))
