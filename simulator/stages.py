@@ -110,7 +110,7 @@ def changes(joined: pa.RecordBatch, of: Comparison) -> pa.RecordBatch:
         for index in np.unique(table[rows[turned]]).tolist():
             chosen = table[rows] == index
             parts.append(_turned(joined, handle, rows[chosen], slots[chosen], index, number, of))
-    return pa.concat_batches(parts) if parts else CHANGES.empty_table().to_batches()[0]
+    return pa.concat_batches(parts) if parts else pa.RecordBatch.from_pylist([], CHANGES)
 
 
 def _told_apart(joined: pa.RecordBatch, table: Ints, of: Comparison) -> tuple[Ints, pa.Array]:

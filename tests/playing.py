@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
+from typing import Any
 
 from simulator import cli, contract, snapshots
 from simulator.changefeed import Changefeed
@@ -29,14 +27,20 @@ def tables_of(*directories: Path) -> dict[tuple[str, str], Table]:
     return {(table.schema, table.name): table for table in found}
 
 
-def state(spark: SparkSession, directory: Path) -> State:
+def state(directory: Path) -> State:
     """What the snapshot holds, as a consumer would."""
+    physical, rows = rows_of(directory)
+    return state_of((physical[row["table"]].table, row["image"]) for row in rows)
+
+
+def rows_of(directory: Path) -> tuple[Sequence[snapshots.PhysicalTable], list[dict[str, Any]]]:
+    """The physical tables of a snapshot, and its rows (`snapshots.STATE`)."""
     snapshot = snapshots.open(directory)
     physical = snapshots.physical_tables(entry.table for entry in snapshot.tables)
-    frame = snapshots.state(spark, snapshot, places(physical), lambda table, columns: F.lit(0))
-    return state_of(
-        (physical[row["table"]].table, bytes(row["image"])) for row in frame.select("table", "image").collect()
-    )
+    found = places(physical)
+    readings = (snapshots.Reading(one, found[one.table.schema, one.table.name]) for one in snapshot.tables)
+    pieces = (piece for task in snapshots.tasks(readings) for piece in task)
+    return physical, [row for batch in snapshots.state_batches(pieces) for row in batch.to_pylist()]
 
 
 def places(physical: Sequence[snapshots.PhysicalTable]) -> dict[tuple[str, str], snapshots.Places]:
@@ -50,7 +54,6 @@ def places(physical: Sequence[snapshots.PhysicalTable]) -> dict[tuple[str, str],
 
 
 def assert_contract(
-    spark: SparkSession,
     records: Iterable[Record],
     changefeed: Changefeed,
     partitions: Mapping[str, int],
@@ -59,7 +62,7 @@ def assert_contract(
 ) -> None:
     """The stream breaks no rule, and leads from the snapshot before exactly to the snapshot after."""
     tables = tables_of(after, before)
-    assert_leads(records, changefeed, partitions, tables, state(spark, before), state(spark, after))
+    assert_leads(records, changefeed, partitions, tables, state(before), state(after))
 
 
 def assert_leads(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pyspark.sql import SparkSession
+import numpy as np
+import pyarrow as pa
 
-from simulator.changes import TableFacts, commit_ts
+from simulator.changes import Clock
 from simulator.tso import Span
 
 SPAN = Span(1_700_000_000_000, 60_000)
@@ -12,14 +13,21 @@ LOW, HIGH = 992_908_482, 2_339_570_961
 """Salts on either side of 2^31, as those of `airports`.`airport` and `nyc`.`flights`."""
 
 
-def times(spark: SparkSession, salts: tuple[int, ...], table: int) -> list[int]:
+def times(salts: tuple[int, ...], table: int, move: int = 0) -> list[int]:
     """The commit-ts of a few rows of one of the tables."""
-    facts = TableFacts(salts, (True,) * len(salts), (True,) * len(salts))
-    rows = spark.createDataFrame([(table, bytes([key])) for key in range(20)], "table int, handle binary")
-    return [row[0] for row in rows.select(commit_ts(facts, SPAN, 7)).collect()]
+    clock = Clock(7, np.array(salts, np.uint32).view(np.int32), (SPAN, Span(SPAN.next_ms, 5)))
+    keys = clock.keys(np.full(20, table), pa.array([bytes([key]) for key in range(20)], pa.binary()))
+    return [int(ts) for ts in clock.commit_ts(clock.slots(keys, move), move)]
 
 
-def test_a_table_s_commit_ts_do_not_depend_on_which_other_tables_there_are(spark: SparkSession) -> None:
-    assert times(spark, (LOW,), 0) == times(spark, (HIGH, LOW), 1) == times(spark, (LOW, 5), 0)
-    assert times(spark, (HIGH,), 0) == times(spark, (HIGH, LOW), 0)
-    assert times(spark, (HIGH,), 0) != times(spark, (LOW,), 0)
+def test_a_table_s_commit_ts_do_not_depend_on_which_other_tables_there_are() -> None:
+    assert times((LOW,), 0) == times((HIGH, LOW), 1) == times((LOW, 5), 0)
+    assert times((HIGH,), 0) == times((HIGH, LOW), 0)
+    assert times((HIGH,), 0) != times((LOW,), 0)
+
+
+def test_a_change_lies_in_the_span_of_its_move_with_a_logical_part_of_one() -> None:
+    for move, span in enumerate((SPAN, Span(SPAN.next_ms, 5))):
+        found = times((LOW,), 0, move)
+        assert {ts & 0x3FFFF for ts in found} == {1}
+        assert all(span.start_ms < ts >> 18 <= span.end_ms for ts in found)

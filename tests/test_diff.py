@@ -39,7 +39,7 @@ def test_fixtures_keep_the_contract_and_lead_to_the_state_after(
     config = tmp_path / "changefeed.toml"
     config.write_text(BY_KEY)
     assert play("diff", BEFORE, AFTER, "--sink-uri", uri, "--config", config, "--fixtures", tmp_path / "out") == 0
-    assert_contract(spark, read(str(tmp_path / "out")), load(uri, BY_KEY), {"airports": 4}, BEFORE, AFTER)
+    assert_contract(read(str(tmp_path / "out")), load(uri, BY_KEY), {"airports": 4}, BEFORE, AFTER)
 
 
 def test_a_real_kafka_holds_what_the_fixtures_hold(
@@ -53,7 +53,7 @@ def test_a_real_kafka_holds_what_the_fixtures_hold(
     assert sorted(sent) == sorted(
         (one.topic, one.partition, one.offset, one.key, one.value) for one in read(str(tmp_path / "out"))
     )
-    assert_contract(spark, read(f"kafka://{kafka}/{topic}"), load(uri), {topic: 3}, BEFORE, AFTER)
+    assert_contract(read(f"kafka://{kafka}/{topic}"), load(uri), {topic: 3}, BEFORE, AFTER)
 
 
 def test_the_whole_airports_run_to_kafka_keeps_the_contract(spark: SparkSession, tmp_path: Path, kafka: str) -> None:
@@ -65,7 +65,7 @@ def test_the_whole_airports_run_to_kafka_keeps_the_contract(spark: SparkSession,
     assert json.loads(summary.read_text())["tables"] == {
         "airports.airport": {"inserted": inserted, "updated": airports.UPDATED - airports.SPLIT, "deleted": deleted}
     }
-    assert_contract(spark, read(f"kafka://{kafka}/whole-airports"), load(uri), {"whole-airports": 3}, before, after)
+    assert_contract(read(f"kafka://{kafka}/whole-airports"), load(uri), {"whole-airports": 3}, before, after)
 
 
 def test_one_core_and_two_give_the_same_bytes(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_state_may_have_no_row_at_all(
     uri, out, summary = f"{NOWHERE}&partition-num=2", tmp_path / "out", tmp_path / "summary.json"
     assert play("diff", *states, "--sink-uri", uri, "--fixtures", out, "--summary", summary) == 0
     assert json.loads(summary.read_text())["tables"] == found
-    assert_contract(spark, read(str(out)), load(uri), {"shop": 2}, *states)
+    assert_contract(read(str(out)), load(uri), {"shop": 2}, *states)
 
 
 def only_the_dropped(tmp_path: Path, rows: str) -> tuple[object, ...]:

@@ -84,7 +84,7 @@ def test_airports_go_from_one_release_to_the_next(
     messages = stream.play(*airports.SHIPPED, tmp_path)
     ((name, table),) = tables_of(*airports.SHIPPED).items()
     before, after = (
-        Counter(as_sent(table, row_of(image, table)) for image in state(spark, directory)[name].values())
+        Counter(as_sent(table, row_of(image, table)) for image in state(directory)[name].values())
         for directory in airports.SHIPPED)
     assert before != after
     for as_flink in (texts, typed):

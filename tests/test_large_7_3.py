@@ -179,4 +179,4 @@ def test_a_run_stores_files_that_make_its_rows_whole(spark: SparkSession, tmp_pa
     names = [str(path.relative_to(tmp_path / "store")) for path in (tmp_path / "store").rglob("*.json")]
     assert all(re.fullmatch(r"2025-01-01/shop-t-\d+-\d+-\d+\.json", name) for name in names) and len(names) > 10
     feed = load(f"{uri}&partition-num=2", toml, RELEASE)
-    assert_contract(spark, read(str(tmp_path / "out")), feed, {"shop": 2}, *found)
+    assert_contract(read(str(tmp_path / "out")), feed, {"shop": 2}, *found)

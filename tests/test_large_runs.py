@@ -56,7 +56,7 @@ def test_claim_check_stores_equal_files_at_any_parallelism_and_leads_to_the_stat
     arguments = ["diff", before, after, "--sink-uri", uri, "--config", config(tmp_path, toml), "--seed", "5"]
     assert play(*arguments, "--fixtures", tmp_path / "two") == 0
     made.append({path.name: path.read_bytes() for path in stores.iterdir()})
-    assert_contract(spark, read(str(tmp_path / "two")), load(uri, toml), {"shop": 2}, before, after)
+    assert_contract(read(str(tmp_path / "two")), load(uri, toml), {"shop": 2}, before, after)
 
     stores.rename(tmp_path / "first")
     command = [sys.executable, "-c", "from simulator.cli import main; main()", *arguments]

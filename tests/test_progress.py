@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from simulator.cli.show import Display, sending
 from simulator.driver import SECRET_BYTES, Driver
-from simulator.progress import Listener, Marks, Progress, Reporter
+from simulator.progress import Listener, Complete, Progress, Reporter
 from simulator.sinks.records import Delivered, Records
 
 
@@ -31,7 +31,7 @@ def records(rows: list[tuple[int, int]]) -> Records:
 
 def test_a_write_counts_only_when_all_of_it_is_delivered() -> None:
     """Rows of one table may stand before earlier rows of another one."""
-    marks = Marks()
+    marks = Complete()
     marks.given(records([(0, 5), (1, 6), (0, 9), (0, 2)]))
     marks.given(records([(0, 9), (0, 12)]))
     found = []
@@ -44,7 +44,7 @@ def test_a_write_counts_only_when_all_of_it_is_delivered() -> None:
 
 @given(st.lists(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), max_size=9), max_size=5), st.data())
 def test_nothing_below_what_is_said_is_missing(writes: list[list[tuple[int, int]]], data: st.DataObject) -> None:
-    marks, sent = Marks(), []
+    marks, sent = Complete(), []
     for number, rows in enumerate(writes):
         rising = [(partition, 10 * number + commit_ts) for partition, commit_ts in rows]
         marks.given(records(rising))

@@ -151,7 +151,7 @@ def stream(place: str, shops: tuple[Path, Path], tmp_path_factory: pytest.TempPa
 def test_the_stream_with_its_statements_leads_from_the_one_state_to_the_other(
     spark: SparkSession, shops: tuple[Path, Path], stream: Path, place: str
 ) -> None:
-    assert_contract(spark, read(str(stream)), load(PLACES[place], BY_KEY), {"shop": 3}, *shops)
+    assert_contract(read(str(stream)), load(PLACES[place], BY_KEY), {"shop": 3}, *shops)
 
 
 @pytest.mark.parametrize("name", CHANGES)

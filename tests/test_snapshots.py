@@ -1,20 +1,20 @@
-"""A snapshot directory becomes one state frame, the same from every format, or one line that says what is wrong."""
+"""A snapshot directory becomes one list of states, the same from every format, or one line that says what is wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
-import pytest
-from pyspark.sql import Column, SparkSession
-from pyspark.sql import functions as F
-
-from simulator import snapshots
-from simulator.errors import SnapshotError
-from simulator.failures import translated
-from simulator.schema.table import Table
 import dumps
-from playing import places
+import playing
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from simulator import keys, snapshots
+from simulator.errors import SnapshotError
 
 PLACES = ("CREATE TABLE `a.b` (`id` bigint NOT NULL, `name` varchar(40), `raw` varbinary(20),"
           " `big` bigint unsigned, `twice` bigint GENERATED ALWAYS AS (`id` * 2) STORED,"
@@ -25,17 +25,15 @@ ROWS: list[list[dumps.Value]] = [
     [4, None, None, 1], [5, "é😀\x1a", b"\x80", 2**63]]
 
 
-def no_hash(table: Table, columns: Mapping[str, Column]) -> Column:
-    return F.lit(0)
+def rows_of(path: Path) -> list[tuple[int, bytes, bytes, int | None]]:
+    """Table, handle, image and row id of each row, in order."""
+    tables, rows = playing.rows_of(path)
+    return sorted((row["table"], row["handle"], row["image"], row_id(tables[row["table"]], row)) for row in rows)
 
 
-def rows_of(spark: SparkSession, path: Path) -> list[tuple[int, bytes, bytes, int | None]]:
-    """The state frame's rows by table and handle."""
-    snapshot = snapshots.open(path)
-    tables = snapshots.physical_tables([table.table for table in snapshot.tables])
-    with translated():
-        rows = snapshots.state(spark, snapshot, places(tables), no_hash).collect()
-    return sorted((row.table, bytes(row.handle), bytes(row.image), row.row_id) for row in rows)
+def row_id(physical: snapshots.PhysicalTable, row: dict[str, Any]) -> int | None:
+    found = keys.row_ids(physical.table, pa.array([row["handle"]], pa.binary()), row["table"])[0].as_py()
+    return None if found is None else int(found)
 
 
 def image(row: Sequence[dumps.Value]) -> bytes:
@@ -45,7 +43,7 @@ def image(row: Sequence[dumps.Value]) -> bytes:
 
 
 @pytest.mark.parametrize("format", ["sql", "csv", "plain csv", "parquet"])
-def test_every_format_gives_the_same_state(spark: SparkSession, tmp_path: Path, format: str) -> None:
+def test_every_format_gives_the_same_state(tmp_path: Path, format: str) -> None:
     r"""NULL, the empty string, `\N`, quotes, line ends and bytes survive; generated values are computed."""
     dumps.write_schema(tmp_path, "shop", "a.b", PLACES)
     if format == "sql":
@@ -56,18 +54,17 @@ def test_every_format_gives_the_same_state(spark: SparkSession, tmp_path: Path, 
     elif format == "plain csv":
         (tmp_path / dumps.file_name("shop", "a.b", ".csv")).write_bytes(dumps.csv(ROWS, COLUMNS, False, b"\n"))
     else:
-        frame = spark.createDataFrame(
-            [tuple(bytearray(value) if isinstance(value, bytes) else value for value in row[:3])
-             + (None if row[3] is None else str(row[3]),) for row in ROWS],
-            "id bigint, name string, raw binary, big string")
-        frame = frame.withColumn("big", F.col("big").cast("decimal(20,0)"))
-        frame.coalesce(1).write.parquet(str(tmp_path / dumps.file_name("shop", "a.b", ".parquet")))
+        kinds = (pa.int64(), pa.string(), pa.binary(), pa.decimal128(20))
+        columns = [list(values) for values in zip(*ROWS)]
+        columns[3] = [None if value is None else Decimal(int(str(value))) for value in columns[3]]
+        made = pa.table([pa.array(values, kind) for values, kind in zip(columns, kinds)], list(COLUMNS))
+        pq.write_table(made, tmp_path / dumps.file_name("shop", "a.b", ".parquet"))
     handles = [int(str(row[0])) for row in ROWS]
     expected = [(0, (key + 2**63).to_bytes(8, "big"), image(row), key) for key, row in zip(handles, ROWS)]
-    assert rows_of(spark, tmp_path) == expected
+    assert rows_of(tmp_path) == expected
 
 
-def test_a_row_lies_in_its_partition(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_row_lies_in_its_partition(tmp_path: Path) -> None:
     """Each partition is a physical table of its own; NULL lies in the lowest range."""
     dumps.write_schema(tmp_path, "shop", "p", "CREATE TABLE `p` (`id` int, `d` date) PARTITION BY RANGE (TO_DAYS(`d`)) "
                        "(PARTITION p0 VALUES LESS THAN (TO_DAYS('2000-01-01')), "
@@ -76,7 +73,7 @@ def test_a_row_lies_in_its_partition(spark: SparkSession, tmp_path: Path) -> Non
     statement = "CREATE TABLE `h` (`id` int PRIMARY KEY) PARTITION BY HASH (`id`) PARTITIONS 3"
     dumps.write_schema(tmp_path, "shop", "h", statement)
     (tmp_path / "shop.h.csv").write_text("-4\n3\n5\n")
-    found = [(table, image.split(b"\xff")[0]) for table, _, image, _ in rows_of(spark, tmp_path)]
+    found = [(table, image.split(b"\xff")[0]) for table, _, image, _ in rows_of(tmp_path)]
     assert found == [(0, b"3"), (1, b"-4"), (2, b"5"), (3, b"1"), (3, b"3"), (4, b"2")]
 
 
@@ -86,13 +83,13 @@ def test_a_row_lies_in_its_partition(spark: SparkSession, tmp_path: Path) -> Non
     ("1,3,toolong", "column 'name', row id='1': value 'toolong' of type varchar: accepted is at most 3 characters"),
     ("1,3", "line 1: wrong number of fields: 2 instead of 3"),
 ])
-def test_a_value_that_strict_mode_rejects_is_named(spark: SparkSession, tmp_path: Path, line: str, words: str) -> None:
+def test_a_value_that_strict_mode_rejects_is_named(tmp_path: Path, line: str, words: str) -> None:
     """File, table, column, row key and value, in one line."""
     dumps.write_schema(tmp_path, "shop", "t", "CREATE TABLE `t` (`id` int PRIMARY KEY, `small` tinyint NOT NULL, "
                        "`name` varchar(3))")
     (tmp_path / "shop.t.csv").write_text(line + "\n")
     with pytest.raises(SnapshotError) as caught:
-        rows_of(spark, tmp_path)
+        rows_of(tmp_path)
     assert words in str(caught.value) and str(tmp_path / "shop.t.csv") in str(caught.value)
     assert "\n" not in str(caught.value)
 

@@ -352,7 +352,7 @@ def test_a_run_sends_split_updates_in_order_and_keeps_the_contract(
     """Those of a table whose definition changes, too; each half lies where its own row belongs."""
     events = played(states, tmp_path)
 
-    assert_contract(spark, read(str(tmp_path / "out")), load(URI, BY_UK), {"shop": 2}, *states)
+    assert_contract(read(str(tmp_path / "out")), load(URI, BY_UK), {"shop": 2}, *states)
     stays = tables()[0]
     names = ("id", "uk", "s", "v")
     old, new = ({str(one[0]): dict(zip(names, map(str, one), strict=True)) for one in rows or ()}

@@ -252,7 +252,7 @@ def test_a_run_tells_of_targets_alone_and_keeps_the_contract(
     tables = tables_of(after, before)
     names = {old: new for old, new in zip(tables, sent_tables(feed, tables.values(), RELEASE), strict=True)}
     assert names == {("shop", "t"): ("far", "t_r"), ("bak", "t"): ("bak", "t")}
-    was, then = ({names[name]: rows for name, rows in state(spark, one).items()} for one in (before, after))
+    was, then = ({names[name]: rows for name, rows in state(one).items()} for one in (before, after))
     assert_leads(records, feed, {"all": 3, "shop": 3, "wrong": 3}, tables, was, then, RELEASE)
 
 

@@ -9,12 +9,14 @@ import argparse
 import os
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from simulator import broker, outputs, pipeline, plan, releases, scenario
 from simulator.changefeed import load
+from simulator.engines import on_spark
 from simulator.scenario import Settings
 from simulator.script import SchemaChange
 from simulator.spark import session
@@ -43,7 +45,7 @@ def seconds(spark: SparkSession, folder: Path, statements: int, address: str, to
     planned = plan.plan(scenario.diff(before, after, change).script(Settings()), changefeed, releases.V8_5)
     output = outputs.to_kafka(planned, changefeed)
     began = time.perf_counter()
-    account = pipeline.run(spark, planned, output, releases.V8_5, 0, 0.0, None)
+    account = pipeline.run(partial(on_spark.run, spark), planned, output, releases.V8_5, 0, 0.0, None)
     assert len(planned.statements) == statements and not any(one.error for one in account.delivered)
     return time.perf_counter() - began
 

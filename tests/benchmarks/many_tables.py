@@ -116,7 +116,7 @@ def summed_up(planned: Plan, config: str) -> None:
     to = output.destinations
     delivered = tuple(Delivered(*to.where(place), 1, 100, 0, 1) for place in range(to.total))
     rows = {(table, op, table % to.total): 1 for table in range(len(planned.tables)) for op in range(3)}
-    summary = Summary(planned, output, Account(delivered, rows, 1.0), 1.0)
+    summary = Summary(planned, output, Account(delivered, rows, 1, 1.0), 1.0)
     with tempfile.TemporaryDirectory() as folder, redirect_stdout(StringIO()):
         summary.write(Path(folder) / "summary.json")
         Display().finish(summary)

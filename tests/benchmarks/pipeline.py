@@ -13,7 +13,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -22,6 +22,7 @@ from snapshots import make
 
 from simulator import broker, outputs, pipeline, plan, releases, scenario
 from simulator.changefeed import load
+from simulator.engines import on_spark
 from simulator.outputs import Output
 from simulator.plan import Plan
 from simulator.scenario import Settings
@@ -43,7 +44,7 @@ def bare(spark: SparkSession, before: Path, after: Path) -> None:
 
 def whole(spark: SparkSession, planned: Plan, output: Output) -> int:
     """The pipeline; how many rows it sent."""
-    account = pipeline.run(spark, planned, output, releases.V8_5, 0, 0.0, None)
+    account = pipeline.run(partial(on_spark.run, spark), planned, output, releases.V8_5, 0, 0.0, None)
     assert not any(one.error for one in account.delivered), account.delivered
     return sum(account.changes.values())
 

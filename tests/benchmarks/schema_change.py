@@ -9,12 +9,14 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 from snapshots import CREATE_TABLE, make
 
 from simulator import outputs, pipeline, plan, releases, scenario
 from simulator.changefeed import load
+from simulator.engines import on_spark
 from simulator.script import PLACES, SchemaChange
 from simulator.spark import session
 
@@ -51,7 +53,7 @@ def main() -> None:
             planned = plan.plan(script, changefeed, release)
             began = time.monotonic()
             account = pipeline.run(
-                spark, planned, outputs.to_nowhere(planned, changefeed), release, 0, 0.0, None
+                partial(on_spark.run, spark), planned, outputs.to_nowhere(planned, changefeed), release, 0, 0.0, None
             )
             print(f"{what:10} {place:8} {time.monotonic() - began:6.1f} s, {sum(account.changes.values()):,} changes",
                   flush=True)
