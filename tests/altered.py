@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from evolving import after as applied
-from simulator import images
+from simulator import images, keys
 from simulator.errors import DdlError
 from simulator.plan.lineage import lost_partitions, sources
 from simulator.schema.keys import handle_key, visible_columns
 from simulator.schema.table import Table
-from simulator.snapshots import Places
-from simulator.transitions import Transition, Turn, database, events, prior
+from simulator.snapshots import Places, locate_partition
+from simulator.transitions import Transition, Turn, events, prior
 from simulator.tso import Span
 
 Row = Mapping[str, str | None]
@@ -203,7 +203,7 @@ def numbers(places: Places, rows: Sequence[Row]) -> pa.Array:
     if not places.table.partitioning:
         return pa.array([places.indexes[0]] * len(rows), pa.int32())
     named = dict(zip((one.name for one in visible_columns(places.table)), texts(places.table, rows), strict=True))
-    return pa.array(places.indexes, pa.int32()).take(database.locate_partition(places.table, named))
+    return pa.array(places.indexes, pa.int32()).take(locate_partition(places.table, named))
 
 
 def keyed(table: Table, rows: Sequence[State]) -> dict[tuple[int, bytes], tuple[bytes, bytes | None]]:
@@ -235,7 +235,7 @@ def told(
         batch = prior(change, texts(altered.before, part), numbers(change.before, part))
         state += list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
     whole = images.pack(texts(altered.after, new))
-    handles = database.handle(altered.after, dict(zip(
+    handles = keys.handle(altered.after, dict(zip(
         (column.name for column in visible_columns(altered.after)), texts(altered.after, new), strict=True
     ))) if handle_key(altered.after) else whole
     rows = zip(numbers(change.after, new).to_pylist(), handles.to_pylist(), whole.to_pylist(), strict=True)

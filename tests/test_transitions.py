@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from altered import (
     ALTERATIONS, END, MIDDLE, SPAN, START, Altered, Event, Row, alter, image, numbers, packed, row_of, texts, told,
 )
-from database_standins import database_standins, handle
+from simulator import keys
 from simulator.ddl.convert import conversion
 from simulator.errors import SnapshotError
 from simulator.schema.keys import handle_key, visible_columns
@@ -25,8 +25,6 @@ from simulator.schema.table import Column, Table
 from simulator.snapshots import Places
 from simulator.transitions import Transition, Turn, prior
 from simulator.tso import compose
-
-__all__ = ["database_standins"]
 
 COLUMNS = "id int not null, a int, b varchar(10) not null default 'q', c decimal(6,2)"
 PARTITIONS = " partition by range (id) (partition p0 values less than (10), partition p1 values less than maxvalue)"
@@ -137,7 +135,7 @@ def test_changes_before_the_statements_then_these_then_the_others_lead_to_the_se
         image = (before if after is None else after) or b""
         cells = row_of(table, image)
         if handle_key(table):
-            assert told_handle == handle(table, dict(zip(cells, texts(table, [cells]), strict=True)))[0].as_py()
+            assert told_handle == keys.handle(table, dict(zip(cells, texts(table, [cells]), strict=True)))[0].as_py()
         else:
             assert told_handle[:-8] == image
 
@@ -196,7 +194,7 @@ def test_a_row_is_what_the_statements_make_of_it_beside_what_it_was() -> None:
     ids = {"id": pa.array(["1", "2"])}
 
     assert read(GRADED, packed("1", "é"), packed("2", None)).to_pydict() == {
-        "table": [1, 1], "handle": handle(GRADED.after, ids).to_pylist(),
+        "table": [1, 1], "handle": keys.handle(GRADED.after, ids).to_pylist(),
         "image": [packed("1", "é", "7"), packed("2", None, "7")],
         "was": [bytes(4) + packed("1", "é"), bytes(4) + packed("2", None)],
     }

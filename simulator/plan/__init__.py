@@ -91,7 +91,7 @@ def plan(script: Script, changefeed: Changefeed, release: Release) -> Plan:
     return Plan(
         tables,
         routes,
-        tuple(move(draft, routes, places) for draft in drafts),
+        tuple(move(draft, places) for draft in drafts),
         tuple(event for one in said for event in one.events),
         tuple(topic for one in said for topic in one.topics),
         topics,

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from simulator.ddl.convert import ColumnSource, Kept
-from simulator.dispatch import Route
 from simulator.plan.lineage import Descent, lost_partitions, sources
 from simulator.plan.steps import Draft
 from simulator.schema.keys import common_handle, handle_key, handle_lengths, row_id_column, visible_columns
@@ -47,12 +46,12 @@ class Move:
 
 
 def move(
-    draft: Draft, routes: Sequence[Route], places: Sequence[Places]
+    draft: Draft, places: Sequence[Places]
 ) -> Move:
     """The move of a draft, `places` being those of each version; raises UserError for a change of type not known."""
     changed = tuple(
         Changed(descent.name, name, _transition(
-            descent, places[before], places[after], (draft.sent[before], draft.sent[after]), routes
+            descent, places[before], places[after], (draft.sent[before], draft.sent[after])
         ))
         for descent, name, before, after in draft.changed
     )
@@ -61,7 +60,7 @@ def move(
 
 
 def _transition(
-    descent: Descent, before: Places, after: Places, sent: tuple[bool, bool], routes: Sequence[Route]
+    descent: Descent, before: Places, after: Places, sent: tuple[bool, bool]
 ) -> Transition:
     """A table that the statements create has no rows before, and none can be told before."""
     everything = range(len(before.indexes))
@@ -71,7 +70,6 @@ def _transition(
     return Transition(
         before, after, came, frozenset(before.indexes[number] for number in lost), sent,
         _same_key(before.table, after.table, stays),
-        _same_hash(before, after, stays, routes),
     )
 
 
@@ -91,11 +89,3 @@ def _same_key(before: Table, after: Table, stays: Mapping[str, str]) -> bool:
         (common_handle(table), row_id_column(table) is None, handle_lengths(table)) for table in (before, after)
     ]
     return bool(key) and key == handle_key(after) and kinds[0] == kinds[1]
-
-
-def _same_hash(before: Places, after: Places, stays: Mapping[str, str], routes: Sequence[Route]) -> bool:
-    """Whether the dispatchers hash the same names and values."""
-    one, other = before.table, after.table
-    was, now = (routes[place.indexes[0]].hashed for place in (before, after))
-    kept = tuple((name, stays.get(column, "")) for name, column in was)
-    return (one.schema, one.name) == (other.schema, other.name) and kept == now

@@ -29,9 +29,6 @@ class Transition:
     key_stays: bool = False
     """Whether a row has the same handle and row id before and after."""
 
-    hash_stays: bool = False
-    """Whether a row has the same dispatch hash before and after."""
-
 
 @dataclass(frozen=True)
 class Turn:
