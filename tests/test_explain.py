@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -19,10 +20,13 @@ from simulator.cli import run
 from simulator.codecs.options import CodecOptions
 from simulator.errors import UserError
 from simulator.explain import RowExplained, as_dict, explain_row, lines, read_row
+from simulator.explain.change import RowChange
 from simulator.explain.values import read_value
 from simulator.releases import V8_5, Release, find
+from simulator.schema.keys import visible_columns
 from simulator.schema.parse import create_table
-from simulator.schema.table import Table
+from simulator.schema.table import Column, Table
+from simulator.schema.types import is_binary
 
 VECTORS = Path(__file__).parent / "vectors"
 TABLE = create_table(
@@ -125,14 +129,25 @@ def parsed(statement: str, schema: str) -> Table:
     return create_table(statement, schema)
 
 
-def written(vector: Mapping[str, Any]) -> dict[str, Any]:
-    table = parsed(vector["create_table"], vector["schema"])
-    virtual = {column.name for column in table.columns if column.generated == "virtual"}
-    members: dict[str, Any] = {name: vector.get(name) for name in ("commit_ts", "row_id", "partition_id")}
-    for name in ("before", "after"):
-        image = vector[name]
-        members[name] = image and {column: value for column, value in image.items() if column not in virtual}
-    return members
+def change(vector: Mapping[str, Any], table: Table, partitions: int | None = None) -> RowChange:
+    """The vector's row as it is: TiCDC's encoders do not measure values, and one is longer than its column."""
+    before, after = (image(table, vector[name]) for name in ("before", "after"))
+    return RowChange(before, after, vector.get("commit_ts") or RowChange.commit_ts, partitions, vector.get("row_id"),
+                     vector.get("partition_id"))
+
+
+def image(table: Table, values: Mapping[str, Any] | None) -> dict[str, str | None] | None:
+    if values is None:
+        return None
+    return {column.name: text(values.get(column.name), column) for column in visible_columns(table)}
+
+
+def text(value: Any, column: Column) -> str | None:
+    if isinstance(value, dict):
+        data = bytes.fromhex(value["hex"])
+        return data.decode("latin-1") if is_binary(column.type) else data.decode("utf-8", "surrogateescape")
+    assert value is None or isinstance(value, str)
+    return value
 
 
 @pytest.mark.parametrize("changefeed", [OPEN, CANAL], ids=lambda changefeed: changefeed.codec.protocol)
@@ -145,7 +160,7 @@ def test_bytes_are_those_of_ticdc(release: tuple[str, str], changefeed: Changefe
     for vector in vectors(f"rows.{architecture}-{name}.{changefeed.codec.protocol}"):
         if not vector["options"] and not vector["error"]:
             table = parsed(vector["create_table"], vector["schema"])
-            found = explain_row(table, changefeed, read_row(table, written(vector)), of)
+            found = explain_row(table, changefeed, change(vector, table), of)
             wanted = [(one["key"] and b64decode(one["key"]), b64decode(one["value"])) for one in vector["messages"]]
             if changefeed is CANAL:
                 wanted = [(key, stamped(value, found)) for key, value in wanted]
@@ -164,8 +179,7 @@ def test_partitions_are_those_of_ticdc() -> None:
         table = parsed(vector["create_table"], vector["schema"])
         for dispatcher, partition in vector["partitions"].items():
             changefeed = replace(OPEN, dispatchers=(DispatchRule(("*.*",), dispatcher),))
-            found = explain_row(
-                table, changefeed, read_row(table, {**written(vector), "partitions": vector["n"]}))
+            found = explain_row(table, changefeed, change(vector, table, vector["n"]))
             assert partition == found.partition, vector["id"]
 
 
@@ -211,11 +225,16 @@ def test_values_become_tidb_text(type_: str, value: Any, text: str) -> None:
     ("TINYINT", 128), ("DECIMAL(5,2)", "1000"), ("DECIMAL(5,2)", "1.234"), ("DECIMAL(5,2)", "x"),
     ("DOUBLE", "nan"), ("BIT(3)", 8), ("YEAR", 1900), ("DATE", "2024-2-9"), ("TIME(2)", "10:00:00"),
     ("DATETIME", "2024-02-29"), ("ENUM('a','b')", "c"), ("SET('a','b')", "a,c"), ("INT", "1.5"), ("INT", 1.5),
+    ("FLOAT", 1e39), ("FLOAT", "1_0"), ("FLOAT(5,2)", 1000), ("INT", "٣"), ("DECIMAL(5,2)", "٣"),
+    ("DATE", "2023-02-29"),
+    ("DATETIME", "2024-02-29 24:00:00"), ("TIMESTAMP", "2039-01-01 00:00:00"), ("TIME", "839:00:00"), ("JSON", "{"),
+    ("JSON", "nan"), ("VARCHAR(2)", "abc"), ("CHAR(2)", {"hex": "ffffff"}), ("TINYTEXT", "ä" * 128),
+    ("VARBINARY(1)", {"hex": "c3a9"}), ("VECTOR(2)", "[1]"), ("ENUM('a','b')", "2"), ("YEAR", 70),
 ])
 def test_values_that_tidb_could_not_hold_are_refused(type_: str, value: Any) -> None:
     """With column, value and type."""
     (column,) = create_table(f"CREATE TABLE `t` (`c` {type_})", "test").columns
-    with pytest.raises(UserError, match=f"column 'c': {value!r} is no {column.type.name}"):
+    with pytest.raises(UserError, match=re.escape(f"column 'c': {value!r} is no {column.type.name} (")):
         read_value(value, column)
 
 

@@ -27,6 +27,7 @@ ROOMS = (
     "releases",
     "numbered",
     "schema",
+    "values",
     "expressions",
     "keys",
     "codecs.options",

@@ -1,38 +1,52 @@
 """A value as a user writes it in JSON, checked and brought to TiDB text.
 
-One law: what TiDB could not hold is refused.
+One law: what TiDB could not hold, or would only hold as another value, is refused.
 """
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
+
+import pyarrow as pa
 
 from simulator.errors import UserError
 from simulator.schema.table import Column, ColumnType
-from simulator.schema.types import family, is_binary, is_unsigned
-
-BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
+from simulator.schema.types import family, is_binary
+from simulator.values import accepted, tidb_text
 
 
 def read_value(value: Any, column: Column) -> str | None:
-    """Null, text, a number or {"hex": "…"} as TiDB text: bytes of a binary column as Latin-1 text, in any other column
+    """Null, text, a number or {"hex": "…"} as TiDB text: bytes of a binary column as Latin-1 text, in a column of text
     bytes that are not UTF-8 as lone surrogates; raises UserError."""
     if value is None:
         if column.not_null:
             raise UserError(f"column {column.name!r} is NOT NULL: a value is needed")
         return None
-    data = _data(value, column)
-    text = data.decode("latin-1") if is_binary(column.type) else data.decode("utf-8", "surrogateescape")
-    reader = READERS.get(family(column.type))
-    try:
-        return text if reader is None else reader(text, column.type)
-    except (ValueError, InvalidOperation) as error:
-        reason = f" ({error})" if type(error) is ValueError and not str(error).startswith("invalid literal") else ""
-        raise UserError(f"column {column.name!r}: {value!r} is no {column.type.name}{reason}") from None
+    data, type = _data(value, column), column.type
+    kept = _kept(type, data)
+    if kept is None:
+        wanted = accepted(type)
+        raise _refused(value, column, f"{wanted} are" if family(type) == "integer" else f"accepted: {wanted}")
+    same = SAME.get(family(type))
+    if same and not same(data.decode(), kept):
+        raise _refused(value, column, f"TiDB would keep {kept!r}")
+    if family(type) in ("string", "text") and not is_binary(type) and "\ufffd" in kept:
+        return data.decode("utf-8", "surrogateescape")
+    return kept
+
+
+def _refused(value: Any, column: Column, reason: str) -> UserError:
+    return UserError(f"column {column.name!r}: {value!r} is no {column.type.name} ({reason})")
+
+
+def _kept(type: ColumnType, data: bytes) -> str | None:
+    """The TiDB text of a value; TiCDC also meets text that is not UTF-8, which an INSERT in strict mode is not."""
+    if family(type) in ("string", "text") and not is_binary(type):
+        data = data.decode("utf-8", "replace").encode()
+    kept: str | None = tidb_text(type, pa.array([b"n" + data if type.name == "bit" else data], pa.binary()))[0].as_py()
+    return kept
 
 
 def _data(value: Any, column: Column) -> bytes:
@@ -52,66 +66,20 @@ def _data(value: Any, column: Column) -> bytes:
         raise UserError(f"column {column.name!r}: hex {value['hex'][:40]!r}: {error}") from None
 
 
-def _integer(text: str, type: ColumnType) -> str:
-    bits = BITS[type.name]
-    low, high = (0, (1 << bits) - 1) if is_unsigned(type) else (-1 << bits - 1, (1 << bits - 1) - 1)
-    return _between(text, low, high)
+def _number(text: str, kept: str) -> bool:
+    return Decimal(text.strip()) == Decimal(kept)
 
 
-def _between(text: str, low: int, high: int) -> str:
-    if not low <= int(text) <= high:
-        raise ValueError(f"{low} to {high} are")
-    return str(int(text))
+def _spelling(text: str, kept: str) -> bool:
+    return text == kept
 
 
-def _float(text: str, type: ColumnType) -> str:
-    if not math.isfinite(float(text)):
-        raise ValueError("it is not finite")
-    return text
+def _members(text: str, kept: str) -> bool:
+    return set(text.split(",")) == set(kept.split(","))
 
 
-def _decimal(text: str, type: ColumnType) -> str:
-    scale, number = max(type.decimal, 0), Decimal(text)
-    if not number.is_finite() or number.adjusted() >= type.length - scale and number:
-        raise ValueError(f"at most {type.length - scale} digits stand before the point")
-    exact = f"{number:.{scale}f}"
-    if Decimal(exact) != number:
-        raise ValueError(f"at most {scale} digits stand behind the point")
-    return exact.removeprefix("-") if not number else exact
-
-
-def _pattern(shape: str) -> Callable[[str, ColumnType], str]:
-    def read(text: str, type: ColumnType) -> str:
-        digits = max(type.decimal, 0)
-        if not re.fullmatch(shape + (rf"\.[0-9]{{{digits}}}" if digits else ""), text):
-            raise ValueError(f"TiDB prints it with {digits} digits of a second" if ":" in shape else "YYYY-MM-DD")
-        return text
-    return read
-
-
-def _enum(text: str, type: ColumnType) -> str:
-    if text and text not in type.elements:
-        raise ValueError(f"its members are {', '.join(type.elements)}")
-    return text
-
-
-def _set(text: str, type: ColumnType) -> str:
-    chosen = set(text.split(",")) if text else set()
-    if not chosen <= set(type.elements):
-        raise ValueError(f"its members are {', '.join(type.elements)}")
-    return ",".join(one for one in type.elements if one in chosen)
-
-
-READERS: dict[str, Callable[[str, ColumnType], str]] = {
-    "integer": _integer,
-    "float": _float,
-    "decimal": _decimal,
-    "bit": lambda text, type: _between(text, 0, (1 << type.length) - 1),
-    "year": lambda text, type: "0" if int(text) == 0 else _between(text, 1901, 2155),
-    "date": _pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
-    "time": _pattern(r"-?[0-9]{2,3}:[0-5][0-9]:[0-5][0-9]"),
-    "datetime": _pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}"),
-    "enum": _enum,
-    "set": _set,
+SAME: dict[str, Callable[[str, str], bool]] = {
+    "integer": _number, "decimal": _number, "bit": _number, "year": _number, "date": _spelling, "time": _spelling,
+    "datetime": _spelling, "enum": _spelling, "set": _members,
 }
-"""Family -> check; a text, JSON or vector is taken as it is."""
+"""Family -> whether what TiDB keeps is what was written; of the others TiDB keeps its own spelling."""

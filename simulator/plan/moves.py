@@ -45,9 +45,7 @@ class Move:
     changed: tuple[Changed, ...]
 
 
-def move(
-    draft: Draft, places: Sequence[Places]
-) -> Move:
+def move(draft: Draft, places: Sequence[Places]) -> Move:
     """The move of a draft, `places` being those of each version; raises UserError for a change of type not known."""
     changed = tuple(
         Changed(descent.name, name, _transition(
@@ -59,9 +57,7 @@ def move(
     return Move(draft.before, draft.after, draft.span, draft.turn, (before, after), changed)
 
 
-def _transition(
-    descent: Descent, before: Places, after: Places, sent: tuple[bool, bool]
-) -> Transition:
+def _transition(descent: Descent, before: Places, after: Places, sent: tuple[bool, bool]) -> Transition:
     """A table that the statements create has no rows before, and none can be told before."""
     everything = range(len(before.indexes))
     lost = lost_partitions(before.table, descent.emptied) if descent.name else everything

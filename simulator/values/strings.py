@@ -1,0 +1,122 @@
+"""Strings, ENUM and SET as TiDB keeps them.
+
+One law: each function gives TiDB text (bytes of a binary column as their Latin-1 text), or null for what strict mode
+would reject.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.schema.table import ColumnType
+from simulator.values.cells import contents, latin1_text, matches, only, otherwise
+
+TEXTS = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext")
+BYTES = {"tinytext": 2**8 - 1, "text": 2**16 - 1, "mediumtext": 2**24 - 1, "longtext": 2**32 - 1}
+_WIDE = pa.decimal128(20, 0)
+
+
+def text(type: ColumnType, value: pa.Array) -> pa.Array:
+    """CHAR, VARCHAR or a TEXT: of no more characters (a TEXT: bytes) than the column holds."""
+    value = _of_charset(type.charset, value)
+    if type.name in BYTES:
+        return otherwise(value, pc.less_equal(pc.binary_length(value), BYTES[type.name]), _none)
+    if type.name == "char" and pc.any(pc.ends_with(value, " ")).as_py():
+        value = pc.utf8_rtrim(value, " ")
+    short = pc.less_equal(pc.binary_length(value), type.length)
+    return otherwise(value, short, lambda odd: _cut(type.length, odd))
+
+
+def _none(cells: pa.Array) -> pa.Array:
+    return pa.nulls(len(cells), cells.type)
+
+
+def _of_charset(charset: str, value: pa.Array) -> pa.Array:
+    """Null where a character is not one of the charset's."""
+    if charset == "ascii":
+        return otherwise(value, pc.string_is_ascii(value), _none)
+    if charset in ("utf8", "utf8mb3") and (contents(value)[1] >= 0xF0).any():
+        return only(pc.invert(pc.match_substring_regex(value, r"[\x{10000}-\x{10FFFF}]")), value)
+    return value
+
+
+def _cut(length: int, value: pa.Array) -> pa.Array:
+    """Strings of more bytes than `length` cut to so many characters, where only spaces go."""
+    fits = pc.less_equal(pc.utf8_length(pc.utf8_rtrim(value, " ")), length)
+    return pc.utf8_slice_codeunits(only(fits, value), 0, length)
+
+
+def binary(type: ColumnType, value: pa.Array) -> pa.Array:
+    """BINARY (padded with zero bytes), VARBINARY or a BLOB from its bytes."""
+    limit = BYTES.get(type.name, type.length)
+    text = latin1_text(otherwise(value, pc.less_equal(pc.binary_length(value), limit), _none))
+    return pc.utf8_rpad(text, limit, "\0") if type.name == "char" else text
+
+
+def enum(type: ColumnType, value: pa.Array) -> pa.Array:
+    """ENUM by name, or by number where no member has that name; 0 is the empty string."""
+    usual = pc.is_in(value, value_set=_members(type, ""))
+    return otherwise(value, usual, lambda odd: pc.coalesce(_member(type, odd), _by_number(type, odd)))
+
+
+def _member(type: ColumnType, value: pa.Array) -> pa.Array:
+    """The member that equals the value under the column's collation (trailing spaces never count)."""
+    place = pc.index_in(_folded(type, pc.utf8_rtrim(value, " ")), value_set=_folded(type, _members(type)))
+    return _members(type).take(place)
+
+
+def _by_number(type: ColumnType, value: pa.Array) -> pa.Array:
+    number = only(matches(value, "[0-9]{1,5}"), value).cast(pa.int64())
+    number = only(pc.less_equal(number, len(type.elements)), number)
+    return pa.array(["", *type.elements], pa.string()).take(number)
+
+
+def _folded(type: ColumnType, value: pa.Array) -> pa.Array:
+    return pc.utf8_lower(value) if type.collation.endswith("_ci") else value
+
+
+def set_of(type: ColumnType, value: pa.Array) -> pa.Array:
+    """SET: members in the order of the definition, each once; a number is a bitmap."""
+    distinct = value.dictionary_encode()
+    bitmaps = pc.coalesce(_bitmaps(type, distinct.dictionary), _bitmap(type, distinct.dictionary)).to_pylist()
+    return pa.array((_joined(type, bitmap) for bitmap in bitmaps), pa.string()).take(distinct.indices)
+
+
+def _joined(type: ColumnType, bitmap: int | None) -> str | None:
+    if bitmap is None:
+        return None
+    return ",".join(member for place, member in enumerate(type.elements) if bitmap >> place & 1)
+
+
+def _bitmaps(type: ColumnType, value: pa.Array) -> pa.Array:
+    """One bit for each member of a SET; null where a name is not a member's."""
+    given = pc.split_pattern(_folded(type, pc.fill_null(value, "")), ",")
+    found = pc.index_in(given.flatten(), value_set=_folded(type, _members(type)))
+    starts = given.offsets.to_numpy()[:-1]
+    named = np.logical_and.reduceat(found.is_valid().to_numpy(zero_copy_only=False), starts)
+    bits = np.left_shift(np.uint64(1), found.fill_null(0).to_numpy().astype(np.uint64))
+    bitmaps = only(pa.array(named), pa.array(np.bitwise_or.reduceat(bits, starts)))
+    return pc.if_else(pc.equal(value, ""), pa.scalar(0, pa.uint64()), bitmaps)
+
+
+def _bitmap(type: ColumnType, value: pa.Array) -> pa.Array:
+    """A SET that is given by its number."""
+    number = only(matches(value, "[0-9]{1,20}"), value).cast(_WIDE)
+    most = pa.scalar(Decimal(2 ** len(type.elements)), _WIDE)
+    return only(pc.less(number, most), number).cast(pa.uint64())
+
+
+def _members(type: ColumnType, *others: str) -> pa.Array:
+    return pa.array([*type.elements, *others], pa.string())
+
+
+def number_of(type: ColumnType, text: pa.Array) -> pa.Array:
+    """The number that stands for members, as text: of an ENUM its place from 1 (0 for none), of a SET one bit each."""
+    if type.name == "set":
+        return _bitmaps(type, text).cast(pa.string())
+    place = pc.index_in(text, value_set=_members(type))
+    return only(text.is_valid(), pc.fill_null(pc.add(place, 1), 0)).cast(pa.string())
