@@ -207,6 +207,15 @@ def test_an_update_of_a_clustered_key_is_two_changes_to_tidb_already() -> None:
     assert "TiDB writes this UPDATE as DELETE and INSERT" in "\n".join(lines(found))
 
 
+def test_a_clustered_key_in_another_letter_case_is_one_update_that_ticdc_splits() -> None:
+    """Its collation takes it for the same key; TiCDC compares bytes."""
+    table = create_table("CREATE TABLE t (k VARCHAR(9) COLLATE utf8mb4_general_ci PRIMARY KEY CLUSTERED)", "test")
+
+    found = explain_row(table, OPEN, read_row(table, {"before": {"k": "ann"}, "after": {"k": "Ann "}}))
+
+    assert (found.moved_by, found.split_by) == ((), ("k",))
+
+
 @pytest.mark.parametrize(("type_", "value", "text"), [
     ("INT UNSIGNED", "007", "7"), ("DECIMAL(5,2)", 1.5, "1.50"), ("DECIMAL(5,2)", "-0", "0.00"),
     ("DOUBLE", "1e21", "1e21"), ("BIT(3)", 7, "7"), ("YEAR", "0000", "0"), ("DATE", "2024-02-29", "2024-02-29"),

@@ -47,9 +47,9 @@ SORTED = {
     "varchar(9) collate utf8mb4_unicode_ci": [
         "", "_", "1", "A", "ab", "d", "đ", "ð", "o", "ø", "p", "ß", "я", "ก", "中", "😀"],
     "varchar(9) collate utf8mb4_0900_ai_ci": [
-        "", " ", "_", "1", "A", "a ", "ab", "o", "p", "ß", "я", "가", "각", "𠮷", "中"],
+        "", " ", "_", "1", "A", "a ", "ab", "o", "p", "ß", "я", "가", "각", "中", "𠮷"],
     "varchar(9) charset gbk collate gbk_bin": ["", "A", "a", "丂", "啊"],
-    "varchar(9) charset gb18030 collate gb18030_bin": ["", "A", "a", "丂", "啊", "😀"],
+    "varchar(9) charset gb18030 collate gb18030_bin": ["", "A", "a", "丂", "😀", "啊"],
 }
 """By type, texts that TiDB sorts so."""
 
@@ -86,7 +86,8 @@ DIFFERENT = {
     "varchar(9) collate utf8mb4_general_ci": [
         ("и", "Й"), ("ø", "o"), ("æ", "ae"), ("か", "が"), ("ƞ", "Ƞ"), ("a\u0301", "a"), ("\x00", "")],
     "varchar(9) collate utf8mb4_unicode_ci": [
-        ("ø", "o"), ("đ", "d"), ("ð", "đ"), ("ħ", "h"), ("ł", "l"), ("\uc911", "\u110c\u116e\u11bc"), ("ก์", "ก"), ("中", "国")],
+        ("ø", "o"), ("đ", "d"), ("ð", "đ"), ("ħ", "h"), ("ł", "l"), ("\uc911", "\u110c\u116e\u11bc"),
+        ("ก์", "ก"), ("中", "国")],
     "varchar(9) collate utf8mb4_0900_ai_ci": [("a", "a "), ("😀", "😁"), ("中", "国"), ("æ", "a")],
     "varchar(9) charset gbk collate gbk_bin": [("a", "A")],
 }
@@ -189,7 +190,7 @@ def test_a_hash_of_many_rows_is_that_of_each_by_itself(cells: list[bytes | None]
     assert made.tolist() == [int(keys.xxhash64(1, salt, *one)[0]) for one in alone]
 
 
-@given(st.lists(st.binary(max_size=90), max_size=9), st.binary(max_size=20))
+@given(st.lists(st.binary(max_size=90), max_size=30), st.binary(max_size=20))
 def test_a_crc_is_zlib_s(cells: list[bytes], prefix: bytes) -> None:
     assert keys.crc32(pa.array(cells, pa.binary()), prefix).tolist() == [zlib.crc32(prefix + cell) for cell in cells]
 
@@ -199,7 +200,8 @@ def test_latin_and_greek_letters_are_one_without_case_and_accents(collation: str
     """All that have another case, or are written as a letter with an accent."""
     letters = [chr(code) for code in (*range(0x41, 0x131), *range(0x134, 0x17F), *range(0x388, 0x3CF))]
     pairs = [(one, one.upper()) for one in letters if unicodedata.category(one) == "Ll" and len(one.upper()) == 1]
-    pairs += [(one, unicodedata.normalize("NFD", one)[0]) for one in letters if unicodedata.decomposition(one)[:1] == "0"]
+    accented = [one for one in letters if unicodedata.decomposition(one)[:1] == "0"]
+    pairs += [(one, unicodedata.normalize("NFD", one)[0]) for one in accented]
     first, second = (handles(f"varchar(9) collate {collation}", *side) for side in zip(*pairs, strict=True))
 
     assert [pair for pair, a, b in zip(pairs, first, second, strict=True) if a != b] == []

@@ -45,7 +45,8 @@ def placed(rule_: DispatchRule, table: Table, row: Json, data: Json, release: Re
     assert [name for name, _ in route.hashed] == data.get("index_columns", [name for name, _ in route.hashed])
     columns = {column.name: column for column in table.columns}
     texts = {name: text(value, columns[name]) for name, value in row.items() if name in columns}
-    hashes, row_id = dispatch.hashes(route, table, keys.columns([texts])), pa.array([data.get("row_id")], pa.int64())
+    rows = keys.columns([texts or {"of a table whose columns do not count": None}])
+    hashes, row_id = dispatch.hashes(route, table, rows), pa.array([data.get("row_id")], pa.int64())
     partition = dispatch.partitions(route, hashes, np.array([data["commit_ts"]]), row_id, n)
     return int(partition[0]), int(hashes[0])
 

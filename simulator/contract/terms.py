@@ -121,9 +121,10 @@ def destination_of(
         key = row_id_column(table)
         if to.dispatcher == "row-id" and key is None:
             return None
+        sources = {source: texts[source] for _, source in to.hashed if source}
         row_id = pa.array([int(texts.get(key) or 0) % (1 << 64) if key else 0], pa.uint64())
+        hashed = hashes(to, table, keys.columns([sources or {"": None}]))
         place = partitions_of(
-            to, hashes(to, table, keys.columns([texts])), np.array([event.commit_ts or 0]), row_id.view(pa.int64()),
-            partitions[to.topic])
+            to, hashed, np.array([event.commit_ts or 0]), row_id.view(pa.int64()), partitions[to.topic])
         return to.topic, int(place[0])
     return destination

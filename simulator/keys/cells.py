@@ -25,12 +25,17 @@ def _encoded(text: str | None) -> bytes | None:
     return None if text is None else text.encode("utf-8", "surrogatepass")
 
 
+def raw(cells: pa.Array) -> pa.Array:
+    """Strings as their bytes."""
+    return cells if pa.types.is_binary(cells.type) else cells.view(pa.binary())
+
+
 def buffers(cells: pa.Array) -> tuple[Bytes, Places]:
     """The bytes of all cells, without any before the first and behind the last, and where each begins and the last
     ends."""
     if not len(cells):
         return np.zeros(0, np.uint8), np.zeros(1, np.int64)
-    _, places, data = cells.cast(pa.binary()).buffers()
+    _, places, data = cells.buffers()
     offsets = np.frombuffer(places, np.int32, len(cells) + 1, 4 * cells.offset).astype(np.int64)
     if data is None:
         return np.zeros(0, np.uint8), offsets
@@ -55,7 +60,7 @@ def latin1(cells: pa.Array) -> pa.Array:
     data, offsets = buffers(cells)
     leads = data >= 0xC0
     if not leads.any():
-        return cells.cast(pa.binary())
+        return raw(cells)
     high = data.copy()
     high[np.flatnonzero(leads) + 1] += np.where(data[leads] == 0xC3, 0x40, 0).astype(np.uint8)
     return binary(high[~leads], _without(leads, offsets), cells)
@@ -67,11 +72,11 @@ def undisguised(cells: pa.Array) -> pa.Array:
     leads = np.flatnonzero(data == 0xED)
     leads = leads[(data[leads + 1] & 0xFE) == 0xB2] if len(leads) else leads
     if not len(leads):
-        return cells.cast(pa.binary())
-    raw, gone = data.copy(), np.zeros(len(data), np.bool_)
-    raw[leads] = (data[leads + 1] & 3) << 6 | data[leads + 2] & 0x3F
+        return raw(cells)
+    put, gone = data.copy(), np.zeros(len(data), np.bool_)
+    put[leads] = (data[leads + 1] & 3) << 6 | data[leads + 2] & 0x3F
     gone[leads + 1] = gone[leads + 2] = True
-    return binary(raw[~gone], _without(gone, offsets), cells)
+    return binary(put[~gone], _without(gone, offsets), cells)
 
 
 def _without(gone: npt.NDArray[np.bool_], offsets: Places) -> Places:

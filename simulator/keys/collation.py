@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.keys.cells import Bytes, Places, binary, buffers
+from simulator.keys.cells import Bytes, Places, binary, buffers, raw
 from simulator.keys.weights import WEIGHTS, Weights
 from simulator.schema.table import ColumnType
 
@@ -42,13 +42,13 @@ def padded(texts: pa.Array) -> pa.Array:
     filled = np.flatnonzero(offsets[1:] > offsets[:-1])
     if not (data[offsets[1:][filled] - 1] == SPACE).any():
         return texts
-    return pc.ascii_rtrim(texts.cast(pa.binary()).view(pa.string()), " ")
+    return pc.ascii_rtrim(texts.view(pa.string()), " ")
 
 
 def _ended(texts: pa.Array) -> pa.Array:
     """Zero bytes escaped, two zero bytes as the end."""
     data, _ = buffers(texts)
-    cells = texts.cast(pa.binary())
+    cells = raw(texts)
     if not data.all():
         cells = pc.replace_substring(cells, b"\0", b"\0\1")
     return pc.binary_join_element_wise(cells, b"", b"\0\0")

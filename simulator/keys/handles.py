@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator import images
-from simulator.keys.cells import Bytes, Places, buffers, fixed
+from simulator.keys.cells import Bytes, Places, buffers, fixed, raw
 from simulator.keys.collation import is_exact, is_text, sortable
 from simulator.keys.hashing import Hashes, xxhash64
 from simulator.keys.members import enum_numbers, set_bits
@@ -84,7 +84,7 @@ def _prefix(texts: pa.Array, length: int) -> pa.Array:
     _, offsets = buffers(texts)
     if np.diff(offsets).max(initial=0) <= length:
         return texts
-    return pc.utf8_slice_codeunits(texts.cast(pa.binary()).view(pa.string()), 0, length)
+    return pc.utf8_slice_codeunits(texts.view(pa.string()), 0, length)
 
 
 def _ordered(type: ColumnType, texts: pa.Array) -> pa.Array:
@@ -145,7 +145,7 @@ def _set(type: ColumnType, texts: pa.Array) -> pa.Array:
 
 
 def _plain(type: ColumnType, texts: pa.Array) -> pa.Array:
-    return texts.cast(pa.binary())
+    return raw(texts)
 
 
 ORDERED: Mapping[str, Callable[[ColumnType, pa.Array], pa.Array]] = {

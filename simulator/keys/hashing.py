@@ -26,6 +26,9 @@ P1, P2, P3, P4, P5 = (np.uint64(prime) for prime in (
 LANES = np.array([P1, P2, 0, 0], np.uint64) + np.array([P2, 0, 0, -int(P1) % 2**64], np.uint64)
 """What the four lanes begin with, beside the seed."""
 
+FEW = 8
+"""Cells for which tables do not pay."""
+
 LONG = 64
 """Bytes from which on zlib takes less time for a cell than the tables do for all its bytes."""
 
@@ -129,11 +132,12 @@ def crc32(cells: pa.Array, prefix: bytes = b"") -> Crcs:
     """
     data, offsets = buffers(cells)
     ends, sizes = offsets[1:], np.diff(offsets)
-    short = sizes <= LONG
+    short = (sizes <= LONG) & (len(sizes) > FEW)
     if short.all():
         return _by_tables(data, ends, sizes, prefix)
     found, begun = np.empty(len(sizes), np.uint32), zlib.crc32(prefix)
-    found[short] = _by_tables(data, ends[short], sizes[short], prefix)
+    if short.any():
+        found[short] = _by_tables(data, ends[short], sizes[short], prefix)
     long = zip(offsets[:-1][~short], ends[~short], strict=True)
     found[~short] = [zlib.crc32(data[start:end].data, begun) for start, end in long]
     return found
