@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from simulator import snapshots
+from simulator import locations, snapshots
 from simulator.errors import SnapshotError
 from simulator.schema.keys import handle_key
 from simulator.schema.table import ColumnType, Table
@@ -256,6 +256,12 @@ def test_a_file_uri_is_its_path(tmp_path: Path) -> None:
     assert snapshots.open(f"file://{tmp_path}") == snapshots.open(tmp_path)
 
 
+def test_a_scenario_may_name_a_uri(tmp_path: Path) -> None:
+    """Where a path would be relative to the scenario's file."""
+    assert locations.spelled(locations.beside(tmp_path / "a.toml", "s3://bucket/monday")) == "s3://bucket/monday"
+    assert locations.beside(tmp_path / "a.toml", "monday") == tmp_path / "monday"
+
+
 def test_a_relative_path_is_the_drivers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that reads the piece may have another working directory; messages keep the path as it was given."""
     (tmp_path / "data").mkdir()
@@ -391,11 +397,12 @@ def test_a_file_that_is_written_again_after_planning_is_named(tmp_path: Path, fo
 def test_a_file_that_changes_while_it_is_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is wrong with its bytes by then is a result of that."""
     monkeypatch.setattr(streams, "BLOCK", 16)
+    monkeypatch.setattr(states, "TOGETHER", 1)
+    monkeypatch.setattr(states, "ROWS", 1)
     write(tmp_path, "csv", ROWS)
     planned = all_pieces(tmp_path)
     path = Path(planned[0].part.path)
     taken = state_batches(planned)
-    monkeypatch.setattr(states, "ROWS", 1)
     next(taken)
     with path.open("r+b") as file:
         file.seek(60)

@@ -1,15 +1,19 @@
-"""Snapshots of tables: a directory of files → one Spark frame of the state of all its tables.
+"""Snapshots of tables: a directory of files, or the URI of one → the state of all its tables.
 
 One law: types come from the CREATE TABLE text, never from the data; what TiDB would reject is an error.
 """
 
 from simulator.snapshots.csv_text import CsvDialect
 from simulator.snapshots.directory import DataFile, Snapshot, SnapshotTable, open
+from simulator.snapshots.key_order import KeyRanges, Report, unproven
 from simulator.snapshots.partitions import locate_partition
 from simulator.snapshots.physical import FIRST_ID, PhysicalTable, Places, physical_tables
+from simulator.snapshots.pieces import Piece, Reading, tasks
 from simulator.snapshots.state import rows, state
+from simulator.snapshots.states import STATE, state_batches
 
 __all__ = [
-    "CsvDialect", "DataFile", "FIRST_ID", "PhysicalTable", "Places", "Snapshot", "SnapshotTable",
-    "locate_partition", "open", "physical_tables", "rows", "state",
+    "CsvDialect", "DataFile", "FIRST_ID", "KeyRanges", "PhysicalTable", "Piece", "Places", "Reading", "Report", "STATE",
+    "Snapshot", "SnapshotTable", "locate_partition", "open", "physical_tables", "rows", "state", "state_batches",
+    "tasks", "unproven",
 ]
