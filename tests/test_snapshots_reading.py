@@ -68,7 +68,8 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(seams, "generated", generated)
     monkeypatch.setattr(seams, "handle", handle)
     monkeypatch.setattr(seams, "locate_partition", locate)
-    monkeypatch.setattr(seams, "accepted", lambda type: "what it takes")
+    accepted = {"tinyint": "-128 to 127", "varchar": "at most 3 characters of valid UTF-8"}
+    monkeypatch.setattr(seams, "accepted", lambda type: accepted[type.name])
 
 
 def readings(path: Path | str, csv: CsvDialect = CsvDialect()) -> list[Reading]:
@@ -278,9 +279,9 @@ REFUSED = "CREATE TABLE `t` (`id` int PRIMARY KEY, `small` tinyint NOT NULL, `na
 
 
 @pytest.mark.parametrize("line, words", [
-    ("0,1,a\n1,300,x", "column 'small', row id='1': value '300' of type tinyint: accepted is what it takes"),
+    ("0,1,a\n1,300,x", "column 'small', row id='1': value '300' of type tinyint: accepted is -128 to 127"),
     ("0,1,a\n1,,x\n2,300,y", "column 'small', row id='1': NULL in a NOT NULL column"),
-    ("1,3,toolong\n2,300,x", "column 'name', row id='1': value 'toolong' of type varchar: accepted is what it takes"),
+    ("1,3,toolong\n2,300,x", "column 'name', row id='1': value 'toolong' of type varchar: accepted is at most 3"),
     ("1,300," + "é" * 70, "column 'small', row id='1': value '300'"),
     ("1,3," + "é" * 70, "value '" + "é" * 40 + "' of type varchar"),
     ("1,3", "line 1: wrong number of fields: 2 instead of 3"),
