@@ -47,6 +47,11 @@ def spelled(path: Path | str) -> str:
     return f"{scheme[1]}://{text[scheme.end():]}"
 
 
+def beside(file: Path, text: str) -> Path:
+    """A location that a file names: relative to the file where it is a relative path."""
+    return Path(text) if _SCHEME.match(text) else file.parent / text
+
+
 def is_remote(path: str) -> bool:
     return "://" in path
 

@@ -23,6 +23,7 @@ from typing import Any
 
 from simulator import tso
 from simulator.errors import ScenarioError, UserError, did_you_mean
+from simulator.locations import beside
 from simulator.script import PLACES, Becomes, SchemaChange, Script, Wait
 from simulator.secrecy import masked
 from simulator.text_files import read_text, toml
@@ -142,7 +143,7 @@ class _Reader:
         if "snapshot" in values:
             file = self._path.parent / values["ddl"] if "ddl" in values else None
             change = SchemaChange(file, values.get("ddl_at", "middle"), values.get("rename", ()))
-            return Becomes(self._path.parent / values["snapshot"], values.get("over_ms", 0), change)
+            return Becomes(beside(self._path, values["snapshot"]), values.get("over_ms", 0), change)
         return None
 
     def _fields(

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from simulator import snapshots
+from simulator import locations, snapshots
 from simulator.errors import SnapshotError
 from simulator.schema.keys import handle_key
 from simulator.schema.table import ColumnType, Table
@@ -68,7 +68,8 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(seams, "generated", generated)
     monkeypatch.setattr(seams, "handle", handle)
     monkeypatch.setattr(seams, "locate_partition", locate)
-    monkeypatch.setattr(seams, "accepted", lambda type: "what it takes")
+    accepted = {"tinyint": "-128 to 127", "varchar": "at most 3 characters of valid UTF-8"}
+    monkeypatch.setattr(seams, "accepted", lambda type: accepted[type.name])
 
 
 def readings(path: Path | str, csv: CsvDialect = CsvDialect()) -> list[Reading]:
@@ -256,6 +257,12 @@ def test_a_file_uri_is_its_path(tmp_path: Path) -> None:
     assert snapshots.open(f"file://{tmp_path}") == snapshots.open(tmp_path)
 
 
+def test_a_scenario_may_name_a_uri(tmp_path: Path) -> None:
+    """Where a path would be relative to the scenario's file."""
+    assert locations.spelled(locations.beside(tmp_path / "a.toml", "s3://bucket/monday")) == "s3://bucket/monday"
+    assert locations.beside(tmp_path / "a.toml", "monday") == tmp_path / "monday"
+
+
 def test_a_relative_path_is_the_drivers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that reads the piece may have another working directory; messages keep the path as it was given."""
     (tmp_path / "data").mkdir()
@@ -272,9 +279,9 @@ REFUSED = "CREATE TABLE `t` (`id` int PRIMARY KEY, `small` tinyint NOT NULL, `na
 
 
 @pytest.mark.parametrize("line, words", [
-    ("0,1,a\n1,300,x", "column 'small', row id='1': value '300' of type tinyint: accepted is what it takes"),
+    ("0,1,a\n1,300,x", "column 'small', row id='1': value '300' of type tinyint: accepted is -128 to 127"),
     ("0,1,a\n1,,x\n2,300,y", "column 'small', row id='1': NULL in a NOT NULL column"),
-    ("1,3,toolong\n2,300,x", "column 'name', row id='1': value 'toolong' of type varchar: accepted is what it takes"),
+    ("1,3,toolong\n2,300,x", "column 'name', row id='1': value 'toolong' of type varchar: accepted is at most 3"),
     ("1,300," + "é" * 70, "column 'small', row id='1': value '300'"),
     ("1,3," + "é" * 70, "value '" + "é" * 40 + "' of type varchar"),
     ("1,3", "line 1: wrong number of fields: 2 instead of 3"),
@@ -391,11 +398,12 @@ def test_a_file_that_is_written_again_after_planning_is_named(tmp_path: Path, fo
 def test_a_file_that_changes_while_it_is_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is wrong with its bytes by then is a result of that."""
     monkeypatch.setattr(streams, "BLOCK", 16)
+    monkeypatch.setattr(states, "TOGETHER", 1)
+    monkeypatch.setattr(states, "ROWS", 1)
     write(tmp_path, "csv", ROWS)
     planned = all_pieces(tmp_path)
     path = Path(planned[0].part.path)
     taken = state_batches(planned)
-    monkeypatch.setattr(states, "ROWS", 1)
     next(taken)
     with path.open("r+b") as file:
         file.seek(60)

@@ -1,4 +1,4 @@
-"""Snapshots of tables: a directory of files → batches of the state of all its tables.
+"""Snapshots of tables: a directory of files, or the URI of one → the state of all its tables.
 
 One law: types come from the CREATE TABLE text, never from the data; what TiDB would reject is an error.
 """

@@ -112,7 +112,9 @@ def _wrong_width(starts: Positions, line: scan.Mask, width: int) -> Malformed:
 
 
 def _values(array: Bytes, found: scan.Marks, starts: Positions, ends: Positions, dialect: CsvDialect) -> Fields:
-    ends = ends - ((array[ends] == NEWLINE) & (ends > starts) & (array[ends - 1] == RETURN))
+    last = np.flatnonzero(array[ends] == NEWLINE)
+    ends = ends.copy()
+    ends[last] -= (ends[last] > starts[last]) & (array[ends[last] - 1] == RETURN)
     quote = ord(dialect.quote)
     quoted = (ends - starts >= 2) & (array[starts] == quote) & (array[ends - 1] == quote)
     return scan.unescape(array, found, quote, Fields(array, starts + quoted, ends - quoted, quoted))

@@ -97,8 +97,8 @@ def marks(data: Bytes, quote: int, wanted: bytes, escape: bool) -> Marks:
         following = np.minimum(np.searchsorted(positions, escapes + 1), len(positions) - 1)
         is_quote[following[positions[following] == escapes + 1]] = False
     inside = np.logical_xor.accumulate(is_quote) if len(positions) else is_quote
-    outside = positions[~inside & (kinds != quote) & (kinds != BACKSLASH)]
-    return Marks(positions[is_quote], escapes, outside)
+    outside = positions.compress(~inside & (kinds != quote) & (kinds != BACKSLASH))
+    return Marks(positions.compress(is_quote), escapes, outside)
 
 
 @dataclass(frozen=True)

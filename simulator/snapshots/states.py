@@ -23,6 +23,10 @@ STATE = pa.schema([
 they change (`Finish`); a table without a handle key has its image as handle."""
 
 
+TOGETHER = 2 << 20
+"""Bytes of text whose rows make a batch, where they are not too many rows."""
+
+
 def state_batches(pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
     """The rows of the pieces of a task, in their order, as batches of STATE; raises SnapshotError."""
     waiting: list[pa.RecordBatch] = []
@@ -54,8 +58,29 @@ def _raws(piece: Piece) -> Iterator[Raw]:
         return parquet.batches(piece.part, table)
     layout = records.layout(table)
     if piece.format == "sql":
-        return records.sql_batches(piece.part, layout)
-    return records.csv_batches(piece.part, layout, piece.reading.csv, piece.escape)
+        return _gathered(records.sql_batches(piece.part, layout))
+    return _gathered(records.csv_batches(piece.part, layout, piece.reading.csv, piece.escape))
+
+
+def _gathered(raws: Iterator[Raw]) -> Iterator[Raw]:
+    """The rows of several blocks of text together, so that what is done for a batch is done less often."""
+    waiting: list[Raw] = []
+    bytes = 0
+    for raw in raws:
+        if waiting and (bytes >= TOGETHER or raw.given != waiting[0].given):
+            yield _joined(waiting)
+            waiting, bytes = [], 0
+        waiting.append(raw)
+        bytes += sum(column.nbytes for column in raw.columns)
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(raws: list[Raw]) -> Raw:
+    if len(raws) == 1:
+        return raws[0]
+    columns = zip(*(raw.columns for raw in raws))
+    return Raw(tuple(pa.concat_arrays(column) for column in columns), raws[0].given)
 
 
 def _slices(raw: Raw) -> Iterator[tuple[int, int]]:

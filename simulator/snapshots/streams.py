@@ -21,7 +21,7 @@ from simulator import locations
 from simulator.errors import SnapshotError
 from simulator.snapshots import scan
 
-BLOCK = 1 << 20
+BLOCK = 1 << 19
 """Bytes read at a time: the arrays of a scan then stay in a processor's cache."""
 
 PIECE = 48 << 20

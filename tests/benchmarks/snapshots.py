@@ -1,6 +1,6 @@
-"""Two snapshots for measuring: one table of six columns, any number of rows, as Dumpling's Parquet files.
+"""Two snapshots for measuring: one table of six columns, any number of rows, as Dumpling's files of one format.
 
-    python tests/benchmarks/snapshots.py 2000000 DIRECTORY
+    python tests/benchmarks/snapshots.py 2000000 DIRECTORY [parquet|csv|sql]
 
 A value is a function of row, column and state alone; files are made one by one, so 20 million rows need no more memory
 than one file of 250,000. Shares of changes are those of the real airports.
@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 ROWS_PER_FILE = 250_000
+ROWS_PER_STATEMENT = 6_000
 INSERTED, DELETED, UPDATED = 24, 23, 450
 """Of every 1,000 keys."""
 
@@ -67,7 +68,7 @@ class Snapshots:
     unchanged: int
 
 
-def make(directory: Path, rows: int) -> Snapshots:
+def make(directory: Path, rows: int, format: str = "parquet") -> Snapshots:
     """Write `directory/before` and `directory/after`, each of nearly so many rows of about 155 bytes of text."""
     before, after = directory / "before", directory / "after"
     schema_and_metadata(before)
@@ -78,11 +79,41 @@ def make(directory: Path, rows: int) -> Snapshots:
         keys = np.arange(start, min(start + ROWS_PER_FILE, rows), dtype=np.uint64)
         fate = fates(keys)
         counts += np.bincount(fate, minlength=4)
-        name = f"bench.orders.{chunk:09d}.parquet"
-        pq.write_table(table(keys[fate != 0], np.zeros_like(keys[fate != 0]), pool), before / name)
+        name = f"bench.orders.{chunk:09d}.{format}"
+        write(table(keys[fate != 0], np.zeros_like(keys[fate != 0]), pool), before / name)
         there = fate != 1
-        pq.write_table(table(keys[there], (fate[there] == 2).astype(np.uint64), pool), after / name)
+        write(table(keys[there], (fate[there] == 2).astype(np.uint64), pool), after / name)
     return Snapshots(before, after, *counts.tolist())
+
+
+def write(rows: pa.Table, path: Path) -> None:
+    """The rows in the format that the file's name says."""
+    if path.suffix == ".parquet":
+        pq.write_table(rows, path)
+    elif path.suffix == ".csv":
+        header = ",".join(f'"{name}"' for name in rows.column_names)
+        path.write_text("".join(f"{line}\r\n" for line in (header, *lines(rows, '"', "\\N"))), newline="")
+    else:
+        found = lines(rows, "'", "NULL")
+        statements = (found[start:start + ROWS_PER_STATEMENT] for start in range(0, len(found), ROWS_PER_STATEMENT))
+        path.write_text("".join(
+            "INSERT INTO `orders` VALUES\n" + ",\n".join(f"({line})" for line in one) + ";\n" for one in statements))
+
+
+def lines(rows: pa.Table, quote: str, null: str) -> list[str]:
+    """The values of each row between commas, all but numbers in quotes, with Dumpling's escapes."""
+    columns = []
+    for column in rows.combine_chunks().columns:
+        number = pa.types.is_integer(column.type) or pa.types.is_decimal(column.type)
+        kind = pa.timestamp("s") if pa.types.is_timestamp(column.type) else column.type
+        cells = pc.cast(pc.cast(column, kind), pa.string())
+        if not number:
+            for mark in ("\\", '"'):
+                cells = pc.replace_substring(cells, mark, "\\" + mark)
+            cells = pc.binary_join_element_wise(quote, cells, quote, "")
+        columns.append(pc.fill_null(cells, null))
+    made: list[str] = pc.binary_join_element_wise(*columns, ",").to_pylist()
+    return made
 
 
 def fates(keys: Numbers) -> npt.NDArray[np.intp]:
@@ -146,4 +177,4 @@ def schema_and_metadata(directory: Path) -> None:
 
 
 if __name__ == "__main__":
-    print(*astuple(make(Path(sys.argv[2]), int(sys.argv[1]))))
+    print(*astuple(make(Path(sys.argv[2]), int(sys.argv[1]), *sys.argv[3:])))
