@@ -21,8 +21,8 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from simulator import tso
-from simulator.cli.terminal import Terminal
 from simulator.changes import DELETE, INSERT, UPDATE
+from simulator.cli.terminal import Terminal
 from simulator.errors import UserError, printable
 from simulator.outputs import Output
 from simulator.pipeline import Account

@@ -73,7 +73,7 @@ def rows(table: int, changed: bool) -> list[Row]:
     """Three rows of a table; the second one may have another state."""
     states = ("new", "paid" if changed else "new", "paid")
     return [
-        (number, 7 * table + number, state, f"{table}.{number:02}", "2026-01-01 00:00:00", "it's" if number > 1 else None)
+        (number, 7 * table, state, f"{table}.{number:02}", "2026-01-01 00:00:00", "it's" if number > 1 else None)
         for number, state in enumerate(states, 1)
     ]
 
