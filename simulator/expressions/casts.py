@@ -119,6 +119,8 @@ def written(value: Value, column: Column) -> Sql:
         return _with_fraction(sql("{}", duration_text(near)), type.decimal)
     if type.charset == "binary" and not value.bytes and type.name != "json":
         return latin1(as_text(value))
+    if type.charset != "binary" and value.bytes:
+        return sql("try(decode({}))", blob(value))
     return as_text(value)
 
 
