@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-DEPTH = 100
+DEPTH = 50
 """Calls inside each other in one step; DuckDB takes a thousand."""
 
 
