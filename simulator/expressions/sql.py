@@ -83,9 +83,9 @@ def query(wanted: Mapping[str, Sql], source: str) -> str:
         if node.parts and (uses.get(node, 0) > 1 or depths[node] >= DEPTH):
             place = levels[node]
             steps += [[]] * (place + 1 - len(steps))
-            step = f'"{place}.{len(steps[place])} "'
-            steps[place] = [*steps[place], f"{texts[node]} AS {step}"]
-            texts[node], depths[node] = step, 0
+            called = f'"{place}.{len(steps[place])} "'
+            steps[place] = [*steps[place], f"{texts[node]} AS {called}"]
+            texts[node], depths[node] = called, 0
             levels[node] = place + 1
     for step in steps:
         source = f"(SELECT *, {', '.join(step)} FROM {source})"
