@@ -17,7 +17,7 @@ WORD = 9
 """Digits of a word of TiDB's decimals (pkg/types/mydecimal.go)."""
 
 MORE_DIGITS = 4
-"""Digits of a quotient behind those of its dividend (pkg/types/mydecimal.go, DivFracIncr)."""
+"""Digits of a quotient behind those of its dividend (div_precision_increment)."""
 
 
 def calculated(operator: str, left: Value, right: Value) -> Value:
@@ -56,7 +56,7 @@ def _of_decimals(operator: str, left: Value, right: Value) -> Value:
 
 
 def _divided(left: Value, right: Value) -> Value:
-    """A quotient of exact numbers: whole words of digits behind its point, printed with four more than the dividend."""
+    """A quotient of exact numbers: whole words of digits behind its point, all of which are printed unless it is 0."""
     one, other = (-(-value.scale // WORD) * WORD for value in (left, right))
     more = max(0, MORE_DIGITS - (one - left.scale) - (other - right.scale))
     digits = min(-(-(one + other + more) // WORD) * WORD, 30)
@@ -67,7 +67,8 @@ def _divided(left: Value, right: Value) -> Value:
     exactly = _scaled(sql("try({} // nullif({}, 0))", numerator, denominator), digits).sql
     about = decimal(sql("try({} / nullif({}, 0))", as_real(left), as_real(right)), digits).sql
     found = sql("coalesce({}, {})", exactly, about)
-    shown = sql(f"({{}}::DECIMAL({DIGITS}, {min(left.scale + MORE_DIGITS, digits)}))::VARCHAR", found)
+    zero = text(f"0.{'0' * min(left.scale + MORE_DIGITS, digits)}")
+    shown = when(sql("{} = 0", dividend), when(sql("{} IS NOT NULL", found), zero), sql("{}::VARCHAR", found))
     return Value(found, "decimal", scale=digits, text=shown)
 
 

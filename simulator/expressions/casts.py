@@ -119,6 +119,8 @@ def written(value: Value, column: Column) -> Sql:
         return _with_fraction(sql("{}", duration_text(near)), type.decimal)
     if type.charset == "binary" and not value.bytes and type.name != "json":
         return latin1(as_text(value))
+    if type.charset != "binary" and value.bytes:
+        return sql("try(decode({}))", blob(value))
     return as_text(value)
 
 
@@ -136,6 +138,8 @@ def _whole(number: Value) -> Sql:
 
 
 def raw(value: Value, column: Column) -> Sql:
-    """What a file would have of a value that a column is given, as bytes."""
+    """What a file would have of a value that a column is given, as bytes; of a BIT `n` and its number."""
     found = written(value, column)
+    if column.type.name == "bit":
+        found = sql("'n' || {}", found)
     return blob(Value(found, "string", bytes=value.bytes or column.type.charset == "binary"))

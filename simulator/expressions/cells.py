@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from simulator.expressions.moments import constant_duration, constant_moment, printed_duration, printed_moment
 from simulator.expressions.sql import FALSE, NULL, TRUE, Sql, sql, text
-from simulator.expressions.values import DIGITS, Value, exact, null
+from simulator.expressions.values import DIGITS, Value, exact, null, printed_real
 from simulator.schema.expression_tree import Literal
 from simulator.schema.table import Column
 
@@ -27,9 +27,10 @@ def of_column(column: Column, cell: Sql) -> Value:
     if type.name == "bit":
         return Value(_cast(cell, "UBIGINT"), "uint", integral=False)
     if type.name == "float":
-        return Value(_cast(_cast(cell, "FLOAT"), "DOUBLE"), "real", text=cell)
+        single = _cast(cell, "FLOAT")
+        return Value(sql("{}::DOUBLE", single), "real", text=printed_real(single))
     if type.name == "double":
-        return Value(_cast(cell, "DOUBLE"), "real", text=cell)
+        return Value(_cast(cell, "DOUBLE"), "real")
     if type.name == "decimal":
         scale = max(type.decimal, 0)
         return Value(_cast(cell, f"DECIMAL({DIGITS}, {scale})"), "decimal", text=cell, scale=scale)

@@ -75,6 +75,8 @@ def as_duration(value: Value) -> Sql:
     """Microseconds; null for what is no time."""
     if value.kind == "time":
         return value.sql
+    if value.kind in MOMENTS:
+        return duration(sql("substring({}, 12)", value.sql))
     return duration(as_text(value)) if value.constant is None else sql("{}::BIGINT", duration_literal(value.constant))
 
 

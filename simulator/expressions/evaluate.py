@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.expressions.sql import Sql, query
+from simulator.expressions.sql import Sql, query, quoted
 
 if TYPE_CHECKING:
     import duckdb
@@ -57,18 +57,24 @@ def evaluated(wanted: Mapping[str, Sql], cells: Mapping[str, pa.Array], rows: in
     """
     import duckdb
 
-    texts = {name: _text(cell) for name, cell in cells.items()}
-    table = pa.table({"row_of_a_batch": pa.nulls(rows, pa.int8()), **texts})
+    text = _query(tuple(wanted.items()))
+    texts = {name: _text(cell) for name, cell in cells.items() if quoted(name) in text}
+    table = pa.table({"row ": pa.nulls(rows, pa.int8()), **texts})
     with _LOCK:
         connection = _database()
         connection.register(ROWS, table)
         try:
-            found = connection.sql(query(wanted, ROWS)).to_arrow_table()
+            found = connection.sql(text).to_arrow_table()
         except duckdb.Error as error:
             raise Uncomputable(str(error).splitlines()[0]) from None
         finally:
             connection.unregister(ROWS)
     return {name: found.column(name).combine_chunks() for name in wanted}
+
+
+@functools.lru_cache(256)
+def _query(wanted: tuple[tuple[str, Sql], ...]) -> str:
+    return query(dict(wanted), ROWS)
 
 
 def _text(cell: pa.Array) -> pa.Array:

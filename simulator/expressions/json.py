@@ -11,8 +11,8 @@ from simulator.expressions.values import NUMBERS, Value, as_real, as_text
 RANKS = {"{": 3, "[": 4, "t": 5, "f": 5, "n": 0, '"': 2}
 """MySQL's order of JSON types by the first character of the text; numbers are 1."""
 
-SEPARATED = r'((?:"(?:[^"\\]|\\.)*"|[^",:])*)([,:])'
-"""What is before a comma or colon outside of strings, and that."""
+SEPARATED = r'((?:"(?:[^"\\]|\\.)*"|[^",:])*)([,:]|$)'
+"""What is before a comma or colon outside of strings, or before the end, and that."""
 
 
 def extracted(document: Sql, path: str) -> Sql:
@@ -29,7 +29,7 @@ def valid(document: Sql) -> Sql:
 
 def printed(document: Sql) -> Sql:
     """As TiDB prints it: a blank after commas and colons."""
-    return sql(r"regexp_replace({}::VARCHAR, {}, '\1\2 ', 'g')", document, text(SEPARATED))
+    return sql(r"rtrim(regexp_replace({}::VARCHAR, {}, '\1\2 ', 'g'), ' ')", document, text(SEPARATED))
 
 
 def duckdb_path(path: str) -> str | None:

@@ -101,7 +101,7 @@ def rounded_moment(moment: Sql, digits: int) -> Sql:
 def duration(shown: Sql) -> Sql:
     """Microseconds from the text of a TIME: `-838:59:59.000000`, `1 10:00:00`, `10:00`, `101500`; null for another."""
     sign, digits, fraction = _parts(shown, SHORT, 3)
-    padded = sql("lpad({}, greatest(length({}), 6), '0')", digits, digits)
+    padded = sql("lpad({}, greatest(length({}), 6)::INTEGER, '0')", digits, digits)
     hours, minutes, seconds = (
         sql("left({}, length({}) - 4)", padded, padded), sql("substring({}, length({}) - 3, 2)", padded, padded),
         sql("right({}, 2)", padded))
@@ -155,7 +155,7 @@ def duration_text(duration: Sql) -> Sql:
     size = sql("abs({})", duration)
     seconds = sql("({} // 1000000)", size)
     hours, minutes, rest = (sql(part, seconds) for part in ("({} // 3600)", "({} // 60) % 60", "{} % 60"))
-    shown = [sql("lpad(({})::VARCHAR, greatest(length(({})::VARCHAR), 2), '0')", part, part)
+    shown = [sql("lpad(({})::VARCHAR, greatest(length(({})::VARCHAR), 2)::INTEGER, '0')", part, part)
              for part in (hours, minutes, rest)]
     micros = sql("({} % 1000000)", size)
     fraction = sql("CASE WHEN {} > 0 THEN '.' || lpad({}::VARCHAR, 6, '0') ELSE '' END", micros, micros)

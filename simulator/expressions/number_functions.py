@@ -39,12 +39,16 @@ def _cut(function: str, value: Value, places: Value | None) -> Value:
     elif digits >= 0:
         found = sql(f"trunc({{}}, {kept})", found)
     else:
-        whole = sql(f"trunc({{}} / {power}::DOUBLE)" if function == "trunc" else f"round({{}} / {power}::DOUBLE)",
-                    as_real(number))
-        found = sql(f"try({{}}::DECIMAL({DIGITS}, 0) * {power}::HUGEINT::DECIMAL({DIGITS}, 0))", whole)
+        found = _in_tens(function, sql("trunc({})::HUGEINT", found), power)
     if number.kind in ("int", "uint"):
         return Value(sql(f"try_cast({{}} AS {'UBIGINT' if number.kind == 'uint' else 'BIGINT'})", found), number.kind)
     return decimal(found, kept)
+
+
+def _in_tens(function: str, whole: Sql, power: int) -> Sql:
+    """A whole number of so many."""
+    near = sql(f"(abs({{}}) + {power // 2 if function == 'round' else 0}) // {power} * {power}", whole)
+    return sql("{} * sign({})", near, whole)
 
 
 def _cut_by(function: str, number: Value, digits: Sql) -> Value:

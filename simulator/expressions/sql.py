@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-DEPTH = 100
-"""Calls inside each other in one step; DuckDB takes a thousand."""
+DEPTH = 50
+"""Calls inside each other in one step, whose name ends in a blank, as no column's can; DuckDB takes a thousand."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +83,9 @@ def query(wanted: Mapping[str, Sql], source: str) -> str:
         if node.parts and (uses.get(node, 0) > 1 or depths[node] >= DEPTH):
             place = levels[node]
             steps += [[]] * (place + 1 - len(steps))
-            steps[place] = [*steps[place], f"{texts[node]} AS step{place}_{len(steps[place])}"]
-            texts[node], depths[node] = f"step{place}_{len(steps[place]) - 1}", 0
+            called = f'"{place}.{len(steps[place])} "'
+            steps[place] = [*steps[place], f"{texts[node]} AS {called}"]
+            texts[node], depths[node] = called, 0
             levels[node] = place + 1
     for step in steps:
         source = f"(SELECT *, {', '.join(step)} FROM {source})"

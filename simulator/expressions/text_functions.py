@@ -228,7 +228,10 @@ def _converted(value: Value, start: Value, end: Value) -> Value:
     size = sql("CASE WHEN {} < 0 THEN -1 - {} ELSE {} END", whole, whole, whole)
     signed = sql("CASE WHEN starts_with(trim({}), '-') THEN -{} ELSE {} END", found, size, size)
     wrapped = sql(f"({{}} + {2 ** 64}::HUGEINT) % {2 ** 64}::HUGEINT", signed)
-    printed = sql("to_base({}::HUGEINT, abs({})::INTEGER)", wrapped, second)
+    target = sql("abs({})::INTEGER", second)
+    rest = sql("({} // {})::BIGINT", wrapped, target)
+    last = sql("to_base(({} % {})::BIGINT, {})", wrapped, target, target)
+    printed = sql("CASE WHEN {} > 0 THEN to_base({}, {}) ELSE '' END || {}", rest, rest, target, last)
     valid = sql("abs({}) BETWEEN 2 AND 36 AND abs({}) BETWEEN 2 AND 36 AND {} IS NOT NULL", first, second, found)
     return string(when(valid, printed))
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from simulator.expressions.comparisons import as_moment
 from simulator.expressions.moments import from_timestamp, timestamp
-from simulator.expressions.sql import NULL, Sql, joined, sql, text, when
+from simulator.expressions.sql import Sql, joined, sql, text, when
 from simulator.expressions.values import Value, decimal, null, numeric, string
 
 HOUR_OF_12 = "(substring({}, 12, 2)::INTEGER + 11) % 12 + 1"
@@ -99,13 +99,17 @@ def in_zone(value: Value, source: Value, target: Value) -> Value:
     moment = timestamp(as_moment(value))
     if "null" in (value.kind, source.kind, target.kind):
         return null()
-    first, second = _offset(source.constant or ""), _offset(target.constant or "")
-    if first is None or second is None:
-        found = sql("try(timezone({}, timezone({}, {})))", text(target.constant or ""), text(source.constant or ""),
-                    moment) if first is second is None else NULL
-    else:
-        found = sql(f"{{}} + to_minutes({second - first})", moment)
-    return Value(from_timestamp(found), "datetime")
+    there = _moved(_moved(moment, source.constant or "", -1), target.constant or "", 1)
+    return Value(from_timestamp(there), "datetime")
+
+
+def _moved(moment: Sql, zone: str, sign: int) -> Sql:
+    """A timestamp from UTC to a zone, or back."""
+    minutes = _offset(zone)
+    if minutes is not None:
+        return sql(f"{{}} + to_minutes({sign * minutes})", moment)
+    zones = ("UTC", zone) if sign > 0 else (zone, "UTC")
+    return sql("try(timezone({}, timezone({}, {})))", text(zones[1]), text(zones[0]), moment)
 
 
 def _offset(zone: str) -> int | None:

@@ -5,6 +5,8 @@ One law: an expression means what it means to TiDB; columns are told by their Ti
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -15,7 +17,7 @@ from simulator.expressions.cells import of_column, of_literal, of_number
 from simulator.expressions.comparisons import OPERATORS, compared, like, regexp
 from simulator.expressions.functions import FUNCTIONS
 from simulator.expressions.reading import column_of, parsed
-from simulator.expressions.sql import Sql, joined, name, sql, text
+from simulator.expressions.sql import Sql, joined, sql, text
 from simulator.expressions.values import Value, as_text, boolean, is_true, null, truth
 from simulator.schema.charsets import charset_of
 from simulator.schema.expression_tree import (
@@ -44,11 +46,6 @@ class Scope(NamedTuple):
     table: Table
     cells: Mapping[str, Sql]
     """TiDB texts by column; generated columns that have none are computed."""
-
-
-def cells(table: Table) -> dict[str, Sql]:
-    """Every column of a table whose rows a query reads, by its name."""
-    return {column.name: name(column.name) for column in table.columns}
 
 
 def valued(node: Node, scope: Scope) -> Value:
@@ -83,16 +80,18 @@ def _binary(node: Binary, scope: Scope) -> Value:
         chain.append((left.operator, left.right))
         left = left.left
     value = valued(left, scope)
-    for operator, right in reversed(chain):
-        value = _joined(operator, value, valued(right, scope))
+    for operator, links in itertools.groupby(reversed(chain), lambda link: link[0]):
+        others = [valued(right, scope) for _, right in links]
+        if operator in ("AND", "OR"):
+            value = boolean(joined(operator, [truth(one) for one in (value, *others)]))
+        else:
+            value = functools.reduce(lambda one, other: _joined(operator, one, other), others, value)
     return value
 
 
 def _joined(operator: str, left: Value, right: Value) -> Value:
     if operator in OPERATORS:
         return boolean(compared(operator, left, right))
-    if operator in ("AND", "OR"):
-        return boolean(sql(f"{{}} {operator} {{}}", truth(left), truth(right)))
     if operator == "XOR":
         return boolean(sql("{} != {}", truth(left), truth(right)))
     return calculated(operator, left, right)

@@ -163,7 +163,7 @@ def as_text(value: Value) -> Sql:
         return _moment_text(value.sql)
     if value.kind == "time":
         return duration_text(value.sql)
-    return _printed(value.sql) if value.kind == "real" else sql("{}::VARCHAR", numeric(value).sql)
+    return printed_real(value.sql) if value.kind == "real" else sql("{}::VARCHAR", numeric(value).sql)
 
 
 def _moment_text(moment: Sql) -> Sql:
@@ -172,12 +172,12 @@ def _moment_text(moment: Sql) -> Sql:
     return sql("left({}, 19) || CASE WHEN {} = '.' THEN '' ELSE {} END", moment, fraction, fraction)
 
 
-def _printed(number: Sql) -> Sql:
+def printed_real(number: Sql) -> Sql:
     """A double with all its digits and without an exponent (Go's FormatFloat 'f', pkg/expression/builtin_cast.go)."""
     shown = sql("{}::VARCHAR", number)
     digits = sql("replace(replace(split_part({}, 'e', 1), '.', ''), '-', '')", shown)
     power = sql("try_cast(split_part({}, 'e', 2) AS INTEGER)", shown)
-    large = sql("rpad({}, {} + 1, '0')", digits, power)
+    large = sql("rpad({}, ({} + 1)::INTEGER, '0')", digits, power)
     small = sql("'0.' || repeat('0', -1 - {}) || {}", power, digits)
     sign = sql("CASE WHEN {} < 0 THEN '-' ELSE '' END", number)
     long = sql("{} || CASE WHEN {} > 0 THEN {} ELSE {} END", sign, power, large, small)
