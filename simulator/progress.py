@@ -105,8 +105,9 @@ class Reporter:
         complete = [(*where, commit_ts) for where, commit_ts in self._marks.complete.items()]
         for start in range(0, max(1, len(complete)), PARTITIONS_A_DATAGRAM):
             part = complete[start : start + PARTITIONS_A_DATAGRAM]
-            message: dict[str, object] = {"task": os.getpid(), "events": self._events, "bytes": self._bytes, "complete": part,
-                       "waiting": waiting}
+            message: dict[str, object] = {
+                "task": os.getpid(), "events": self._events, "bytes": self._bytes, "complete": part, "waiting": waiting
+            }
             if self._driver is not None:
                 _send(self._socket, self._driver, message)
 

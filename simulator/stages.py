@@ -39,8 +39,8 @@ JOINED = pa.schema([
     ("key", pa.int64()), ("place", pa.int32()), ("handle", pa.binary()), ("number", pa.int64()),
     ("before", pa.binary()), ("after", pa.binary()), ("was", pa.binary()),
 ])
-"""A row whose images in two snapshots differ. `key` is `Clock.keys`, `place` counts the tables of each move behind those
-of the move before, `number` tells equal rows of a table without a handle key apart, from 1."""
+"""A row whose images in two snapshots differ. `key` is `Clock.keys`, `place` counts the tables of each move behind
+those of the move before, `number` tells equal rows of a table without a handle key apart, from 1."""
 
 
 @dataclass(frozen=True)

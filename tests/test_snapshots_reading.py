@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import fsspec
@@ -15,9 +15,7 @@ import pytest
 
 from simulator import locations, snapshots
 from simulator.errors import SnapshotError
-from simulator.schema.keys import handle_key
-from simulator.schema.table import ColumnType, Table
-from simulator.snapshots import parquet, pieces, seams, states, streams
+from simulator.snapshots import parquet, pieces, states, streams
 from simulator.snapshots.csv_text import CsvDialect
 from simulator.snapshots.physical import physical_tables
 from simulator.snapshots.pieces import Piece, Reading
@@ -34,42 +32,6 @@ ROWS: list[list[dumps.Value]] = [
     [5, "é😀\x1a", b"\x80", 7]]
 
 State = tuple[int, bytes, bytes]
-
-
-def text_of(type: ColumnType, value: object) -> str | None:
-    """A few types as strict mode takes them."""
-    number = type.name in ("int", "bigint", "tinyint")
-    if isinstance(value, bytes):
-        value = value.decode("latin-1" if type.charset == "binary" and not number else "utf-8")
-    if number:
-        accepted = range(256) if type.unsigned else range(-128, 128)
-        return str(int(str(value))) if type.name != "tinyint" or int(str(value)) in accepted else None
-    return str(value) if type.length < 0 or len(str(value)) <= type.length else None
-
-
-@pytest.fixture(autouse=True)
-def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the rooms that make texts, keys and places."""
-
-    def tidb_text(type: ColumnType, raw: pa.Array) -> pa.Array:
-        return pa.array([None if one is None else text_of(type, one) for one in raw.to_pylist()], pa.string())
-
-    def generated(table: Table, texts: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-        return {**texts, "twice": pa.array([str(int(one) * 2) for one in texts["id"].to_pylist()])}
-
-    def handle(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
-        key = handle_key(table)[0]
-        return pa.array([(int(one) + 2**63).to_bytes(8, "big") for one in texts[key].to_pylist()], pa.binary())
-
-    def locate(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
-        return pa.array([int(one) if int(one) < 2 else None for one in texts["id"].to_pylist()], pa.int32())
-
-    monkeypatch.setattr(seams, "tidb_text", tidb_text)
-    monkeypatch.setattr(seams, "generated", generated)
-    monkeypatch.setattr(seams, "handle", handle)
-    monkeypatch.setattr(seams, "locate_partition", locate)
-    accepted = {"tinyint": "-128 to 127", "varchar": "at most 3 characters of valid UTF-8"}
-    monkeypatch.setattr(seams, "accepted", lambda type: accepted[type.name])
 
 
 def readings(path: Path | str, csv: CsvDialect = CsvDialect()) -> list[Reading]:

@@ -101,7 +101,13 @@ RUN = _given((
     click.option(
         "--seed", type=int, callback=_read(scenario.seed), help="Chooses the commit-ts of each row.  [default: 0]"
     ),
-    click.option("--master", default="local[*]", show_default=True, metavar="URL", help="Spark master; none compares small snapshots in this process, without Java."),
+    click.option(
+        "--master",
+        default="local[*]",
+        show_default=True,
+        metavar="URL",
+        help="Spark master; none compares small snapshots in this process, without Java.",
+    ),
     click.option(
         "--plain-producer", is_flag=True, help="Send record by record through kafka-python's public API (slower)."
     ),

@@ -25,7 +25,7 @@ from simulator.dispatch.routing import (
 from simulator.dispatch.topics import is_static, substitute, validate
 
 __all__ = [
-    "DISPATCHERS", "Dispatcher", "Hashes", "Route", "Router", "active_topics", "compile_rules", "hashes", "inertia", "is_static",
-    "known_when_read", "matching_rule", "partition_key", "partitions", "route", "router", "sent_table", "substitute",
-    "topic_of", "topic_of_ddl", "validate", "value_string", "verify_routes", "verify_tables",
+    "DISPATCHERS", "Dispatcher", "Hashes", "Route", "Router", "active_topics", "compile_rules", "hashes", "inertia",
+    "is_static", "known_when_read", "matching_rule", "partition_key", "partitions", "route", "router", "sent_table",
+    "substitute", "topic_of", "topic_of_ddl", "validate", "value_string", "verify_routes", "verify_tables",
 ]

@@ -100,15 +100,15 @@ def _tasks(spark: SparkSession, work: Work) -> int:
     """How many tasks send, all at the same time; a cluster that is still starting is taken at its word."""
     context = spark.sparkContext
     java = context._jsc.sc()
-    slots: int = java.maxNumConcurrentTasks(java.resourceProfileManager().defaultResourceProfile())
-    return int(max(1, min(slots or context.defaultParallelism, work.job.destinations.total)))
+    slots = int(java.maxNumConcurrentTasks(java.resourceProfileManager().defaultResourceProfile()))
+    return max(1, min(slots or context.defaultParallelism, work.job.destinations.total))
 
 
 def _shuffle_partitions(spark: SparkSession, work: Work, tasks: int) -> int:
     wanted = work.input_bytes // INPUT_BYTES_A_TASK
     if work.shuffles == 2:
-        return max(spark.sparkContext.defaultParallelism, wanted)
-    return tasks * min(-(-wanted // tasks) or 1, work.comparison.clock.passed[-1])
+        return max(int(spark.sparkContext.defaultParallelism), wanted)
+    return tasks * min(-(-wanted // tasks) or 1, int(work.comparison.clock.passed[-1]))
 
 
 def _batch_bytes(work: Work) -> int:

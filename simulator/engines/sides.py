@@ -60,7 +60,8 @@ class Placing:
         commit_ts = clock.commit_ts(slots, move)
         for number, at in by_table(table):
             rows = state if len(at) == len(table) else state.take(pa.array(at))
-            destination[at] = destinations(rows.column("image"), rows.column("handle"), number, commit_ts[at], self.rules)
+            images, handles = rows.column("image"), rows.column("handle")
+            destination[at] = destinations(images, handles, number, commit_ts[at], self.rules)
         time = (clock.passed[move] + slots) * self.slices // clock.passed[-1]
         found: Ints = destination % self.groups * self.slices + time
         return found

@@ -1,6 +1,6 @@
 """Functions on Arrow batches in Spark.
 
-One law: the same call as Spark's own, with Arrow's schema, and without its warning about pandas, which they do not meet.
+One law: the same call as Spark's own, with Arrow's schema, and without its warning about pandas, which is not used.
 """
 
 from __future__ import annotations

@@ -11,6 +11,6 @@ from simulator.keys.hashing import crc32, xxhash64
 from simulator.keys.members import enum_numbers, set_bits
 
 __all__ = [
-    "Texts", "binary", "buffers", "columns", "crc32", "enum_numbers", "handle", "latin1", "numbered", "parts_of", "row_ids",
-    "set_bits", "told_by_handle", "undisguised", "xxhash64",
+    "Texts", "binary", "buffers", "columns", "crc32", "enum_numbers", "handle", "latin1", "numbered", "parts_of",
+    "row_ids", "set_bits", "told_by_handle", "undisguised", "xxhash64",
 ]
