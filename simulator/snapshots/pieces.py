@@ -76,7 +76,7 @@ def tasks(readings: Iterable[Reading], least: int = 1) -> list[list[Piece]]:
 
 def _pieces(reading: Reading, room: int) -> Iterator[tuple[int, Piece]]:
     """Pieces in the order of the files, and as how many bytes each counts."""
-    bare = replace(reading, table=replace(reading.table, schema_text="", files={}))
+    bare = replace(reading, table=replace(reading.table, table=reading.place.table, schema_text="", files={}))
     root = os.getcwd()
     for format, files in reading.table.files.items():
         for file in files:

@@ -144,14 +144,14 @@ def unescape(data: Bytes, found: Marks, quote: int, fields: Fields) -> Fields:
     moved = np.cumsum(np.concatenate([[0], owner[1:] != owner[:-1]]))
     places = drops - fields.starts[owner] + edges[moved]
     text = np.frombuffer(old.buffers()[2], np.uint8).copy()
-    is_escape = data[drops] == BACKSLASH if len(doubled) == 0 else ~np.isin(drops, doubled)
-    text[places[is_escape] + 1] = ESCAPED[text[places[is_escape] + 1]]
+    after = places[data[drops] == BACKSLASH] + 1
+    text[after] = ESCAPED[text[after]]
     keep = np.ones(len(text), dtype=np.bool_)
     keep[places] = False
     edges = edges - np.searchsorted(places, edges) + len(data)
     starts, ends = fields.starts.copy(), fields.ends.copy()
     starts[changed], ends[changed] = edges[:-1], edges[1:]
-    return Fields(np.concatenate([data, text[keep[: len(text)]]]), starts, ends, fields.quoted)
+    return Fields(np.concatenate([data, text[keep]]), starts, ends, fields.quoted)
 
 
 def _doubled(quotes: Positions, fields: Fields) -> Positions:
