@@ -196,7 +196,7 @@ def test_a_column_without_rows_has_no_texts(definition: str) -> None:
 NUMBERS = st.builds(
     "{}{}{}".format, st.sampled_from(["", "-", "+", "00"]),
     st.one_of(st.integers(0, 10**40), st.sampled_from([2**32 - 1, 2**64 - 1, 10**18 - 1])),
-    st.one_of(st.just(""), *(st.from_regex(digits, fullmatch=True) for digits in (r"\.[0-9]{0,40}", r"\.[059]{1,30}"))))
+    st.one_of(st.just(""), st.from_regex(r"\.[0-9]{0,40}|\.[059]{1,30}", fullmatch=True)))
 
 
 SIZES = [(5, 2), (12, 2), (38, 10), (65, 30), (65, 0), (20, 20)]

@@ -23,14 +23,13 @@ from simulator import snapshots, stages
 from simulator.barriers import Meeting
 from simulator.changes import CHANGES, DELETE, INSERT, OPERATIONS, UPDATE
 from simulator.emit import TaskReport, send
+from simulator.engines.frames import by_number, map_in_arrow
 from simulator.engines.sides import SIDE, Placing
-from simulator.engines.spark_arrow import map_in_arrow
 from simulator.engines.work import Work, duplicate
 from simulator.errors import DeliveryError
 from simulator.events import ints
 from simulator.failures import carrying, translated
 from simulator.flush import FLUSH_BYTES
-from simulator.numbered import by_number
 from simulator.progress import counted
 from simulator.schema.keys import visible_columns
 from simulator.snapshots import KeyRanges, Reading, Report, unproven
