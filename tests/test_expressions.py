@@ -94,9 +94,14 @@ def test_a_stored_column_holds_what_its_expression_gives(
     assert computed(columns, expression, type, cells) == expected
 
 
-def test_patterns_and_digits_may_be_columns_too() -> None:
+def test_patterns_digits_and_separators_may_be_columns_too() -> None:
     texts, patterns = ["19", "5", "a_", "ab"], ["1%", "_", "a\\_", "a\\_"]
     assert computed("a VARCHAR(9), b VARCHAR(9)", "a LIKE b", "INT", texts, patterns) == ["1", "1", "1", "0"]
+    columns = "a VARCHAR(9), b VARCHAR(9)"
+    joined = computed(columns, "concat_ws(a, b, null, 'x')", "VARCHAR(9)", ["-", "", None], ["é"] * 3)
+    assert joined == ["é-x", "éx", None]
+    cut = computed(columns, "substring_index(a, b, 2)", "VARCHAR(9)", ["a.b.c", "axb"], [".", "x"])
+    assert cut == ["a.b", "axb"]
     assert computed("a INT, b INT", "round(a / 3, b)", "DECIMAL(9,3)", ["15", "-16"], ["1", "2"]) == ["5.000", "-5.330"]
 
 

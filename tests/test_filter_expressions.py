@@ -229,6 +229,7 @@ def test_cells_of_row_images_are_told_by_their_bytes() -> None:
 
     assert ids("name = 'Ann'", cells) == "14"
     assert ids("name is null", cells) == "3"
+    assert ids("id = 1", {name: text.slice(0, 0) for name, text in TEXTS.items()}) == ""
 
 
 @pytest.mark.parametrize(("expression", "code", "words"), [

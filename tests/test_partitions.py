@@ -53,6 +53,7 @@ def places(columns: str, rule: str, *cells: Cells) -> list[int | None]:
     ("s VARCHAR(9) COLLATE utf8mb4_general_ci", "LIST COLUMNS (s) (PARTITION a VALUES IN ('é'))",
      [["E", "É  ", "f"]], [0, 0, None]),
     ("i INT", "HASH (i) PARTITIONS 7", [["0", "8", "-8", None]], [0, 1, 1, 0]),
+    ("i INT", "HASH (i) PARTITIONS 7", [[]], []),
     ("i BIGINT UNSIGNED", "HASH (i) PARTITIONS 7", [["18446744073709551615"]], [1]),
     ("d DATE", "HASH (YEAR(d)) PARTITIONS 4", [["2021-05-05", None]], [1, 0]),
     ("v INT, i INT AS (v + 1)", "HASH (i) PARTITIONS 4", [["2"], ["3"]], [3]),

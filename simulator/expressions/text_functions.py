@@ -39,9 +39,8 @@ def _concat(*values: Value) -> Value:
 def _concat_ws(separator: Value, *values: Value) -> Value:
     alike = _alike((separator, *values))
     glue, *parts = (as_text(value) for value in alike)
-    listed = Sql(("[", *[", "] * (len(parts) - 1), "]::VARCHAR[]"), tuple(parts))
-    glued = sql("coalesce(array_to_string({}, {}), '')", listed, glue)
-    return string(when(sql("{} IS NOT NULL", glue), glued), *_strings(alike))
+    glued = joined("||", [sql("coalesce({} || {}, '')", glue, part) for part in parts])
+    return string(sql("substring({}, length({}) + 1)", glued, glue), *_strings(alike))
 
 
 def _alike(values: Sequence[Value]) -> list[Value]:
@@ -94,7 +93,8 @@ def _substring_index(value: Value, separator: Value, count: Value) -> Value:
     kept = sql("CASE WHEN {} > 0 THEN {} ELSE {} END", number, first, last)
     known = sql("{} IS NOT NULL AND {} IS NOT NULL AND {} IS NOT NULL", found, glue, number)
     nothing = sql("{} = 0 OR {} = ''", number, glue)
-    cut = when(nothing, text(""), sql("array_to_string({}, {})", kept, glue))
+    glued = sql("array_to_string(list_transform({}, lambda p: {} || p), '')", kept, glue)
+    cut = when(nothing, text(""), sql("substring({}, length({}) + 1)", glued, glue))
     return string(when(known, cut), value)
 
 
