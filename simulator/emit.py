@@ -26,7 +26,7 @@ from simulator.codecs.binary import valid_utf8
 from simulator.codecs.compression import decompressed_values
 from simulator.dispatch import Route, sent_table
 from simulator.driver import Driver
-from simulator.events import DDL, ROW, Destinations, ints
+from simulator.events import DDL, ROW, Destinations, ints, picked, picked_values
 from simulator.flush import Flush, GroupKeys, grouped, ungrouped
 from simulator.marks import Marks, merged
 from simulator.progress import Reporter
@@ -156,7 +156,7 @@ def _encoded(events: pa.RecordBatch, job: Job) -> Encoded:
     rows = events.select(["commit_ts", "row_id", "before", "after"])
     for number in np.unique(table[is_row]):
         chosen = np.flatnonzero(is_row & (table == number))
-        parts.append(_encoded_rows(rows if len(chosen) == len(kind) else rows.take(pa.array(chosen)), int(number), job))
+        parts.append(_encoded_rows(picked(rows, chosen), int(number), job))
         places.append(chosen)
     others = np.flatnonzero(~is_row)
     if len(others):
@@ -164,10 +164,10 @@ def _encoded(events: pa.RecordBatch, job: Job) -> Encoded:
         places.append(others)
     if len(parts) == 1:
         return parts[0]
-    back = pa.array(np.argsort(np.concatenate(places)))
-    keys = None if parts[0].keys is None else pa.concat_arrays([part.keys for part in parts]).take(back)
+    back = np.argsort(np.concatenate(places))
+    keys = None if parts[0].keys is None else picked_values(pa.concat_arrays([part.keys for part in parts]), back)
     files = tuple(file for part in parts for file in part.files)
-    return Encoded(keys, pa.concat_arrays([part.values for part in parts]).take(back), files)
+    return Encoded(keys, picked_values(pa.concat_arrays([part.values for part in parts]), back), files)
 
 
 def _encoded_rows(rows: pa.RecordBatch, number: int, job: Job) -> Encoded:

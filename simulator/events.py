@@ -25,6 +25,9 @@ EVENTS = pa.schema([
 ])
 """`table` is the place of a row's physical table in the run's list, of a statement that in the list of statements."""
 
+STRETCH = 32
+"""Neighbours from which on a stretch of them is worth copying by itself."""
+
 Ints = npt.NDArray[np.int64]
 
 
@@ -72,3 +75,19 @@ class Destinations:
 def ints(events: pa.RecordBatch, name: str) -> Ints:
     """A column without nulls as int64; a null counts as 0."""
     return np.asarray(events.column(name).fill_null(0), dtype=np.int64)
+
+
+def picked(events: pa.RecordBatch, places: Ints) -> pa.RecordBatch:
+    """The events at these places."""
+    columns = [picked_values(column, places) for column in events.columns]
+    return pa.RecordBatch.from_arrays(columns, schema=events.schema)
+
+
+def picked_values(values: pa.Array, places: Ints) -> pa.Array:
+    """The values at these places; long stretches of neighbours are copied whole, which costs a third."""
+    starts = np.flatnonzero(np.diff(places, prepend=-2) != 1)
+    if len(starts) * STRETCH > len(places):
+        return values.take(pa.array(places))
+    bounds = zip(places[starts].tolist(), np.diff(starts, append=len(places)).tolist())
+    parts = [values.slice(first, length) for first, length in bounds]
+    return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)

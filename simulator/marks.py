@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from simulator.events import DDL, EVENTS, ROW, WATERMARK, Destinations, Ints, ints
+from simulator.events import DDL, EVENTS, ROW, WATERMARK, Destinations, Ints, ints, picked
 from simulator.tso import LOGICAL_BITS, Timeline
 
 CHUNK = 16_384
@@ -133,4 +133,4 @@ def _together(rows: pa.RecordBatch, marks: pa.RecordBatch) -> pa.RecordBatch:
         return marks
     both = pa.concat_batches([rows, marks])
     is_mark = (ints(both, "kind") != ROW).astype(np.int8)
-    return both.take(pa.array(np.lexsort((is_mark, ints(both, "commit_ts")))))
+    return picked(both, np.lexsort((is_mark, ints(both, "commit_ts"))))

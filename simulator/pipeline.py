@@ -12,6 +12,7 @@ from functools import partial
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from simulator import transitions
 from simulator.changes import Clock
@@ -25,7 +26,7 @@ from simulator.plan import Move, Plan
 from simulator.progress import Listener
 from simulator.releases import Release
 from simulator.sinks.records import Delivered
-from simulator.snapshots import Reading, Snapshot, SnapshotTable
+from simulator.snapshots import STATE, Reading, Snapshot, SnapshotTable
 from simulator.stages import Comparison, Rules
 from simulator.transitions import Transition
 
@@ -90,18 +91,23 @@ def _changed(move: Move) -> dict[int, Transition]:
 
 
 def _before(move: Move, number: int) -> Iterator[Reading]:
-    """Tables that do not outlive the move are not read: DROP TABLE takes their rows without an event for each."""
     present = {index for place in move.places[1].values() for index in place.indexes}
     tables = _by_name(move.before)
     for name, place in move.places[0].items():
-        if name in tables and present.issuperset(place.indexes):
-            yield Reading(tables[name], place, move.before.csv, number)
+        if name in tables:
+            stays = present.issuperset(place.indexes)
+            yield Reading(tables[name], place, move.before.csv, number, None if stays else _dropped)
     for one in move.changed:
         if one.before in tables:
             yield Reading(
                 tables[one.before], one.transition.before, move.before.csv, number,
                 partial(transitions.prior, one.transition),
             )
+
+
+def _dropped(texts: Sequence[pa.Array], tables: pa.Array) -> pa.RecordBatch:
+    """Rows of a table that does not outlive the move: DROP TABLE takes them without an event for each."""
+    return pa.RecordBatch.from_pylist([], STATE)
 
 
 def _after(move: Move, number: int) -> Iterator[Reading]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -227,9 +228,9 @@ def destinations(images: pa.Array, handles: pa.Array, number: int, commit_ts: In
 def _facts(images: pa.Array, handles: pa.Array, number: int, rules: Rules) -> tuple[pa.Array, Hashes]:
     """Row id and dispatch hash of rows of a table."""
     table = rules.tables[number].table
-    texts = LazyTexts(images, table)
-    hashes = dispatch.hashes(rules.routes[number], table, texts, len(images))
-    return keys.row_ids(table, handles, number), hashes
+    row_ids = keys.row_ids(table, handles, number)
+    texts = LazyTexts(images, table, keys.told_by_row_id(table, row_ids))
+    return row_ids, dispatch.hashes(rules.routes[number], table, texts, len(images))
 
 
 def _destinations(number: int, hashes: Hashes, commit_ts: Ints, row_ids: pa.Array, rules: Rules) -> Ints:
@@ -241,11 +242,13 @@ def _destinations(number: int, hashes: Hashes, commit_ts: Ints, row_ids: pa.Arra
 class LazyTexts(Mapping[str, pa.Array]):
     """TiDB texts by visible column, of which only those are cut out of the images that are asked for."""
 
-    def __init__(self, images: pa.Array, table: Table) -> None:
-        self._images = images
+    def __init__(self, images: pa.Array, table: Table, known: Mapping[str, pa.Array] = MappingProxyType({})) -> None:
+        self._images, self._known = images, known
         self._places = {column.name: place for place, column in enumerate(visible_columns(table))}
 
     def __getitem__(self, name: str) -> pa.Array:
+        if name in self._known:
+            return self._known[name]
         return cell(self._images, len(self._places), self._places[name])
 
     def __iter__(self) -> Iterator[str]:

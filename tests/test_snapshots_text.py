@@ -161,7 +161,7 @@ def test_comments_between_words_are_no_rows(
 def test_a_file_that_is_cut_short_is_refused(
     folder: Path, rows: list[list[dumps.Value]], statement: int, data: st.DataObject
 ) -> None:
-    """Unless it is cut between two statements, which nobody can tell."""
+    """Unless it is cut between two statements, or behind the comment at its head, which nobody can tell."""
     whole = b"/*!40101 SET NAMES binary*/;\n" + dumps.sql("t", rows, (), statement)
     text = whole[: data.draw(st.integers(0, len(whole)))]
     path = folder / "cut.sql"
@@ -171,7 +171,8 @@ def test_a_file_that_is_cut_short_is_refused(
     except SnapshotError as error:
         assert "the file ends inside" in str(error)
     else:
-        assert text.rstrip()[-1:] in (b"", b";") and len(found) % statement in (0, len(rows) % statement)
+        assert text.rstrip()[-1:] in (b"", b";") or text.endswith(b"binary*/")
+        assert len(found) % statement in (0, len(rows) % statement)
         assert found == expected(rows)[: len(found)]
 
 

@@ -79,6 +79,15 @@ def row_ids(table: Table, handles: pa.Array, place: int) -> pa.Array:
     return pa.array(np.maximum(xxhash64(handles) & POSITIVE, 1))
 
 
+def told_by_row_id(table: Table, row_ids: pa.Array) -> dict[str, pa.Array]:
+    """The TiDB text of the column that row ids are the values of, if there is one."""
+    name = row_id_column(table)
+    if name is None:
+        return {}
+    unsigned = next(column.type.unsigned for column in table.columns if column.name == name)
+    return {name: pc.cast(row_ids.view(pa.uint64()) if unsigned else row_ids, pa.string())}
+
+
 def _prefix(texts: pa.Array, length: int) -> pa.Array:
     """The first characters of texts."""
     _, offsets = buffers(texts)

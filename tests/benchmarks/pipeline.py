@@ -1,7 +1,7 @@
 """The pipeline beside the bare Spark diff of the same snapshots, in one run: ratios, peak memory, growth.
 
-    python tests/benchmarks/pipeline.py [--rows 2000000] [--kafka] [--protocol open-protocol|canal-json] [--repeat 3]
-        [--dispatcher index-value] [--cold]
+    python tests/benchmarks/pipeline.py [--rows 2000000] [--changed 50] [--kafka] [--protocol open-protocol|canal-json]
+        [--format parquet|sql|csv] [--repeat 3] [--dispatcher index-value] [--cold]
 
 1.0 is a full outer join of the typed columns by primary key, filtered to what differs, written to Spark's `noop`.
 """
@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from functools import partial, reduce
+from itertools import product
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -29,6 +30,7 @@ from simulator.scenario import Settings
 from simulator.spark import session
 
 PROTOCOLS = ("open-protocol", "canal-json")
+FORMATS = ("parquet", "sql", "csv")
 
 
 def bare(spark: SparkSession, before: Path, after: Path) -> None:
@@ -77,19 +79,30 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--protocol", choices=PROTOCOLS, action="append")
+    parser.add_argument("--changed", type=int, default=50, help="of a hundred rows")
+    parser.add_argument("--format", choices=FORMATS, action="append", help="of the snapshots that the pipeline reads")
     parser.add_argument("--dispatcher", default="index-value")
     parser.add_argument("--kafka", action="store_true")
     parser.add_argument("--cold", action="store_true", help="no run before those that are measured")
     parser.add_argument("--directory", type=Path, help="where the snapshots are kept for the next time")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        directory = (arguments.directory or Path(scratch)) / str(arguments.rows)
-        made = make(directory, arguments.rows)
+        directory = (arguments.directory or Path(scratch)) / f"{arguments.rows}-{arguments.changed}"
+        formats = arguments.format or ["parquet"]
+        states = {
+            name: make(directory / name, arguments.rows, name, arguments.changed) for name in {"parquet", *formats}
+        }
+        made = states["parquet"]
         spark = session("local[2]", input_bytes=sum(path.stat().st_size for path in directory.rglob("*.parquet")))
         runs: dict[str, Callable[[], object]] = {"bare diff to noop": lambda: bare(spark, made.before, made.after)}
         address = broker.start(broker.free_port(), Path(scratch) / "kafka") if arguments.kafka else "127.0.0.1:9092"
-        for protocol in arguments.protocol or PROTOCOLS:
-            runs |= measured(spark, made.before, made.after, protocol, arguments.dispatcher, address, arguments.kafka)
+        for protocol, name in product(arguments.protocol or PROTOCOLS, formats):
+            runs |= {
+                f"{name}, {what}": run for what, run in measured(
+                    spark, states[name].before, states[name].after, protocol, arguments.dispatcher, address,
+                    arguments.kafka,
+                ).items()
+            }
         for run in () if arguments.cold else runs.values():
             run()
         rounds = [{name: timed(run) for name, run in runs.items()} for _ in range(arguments.repeat)]

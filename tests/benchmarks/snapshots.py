@@ -1,6 +1,6 @@
 """Two snapshots for measuring: one table of six columns, any number of rows, as Dumpling's files of one format.
 
-    python tests/benchmarks/snapshots.py 2000000 DIRECTORY [parquet|csv|sql]
+    python tests/benchmarks/snapshots.py 2000000 DIRECTORY [parquet|csv|sql [50]]
 
 A value is a function of row, column and state alone; files are made one by one, so 20 million rows need no more memory
 than one file of 250,000. Shares of changes are those of the real airports.
@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 ROWS_PER_FILE = 250_000
 ROWS_PER_STATEMENT = 6_000
 INSERTED, DELETED, UPDATED = 24, 23, 450
-"""Of every 1,000 keys."""
+"""Of every 1,000 keys, where 50 of a hundred rows differ."""
 
 CREATE_TABLE = """\
 /*!40014 SET FOREIGN_KEY_CHECKS=0*/;
@@ -68,8 +68,9 @@ class Snapshots:
     unchanged: int
 
 
-def make(directory: Path, rows: int, format: str = "parquet") -> Snapshots:
-    """Write `directory/before` and `directory/after`, each of nearly so many rows of about 155 bytes of text."""
+def make(directory: Path, rows: int, format: str = "parquet", changed: int = 50) -> Snapshots:
+    """Write `directory/before` and `directory/after`, each of nearly so many rows of about 155 bytes of text; about
+    `changed` of a hundred rows differ."""
     before, after = directory / "before", directory / "after"
     schema_and_metadata(before)
     schema_and_metadata(after)
@@ -77,7 +78,7 @@ def make(directory: Path, rows: int, format: str = "parquet") -> Snapshots:
     pool = letters()
     for chunk, start in enumerate(range(0, rows, ROWS_PER_FILE)):
         keys = np.arange(start, min(start + ROWS_PER_FILE, rows), dtype=np.uint64)
-        fate = fates(keys)
+        fate = fates(keys, changed)
         counts += np.bincount(fate, minlength=4)
         name = f"bench.orders.{chunk:09d}.{format}"
         write(table(keys[fate != 0], np.zeros_like(keys[fate != 0]), pool), before / name)
@@ -116,9 +117,10 @@ def lines(rows: pa.Table, quote: str, null: str) -> list[str]:
     return made
 
 
-def fates(keys: Numbers) -> npt.NDArray[np.intp]:
+def fates(keys: Numbers, changed: int) -> npt.NDArray[np.intp]:
     """0 inserted, 1 deleted, 2 updated, 3 unchanged."""
-    return np.searchsorted(np.cumsum([INSERTED, DELETED, UPDATED]), scatter(keys, 0) % np.uint64(1000), side="right")
+    bounds = np.cumsum([INSERTED, DELETED, UPDATED]) * changed // 5
+    return np.searchsorted(bounds, scatter(keys, 0) % np.uint64(10_000), side="right")
 
 
 def table(keys: Numbers, state: Numbers, pool: npt.NDArray[np.uint8]) -> pa.Table:
@@ -177,4 +179,5 @@ def schema_and_metadata(directory: Path) -> None:
 
 
 if __name__ == "__main__":
-    print(*astuple(make(Path(sys.argv[2]), int(sys.argv[1]), *sys.argv[3:])))
+    wanted = [*sys.argv[3:], *("parquet", "50")[len(sys.argv) - 3:]]
+    print(*astuple(make(Path(sys.argv[2]), int(sys.argv[1]), wanted[0], int(wanted[1]))))
