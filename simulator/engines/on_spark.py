@@ -22,7 +22,7 @@ from pyspark.sql import functions as F
 from simulator import snapshots, stages
 from simulator.barriers import Meeting
 from simulator.changes import CHANGES, DELETE, INSERT, OPERATIONS, UPDATE
-from simulator.emit import TaskReport, send
+from simulator.emit import Job, TaskReport, send
 from simulator.engines.frames import by_number, map_in_arrow
 from simulator.engines.sides import SIDE, Placing
 from simulator.engines.work import Work, duplicate
@@ -33,7 +33,7 @@ from simulator.flush import FLUSH_BYTES
 from simulator.progress import counted
 from simulator.schema.keys import visible_columns
 from simulator.snapshots import KeyRanges, Reading, Report, unproven
-from simulator.stages import JOINED, ORDER, SENT
+from simulator.stages import JOINED, ORDER, SENT, Rules
 from simulator.tso import LOGICAL_BITS
 
 INPUT_BYTES_A_TASK = 16 << 20
@@ -87,7 +87,7 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
     ordered = _in_one(joined, work, tasks) if work.shuffles == 1 else _in_two(joined, work, tasks)
     with _meeting(work, tasks) as meeting:
         job = replace(work.job, meeting=meeting.driver if meeting else None)
-        sending = partial(_sending, work=replace(work, job=job), tasks=tasks)
+        sending = partial(_sending, rules=work.rules, job=job, tasks=tasks, filtered=work.shuffles == 2)
         sent = map_in_arrow(ordered, sending, pa.schema([("report", pa.string())]), meeting is not None)
         # Does all shuffles; asked ahead, it leaves a moment in which nothing has been sent.
         sent._jdf.queryExecution().executedPlan().finalPhysicalPlan()
@@ -182,16 +182,17 @@ def _in_one(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
 
 def _in_two(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
     """The same, where a row's partition is known only when it is compared."""
+    comparison, rules = work.comparison, work.rules  # What the functions name is sent to every task.
 
     def changed(batches: Batches) -> Batches:
         with carrying():
-            yield from (stages.changes(batch, work.comparison) for batch in batches if batch.num_rows)
+            yield from (stages.changes(batch, comparison) for batch in batches if batch.num_rows)
 
     def routed(batches: Batches) -> Batches:
         with carrying():
             for batch in (some for some in batches if some.num_rows):
-                sent = stages.sent(batch, work.rules)
-                task = ints(stages.events(sent, work.rules), "destination") % tasks
+                sent = stages.sent(batch, rules)
+                task = ints(stages.events(sent, rules), "destination") % tasks
                 yield sent.append_column("task", pa.array(task.astype(np.int32)))
 
     found = map_in_arrow(joined, changed, CHANGES)
@@ -201,7 +202,7 @@ def _in_two(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
     return placed.repartitionById(tasks, "task").drop("task").sortWithinPartitions(*ORDER)
 
 
-def _sending(batches: Batches, work: Work, tasks: int) -> Batches:
+def _sending(batches: Batches, rules: Rules, job: Job, tasks: int, filtered: bool) -> Batches:
     """Sends what belongs to one task; what goes wrong is raised so that the driver finds its words again."""
     context = TaskContext.get()
     assert context is not None, "Spark runs it"
@@ -209,10 +210,10 @@ def _sending(batches: Batches, work: Work, tasks: int) -> Batches:
         if context.attemptNumber() > 0:  # However often Spark is told to try (`local[2,4]`).
             text = "a task of Spark was lost while it sent; it is not run again, as that would send all twice"
             raise DeliveryError(text)
-        owned = range(context.partitionId(), work.job.destinations.total, tasks)
+        owned = range(context.partitionId(), job.destinations.total, tasks)
         found = (batch for batch in batches if batch.num_rows)
-        passing = (stages.passing(batch, work.rules) for batch in found) if work.shuffles == 1 else found
-        report = send((stages.events(batch, work.rules) for batch in passing), owned, work.job)
+        passing = found if filtered else (stages.passing(batch, rules) for batch in found)
+        report = send((stages.events(batch, rules) for batch in passing), owned, job)
     yield pa.RecordBatch.from_pydict({"report": [json.dumps(asdict(report))]})
 
 
