@@ -1,6 +1,6 @@
 """Which rows TiCDC's worker hands to one encoder, and so which may share a message.
 
-One law: the cut depends on the rows of a partition alone, never on how Spark cuts its batches.
+One law: the cut depends on the rows of a partition alone, never on how an engine cuts its batches.
 A flush ends at a watermark or statement, at a statement of another partition, or after `release.flush_rows` of a
 partition. TiCDC also ends it when its clock ticks (500 ms up to 6.4, 15 ms since), which no input decides: here the
 clock never ticks, but so many bytes as no tick would let pass end a flush, too.

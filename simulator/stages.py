@@ -19,9 +19,8 @@ from simulator import dispatch, keys, split, transitions
 from simulator.changes import CHANGES, Clock, op_of
 from simulator.dispatch import Hashes, Route
 from simulator.events import EVENTS, ROW, Destinations, Ints, ints
-from simulator.filters.expression_checks import looks
 from simulator.filters.event_types import ROW_KINDS
-from simulator.filters.events import EventFilters, ignoring_row
+from simulator.filters.events import EventFilters, ignoring_row, looks
 from simulator.filters.rows import kept
 from simulator.images import cell
 from simulator.schema.keys import handle_key, visible_columns

@@ -1,4 +1,4 @@
-"""What a run will do across a schema change, decided before Spark starts: statements, versions, topics, mistakes."""
+"""What a run will do across a schema change, decided before any row is read: statements, versions, topics, mistakes."""
 
 from __future__ import annotations
 

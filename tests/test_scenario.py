@@ -166,7 +166,7 @@ def test_watermarks_come_at_their_interval_and_the_last_one_at_the_end(folder: P
 
 
 def test_the_rate_counts_the_time_of_sending(folder: Path, week: Path) -> None:
-    """Which begins after Spark has read and compared everything."""
+    """Which begins when everything was read and compared."""
     said = json.loads((folder / "week.json").read_text())
     sending = said["sending_seconds"]
     assert 0 < sending < said["seconds"]

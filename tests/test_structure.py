@@ -86,7 +86,7 @@ DOORS = {
 }
 """Which rooms may import a library. One that is not listed may not be imported at all (Python's own may)."""
 
-DISTRIBUTIONS = {"kafka": "kafka-python", "numpy": "pandas", "py4j": "pyspark"}
+DISTRIBUTIONS = {"kafka": "kafka-python", "py4j": "pyspark"}
 """What setup.cfg calls the package that brings a library, where it is not called as the library is."""
 
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "base", "misc"}

@@ -151,8 +151,11 @@ def diff(before: Path, after: Path, file: Path | None, at: str, renamed: tuple[s
     """The stream that leads from snapshot directory BEFORE to snapshot directory AFTER.
 
     A snapshot is a Dumpling export (SQL, CSV or Parquet), or <db>.<table>.csv or .parquet files beside their
-    <db>.<table>-schema.sql.
+    <db>.<table>-schema.sql; a directory here, or where fsspec has a driver for (s3://bucket/monday).
     """
+    from simulator.bare_arrow import without_pandas
+
+    without_pandas()
     from simulator.cli.play import play
 
     play(scenario.diff(before, after, SchemaChange(file, at, renamed)), options)
@@ -163,6 +166,9 @@ def diff(before: Path, after: Path, file: Path | None, at: str, renamed: tuple[s
 @RUN
 def run(file: Path, **options: Any) -> None:
     """Replay a scripted scenario."""
+    from simulator.bare_arrow import without_pandas
+
+    without_pandas()
     from simulator.cli.play import play
 
     play(scenario.load(file), options)

@@ -10,10 +10,8 @@ from simulator.ddl.allow import eligible
 from simulator.explain.change import RowChange
 from simulator.explain.row import Sending, packed
 from simulator.explain.rules import Rules
-from simulator.filters.events import ignoring_row
-from simulator.filters.expression_checks import looks
+from simulator.filters.events import ignoring_row, looks
 from simulator.filters.replication import filter_rule
-from simulator.filters.rows import ignoring_values
 from simulator.schema.table import Table
 from simulator.tso import BEFORE_COMMIT
 
@@ -34,6 +32,8 @@ def sending(table: Table, change: RowChange, rules: Rules) -> Sending:
     if rule is not None:
         return Sending(False, f"{rule.where}: ignore-event has {', '.join(sorted(rule.types))}")
     if any(looks(rule, table) for rule in rules.event_filters.rules):
+        from simulator.filters.rows import ignoring_values  # MySQL's functions take long to import
+
         rule = ignoring_values(rules.event_filters, table, packed(change.before), packed(change.after))
         if rule is not None:
             return Sending(False, f"{rule.where}: an expression on the row's values holds")

@@ -1,6 +1,6 @@
-"""The event types of event filters: of a TiDB action, of a statement, of a row change.
+"""The event types of event filters: their names, those of TiDB's actions and of row changes, and which covers which.
 
-One law: up to 7.6 the type of a DDL is its statement's, from 8.0 its action's.
+One law: a name is known if it is one of TiCDC's, in any letter case.
 Sources: tiflow v7.5.7 and v8.5.7 pkg/filter/utils.go, pkg/binlog-filter/{filter,util}.go; ticdc v8.5.4, the same.
 """
 
@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from simulator.ddl import actions, statements, statements_objects
-from simulator.ddl.read import read_statement
-from simulator.errors import DdlError
+from simulator.ddl import actions
 from simulator.releases import Release
 
 ALL_DML, ALL_DDL, ALTER_TABLE, RENAME_TABLE = "all dml", "all ddl", "alter table", "rename table"
 ROW_KINDS = ("delete", "update", "insert")
-"""In the order of an event frame's `op`."""
+"""In the order of an event's `op`."""
 
 ALIASES = {"create schema": "create database", "drop schema": "drop database", "alter schema": "alter database"}
 
@@ -72,24 +70,6 @@ NOT_ALTERING = frozenset(
 )
 """Types of actions that `alter table` does not cover (alterTableSubType has all others)."""
 
-OF_PARTITIONS = (actions.ADD_TABLE_PARTITION, actions.DROP_TABLE_PARTITION, actions.TRUNCATE_TABLE_PARTITION)
-"""Actions whose type is their own where statements decide."""
-
-OF_STATEMENTS: Mapping[type[object], str] = {
-    statements.CreateDatabase: "create database",
-    statements.DropDatabase: "drop database",
-    statements.AlterDatabase: "alter database",
-    statements.CreateTable: "create table",
-    statements.DropTable: "drop table",
-    statements.TruncateTable: "truncate table",
-    statements.RenameTable: RENAME_TABLE,
-    statements.AlterTable: ALTER_TABLE,
-    statements.CreateIndex: ALTER_TABLE,
-    statements.DropIndex: ALTER_TABLE,
-    statements_objects.CreateView: "create view",
-    statements_objects.DropView: "drop view",
-}
-
 COMPATIBLE = frozenset(
     {
         *("create database", "alter database", "create table", "create index", "create view", "drop view"),
@@ -109,21 +89,6 @@ NEVER_MADE = frozenset(
 """Types that the list knows and no statement has."""
 
 TYPES = frozenset(OF_ACTIONS.values()) | COMPATIBLE | NEVER_MADE
-
-
-def of_ddl(type_code: int, query: str, release: Release) -> str:
-    """The event type of a DDL, empty where it has none.
-
-    Raises DdlError (CDC:ErrConvertDDLToEventTypeFailed) where a release reads it from a text that it cannot read.
-    """
-    if not release.event_type_from_sql or type_code in OF_PARTITIONS:
-        return OF_ACTIONS.get(type_code, "") if type_code in release.allowed_ddl else ""
-    try:
-        statement = read_statement(query)
-    except DdlError as error:
-        text = f"failed to convert ddl '{query}' to filter event type: {error}"
-        raise DdlError(text, "CDC:ErrConvertDDLToEventTypeFailed") from error
-    return OF_STATEMENTS.get(type(statement), "")
 
 
 def alters_table(type: str) -> bool:

@@ -16,6 +16,7 @@ from simulator.filters import event_types, go_regexp
 from simulator.filters.go_classes import GoRegexpError
 from simulator.filters.table import TableFilter, table_filter
 from simulator.releases import Release
+from simulator.schema.table import Table
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,9 @@ def ignoring_ddl(
     """
     if not filters.rules:
         return None
-    type = event_types.of_ddl(type_code, query, filters.release)
+    from simulator.filters.statement_types import of_ddl  # the grammar of DDL takes long to import
+
+    type = of_ddl(type_code, query, filters.release)
     if type == event_types.RENAME_TABLE and filters.release.event_filter_rename != "new-name":
         schema, table = _old_name(filters.release, (schema, table), old)
     if not type:
@@ -106,6 +109,11 @@ def ignoring_row(filters: EventFilters, schema: str, table: str, kind: str) -> E
     """The rule whose `ignore-event` ignores a row change of that kind (insert, update, delete); None for none."""
     named = {kind, event_types.ALL_DML}
     return next((rule for rule in _matching(filters, schema, table) if named & rule.types), None)
+
+
+def looks(rule: EventRule, table: Table) -> bool:
+    """Whether a rule looks at the values of a table's rows."""
+    return bool(rule.setting.expressions) and rule.row_matcher.match(table.schema, table.name)
 
 
 def _rule(number: int, setting: EventFilter, release: Release, case_sensitive: bool) -> EventRule:

@@ -12,7 +12,7 @@ from simulator.expressions import reading
 from simulator.expressions.functions import FUNCTIONS
 from simulator.expressions.names import ELSEWHERE
 from simulator.expressions.reading import bare, column_of, uncomputable, walk
-from simulator.filters.events import EventFilters, EventRule
+from simulator.filters.events import EventFilters, looks
 from simulator.schema.expression_tree import Call, ColumnName, Fragment, Literal, Node, Pattern, Row
 from simulator.schema.table import Table
 
@@ -26,14 +26,9 @@ def verify(filters: EventFilters, tables: Sequence[Table]) -> None:
         return
     for rule in filters.rules:
         for table in tables:
-            if rule.row_matcher.match(table.schema, table.name):
+            if looks(rule, table):
                 for expression in rule.setting.expressions:
                     check(expression, table)
-
-
-def looks(rule: EventRule, table: Table) -> bool:
-    """Whether a rule looks at the values of a table's rows."""
-    return bool(rule.setting.expressions) and rule.row_matcher.match(table.schema, table.name)
 
 
 def check(expression: str, table: Table) -> None:

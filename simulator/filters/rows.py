@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 from simulator import images, tso
 from simulator.expressions import ignores
 from simulator.filters.event_types import ROW_KINDS
-from simulator.filters.events import EventFilters, EventRule, ignoring_row
-from simulator.filters.expression_checks import check, looks
+from simulator.filters.events import EventFilters, EventRule, ignoring_row, looks
+from simulator.filters.expression_checks import check
 from simulator.schema.keys import visible_columns
 from simulator.schema.table import Table
 

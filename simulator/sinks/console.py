@@ -1,4 +1,4 @@
-"""Records for people: Spark tasks hand them to the driver, whose standard output is the user's.
+"""Records for people: tasks hand them to the driver, whose standard output is the user's.
 
 One law: a partition's records keep their order, and a task is done only when all it sent has been shown.
 """

@@ -1,4 +1,4 @@
-"""What a run needs to know to speak to Kafka: plain values, as sink-uri gives them, that travel to Spark tasks."""
+"""What a run needs to know to speak to Kafka: plain values, as sink-uri gives them, that travel to tasks."""
 
 from __future__ import annotations
 

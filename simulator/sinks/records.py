@@ -72,7 +72,7 @@ def unwatched(since: float, until: float) -> None:
 
 
 class Sink(Protocol):
-    """Where records go. One sink serves one Spark task, which owns its partitions from start to end."""
+    """Where records go. One sink serves one task, which owns its partitions from start to end."""
 
     @property
     def failed(self) -> bool:

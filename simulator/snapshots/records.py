@@ -21,9 +21,6 @@ from simulator.snapshots.csv_text import CsvDialect
 from simulator.snapshots.scan import Malformed
 from simulator.snapshots.streams import Part
 
-FILE, GIVEN = "file", "given"
-"""Names of the extra columns of Spark's frames."""
-
 NUMBERS = ("integer", "decimal", "float", "year")
 """Families of types."""
 
