@@ -113,7 +113,7 @@ def many(directory: Path, count: int) -> Path:
 def test_the_plan_of_two_hundred_tables_is_as_large_as_that_of_two(
     spark: SparkSession, tmp_path: Path, dispatcher: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether a row's partition is known when it is read or not; one task that reads all needs no exchange behind it."""
+    """Whether a row's partition is known when it is read or not; where one task reads all, it needs no exchange."""
     plans: list[int] = []
 
     def noted(frame: Any, *arguments: Any, **options: Any) -> Any:

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.cli.show import Display, sending
+from simulator.cli.show import Display, reading, sending
 from simulator.driver import SECRET_BYTES, Driver
-from simulator.progress import Listener, Complete, Progress, Reporter
+from simulator.progress import Complete, Listener, Progress, Reporter, counted
 from simulator.sinks.records import Delivered, Records
 
 
@@ -54,6 +54,18 @@ def test_nothing_below_what_is_said_is_missing(writes: list[list[tuple[int, int]
         delivered = data.draw(st.integers(0, len(own)))
         marks.delivered([Delivered(0, partition, delivered, 0, 0, None)])
         assert all(commit_ts >= marks.complete.get((0, partition), 0) for commit_ts in own[delivered:])
+
+
+def test_the_driver_hears_how_many_rows_are_read() -> None:
+    """Of every task, until its last batch; the batches go on as they are."""
+    batches = [pa.record_batch({"id": range(rows)}) for rows in (3, 4)]
+    heard: Queue[dict[int, int]] = Queue()
+    with Listener(lambda progress: heard.put(dict(progress.read))) as listener:
+        for task in (0, 7):
+            assert list(counted(iter(batches), task, listener.driver)) == batches
+        while heard.get(timeout=10) != {0: 7, 7: 7}:
+            continue
+    assert reading(listener.progress, 2.0).endswith(": 14 rows read, 7 rows/s")
 
 
 LIE = json.dumps({"task": 1, "events": 9, "bytes": 9, "complete": [[0, 0, 1 << 60]]}).encode()
