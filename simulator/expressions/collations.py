@@ -10,6 +10,7 @@ import pyarrow as pa
 from simulator import keys
 from simulator.expressions.sql import Sql, sql
 
+
 def collated(found: Sql, collation: str) -> Sql:
     """What compares as the text does: a text, or a BLOB."""
     if keys.is_weighed(collation):

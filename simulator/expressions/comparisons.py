@@ -156,11 +156,11 @@ def like(value: Value, pattern: Value, escape: str) -> Sql:
 def _escaped(pattern: str, escape: str, collation: str) -> str:
     """The pattern, folded, with a backslash for its escape character, one at its end doubled."""
     pieces, characters = [], iter(zip(pattern, folded_text(pattern, collation), strict=True))
-    for character, folded in characters:
+    for character, alike in characters:
         if character in "%_" and character != escape:
             pieces.append(character)
             continue
-        literal = next(characters, (escape, escape))[1] if character == escape else folded
+        literal = next(characters, (escape, escape))[1] if character == escape else alike
         pieces.append(f"\\{literal}" if literal in "%_\\" else literal)
     return "".join(pieces)
 

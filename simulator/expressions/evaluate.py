@@ -38,7 +38,7 @@ def _database() -> duckdb.DuckDBPyConnection:
         "autoload_known_extensions": "false"})
     connection.execute("SET max_expression_depth TO 10000; SET TimeZone TO 'UTC'")
     for called, kernel in KERNELS.items():
-        connection.create_function(called, kernel, [kernel.takes], kernel.gives, type=PythonUDFType.ARROW)
+        connection.create_function(called, kernel.over, [kernel.takes], kernel.gives, type=PythonUDFType.ARROW)
     atexit.register(connection.close)
     return connection
 

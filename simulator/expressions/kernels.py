@@ -20,7 +20,7 @@ class Kernel(NamedTuple):
     gives: str
     compute: Callable[[pa.Array], pa.Array]
 
-    def __call__(self, cells: pa.ChunkedArray) -> pa.Array:
+    def over(self, cells: pa.ChunkedArray) -> pa.Array:
         return self.compute(cells.combine_chunks())
 
 

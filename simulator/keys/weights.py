@@ -46,7 +46,8 @@ class Weights:
         ends, weights = pa.py_buffer((2 * self.places).astype(np.int32)), pa.py_buffer(self.weights)
         weighed = pa.Array.from_buffers(pa.binary(), len(self.sizes), [None, ends, weights]).dictionary_encode()
         alike = weighed.indices.to_numpy()
-        return np.unique(alike, return_index=True)[1].astype(np.uint32)[alike]
+        found: npt.NDArray[np.uint32] = np.unique(alike, return_index=True)[1].astype(np.uint32)[alike]
+        return found
 
     @property
     def last(self) -> int:
