@@ -84,12 +84,13 @@ def alike(collation: str, texts: pa.Array) -> pa.Array:
     _unicode_ci those outside of the basic plane by themselves (tidb: pkg/util/collate/unicode_0400_ci_impl.go)."""
     table = WEIGHTS[collation]()
     codes, starts = _code_points(*buffers(texts))
+    codes = codes.astype(np.uint32)
     found = table.firsts.take(np.minimum(codes, table.last))
     if collation.endswith("_unicode_ci"):
         found = np.where(codes < BASIC, found, codes)
     sizes = 1 + sum((found >= least).astype(np.int64) for least in (0x80, 0x800, BASIC))
     ends = np.concatenate(([0], np.cumsum(sizes)))
-    text = found.astype(np.uint32).tobytes().decode("utf-32-le", "surrogatepass").encode("utf-8", "surrogatepass")
+    text = found.tobytes().decode("utf-32-le", "surrogatepass").encode("utf-8", "surrogatepass")
     return binary(np.frombuffer(text, np.uint8), ends[starts], texts).view(pa.string())
 
 
