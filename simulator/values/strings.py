@@ -80,7 +80,7 @@ def _numbers(value: pa.Array) -> pa.Array:
 
 
 _NUMBER = re.compile(r"(?P<hex>0[xX])(_?[0-9a-fA-F])+|(?P<binary>0[bB])(_?[01])+|(?P<octal>0[oO]?)(_?[0-7])+"
-                     r"|[1-9](_?[0-9])*|0")
+                     r"|[1-9](_?[0-9]){0,19}|0")
 _BASES = {"hex": 16, "binary": 2, "octal": 8}
 
 
@@ -95,6 +95,9 @@ def _number(text: str) -> str | None:
 
 def _places(type: ColumnType, value: pa.Array) -> pa.Array:
     """Which member each text is, by the column's collation; null for none."""
+    exactly = pc.index_in(value, value_set=_members(type))
+    if not exactly.null_count:
+        return exactly
     members = keys.sortable(type.collation, _members(type))
     return pc.index_in(keys.sortable(type.collation, value), value_set=members)
 
