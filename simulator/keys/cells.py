@@ -62,7 +62,7 @@ def latin1(cells: pa.Array) -> pa.Array:
     if not len(leads):
         return raw(cells)
     high = data.copy()
-    high[leads + 1] += np.where(data[leads] == 0xC3, 0x40, 0).astype(np.uint8)
+    high[leads + 1] += 0x40 * (data[leads] == 0xC3).astype(np.uint8)
     return binary(np.delete(high, leads), offsets - np.searchsorted(leads, offsets), cells)
 
 
