@@ -276,6 +276,8 @@ def test_a_row_without_a_handle_key_that_is_cut_down_has_no_types(tag: str, arch
      "74 8000000000000064 5f72 01 6575000000000000f9 03 7ffffffffffffffe"),
     ("t (n BIGINT UNSIGNED, s VARBINARY(9), PRIMARY KEY (n, s))", {"n": str(2**64 - 1), "s": b"12345678"}, 100,
      "74 8000000000000064 5f72 04 ffffffffffffffff 01 3132333435363738ff 0000000000000000f7"),
+    ("t (s VARCHAR(9) COLLATE utf8mb4_0900_bin PRIMARY KEY)", {"s": "eu "}, 100,
+     "74 8000000000000064 5f72 01 6575200000000000fa"),
     ("t (s VARCHAR(9), PRIMARY KEY (s(2)))", {"s": "äöü"}, 100,
      "74 8000000000000064 5f72 01 c3a4c3b600000000fb"),
 ])
@@ -293,9 +295,10 @@ def test_the_key_of_a_row_is_tikvs(create: str, row: dict[str, Any], table_id: i
     assert [base64.b64decode(one["rowkey"]).hex() for one in extension] == [key.replace(" ", "")] * 3
 
 
-def test_a_key_of_a_row_that_cannot_be_made_is_refused() -> None:
+@pytest.mark.parametrize("type", ["DECIMAL(5,2)", "VARCHAR(9) COLLATE gbk_bin", "VARCHAR(9) COLLATE utf8_general_ci"])
+def test_a_key_of_a_row_that_cannot_be_made_is_refused(type: str) -> None:
     """The column is named, and what is accepted."""
-    table = create_table("CREATE TABLE s.t (d DECIMAL(5,2) PRIMARY KEY)")
+    table = create_table(f"CREATE TABLE s.t (d {type} PRIMARY KEY)")
 
     with pytest.raises(EncodeError, match=r"clustered key of s\.t has the column d, .*accepted: integers"):
         encoded(find("v8.5.7", "new"), (None, {"d": "1.00"}), table, enable_tidb_extension=True, output_row_key=True)

@@ -105,6 +105,22 @@ def test_files_of_one_table_may_have_and_leave_out_generated_columns(tmp_path: P
     assert found[2][2].split(b"\xff")[-1] == b"7"
 
 
+@pytest.mark.parametrize(("column", "words"), [
+    ("`x` tinyint AS (`id` * 100) STORED", "value '300' of type tinyint: accepted is -128 to 127"),
+    ("`x` bit(4) AS (`id` * 6) STORED",
+     "value '18' of type bit: accepted is a number or bytes of no more bits than the column has"),
+    ("`x` int AS (nullif(`id`, 3)) STORED NOT NULL", "NULL in a NOT NULL column"),
+])
+def test_a_computed_value_that_tidb_would_not_take_is_an_error(tmp_path: Path, column: str, words: str) -> None:
+    """With what the expression gives, as of any value."""
+    dumps.write_schema(tmp_path, "shop", "t", f"CREATE TABLE `t` (`id` int PRIMARY KEY, {column})")
+    (tmp_path / "shop.t.csv").write_text("1\n3\n")
+    with pytest.raises(SnapshotError) as caught:
+        rows(state_batches(all_pieces(tmp_path)))
+    assert str(caught.value) == (
+        f"{tmp_path / 'shop.t.csv'}: table `shop`.`t`, column 'x', row id='3': {words}")
+
+
 def test_small_files_of_many_tables_are_one_task_and_few_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -230,6 +230,19 @@ def test_a_stored_generated_column_is_computed_where_the_old_table_has_none() ->
     assert made["image"].to_pylist() == [packed("1", "41", "42")]
 
 
+@pytest.mark.parametrize(("column", "a", "shown"), [
+    ("s tinyint as (a * 100) stored", "2", "id=1, a=2 …"), ("s int as (a + 1) stored not null", None, "id=1, a=NULL …"),
+])
+def test_a_computed_column_that_cannot_hold_its_value_is_an_error(column: str, a: str | None, shown: str) -> None:
+    """As is a NULL where it takes none."""
+    before, after = (create_table(f"CREATE TABLE t (id int primary key, a int{more})", "test")
+                     for more in ("", f", {column}"))
+    change = Transition(Places(before, (0,)), Places(after, (1,)), conversion(before, after))
+    with pytest.raises(SnapshotError) as caught:
+        prior(change, [pa.array(["1"]), pa.array([a], pa.string())], pa.array([0], pa.int32()))
+    assert shown in str(caught.value)
+
+
 MISFITS = {
     "NULL in a NOT NULL column": (
         alter(f"({COLUMNS}, primary key (id))", ["MODIFY a BIGINT NOT NULL"]), packed("5", None, "q", None),

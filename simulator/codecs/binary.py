@@ -13,32 +13,9 @@ import pyarrow as pa
 
 from simulator.codecs.printable import printable
 from simulator.codecs.text import Bytes, Offsets, buffers, join, moved, rebuilt
+from simulator.keys import latin1
 
 Places = npt.NDArray[np.int64]
-
-
-def latin1(cells: pa.Array) -> pa.Array:
-    """The bytes that Latin-1 text in UTF-8 stands for (0xC2 or 0xC3, then 0x80..0xBF: one byte)."""
-    data, offsets = buffers(cells)
-    leads = np.flatnonzero(data >= 0xC0)
-    if not len(leads):
-        return cells
-    high = data.copy()
-    high[leads + 1] += 0x40 * (data[leads] == 0xC3).astype(np.uint8)
-    return rebuilt(cells, np.delete(high, leads), moved(offsets, leads, np.full(len(leads), -1)))
-
-
-def undisguised(cells: pa.Array) -> pa.Array:
-    """Text with the invalid bytes that it held put back (see text.py)."""
-    data, offsets = buffers(cells)
-    leads = np.flatnonzero(data == 0xED)
-    leads = leads[(data[leads + 1] & 0xFE) == 0xB2]
-    if not len(leads):
-        return cells
-    raw = data.copy()
-    raw[leads] = (data[leads + 1] & 3) << 6 | data[leads + 2] & 0x3F
-    return rebuilt(
-        cells, np.delete(raw, np.concatenate((leads + 1, leads + 2))), moved(offsets, leads, np.full(len(leads), -2)))
 
 
 def disguised(cells: pa.Array) -> pa.Array:

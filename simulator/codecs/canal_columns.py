@@ -12,10 +12,11 @@ from functools import lru_cache
 import pyarrow as pa
 
 from simulator.codecs import values
-from simulator.codecs.binary import disguised, latin1
+from simulator.codecs.binary import disguised
 from simulator.codecs.canal_nulls import nulled
 from simulator.codecs.members import Form, Member
 from simulator.codecs.text import escape, quoted
+from simulator.keys import latin1
 from simulator.releases import Release
 from simulator.schema import canal_types, keys, types
 from simulator.schema.table import Column, ColumnType, Table

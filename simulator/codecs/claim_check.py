@@ -23,13 +23,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator import tso
-from simulator.codecs.binary import latin1, undisguised
 from simulator.codecs.compression import compressed_bytes
 from simulator.images import split
 from simulator.codecs.members import Form
 from simulator.codecs.options import CodecOptions
 from simulator.codecs.rows import Messages, Rows, StoredFile
 from simulator.codecs.values import enum_number, plain_float, set_number
+from simulator.keys import latin1, undisguised
 from simulator.releases import Release
 from simulator.schema import keys, types
 from simulator.schema.table import ColumnType

@@ -18,6 +18,7 @@ from simulator.codecs import binary, values
 from simulator.codecs.members import Form
 from simulator.codecs.raw_json import raw_escape
 from simulator.codecs.text import escape
+from simulator.keys import latin1, undisguised
 from simulator.releases import Release
 from simulator.schema import types
 from simulator.schema.table import ColumnType
@@ -73,11 +74,11 @@ def _quoted(cells: pa.Array, type: ColumnType, unicode: int, html: bool) -> pa.A
 
 
 def _binary_base64(cells: pa.Array, type: ColumnType) -> pa.Array:
-    return binary.base64(binary.latin1(cells))
+    return binary.base64(latin1(cells))
 
 
 def _text_base64(cells: pa.Array, type: ColumnType) -> pa.Array:
-    return binary.base64(binary.undisguised(cells))
+    return binary.base64(undisguised(cells))
 
 
 def _whole_seconds(cells: pa.Array, type: ColumnType) -> pa.Array:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from simulator.codecs.binary import undisguised
 from simulator.codecs.text import buffers, moved, rebuilt, replaced
+from simulator.keys import undisguised
 
 _NAMED = {0x5C: b"\\\\", 0x22: b'\\"', 0x09: b"\\t", 0x0A: b"\\n", 0x0D: b"\\r"}
 _ESCAPES = _NAMED | {code: b"\\u%04x" % code for code in range(0x20) if code not in _NAMED}

@@ -12,13 +12,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.codecs.binary import base64, latin1, undisguised
+from simulator.codecs.binary import base64
 from simulator.codecs.operations import Changes
 from simulator.images import Image
 from simulator.codecs.text import Bytes, buffers, join
 from simulator.errors import EncodeError
+from simulator.keys import is_weighed, latin1, padded, pads, undisguised
 from simulator.schema import keys, types
-from simulator.schema.table import Column, IndexColumn, Table
+from simulator.schema.table import Column, ColumnType, IndexColumn, Table
 
 Places = npt.NDArray[np.int64]
 SIGN = 1 << 63
@@ -49,11 +50,17 @@ def _part(table: Table, part: IndexColumn, data: Image) -> pa.Array:
     family = types.family(column.type)
     if family in ("integer", "year"):
         return _integers(cells, types.is_unsigned(column.type) and family == "integer")
-    if family == "string" and (types.is_binary(column.type) or column.type.collation.endswith("_bin")):
+    if family == "string" and _is_by_bytes(column.type):
         return join(BYTES, _sortable(_bytes(cells, column, part.length)))
     raise EncodeError(
         f"output-row-key: the clustered key of {table.schema}.{table.name} has the column {column.name}, which this "
-        "simulator cannot encode; accepted: integers, YEAR, BINARY, VARBINARY, CHAR and VARCHAR with a _bin collation")
+        "simulator cannot encode; accepted: integers, YEAR, BINARY, VARBINARY, CHAR and VARCHAR with a _bin collation "
+        "of UTF-8, Latin-1 or ASCII")
+
+
+def _is_by_bytes(type: ColumnType) -> bool:
+    """Whether the texts of a column sort by their bytes, as which they are kept."""
+    return types.is_binary(type) or type.collation.endswith("_bin") and not is_weighed(type.collation)
 
 
 def _integers(cells: pa.Array, unsigned: bool) -> pa.Array:
@@ -64,12 +71,13 @@ def _integers(cells: pa.Array, unsigned: bool) -> pa.Array:
 
 
 def _bytes(cells: pa.Array, column: Column, length: int) -> pa.Array:
-    """What the collation sorts by: the first `length` characters, of texts without the spaces at their end."""
+    """What the collation sorts by: of the first `length` characters, where it pads, without the spaces at their end
+    (tidb: pkg/util/collate/bin.go)."""
     if length >= 0:
         cells = pc.utf8_slice_codeunits(cells.cast(pa.string()), 0, length).cast(pa.binary())
     if types.is_binary(column.type):
         return latin1(cells)
-    return undisguised(pc.replace_substring_regex(cells, " +$", ""))
+    return undisguised(padded(cells) if pads(column.type.collation) else cells)
 
 
 def _big_endian(numbers: npt.NDArray[np.uint64]) -> pa.Array:

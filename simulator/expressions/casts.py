@@ -9,11 +9,12 @@ from simulator.expressions.arithmetic import bits
 from simulator.expressions.bytes import blob, latin1
 from simulator.expressions.cells import INTEGERS, of_column
 from simulator.expressions.comparisons import as_duration, as_moment
-from simulator.expressions.json import printed, valid
+from simulator.expressions.json import printed, unquoted, valid
 from simulator.expressions.moments import duration_text, rounded_moment
 from simulator.expressions.sql import Sql, sql, when
 from simulator.expressions.values import (
     DIGITS,
+    NUMBERS,
     Value,
     as_integer,
     as_real,
@@ -25,6 +26,10 @@ from simulator.expressions.values import (
     string,
 )
 from simulator.schema.table import Column
+from simulator.schema.types import family
+
+COUNTS, TIMES = ("integer", "bit", "year", "decimal", "float"), ("date", "datetime", "time")
+"""Families of types."""
 
 
 def cast(value: Value, type: str) -> Value:
@@ -109,7 +114,8 @@ def written(value: Value, column: Column) -> Sql:
     if type.name in ("float", "double"):
         return value.text if value.text is not None else sql("{}::VARCHAR", as_real(value))
     if type.name == "date":
-        return sql("left({}, 10)", as_moment(value))
+        moment = as_moment(value)
+        return sql("left({}, 10)", rounded_moment(moment, 0) if value.kind == "string" else moment)
     if type.name in ("datetime", "timestamp"):
         return _with_fraction(rounded_moment(as_moment(value), type.decimal), type.decimal)
     if type.name == "time":
@@ -138,8 +144,29 @@ def _whole(number: Value) -> Sql:
 
 
 def raw(value: Value, column: Column) -> Sql:
-    """What a file would have of a value that a column is given, as bytes; of a BIT `n` and its number."""
-    found = written(value, column)
-    if column.type.name == "bit":
-        found = sql("'n' || {}", found)
-    return blob(Value(found, "string", bytes=value.bytes or column.type.charset == "binary"))
+    """What a file would have of a value that a column is given, as bytes, those of a BIT with `n` or `x` before them;
+    what the column cannot hold as it is."""
+    kind = family(column.type)
+    if value.kind == "null":
+        return sql("NULL::BLOB")
+    if kind in TIMES:
+        value = string(unquoted(value)) if value.kind == "json" else value
+        return sql("encode(coalesce({}, {}))", written(value, column), as_text(value))
+    if kind in COUNTS and (value.kind != "string" or value.number is not None):
+        shown = _number_text(value, whole=kind not in ("decimal", "float"))
+        return sql("encode('n' || {})" if kind == "bit" else "encode({})", shown)
+    if kind == "bit":
+        return sql("'x'::BLOB || {}", blob(value))
+    if kind == "json" and value.kind in ("date", "datetime", "time"):
+        return sql("encode(to_json({})::VARCHAR)", value.sql if value.kind == "datetime" else as_text(value))
+    return blob(value)
+
+
+def _number_text(value: Value, whole: bool) -> Sql:
+    """The text of a number; a double for whole ones to the nearest, a half to the even one (tidb: pkg/types/helper.go,
+    RoundFloat)."""
+    number = numeric(value)
+    if whole and number.kind == "real" and value.kind != "json":
+        return sql(f"coalesce(try_cast(round_even({{}}, 0) AS DECIMAL({DIGITS}, 0))::VARCHAR, {{}}::VARCHAR)",
+                   number.sql, number.sql)
+    return as_text(value if value.kind in NUMBERS else number)

@@ -1,33 +1,31 @@
-"""MySQL's collations: the form of a text whose bytes order and equality are the collation's.
+"""MySQL's collations in SQL: what of a text is compared, itself or its sort key.
 
-One law: general_ci goes character by character, by the capital without its accent; unicode_ci and 0900_ai_ci go by the
-primary weights of the Unicode Collation Algorithm, which ICU has.
+One law: texts are equal and sorted here as handle keys are, for both are made by `keys`.
 """
 
 from __future__ import annotations
 
+import pyarrow as pa
+
+from simulator import keys
 from simulator.expressions.sql import Sql, sql
 
 
 def collated(found: Sql, collation: str) -> Sql:
-    """A text that compares as the collation does; all but utf8mb4_0900_… and binary ignore blanks at the end."""
-    if collation == "binary":
-        return found
-    padded = found if "_0900_" in collation else sql("rtrim({}, ' ')", found)
-    if is_exact(collation):
-        return padded
-    if "unicode" in collation or "_0900_" in collation:
-        return sql("regexp_extract(icu_sort_key({}, 'und'), '^(?:..)*?01')", padded)
-    return folded(padded, collation)
+    """What compares as the text does: a text, or a BLOB."""
+    if keys.is_weighed(collation):
+        return sql(f"sort_key_{collation}({{}})", found)
+    return sql("rtrim({}, ' ')", found) if keys.pads(collation) else found
 
 
 def folded(found: Sql, collation: str) -> Sql:
     """The text with one character for each of its own, alike where the collation finds them alike."""
-    if is_exact(collation):
-        return found
-    if collation.startswith(("gbk", "gb18030")):
-        return sql("lower({})", found)
-    return sql("replace(upper(strip_accents({})), 'ẞ', 'S')", found)
+    return sql(f"alike_{collation}({{}})", found) if keys.is_weighed(collation) else found
+
+
+def folded_text(found: str, collation: str) -> str:
+    """The same of a constant."""
+    return str(keys.alike(collation, pa.array([found]))[0]) if keys.is_weighed(collation) else found
 
 
 def is_exact(collation: str) -> bool:

@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from simulator.expressions.bytes import latin1
 from simulator.expressions.cells import duration_literal, moment_literal
-from simulator.expressions.collations import collated, folded, is_exact
+from simulator.expressions.collations import collated, folded, folded_text, is_exact
 from simulator.expressions.json import json_key
 from simulator.expressions.moments import duration, moment
 from simulator.expressions.sql import TRUE, Sql, sql, text
@@ -146,22 +146,22 @@ def as_bytes_alike(left: Value, right: Value) -> tuple[Sql, Sql]:
 
 def like(value: Value, pattern: Value, escape: str) -> Sql:
     """`value LIKE pattern`"""
-    if pattern.constant is not None:
-        pattern, escape = replace(pattern, sql=text(_escaped(pattern.constant, escape)), text=None), "\\"
-    first, second = as_bytes_alike(value, pattern)
     name = collation_of(value, pattern) if value.kind == "string" else "binary"
+    if pattern.constant is not None:
+        pattern, escape = replace(pattern, sql=text(_escaped(pattern.constant, escape, name)), text=None), "\\"
+    first, second = as_bytes_alike(value, pattern)
     return sql("{} LIKE {} ESCAPE {}", folded(first, name), folded(second, name), text(escape))
 
 
-def _escaped(pattern: str, escape: str) -> str:
-    """The pattern with a backslash for its escape character, one at its end doubled."""
-    pieces, characters = [], iter(pattern)
-    for character in characters:
-        if character == escape:
-            literal = next(characters, escape)
-            pieces.append(f"\\{literal}" if literal in "%_\\" else literal)
-        else:
-            pieces.append("\\\\" if character == "\\" else character)
+def _escaped(pattern: str, escape: str, collation: str) -> str:
+    """The pattern, folded, with a backslash for its escape character, one at its end doubled."""
+    pieces, characters = [], iter(zip(pattern, folded_text(pattern, collation), strict=True))
+    for character, alike in characters:
+        if character in "%_" and character != escape:
+            pieces.append(character)
+            continue
+        literal = next(characters, (escape, escape))[1] if character == escape else alike
+        pieces.append(f"\\{literal}" if literal in "%_\\" else literal)
     return "".join(pieces)
 
 

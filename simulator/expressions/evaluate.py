@@ -8,13 +8,12 @@ from __future__ import annotations
 import atexit
 import functools
 import threading
-import zlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from simulator.expressions.kernels import KERNELS
 from simulator.expressions.sql import Sql, query, quoted
 
 if TYPE_CHECKING:
@@ -38,16 +37,10 @@ def _database() -> duckdb.DuckDBPyConnection:
         "threads": "1", "enable_external_access": "false", "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false"})
     connection.execute("SET max_expression_depth TO 10000; SET TimeZone TO 'UTC'")
-    connection.create_function("crc32_of", _crc32, ["BLOB"], "BIGINT", type=PythonUDFType.ARROW)
+    for called, kernel in KERNELS.items():
+        connection.create_function(called, kernel.over, [kernel.takes], kernel.gives, type=PythonUDFType.ARROW)
     atexit.register(connection.close)
     return connection
-
-
-def _crc32(values: pa.ChunkedArray) -> pa.Array:
-    """CRC32 of each value, computed once for each that is different."""
-    encoded = pc.dictionary_encode(values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values)
-    found = pa.array([None if one is None else zlib.crc32(one) for one in encoded.dictionary.to_pylist()], pa.int64())
-    return found.take(encoded.indices)
 
 
 def evaluated(wanted: Mapping[str, Sql], cells: Mapping[str, pa.Array], rows: int) -> dict[str, pa.Array]:

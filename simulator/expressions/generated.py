@@ -7,31 +7,46 @@ once a row needs it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import pyarrow as pa
 
 from simulator.errors import SchemaError, SnapshotError
-from simulator.expressions.casts import written
+from simulator.expressions.casts import raw
 from simulator.expressions.evaluate import Uncomputable, evaluated
 from simulator.expressions.reading import column_of, definition
-from simulator.expressions.sql import Sql, name
+from simulator.expressions.sql import name
 from simulator.expressions.translate import Scope, valued
 from simulator.schema.expression_tree import names_in
 from simulator.schema.table import Column, Table
+from simulator.values import tidb_text
 
 
-def generated(table: Table, texts: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+class Generated(NamedTuple):
+    """Columns by name."""
+
+    texts: dict[str, pa.Array]
+    """TiDB texts; those of computed columns are null where the value is NULL or strict mode rejects it."""
+
+    raw: dict[str, pa.Array]
+    """What the expressions of computed columns give, as a file would have it."""
+
+
+def generated(table: Table, texts: Mapping[str, pa.Array]) -> Generated:
     """The texts with those of the stored generated columns that they lack.
 
     Virtual columns are computed on the way. Raises SnapshotError for what cannot be computed, if there is a row.
     """
-    found = dict(texts)
+    found = Generated(dict(texts), {})
     waiting = [column for column in table.columns if column.generated == "stored" and column.name not in texts]
     rows = len(next(iter(texts.values()))) if texts else 0
     while waiting:
         ready = [column for column in waiting if _needed(column, table).isdisjoint(one.name for one in waiting)]
         assert ready, "TiDB takes no generated columns that name each other"
-        found |= _computed(ready, table, found, rows)
+        scope = Scope(table, {text: name(text) for text in found.texts})
+        for column in ready:
+            found.raw[column.name] = _computed(column, scope, found.texts, rows)
+            found.texts[column.name] = tidb_text(column.type, found.raw[column.name])
         waiting = [column for column in waiting if column not in ready]
     return found
 
@@ -50,21 +65,15 @@ def _needed(column: Column, table: Table) -> set[str]:
     return needed
 
 
-def _computed(
-        columns: list[Column], table: Table, texts: Mapping[str, pa.Array], rows: int) -> dict[str, pa.Array]:
+def _computed(column: Column, scope: Scope, texts: Mapping[str, pa.Array], rows: int) -> pa.Array:
+    """What the expression of a column gives."""
     if not rows:
-        return {column.name: pa.nulls(0, pa.string()) for column in columns}
-    scope = Scope(table, {text: name(text) for text in texts})
-    found: dict[str, pa.Array] = {}
-    for column in columns:
-        try:
-            found |= evaluated({column.name: _text(column, scope)}, texts, rows)
-        except (SchemaError, Uncomputable) as error:
-            raise SnapshotError(
-                f"table `{table.schema}`.`{table.name}`: the files leave out generated column {column.name!r} and "
-                f"{column.generated_expression!r} cannot be computed here: {str(error).splitlines()[0]}") from None
-    return found
-
-
-def _text(column: Column, scope: Scope) -> Sql:
-    return written(valued(definition(column.generated_expression, scope.table), scope), column)
+        return pa.nulls(0, pa.binary())
+    table, expression = scope.table, column.generated_expression
+    try:
+        value = valued(definition(expression, table), scope)
+        return evaluated({column.name: raw(value, column)}, texts, rows)[column.name]
+    except (SchemaError, Uncomputable) as error:
+        raise SnapshotError(
+            f"table `{table.schema}`.`{table.name}`: the files leave out generated column {column.name!r} and "
+            f"{expression!r} cannot be computed here: {str(error).splitlines()[0]}") from None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from simulator.expressions.arithmetic import bits
 from simulator.expressions.branches import MANY, Function, as_known
 from simulator.expressions.bytes import blob, shown
-from simulator.expressions.collations import folded, is_exact
+from simulator.expressions.collations import collated, folded, is_exact
 from simulator.expressions.comparisons import as_bytes_alike, collation_of, compared, regexp, texts
 from simulator.expressions.sql import Sql, joined, sql, switched, text, when
 from simulator.expressions.values import (
@@ -165,11 +165,13 @@ def _field(value: Value, *others: Value) -> Value:
 
 
 def _in_set(value: Value, members: Value) -> Value:
-    first, second = texts(value, members)
-    found = sql("coalesce(list_position({}, {}), 0)", sql("string_split({}, ',')", second), first)
+    """FIND_IN_SET: nothing is in the empty text (tidb: pkg/expression/builtin_string.go)."""
+    name = collation_of(value, members)
+    first, second = as_bytes_alike(value, members)
+    listed = sql("list_transform(string_split({}, ','), lambda m: {})", second, collated(Sql(("m",)), name))
+    found = sql("coalesce(list_position({}, {}), 0)", listed, collated(first, name))
     known = sql("{} IS NOT NULL AND {} IS NOT NULL", first, second)
-    some = sql("{} != '' AND NOT contains({}, ',')", second, first)
-    return integer(when(known, when(some, found, sql("0"))))
+    return integer(when(known, when(sql("{} != ''", second), found, sql("0"))))
 
 
 def _strcmp(left: Value, right: Value) -> Value:

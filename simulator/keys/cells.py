@@ -58,12 +58,12 @@ def fixed(rows: npt.NDArray[np.generic], like: pa.Array) -> pa.Array:
 def latin1(cells: pa.Array) -> pa.Array:
     """The bytes that Latin-1 text stands for (0xC2 or 0xC3, then 0x80 to 0xBF: one byte)."""
     data, offsets = buffers(cells)
-    leads = data >= 0xC0
-    if not leads.any():
+    leads = np.flatnonzero(data >= 0xC0)
+    if not len(leads):
         return raw(cells)
     high = data.copy()
-    high[np.flatnonzero(leads) + 1] += np.where(data[leads] == 0xC3, 0x40, 0).astype(np.uint8)
-    return binary(high[~leads], _without(leads, offsets), cells)
+    high[leads + 1] += 0x40 * (data[leads] == 0xC3).astype(np.uint8)
+    return binary(np.delete(high, leads), offsets - np.searchsorted(leads, offsets), cells)
 
 
 def undisguised(cells: pa.Array) -> pa.Array:
@@ -73,13 +73,7 @@ def undisguised(cells: pa.Array) -> pa.Array:
     leads = leads[(data[leads + 1] & 0xFE) == 0xB2] if len(leads) else leads
     if not len(leads):
         return raw(cells)
-    put, gone = data.copy(), np.zeros(len(data), np.bool_)
+    put = data.copy()
     put[leads] = (data[leads + 1] & 3) << 6 | data[leads + 2] & 0x3F
-    gone[leads + 1] = gone[leads + 2] = True
-    return binary(put[~gone], _without(gone, offsets), cells)
-
-
-def _without(gone: npt.NDArray[np.bool_], offsets: Places) -> Places:
-    """Where cells begin when these bytes of them are left out."""
-    before = np.concatenate(([0], np.cumsum(gone)))
-    return offsets - before[offsets]
+    gone = np.concatenate((leads + 1, leads + 2))
+    return binary(np.delete(put, gone), offsets - 2 * np.searchsorted(leads, offsets), cells)

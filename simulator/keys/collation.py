@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.keys.cells import Bytes, Places, binary, buffers, raw
-from simulator.keys.weights import WEIGHTS, Weights
+from simulator.keys.weights import BASIC, WEIGHTS, Weights
 from simulator.schema.table import ColumnType
 
 SPACE = 0x20
@@ -25,14 +25,24 @@ def is_text(type: ColumnType) -> bool:
 
 def is_exact(type: ColumnType) -> bool:
     """Whether no two different texts of the type are equal."""
-    return not is_text(type) or type.collation in ("binary", "utf8mb4_0900_bin")
+    return not is_text(type) or not pads(type.collation) and not is_weighed(type.collation)
 
 
-def sortable(type: ColumnType, texts: pa.Array) -> pa.Array:
+def pads(collation: str) -> bool:
+    """Whether spaces at the end of texts do not count."""
+    return collation != "binary" and "_0900_" not in collation
+
+
+def is_weighed(collation: str) -> bool:
+    """Whether texts compare otherwise than their bytes."""
+    return collation in WEIGHTS
+
+
+def sortable(collation: str, texts: pa.Array) -> pa.Array:
     """Binary keys of texts, each with an end mark, so that others may follow it."""
-    if not is_exact(type) and type.collation != "utf8mb4_0900_ai_ci":
+    if pads(collation):
         texts = padded(texts)
-    made = WEIGHTS.get(type.collation)
+    made = WEIGHTS.get(collation)
     return _ended(texts) if made is None else _weighed(texts, made())
 
 
@@ -67,6 +77,21 @@ def _weighed(texts: pa.Array, table: Weights) -> pa.Array:
     weighs[rows[1:] - 1] = False
     found[weighs] = table.weights.take(places)
     return binary(found.view(np.uint8), 2 * rows, texts)
+
+
+def alike(collation: str, texts: pa.Array) -> pa.Array:
+    """Strings with each character in the place of all that weigh the same, as LIKE compares them: one by one, and for
+    _unicode_ci those outside of the basic plane by themselves (tidb: pkg/util/collate/unicode_0400_ci_impl.go)."""
+    table = WEIGHTS[collation]()
+    codes, starts = _code_points(*buffers(texts))
+    codes = codes.astype(np.uint32)
+    found = table.firsts.take(np.minimum(codes, table.last))
+    if collation.endswith("_unicode_ci"):
+        found = np.where(codes < BASIC, found, codes)
+    sizes = 1 + sum((found >= least).astype(np.int64) for least in (0x80, 0x800, BASIC))
+    ends = np.concatenate(([0], np.cumsum(sizes)))
+    text = found.tobytes().decode("utf-32-le", "surrogatepass").encode("utf-8", "surrogatepass")
+    return binary(np.frombuffer(text, np.uint8), ends[starts], texts).view(pa.string())
 
 
 def _code_points(data: Bytes, offsets: Places) -> tuple[Bytes | npt.NDArray[np.uint32], Places]:

@@ -97,7 +97,7 @@ def _prefix(texts: pa.Array, length: int) -> pa.Array:
 
 
 def _ordered(type: ColumnType, texts: pa.Array) -> pa.Array:
-    return sortable(type, texts) if is_text(type) else ORDERED[family(type)](type, texts)
+    return sortable(type.collation, texts) if is_text(type) else ORDERED[family(type)](type, texts)
 
 
 def _numbers(type: ColumnType, texts: pa.Array) -> Hashes:

@@ -15,6 +15,7 @@ from importlib.resources import files
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 Numbers = npt.NDArray[np.int64]
 
@@ -38,6 +39,15 @@ class Weights:
     def sizes(self) -> Numbers:
         """How many weights each code point has."""
         return np.diff(self.places)
+
+    @cached_property
+    def firsts(self) -> npt.NDArray[np.uint32]:
+        """Of each code point the first that weighs the same."""
+        ends, weights = pa.py_buffer((2 * self.places).astype(np.int32)), pa.py_buffer(self.weights)
+        weighed = pa.Array.from_buffers(pa.binary(), len(self.sizes), [None, ends, weights]).dictionary_encode()
+        alike = weighed.indices.to_numpy()
+        found: npt.NDArray[np.uint32] = np.unique(alike, return_index=True)[1].astype(np.uint32)[alike]
+        return found
 
     @property
     def last(self) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
+from simulator import keys
 from simulator.errors import SchemaError
 from simulator.expressions.bytes import blob
 from simulator.expressions.casts import cast
@@ -127,11 +128,11 @@ def _key(scope: Scope, rule: Partitioning) -> Sql:
     parts = []
     for column in _members(scope.table, rule):
         type = column.type
-        if type.name not in KEY_TYPES or type.collation.endswith("_ci"):
+        if type.name not in KEY_TYPES or type.collation.endswith("_ci") or keys.is_weighed(type.collation):
             raise SchemaError(
                 f"table {scope.table.name!r}: PARTITION BY KEY on column {column.name!r} is not computed for "
                 f"{type.name} with collation {type.collation}; numbers, times and strings of a _bin or binary "
-                f"collation are")
+                f"collation of UTF-8, Latin-1 or ASCII are")
         is_bytes = type.charset == "binary" and type.name in ("char", "varchar")
         key = collated(scope.cells[column.name], type.collation)
         parts.append(sql("coalesce({}, unhex('00'))", blob(Value(key, "string", bytes=is_bytes))))

@@ -37,7 +37,9 @@ def texts(piece: Piece, raw: Raw) -> dict[str, pa.Array]:
         column.name: tidb_text(column.type, _decoded(column.type, value, way))
         for column, value in zip(visible, raw.columns, strict=True) if raw.given or not column.generated}
     if len(made) < len(visible):
-        made = generated(table, made)
+        made, computed = generated(table, made)
+        values = zip(visible, raw.columns)
+        raw = Raw(tuple(computed.get(column.name, value) for column, value in values), raw.given)
     found = {column.name: made[column.name] for column in visible}
     bad = [_rejected(column, text, value) for column, text, value in zip(visible, found.values(), raw.columns)]
     wrong = [(int(np.argmax(mask)), place) for place, mask in enumerate(bad) if mask is not None]

@@ -5,7 +5,7 @@ One law: a row over which TiDB could not run the statements is an error.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator import images, keys
-from simulator.ddl.convert import Computed, Kept
+from simulator.ddl.convert import Computed, Filled, Kept
 from simulator.errors import SnapshotError
 from simulator.expressions import generated
 from simulator.schema.keys import handle_key, visible_columns
@@ -39,36 +39,43 @@ def prior(change: Transition, texts: Sequence[pa.Array], table: pa.Array) -> pa.
     stays = pc.invert(pc.is_in(table, pa.array(sorted(change.lost), pa.int32())))
     old, table = [text.filter(stays) for text in texts], table.filter(stays)
     rows, after = len(table), change.after.table
-    now = _shaped(change, old, rows)
+    now, given = _shaped(change, old, rows)
     place = located(change.after, now, rows)
-    _refuse_misfits(change, old, list(now.values()), place)
+    _refuse_misfits(change, old, now, given, place)
     image = images.pack(list(now.values()))
     handle = keys.handle(after, now) if handle_key(after) else image
     was = pack_was(table, images.pack(old))
     return pa.RecordBatch.from_arrays([place, handle, image, was], ["table", "handle", "image", "was"])
 
 
-def _shaped(change: Transition, old: Sequence[pa.Array], rows: int) -> dict[str, pa.Array]:
-    """The texts of the table after, in its order."""
+def _shaped(
+    change: Transition, old: Sequence[pa.Array], rows: int
+) -> tuple[dict[str, pa.Array], Mapping[str, pa.Array]]:
+    """The texts of the table after, in its order, and what expressions gave for those of computed columns."""
     table = change.after.table
     names = [column.name for column in visible_columns(table)]
     made = {
         name: converted(source, old, rows)
         for name, source in zip(names, change.sources, strict=True) if not isinstance(source, Computed)
     }
-    if len(made) < len(names):
-        made = generated(table, made)
-    return {name: made[name] for name in names}
+    made, given = generated(table, made)
+    return {name: made[name] for name in names}, given
 
 
-def _refuse_misfits(change: Transition, old: Sequence[pa.Array], now: Sequence[pa.Array], place: pa.Array) -> None:
+def _refuse_misfits(
+    change: Transition, old: Sequence[pa.Array], now: Mapping[str, pa.Array], given: Mapping[str, pa.Array],
+    place: pa.Array,
+) -> None:
     """Raises the error of the first row over which TiDB could not run the statements."""
     fits = true(pc.is_valid(place))
-    for source, column, text in zip(change.sources, visible_columns(change.after.table), now, strict=True):
-        if isinstance(source, Kept) and column.not_null:
+    for source, column in zip(change.sources, visible_columns(change.after.table), strict=True):
+        text = now[column.name]
+        if column.not_null and not isinstance(source, Filled):
             fits = fits & true(pc.is_valid(text))
         elif isinstance(source, Kept) and source.cast:
             fits = fits & true(pc.or_(pc.is_valid(text), pc.is_null(old[source.index])))
+        elif isinstance(source, Computed):
+            fits = fits & true(pc.or_(pc.is_valid(text), pc.is_null(given[column.name])))
     if not fits.all():
         raise _misfit(change.before.table, old, fits)
 

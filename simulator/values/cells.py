@@ -12,6 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator import keys
+
 
 def utf8(raw: pa.Array) -> pa.Array:
     """Strings of a string or binary array; null where the bytes are not UTF-8."""
@@ -75,31 +77,8 @@ def has(cells: pa.Array, character: str) -> bool:
 def latin1_text(bytes: pa.Array) -> pa.Array:
     """Bytes as the text in which each is the character of its number."""
     offsets, data = contents(bytes)
-    wide = data >= 0x80
-    if not wide.any():
+    wide = np.flatnonzero(data >= 0x80)
+    if not len(wide):
         return bytes.cast(pa.string())
-    return _from_contents(
-        pa.string(), bytes, offsets + _counted(wide)[offsets], data.tobytes().decode("latin-1").encode())
-
-
-def latin1_bytes(text: pa.Array) -> pa.Array:
-    """The bytes that such a text stands for."""
-    offsets, data = contents(text)
-    continued = data & 0xC0 == 0x80
-    if not continued.any():
-        return text.cast(pa.binary())
-    return _from_contents(
-        pa.binary(), text, offsets - _counted(continued)[offsets], data.tobytes().decode().encode("latin-1"))
-
-
-def _counted(flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
-    """How many flags are set before each place, and before the end."""
-    counts = np.zeros(len(flags) + 1, np.int32)
-    np.cumsum(flags, dtype=np.int32, out=counts[1:])
-    return counts
-
-
-def _from_contents(kind: pa.DataType, like: pa.Array, offsets: npt.NDArray[np.int32], data: bytes) -> pa.Array:
-    """A string or binary array of other bytes, null where `like` is."""
-    array = pa.Array.from_buffers(kind, len(like), [None, pa.py_buffer(offsets), pa.py_buffer(data)])
-    return only(like.is_valid(), array) if like.null_count else array
+    text = np.frombuffer(data.tobytes().decode("latin-1").encode(), np.uint8)
+    return keys.binary(text, offsets + np.searchsorted(wide, offsets), bytes).view(pa.string())

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from simulator import keys
 from simulator.schema.table import ColumnType
 from simulator.schema.types import family, is_binary
 from simulator.values import numbers, strings
-from simulator.values.cells import latin1_bytes, utf8
+from simulator.values.cells import utf8
 from simulator.values.text import tagged, tidb_text
 
 NUMBERS = frozenset(("integer", "decimal", "float", "year", "bit"))
@@ -23,7 +24,7 @@ def text_as(source: ColumnType, target: ColumnType, text: pa.Array) -> pa.Array:
         return utf8(text)
     text = utf8(text)
     if is_binary(source):
-        return tidb_text(target, latin1_bytes(text))
+        return tidb_text(target, keys.latin1(text))
     if family(target) in NUMBERS and source.elements:
         text = strings.number_of(source, text)
     elif family(source) == "float":

@@ -6,18 +6,18 @@ would reject.
 
 from __future__ import annotations
 
-from decimal import Decimal
+import re
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator import keys
 from simulator.schema.table import ColumnType
-from simulator.values.cells import contents, latin1_text, matches, only, otherwise
+from simulator.values.cells import contents, each_distinct, latin1_text, only, otherwise
 
 TEXTS = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext")
 BYTES = {"tinytext": 2**8 - 1, "text": 2**16 - 1, "mediumtext": 2**24 - 1, "longtext": 2**32 - 1}
-_WIDE = pa.decimal128(20, 0)
 
 
 def text(type: ColumnType, value: pa.Array) -> pa.Array:
@@ -58,25 +58,48 @@ def binary(type: ColumnType, value: pa.Array) -> pa.Array:
 
 
 def enum(type: ColumnType, value: pa.Array) -> pa.Array:
-    """ENUM by name, or by number where no member has that name; 0 is the empty string."""
+    """ENUM by name, or by number where no member has that name; the empty string stands for the error value."""
     usual = pc.is_in(value, value_set=_members(type, ""))
     return otherwise(value, usual, lambda odd: pc.coalesce(_member(type, odd), _by_number(type, odd)))
 
 
 def _member(type: ColumnType, value: pa.Array) -> pa.Array:
-    """The member that equals the value under the column's collation (trailing spaces never count)."""
-    place = pc.index_in(_folded(type, pc.utf8_rtrim(value, " ")), value_set=_folded(type, _members(type)))
-    return _members(type).take(place)
+    """The member that equals the value under the column's collation."""
+    return _members(type).take(_places(type, value))
 
 
 def _by_number(type: ColumnType, value: pa.Array) -> pa.Array:
-    number = only(matches(value, "[0-9]{1,5}"), value).cast(pa.int64())
-    number = only(pc.less_equal(number, len(type.elements)), number)
-    return pa.array(["", *type.elements], pa.string()).take(number)
+    number = _numbers(value)
+    known = pc.and_(pc.greater(number, 0), pc.less_equal(number, len(type.elements)))
+    return _members(type).take(pc.subtract(only(known, number), pa.scalar(1, pa.uint64())))
 
 
-def _folded(type: ColumnType, value: pa.Array) -> pa.Array:
-    return pc.utf8_lower(value) if type.collation.endswith("_ci") else value
+def _numbers(value: pa.Array) -> pa.Array:
+    """uint64 of texts that are whole numbers as Go spells them; null for others (tidb: pkg/types/enum.go, set.go)."""
+    return each_distinct(value, _number).cast(pa.uint64())
+
+
+_NUMBER = re.compile(r"(?P<hex>0[xX])(_?[0-9a-fA-F])+|(?P<binary>0[bB])(_?[01])+|(?P<octal>0[oO]?)(_?[0-7])+"
+                     r"|[1-9](_?[0-9]){0,19}|0")
+_BASES = {"hex": 16, "binary": 2, "octal": 8}
+
+
+def _number(text: str) -> str | None:
+    found = _NUMBER.fullmatch(text)
+    if not found:
+        return None
+    base = next((base for name, base in _BASES.items() if found[name]), 10)
+    number = int(text.replace("_", ""), base)
+    return str(number) if number < 2**64 else None
+
+
+def _places(type: ColumnType, value: pa.Array) -> pa.Array:
+    """Which member each text is, by the column's collation; null for none."""
+    exactly = pc.index_in(value, value_set=_members(type))
+    if not exactly.null_count:
+        return exactly
+    members = keys.sortable(type.collation, _members(type))
+    return pc.index_in(keys.sortable(type.collation, value), value_set=members)
 
 
 def set_of(type: ColumnType, value: pa.Array) -> pa.Array:
@@ -94,8 +117,8 @@ def _joined(type: ColumnType, bitmap: int | None) -> str | None:
 
 def _bitmaps(type: ColumnType, value: pa.Array) -> pa.Array:
     """One bit for each member of a SET; null where a name is not a member's."""
-    given = pc.split_pattern(_folded(type, pc.fill_null(value, "")), ",")
-    found = pc.index_in(given.flatten(), value_set=_folded(type, _members(type)))
+    given = pc.split_pattern(pc.fill_null(value, ""), ",")
+    found = _places(type, given.flatten())
     starts = given.offsets.to_numpy()[:-1]
     named = np.logical_and.reduceat(found.is_valid().to_numpy(zero_copy_only=False), starts)
     bits = np.left_shift(np.uint64(1), found.fill_null(0).to_numpy().astype(np.uint64))
@@ -105,9 +128,8 @@ def _bitmaps(type: ColumnType, value: pa.Array) -> pa.Array:
 
 def _bitmap(type: ColumnType, value: pa.Array) -> pa.Array:
     """A SET that is given by its number."""
-    number = only(matches(value, "[0-9]{1,20}"), value).cast(_WIDE)
-    most = pa.scalar(Decimal(2 ** len(type.elements)), _WIDE)
-    return only(pc.less(number, most), number).cast(pa.uint64())
+    number = _numbers(value)
+    return only(pc.less_equal(number, pa.scalar(2 ** len(type.elements) - 1, pa.uint64())), number)
 
 
 def _members(type: ColumnType, *others: str) -> pa.Array:

@@ -1,0 +1,36 @@
+"""What DuckDB asks Arrow and numpy for: functions of one argument, over the rows that it has at once.
+
+One law: rows with NULL, which give NULL, DuckDB keeps to itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from simulator import keys
+
+
+class Kernel(NamedTuple):
+    takes: str
+    gives: str
+    compute: Callable[[pa.Array], pa.Array]
+
+    def over(self, cells: pa.ChunkedArray) -> pa.Array:
+        return self.compute(cells.combine_chunks())
+
+
+def _crc32(cells: pa.Array) -> pa.Array:
+    return pa.array(keys.crc32(cells).astype(np.int64))
+
+
+KERNELS: dict[str, Kernel] = {
+    "crc32_of": Kernel("BLOB", "BIGINT", _crc32),
+    **{f"sort_key_{name}": Kernel("VARCHAR", "BLOB", partial(keys.sortable, name)) for name in keys.WEIGHTS},
+    **{f"alike_{name}": Kernel("VARCHAR", "VARCHAR", partial(keys.alike, name)) for name in keys.WEIGHTS},
+}
+"""By their names in SQL."""
