@@ -32,8 +32,14 @@ def carrying() -> Iterator[None]:
     try:
         yield
     except errors.SimulatorError as error:
-        text = base64.b64encode(str(error).encode("utf-8", "backslashreplace")).decode()
-        raise RuntimeError(f"{_OPEN}{type(error).__name__} {text}{_CLOSE}") from None
+        raise _carried(error) from None
+    except MemoryError:
+        raise _carried(errors.DeliveryError(f"the memory of a Python process of Spark is full: {LESS}")) from None
+
+
+def _carried(error: errors.SimulatorError) -> RuntimeError:
+    text = base64.b64encode(str(error).encode("utf-8", "backslashreplace")).decode()
+    return RuntimeError(f"{_OPEN}{type(error).__name__} {text}{_CLOSE}")
 
 
 @contextmanager

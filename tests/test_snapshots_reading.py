@@ -321,6 +321,23 @@ def test_a_parquet_file_that_is_damaged_or_none_is_named(tmp_path: Path, how: st
         rows(state_batches(all_pieces(tmp_path)))
 
 
+@pytest.mark.parametrize(("true", "lie", "words"), [
+    (b"\xc8\x01", b"\x94\x01", "row group 0 has 74 rows, its footer says 100"),
+    (b"\xc8\x01", b"\xd0\x0f", "row group 0 has 100 rows, its footer says 1000"),
+    (b"\x05small\x00", b"\x05sm\xffll\x00", ".*invalid start byte"),
+], ids=["fewer rows", "more rows", "no name"])
+def test_a_parquet_file_whose_footer_lies_is_named(tmp_path: Path, true: bytes, lie: bytes, words: str) -> None:
+    """Of 100 rows (in Thrift's compact protocol C8 01) none is lost without a word."""
+    dumps.write_schema(tmp_path, "shop", "t", "CREATE TABLE `t` (`id` int PRIMARY KEY, `small` int)")
+    path = tmp_path / "shop.t.parquet"
+    pq.write_table(pa.table({name: pa.array(range(100)) for name in ("id", "small")}), path)
+    data = path.read_bytes()
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    path.write_bytes(data[:footer] + lie.join(data[footer:].rpartition(true)[::2]))
+    with pytest.raises(SnapshotError, match=f"^{path}: cannot be read as Parquet: {words}[^\n]*$"):
+        rows(state_batches(all_pieces(tmp_path)))
+
+
 @pytest.mark.parametrize("columns, words", [
     (("id", "name", "raw"), "column 'small' is missing"),
     (("id", "name", "raw", "small", "other"), "column 'other' is not in the schema"),

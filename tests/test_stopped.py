@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from subprocess import Popen
 
+import pyarrow as pa
 import pytest
 from databases import Table, write
 from kafka import KafkaProducer
@@ -23,8 +24,9 @@ from pyspark.sql import SparkSession
 
 from simulator import broker, signals
 from simulator.decode import Watermark, decode
+from simulator.engines import in_process
 from simulator.errors import DeliveryError, SimulatorError
-from simulator.failures import translated
+from simulator.failures import carrying, translated
 from simulator.records import Record, read
 
 NOWHERE = "kafka://127.0.0.1:1/shop?protocol=open-protocol"
@@ -76,24 +78,25 @@ def kill_python(process: Popen[str]) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize(("end", "words", "code"), [
-    (ctrl_c, "interrupted", 130),
-    (kill_java, f"Spark's Java was killed: {KILLED}", 3),
-    (kill_python, f"a Python process of Spark was killed, or crashed: {KILLED}", 3),
+@pytest.mark.parametrize(("master", "end", "words", "code"), [
+    ("local[2]", ctrl_c, "interrupted", 130),
+    ("none", ctrl_c, "interrupted", 130),
+    ("local[2]", kill_java, f"Spark's Java was killed: {KILLED}", 3),
+    ("local[2]", kill_python, f"a Python process of Spark was killed, or crashed: {KILLED}", 3),
 ])
 def test_what_is_said_of_partitions_is_true_of_the_topic(
-    two_tables: tuple[str, Path, Path], whole: list[Record], kafka: str, end: Callable[[Popen[str]], None],
-    words: str, code: int,
+    two_tables: tuple[str, Path, Path], whole: list[Record], kafka: str, master: str,
+    end: Callable[[Popen[str]], None], words: str, code: int,
 ) -> None:
     """Each partition begins as the whole run's does, and lacks nothing below the commit-ts that was said."""
-    topic = f"ended-by-{end.__name__}"
+    topic = f"{master[:5]}-ended-by-{end.__name__}"
     uri = f"kafka://{kafka}/{topic}?protocol=open-protocol&partition-num=2"
 
     def well_on_its_way() -> bool:
         records = Counter(one.partition for one in held(kafka, topic))
         return min(records[0], records[1]) > 8
 
-    with started(*two_tables, *RUN, uri, "--speed", "1") as process:
+    with started(*two_tables, *RUN, uri, "--speed", "1", "--master", master) as process:
         wait_until(process, well_on_its_way)
         end(process)
         said = errors(process)
@@ -148,7 +151,8 @@ def test_a_signal_leaves_no_fixtures(
 
 
 @pytest.mark.parametrize(("stage", "end", "said", "code"), [
-    ("starting Spark", lambda process: process.terminate(), ["ticdc-sim: stopped by SIGTERM"], 143),
+    ("starting Spark", lambda process: process.terminate(),
+     ["no fixtures were written", "ticdc-sim: stopped by SIGTERM"], 143),
     ("reading and comparing", kill_java,
      ["no fixtures were written", f"ticdc-sim: Spark's Java was killed: {KILLED}"], 3),
 ])
@@ -218,6 +222,31 @@ def test_a_part_of_spark_that_was_lost_is_one_line(text: str, words: str) -> Non
     """As Spark 4.3 says it, in the middle of its stack."""
     with pytest.raises(DeliveryError, match=f"^{re.escape(words)}$"), translated():
         raise Py4JError(text)
+
+
+def test_memory_that_a_task_does_not_get_is_one_line() -> None:
+    with pytest.raises(RuntimeError) as carried, carrying():
+        raise pa.ArrowMemoryError("malloc of size 98313792 failed")
+    words = "the memory of a Python process of Spark is full: fewer tasks at a time need less (--master local[1])"
+    with pytest.raises(DeliveryError, match=f"^{re.escape(words)}$"), translated():
+        raise Py4JError(str(carried.value))
+
+
+def test_memory_that_the_engine_in_process_does_not_get_is_one_line(
+    two_tables: tuple[str, Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def full(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(in_process, "send", full)
+    fixtures = tmp_path / "out" / "fixtures"
+    assert play(*two_tables, *RUN, NOWHERE, "--fixtures", fixtures, "--master", "none") == 3
+    assert capfd.readouterr().err.splitlines()[-2:] == [
+        "no fixtures were written",
+        "ticdc-sim: the memory of this process is full; --master 'local[*]' compares snapshots of any size",
+    ]
+    assert list(fixtures.parent.iterdir()) == []
 
 
 def test_a_broker_whose_start_is_stopped_does_not_run(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from simulator import snapshots, split, stages
 from simulator.emit import TaskReport, send
 from simulator.engines.sides import SIDE, Placing
 from simulator.engines.work import Work, duplicate
-from simulator.errors import UserError
+from simulator.errors import DeliveryError, UserError
 from simulator.events import Ints, ints
 from simulator.progress import counted
 from simulator.snapshots import KeyRanges, Reading
@@ -28,14 +28,23 @@ ROWS = 16_384
 MOST_BYTES = 256 << 20
 """Of snapshot files."""
 
+ANY_SIZE = "--master 'local[*]' compares snapshots of any size"
+
 
 def run(work: Work) -> list[TaskReport]:
     """Plays the work; raises SimulatorError for whatever is wrong with the input."""
     if work.input_bytes > MOST_BYTES:
         raise UserError(
             f"--master none holds whole snapshots in memory, and these have {work.input_bytes / 1e6:,.0f} MB: at most "
-            f"{MOST_BYTES / 1e6:,.0f} MB are accepted; --master 'local[*]' compares snapshots of any size"
+            f"{MOST_BYTES / 1e6:,.0f} MB are accepted; {ANY_SIZE}"
         )
+    try:
+        return [_played(work)]
+    except MemoryError as error:
+        raise DeliveryError(f"the memory of this process is full; {ANY_SIZE}") from error
+
+
+def _played(work: Work) -> TaskReport:
     before, after = (_read(readings, work) for readings in (work.before, work.after))
     changes = stages.changes(_compared(before, after), work.comparison)
     if work.asks_beside:
@@ -44,7 +53,7 @@ def run(work: Work) -> list[TaskReport]:
     sent = sent.take(_order(sent, ORDER))
     rows = (stages.events(sent.slice(start, ROWS), work.rules) for start in range(0, sent.num_rows, ROWS))
     times = tuple(work.job.marks.times().tolist()) if work.job.sink == "kafka" else ()
-    return [send(rows, range(work.job.destinations.total), replace(work.job, barriers=times))]
+    return send(rows, range(work.job.destinations.total), replace(work.job, barriers=times))
 
 
 def _read(readings: Sequence[Reading], work: Work) -> pa.RecordBatch:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -57,8 +58,7 @@ def batches(part: Part, table: Table) -> Iterator[Raw]:
         given = all(place is not None for place, column in zip(places, visible_columns(table)) if column.generated)
         bits = [column.type.name == "bit" for column in visible_columns(table)]
         for group in range(part.start, part.end if part.end >= 0 else file.num_row_groups):
-            rows = _rows(file, group)
-            for batch in file.iter_batches(rows, row_groups=[group], use_threads=False):
+            for batch in _checked(file, group):
                 columns = (pa.nulls(len(batch)) if place is None else _plain(batch.column(place), names[place], part)
                            for place in places)
                 yield Raw(tuple(_tagged(one) if bit else one for one, bit in zip(columns, bits)), given)
@@ -74,7 +74,7 @@ def _opened(part: Part) -> Iterator[pq.ParquetFile]:
             yield file
     except FileNotFoundError as error:
         raise streams.unreadable(part, error) from error
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         told = (str(error) or type(error).__name__).splitlines()[0]
         raise SnapshotError(f"{part.path}: cannot be read as Parquet: {told}") from error
 
@@ -93,6 +93,18 @@ def _places(names: list[str], table: Table, path: str) -> list[int | None]:
     return [found.get(column.name.lower()) for column in visible]
 
 
+def _checked(file: pq.ParquetFile, group: int) -> Iterator[pa.RecordBatch]:
+    """The rows of a row group; raises ArrowInvalid where they are not as many as the footer says."""
+    about = file.metadata.row_group(group)
+    said = {about.num_rows, *(about.column(index).num_values for index in range(about.num_columns))}
+    found = 0
+    for batch in file.iter_batches(_rows(file, group), row_groups=[group], use_threads=False):
+        found += len(batch)
+        yield batch
+    if said != {found}:
+        raise pa.ArrowInvalid(f"row group {group} has {found} rows, its footer says {max(said - {found})}")
+
+
 def _rows(file: pq.ParquetFile, group: int) -> int:
     """How many rows of a row group make a batch of not much more than BYTES."""
     about = file.metadata.row_group(group)
@@ -100,8 +112,8 @@ def _rows(file: pq.ParquetFile, group: int) -> int:
     columns = [about.column(index) for index in range(about.num_columns)]
     folded = any(one.has_dictionary_page and one.physical_type == "BYTE_ARRAY" for one in columns)
     if folded and about.num_rows > _PROBE:
-        first = next(file.iter_batches(_PROBE, row_groups=[group], use_threads=False))
-        bytes = max(bytes, first.nbytes / max(len(first), 1))
+        for first in islice(file.iter_batches(_PROBE, row_groups=[group], use_threads=False), 1):
+            bytes = max(bytes, first.nbytes / max(len(first), 1))
     return int(min(max(BYTES / max(bytes, 1), 1), ROWS))
 
 
