@@ -13,6 +13,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from simulator.bare_arrow import without_pandas
+
+without_pandas()  # Spark's workers import this, too, and pandas takes them longer than a small task does.
+
 Batches = Iterator[pa.RecordBatch]
 
 

@@ -195,10 +195,12 @@ def _in_two(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
                 task = ints(stages.events(sent, rules), "destination") % tasks
                 yield sent.append_column("task", pa.array(task.astype(np.int32)))
 
-    found = map_in_arrow(joined, changed, CHANGES)
+    schema = SENT.append(pa.field("task", pa.int32()))
     if work.asks_beside:
-        found = found.withColumn("beside", F.count("*").over(Window.partitionBy("table", "commit_ts")) > 1)
-    placed = map_in_arrow(found, routed, SENT.append(pa.field("task", pa.int32())))
+        beside = F.count("*").over(Window.partitionBy("table", "commit_ts")) > 1
+        placed = map_in_arrow(map_in_arrow(joined, changed, CHANGES).withColumn("beside", beside), routed, schema)
+    else:
+        placed = map_in_arrow(joined, lambda batches: routed(changed(batches)), schema)
     return placed.repartitionById(tasks, "task").drop("task").sortWithinPartitions(*ORDER)
 
 
