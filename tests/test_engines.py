@@ -80,11 +80,13 @@ def fixtures(directory: Path) -> dict[str, bytes]:
     databases,
     st.sampled_from(PROTOCOLS),
     st.sampled_from(DISPATCHERS),
-    st.sampled_from(["v8.5.3", "v8.5.3", "v7.1.0", "v6.5.3"]),
+    st.sampled_from(["v8.5.3", "v8.5.3", "v7.1.0", "v6.5.3", "v6.5.4"]),
     st.sampled_from(["sql", "csv", "csv.zst"]),
+    st.sampled_from(["1m", "3ms"]),
 )
 def test_both_engines_give_the_same_fixtures(
-    spark: SparkSession, database: tuple[Table, ...], protocol: str, dispatcher: str, release: str, format: str
+    spark: SparkSession, database: tuple[Table, ...], protocol: str, dispatcher: str, release: str, format: str,
+    over: str,
 ) -> None:
     """Over random databases: keys of several types and collations, partitions, generated columns, no keys at all."""
     with TemporaryDirectory() as scratch:
@@ -95,7 +97,7 @@ def test_both_engines_give_the_same_fixtures(
             "force-replicate = true\n[sink]\n"
             f'dispatchers = [{{matcher = ["*.*"], partition = "{dispatcher}"}}]\n'
         )
-        options = ("--sink-uri", URI + protocol, "--config", config, "--release", release)
+        options = ("--sink-uri", URI + protocol, "--config", config, "--release", release, "--over", over)
         for master in ("none", "local[2]"):
             assert play("diff", *states, *options, "--master", master, "--fixtures", folder / master) == 0
         assert fixtures(folder / "none") == fixtures(folder / "local[2]") != {}

@@ -111,7 +111,7 @@ def test_a_table_without_handle_key_is_refused_with_both_ways_out(shell: Shell) 
      "accepted is -128 to 127"),
     (".csv.gz", "1,2,a\n", "cannot be read: zlib inflate failed: incorrect header check"),
     (".csv.zst", zstandard.compress(AFTER.encode())[:-4], "cannot be read: Truncated compressed stream"),
-    (".parquet", "1,2,a\n", "cannot be read: Could not read footer"),
+    (".parquet", "1,2,a\n", "cannot be read as Parquet: Parquet file size is 6 bytes"),
 ], ids=["too few fields", "out of range", "no gzip", "cut short", "no Parquet"])
 def test_a_file_that_is_not_as_its_schema_says_is_named(
     spark: SparkSession, shell: Shell, suffix: str, rows: str | bytes, words: str

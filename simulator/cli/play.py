@@ -57,13 +57,12 @@ def play(played: Scenario, options: dict[str, Any]) -> None:
         storage.require_writable(changefeed.codec.claim_check_storage_uri)
     with _output(planned, changefeed, options) as output, Listener(display.heard) as listener:
         display.warn(output.notes)
-        with _engine(options["master"], planned, display) as engine:
-            try:
-                with display.following():
-                    account = pipeline.run(engine, planned, output, release, script.seed, script.speed, listener)
-            except (Stopped, DeliveryError):
-                display.stopped(listener.progress, planned, output)
-                raise
+        try:
+            with _engine(options["master"], planned, display) as engine, display.following():
+                account = pipeline.run(engine, planned, output, release, script.seed, script.speed, listener)
+        except (Stopped, DeliveryError):
+            display.stopped(listener.progress, planned, output)
+            raise
         require_delivered(account.delivered)
     summary = Summary(planned, output, account, time.monotonic() - began)
     if options["summary"] is not None:
