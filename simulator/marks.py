@@ -51,6 +51,12 @@ class Marks:
         """Every commit-ts with a mark, ascending: that of each statement, one an interval, and the final one."""
         return np.union1d(self.barriers, self._resolved()) if self.watermarks else self.barriers
 
+    def behind(self, rows: Ints) -> Ints:
+        """Commit-ts of the statements, and of the marks that are the first behind a row, ascending."""
+        times = self.times()
+        first = np.unique(np.searchsorted(times, rows))
+        return np.union1d(self.barriers, times[first[first < len(times)]])
+
     def _resolved(self) -> Ints:
         numbers = np.arange(1, self.timeline.watermark_count() + 2, dtype=np.int64)
         physical = self.timeline.start_ms + numbers * self.timeline.resolved_interval_ms

@@ -163,7 +163,8 @@ def _reason(error: Exception, said: IO[bytes]) -> str:
     if "stopped SparkContext" in str(error):
         return "its master does not answer, or its workers cannot start executors (their logs say why)"
     lines = [line for line in said.read().decode(errors="replace").splitlines() if "rror" in line or "xception" in line]
-    text = (lines or str(error).strip().splitlines() or [type(error).__name__])[0]
+    told = str(error).strip().splitlines()
+    text = (lines or [line[2:] for line in told if line.startswith(": ")] or told or [type(error).__name__])[0]
     return text.strip()[:200]
 
 

@@ -87,3 +87,10 @@ def test_rows_stand_before_the_marks_of_their_commit_ts_however_they_come(
 def test_times_are_those_of_all_marks() -> None:
     assert MARKS.times().tolist() == sorted({ts for ts, _, _ in told(MARKS.of(range(3)))})
     assert np.array_equal(MARKS.barriers, [compose(3, 1)])
+
+
+def test_only_statements_and_what_comes_first_behind_a_row_are_waited_for() -> None:
+    """A row at a watermark's own commit-ts is before it, too; watermarks of this timeline are at 2, 4, 6 and 8."""
+    rows = np.array([compose(1), compose(1, 5), compose(6)], np.int64)
+    assert MARKS.behind(rows).tolist() == [compose(2), compose(3, 1), compose(6)]
+    assert MARKS.behind(rows[:0]).tolist() == [compose(3, 1)]

@@ -52,7 +52,8 @@ def _played(work: Work) -> TaskReport:
     sent = stages.sent(changes, work.rules)
     sent = sent.take(_order(sent, ORDER))
     rows = (stages.events(sent.slice(start, ROWS), work.rules) for start in range(0, sent.num_rows, ROWS))
-    times = tuple(work.job.marks.times().tolist()) if work.job.sink == "kafka" else ()
+    marks = work.job.marks.behind(ints(sent, "commit_ts"))
+    times = tuple(marks.tolist()) if work.job.sink == "kafka" else ()
     return send(rows, range(work.job.destinations.total), replace(work.job, barriers=times))
 
 

@@ -80,7 +80,7 @@ def open(path: Path | str, csv: CsvDialect = CsvDialect()) -> Snapshot:
     place = locations.spelled(path)
     try:
         entries = [entry for entry in _listed(place) if entry.name[0] not in "._"]
-    except FileNotFoundError as error:
+    except (FileNotFoundError, ValueError) as error:  # a NUL is in no name of a file
         raise SnapshotError(f"no such directory: {place}") from error
     except OSError as error:
         raise SnapshotError(f"{place}: cannot be read: {str(error).splitlines()[0]}") from error
