@@ -175,3 +175,10 @@ def test_snapshots_too_large_for_one_process_are_refused(
     assert play("diff", before, after, *options) == 2
     assert "--master none holds whole snapshots in memory" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_spark_s_daemon_has_no_thread_beside_the_one_that_forks() -> None:
+    """What it imports beforehand would start some: a fork leaves them, and what they hold, behind."""
+    code = "import os; from simulator.engines.daemon import prepare; prepare(); print(len(os.listdir('/proc/self/task')))"
+    command = [sys.executable, "-c", code]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "1\n"

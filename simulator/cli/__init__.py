@@ -5,6 +5,7 @@ One law: a user's mistake ends in one line and exit code 2, lost delivery in exi
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -18,6 +19,9 @@ from simulator import signals
 from simulator.cli.tree import commands
 from simulator.errors import SimulatorError, UserError, printable
 from simulator.secrecy import masked
+
+GENERATION = 100_000
+"""Objects that come between two looks of Python's garbage collector: what imports make stays, and is much."""
 
 DEFECT = 70
 """EX_SOFTWARE of sysexits.h."""
@@ -111,6 +115,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    gc.set_threshold(GENERATION)
     code = run()
     signals.ignored()
     sys.exit(code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -14,9 +14,8 @@ from typing import Any
 from simulator import inspect, outputs, pipeline, plan, releases, scenario, storage
 from simulator.changefeed import Changefeed, load_file
 from simulator.cli.show import Display, Summary
-from simulator.emit import TaskReport
 from simulator.engines import in_process
-from simulator.engines.work import Engine, Work
+from simulator.engines.work import Engine
 from simulator.errors import DeliveryError, UserError
 from simulator.outputs import Output
 from simulator.plan import Plan
@@ -79,15 +78,21 @@ def _engine(master: str, planned: Plan, display: Display) -> Iterator[Engine]:
     display.stage("starting Spark")
     work: Future[Any] | None = None
 
-    def beside(function: Callable[..., Any], *arguments: object) -> Any:
+    def start(function: Callable[..., Any], *arguments: object) -> Future[Any]:
         nonlocal work
         with held():
             work = pool.submit(function, *arguments)
-        return work.result()
+        return work
+
+    def beside(*call: Any) -> Any:
+        return start(*call).result()
 
     with ThreadPoolExecutor(1) as pool:
         try:
-            yield partial(beside, _on_spark, beside(_spark, master, planned))
+            session = start(_spark, master, planned)
+            from simulator.engines import on_spark  # while Java starts
+
+            yield partial(beside, on_spark.run, session.result())
         finally:
             if work is not None and not work.done():
                 from simulator import spark
@@ -100,12 +105,6 @@ def _spark(master: str, planned: Plan) -> Any:
     from simulator.spark import session
 
     return session(master, planned.input_bytes)
-
-
-def _on_spark(spark: Any, work: Work) -> Sequence[TaskReport]:
-    from simulator.engines import on_spark
-
-    return on_spark.run(spark, work)
 
 
 def _check_summary(path: Path | None) -> None:
