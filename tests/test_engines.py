@@ -179,6 +179,6 @@ def test_snapshots_too_large_for_one_process_are_refused(
 
 def test_spark_s_daemon_has_no_thread_beside_the_one_that_forks() -> None:
     """What it imports beforehand would start some: a fork leaves them, and what they hold, behind."""
-    code = "import os; from simulator.engines.daemon import prepare; prepare(); print(len(os.listdir('/proc/self/task')))"
+    code = "import os, simulator.engines.daemon as one; one.prepare(); print(len(os.listdir('/proc/self/task')))"
     command = [sys.executable, "-c", code]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "1\n"
