@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from simulator.errors import SchemaError
 from simulator.expressions.functions import FUNCTIONS
 from simulator.expressions.json import duckdb_path
-from simulator.expressions.names import ELSEWHERE
 from simulator.expressions.time_functions import PARTS, UNITS
 from simulator.schema.dialect import read, tokenize
 from simulator.schema.expression_tree import (
@@ -96,11 +95,6 @@ def _uncomputable_call(node: Call) -> str:
         if node.name == "JSON_EXTRACT" and isinstance(argument, Literal) and duckdb_path(argument.text) is None:
             return f"the JSON path {argument.text}"
     return ""
-
-
-def is_elsewhere(node: Call) -> bool:
-    """Whether TiDB knows a function that is not computed here."""
-    return node.name in ELSEWHERE
 
 
 def _is_number(node: Node) -> bool:

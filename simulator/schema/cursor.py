@@ -231,17 +231,6 @@ class TiDBParser(MySQLParser):
         """The SQL text from that token up to here."""
         return self._find_sql(token, self._prev)
 
-    def skip_parenthesised(self) -> str:
-        """Passes over `( … )`, whatever it holds, and gives the SQL text inside."""
-        opening = self._curr
-        self.expect("(")
-        depth = 1
-        while depth:
-            if self.at_end():
-                self.fail("this '(' has no ')'", opening)
-            depth += {"(": 1, ")": -1}.get(self.take(), 0)
-        return self.sql[opening.end + 1:self._prev.start].strip()
-
     def comma_separated(self, item: Callable[[TiDBParser], T]) -> tuple[T, ...]:
         """`( item, … )`"""
         self.expect("(")
