@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -135,6 +136,17 @@ def test_patterns_digits_and_separators_may_be_columns_too() -> None:
     cut = computed(columns, "substring_index(a, b, 2)", "VARCHAR(9)", ["a.b.c", "axb"], [".", "x"])
     assert cut == ["a.b", "axb"]
     assert computed("a INT, b INT", "round(a / 3, b)", "DECIMAL(9,3)", ["15", "-16"], ["1", "2"]) == ["5.000", "-5.330"]
+
+
+def test_sha2_has_the_bits_that_are_asked_for() -> None:
+    """And is NULL for a number of bits that no such digest has."""
+    digests = [hashlib.new(name, b"abc").hexdigest() for name in ("sha224", "sha256", "sha384", "sha512", "sha256")]
+    found = [
+        computed("a varchar(9)", f"sha2(a, {bits})", "varchar(200)", ["abc", None, "abc"])
+        for bits in (224, 256, 384, 512, 0)
+    ]
+    assert found == [[digest, None, digest] for digest in digests]
+    assert computed("a varchar(9)", "sha2(a, 100)", "varchar(200)", ["abc"]) == [None]
 
 
 def test_columns_are_computed_after_those_that_they_name() -> None:

@@ -12,7 +12,7 @@ from simulator.expressions.branches import MANY, Function, as_known
 from simulator.expressions.bytes import blob, shown
 from simulator.expressions.collations import collated, folded, is_exact
 from simulator.expressions.comparisons import as_bytes_alike, collation_of, compared, regexp, texts
-from simulator.expressions.sql import Sql, joined, sql, switched, text, when
+from simulator.expressions.sql import NULL, Sql, joined, sql, switched, text, when
 from simulator.expressions.values import (
     NUMBERS,
     Value,
@@ -204,8 +204,11 @@ def _binary(found: Sql) -> Value:
 
 
 def _sha2(value: Value, size: Value) -> Value:
-    """Of 256 bits, which DuckDB has; NULL for sizes that are none."""
-    return string(when(sql("{} IN (0, 256)", as_count(size)), sql("sha256({})", blob(value))))
+    """NULL for sizes that are none."""
+    data, wanted = blob(value), as_count(size)
+    branches = [(sql("{} IN (0, 256)", wanted), sql("sha256({})", data))]
+    branches += [(sql(f"{{}} = {other}", wanted), sql(f"sha{other}_of({{}})", data)) for other in (224, 384, 512)]
+    return string(switched(branches, NULL))
 
 
 def _characters(*values: Value) -> Value:
