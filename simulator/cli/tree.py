@@ -41,6 +41,13 @@ def _read(convert: Callable[[Any], Any]) -> Callable[[click.Context, click.Param
     return lambda context, parameter, text: None if text is None else convert(text)
 
 
+def _without_pandas() -> None:
+    """For commands that need pyarrow: called before they import their work."""
+    from simulator.bare_arrow import without_pandas
+
+    without_pandas()
+
+
 def _as_text(_: click.Context, parameter: click.Parameter, name: str) -> str:
     """A name given as an argument, whose bytes may be no text."""
     try:
@@ -153,9 +160,7 @@ def diff(before: Path, after: Path, file: Path | None, at: str, renamed: tuple[s
     A snapshot is a Dumpling export (SQL, CSV or Parquet), or <db>.<table>.csv or .parquet files beside their
     <db>.<table>-schema.sql; a directory here, or where fsspec has a driver for (s3://bucket/monday).
     """
-    from simulator.bare_arrow import without_pandas
-
-    without_pandas()
+    _without_pandas()
     from simulator.cli.play import play
 
     play(scenario.diff(before, after, SchemaChange(file, at, renamed)), options)
@@ -166,9 +171,7 @@ def diff(before: Path, after: Path, file: Path | None, at: str, renamed: tuple[s
 @RUN
 def run(file: Path, **options: Any) -> None:
     """Replay a scripted scenario."""
-    from simulator.bare_arrow import without_pandas
-
-    without_pandas()
+    _without_pandas()
     from simulator.cli.play import play
 
     play(scenario.load(file), options)
@@ -190,9 +193,7 @@ def inspect(**asked: Any) -> None:
 
     SOURCE is a fixtures directory or kafka://host:port/topic.
     """
-    from simulator.bare_arrow import without_pandas
-
-    without_pandas()
+    _without_pandas()
     from simulator.cli import look
 
     look.inspect(**asked)
@@ -240,9 +241,7 @@ def row(**asked: Any) -> None:
 
     Values are null, TiDB's text, numbers, or {"hex": "…"} for bytes; "commit_ts" and "partitions" may be given, too.
     """
-    from simulator.bare_arrow import without_pandas
-
-    without_pandas()
+    _without_pandas()
     from simulator.cli import explain_row
 
     explain_row.row(**asked)
@@ -270,9 +269,7 @@ def ddl(**asked: Any) -> None:
     and --json gives a list. Without --schema nothing is known of tables: every name is taken to exist and to have a
     valid index.
     """
-    from simulator.bare_arrow import without_pandas
-
-    without_pandas()
+    _without_pandas()
     from simulator.cli import explain_ddl
 
     explain_ddl.ddl(**asked)
@@ -283,9 +280,7 @@ def ddl(**asked: Any) -> None:
 @_given((*CATALOG, *CHANGEFEED))
 def table(**asked: Any) -> None:
     """Whether a table is replicated and by which rule, its handle key, dispatcher and topic."""
-    from simulator.bare_arrow import without_pandas
-
-    without_pandas()
+    _without_pandas()
     from simulator.cli import explain_ddl
 
     explain_ddl.table(**asked)
