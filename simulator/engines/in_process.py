@@ -19,7 +19,7 @@ from simulator.engines.work import Work, duplicate
 from simulator.errors import DeliveryError, UserError
 from simulator.events import Ints, ints
 from simulator.progress import counted
-from simulator.snapshots import KeyRanges, Reading
+from simulator.snapshots import Reading
 from simulator.stages import JOINED, ORDER
 
 ROWS = 16_384
@@ -63,7 +63,7 @@ def _read(readings: Sequence[Reading], work: Work) -> pa.RecordBatch:
     placing, tables = Placing(work.comparison, work.rules), work.comparison.tables
     batches = [
         batch for number, pieces in enumerate(snapshots.tasks(readings))
-        for batch in counted(placing.sides(pieces, KeyRanges()), number, work.job.progress)
+        for batch in counted(placing.sides(pieces), number, work.job.progress)
     ]
     found = pa.concat_batches([pa.RecordBatch.from_pylist([], SIDE), *batches])
     found = found.take(_order(found, ("place", "handle", "was")))

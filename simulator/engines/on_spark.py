@@ -132,7 +132,8 @@ def _side(
         with carrying():
             for task in (task for batch in batches for task in batch.column(0).to_pylist()):
                 seen = KeyRanges()
-                for rows in counted(placing.sides(tasks[task], seen), 2 * task + number, progress):
+                for rows in counted(placing.sides(tasks[task]), 2 * task + number, progress):
+                    seen.add(placing.keys(rows))
                     yield rows
                 met([(number, seen.reports())])
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.events import Ints, ints
-from simulator.snapshots import KeyRanges, Piece, state_batches
+from simulator.snapshots import Piece, state_batches
 from simulator.stages import Comparison, Rules, by_table, destinations
 
 SIDE = pa.schema([
@@ -34,13 +34,14 @@ class Placing:
     slices: int = 0
     """In how many slices of time the rows of each group are compared; 0 where their destination is not known yet."""
 
-    def sides(self, pieces: Iterable[Piece], seen: KeyRanges) -> Iterator[pa.RecordBatch]:
-        """The rows (SIDE) of pieces of snapshots; their keys are noted."""
-        for state in state_batches(pieces):
-            rows = self._placed(state)
-            noted = [state.column("move"), state.column("table"), state.column("handle"), rows.column("key")]
-            seen.add(pa.RecordBatch.from_arrays(noted, ["move", "table", "handle", "key"]))
-            yield rows
+    def sides(self, pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
+        """The rows (SIDE) of pieces of snapshots."""
+        return map(self._placed, state_batches(pieces))
+
+    def keys(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """What `snapshots.KeyRanges` notes of rows (SIDE)."""
+        move, table = np.divmod(ints(rows, "place"), len(self.comparison.tables))
+        return pa.record_batch({"move": move, "table": table, "handle": rows["handle"], "key": rows["key"]})
 
     def _placed(self, state: pa.RecordBatch) -> pa.RecordBatch:
         """The rows of a batch (`snapshots.STATE`)."""
