@@ -48,9 +48,8 @@ class Clock:
         return found
 
     def commit_ts(self, slots: Ints, move: Ints | int) -> Ints:
-        """The TSO of each change; its logical part is 1, as a watermark's is 0."""
-        found: Ints = (self._start[move] + 1 + slots << LOGICAL_BITS) + 1
-        return found
+        """The TSO of each change."""
+        return commit_ts(self._start[move], slots)
 
     @cached_property
     def passed(self) -> Ints:
@@ -64,6 +63,12 @@ class Clock:
     @cached_property
     def _start(self) -> Ints:
         return np.array([span.start_ms for span in self.spans], np.int64)
+
+
+def commit_ts(start_ms: Ints | int, slots: Ints) -> Ints:
+    """The TSO of changes in these milliseconds of a span; its logical part is 1, as a watermark's is 0."""
+    found: Ints = (start_ms + 1 + slots << LOGICAL_BITS) + 1
+    return found
 
 
 def op_of(before: pa.Array, after: pa.Array) -> npt.NDArray[np.int8]:

@@ -47,6 +47,12 @@ def split(images: pa.Array, columns: int) -> Image:
     return Image(_cut(images, edges, places.ravel(), has_nulls), rows)
 
 
+def named(images: pa.Array, names: Sequence[str]) -> dict[str, pa.Array]:
+    """The columns of images by their names, as binary TiDB text."""
+    image = split(images, len(names))
+    return {name: image.cells(place) for place, name in enumerate(names)}
+
+
 def cell(images: pa.Array, columns: int, place: int) -> pa.Array:
     """One column of images, as binary TiDB text; raises EncodeError as `split` does."""
     edges, has_nulls = _edges(images, columns)

@@ -86,9 +86,7 @@ def _expressions(rule: EventRule, kind: str) -> Iterator[tuple[str, str]]:
 
 def _texts(rows: pa.Array, table: Table) -> Texts:
     """The cells of row images."""
-    columns = visible_columns(table)
-    image = images.split(rows, len(columns))
-    return {column.name: image.cells(place) for place, column in enumerate(columns)}
+    return images.named(rows, [column.name for column in visible_columns(table)])
 
 
 def ignoring_values(

@@ -71,9 +71,8 @@ def row_ids(table: Table, handles: pa.Array, place: int) -> pa.Array:
         return pa.nulls(len(handles), pa.int64())
     name = row_id_column(table)
     if name is not None:
-        unsigned = next(column.type.unsigned for column in table.columns if column.name == name)
         bits = buffers(handles)[0].view(">u8").astype(np.uint64)
-        return pa.array((bits if unsigned else bits ^ SIGN).view(np.int64))
+        return pa.array((bits if _is_unsigned(table, name) else bits ^ SIGN).view(np.int64))
     if not handle_key(table):
         return pa.array(xxhash64(place, handles) & POSITIVE)
     return pa.array(np.maximum(xxhash64(handles) & POSITIVE, 1))
@@ -84,8 +83,11 @@ def told_by_row_id(table: Table, row_ids: pa.Array) -> dict[str, pa.Array]:
     name = row_id_column(table)
     if name is None:
         return {}
-    unsigned = next(column.type.unsigned for column in table.columns if column.name == name)
-    return {name: pc.cast(row_ids.view(pa.uint64()) if unsigned else row_ids, pa.string())}
+    return {name: pc.cast(row_ids.view(pa.uint64()) if _is_unsigned(table, name) else row_ids, pa.string())}
+
+
+def _is_unsigned(table: Table, name: str) -> bool:
+    return next(column.type.unsigned for column in table.columns if column.name == name)
 
 
 def _prefix(texts: pa.Array, length: int) -> pa.Array:

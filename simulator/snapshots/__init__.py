@@ -6,12 +6,13 @@ One law: types come from the CREATE TABLE text, never from the data; what TiDB w
 from simulator.snapshots.csv_text import CsvDialect
 from simulator.snapshots.directory import DataFile, Snapshot, SnapshotTable, open
 from simulator.snapshots.key_order import KeyRanges, Report, unproven
-from simulator.snapshots.partitions import locate_partition
+from simulator.snapshots.partitions import locate_partition, located
 from simulator.snapshots.physical import FIRST_ID, PhysicalTable, Places, physical_tables
 from simulator.snapshots.pieces import Piece, Reading, tasks
 from simulator.snapshots.states import STATE, state_batches
 
 __all__ = [
-    "CsvDialect", "DataFile", "FIRST_ID", "KeyRanges", "PhysicalTable", "Piece", "Places", "Reading", "Report", "STATE",
-    "Snapshot", "SnapshotTable", "locate_partition", "open", "physical_tables", "state_batches", "tasks", "unproven",
+    "CsvDialect", "DataFile", "FIRST_ID", "KeyRanges", "PhysicalTable", "Piece", "Places", "Reading", "Report",
+    "STATE", "Snapshot", "SnapshotTable", "locate_partition", "located", "open", "physical_tables", "state_batches",
+    "tasks", "unproven",
 ]

@@ -11,7 +11,6 @@ from dataclasses import replace
 from itertools import islice
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from simulator import locations
@@ -21,6 +20,7 @@ from simulator.schema.table import Table
 from simulator.snapshots import streams
 from simulator.snapshots.records import Raw
 from simulator.snapshots.streams import Part
+from simulator.values import tagged
 
 ROWS = 16_384
 """Of a batch at most."""
@@ -61,7 +61,7 @@ def batches(part: Part, table: Table) -> Iterator[Raw]:
             for batch in _checked(file, group):
                 columns = (pa.nulls(len(batch)) if place is None else _plain(batch.column(place), names[place], part)
                            for place in places)
-                yield Raw(tuple(_tagged(one) if bit else one for one, bit in zip(columns, bits)), given)
+                yield Raw(tuple(tagged(one) if bit else one for one, bit in zip(columns, bits)), given)
 
 
 @contextmanager
@@ -138,12 +138,3 @@ _OTHERS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], pa.D
     (pa.types.is_decimal64, lambda type: pa.decimal128(type.precision, type.scale)),
     (pa.types.is_float16, lambda type: pa.float32()),
 )
-
-
-def _tagged(array: pa.Array) -> pa.Array:
-    """Values of a BIT in the tagged form of SQL and CSV files: `x` before bytes, `n` before a number."""
-    type = array.type
-    if pa.types.is_binary(type) or pa.types.is_large_binary(type) or pa.types.is_fixed_size_binary(type):
-        return pc.binary_join_element_wise(b"x", array.cast(pa.binary()), b"")
-    number = array.cast(pa.int8()) if pa.types.is_boolean(type) else array
-    return pc.binary_join_element_wise(b"n", number.cast(pa.string()).cast(pa.binary()), b"")

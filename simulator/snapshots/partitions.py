@@ -23,6 +23,7 @@ from simulator.expressions.sql import FALSE, NULL, TRUE, Sql, joined, name, sql,
 from simulator.expressions.translate import Scope, valued
 from simulator.expressions.values import Value, is_true
 from simulator.schema.table import Column, Partitioning, Table
+from simulator.snapshots.physical import Places
 
 KEY_TYPES = ("tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "char", "varchar", "date", "datetime",
              "timestamp", "time", "year", "enum", "set")
@@ -42,6 +43,14 @@ def locate_partition(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
     except Uncomputable as error:
         raise SchemaError(f"table {table.name!r}: its partitions cannot be computed here: {error}") from None
     return found["ordinal"]
+
+
+def located(places: Places, texts: Mapping[str, pa.Array], rows: int) -> pa.Array:
+    """int32 number of the table or partition that takes each row; null where none does."""
+    numbers = pa.array(places.indexes, pa.int32())
+    if places.table.partitioning is None:
+        return pa.repeat(numbers[0], rows)
+    return numbers.take(locate_partition(places.table, texts))
 
 
 @functools.lru_cache(256)

@@ -14,16 +14,15 @@ from simulator.errors import SnapshotError, printable
 from simulator.expressions import generated
 from simulator.schema.keys import handle_key, visible_columns
 from simulator.schema.table import Column, ColumnType, Table
+from simulator.schema.types import is_binary
 from simulator.snapshots import encoded
-from simulator.snapshots.partitions import locate_partition
+from simulator.snapshots.partitions import located
 from simulator.snapshots.pieces import Piece
 from simulator.snapshots.records import Raw
 from simulator.values import accepted, tidb_text
 
 SHOWN = 80
 """Bytes of a rejected value that an error shows."""
-
-TEXTS = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext")
 
 Mask = npt.NDArray[np.bool_]
 
@@ -51,17 +50,15 @@ def texts(piece: Piece, raw: Raw) -> dict[str, pa.Array]:
 def tables(piece: Piece, texts: dict[str, pa.Array], raw: Raw) -> pa.Array:
     """The number of each row's table or partition; raises SnapshotError for the first row that no partition takes."""
     place = piece.reading.place
-    if place.table.partitioning is None:
-        return pa.repeat(pa.scalar(place.indexes[0], pa.int32()), len(raw.columns[0]))
-    ordinals = locate_partition(place.table, texts)
-    if ordinals.null_count:
-        row = int(np.argmax(pc.is_null(ordinals).to_numpy(zero_copy_only=False)))
+    numbers = located(place, texts, len(raw.columns[0]))
+    if numbers.null_count:
+        row = int(np.argmax(pc.is_null(numbers).to_numpy(zero_copy_only=False)))
         raise SnapshotError(printable(f"{_where(piece)}: no partition takes{_key(place.table, raw, row)}"))
-    return pa.array(place.indexes, pa.int32()).take(ordinals)
+    return numbers
 
 
 def _decoded(type: ColumnType, value: pa.Array, way: str) -> pa.Array:
-    is_bytes = type.charset == "binary" and (type.name in TEXTS or type.name == "bit")
+    is_bytes = is_binary(type) or type.charset == "binary" and type.name == "bit"
     return encoded.DECODERS[way](value) if is_bytes and way != "raw" else value
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.changes import DELETE, INSERT, UPDATE
+from simulator.changes import DELETE, INSERT, UPDATE, op_of
 from simulator.split.rule import SPLIT_DELETE, SPLIT_INSERT, Mask, SplitRule
 
 OPS = np.array([DELETE, UPDATE, INSERT, DELETE, INSERT], np.int8)
@@ -21,7 +21,7 @@ Kinds = npt.NDArray[np.int8]
 
 def halves(changes: pa.RecordBatch, is_split: Mask, rule: SplitRule) -> pa.RecordBatch:
     """The row changes (columns before, after and any others), each UPDATE that is split as two."""
-    kinds = _kinds(changes)
+    kinds = op_of(changes["before"], changes["after"])
     split = is_split & (kinds == UPDATE)
     if not split.any():
         return _ranked(changes, kinds, rule)
@@ -37,17 +37,12 @@ def halves(changes: pa.RecordBatch, is_split: Mask, rule: SplitRule) -> pa.Recor
 
 def ranked(changes: pa.RecordBatch, rule: SplitRule) -> pa.RecordBatch:
     """The row changes of a run that splits none."""
-    return _ranked(changes, _kinds(changes), rule)
+    return _ranked(changes, op_of(changes["before"], changes["after"]), rule)
 
 
 def _ranked(changes: pa.RecordBatch, kinds: Kinds, rule: SplitRule) -> pa.RecordBatch:
     ranks = np.array(rule.ranks, np.int8)
     return changes.append_column("op", pa.array(OPS[kinds])).append_column("rank", pa.array(ranks[kinds]))
-
-
-def _kinds(changes: pa.RecordBatch) -> Kinds:
-    was, stays = (changes[side].is_valid().to_numpy(zero_copy_only=False) for side in ("before", "after"))
-    return np.where(was, np.where(stays, UPDATE, DELETE), INSERT).astype(np.int8)
 
 
 def beside(changes: pa.RecordBatch) -> Mask:

@@ -13,11 +13,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.changes import CHANGES
+from simulator.changes import CHANGES, commit_ts
 from simulator.transitions.forms import true
 from simulator.transitions.model import Transition, Turn
 from simulator.transitions.told import tells_deletes, tells_inserts, tells_updates, told_new, told_old
-from simulator.tso import LOGICAL_BITS, Span
+from simulator.tso import Span
 
 Rows = npt.NDArray[np.int64]
 Said = tuple[npt.NDArray[np.bool_], tuple[pa.Array, pa.Array, pa.Array, pa.Array]]
@@ -97,5 +97,4 @@ def _behind(turn: Turn, span: Span, slots: Rows) -> Rows:
 
 
 def _batch(slots: Rows, span: Span, *columns: pa.Array) -> pa.RecordBatch:
-    commit_ts = (span.start_ms + 1 + slots << LOGICAL_BITS) + 1
-    return pa.RecordBatch.from_arrays([pa.array(commit_ts), *columns], schema=CHANGES)
+    return pa.RecordBatch.from_arrays([pa.array(commit_ts(span.start_ms, slots)), *columns], schema=CHANGES)

@@ -5,7 +5,7 @@ One law: what a row was (`was`) is the number of its old table, four bytes littl
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,6 @@ from simulator import images
 from simulator.ddl.convert import ColumnSource, Computed, Filled, Kept
 from simulator.schema.keys import visible_columns
 from simulator.schema.table import Table
-from simulator.snapshots import Places, locate_partition
 from simulator.values import text_as
 
 NUMBER_BYTES = 4
@@ -28,9 +27,8 @@ OCCURRENCE_BYTES = 8
 
 def texts_of(table: Table, image: pa.Array) -> dict[str, pa.Array]:
     """TiDB text of each visible column, by name."""
-    columns = visible_columns(table)
-    cut = images.split(image, len(columns))
-    return {column.name: cut.cells(index).cast(pa.string()) for index, column in enumerate(columns)}
+    cells = images.named(image, [column.name for column in visible_columns(table)])
+    return {name: cell.cast(pa.string()) for name, cell in cells.items()}
 
 
 def converted(source: ColumnSource, texts: Sequence[pa.Array], rows: int) -> pa.Array:
@@ -47,14 +45,6 @@ def converted(source: ColumnSource, texts: Sequence[pa.Array], rows: int) -> pa.
 def repeated(text: str | None, rows: int) -> pa.Array:
     """A column with the same TiDB text in every row."""
     return pa.repeat(pa.scalar(text, pa.string()), rows)
-
-
-def located(places: Places, texts: Mapping[str, pa.Array], rows: int) -> pa.Array:
-    """int32 number of the table or partition that takes each row; null where none does."""
-    numbers = pa.array(places.indexes, pa.int32())
-    if places.table.partitioning is None:
-        return pa.repeat(numbers[0], rows)
-    return numbers.take(locate_partition(places.table, texts))
 
 
 def same(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:

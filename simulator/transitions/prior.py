@@ -18,7 +18,8 @@ from simulator.errors import SnapshotError
 from simulator.expressions import generated
 from simulator.schema.keys import handle_key, visible_columns
 from simulator.schema.table import Table
-from simulator.transitions.forms import converted, located, pack_was, true
+from simulator.snapshots import located
+from simulator.transitions.forms import converted, pack_was, true
 from simulator.transitions.model import Transition
 
 SHOWN = 4

@@ -17,8 +17,9 @@ from simulator import images, keys
 from simulator.ddl.convert import Filled, Kept
 from simulator.schema.keys import handle_key, handle_lengths, visible_columns
 from simulator.schema.types import family
+from simulator.snapshots import located
 from simulator.transitions.forms import (
-    OCCURRENCE_BYTES, converted, halves, located, repeated, same, split_was, texts_of, true,
+    OCCURRENCE_BYTES, converted, halves, repeated, same, split_was, texts_of, true,
 )
 from simulator.transitions.model import Transition
 from simulator.values import text_as

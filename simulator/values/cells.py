@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -62,21 +61,14 @@ def matches(text: pa.Array, pattern: str) -> pa.Array:
     return pc.match_substring_regex(text, f"^(?:{pattern})$")
 
 
-def contents(cells: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
-    """Where the cells of a string or binary array begin and end (one place more than cells), and their bytes."""
-    _, offsets, data = cells.buffers()
-    places = np.frombuffer(offsets, np.int32, len(cells) + 1, 4 * cells.offset)
-    return places - places[0], np.frombuffer(data or b"", np.uint8)[places[0] : places[-1]]
-
-
 def has(cells: pa.Array, character: str) -> bool:
     """Whether an ASCII character stands anywhere in a string array."""
-    return bool((contents(cells)[1] == ord(character)).any())
+    return bool((keys.buffers(cells)[0] == ord(character)).any())
 
 
 def latin1_text(bytes: pa.Array) -> pa.Array:
     """Bytes as the text in which each is the character of its number."""
-    offsets, data = contents(bytes)
+    data, offsets = keys.buffers(bytes)
     wide = np.flatnonzero(data >= 0x80)
     if not len(wide):
         return bytes.cast(pa.string())

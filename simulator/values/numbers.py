@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator import keys
 from simulator.schema.table import ColumnType
-from simulator.values.cells import contents, each_distinct, has, matches, only, otherwise, parsed, utf8
+from simulator.values.cells import each_distinct, has, matches, only, otherwise, parsed, utf8
 from simulator.values.decimals import NUMBER, PRECISION, is_whole, plain, rounded
 
 BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
@@ -37,7 +38,7 @@ def _usual(type: ColumnType, text: pa.Array) -> pa.Array:
     """Whether an integer in range is spelt as TiDB spells it."""
     low, high = bounds(type)
     kind, shape = (pa.uint64(), "0|[1-9][0-9]{0,18}") if high >= 2**63 else (pa.int64(), "0|-?[1-9][0-9]{0,17}")
-    offsets, bytes = contents(text)
+    bytes, offsets = keys.buffers(text)
     digits = ((bytes - ord("0") < 10) | (bytes == ord("-"))).all() and len(bytes)
     number = parsed(text, kind) if digits else None
     if number is not None:
@@ -137,7 +138,7 @@ def _big_endian(bytes: pa.Array) -> pa.Array:
     """Numbers of at most 64 bits; null for what has more."""
     bytes = pc.replace_substring_regex(bytes, r"^\x00+", "")
     bytes = only(pc.less_equal(pc.binary_length(bytes), 8), bytes)
-    offsets, data = contents(bytes)
+    data, offsets = keys.buffers(bytes)
     data = np.append(data, np.uint8(0)).astype(np.uint64)
     values = np.zeros(len(bytes), np.uint64)
     for place in range(8):

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from simulator import keys
 from simulator.schema.table import ColumnType
-from simulator.values.cells import contents, each_distinct, latin1_text, only, otherwise
+from simulator.values.cells import each_distinct, latin1_text, only, otherwise
 
 TEXTS = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext")
 BYTES = {"tinytext": 2**8 - 1, "text": 2**16 - 1, "mediumtext": 2**24 - 1, "longtext": 2**32 - 1}
@@ -39,7 +39,7 @@ def _of_charset(charset: str, value: pa.Array) -> pa.Array:
     """Null where a character is not one of the charset's."""
     if charset == "ascii":
         return otherwise(value, pc.string_is_ascii(value), _none)
-    if charset in ("utf8", "utf8mb3") and (contents(value)[1] >= 0xF0).any():
+    if charset in ("utf8", "utf8mb3") and (keys.buffers(value)[0] >= 0xF0).any():
         return only(pc.invert(pc.match_substring_regex(value, r"[\x{10000}-\x{10FFFF}]")), value)
     return value
 
