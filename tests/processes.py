@@ -15,16 +15,19 @@ from contextlib import contextmanager
 @contextmanager
 def started(
     *arguments: object, limit: int = resource.RLIM_INFINITY, stdout: int = subprocess.PIPE,
-    ignored: tuple[int, ...] = (),
+    ignored: tuple[int, ...] = (), first: str = "",
 ) -> Iterator[subprocess.Popen[str]]:
-    """The command in a process group of its own, as a shell starts it; no file of it may grow beyond `limit` bytes."""
+    """The command in a process group of its own, as a shell starts it; no file of it may grow beyond `limit` bytes.
+
+    `first` are statements of Python that it runs before all else.
+    """
     def prepared() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # a job that a script started in the background ignores it
         for number in ignored:
             signal.signal(number, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
-    command = [sys.executable, "-c", "from simulator.cli import main; main()", *map(str, arguments)]
+    command = [sys.executable, "-c", f"{first}\nfrom simulator.cli import main; main()", *map(str, arguments)]
     with subprocess.Popen(command, stdout=stdout, stderr=subprocess.PIPE, text=True, start_new_session=True,
                           preexec_fn=prepared, env=dict(os.environ)) as process:
         try:

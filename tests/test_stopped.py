@@ -171,6 +171,29 @@ def test_a_run_that_has_sent_nothing_yet_ends_as_well(
     assert list(fixtures.parent.iterdir()) == []
 
 
+SIGNALLED_AT_IMPORT = """
+import signal, sys
+class Signalled:
+    def find_spec(name, path, target=None):
+        if name == {module!r}:
+            sys.meta_path.remove(Signalled)
+            signal.raise_signal(signal.SIGTERM)
+sys.meta_path.insert(0, Signalled)
+"""
+
+
+@pytest.mark.parametrize("module", ["pyspark", "py4j.protocol", "simulator.engines.on_spark"])
+def test_a_signal_that_comes_while_spark_is_imported_ends_a_run_too(
+    two_tables: tuple[str, Path, Path], tmp_path: Path, module: str
+) -> None:
+    fixtures = tmp_path / "out" / "fixtures"
+    first = SIGNALLED_AT_IMPORT.format(module=module)
+    with started(*two_tables, *RUN, NOWHERE, "--fixtures", fixtures, first=first) as process:
+        assert errors(process) == ["no fixtures were written", "ticdc-sim: stopped by SIGTERM"]
+    assert process.returncode == 143
+    assert list(fixtures.parent.iterdir()) == []
+
+
 def test_a_task_that_was_lost_is_not_run_again_even_where_spark_would(
     two_tables: tuple[str, Path, Path], tmp_path: Path
 ) -> None:

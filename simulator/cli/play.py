@@ -76,6 +76,8 @@ def _engine(master: str, planned: Plan, display: Display) -> Iterator[Engine]:
         yield in_process.run
         return
     display.stage("starting Spark")
+    with held():  # an import that a signal ends midway leaves half a module behind
+        from simulator import spark
     work: Future[Any] | None = None
 
     def start(function: Callable[..., Any], *arguments: object) -> Future[Any]:
@@ -89,22 +91,13 @@ def _engine(master: str, planned: Plan, display: Display) -> Iterator[Engine]:
 
     with ThreadPoolExecutor(1) as pool:
         try:
-            session = start(_spark, master, planned)
-            from simulator.engines import on_spark  # while Java starts
-
+            session = start(spark.session, master, planned.input_bytes)
+            with held():
+                from simulator.engines import on_spark  # while Java starts
             yield partial(beside, on_spark.run, session.result())
         finally:
             if work is not None and not work.done():
-                from simulator import spark
-
                 spark.end(work.done)
-
-
-def _spark(master: str, planned: Plan) -> Any:
-    # Starting Spark's Java takes seconds: imported here, so that mistakes in the options show at once.
-    from simulator.spark import session
-
-    return session(master, planned.input_bytes)
 
 
 def _check_summary(path: Path | None) -> None:
