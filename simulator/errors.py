@@ -10,14 +10,28 @@ SimulatorError
 │   └── EncodeError      a row or event that TiCDC could not put on the wire
 └── DeliveryError        Kafka (or the disk) did not take what was sent, or a process that sent died: exit code 3
 
-A message says what is wrong, the value, and what would be accepted, on one line; several things on one line each.
+A message says what is wrong, the value, and what would be accepted, on one line; several things on one line each. It
+has no secrets in it: what stands before @ in a URI, and the value of a parameter whose name tells a secret, are shown
+as ***.
 """
 
 from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Iterable
+from urllib.parse import unquote
+
+HIDDEN = "***"
+
+SECRET = re.compile(r"pass|pasw|pwd|secret|token$|(access|account)[-_]?key|signature|credential|private", re.IGNORECASE)
+"""Words in names of what nobody may read, misspelt ones too (tiflow v8.5.3: pkg/util/uri.go has much the same)."""
+
+PARAMETER = re.compile(r"""([^\s?&='"]+)=(?!\*{3}(?:[\s)]|$))[^&'"\n]*""")
+END = re.compile(r"[?#]")
+NO_PORT = re.compile(r"://[^/]*:[^/\]]*[^/\]\d]")
+USER = re.compile(r"""(:/{1,2})[^\s'"]*@""")
 
 
 class SimulatorError(Exception):
@@ -107,3 +121,20 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """` Did you mean 'x'?` for the closest known name, or nothing."""
     close = difflib.get_close_matches(name, list(known), n=1)
     return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def is_secret(name: str) -> bool:
+    """Whether a setting of that name holds a secret."""
+    return SECRET.search(unquote(name)) is not None
+
+
+def masked(text: str) -> str:
+    """Any text with the secrets of the URIs and parameters in it hidden; rather too much of it than too little."""
+    text = PARAMETER.sub(lambda found: f"{found[1]}={HIDDEN}" if is_secret(found[1]) else found[0], text)
+    return USER.sub(rf"\1{HIDDEN}@", text)
+
+
+def shown(uri: str) -> str:
+    """A URI without its parameters, and without its user and password, which may hold ? or # by mistake."""
+    head = END.split(uri, maxsplit=1)[0]
+    return END.split(masked(uri), maxsplit=1)[0] if NO_PORT.search(head) and "@" not in head else masked(head)

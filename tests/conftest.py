@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
-from flink import flink
-from kafka_fixture import kafka
+from support.flink import flink
+from support.kafka_fixture import kafka
 from pyspark.sql import SparkSession
 
-from simulator import spark as spark_door
+from simulator.run.engines import session as spark_door
 
 __all__ = ["flink", "kafka", "pytest_addoption", "spark"]
 

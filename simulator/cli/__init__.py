@@ -17,8 +17,7 @@ import click
 
 from simulator import signals
 from simulator.cli.tree import commands
-from simulator.errors import SimulatorError, UserError, printable
-from simulator.secrecy import masked
+from simulator.errors import SimulatorError, UserError, masked, printable
 
 GENERATION = 100_000
 """Objects that come between two looks of Python's garbage collector: what imports make stays, and is much."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simulator import broker as kafka
+from simulator.broker import server as kafka
 from simulator.cli.lines import show_lines
 from simulator.errors import UserError
 

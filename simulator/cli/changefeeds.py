@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from simulator.changefeed import Changefeed, load_file
 from simulator.explain.rules import Rules
-from simulator.filters.events import event_filters
 from simulator.releases import Release
-from simulator.schema.table import Table
+from simulator.ticdc.changefeed import Changefeed, load_file
+from simulator.ticdc.filters.events import event_filters
+from simulator.tidb.model.table import Table
 
 
 def verified(rules: Rules, tables: Iterable[Table]) -> None:
     """Raises ChangefeedError for what TiCDC refuses in expressions when a changefeed of those tables is created."""
     if any(rule.setting.expressions for rule in rules.event_filters.rules):
-        from simulator.filters.expression_checks import verify  # MySQL's functions take long to import
+        from simulator.ticdc.filters.expression_checks import verify  # MySQL's functions take long to import
 
         verify(rules.event_filters, [one for one in tables if rules.replication.table(one.schema, one.name)])
 

@@ -6,12 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from simulator import releases
-from simulator.changefeed import Changefeed
 from simulator.cli.changefeeds import verified, warned
 from simulator.cli.lines import show_json, show_lines
-from simulator.ddl.catalog import Catalog
-from simulator.ddl.read import reading
-from simulator.ddl.sql_file import split
 from simulator.errors import UserError, did_you_mean
 from simulator.explain.ddl import DdlExplained, explain_each
 from simulator.explain.ddl_render import ddl_as_dict, ddl_lines, several_lines
@@ -19,9 +15,13 @@ from simulator.explain.rules import rules
 from simulator.explain.table import explain_table, table_as_dict
 from simulator.explain.table_catalog import read_catalog
 from simulator.explain.table_render import table_lines
+from simulator.files import read_text
 from simulator.releases import Release
-from simulator.schema.table import Table
-from simulator.text_files import read_text
+from simulator.ticdc.changefeed import Changefeed
+from simulator.tidb.ddl.catalog import Catalog
+from simulator.tidb.model.table import Table
+from simulator.tidb.parser.read import reading
+from simulator.tidb.parser.sql_file import split
 
 
 def ddl(

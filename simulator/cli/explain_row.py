@@ -12,8 +12,8 @@ from simulator.errors import UserError
 from simulator.explain import as_dict, explain_row, lines, read_row
 from simulator.explain.rules import rules
 from simulator.explain.sending import sending
-from simulator.schema.parse import create_table
-from simulator.text_files import json_document, read_text
+from simulator.files import json_document, read_text
+from simulator.tidb.ddl.create_table import create_table
 
 
 def row(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
-from simulator import inspect as reading
 from simulator.cli.lines import show_lines
 from simulator.errors import UserError
-from simulator.records import read
+from simulator.read import lines as reading
+from simulator.read.records import read
 
 
 def inspect(source: str, as_json: bool, raw: bool, follow: bool, protocol: str | None, limit: int | None) -> None:

@@ -11,20 +11,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from simulator import inspect, outputs, pipeline, plan, releases, scenario, storage
-from simulator.changefeed import Changefeed, load_file
+from simulator import releases
 from simulator.cli.show import Display, Summary
-from simulator.engines import in_process
-from simulator.engines.work import Engine
 from simulator.errors import DeliveryError, UserError
-from simulator.outputs import Output
-from simulator.plan import Plan
-from simulator.progress import Listener
-from simulator.records import of_batch
-from simulator.scenario import Scenario, Settings
+from simulator.read import lines as inspect
+from simulator.read.records import of_batch
+from simulator.run import outputs, pipeline, plan, scenario, storage
+from simulator.run.engines import in_process
+from simulator.run.engines.work import Engine
+from simulator.run.outputs import Output
+from simulator.run.plan import Plan
+from simulator.run.progress import Listener
+from simulator.run.scenario import Scenario, Settings
 from simulator.signals import Stopped, held
 from simulator.sinks.console import Screen
 from simulator.sinks.records import require_delivered
+from simulator.ticdc.changefeed import Changefeed, load_file
 
 IN_PROCESS = "none"
 """The --master that needs no Spark."""
@@ -77,7 +79,7 @@ def _engine(master: str, planned: Plan, display: Display) -> Iterator[Engine]:
         return
     display.stage("starting Spark")
     with held():  # an import that a signal ends midway leaves half a module behind
-        from simulator import spark
+        from simulator.run.engines import session as spark
     work: Future[Any] | None = None
 
     def start(function: Callable[..., Any], *arguments: object) -> Future[Any]:
@@ -93,7 +95,7 @@ def _engine(master: str, planned: Plan, display: Display) -> Iterator[Engine]:
         try:
             session = start(spark.session, master, planned.input_bytes)
             with held():
-                from simulator.engines import on_spark  # while Java starts
+                from simulator.run.engines import on_spark  # while Java starts
             yield partial(beside, on_spark.run, session.result())
         finally:
             if work is not None and not work.done():

@@ -17,10 +17,10 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from simulator.cli.terminal import Terminal
-from simulator.ddl.actions import ACTIONS
 from simulator.releases.behaviours import Behaviour, behaviours
 from simulator.releases.compare import Difference, Line
 from simulator.releases.release import Release
+from simulator.tidb.ddl.actions import ACTIONS
 
 WIDE = 130
 """Columns of a screen that has room for everything side by side."""

@@ -21,13 +21,13 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from simulator import tso
-from simulator.changes import DELETE, INSERT, UPDATE
 from simulator.cli.terminal import Terminal
+from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.errors import UserError, printable
-from simulator.outputs import Output
-from simulator.pipeline import Account
-from simulator.plan import Plan
-from simulator.progress import Progress
+from simulator.run.outputs import Output
+from simulator.run.pipeline import Account
+from simulator.run.plan import Plan
+from simulator.run.progress import Progress
 
 MANY = 40
 """Tables or partitions beyond that are summed up for people; the summary file has them all."""

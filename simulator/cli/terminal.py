@@ -8,8 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from simulator.errors import printable
-from simulator.secrecy import masked
+from simulator.errors import masked, printable
 
 
 class Terminal(Console):

@@ -13,10 +13,10 @@ from typing import Any
 
 import click
 
-from simulator import __version__, scenario, tso
-from simulator import releases as known
+from simulator import __version__, releases as known, tso
 from simulator.errors import UserError
-from simulator.script import PLACES, SchemaChange
+from simulator.run import scenario
+from simulator.run.script import PLACES, SchemaChange
 
 Command = Callable[..., None]
 Option = Callable[[Command], Command]
@@ -43,7 +43,7 @@ def _read(convert: Callable[[Any], Any]) -> Callable[[click.Context, click.Param
 
 def _without_pandas() -> None:
     """For commands that need pyarrow: called before they import their work."""
-    from simulator.bare_arrow import without_pandas
+    from simulator.run.bare_arrow import without_pandas
 
     without_pandas()
 

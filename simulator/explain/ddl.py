@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from simulator.ddl.actions import ACTIONS
-from simulator.ddl.catalog import Catalog
-from simulator.ddl.classify import Decision, decided
-from simulator.ddl.events import Event
-from simulator.ddl.evolve import applied
-from simulator.ddl.evolve_create_checks import check_alone
-from simulator.ddl.jobs import Job, notes
-from simulator.ddl.jobs_text import text_jobs, text_statements
 from simulator.errors import DdlError
 from simulator.explain.ddl_messages import MessageExplained, messages
 from simulator.explain.ddl_schema import SchemaChange, schema_changes
 from simulator.explain.rules import Rules
 from simulator.releases import Release
+from simulator.ticdc.ddl.classify import Decision, decided
+from simulator.ticdc.ddl.events import Event
+from simulator.ticdc.ddl.jobs_text import text_jobs, text_statements
+from simulator.tidb.ddl.actions import ACTIONS
+from simulator.tidb.ddl.catalog import Catalog
+from simulator.tidb.ddl.evolve import applied
+from simulator.tidb.ddl.evolve_create_checks import check_alone
+from simulator.tidb.ddl.jobs import Job, notes
 from simulator.tso import DEFAULT_START_TS
 
 
@@ -65,7 +65,7 @@ class JobExplained:
     """Actions of the parts of a multi-schema change."""
 
     outcome: str
-    """As `simulator.ddl.classify.Decision` has it."""
+    """As `simulator.ticdc.ddl.classify.Decision` has it."""
 
     why: str
     events: tuple[EventExplained, ...]

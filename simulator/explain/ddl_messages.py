@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from simulator.changefeed.model import Changefeed
-from simulator.codecs import CODECS, DdlEvent
-from simulator.ddl.events import Event
-from simulator.dispatch.routing import Router, topic_of_ddl
 from simulator.releases import Release
+from simulator.ticdc.changefeed.model import Changefeed
+from simulator.ticdc.codecs import CODECS, DdlEvent
+from simulator.ticdc.ddl.events import Event
+from simulator.ticdc.dispatch.routing import Router, topic_of_ddl
 
 
 @dataclass(frozen=True)

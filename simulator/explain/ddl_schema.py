@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from simulator.ddl.catalog import Catalog, key
-from simulator.ddl.rename import Pair
 from simulator.explain.row import flag_names
 from simulator.releases import Release
-from simulator.schema.keys import flags, handle_key
-from simulator.schema.table import Column, Index, Table
-from simulator.schema.types import mysql_type
+from simulator.ticdc.table_info import flags, handle_key
+from simulator.tidb.ddl.catalog import Catalog, key
+from simulator.tidb.model.table import Column, Index, Table
+from simulator.tidb.model.types import mysql_type
+from simulator.tidb.syntax.definitions import Pair
 
 
 @dataclass(frozen=True)

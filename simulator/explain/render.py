@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from simulator.explain.row import ColumnExplained, RowExplained
-from simulator.inspect import as_text, show
+from simulator.read.lines import as_text, show
 
 
 def as_dict(found: RowExplained) -> dict[str, Any]:

@@ -11,19 +11,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from simulator import keys
-from simulator.changefeed.model import Changefeed
-from simulator.codecs import CODECS, CodecOptions, Encoded, Rows
-from simulator.codecs.claim_check import address
-from simulator.codecs.options import known
-from simulator.dispatch import hashes, partitions as partitions_of, route, router, sent_table
+from simulator.columns import cells
 from simulator.explain.change import RowChange
-from simulator.releases import V8_5, Release
-from simulator.schema.canal_types import mysql_type, sql_type
-from simulator.schema.keys import flags, handle_columns, handle_key, row_id_column, visible_columns
-from simulator.schema.table import Table
-from simulator.schema.types import type_code
-from simulator.split import changed, split_rule
+from simulator.releases import Release, V8_5
+from simulator.ticdc import key_bytes
+from simulator.ticdc.changefeed.model import Changefeed
+from simulator.ticdc.codecs import CODECS, CodecOptions, Encoded, Rows
+from simulator.ticdc.codecs.canal_json.types import mysql_type, sql_type
+from simulator.ticdc.codecs.claim_check import address
+from simulator.ticdc.codecs.options import known
+from simulator.ticdc.dispatch import hashes, partitions as partitions_of, route, router, sent_table
+from simulator.ticdc.split import changed, split_rule
+from simulator.ticdc.table_info import flags, handle_columns, handle_key
+from simulator.tidb.model.rows import row_id_column, visible_columns
+from simulator.tidb.model.table import Table
+from simulator.tidb.model.types import type_code
 
 FLAGS = {
     1: "binary", 2: "handle key", 4: "generated", 8: "primary key", 16: "unique key", 32: "multiple key",
@@ -101,7 +103,7 @@ def explain_row(
     """What becomes of a row change that `read_row` has checked; raises EncodeError where TiCDC could not encode it."""
     partitions = change.partitions or changefeed.kafka.partitions
     to = route(router(changefeed, release), table)
-    hashed, row_id = hashes(to, table, keys.columns([change.image])), pa.array([_row_id(table, change)], pa.int64())
+    hashed, row_id = hashes(to, table, cells.columns([change.image])), pa.array([_row_id(table, change)], pa.int64())
     place = partitions_of(to, hashed, np.array([change.commit_ts]), row_id, partitions)
     encoded = _encoded(sent_table(to, table), changefeed, change, release, to.selected) if sending.sent else None
     return RowExplained(
@@ -143,7 +145,7 @@ def _split_by(table: Table, change: RowChange, changefeed: Changefeed, release: 
 def _moved_by(table: Table, change: RowChange) -> tuple[str, ...]:
     if not table.clustered or change.before is None or change.after is None:
         return ()
-    before, after = (keys.parts_of(table, keys.columns([image])) for image in (change.before, change.after))
+    before, after = (key_bytes.parts_of(table, cells.columns([image])) for image in (change.before, change.after))
     return tuple(name for (name, old), (_, new) in zip(before, after, strict=True) if old != new)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simulator.changefeed.model import Changefeed
-from simulator.dispatch.routing import Router, router
-from simulator.filters.events import EventFilters, event_filters
-from simulator.filters.replication import Replication, replication
 from simulator.releases import Release
+from simulator.ticdc.changefeed.model import Changefeed
+from simulator.ticdc.dispatch.routing import Router, router
+from simulator.ticdc.filters.events import EventFilters, event_filters
+from simulator.ticdc.filters.replication import Replication, replication
 
 
 @dataclass(frozen=True)

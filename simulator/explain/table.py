@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from simulator.changefeed.model import Changefeed, DispatchRule
-from simulator.ddl.allow import eligible
-from simulator.dispatch.routing import matching_rule, route, router
 from simulator.explain.ddl_schema import TableShown, shown
-from simulator.filters.replication import filter_rule, replication
 from simulator.releases import Release
-from simulator.schema.keys import handle_index, handle_key
-from simulator.schema.table import Table
+from simulator.ticdc.changefeed.model import Changefeed, DispatchRule
+from simulator.ticdc.ddl.allow import eligible
+from simulator.ticdc.dispatch.routing import matching_rule, route, router
+from simulator.ticdc.filters.replication import filter_rule, replication
+from simulator.ticdc.table_info import handle_index, handle_key
+from simulator.tidb.model.table import Table
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from simulator.ddl.catalog import Catalog, Database, with_database
-from simulator.ddl.evolve import applied
-from simulator.ddl.read import reading, statement
-from simulator.ddl.statements import CreateDatabase, CreateTable, Statement
 from simulator.errors import DdlError, UserError
-from simulator.schema.dialect import statements, tokenize
+from simulator.tidb.ddl.catalog import Catalog, Database, with_database
+from simulator.tidb.ddl.evolve import applied
+from simulator.tidb.parser.dialect import statements, tokenize
+from simulator.tidb.parser.read import reading, statement
+from simulator.tidb.syntax.statements import CreateDatabase, CreateTable, Statement
 
 
 def read_catalog(files: Iterable[tuple[str, str]], database: str) -> Catalog:

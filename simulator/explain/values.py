@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 
 from simulator.errors import UserError
-from simulator.schema.table import Column, ColumnType
-from simulator.schema.types import family, is_binary
-from simulator.values import accepted, tidb_text
+from simulator.tidb.model.table import Column, ColumnType
+from simulator.tidb.model.types import family, is_binary
+from simulator.tidb.values import accepted, tidb_text
 
 
 def read_value(value: Any, column: Column) -> str | None:

@@ -8,27 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from simulator.driver import Driver
 from simulator.sinks.counting import Counting
-from simulator.sinks.file_settings import FileSettings
-from simulator.sinks.kafka_settings import KafkaSettings
+from simulator.sinks.driver import Driver
+from simulator.sinks.files.settings import FileSettings
+from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.records import Sink, Waiting, unwatched
 
 
 def _kafka(settings: KafkaSettings, topics: Sequence[str], waiting: Waiting = unwatched) -> Sink:
-    from simulator.sinks.kafka import KafkaSink
+    from simulator.sinks.kafka.sink import KafkaSink
 
     return KafkaSink(settings, topics, waiting)
 
 
 def _jsonl(settings: FileSettings, topics: Sequence[str], waiting: Waiting = unwatched) -> Sink:
-    from simulator.sinks.jsonl import JsonLines
+    from simulator.sinks.files.jsonl import JsonLines
 
     return JsonLines(settings, topics)
 
 
 def _parquet(settings: FileSettings, topics: Sequence[str], waiting: Waiting = unwatched) -> Sink:
-    from simulator.sinks.parquet import ParquetFiles
+    from simulator.sinks.files.parquet import ParquetFiles
 
     return ParquetFiles(settings, topics)
 

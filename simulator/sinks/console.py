@@ -13,10 +13,10 @@ from io import BufferedIOBase
 
 import pyarrow as pa
 
-from simulator.driver import Driver, Server
 from simulator.errors import DeliveryError
+from simulator.sinks.driver import Driver, Server
+from simulator.sinks.files.parquet import SCHEMA, table
 from simulator.sinks.immediate import Immediate
-from simulator.sinks.parquet import SCHEMA, table
 from simulator.sinks.records import Delivered, Run
 
 SHOWN = b"."

@@ -14,12 +14,14 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from simulator import broker, outputs, pipeline, plan, releases, scenario
-from simulator.changefeed import load
-from simulator.engines import on_spark
-from simulator.scenario import Settings
-from simulator.script import SchemaChange
-from simulator.spark import session
+from simulator import releases
+from simulator.broker import server as broker
+from simulator.run import outputs, pipeline, plan, scenario
+from simulator.run.engines import on_spark
+from simulator.run.engines.session import session
+from simulator.run.scenario import Settings
+from simulator.run.script import SchemaChange
+from simulator.ticdc.changefeed import load
 
 ROWS = 1000
 

@@ -13,12 +13,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from simulator import dispatch, releases, scenario, snapshots
-from simulator.changefeed import load
-from simulator.ddl.catalog import catalog
-from simulator.filters import replication
-from simulator.filters.events import event_filters, ignoring_row
-from simulator.plan import plan
+from simulator import releases
+from simulator.run import scenario
+from simulator.run.plan import plan
+from simulator.sources import snapshots
+from simulator.ticdc import dispatch
+from simulator.ticdc.changefeed import load
+from simulator.ticdc.filters import replication
+from simulator.ticdc.filters.events import event_filters, ignoring_row
+from simulator.tidb.ddl.catalog import catalog
 
 URI = "kafka://127.0.0.1:9092/all?protocol=open-protocol&partition-num=4"
 CONFIG = """

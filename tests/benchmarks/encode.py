@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from simulator.codecs import CODECS, CodecOptions, Rows
 from simulator.releases import V8_5
-from simulator.schema.parse import create_table
-from simulator.schema.table import Table
+from simulator.ticdc.codecs import CODECS, CodecOptions, Rows
+from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.model.table import Table
 
 TICDC = {
     ("canal-json", 6, "INSERT"): 294_000, ("canal-json", 6, "UPDATE"): 222_000,

@@ -16,14 +16,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
-from simulator.ddl.catalog import Catalog, catalog
-from simulator.ddl.events import events, sent_query
-from simulator.ddl.evolve import applied
-from simulator.ddl.jobs import jobs
-from simulator.ddl.read import read_statement
-from simulator.ddl.restore import restored
 from simulator.errors import DdlError
 from simulator.releases import V8_5
+from simulator.ticdc.ddl.events import events, sent_query
+from simulator.tidb.ddl.catalog import Catalog, catalog
+from simulator.tidb.ddl.evolve import applied
+from simulator.tidb.ddl.jobs import jobs
+from simulator.tidb.parser.read import read_statement
+from simulator.tidb.restore.restore import restored
 
 SHORT = (
     "CREATE DATABASE shop CHARACTER SET utf8mb4",

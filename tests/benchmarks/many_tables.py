@@ -19,12 +19,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simulator import outputs, releases, scenario
-from simulator.changefeed import load
+from simulator import releases
 from simulator.cli.show import Display, Summary
-from simulator.pipeline import Account
-from simulator.plan import Plan, plan
+from simulator.run import outputs, scenario
+from simulator.run.pipeline import Account
+from simulator.run.plan import Plan, plan
 from simulator.sinks.records import Delivered
+from simulator.ticdc.changefeed import load
 
 URI = "kafka://127.0.0.1:9092/all?protocol=open-protocol&partition-num=4"
 TOPICS = """

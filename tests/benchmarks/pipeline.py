@@ -21,13 +21,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from snapshots import make
 
-from simulator import broker, outputs, pipeline, plan, releases, scenario
-from simulator.changefeed import load
-from simulator.engines import on_spark
-from simulator.outputs import Output
-from simulator.plan import Plan
-from simulator.scenario import Settings
-from simulator.spark import session
+from simulator import releases
+from simulator.broker import server as broker
+from simulator.run import outputs, pipeline, plan, scenario
+from simulator.run.engines import on_spark
+from simulator.run.engines.session import session
+from simulator.run.outputs import Output
+from simulator.run.plan import Plan
+from simulator.run.scenario import Settings
+from simulator.ticdc.changefeed import load
 
 PROTOCOLS = ("open-protocol", "canal-json")
 FORMATS = ("parquet", "sql", "csv")

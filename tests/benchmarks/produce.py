@@ -19,11 +19,11 @@ import numpy as np
 import pyarrow as pa
 from kafka.future import Future
 
-from simulator import broker
-from simulator.sinks import kafka_plain
-from simulator.sinks.kafka import KafkaSink
-from simulator.sinks.kafka_admin import prepare_topics
-from simulator.sinks.kafka_settings import KafkaSettings
+from simulator.broker import server as broker
+from simulator.sinks.kafka import plain as kafka_plain
+from simulator.sinks.kafka.admin import prepare_topics
+from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.sinks.kafka.sink import KafkaSink
 from simulator.sinks.records import Records, require_delivered
 
 PARTITIONS = 4

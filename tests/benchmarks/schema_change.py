@@ -14,11 +14,12 @@ from pathlib import Path
 
 from snapshots import CREATE_TABLE, make
 
-from simulator import outputs, pipeline, plan, releases, scenario
-from simulator.changefeed import load
-from simulator.engines import on_spark
-from simulator.script import PLACES, SchemaChange
-from simulator.spark import session
+from simulator import releases
+from simulator.run import outputs, pipeline, plan, scenario
+from simulator.run.engines import on_spark
+from simulator.run.engines.session import session
+from simulator.run.script import PLACES, SchemaChange
+from simulator.ticdc.changefeed import load
 
 URI = "kafka://127.0.0.1:9092/orders?protocol=open-protocol&partition-num=4"
 BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'

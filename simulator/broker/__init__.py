@@ -1,0 +1,1 @@
+"""A real Apache Kafka of one node, for trying things out."""

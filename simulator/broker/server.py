@@ -1,0 +1,209 @@
+"""A real single-node Apache Kafka for trying things out, without docker: jars from Maven by the Ivy that pyspark ships.
+
+Law: one directory is one broker; its state file says which process serves it, and is checked each time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from simulator import signals
+from simulator.broker import jars as broker_jars
+from simulator.broker.properties import properties
+from simulator.errors import DeliveryError, UserError
+
+READY_WITHIN = 60.0
+"""Seconds a broker may take: 2 s usually, 6-9 s on a directory whose broker was killed."""
+
+STOP_WITHIN = 15.0
+
+EXEC_WITHIN = 5.0
+"""Seconds a new process may show no command line: so Linux has it while the shell becomes setsid, then Java."""
+
+
+@dataclass(frozen=True)
+class Broker:
+    """A broker that was started; `address` is `host:port`."""
+
+    address: str
+    pid: int
+    directory: str
+
+
+def default_directory() -> Path:
+    """Where `broker start` keeps its data unless told otherwise."""
+    return broker_jars.cache_directory() / "broker"
+
+
+def start(port: int | None = None, directory: Path | None = None) -> str:
+    """Starts Kafka on 127.0.0.1 and waits until it answers; a broker that already serves the directory is left alone.
+
+    Without `port`: 9092 when free, else any free one. Returns `host:port`; raises UserError, DeliveryError.
+    """
+    home = (directory or default_directory()).absolute()
+    running = status(home)
+    if running is not None:
+        return _same_port(running, port)
+    broker_port = _chosen_port(port, home)
+    java = broker_jars.java()
+    jars = broker_jars.jars(java)
+    home.mkdir(parents=True, exist_ok=True)
+    settings = home / "server.properties"
+    settings.write_text(properties(broker_port, free_port(), home / "data"), encoding="ascii")
+    _format(java, jars, settings, home)
+    with signals.held():
+        broker = Broker(f"127.0.0.1:{broker_port}", _launch(java, jars, settings, home), str(home))
+        (home / STATE).write_text(json.dumps(asdict(broker)), encoding="utf-8")
+    try:
+        _wait_ready(broker)
+    except signals.Stopped:
+        stop(home)
+        raise
+    return broker.address
+
+
+def status(directory: Path | None = None) -> Broker | None:
+    """The broker that serves the directory, None where none runs."""
+    home = (directory or default_directory()).absolute()
+    try:
+        state = json.loads((home / STATE).read_text(encoding="utf-8"))
+        broker = Broker(address=str(state["address"]), pid=int(state["pid"]), directory=str(home))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return broker if _is_kafka(broker.pid, home) else None
+
+
+def stop(directory: Path | None = None) -> bool:
+    """Stops the directory's broker; its data stays. False where none ran."""
+    home = (directory or default_directory()).absolute()
+    broker = status(home)
+    if broker is not None:
+        os.kill(broker.pid, signal.SIGTERM)
+        if not _gone(broker, STOP_WITHIN):
+            os.kill(broker.pid, signal.SIGKILL)
+            _gone(broker, STOP_WITHIN)
+    (home / STATE).unlink(missing_ok=True)
+    return broker is not None
+
+
+def free_port() -> int:
+    """A free port below the ephemeral range: a client that retries a closed local port inside it can meet itself."""
+    for port in random.sample(range(20000, 32768), 200):
+        if _is_free(port):
+            return port
+    raise UserError("no free TCP port between 20000 and 32767 on 127.0.0.1")
+
+
+STATE = "broker.json"
+
+
+def _same_port(running: Broker, port: int | None) -> str:
+    if port is not None and running.address != f"127.0.0.1:{port}":
+        raise UserError(
+            f"a broker for {running.directory} already runs on {running.address}, not on port {port}: "
+            "stop it first, or give another directory"
+        )
+    return running.address
+
+
+def _chosen_port(port: int | None, home: Path) -> int:
+    if port is None:
+        return next((p for p in (_last_port(home), 9092) if p is not None and _is_free(p)), None) or free_port()
+    if not 0 < port < 65536:
+        raise UserError(f"port {port} is not a TCP port: 1 to 65535")
+    if not _is_free(port):
+        raise UserError(f"port {port} on 127.0.0.1 is taken by another program: give another one")
+    return port
+
+
+def _last_port(home: Path) -> int | None:
+    """The port of a broker that died here, so that clients that wait for it find it again."""
+    try:
+        return int(json.loads((home / STATE).read_text(encoding="utf-8"))["address"].rpartition(":")[2])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def _format(java: str, jars: Path, settings: Path, home: Path) -> None:
+    command = [java, "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", f"{jars}/*", "kafka.tools.StorageTool", "format"]
+    done = subprocess.run(
+        [*command, "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c", str(settings), "--ignore-formatted"],
+        capture_output=True, text=True,
+    )
+    if done.returncode != 0:
+        raise UserError(f"Kafka cannot use {home}: {broker_jars.last_line(done.stdout + done.stderr)}")
+
+
+def _launch(java: str, jars: Path, settings: Path, home: Path) -> int:
+    """Starts Kafka in a session of its own, so that it outlives this process and Ctrl-C; returns its pid."""
+    setsid = [tool] if (tool := shutil.which("setsid")) else []
+    command = [*setsid, java, "-Xmx256m", "-cp", f"{jars}/*", "kafka.Kafka", str(settings)]
+    log = str(home / "broker.log")
+    script = 'log=$1; shift; "$@" </dev/null >"$log" 2>&1 & echo $!'
+    done = subprocess.run(["sh", "-c", script, "sh", log, *command], capture_output=True, text=True, check=True)
+    return int(done.stdout)
+
+
+def _wait_ready(broker: Broker) -> None:
+    from simulator.sinks.kafka.admin import answers
+
+    end = time.monotonic() + READY_WITHIN
+    home = Path(broker.directory)
+    while time.monotonic() < end:
+        if not _is_kafka(broker.pid, home):
+            log = (home / "broker.log").read_text(encoding="utf-8", errors="replace")
+            raise DeliveryError(f"Kafka did not start: {broker_jars.last_line(log)} (see {home / 'broker.log'})")
+        if answers(broker.address):
+            return
+        time.sleep(0.2)
+    stop(home)
+    raise DeliveryError(f"Kafka did not answer on {broker.address} in {READY_WITHIN:.0f} s (see {home / 'broker.log'})")
+
+
+def _gone(broker: Broker, within: float) -> bool:
+    end = time.monotonic() + within
+    while time.monotonic() < end:
+        if not _is_kafka(broker.pid, Path(broker.directory)):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def _is_kafka(pid: int, home: Path) -> bool:
+    """Whether that process is the directory's broker: a pid alone may have been given to another program since."""
+    end = time.monotonic() + EXEC_WITHIN
+    while (command := _command(pid)) == "" and time.monotonic() < end:
+        time.sleep(0.01)
+    return command is not None and str(home / "server.properties") in command
+
+
+def _command(pid: int) -> str | None:
+    """The process's command line, None where it has ended; empty while it is being replaced (Linux's exec)."""
+    process = Path(f"/proc/{pid}")
+    try:
+        state = (process / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0]
+        return None if state in "ZX" else (process / "cmdline").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        if Path("/proc/self").exists():
+            return None
+        done = subprocess.run(["ps", "-p", str(pid), "-o", "args="], capture_output=True, text=True)
+        return done.stdout if done.returncode == 0 else None

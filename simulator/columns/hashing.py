@@ -1,0 +1,177 @@
+"""Hashes of whole columns: Spark's xxhash64, by which commit-ts and row ids are chosen, and CRC-32.
+
+One law: bit by bit what Spark (expressions/XXH64.java) and zlib give.
+"""
+
+from __future__ import annotations
+
+import zlib
+from functools import cache, lru_cache
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from simulator.columns.cells import Places, buffers
+
+Hashes = npt.NDArray[np.uint64]
+Numbers = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+Crcs = npt.NDArray[np.uint32]
+
+SEED = 42
+"""What Spark's chain of hashes begins with."""
+
+P1, P2, P3, P4, P5 = (np.uint64(prime) for prime in (
+    0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5))
+LANES = np.array([P1, P2, 0, 0], np.uint64) + np.array([P2, 0, 0, -int(P1) % 2**64], np.uint64)
+"""What the four lanes begin with, beside the seed."""
+
+FEW = 8
+"""Cells for which tables do not pay."""
+
+LONG = 64
+"""Bytes from which on zlib takes less time for a cell than the tables do for all its bytes."""
+
+
+def xxhash64(*columns: int | Numbers | pa.Array) -> npt.NDArray[np.int64]:
+    """Spark's `xxhash64` of columns: numbers of 32 or 64 bits, binary, and literals, which Spark takes for 32 bits
+    where they fit; a null leaves the hash as it is."""
+    found: Hashes = np.array([SEED], np.uint64)
+    for column in columns:
+        if isinstance(column, int):
+            column = np.array([column], np.int32 if -(1 << 31) <= column < 1 << 31 else np.int64)
+        if isinstance(column, np.ndarray):
+            wide = column.itemsize == 8
+            found = _long(column.view(np.uint64), found) if wide else _int(column.view(np.uint32), found)
+        else:
+            told = _bytes(column, found)
+            found = np.where(column.is_valid().to_numpy(False), told, found) if column.null_count else told
+    return found.view(np.int64)
+
+
+def _int(numbers: npt.NDArray[np.uint32], seed: Hashes) -> Hashes:
+    hashed = seed + P5 + np.uint64(4) ^ numbers.astype(np.uint64) * P1
+    return _mixed(_rotated(hashed, 23) * P2 + P3)
+
+
+def _long(numbers: Hashes, seed: Hashes) -> Hashes:
+    return _mixed(_word(seed + P5 + np.uint64(8), numbers))
+
+
+def _word(hashed: Hashes, words: Hashes) -> Hashes:
+    return _rotated(hashed ^ _rotated(words * P2, 31) * P1, 27) * P1 + P4
+
+
+def _rotated(numbers: Hashes, bits: int) -> Hashes:
+    return numbers << np.uint64(bits) | numbers >> np.uint64(64 - bits)
+
+
+def _mixed(hashed: Hashes) -> Hashes:
+    hashed = (hashed ^ hashed >> np.uint64(33)) * P2
+    hashed = (hashed ^ hashed >> np.uint64(29)) * P3
+    return hashed ^ hashed >> np.uint64(32)
+
+
+def _bytes(cells: pa.Array, seed: Hashes) -> Hashes:
+    data, offsets = buffers(cells)
+    starts, sizes = offsets[:-1], np.diff(offsets)
+    if len(data) == 8 * len(sizes) and (sizes == 8).all():
+        return _mixed(_word(seed + P5 + np.uint64(8), data.view(np.uint64)))
+    words: Hashes = np.ndarray(len(data) + 1, np.uint64, np.concatenate((data, np.zeros(8, np.uint8))), strides=(1,))
+    seed = np.broadcast_to(seed, sizes.shape)
+    hashed, at = seed + P5, starts
+    if sizes.max(initial=0) >= 32:
+        hashed, at = _stripes(words, starts, sizes, seed, hashed)
+    return _tail(words, at, starts + sizes, hashed + sizes.view(np.uint64))
+
+
+def _stripes(words: Hashes, starts: Places, sizes: Places, seed: Hashes, hashed: Hashes) -> tuple[Hashes, Places]:
+    """The hash of all whole 32 bytes of each cell of so many, and where they end."""
+    rows = np.flatnonzero(sizes >= 32)
+    rows = rows[np.argsort(-sizes[rows], kind="stable")]
+    lanes = seed[rows, None] + LANES
+    counts, steps = sizes[rows] // 32, np.arange(0, 32, 8)
+    for stripe in range(int(counts[0])):
+        left = int(np.searchsorted(-counts, -stripe))
+        found = words[starts[rows[:left], None] + 32 * stripe + steps]
+        lanes[:left] = _rotated(lanes[:left] + found * P2, 31) * P1
+    one, two, three, four = lanes.T
+    told = _rotated(one, 1) + _rotated(two, 7) + _rotated(three, 12) + _rotated(four, 18)
+    for lane in (one, two, three, four):
+        told = (told ^ _rotated(lane * P2, 31) * P1) * P1 + P4
+    hashed[rows] = told
+    return hashed, starts + sizes // 32 * 32
+
+
+def _tail(words: Hashes, at: Places, ends: Places, hashed: Hashes) -> Hashes:
+    """The hash with the last bytes of each cell, fewer than 32."""
+    left = ends - at
+    for step in range(int(left.max(initial=0)) // 8):
+        rows = _where(left >= 8 * step + 8)
+        hashed[rows] = _word(hashed[rows], words[at[rows] + 8 * step])
+    rest, left = words[ends - (left & 7)], left & 7
+    hashed = np.where(
+        left >= 4, _rotated(hashed ^ (rest & np.uint64(0xFFFFFFFF)) * P1, 23) * P2 + P3, hashed)
+    rest >>= (left & 4).view(np.uint64) << np.uint64(3)
+    left &= 3
+    for step in range(3):
+        byte = rest >> np.uint64(8 * step) & np.uint64(0xFF)
+        hashed = np.where(left > step, _rotated(hashed ^ byte * P5, 11) * P1, hashed)
+    return _mixed(hashed)
+
+
+def _where(mask: npt.NDArray[np.bool_]) -> Places | slice:
+    """What takes these rows out of an array, most cheaply."""
+    return slice(None) if mask.all() else np.flatnonzero(mask)
+
+
+def crc32(cells: pa.Array, prefix: bytes = b"") -> Crcs:
+    """zlib's CRC-32 of the prefix and each cell; of a null that of the prefix.
+
+    A CRC is linear: what a byte adds depends on its value and how many bytes follow it alone.
+    """
+    data, offsets = buffers(cells)
+    ends, sizes = offsets[1:], np.diff(offsets)
+    short = (sizes <= LONG) & (len(sizes) > FEW)
+    if short.all():
+        return _by_tables(data, ends, sizes, prefix)
+    found, begun = np.empty(len(sizes), np.uint32), zlib.crc32(prefix)
+    if short.any():
+        found[short] = _by_tables(data, ends[short], sizes[short], prefix)
+    long = zip(offsets[:-1][~short], ends[~short], strict=True)
+    found[~short] = [zlib.crc32(data[start:end].data, begun) for start, end in long]
+    return found
+
+
+def _by_tables(data: npt.NDArray[np.uint8], ends: Places, sizes: Places, prefix: bytes) -> Crcs:
+    order = np.argsort(sizes.astype(np.uint8), kind="stable")
+    ends, sizes = ends[order], sizes[order]
+    registers: Crcs = _after_zeros(zlib.crc32(prefix) ^ 0xFFFFFFFF)[sizes]
+    for after in range(int(sizes.max(initial=0))):
+        first = int(np.searchsorted(sizes, after, "right"))
+        registers[first:] ^= _added(after).take(data.take(ends[first:] - (after + 1)))
+    found = np.empty_like(registers)
+    found[order] = ~registers
+    return found
+
+
+def _shifted(registers: Crcs) -> Crcs:
+    """Registers after one more zero byte."""
+    return _added(0).take(registers & np.uint32(0xFF)) ^ registers >> np.uint32(8)
+
+
+@cache
+def _added(after: int) -> Crcs:
+    """What a byte of each value adds, so many others following it."""
+    if after:
+        return _shifted(_added(after - 1))
+    return np.array([zlib.crc32(bytes([byte])) ^ zlib.crc32(b"\0") for byte in range(256)], np.uint32)
+
+
+@lru_cache(4096)
+def _after_zeros(register: int) -> Crcs:
+    """A register after 0, 1, … and LONG zero bytes."""
+    found = [np.array([register], np.uint32)]
+    for _ in range(LONG):
+        found.append(_shifted(found[-1]))
+    return np.concatenate(found)

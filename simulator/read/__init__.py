@@ -1,0 +1,1 @@
+"""The other side: a recorded stream, read back and checked."""

@@ -1,0 +1,124 @@
+"""What statements of the stream make of the tables that a replay holds, as a consumer would.
+
+One law: a row goes with its table and its columns; what it had before a column came is the column's default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from simulator import tso
+from simulator.errors import DdlError
+from simulator.read.contract.messages import Placed
+from simulator.read.contract.repeats import time_of
+from simulator.read.contract.state import HIDDEN, Handle, NAME, State, count, handle_of, image_of, row_of
+from simulator.read.decode import DdlEvent
+from simulator.ticdc.table_info import handle_key
+from simulator.tidb.ddl.catalog import Catalog, catalog, key
+from simulator.tidb.ddl.defaults import value_text
+from simulator.tidb.ddl.evolve import applied
+from simulator.tidb.model.rows import visible_columns
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.parser.read import read_statement
+from simulator.tidb.syntax.alter import RenameTo
+from simulator.tidb.syntax.alter_partitions import PartitionAction
+from simulator.tidb.syntax.definitions import DefaultSyntax
+from simulator.tidb.syntax.statements import AlterTable, RenameTable, Statement
+
+ALREADY = ("schema:1007", "schema:1050")
+"""Databases and tables that were known before the stream made them."""
+
+
+def definitions(
+    events: Iterable[Placed], tables: Mapping[NAME, Table]
+) -> tuple[tuple[int, Mapping[NAME, Table]], ...]:
+    """The tables behind each statement of a stream in commit order, with its commit-ts; raises DdlError."""
+    known, found = catalog(tables.values()), []
+    seen: set[tuple[int, str]] = set()
+    for event in (placed.event for placed in events):
+        if isinstance(event, DdlEvent) and (said := (time_of(event), event.query)) not in seen:
+            seen.add(said)
+            known = changed(event, known, {})
+            found.append((said[0], {(table.schema, table.name): table for table in known.tables.values()}))
+    return tuple(found)
+
+
+def changed(event: DdlEvent, known: Catalog, state: State) -> Catalog:
+    """The catalog behind a statement; the rows in `state` become what the statement makes of them.
+
+    Raises DdlError for a statement that does not fit the tables.
+    """
+    statement = read_statement(event.query)
+    try:
+        now = tso.sql_time(time_of(event))
+        after = known if statement is None else applied(known, statement, event.schema, event.query, now)
+    except DdlError as error:
+        if error.code not in ALREADY:
+            raise
+        return known
+    moved = dict(_renames(statement, event.schema))
+    rows = {new: state.pop(old) for old, new in moved.items() if old in state}
+    state.update(rows)
+    origin = {key(*new): key(*old) for old, new in moved.items()}
+    for place, table in after.tables.items():
+        before = known.tables.get(origin.get(place, place))
+        if before is not None and before is not table:
+            name = table.schema, table.name
+            state[name] = _converted(_left(state.get(name, {}), before, statement), before, table)
+    return after
+
+
+def _renames(statement: Statement | None, schema: str) -> Iterator[tuple[NAME, NAME]]:
+    pairs = statement.pairs if isinstance(statement, RenameTable) else ()
+    if isinstance(statement, AlterTable):
+        pairs = tuple((statement.table, spec.table) for spec in statement.specs if isinstance(spec, RenameTo))
+    for old, new in pairs:
+        yield (old.schema or schema, old.name), (new.schema or schema, new.name)
+
+
+def _left(rows: Mapping[Handle, bytes], table: Table, statement: Statement | None) -> Mapping[Handle, bytes]:
+    """The rows that are not in a partition which the statement drops or empties."""
+    specs = statement.specs if isinstance(statement, AlterTable) else ()
+    gone = {
+        name.lower() for spec in specs if isinstance(spec, PartitionAction) and spec.verb in ("DROP", "TRUNCATE")
+        for name in spec.names
+    }
+    return {handle: image for handle, image in rows.items() if not gone or _partition(image, table) not in gone}
+
+
+def _partition(image: bytes, table: Table) -> str:
+    """The partition of a row, by RANGE over an integer column; raises DdlError for other partitionings."""
+    rule, columns = table.partitioning, row_of(image, table)
+    column = rule.expression.strip("`") if rule else ""
+    if rule is None or rule.kind != "range" or column not in columns:
+        raise DdlError(f"which rows of {table.schema}.{table.name} a partition has is not known to the replay")
+    value = columns[column]
+    return next(
+        one.name.lower() for one in rule.partitions
+        if value is None or one.values[0][0] == "MAXVALUE" or int(value) < int(one.values[0][0])
+    )
+
+
+def _converted(rows: Mapping[Handle, bytes], before: Table, after: Table) -> dict[Handle, bytes]:
+    """The rows of a table as another definition of it holds them."""
+    known = {column.id: column for column in visible_columns(before)}
+    made: dict[Handle, bytes] = {}
+    for handle, image in rows.items():
+        unkeyed = not handle_key(before)
+        names = (column.name for column in visible_columns(before))
+        texts = dict(zip(names, handle, strict=True)) if unkeyed else row_of(image, before)
+        new = {column.name: _text(column, known.get(column.id), texts) for column in visible_columns(after)}
+        if handle_key(after):
+            made[handle_of(new, after)] = image_of(new, after)
+        else:
+            count(made, new, after, int(image) if unkeyed else 1)
+    return made
+
+
+def _text(column: Column, was: Column | None, texts: Mapping[str, str | None]) -> str | None:
+    if was is None:
+        return column.origin_default
+    text = texts[was.name]
+    if text is None or text == HIDDEN or was.type == column.type:
+        return text
+    return value_text(DefaultSyntax("string", text), column.type)

@@ -1,0 +1,61 @@
+"""Messages back into events, for people and for the checker. One law: nothing here is shared with the encoders, so that
+a mistake of theirs shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from simulator.errors import UserError, did_you_mean
+from simulator.files import reason
+from simulator.read.decode import canal_json, open_protocol
+from simulator.read.decode.compressed import plain
+from simulator.read.decode.events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
+from simulator.read.decode.stored import whole
+from simulator.read.decode.texts import before_image, full_image, row_text
+
+__all__ = [
+    "ColumnInfo", "DECODERS", "DdlEvent", "Event", "Image", "RowEvent", "Value", "Watermark", "before_image",
+    "decode", "fetched", "full_image", "protocol_of", "row_text",
+]
+
+DECODERS = {"open-protocol": open_protocol.decode, "canal-json": canal_json.decode}
+"""TiCDC's protocol name -> (key, value) -> events."""
+
+
+def protocol_of(key: bytes | None, value: bytes | None) -> str:
+    """The protocol a message looks like; raises UserError where it looks like none."""
+    if key is not None and key[:8] == open_protocol.VERSION:
+        return "open-protocol"
+    if value is not None and _is_canal(value):
+        return "canal-json"
+    raise UserError("neither Open Protocol (a key that begins with version 1) nor Canal-JSON (an object with isDdl)")
+
+
+def decode(key: bytes | None, value: bytes | None, protocol: str | None = None) -> tuple[Event, ...]:
+    """The events of one Kafka message, in order; raises UserError with the reason where it cannot be read."""
+    name = protocol or protocol_of(key, value)
+    if name not in DECODERS:
+        raise UserError(f"no decoder for protocol {name!r}.{did_you_mean(name, DECODERS)} Known: {', '.join(DECODERS)}")
+    try:
+        return DECODERS[name](key, value)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
+        raise UserError(f"not a {name} message: {_reason(error)}") from error
+
+
+def fetched(event: RowEvent, read: Callable[[str], bytes], protocol: str) -> RowEvent:
+    """A row of claim-check with all its columns, by way of the file that it names; raises UserError."""
+    return whole(event, read, partial(decode, protocol=protocol))
+
+
+def _is_canal(value: bytes) -> bool:
+    try:
+        text = plain(value)
+    except ValueError:
+        return False
+    return text[:1] == b"{" and b'"isDdl"' in text
+
+
+def _reason(error: Exception) -> str:
+    return f"member {error} is missing" if isinstance(error, KeyError) else reason(error) or type(error).__name__

@@ -1,0 +1,176 @@
+"""Recorded streams, read back: fixtures directories and Kafka topics as one shape.
+
+One law: within a partition records come in offset order.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simulator.errors import ChangefeedError, UserError, shown
+from simulator.files import reason
+from simulator.ticdc.changefeed import reach
+
+
+@dataclass(frozen=True)
+class Record:
+    """One Kafka message where it lies."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    """Milliseconds since the epoch."""
+
+    key: bytes | None
+    value: bytes | None
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One partition of a fixtures directory."""
+
+    topic: str
+    partition: int
+    path: Path
+
+
+def read(
+    source: str, follow: bool = False, warn: Callable[[Iterable[str]], object] = tuple
+) -> Iterator[Record]:
+    """Every record of a fixtures directory or of `kafka://host:port/topic`, partition by partition.
+
+    With `follow` a topic is waited on for ever; `warn` is told what of the address has no effect. Raises UserError:
+    no such directory, no fixtures in it, a broken line.
+    """
+    if "://" in source:
+        return kafka_records(source, follow, warn)
+    if follow:
+        raise UserError(f"{source} is a directory: only kafka://host:port/topic can be followed")
+    return (record for shard in shards(Path(source)) for record in shard_records(shard))
+
+
+def shards(directory: Path) -> list[Shard]:
+    """The partitions in DIR/<topic>/<partition>.jsonl or .parquet, by topic and number; UserError without any."""
+    if not directory.is_dir():
+        raise UserError(f"no such directory: {directory}. A fixtures directory or kafka://host:port/topic is expected")
+    found = sorted(
+        (Shard(path.parent.name, int(path.stem), path) for path in _files(directory)),
+        key=lambda shard: (shard.topic, shard.partition, shard.path.suffix),
+    )
+    if not found:
+        raise UserError(f"no fixtures in {directory}: <topic>/<partition>.jsonl or .parquet is expected")
+    for one, other in zip(found, found[1:]):
+        if (one.topic, one.partition) == (other.topic, other.partition):
+            raise UserError(f"two files for one partition: {one.path} and {other.path}; keep one")
+    return found
+
+
+def shard_records(shard: Shard) -> Iterator[Record]:
+    """The records of one partition, in the file's order."""
+    return FORMATS[shard.path.suffix](shard)
+
+
+def jsonl_records(shard: Shard) -> Iterator[Record]:
+    """Lines `{"offset", "timestamp", "key", "value"}`, key and value base64 or null."""
+    try:
+        with shard.path.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                yield _record(shard, number, line)
+    except OSError as error:
+        raise UserError(f"cannot read {shard.path}: {error.strerror}") from error
+
+
+def parquet_records(shard: Shard) -> Iterator[Record]:
+    """A file with the columns of Spark's Kafka source, read a batch at a time."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(shard.path) as file:
+            _check_types({field.name: field.type for field in file.schema_arrow})
+            for batch in file.iter_batches(columns=list(COLUMNS)):
+                yield from of_batch(batch)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        wanted = f"a Parquet file with the columns {', '.join(COLUMNS)}"
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError(f"{shard.path}: cannot be read, {wanted} is expected: {why}") from error
+
+
+COLUMNS = {
+    "topic": ("string",), "partition": ("int32", "int64"), "offset": ("int64",), "timestamp": ("timestamp", "int64"),
+    "key": ("binary",), "value": ("binary",),
+}
+"""Those of Spark's Kafka source, with Arrow's names of the types that they may have."""
+
+
+def _check_types(found: Mapping[str, Any]) -> None:
+    """Raises ValueError for a column that is missing or of another type."""
+    for name, accepted in COLUMNS.items():
+        if name not in found:
+            raise ValueError(f"column {name} is missing")
+        kind = str(found[name]).removeprefix("large_").partition("[")[0]
+        if kind not in accepted:
+            raise ValueError(f"column {name} is {found[name]}, not {' or '.join(accepted)}")
+
+
+def of_batch(batch: Any) -> Iterator[Record]:
+    """The records of an Arrow batch that has the columns of Spark's Kafka source."""
+    import pyarrow as pa
+
+    arrays = {name: batch.column(name) for name in COLUMNS}
+    if pa.types.is_timestamp(arrays["timestamp"].type):
+        arrays["timestamp"] = arrays["timestamp"].cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
+    return (Record(*row) for row in zip(*(array.to_pylist() for array in arrays.values()), strict=True))
+
+
+FORMATS = {".jsonl": jsonl_records, ".parquet": parquet_records}
+
+
+def kafka_records(
+    source: str, follow: bool = False, warn: Callable[[Iterable[str]], object] = tuple
+) -> Iterator[Record]:
+    """The records of `kafka://host:port[,host:port]/topic`; TLS and SASL follow as in a sink-uri."""
+    try:
+        topic, kafka, warnings = reach(source)
+    except ChangefeedError as error:
+        raise UserError(f"{shown(source)} is no topic to read: {error.text}") from error
+    warn(warnings)
+    from simulator.sinks.kafka.read import read_topic
+    from simulator.sinks.kafka.settings import of_changefeed
+
+    for partition, offset, timestamp, key, value in read_topic(of_changefeed(kafka), topic, follow=follow):
+        yield Record(topic, partition, offset, timestamp, key, value)
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    for suffix in FORMATS:
+        yield from (path for path in directory.glob(f"*/*{suffix}") if path.stem.isdecimal())
+        yield from (path for path in directory.glob(f"*{suffix}") if path.stem.isdecimal())
+
+
+def _record(shard: Shard, number: int, line: bytes) -> Record:
+    try:
+        found = json.loads(line)
+        key, value = (_bytes(found[name]) for name in ("key", "value"))
+        return Record(shard.topic, shard.partition, int(found["offset"]), int(found["timestamp"]), key, value)
+    except KeyError as error:
+        said = f"member {error} is missing"
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        said = reason(error)
+    shape = '{"offset": 0, "timestamp": 0, "key": base64 or null, "value": base64 or null}'
+    raise UserError(f"{shard.path}, line {number}: {said}; expected {shape}")
+
+
+def _bytes(text: str | None) -> bytes | None:
+    if text is None:
+        return None
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError as error:
+        raise ValueError(f"bad base64 {text[:40]!r} ({error})") from error

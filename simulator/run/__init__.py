@@ -1,0 +1,1 @@
+"""A run: from what a user asked for to the records that are sent."""

@@ -1,0 +1,234 @@
+"""One task: the events of its destinations in order → messages → its sink, and an account of both.
+
+One law: nothing here handles rows one at a time; a batch of events is a handful of Arrow arrays from end to end.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.change_frame import OPERATIONS
+from simulator.releases import Release
+from simulator.run import storage
+from simulator.run.barriers import Attendance, legs
+from simulator.run.events import DDL, Destinations, ROW, ints, picked, picked_values
+from simulator.run.flush import Flush, GroupKeys, grouped, ungrouped
+from simulator.run.marks import Marks, merged
+from simulator.run.progress import Reporter
+from simulator.sinks import SINKS
+from simulator.sinks.driver import Driver
+from simulator.sinks.records import Records, cut_off
+from simulator.sources.snapshots.physical import PhysicalTable
+from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows
+from simulator.ticdc.codecs.binary import valid_utf8
+from simulator.ticdc.codecs.compression import decompressed_values
+from simulator.ticdc.dispatch import Route, sent_table
+from simulator.tso import LOGICAL_BITS
+
+
+@dataclass(frozen=True)
+class Job:
+    """All a task must know; it travels to Spark's workers."""
+
+    tables: tuple[PhysicalTable, ...]
+    routes: tuple[Route, ...]
+    statements: tuple[DdlEvent, ...]
+    marks: Marks
+    options: CodecOptions
+    release: Release
+    sink: str
+    settings: object
+    speed: float
+    """Simulated seconds for each real one; 0 is as fast as the sink takes it."""
+
+    start_ms: int
+    progress: Driver | None
+    barriers: tuple[int, ...] = ()
+    """At which commit-ts, ascending, a task goes on only when everything older is acknowledged."""
+
+    meeting: Driver | None = None
+    """Where several tasks meet at the barriers."""
+
+    @property
+    def destinations(self) -> Destinations:
+        return self.marks.destinations
+
+
+@dataclass(frozen=True)
+class TaskReport:
+    """What one task sent."""
+
+    delivered: list[dict[str, Any]]
+    """`sinks.records.Delivered` of each partition."""
+
+    changes: list[tuple[int, int, int, int]]
+    """(table, op, destination, rows)"""
+
+    alone: bool
+    """Whether it ended at a statement to which another task did not come."""
+
+    sending: tuple[float, float] | None
+    """When the sink got the first record, and when the last one was acknowledged, in seconds since 1970."""
+
+
+def send(rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job) -> TaskReport:
+    """Sends the rows (EVENTS, in order) of the owned destinations, and their statements and watermarks."""
+    reporter = Reporter(job.progress)
+    sink = SINKS[job.sink](job.settings, job.destinations.topics, reporter.waiting)
+    changes: Counter[tuple[int, int, int]] = Counter()
+    began = 0.0
+    with closing(Attendance(job.meeting)) as attendance:
+
+        def passed() -> bool:
+            sink.drain()
+            return not sink.failed and attendance.met()
+
+        for flush in _flushes(merged(rows, job.marks.of(owned)), job, passed):
+            encoded = _encoded(flush.events, job)
+            storage.write(job.options.claim_check_storage_uri, encoded.files)
+            records = _records(flush, encoded, job)
+            began = began or time.time()
+            sink.write(records)
+            changes.update(_changes(flush.events, job))
+            reporter.sent(flush.events.num_rows, records, sink)
+            if sink.failed:
+                break
+    stopped = sink.failed or attendance.left_alone
+    delivered = sink.close()
+    sending = (began, time.time()) if began else None
+    reporter.done(delivered)
+    if stopped and job.sink == "kafka":
+        delivered = cut_off(delivered, job.destinations.topics)
+    counts = [(*key, count) for key, count in sorted(changes.items())]
+    return TaskReport([asdict(account) for account in delivered], counts, attendance.left_alone, sending)
+
+
+def _flushes(events: Iterable[pa.RecordBatch], job: Job, passed: Callable[[], bool]) -> Iterator[Flush]:
+    """What is encoded at a time; ends before and behind a mark that `passed` keeps back."""
+    begun = time.monotonic()
+    names = [(one.table.schema, one.table.name) for one in job.tables]
+    keys = GroupKeys.of(job.routes, names, job.release, job.marks.barriers)
+    barriers = np.array(job.barriers, np.int64)
+    for number, leg in enumerate(legs(events, barriers) if job.barriers else [events]):
+        if number and not passed():
+            return
+        due = _paced(leg, job, begun) if job.speed else leg
+        if job.options.protocol == "open-protocol":
+            yield from grouped(due, keys, eager=bool(job.speed))
+        else:
+            yield from ungrouped(due)
+
+
+def _records(flush: Flush, encoded: Encoded, job: Job) -> Records:
+    """The flush's messages with their places."""
+    messages = CODECS[job.options.protocol].frame(encoded, flush.group, job.options, job.release)
+    first_row = np.asarray(messages.first_row)
+    destination = ints(flush.events, "destination")[first_row[:-1]]
+    topic = np.searchsorted(job.destinations.first, destination, side="right") - 1
+    partition = destination - np.array(job.destinations.first)[topic]
+    return Records(
+        pa.array(topic, pa.int32()),
+        pa.array(partition, pa.int32()),
+        messages.keys if messages.keys is not None else pa.nulls(len(messages.values), pa.binary()),
+        messages.values,
+        flush.events.column("commit_ts").take(pa.array(first_row[1:] - 1)),
+        _readable(encoded, messages.first_row, job.options) if job.sink == "jsonl" else None,
+    )
+
+
+def _encoded(events: pa.RecordBatch, job: Job) -> Encoded:
+    """Key and value of each event, in the order of the events."""
+    kind, table = ints(events, "kind"), ints(events, "table")
+    parts: list[Encoded] = []
+    places: list[npt.NDArray[np.int64]] = []
+    is_row = kind == ROW
+    rows = events.select(["commit_ts", "row_id", "before", "after"])
+    for number in np.unique(table[is_row]):
+        chosen = np.flatnonzero(is_row & (table == number))
+        parts.append(_encoded_rows(picked(rows, chosen), int(number), job))
+        places.append(chosen)
+    others = np.flatnonzero(~is_row)
+    if len(others):
+        parts.append(_encoded_others(kind[others], table[others], ints(events, "commit_ts")[others], job))
+        places.append(others)
+    if len(parts) == 1:
+        return parts[0]
+    back = np.argsort(np.concatenate(places))
+    keys = None if parts[0].keys is None else picked_values(pa.concat_arrays([part.keys for part in parts]), back)
+    files = tuple(file for part in parts for file in part.files)
+    return Encoded(keys, picked_values(pa.concat_arrays([part.values for part in parts]), back), files)
+
+
+def _encoded_rows(rows: pa.RecordBatch, number: int, job: Job) -> Encoded:
+    physical_table, to = job.tables[number], job.routes[number]
+    changed = replace(
+        Rows(sent_table(to, physical_table.table), physical_table.partition_id, *rows.columns), selected=to.selected,
+        table_id=physical_table.table_id)
+    return CODECS[job.options.protocol].encode(changed, job.options, job.release)
+
+
+def _encoded_others(
+    kinds: npt.NDArray[np.int64], index: npt.NDArray[np.int64], commit_ts: npt.NDArray[np.int64], job: Job
+) -> Encoded:
+    """Statements and watermarks: few, so each is made once and repeated for its destinations."""
+    codec = CODECS[job.options.protocol]
+    wanted, place = np.unique(np.stack([kinds, index, commit_ts]), axis=1, return_inverse=True)
+    made = [
+        (
+            codec.ddl(job.statements[number], job.options, job.release)
+            if kind == DDL
+            else codec.watermark(ts, job.options, job.release)
+        )
+        for kind, number, ts in wanted.T.tolist()
+    ]
+    where = pa.array(place.reshape(-1))
+    keys, values = [pair[0] for pair in made if pair], [pair[1] for pair in made if pair]
+    values = pa.array(values, pa.binary()).take(where)
+    return Encoded(None if None in keys else pa.array(keys, pa.binary()).take(where), values)
+
+
+def _readable(encoded: Encoded, first_row: pa.Array, options: CodecOptions) -> pa.Array:
+    """The messages' events as JSON lists: `{"key": …, "value": …}` each, or the value alone without keys; what ends a
+    row is left out, and `?` stands for each byte that is no UTF-8."""
+    texts = decompressed_values(encoded.values, options.large_message_handle_compression)
+    if options.terminator:
+        texts = pc.replace_substring_regex(texts, rf"{re.escape(options.terminator)}\z", "")
+    values = pc.if_else(pc.equal(pc.binary_length(texts), 0), pa.scalar(b"null", pa.binary()), texts)
+    events = values
+    if encoded.keys is not None:
+        events = pc.binary_join_element_wise(b'{"key":', encoded.keys, b',"value":', values, b"}", b"")
+    lists = pa.ListArray.from_arrays(first_row, valid_utf8(events))
+    return pc.binary_join_element_wise(b"[", pc.binary_join(lists, b","), b"]", b"").cast(pa.string())
+
+
+def _changes(events: pa.RecordBatch, job: Job) -> dict[tuple[int, int, int], int]:
+    """Rows by (table, op, destination)."""
+    shape = len(job.tables), OPERATIONS, job.destinations.total
+    is_row = ints(events, "kind") == ROW
+    cells = np.ravel_multi_index([ints(events, name)[is_row] for name in ("table", "op", "destination")], shape)
+    found, counts = np.unique(cells, return_counts=True)
+    places = zip(*(axis.tolist() for axis in np.unravel_index(found, shape)), strict=True)
+    return dict(zip(places, counts.tolist(), strict=True))
+
+
+def _paced(batches: Iterable[pa.RecordBatch], job: Job, begun: float) -> Iterator[pa.RecordBatch]:
+    """Holds events back until their simulated time has come, in slices of about a tenth of a real second."""
+    slice_ms = max(1, int(100 * job.speed))
+    for batch in batches:
+        slot = (ints(batch, "commit_ts") >> LOGICAL_BITS) - job.start_ms
+        bounds = np.flatnonzero(np.diff(slot // slice_ms, prepend=-1, append=1 << 62))
+        for first, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+            due = begun + slot[first] / 1000 / job.speed
+            time.sleep(max(0.0, due - time.monotonic()))
+            yield batch.slice(first, end - first)

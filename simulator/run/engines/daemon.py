@@ -1,0 +1,27 @@
+"""Spark's daemon of Python workers, with what their tasks need imported before it forks them: nearly a second for each.
+
+One law: as Spark asks (pyspark/daemon.py), there is no other thread when it forks; so what starts threads when it is
+imported is told not to.
+"""
+
+from __future__ import annotations
+
+import os
+
+ALONE = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
+"""Of numpy and of pyarrow."""
+
+
+def prepare() -> None:
+    """Imports what the tasks need."""
+    os.environ.update(ALONE)
+    from simulator.run.engines import on_spark
+
+    assert on_spark
+
+
+if __name__ == "__main__":
+    from pyspark.daemon import manager
+
+    prepare()
+    manager()

@@ -1,0 +1,94 @@
+"""Errors that arise inside Spark tasks, brought to the driver in the words they were found with, without Spark's stack.
+
+One law: an error of ours keeps its class; what Spark's own work met on the disk, and the death of one of
+its processes, becomes one; anything else is a defect and is shown as it is.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
+
+from simulator import errors
+from simulator.run.engines.session import KILLED, LESS, death
+
+_OPEN, _CLOSE = "simulator-error:<", ">"
+_CARRIED = re.compile(rf"{_OPEN}(\w+) ([A-Za-z0-9+/=\s]*){_CLOSE}")
+
+_LOST = re.compile(r"ExecutorLostFailure \((executor [^)]*)\)")
+
+_GONE = "SparkContext was shut down"
+_ENDING = re.compile(f"{_GONE}|stopped SparkContext")
+
+
+@contextmanager
+def carrying() -> Iterator[None]:
+    """Around Python of a Spark task: what of ours is raised there arrives at `translated`."""
+    try:
+        yield
+    except errors.SimulatorError as error:
+        raise _carried(error) from None
+    except MemoryError:
+        raise _carried(errors.DeliveryError(f"the memory of a Python process of Spark is full: {LESS}")) from None
+
+
+def _carried(error: errors.SimulatorError) -> RuntimeError:
+    text = base64.b64encode(str(error).encode("utf-8", "backslashreplace")).decode()
+    return RuntimeError(f"{_OPEN}{type(error).__name__} {text}{_CLOSE}")
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Around work with Spark: raises what its tasks found wrong, and which of its processes died."""
+    try:
+        yield
+    except (PySparkException, Py4JError, OSError, EOFError) as failure:
+        text = _text(failure)
+        error = _found(text) or _of_spark(text) or _of_java(failure, text)
+        if error is None:
+            raise
+        raise error from None
+
+
+def _text(failure: Exception) -> str:
+    """An exception of Java asks Java for its text: one that is gone has none."""
+    try:
+        return str(failure)
+    except (Py4JError, OSError, EOFError):
+        return _GONE
+
+
+def _found(text: str) -> errors.SimulatorError | None:
+    """The error of ours that made a Spark job fail, or None."""
+    match = _CARRIED.search(text)
+    if match is None:
+        return None
+    kind = getattr(errors, match[1])
+    words = base64.b64decode(match[2]).decode("utf-8", "backslashreplace")
+    error: errors.SimulatorError = kind(errors.printable(words))
+    return error
+
+
+def _of_spark(text: str) -> errors.SimulatorError | None:
+    """What Spark says of a disk or a memory that it fills."""
+    if "No space left on device" in text:
+        return errors.DeliveryError("No space left on device for Spark's own files: SPARK_LOCAL_DIRS says where else")
+    if "OutOfMemoryError" in text:
+        return errors.DeliveryError(f"the memory of Spark's Java is full: {LESS}")
+    if lost := _LOST.search(text):
+        return errors.DeliveryError(f"a process of Spark was lost: {lost[1]}; {KILLED}")
+    if "Python worker exited unexpectedly" in text:
+        return errors.DeliveryError(f"a Python process of Spark was killed, or crashed: {KILLED}")
+    return None
+
+
+def _of_java(failure: Exception, text: str) -> errors.SimulatorError | None:
+    """How Spark's Java ended, if it did: whatever was asked of it meanwhile fails in its own way."""
+    answered = isinstance(failure, (PySparkException, Py4JJavaError)) and not _ENDING.search(text)
+    how = None if answered else death()
+    return errors.DeliveryError(how) if how is not None else None

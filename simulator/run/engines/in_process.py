@@ -1,0 +1,122 @@
+"""The engine for small snapshots: one process, one task that owns all partitions, in global order; no Java.
+
+One law: a statement goes out when every older row is acknowledged, a watermark when every row below it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.errors import DeliveryError, UserError
+from simulator.run import stages
+from simulator.run.emit import TaskReport, send
+from simulator.run.engines.sides import Placing, SIDE
+from simulator.run.engines.work import Work, duplicate
+from simulator.run.events import Ints, ints
+from simulator.run.progress import counted
+from simulator.run.stages import JOINED, ORDER
+from simulator.sources import snapshots
+from simulator.sources.snapshots import Reading
+from simulator.ticdc import split
+
+ROWS = 16_384
+"""Rows of a batch."""
+
+MOST_BYTES = 256 << 20
+"""Of snapshot files."""
+
+ANY_SIZE = "--master 'local[*]' compares snapshots of any size"
+
+
+def run(work: Work) -> list[TaskReport]:
+    """Plays the work; raises SimulatorError for whatever is wrong with the input."""
+    if work.input_bytes > MOST_BYTES:
+        raise UserError(
+            f"--master none holds whole snapshots in memory, and these have {work.input_bytes / 1e6:,.0f} MB: at most "
+            f"{MOST_BYTES / 1e6:,.0f} MB are accepted; {ANY_SIZE}"
+        )
+    try:
+        return [_played(work)]
+    except MemoryError as error:
+        raise DeliveryError(f"the memory of this process is full; {ANY_SIZE}") from error
+
+
+def _played(work: Work) -> TaskReport:
+    before, after = (_read(readings, work) for readings in (work.before, work.after))
+    changes = stages.changes(_compared(before, after), work.comparison)
+    if work.asks_beside:
+        changes = changes.append_column("beside", pa.array(split.beside(changes)))
+    sent = stages.sent(changes, work.rules)
+    sent = sent.take(_order(sent, ORDER))
+    rows = (stages.events(sent.slice(start, ROWS), work.rules) for start in range(0, sent.num_rows, ROWS))
+    marks = work.job.marks.behind(ints(sent, "commit_ts"))
+    times = tuple(marks.tolist()) if work.job.sink == "kafka" else ()
+    return send(rows, range(work.job.destinations.total), replace(work.job, barriers=times))
+
+
+def _read(readings: Sequence[Reading], work: Work) -> pa.RecordBatch:
+    """All rows of one side (`sides.SIDE`) with their number among equal keys; raises SnapshotError for a key that comes
+    twice."""
+    placing, tables = Placing(work.comparison, work.rules), work.comparison.tables
+    batches = [
+        batch for number, pieces in enumerate(snapshots.tasks(readings))
+        for batch in counted(placing.sides(pieces), number, work.job.progress)
+    ]
+    found = pa.concat_batches([pa.RecordBatch.from_pylist([], SIDE), *batches])
+    found = found.take(_order(found, ("place", "handle", "was")))
+    number, table = _numbers(found), ints(found, "place") % len(tables)
+    twice = np.flatnonzero((number > 1) & work.comparison.keyed[table])
+    if len(twice):
+        raise duplicate(tables[table[twice[0]]].table, found.column("image")[int(twice[0]) - 1].as_py())
+    return found.append_column("number", pa.array(number))
+
+
+def _order(rows: pa.RecordBatch, names: Sequence[str]) -> pa.Array:
+    return pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in names])
+
+
+def _numbers(rows: pa.RecordBatch) -> Ints:
+    """Each row's number among equal keys, which lie together, from 1."""
+    place, handle, count = ints(rows, "place"), rows.column("handle"), rows.num_rows
+    same = np.zeros(count, np.bool_)
+    if count > 1:
+        same[1:] = (place[1:] == place[:-1]) & np.asarray(pc.equal(handle.slice(1), handle.slice(0, count - 1)))
+    at = np.arange(count)
+    return at - np.maximum.accumulate(np.where(same, 0, at)) + 1
+
+
+def _compared(before: pa.RecordBatch, after: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows (JOINED) whose images differ."""
+    both = pa.concat_batches([before, after])
+    is_after = np.arange(both.num_rows) >= before.num_rows
+    both = both.append_column("side", pa.array(is_after.astype(np.int8)))
+    order = np.asarray(_order(both, ("place", "handle", "number", "side"))).astype(np.int64)
+    keyed = both.select(["place", "handle", "number"]).take(pa.array(order))
+    pairs = np.zeros(len(order), np.bool_)
+    if len(order) > 1:
+        alike = [pc.equal(column.slice(1), column.slice(0, len(order) - 1)) for column in keyed.columns]
+        pairs[1:] = np.logical_and.reduce([np.asarray(one) for one in alike])
+    first = np.flatnonzero(~pairs)
+    paired = np.append(pairs[1:], False)[first] if len(order) else np.zeros(0, np.bool_)
+    one, other = order[first], order[np.minimum(first + 1, len(order) - 1)]
+    left = np.where(is_after[one], -1, one)
+    right = np.where(paired, other, np.where(is_after[one], one, -1))
+    image = both.column("image")
+    was, now = (_taken(image, side) for side in (left, right))
+    differ = np.flatnonzero(~np.asarray(pc.fill_null(pc.equal(was, now), False)))
+    rows = both.take(pa.array(one[differ]))
+    at = pa.array(differ)
+    return pa.RecordBatch.from_arrays([
+        rows.column("key"), rows.column("place"), rows.column("handle"), rows.column("number"), was.take(at),
+        now.take(at), _taken(both.column("was"), left[differ]),
+    ], schema=JOINED)
+
+
+def _taken(column: pa.Array, places: Ints) -> pa.Array:
+    """The values at these places; null where a place is -1."""
+    return column.take(pa.array(places, mask=places < 0))

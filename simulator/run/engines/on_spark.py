@@ -1,0 +1,256 @@
+"""Spark reads pieces of files, shuffles, joins and sorts; what looks inside a row are functions on Arrow batches.
+
+One law: the plan is as large for ten thousand tables as for two, and nothing is sent before all was read and checked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, replace
+from functools import partial
+from itertools import product
+
+import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.accumulators import AccumulatorParam
+from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+
+from simulator.columns.change_frame import CHANGES, DELETE, INSERT, OPERATIONS, UPDATE
+from simulator.errors import DeliveryError
+from simulator.run import stages
+from simulator.run.barriers import Meeting
+from simulator.run.emit import Job, TaskReport, send
+from simulator.run.engines.failures import carrying, translated
+from simulator.run.engines.frames import by_number, map_in_arrow
+from simulator.run.engines.sides import Placing, SIDE
+from simulator.run.engines.work import Work, duplicate
+from simulator.run.events import ints
+from simulator.run.flush import FLUSH_BYTES
+from simulator.run.progress import counted
+from simulator.run.stages import JOINED, ORDER, Rules, SENT
+from simulator.sources import snapshots
+from simulator.sources.snapshots import KeyRanges, Reading, Report, unproven
+from simulator.tidb.model.rows import visible_columns
+from simulator.tso import LOGICAL_BITS
+
+INPUT_BYTES_A_TASK = 16 << 20
+"""Bytes of snapshot files that one task of the comparison holds at a time, so that memory stays flat as input grows."""
+
+LARGE = {"text", "mediumtext", "longtext", "json", "vector"}
+"""Types (BLOBs are texts, too) of which 16,384 values may have more than an Arrow column's 2 GiB."""
+
+LONG_VARCHAR = 4096
+
+SPARK_NO_LIMIT = (1 << 31) - 1
+
+Batches = Iterator[pa.RecordBatch]
+Reported = tuple[int, list[Report]]
+"""0 or 1 for the side before or after, and what a task says of the keys it met there."""
+
+Met = Callable[[list[Reported]], None]
+
+SETTINGS = {
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.adaptive.coalescePartitions.enabled": "false",
+    "spark.sql.adaptive.skewJoin.enabled": "false",
+    "spark.sql.adaptive.localShuffleReader.enabled": "false",
+    "spark.sql.adaptive.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.adaptive.optimizer.excludedRules":
+        "org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation,"
+        "org.apache.spark.sql.execution.adaptive.DynamicJoinSelection",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.requireAllClusterKeysForCoPartition": "false",
+}
+"""Adaptive execution does all shuffles before the last stage, so that what was read is known to be right when sending
+begins; nothing else of it, as partitions must stay where they were put."""
+
+
+@translated()
+def run(spark: SparkSession, work: Work) -> list[TaskReport]:
+    """Plays the work; raises SimulatorError for whatever its tasks found wrong with the input."""
+    tasks = _tasks(spark, work)
+    partitions = _shuffle_partitions(spark, work, tasks)
+    for name, value in SETTINGS.items():
+        spark.conf.set(name, value)
+    spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
+    spark.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(_batch_bytes(work)))
+    placing = Placing(work.comparison, work.rules, tasks, partitions // tasks if work.shuffles == 1 else 0)
+    told = spark.sparkContext.accumulator(list[Reported](), Reports())
+    old, new = (
+        _side(spark, readings, placing, number, work, told.add)
+        for number, readings in enumerate((work.before, work.after))
+    )
+    joined = _joined(old, new, work)
+    ordered = _in_one(joined, work, tasks) if work.shuffles == 1 else _in_two(joined, work, tasks)
+    with _meeting(work, tasks) as meeting:
+        job = replace(work.job, meeting=meeting.driver if meeting else None)
+        sending = partial(_sending, rules=work.rules, job=job, tasks=tasks, filtered=work.shuffles == 2)
+        sent = map_in_arrow(ordered, sending, pa.schema([("report", pa.string())]), meeting is not None)
+        # Does all shuffles; asked ahead, it leaves a moment in which nothing has been sent.
+        sent._jdf.queryExecution().executedPlan().finalPhysicalPlan()
+        _refuse_duplicates(spark, work, told.value)
+        return [TaskReport(**json.loads(row["report"])) for row in sent.collect()]
+
+
+def _tasks(spark: SparkSession, work: Work) -> int:
+    """How many tasks send, all at the same time; a cluster that is still starting is taken at its word."""
+    context = spark.sparkContext
+    java = context._jsc.sc()
+    slots = int(java.maxNumConcurrentTasks(java.resourceProfileManager().defaultResourceProfile()))
+    return max(1, min(slots or context.defaultParallelism, work.job.destinations.total))
+
+
+def _shuffle_partitions(spark: SparkSession, work: Work, tasks: int) -> int:
+    wanted = work.input_bytes // INPUT_BYTES_A_TASK
+    if work.shuffles == 2:
+        return max(int(spark.sparkContext.defaultParallelism), wanted)
+    return tasks * min(-(-wanted // tasks) or 1, int(work.comparison.clock.passed[-1]))
+
+
+def _batch_bytes(work: Work) -> int:
+    """Where a batch of rows ends by its bytes; Spark then measures after each row, which narrow rows are spared."""
+    types = {column.type for physical in work.rules.tables for column in visible_columns(physical.table)}
+    wide = any(type.name in LARGE or type.length > LONG_VARCHAR for type in types)
+    return FLUSH_BYTES if wide else SPARK_NO_LIMIT
+
+
+def _meeting(work: Work, tasks: int) -> AbstractContextManager[Meeting | None]:
+    """Where the tasks meet around statements, if somebody reads what they write while they write."""
+    return Meeting(tasks, 2 * len(work.job.barriers)) if work.job.barriers else nullcontext()
+
+
+def _side(
+    spark: SparkSession, readings: Sequence[Reading], placing: Placing, number: int, work: Work, met: Met
+) -> DataFrame:
+    """The rows (`sides.SIDE`) of one side of all moves; each task tells `met` of their keys."""
+    tasks, progress = snapshots.tasks(readings, spark.sparkContext.defaultParallelism), work.job.progress
+
+    def read(batches: Batches) -> Batches:
+        with carrying():
+            for task in (task for batch in batches for task in batch.column(0).to_pylist()):
+                seen = KeyRanges()
+                for rows in counted(placing.sides(tasks[task]), 2 * task + number, progress):
+                    seen.add(placing.keys(rows))
+                    yield rows
+                met([(number, seen.reports())])
+
+    frame = map_in_arrow(spark.range(0, len(tasks), 1, max(1, len(tasks))), read, SIDE)
+    return frame.repartitionById(placing.groups * placing.slices, "slice") if placing.slices else frame
+
+
+def _joined(old: DataFrame, new: DataFrame, work: Work) -> DataFrame:
+    """The rows (`stages.JOINED`) whose images differ."""
+    on = ["key", "handle", "place"]  # The key comes first: its bytes are what Spark sorts by before it compares more.
+    if not work.comparison.keyed.all():
+        on.append("number")
+        old, new = (side.withColumn("number", _number()) for side in (old, new))
+    if work.shuffles == 1:
+        on.append("slice")
+    before = old.select(*on, F.col("image").alias("before"), *(["was"] if work.shuffles == 2 else []))
+    after = new.select(*on, F.col("image").alias("after"))
+    joined = before.join(after, on, "full_outer").where(~F.col("before").eqNullSafe(F.col("after")))
+    blank = {"number": F.lit(1).cast("long"), "was": F.lit(None).cast("binary")}
+    return joined.select(*(F.col(name) if name in joined.columns else blank[name].alias(name) for name in JOINED.names))
+
+
+def _number() -> Column:
+    """Of equal rows of a table without a handle key, so that the join compares multisets."""
+    return F.row_number().over(Window.partitionBy("key", "handle", "place").orderBy("was")).cast("long")
+
+
+def _in_one(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
+    """Changes in order (`stages.SENT`), one partition a task, out of the slices in which they were compared."""
+    clock, tables = work.comparison.clock, len(work.comparison.tables)
+    move = F.expr(f"place div {tables}")
+    start = by_number([span.start_ms + 1 for span in clock.spans], move)
+    over = by_number([span.over_ms for span in clock.spans], move)
+    op = F.when(F.col("after").isNull(), DELETE).when(F.col("before").isNull(), INSERT).otherwise(UPDATE)
+    ranks = work.rules.split.ranks[:OPERATIONS]
+    changes = joined.select(
+        (F.shiftleft(start + F.pmod("key", over), LOGICAL_BITS) + 1).alias("commit_ts"),
+        F.pmod("place", F.lit(tables)).alias("table"),
+        "handle",
+        "before",
+        "after",
+        op.cast("byte").alias("op"),
+        F.get(F.array(*map(F.lit, ranks)), op).cast("byte").alias("rank"),
+    )
+    return changes.sortWithinPartitions(*ORDER).coalesce(tasks)
+
+
+def _in_two(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
+    """The same, where a row's partition is known only when it is compared."""
+    comparison, rules = work.comparison, work.rules  # What the functions name is sent to every task.
+
+    def changed(batches: Batches) -> Batches:
+        with carrying():
+            yield from (stages.changes(batch, comparison) for batch in batches if batch.num_rows)
+
+    def routed(batches: Batches) -> Batches:
+        with carrying():
+            for batch in (some for some in batches if some.num_rows):
+                sent = stages.sent(batch, rules)
+                task = ints(stages.events(sent, rules), "destination") % tasks
+                yield sent.append_column("task", pa.array(task.astype(np.int32)))
+
+    schema = SENT.append(pa.field("task", pa.int32()))
+    if work.asks_beside:
+        beside = F.count("*").over(Window.partitionBy("table", "commit_ts")) > 1
+        placed = map_in_arrow(map_in_arrow(joined, changed, CHANGES).withColumn("beside", beside), routed, schema)
+    else:
+        placed = map_in_arrow(joined, lambda batches: routed(changed(batches)), schema)
+    return placed.repartitionById(tasks, "task").drop("task").sortWithinPartitions(*ORDER)
+
+
+def _sending(batches: Batches, rules: Rules, job: Job, tasks: int, filtered: bool) -> Batches:
+    """Sends what belongs to one task; what goes wrong is raised so that the driver finds its words again."""
+    context = TaskContext.get()
+    assert context is not None, "Spark runs it"
+    with carrying():
+        if context.attemptNumber() > 0:  # However often Spark is told to try (`local[2,4]`).
+            text = "a task of Spark was lost while it sent; it is not run again, as that would send all twice"
+            raise DeliveryError(text)
+        owned = range(context.partitionId(), job.destinations.total, tasks)
+        found = (batch for batch in batches if batch.num_rows)
+        passing = found if filtered else (stages.passing(batch, rules) for batch in found)
+        report = send((stages.events(batch, rules) for batch in passing), owned, job)
+    yield pa.RecordBatch.from_pydict({"report": [json.dumps(asdict(report))]})
+
+
+class Reports(AccumulatorParam[list[Reported]]):
+    """What the tasks that read say of the keys they met."""
+
+    def zero(self, value: list[Reported]) -> list[Reported]:
+        return []
+
+    def addInPlace(self, value1: list[Reported], value2: list[Reported]) -> list[Reported]:
+        return value1 + value2
+
+
+def _refuse_duplicates(spark: SparkSession, work: Work, told: Sequence[Reported]) -> None:
+    """Raises SnapshotError where a key comes twice in one snapshot."""
+    keyed = work.comparison.keyed
+    for number, readings in enumerate((work.before, work.after)):
+        reports = (report for side, found in told if side == number for report in found)
+        doubted = {(move, table) for move, table in unproven(reports) if keyed[table]}
+        if doubted:
+            _look_closer(spark, work, [one for one in readings if _may_have(one, doubted)])
+
+
+def _may_have(reading: Reading, tables: set[tuple[int, int]]) -> bool:
+    """Whether rows of these moves and tables may come from a reading; one that finishes its rows gives them others."""
+    return reading.finish is not None or not tables.isdisjoint(product([reading.move], reading.place.indexes))
+
+
+def _look_closer(spark: SparkSession, work: Work, readings: Sequence[Reading]) -> None:
+    """Reads tables again whose keys did not come in order."""
+    tables, keyed = work.comparison.tables, work.comparison.keyed.tolist()
+    rows = _side(spark, readings, Placing(work.comparison, work.rules), 0, work, lambda told: None)
+    several = rows.groupBy("place", "handle").agg(F.count("*").alias("rows"), F.first("image").alias("image"))
+    twice = several.where((F.col("rows") > 1) & by_number(keyed, F.pmod("place", F.lit(len(tables)))))
+    for row in twice.orderBy("place", "handle").limit(1).collect():
+        raise duplicate(tables[row["place"] % len(tables)].table, bytes(row["image"]))

@@ -1,0 +1,101 @@
+"""Where a run's records may go: fixture files, Kafka, the console, nowhere.
+
+One law: what stands in the way (a broker that does not answer, files that are there) shows before anything is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from simulator import signals
+from simulator.run import storage
+from simulator.run.events import Destinations
+from simulator.run.plan import Plan
+from simulator.sinks.driver import Driver
+from simulator.sinks.files import directory as files
+from simulator.sinks.kafka.settings import KafkaSettings, of_changefeed
+from simulator.ticdc.changefeed import Changefeed
+from simulator.ticdc.codecs import CodecOptions
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the records go, and what is left to do there when all tasks are done."""
+
+    sink: str
+    settings: object
+    destinations: Destinations
+    options: CodecOptions
+    notes: tuple[str, ...] = ()
+
+
+@contextmanager
+def to_fixtures(plan: Plan, changefeed: Changefeed, directory: Path, format: str) -> Iterator[Output]:
+    """Fixture files, which appear under `directory` when the block ends well and not at all otherwise."""
+    counts = {topic: changefeed.kafka.partitions for topic in plan.topics}
+    with ExitStack() as undo:
+        with signals.held():
+            settings = files.begin(directory, format)
+            undo.callback(signals.held()(files.discard), settings)
+        yield Output(format, settings, _destinations(plan, counts), _options(changefeed))
+        with signals.held():
+            files.commit(settings, counts)
+
+
+def to_kafka(plan: Plan, changefeed: Changefeed, prepared_batches: bool = True) -> Output:
+    """The changefeed's Kafka, its topics found or created; raises DeliveryError where it does not answer."""
+    from simulator.sinks.kafka.admin import prepare_topics
+
+    settings = kafka_settings(changefeed, prepared_batches)
+    wanted = {topic: changefeed.kafka.partition_num if topic == changefeed.topic else None for topic in plan.topics}
+    ready = prepare_topics(settings, wanted)
+    options = replace(_options(changefeed), max_message_bytes=ready.max_message_bytes)
+    return Output(
+        "kafka",
+        ready.settings,
+        _destinations(plan, ready.partitions),
+        options,
+        ready.notes,
+    )
+
+
+def to_console(plan: Plan, changefeed: Changefeed, driver: Driver) -> Output:
+    """The `Screen` that listens there."""
+    return replace(to_nowhere(plan, changefeed), sink="console", settings=driver)
+
+
+def to_nowhere(plan: Plan, changefeed: Changefeed) -> Output:
+    """A sink that only counts."""
+    counts = {topic: changefeed.kafka.partitions for topic in plan.topics}
+    return Output("counting", None, _destinations(plan, counts), _options(changefeed))
+
+
+def kafka_settings(changefeed: Changefeed, prepared_batches: bool = True) -> KafkaSettings:
+    """What the Kafka sink is told, from what TiCDC's options say."""
+    settings = of_changefeed(changefeed.kafka)
+    ca, cert, key = map(storage.absolute, (settings.security.ca, settings.security.cert, settings.security.key))
+    return replace(
+        settings,
+        security=replace(settings.security, ca=ca, cert=cert, key=key),
+        max_message_bytes=changefeed.codec.max_message_bytes,
+        topic_limit=_topic_limit(changefeed),
+        prepared_batches=prepared_batches,
+    )
+
+
+def _options(changefeed: Changefeed) -> CodecOptions:
+    codec = changefeed.codec
+    return replace(codec, claim_check_storage_uri=storage.absolute(codec.claim_check_storage_uri))
+
+
+def _topic_limit(changefeed: Changefeed) -> str:
+    # TiCDC 4.0.16 compares for Open Protocol alone (tiflow v4.0.16: cdc/sink/producer/kafka/kafka.go topicPreProcess)
+    alone = changefeed.kafka.topic_limit == "refuses" and changefeed.codec.protocol != "open-protocol"
+    return "ignored" if alone else changefeed.kafka.topic_limit
+
+
+def _destinations(plan: Plan, counts: Mapping[str, int]) -> Destinations:
+    return Destinations(plan.topics, tuple(counts[topic] for topic in plan.topics), plan.active)

@@ -1,0 +1,147 @@
+"""The composition: plan → the work of an engine → account.
+
+One law: the same work gives the same records whichever engine does it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from simulator.errors import DeliveryError
+from simulator.releases import Release
+from simulator.run.emit import Job, TaskReport
+from simulator.run.engines.work import Engine, Work
+from simulator.run.marks import Marks, Statement
+from simulator.run.outputs import Output
+from simulator.run.plan import Move, Plan
+from simulator.run.progress import Listener
+from simulator.run.stages import Comparison, Rules
+from simulator.sinks.records import Delivered
+from simulator.sources import schema_change as transitions
+from simulator.sources.diff import Clock
+from simulator.sources.schema_change import Transition
+from simulator.sources.snapshots import Reading, STATE, Snapshot, SnapshotTable
+from simulator.ticdc.codecs import CODECS
+
+
+@dataclass(frozen=True)
+class Account:
+    """What a run sent."""
+
+    delivered: tuple[Delivered, ...]
+    changes: Mapping[tuple[int, int, int], int]
+    """(table, op, destination) → rows"""
+
+    shuffles: int
+    """How often rows were moved between tasks: 1, or 2 where the partition of a row is known only when it is
+    compared."""
+
+    sending: float
+    """Seconds from the first record that any task gave its sink to the last acknowledgement."""
+
+
+def run(
+    engine: Engine, plan: Plan, output: Output, release: Release, seed: int, speed: float, listener: Listener | None
+) -> Account:
+    """Plays the plan into the output; raises SimulatorError for whatever is wrong with the input."""
+    work = _work(plan, output, release, seed, speed, listener)
+    return _account(engine(work), work.shuffles)
+
+
+def _work(
+    plan: Plan, output: Output, release: Release, seed: int, speed: float, listener: Listener | None
+) -> Work:
+    """What the engine is to do."""
+    marks = _marks(plan, output, release)
+    job = Job(
+        plan.tables, plan.routes, plan.statements, marks, replace(output.options, claim_check_seed=seed), release,
+        output.sink, output.settings, speed, plan.timeline.start_ms, listener.driver if listener else None,
+        tuple(marks.barriers.tolist()) if output.sink == "kafka" else (),
+    )
+    rules = Rules(
+        plan.tables, plan.routes, plan.event_filters, plan.ignored_start_ts, plan.split, output.destinations
+    )
+    comparison = Comparison(
+        plan.tables,
+        Clock(seed, _salts(plan), tuple(move.span for move in plan.moves)),
+        tuple(move.turn for move in plan.moves),
+        tuple(_changed(move) for move in plan.moves),
+    )
+    before, after = (
+        tuple(one for number, move in enumerate(plan.moves) for one in read(move, number)) for read in (_before, _after)
+    )
+    return Work(before, after, comparison, rules, job, plan.input_bytes)
+
+
+def _salts(plan: Plan) -> npt.NDArray[np.int32]:
+    """A number of each table's own, so that its rows' commit-ts do not depend on which other tables there are."""
+    names = (f"{one.table.schema}.{one.table.name}" for one in plan.tables)
+    return np.array([zlib.crc32(name.encode()) for name in names], np.uint32).view(np.int32)
+
+
+def _changed(move: Move) -> dict[int, Transition]:
+    return {index: one.transition for one in move.changed for index in one.transition.after.indexes}
+
+
+def _before(move: Move, number: int) -> Iterator[Reading]:
+    present = {index for place in move.places[1].values() for index in place.indexes}
+    tables = _by_name(move.before)
+    for name, place in move.places[0].items():
+        if name in tables:
+            stays = present.issuperset(place.indexes)
+            yield Reading(tables[name], place, move.before.csv, number, None if stays else _dropped)
+    for one in move.changed:
+        if one.before in tables:
+            yield Reading(
+                tables[one.before], one.transition.before, move.before.csv, number,
+                partial(transitions.prior, one.transition),
+            )
+
+
+def _dropped(texts: Sequence[pa.Array], tables: pa.Array) -> pa.RecordBatch:
+    """Rows of a table that does not outlive the move: DROP TABLE takes them without an event for each."""
+    return pa.RecordBatch.from_pylist([], STATE)
+
+
+def _after(move: Move, number: int) -> Iterator[Reading]:
+    tables = _by_name(move.after)
+    for name, place in (*move.places[1].items(), *((one.after, one.transition.after) for one in move.changed)):
+        if name in tables:
+            yield Reading(tables[name], place, move.after.csv, number)
+
+
+def _by_name(snapshot: Snapshot) -> dict[tuple[str, str] | None, SnapshotTable]:
+    return {(one.table.schema, one.table.name): one for one in snapshot.tables}
+
+
+def _marks(plan: Plan, output: Output, release: Release) -> Marks:
+    """Statements and watermarks."""
+    to, options = output.destinations, output.options
+    watermarks = CODECS[options.protocol].watermark(0, options, release) is not None
+    placed = tuple(
+        Statement(event.commit_ts, index, ddl_destinations(to.of_topic(topic), options.protocol, release))
+        for index, (event, topic) in enumerate(zip(plan.statements, plan.statement_topics, strict=True))
+    )
+    return Marks(placed, plan.timeline, watermarks, release.watermark_after_ddl, to)
+
+
+def ddl_destinations(topic: range, protocol: str, release: Release) -> range:
+    """Where a statement goes in its topic: Canal-JSON's to partition 0, other protocols' to all."""
+    return topic[:1] if protocol == "canal-json" and release.canal_ddl_in_partition_0 else topic
+
+
+def _account(reports: Sequence[TaskReport], shuffles: int) -> Account:
+    delivered = [Delivered(**one) for report in reports for one in report.delivered]
+    if any(report.alone for report in reports) and all(one.error is None for one in delivered):
+        raise DeliveryError("the tasks that send have lost each other at a statement, which was not sent")
+    rows = {(table, op, to): count for report in reports for table, op, to, count in report.changes}
+    spans = [report.sending for report in reports if report.sending]
+    sending = max(0.0, max(end for _, end in spans) - min(begin for begin, _ in spans)) if spans else 0.0
+    return Account(tuple(sorted(delivered, key=lambda one: (one.topic, one.partition))), rows, shuffles, sending)

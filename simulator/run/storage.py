@@ -1,0 +1,142 @@
+"""Files beside Kafka, by the URI of where they lie: a directory, S3, or whatever else fsspec opens.
+
+One law: a file is there whole or not at all; it is written under another name first where files do not come whole.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import uuid
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from simulator.errors import DeliveryError, UserError, shown
+from simulator.ticdc.codecs.rows import StoredFile
+
+ACCEPTED = "file:///directory, s3://bucket/prefix, gs://bucket/prefix, azure://container/prefix, or what fsspec opens"
+
+ATOMIC = frozenset(("s3", "gcs", "gs", "abfs", "az", "memory"))
+"""fsspec's protocols whose files come whole by themselves."""
+
+OURS = {"": "file", "local": "file", "gcs": "gs", "azure": "az", "azblob": "az"}
+"""TiCDC's schemes that fsspec calls otherwise (tidb: br/pkg/storage/parse.go)."""
+
+OPTIONS = {
+    "s3": {"access-key": "key", "secret-access-key": "secret", "session-token": "token", "endpoint": "endpoint_url"},
+    "gs": {"credentials-file": "token", "endpoint": "endpoint_url"},
+    "az": {"account-name": "account_name", "account-key": "account_key", "sas-token": "sas_token"},
+}
+"""Parameters of TiCDC's storage URIs → options of fsspec's drivers."""
+
+
+@dataclass(frozen=True)
+class Directory:
+    """An opened storage."""
+
+    files: Any
+    """fsspec's file system."""
+
+    path: str
+
+    def of(self, name: str) -> str:
+        """Where a file is; raises ValueError for a name that leads out of the storage."""
+        if posixpath.normpath(name).startswith(("/", "../")):
+            raise ValueError("its name leads out of the storage")
+        return posixpath.join(self.path, name)
+
+
+def absolute(uri: str) -> str:
+    """A URI or path that says the same in another working directory, which workers may have; nothing stays nothing."""
+    return os.path.abspath(uri) if uri and not urlsplit(uri).scheme else uri
+
+
+def require_writable(uri: str) -> None:
+    """Writes a small file there and removes it; raises UserError, one line."""
+    probe = f".ticdc-sim-{uuid.uuid4()}"
+    directory = _open(uri)
+    try:
+        _write(directory, StoredFile(probe, b"probe"))
+        directory.files.rm_file(directory.of(probe))
+    except Exception as error:  # each driver has errors of its own
+        raise UserError(f"claim-check-storage-uri {shown(uri)} cannot be written to: {_reason(error)}") from error
+
+
+def write(uri: str, files: Iterable[StoredFile]) -> None:
+    """Stores the files; one that is there is replaced. Raises DeliveryError, one line."""
+    directory: Directory | None = None
+    for file in files:
+        try:
+            directory = directory or _open(uri)
+            _write(directory, file)
+        except Exception as error:  # each driver has errors of its own
+            where = f"claim-check-storage-uri {shown(uri)}"
+            raise DeliveryError(f"{where}: {file.name} cannot be written: {_reason(error)}") from error
+
+
+def read(location: str, uri: str = "") -> bytes:
+    """The file at a location, opened with user and parameters of the storage's `uri`, or below it where the location
+    is a name alone; raises UserError, one line."""
+    if "://" not in location and not uri:
+        raise UserError(f"{location} cannot be read: it is the name of a file in a storage, which is not given")
+    user, at, _ = urlsplit(uri).netloc.rpartition("@")
+    if "://" in location:
+        root, _, name = location.rpartition("/")
+        root = root.replace("://", f"://{user}{at}", 1)
+    else:
+        root, name = uri.partition("?")[0], location
+    directory = _open(f"{root}?{urlsplit(uri).query}")
+    try:
+        data: bytes = directory.files.cat_file(directory.of(name))
+    except Exception as error:  # each driver has errors of its own
+        raise UserError(f"{location} cannot be read: {_reason(error)}") from error
+    return data
+
+
+def _open(uri: str) -> Directory:
+    import fsspec  # takes longer than all else that a run without claim-check imports
+
+    parts = urlsplit(uri)
+    scheme = OURS.get(parts.scheme, parts.scheme)
+    given = dict(parse_qsl(parts.query.replace("+", "%2B")))
+    options = {ours: given[theirs] for theirs, ours in OPTIONS.get(scheme, {}).items() if theirs in given}
+    path = unquote(parts.path) if parts.scheme else os.path.abspath(uri)
+    try:
+        return Directory(*fsspec.url_to_fs(f"{scheme}://{parts.netloc}{path}", **options))
+    except Exception as error:  # each driver has errors of its own
+        accepted = f"; accepted: {ACCEPTED}" if scheme not in fsspec.available_protocols() else ""
+        raise UserError(f"claim-check-storage-uri {shown(uri)} cannot be opened: {_reason(error)}{accepted}") from error
+
+
+def _write(directory: Directory, file: StoredFile) -> None:
+    files, path = directory.files, directory.of(file.name)
+    inside = posixpath.dirname(path)
+    if not ATOMIC.isdisjoint((files.protocol,) if isinstance(files.protocol, str) else files.protocol):
+        files.pipe_file(path, file.content)
+        return
+    files.makedirs(inside, exist_ok=True)
+    growing = posixpath.join(inside, f".{uuid.uuid4()}")
+    try:
+        files.pipe_file(growing, file.content)
+        _move(files, growing, path)
+    except BaseException:
+        with suppress(Exception):
+            files.rm_file(growing)
+        raise
+
+
+def _move(files: Any, old: str, new: str) -> None:
+    if "file" in files.protocol:
+        os.replace(old, new)
+        return
+    if files.exists(new):
+        files.rm_file(new)
+    files.mv(old, new)
+
+
+def _reason(error: Exception) -> str:
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
+    return text.splitlines()[0]

@@ -1,1 +1,0 @@
-"""Tables: their text, their types, and what the protocols ask of them."""

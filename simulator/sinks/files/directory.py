@@ -1,0 +1,100 @@
+"""Fixtures: a directory with one file for each Kafka partition, `DIR/<topic>/<partition>.jsonl` or `.parquet`.
+
+Law: nothing half-written is ever seen under DIR: files grow in a hidden directory beside it and are moved at the end.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from simulator.errors import UserError
+from simulator.sinks.files import jsonl, parquet
+from simulator.sinks.files.settings import FileSettings, disk_errors
+
+FORMATS = ("jsonl", "parquet")
+
+
+def begin(directory: str | Path, format: str) -> FileSettings:
+    """Makes the hidden directory; raises UserError where DIR holds anything but fixtures, which are replaced."""
+    if format not in FORMATS:
+        raise UserError(f"unknown fixtures format {format!r}: {' or '.join(FORMATS)}")
+    final = Path(directory).absolute()
+    _refuse_foreign(final)
+    with disk_errors(final):
+        final.parent.mkdir(parents=True, exist_ok=True)
+        staging = tempfile.mkdtemp(prefix=f".{final.name}-", dir=final.parent)
+        os.chmod(staging, 0o777 & ~_umask())
+    return FileSettings(str(final), staging, format)
+
+
+def commit(settings: FileSettings, topics: Mapping[str, int]) -> None:
+    """Adds an empty file for each partition that got no record, and moves everything to DIR. Raises DeliveryError."""
+    final, staging = Path(settings.directory), Path(settings.staging)
+    with disk_errors(final):
+        for topic, count in topics.items():
+            for partition in range(count):
+                path = settings.path(topic, partition)
+                path.parent.mkdir(exist_ok=True)
+                if not path.exists():
+                    (jsonl if settings.format == "jsonl" else parquet).empty(path)
+        _refuse_foreign(final)
+        _replace(final, staging)
+
+
+def discard(settings: FileSettings) -> None:
+    """Removes what has grown so far; DIR stays as it was. Tasks that still write find their directory gone."""
+    staging = Path(settings.staging)
+    with suppress(OSError):
+        staging = staging.rename(staging.with_name(f"{staging.name}.gone"))
+    shutil.rmtree(staging, ignore_errors=True)
+
+
+def _refuse_foreign(final: Path) -> None:
+    if not final.exists():
+        return
+    if not final.is_dir():
+        raise UserError(f"the fixtures directory {final} is a file: give a new or empty directory")
+    foreign = next((path for path in sorted(final.rglob("*")) if not _is_ours(path.relative_to(final), path)), None)
+    if foreign is not None:
+        raise UserError(
+            f"the fixtures directory {final} holds something else ({foreign.relative_to(final)}): "
+            "give a new or empty directory, or one with fixtures, which are replaced"
+        )
+
+
+OURS = re.compile(r"[A-Za-z0-9._-]+/\d+\.(jsonl|parquet)")
+
+
+def _is_ours(relative: Path, path: Path) -> bool:
+    """Whether a file or directory looks like a fixture: its place, and its first bytes."""
+    if path.is_dir():
+        return len(relative.parts) == 1 and any(path.iterdir())
+    if not OURS.fullmatch(relative.as_posix()):
+        return False
+    with path.open("rb") as file:
+        start = file.read(len(JSONL_START))
+    return start in (b"", JSONL_START) if path.suffix == ".jsonl" else start.startswith(b"PAR1")
+
+
+JSONL_START = b'{"offset": 0, "timestamp": '
+
+
+def _replace(final: Path, staging: Path) -> None:
+    """Two renames put the new directory in place of the old; a failure in between leaves the old one beside it."""
+    old = staging.with_name(f"{staging.name}.old")
+    if final.exists():
+        final.rename(old)
+    staging.rename(final)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask

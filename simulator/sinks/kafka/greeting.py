@@ -1,0 +1,242 @@
+"""The first words with Kafka, before a client is built: TLS, versions, SASL, one question, and what went wrong in them.
+
+Law: what the user can mend is a UserError that names it, and at once; kafka-python 3.0.12 would try again for all of
+its timeout, leak sockets, and then say `Unable to bootstrap`.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kafka.errors import IllegalSaslStateError, KafkaError
+from kafka.net.sasl import get_sasl_mechanism
+from kafka.protocol.broker_version_data import BrokerVersionData
+from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
+from kafka.protocol.parser import KafkaProtocol
+from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
+
+from simulator.errors import DeliveryError, SimulatorError, UserError
+from simulator.sinks.kafka.connect import Option, client_options, reason
+from simulator.sinks.kafka.settings import KafkaSettings, Security
+
+EXPIRED, NOT_YET_VALID, OTHER_HOST = (10,), (9,), (62, 64)
+"""OpenSSL's verify codes: X509_V_ERR_CERT_HAS_EXPIRED, …_NOT_YET_VALID, …_HOSTNAME_MISMATCH, …_IP_ADDRESS_MISMATCH."""
+
+OF_CLIENT = ("CERTIFICATE", "UNKNOWN_CA", "HANDSHAKE_FAILURE", "ACCESS_DENIED")
+"""What a server's TLS alert is about when it minds the client's certificate: Java sends bad_certificate for none."""
+
+MOMENT = 1.0
+"""Seconds in which a server that misses a certificate ends a connection on which nothing is asked."""
+
+
+def reachable(settings: KafkaSettings) -> KafkaSettings:
+    """The settings with the first of the brokers that takes us: those that are away cost no client its timeout.
+
+    Raises UserError for what no other try would change, DeliveryError where nobody answers.
+    """
+    _require_protected(settings.security)
+    options, timeout = client_options(settings), settings.dial_timeout / len(settings.brokers)
+    refused: UserError | None = None
+    why = ""
+    for broker in settings.brokers:
+        try:
+            _Greeting(broker, place(broker), settings.security, options, timeout).exchange()
+            return replace(settings, brokers=(broker,))
+        except UserError as error:
+            refused = refused or error
+        except (KafkaError, OSError) as error:
+            why = reason(error)
+    if refused is not None:
+        raise refused
+    raise DeliveryError(f"Kafka at {settings.address} does not answer: {why}")
+
+
+def place(broker: str) -> tuple[str, int]:
+    """Host and port; raises UserError."""
+    host, _, port = broker.rpartition(":")
+    if not host or not (port.isascii() and port.isdecimal()) or not 0 < int(port[:6]) < 1 << 16:
+        raise UserError(f"Kafka broker {broker!r}: host:port is expected, a port from 1 to 65535")
+    return host.strip("[]"), int(port)
+
+
+def _require_protected(security: Security) -> None:
+    if security.sasl_mechanism and security.meant_tls and not security.enable_tls:
+        raise UserError(
+            f"{security.meant_tls} is given, but TLS is off, and SASL would send its secrets in plain text: "
+            "give enable-tls=true, or leave that out"
+        )
+
+
+class _Line:
+    """A connection on which one question follows the other."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._protocol = KafkaProtocol(client_id="ticdc-sim")
+        answer = self.ask(ApiVersionsRequest(version=0))
+        every = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
+        self._known = BrokerVersionData(api_versions=every)
+
+    def ask(self, request: Any) -> Any:
+        """Kafka's answer; raises OSError where the connection ends without one, KafkaError where it is none."""
+        if request.API_VERSION is None:
+            request.API_VERSION = self._known.api_version(request)
+        self._protocol.send_request(request)
+        self._connection.sendall(self._protocol.send_bytes())
+        while data := self._connection.recv(1 << 16):
+            for _, answer in self._protocol.receive_bytes(data):
+                return answer
+        raise ConnectionResetError("it ends the connection")
+
+
+@dataclass(frozen=True)
+class _Greeting:
+    """The first words with one broker."""
+
+    broker: str
+    place: tuple[str, int]
+    security: Security
+    options: dict[str, Option]
+    """of kafka-python's clients"""
+
+    timeout: float
+
+    def exchange(self) -> None:
+        """Ends well where a client would be served; else UserError, OSError, KafkaError."""
+        with ExitStack() as held:
+            line = self._first(self._connected(held))
+            if self.security.sasl_mechanism:
+                self._authenticate(line, str(self.options["sasl_mechanism"]))
+            self._question(line)
+
+    def _connected(self, held: ExitStack) -> socket.socket:
+        """A connection, encrypted where it is to be; `held` closes it."""
+        connection = held.enter_context(self._dial())
+        return held.enter_context(self._encrypted(connection)) if self.security.enable_tls else connection
+
+    def _dial(self) -> socket.socket:
+        return socket.create_connection(self.place, self.timeout)
+
+    def _encrypted(self, connection: socket.socket) -> ssl.SSLSocket:
+        context = self.options["ssl_context"]
+        assert isinstance(context, ssl.SSLContext)
+        try:
+            return self._wrapped(connection, context)
+        except ssl.SSLCertVerificationError as error:
+            raise UserError(self._distrusted(error)) from error
+        except TimeoutError:
+            raise
+        except OSError as error:
+            if self._speaks_plainly():
+                raise UserError(f"Kafka at {self.broker} speaks no TLS on this port: leave out enable-tls") from error
+            if _is_alert(error):
+                raise UserError(self._alerted(error)) from error
+            raise
+
+    def _first(self, connection: socket.socket) -> _Line:
+        try:
+            return _Line(connection)
+        except TimeoutError:
+            raise
+        except (KafkaError, OSError) as error:
+            if not self.security.enable_tls and self._speaks_tls():
+                raise UserError(f"Kafka at {self.broker} speaks TLS on this port: give enable-tls=true") from error
+            if _is_alert(error) or self.security.enable_tls and self._ends_unasked():
+                raise UserError(self._alerted(error)) from error
+            raise
+
+    def _authenticate(self, line: _Line, mechanism: str) -> None:
+        answer = line.ask(SaslHandshakeRequest(mechanism=mechanism, version=1))
+        if answer.error_code == IllegalSaslStateError.errno:
+            raise UserError(f"Kafka at {self.broker} takes no SASL on this port: leave out sasl-mechanism")
+        if mechanism not in answer.mechanisms:
+            accepted = f"it takes {', '.join(answer.mechanisms)}"
+            raise UserError(f"Kafka at {self.broker} does not take sasl-mechanism {mechanism}: {accepted}")
+        try:
+            exchange = get_sasl_mechanism(mechanism)(host=self.place[0], **self.options)
+            while not exchange.is_done():
+                answer = line.ask(SaslAuthenticateRequest(exchange.auth_bytes()))
+                if answer.error_code:
+                    raise UserError(self._failed(mechanism, answer.error_message or "no reason is given"))
+                exchange.receive(answer.auth_bytes)
+        except (SimulatorError, TimeoutError):
+            raise
+        except Exception as error:  # each mechanism has errors of its own
+            raise UserError(self._failed(mechanism, reason(error))) from error
+
+    def _question(self, line: _Line) -> None:
+        """Versions are told to anybody; whoever misses SASL ends the connection at the next question."""
+        try:
+            line.ask(MetadataRequest(topics=[]))
+        except ConnectionError as error:
+            with ExitStack() as held:
+                request = SaslHandshakeRequest(mechanism="", version=1)
+                accepted = ", ".join(_Line(self._connected(held)).ask(request).mechanisms)
+            if self.security.sasl_mechanism or not accepted:
+                raise
+            wanted = f"give sasl-mechanism ({accepted}), sasl-user and sasl-password"
+            raise UserError(f"Kafka at {self.broker} asks for SASL: {wanted}") from error
+
+    def _speaks_plainly(self) -> bool:
+        try:
+            with self._dial() as connection:
+                _Line(connection)
+        except (KafkaError, OSError):
+            return False
+        return True
+
+    def _speaks_tls(self) -> bool:
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        try:
+            with self._dial() as connection, self._wrapped(connection, context):
+                return True
+        except OSError as error:
+            return _is_alert(error)
+
+    def _wrapped(self, connection: socket.socket, context: ssl.SSLContext) -> ssl.SSLSocket:
+        return context.wrap_socket(connection, server_hostname=self.place[0].rstrip("."))
+
+    def _ends_unasked(self) -> bool:
+        """In TLS 1.3 a server misses a certificate after the handshake; its alert may be lost behind a question."""
+        try:
+            with ExitStack() as held:
+                connection = self._connected(held)
+                connection.settimeout(MOMENT)
+                return not connection.recv(1)
+        except TimeoutError:
+            return False
+        except OSError:
+            return True
+
+    def _distrusted(self, error: ssl.SSLCertVerificationError) -> str:
+        whose, code = f"the certificate of Kafka at {self.broker}", error.verify_code
+        if code in EXPIRED:
+            return f"{whose} has expired"
+        if code in NOT_YET_VALID:
+            return f"{whose} is not yet valid"
+        if code in OTHER_HOST:
+            return f"{whose} is not for this host: {error.verify_message.rstrip('.')}"
+        accepted = "give the authority that signed it as ca, or insecure-skip-verify=true"
+        return f"{whose} is not trusted ({error.verify_message}): {accepted}"
+
+    def _alerted(self, error: BaseException) -> str:
+        said = getattr(error, "reason", None) or "it ends the connection"
+        if isinstance(error, ssl.SSLError) and not any(word in str(said) for word in OF_CLIENT):
+            return f"Kafka at {self.broker} refuses TLS as it was offered: {said}"
+        if self.security.cert:
+            return f"Kafka at {self.broker} does not take the client certificate {self.security.cert}: {said}"
+        return f"Kafka at {self.broker} asks for a client certificate: give cert and key ({said})"
+
+    def _failed(self, mechanism: str, why: str) -> str:
+        user = self.options.get("sasl_plain_username")
+        whose = f" for user {user!r}" if user else ""
+        return f"Kafka at {self.broker}: authentication failed{whose} ({mechanism}): {why}"
+
+
+def _is_alert(error: BaseException) -> bool:
+    return isinstance(error, ssl.SSLError) and "ALERT" in str(error.reason)

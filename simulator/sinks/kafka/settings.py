@@ -1,0 +1,146 @@
+"""What a run needs to know to speak to Kafka: plain values, as sink-uri gives them, that travel to tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from simulator.ticdc.changefeed import Kafka
+
+RECORD_BATCH_OVERHEAD = 128
+"""How many bytes our record batches stay below a topic's limit, as TiCDC's messages do from 7.4 on."""
+
+LONGEST = 86400.0
+"""Seconds that anything is waited for: Python's sockets take no more than 24 days, TiCDC 292 years."""
+
+
+@dataclass(frozen=True)
+class OAuth:
+    """TiCDC's sasl-oauth-*: the client-credentials grant."""
+
+    client_id: str
+    client_secret: str = field(repr=False)
+    """as the identity provider knows it, not in base64"""
+
+    token_url: str
+    scopes: tuple[str, ...] = ()
+    audience: str = ""
+    grant_type: str = "client_credentials"
+
+
+@dataclass(frozen=True)
+class Security:
+    """TLS and SASL, by TiCDC's names."""
+
+    enable_tls: bool = False
+    ca: str = ""
+    cert: str = ""
+    key: str = ""
+    insecure_skip_verify: bool = False
+    meant_tls: str = ""
+    """What the user wrote that asks for TLS, where TLS is off and nobody said that it is to be."""
+
+    sasl_mechanism: str = ""
+    """PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI, OAUTHBEARER; empty for none"""
+
+    sasl_user: str = ""
+    sasl_password: str = field(default="", repr=False)
+    gssapi_service_name: str = "kafka"
+    oauth: OAuth | None = None
+
+
+@dataclass(frozen=True)
+class KafkaSettings:
+    """Everything the Kafka sink, its topics and its readers are told. Sizes are bytes, times are seconds."""
+
+    brokers: tuple[str, ...]
+    """`host:port` each"""
+
+    client_id: str = "ticdc-sim"
+    required_acks: int = -1
+    """-1 all in-sync replicas, 1 the leader, 0 none is awaited"""
+
+    compression: str = "none"
+    """none, gzip, snappy, lz4, zstd"""
+
+    max_message_bytes: int = 10485760
+    topic_limit: str = "lowers"
+    """What a topic does that takes less than max_message_bytes: `lowers` it, `refuses` it, or is `ignored`."""
+
+    topic_limit_margin: int = RECORD_BATCH_OVERHEAD
+    """How many bytes max_message_bytes stays below what the topic takes."""
+
+    new_topic_partitions: int = 3
+    """Of a topic that TiCDC creates without partition-num."""
+
+    checks_insync_replicas: bool = True
+    """Whether a replication_factor below min.insync.replicas is refused."""
+
+    replication_factor: int = 1
+    auto_create_topic: bool = True
+    dial_timeout: float = 10.0
+    write_timeout: float = 10.0
+    read_timeout: float = 10.0
+    security: Security = Security()
+
+    prepared_batches: bool = True
+    """Whether kafka-python is handed ready record batches (its private API, only at the version that was tested)."""
+
+    batch_bytes: int = 1 << 20
+    """Largest record batch; `prepare_topics` lowers it to what the topics take."""
+
+    message_limit: int | None = None
+    """The topics' smallest max.message.bytes, where `prepare_topics` has asked for it."""
+
+    in_flight_bytes: int = 16 << 20
+    """Written but not acknowledged, per sink: kafka-python itself sets no bound."""
+
+    silence: float = 120.0
+    """Without any acknowledgement for so long, the run ends."""
+
+    stall: float = 30.0
+    """Without any acknowledgement for so long, the producer is taken for hung and replaced."""
+
+    @property
+    def address(self) -> str:
+        """The brokers as a user wrote them."""
+        return ",".join(self.brokers)
+
+
+def of_changefeed(kafka: Kafka) -> KafkaSettings:
+    """What TiCDC's options say of how Kafka is reached and used."""
+    return KafkaSettings(
+        kafka.brokers,
+        client_id=kafka.client_id,
+        required_acks=kafka.required_acks,
+        compression=kafka.compression,
+        topic_limit_margin=kafka.topic_limit_margin,
+        new_topic_partitions=kafka.new_topic_partitions,
+        checks_insync_replicas=kafka.checks_insync_replicas,
+        replication_factor=kafka.replication_factor,
+        auto_create_topic=kafka.auto_create_topic,
+        dial_timeout=min(kafka.dial_timeout, LONGEST),
+        write_timeout=min(kafka.write_timeout, LONGEST),
+        read_timeout=min(kafka.read_timeout, LONGEST),
+        security=_security(kafka),
+    )
+
+
+def _security(kafka: Kafka) -> Security:
+    sasl, tls = kafka.sasl, kafka.tls
+    oauth = OAuth(
+        *(sasl.oauth_client_id, sasl.oauth_client_secret, sasl.oauth_token_url),
+        *(sasl.oauth_scopes, sasl.oauth_audience, sasl.oauth_grant_type),
+    )
+    return Security(
+        enable_tls=tls.enabled,
+        ca=tls.ca,
+        cert=tls.cert,
+        key=tls.key,
+        insecure_skip_verify=tls.insecure_skip_verify,
+        meant_tls=tls.meant,
+        sasl_mechanism=sasl.mechanism,
+        sasl_user=sasl.user,
+        sasl_password=sasl.password,
+        gssapi_service_name=sasl.gssapi_service_name or "kafka",
+        oauth=oauth if sasl.oauth_client_id else None,
+    )

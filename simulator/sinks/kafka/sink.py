@@ -1,0 +1,270 @@
+"""The Kafka sink: pieces of record batches in order, a bound on what is in flight, and a producer that may die.
+
+Law: what is not acknowledged is sent again, in order, by a new producer; at least once, as TiCDC does. What is not
+acknowledged for `silence` ends its partition.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
+from operator import itemgetter
+from types import ModuleType
+
+from kafka import KafkaProducer
+from kafka.errors import IllegalStateError, KafkaError, UnknownTopicOrPartitionError
+
+from simulator.errors import SimulatorError
+from simulator.sinks.kafka import batches as kafka_batches, plain as kafka_plain
+from simulator.sinks.kafka.admin import described
+from simulator.sinks.kafka.connect import reason, require_packages
+from simulator.sinks.kafka.failures import HOPELESS, remedy
+from simulator.sinks.kafka.flight import Flight, Interrupted, Outcome, Piece, failed, pieces
+from simulator.sinks.kafka.greeting import reachable
+from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.sinks.records import Delivered, Records, Waiting, by_partition, unwatched
+from simulator.sinks.tally import Tallies
+
+POLL = 1.0
+
+LAST_TRY = 1.0
+"""Seconds that a connection is given at least, however little is left."""
+
+STOPPED = (Interrupted, IllegalStateError)
+"""What batches fail with that wait in a producer when another one fails."""
+
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
+"""Seconds between two producers, so that a batch that fails again and again does not have others sent without end."""
+
+
+class KafkaSink:
+    """Writes to the topics by their index; one per task, which owns its partitions."""
+
+    def __init__(self, settings: KafkaSettings, topics: Sequence[str], waiting: Waiting = unwatched) -> None:
+        require_packages(settings.compression)
+        self._settings = settings
+        self._topics = list(topics)
+        self._waiting = waiting
+        prepared = settings.prepared_batches and kafka_batches.available()
+        self._path: ModuleType = kafka_batches if prepared else kafka_plain
+        self._producer: KafkaProducer | None = None
+        self._known: dict[str, int | BaseException] = {}
+        self._flights: deque[Flight] = deque()
+        self._in_flight = 0
+        self._tallies = Tallies()
+        self._heard = 0.0
+        self._acknowledged: dict[tuple[int, int], float] = {}
+        self._changed = 0.0
+        self._oldest: Piece | None = None
+        self._paused = 0.0
+        self._given_up = False
+        self._cause: BaseException | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether some partition can take no more."""
+        return self._tallies.failed
+
+    def write(self, records: Records) -> None:
+        """Hands the records to the producer; waits for acknowledgements while too many bytes are in flight."""
+        for run in by_partition(records):
+            for piece in pieces(run, self._settings.batch_bytes):
+                self._make_room(piece.size)
+                self._give(piece)
+        while self._flights and self._settle(0.0):
+            pass
+
+    def drain(self) -> None:
+        """Waits until everything is acknowledged, or some partition can take no more."""
+        while self._flights and not self.failed:
+            self._settle(POLL)
+
+    def accounts(self) -> list[Delivered]:
+        """What has been delivered so far."""
+        return self._tallies.accounts()
+
+    def close(self) -> list[Delivered]:
+        """Waits for every acknowledgement, or for the silence that ends the run."""
+        while self._flights:
+            self._settle(POLL)
+        if self._producer is not None:
+            kafka_plain.finish(self._producer, self._settings.write_timeout)
+            self._producer = None
+        return self._tallies.accounts()
+
+    def _make_room(self, size: int) -> None:
+        while self._flights and self._in_flight + size > self._settings.in_flight_bytes:
+            self._settle(POLL)
+
+    def _give(self, piece: Piece) -> None:
+        """Sends a piece unless its partition has failed."""
+        if self._tallies[piece.place].error is None:
+            if self._given_up:
+                self._fail(piece, self._silence(piece))
+            elif self._producer is not None or self._connect(time.monotonic()):
+                self._send(piece, time.monotonic())
+            else:
+                self._give_up([piece])
+
+    def _send(self, piece: Piece, since: float) -> None:
+        """Hands it to the producer; without a future where Kafka shows no such topic, until the next producer asks."""
+        topic, futures = self._topics[piece.topic], []
+        known = self._known[topic]
+        if isinstance(known, HOPELESS):
+            futures = [failed(known)]
+        elif isinstance(known, int):
+            if piece.partition >= known:
+                self._fail(piece, f"the topic has {known} partitions")
+                return
+            try:
+                futures = self._path.send(self._producer, topic, piece.partition, piece.keys, piece.values)
+            except (KafkaError, ValueError) as error:
+                # ValueError: what kafka-python says of a topic that it has just lost from its metadata (3.0.12).
+                self._known[topic] = error
+                futures = [failed(error)]
+        self._flights.append(Flight(piece, futures, since))
+        self._in_flight += piece.size
+
+    def _settle(self, timeout: float) -> bool:
+        """Looks what became of the oldest piece; whether it was delivered."""
+        flight = self._flights[0]
+        outcome = self._outcome(flight, timeout)
+        if outcome is not None and outcome.error is None:
+            self._in_flight -= self._flights.popleft().piece.size
+            self._count(flight.piece, outcome)
+            return True
+        silent = self._silent(flight.piece, flight.since)
+        hung = max(flight.since, self._heard, self._changed) + self._settings.stall
+        if outcome is not None or time.monotonic() > min(hung, silent + self._settings.silence):
+            self._recover()
+        elif timeout:
+            self._tell(silent)
+        return False
+
+    def _silent(self, piece: Piece, since: float) -> float:
+        """Since when nothing of its partition has been acknowledged that was sent from `since` on."""
+        return max(since, self._acknowledged.get(piece.place, 0.0))
+
+    def _tell(self, silent: float) -> None:
+        since = time.time() + silent - time.monotonic()
+        self._waiting(since, since + self._settings.silence)
+
+    def _outcome(self, flight: Flight, timeout: float) -> Outcome | None:
+        if not flight.futures:
+            time.sleep(timeout)
+            return None
+        outcome: Outcome | None = self._path.outcome(flight.futures, len(flight.piece.values), timeout)
+        return outcome
+
+    def _count(self, piece: Piece, outcome: Outcome) -> None:
+        self._heard = self._acknowledged[piece.place] = time.monotonic()
+        offset = outcome.offset if self._settings.required_acks else None
+        last = piece.commit_ts[outcome.records - 1].as_py()
+        self._tallies[piece.place].delivered(outcome.records, piece.size, offset, last)
+
+    def _recover(self) -> None:
+        """Replaces the producer and sends again what was not acknowledged, in order; ends what is silent too long.
+
+        The partition that is waited for longest goes last: one that fails again holds up no other.
+        """
+        left = self._left()
+        self._drop_producer()
+        if not left:
+            return
+        oldest, first = min(left, key=itemgetter(1))
+        self._pause(oldest)
+        if not self._connect(first):
+            self._give_up([piece for piece, _ in left])
+            return
+        for piece, since in sorted(left, key=lambda one: one[0].place == oldest.place):
+            if time.monotonic() > self._silent(piece, since) + self._settings.silence:
+                self._fail(piece, self._silence(piece))
+            if self._tallies[piece.place].error is None:
+                self._send(piece, since)
+
+    def _pause(self, oldest: Piece) -> None:
+        """Waits, longer each time, where the last producer, too, ended with the same piece still to be delivered."""
+        self._paused = min(2 * self._paused, LONGEST_PAUSE) if oldest is self._oldest else SHORTEST_PAUSE
+        self._oldest = oldest
+        time.sleep(self._paused)
+
+    def _left(self) -> list[tuple[Piece, float]]:
+        """Empties the list of flights, counts what has arrived, gives back the rest.
+
+        After the first piece of a partition that has not arrived, none of that partition counts as arrived.
+        """
+        left: list[tuple[Piece, float]] = []
+        broken: set[tuple[int, int]] = set()
+        flights, self._flights, self._in_flight = self._flights, deque(), 0
+        for flight in flights:
+            outcome = None if flight.piece.place in broken else self._outcome(flight, 0.0)
+            if outcome is not None and outcome.error is None:
+                self._count(flight.piece, outcome)
+                continue
+            if outcome is not None and not isinstance(outcome.error, STOPPED):
+                self._cause = outcome.error
+            first = flight.piece.place not in broken
+            broken.add(flight.piece.place)
+            again = self._again(flight.piece, outcome) if first and outcome is not None else [flight.piece]
+            left += [(piece, flight.since) for piece in again]
+        return [(piece, since) for piece, since in left if self._tallies[piece.place].error is None]
+
+    def _again(self, piece: Piece, outcome: Outcome) -> list[Piece]:
+        """What to send again of a piece that failed: nothing where that would fail again."""
+        if outcome.records:
+            self._count(piece.part(0, outcome.records), outcome)
+            piece = piece.part(outcome.records, len(piece.values))
+        left = remedy(piece, outcome.error, self._settings.message_limit, self._path is kafka_batches)
+        if isinstance(left, str):
+            self._fail(piece, left)
+            return []
+        return left
+
+    def _connect(self, since: float) -> bool:
+        """A new producer, asked for until the run has been silent for too long; whether there is one."""
+        end = max(since, self._heard) + self._settings.silence
+        while True:
+            self._tell(end - self._settings.silence)
+            left = max(end - time.monotonic(), LAST_TRY)
+            hasty = replace(self._settings, dial_timeout=min(self._settings.dial_timeout, left))
+            try:
+                reached = reachable(hasty)
+                self._known = described(reached, self._topics)
+                self._producer = kafka_plain.producer(reached)
+                self._changed = time.monotonic()
+                return True
+            except (KafkaError, OSError, SimulatorError) as error:
+                self._cause = error
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.2)
+
+    def _drop_producer(self) -> None:
+        if self._producer is not None:
+            kafka_plain.kill(self._producer)
+        self._producer = None
+
+    def _give_up(self, left: Sequence[Piece]) -> None:
+        self._given_up = True
+        for piece in left:
+            self._fail(piece, self._silence(piece))
+
+    def _silence(self, piece: Piece) -> str:
+        topic = self._topics[piece.topic]
+        known = self._known.get(topic)
+        if isinstance(known, UnknownTopicOrPartitionError):
+            cause = f" (there is no topic {topic})"
+        else:
+            error = known if isinstance(known, KafkaError) else self._cause
+            cause = f" ({reason(error)})" if error is not None else ""
+        return f"Kafka at {self._settings.address} has acknowledged nothing for {self._settings.silence:.0f} s{cause}"
+
+    def _fail(self, piece: Piece, why: str) -> None:
+        """Writes down where the partition ends, once."""
+        tally = self._tallies[piece.place]
+        if tally.error is None:
+            where = f"topic {self._topics[piece.topic]} partition {piece.partition}"
+            offset = "its first record" if tally.next_offset is None else f"offset {tally.next_offset}"
+            tally.error = f"{where}: not delivered from {offset} on, commit_ts {piece.commit_ts[0].as_py()}: {why}"

@@ -1,0 +1,138 @@
+"""CSV as Dumpling and others write it, a block of bytes at a time → columns of raw values.
+
+One law: an unquoted `\\N` is NULL, a quoted one is text, and every byte between quotes survives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from simulator.sources.snapshots import scan
+from simulator.sources.snapshots.scan import Bytes, Fields, Malformed, Positions
+
+NEWLINE, RETURN = ord("\n"), ord("\r")
+
+
+@dataclass(frozen=True)
+class CsvDialect:
+    """How CSV files are written; the defaults are Dumpling's."""
+
+    separator: str = ","
+    quote: str = '"'
+    null: str = "\\N"
+    """Stands for NULL where it is not quoted."""
+
+    backslash_escapes: bool | None = None
+    """Whether a backslash escapes; None: yes in files named as Dumpling names them (`--escape-backslash`), else no."""
+
+    empty_is_null: bool = True
+    """Whether an unquoted empty field is NULL (pandas, PostgreSQL and Spark write so; Dumpling never writes one)."""
+
+    header: bool | None = None
+    """None: yes where the first record is the names of the table's columns."""
+
+    binary: str = "raw"
+    """Binary columns: `raw` bytes, `hex` (Dumpling's redshift dialect) or `base64` (its bigquery dialect)."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """What was read of a block: one array a field, and how many of its bytes that took."""
+
+    columns: tuple[pa.Array, ...]
+    bare: tuple[scan.Mask, ...]
+    """Per column: which values stood without quotes."""
+
+    consumed: int
+
+
+def first_record(data: bytes, dialect: CsvDialect, escape: bool) -> tuple[list[bytes | None], int]:
+    """Fields of the first record and where the next begins; 0 where the record is not complete."""
+    array = np.frombuffer(data, dtype=np.uint8)
+    ends = _ends(array, dialect, escape)[1]
+    lines = np.flatnonzero(array[ends] == NEWLINE)
+    if not len(lines):
+        return [], 0
+    width = int(lines[0]) + 1
+    block = read_block(data[: int(ends[lines[0]]) + 1], width, dialect, escape)
+    return [column[0].as_py() for column in block.columns], block.consumed
+
+
+def read_block(data: bytes, width: int, dialect: CsvDialect, escape: bool, filled: Sequence[int] = ()) -> Block:
+    """All complete records of a block that begins with a record; raises Malformed.
+
+    In the columns `filled` an empty field is the empty string even where it is not quoted.
+    """
+    array = np.frombuffer(data, dtype=np.uint8)
+    found, ends = _ends(array, dialect, escape)
+    lines = np.flatnonzero(array[ends] == NEWLINE)
+    if not len(lines):
+        return Block((), (), 0)
+    ends = ends[: int(lines[-1]) + 1]
+    consumed = int(ends[-1]) + 1
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    starts, ends = _records(array, starts, ends, width)
+    if not len(starts):
+        return Block((), (), consumed)
+    found = scan.Marks(*(place[: np.searchsorted(place, consumed)] for place in (found.quotes, found.escapes, ends)))
+    fields = _values(array, found, starts, ends, dialect)
+    return _columns(fields, width, dialect, consumed, filled)
+
+
+def _ends(array: Bytes, dialect: CsvDialect, escape: bool) -> tuple[scan.Marks, Positions]:
+    found = scan.marks(array, ord(dialect.quote), dialect.separator.encode() + b"\n", escape)
+    return found, found.outside
+
+
+def _records(array: Bytes, starts: Positions, ends: Positions, width: int) -> tuple[Positions, Positions]:
+    """The fields without those of blank lines, once every record has `width` of them."""
+    line = array[ends] == NEWLINE
+    if not _even(line, width):
+        blank = line & (ends - starts <= (array[starts] == RETURN)) & np.concatenate([[True], line[:-1]])
+        starts, ends, line = starts[~blank], ends[~blank], line[~blank]
+        if not _even(line, width):
+            raise _wrong_width(starts, line, width)
+    return starts, ends
+
+
+def _even(line: scan.Mask, width: int) -> bool:
+    return bool(len(line) % width == 0 and line[width - 1:: width].all() and line.sum() * width == len(line))
+
+
+def _wrong_width(starts: Positions, line: scan.Mask, width: int) -> Malformed:
+    last = np.flatnonzero(line)
+    counts = np.diff(np.concatenate([[-1], last]))
+    bad = int(np.flatnonzero(counts != width)[0])
+    position = int(starts[last[bad] - counts[bad] + 1])
+    return Malformed(f"wrong number of fields: {int(counts[bad])} instead of {width}", position)
+
+
+def _values(array: Bytes, found: scan.Marks, starts: Positions, ends: Positions, dialect: CsvDialect) -> Fields:
+    last = np.flatnonzero(array[ends] == NEWLINE)
+    ends = ends.copy()
+    ends[last] -= (ends[last] > starts[last]) & (array[ends[last] - 1] == RETURN)
+    quote = ord(dialect.quote)
+    quoted = (ends - starts >= 2) & (array[starts] == quote) & (array[ends - 1] == quote)
+    return scan.unescape(array, found, quote, Fields(array, starts + quoted, ends - quoted, quoted))
+
+
+def _columns(fields: Fields, width: int, dialect: CsvDialect, consumed: int, filled: Sequence[int]) -> Block:
+    bare = ~fields.quoted
+    null = bare & (fields.ends == fields.starts) if dialect.empty_is_null else np.zeros(len(bare), dtype=np.bool_)
+    for index in filled:
+        null[index::width] = False
+    null |= _equals(fields, dialect.null.encode()) & bare
+    columns = tuple(fields.column(index, width, null[index::width]) for index in range(width))
+    return Block(columns, tuple(bare[index::width] for index in range(width)), consumed)
+
+
+def _equals(fields: Fields, text: bytes) -> scan.Mask:
+    """Which values are exactly `text`."""
+    same: scan.Mask = fields.ends - fields.starts == len(text)
+    for index, byte in enumerate(text):
+        same[same] = fields.data[fields.starts[same] + index] == byte
+    return same

@@ -1,0 +1,185 @@
+"""Directories of Dumpling exports and of plain CSV and Parquet files → what is in them; the files are not read here.
+
+One law: names decide: `<db>.<table>-schema.sql` declares a table, `<db>.<table>[.<index>].<format>` holds its rows.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from simulator import files, tso
+from simulator.errors import SchemaError, SnapshotError
+from simulator.files import Entry
+from simulator.sources.snapshots import streams
+from simulator.sources.snapshots.csv_text import CsvDialect
+from simulator.tidb.ddl import create_table as parse
+from simulator.tidb.model.table import Table
+
+FORMATS = ("sql", "csv", "parquet")
+_SCHEMA, _CREATE = "-schema.sql", "-schema-create.sql"
+_OTHER = re.compile(
+    r"(-schema-(create|view|sequence|triggers|post)|-placement-policy-create)\.sql$", re.IGNORECASE)
+_HEX = re.compile(r"%([0-9A-Fa-f]{2})")
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file with rows of a table."""
+
+    path: str
+    indexed: bool
+    """Whether it is named as Dumpling names them, `<db>.<table>.<index>.<format>`."""
+
+    size: int = -1
+    stamp: str = ""
+    """What the location says of it: another one once the file is another."""
+
+
+@dataclass(frozen=True)
+class SnapshotTable:
+    """A table of a snapshot."""
+
+    table: Table
+    schema_text: str
+    """The schema file as it is."""
+
+    files: Mapping[str, tuple[DataFile, ...]]
+    """By format (`sql`, `csv`, `parquet`), sorted by name; no file is an empty table."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One state of any number of tables."""
+
+    path: str
+    """Of the directory, or its URI."""
+
+    tables: tuple[SnapshotTable, ...]
+    """By schema and name."""
+
+    databases: frozenset[str]
+    """Those that exist: of every table, and those with a `<db>-schema-create.sql`, which may have none."""
+
+    start_ts: int | None
+    """TSO the export was taken at (`Pos` of Dumpling's `metadata`), where it says so."""
+
+    csv: CsvDialect = field(default=CsvDialect())
+
+    @property
+    def size(self) -> int:
+        """Bytes of all data files."""
+        return sum(file.size for table in self.tables for files in table.files.values() for file in files)
+
+
+def open(path: Path | str, csv: CsvDialect = CsvDialect()) -> Snapshot:
+    """What a snapshot directory, or the URI of one, has; raises SnapshotError and SchemaError."""
+    place = files.spelled(path)
+    try:
+        entries = [entry for entry in _listed(place) if entry.name[0] not in "._"]
+    except (FileNotFoundError, ValueError) as error:  # a NUL is in no name of a file
+        raise SnapshotError(f"no such directory: {place}") from error
+    except OSError as error:
+        raise SnapshotError(f"{place}: cannot be read: {str(error).splitlines()[0]}") from error
+    schemas = {_names(name[: -len(_SCHEMA)]): entry for entry in entries if (name := _stem(entry)).endswith(_SCHEMA)}
+    if not schemas:
+        raise SnapshotError(f"no schema file in {place}: every table needs its <db>.<table>-schema.sql (CREATE TABLE)")
+    data = _data_files(entries, schemas)
+    tables = [_table(names, schemas[names].path, data.get(names, [])) for names in sorted(schemas)]
+    databases = {_unescaped(_stem(entry)[: -len(_CREATE)]) for entry in entries if _stem(entry).endswith(_CREATE)}
+    databases |= {schema for schema, _ in schemas}
+    metadata = next((entry.path for entry in entries if entry.name == "metadata" and not entry.directory), None)
+    return Snapshot(place, tuple(tables), frozenset(databases), _start_ts(metadata), csv)
+
+
+def _listed(place: str) -> list[Entry]:
+    found = files.status(place)
+    if not found.directory:
+        text = "a Dumpling export or plain files beside <db>.<table>-schema.sql"
+        raise SnapshotError(f"not a directory: {place}; {text}")
+    return files.entries(place)
+
+
+def _stem(entry: Entry) -> str:
+    """A file's name without the suffix of its compression."""
+    stem, suffix = posixpath.splitext(entry.name)
+    return stem if suffix in streams.COMPRESSIONS else entry.name
+
+
+def _names(stem: str) -> tuple[str, str]:
+    """Schema and table of `db.table`, either of which may have %XX for what a file name cannot have."""
+    parts = stem.split(".", 1)
+    if len(parts) < 2:
+        raise SnapshotError(f"file name {stem!r} does not begin with <db>.<table>")
+    return _unescaped(parts[0]), _unescaped(parts[1])
+
+
+def _unescaped(name: str) -> str:
+    return _HEX.sub(lambda found: chr(int(found[1], 16)), name)
+
+
+def _data_files(
+    entries: Iterable[Entry], schemas: Mapping[tuple[str, str], Entry]
+) -> dict[tuple[str, str], list[tuple[str, DataFile]]]:
+    files: dict[tuple[str, str], list[tuple[str, DataFile]]] = {}
+    for entry in entries:
+        name = _stem(entry)
+        stem, _, format = name.rpartition(".")
+        if format not in FORMATS or name.endswith(_SCHEMA) or _OTHER.search(name):
+            continue
+        names, indexed = _owner(stem, schemas)
+        if names not in schemas:
+            raise SnapshotError(f"{entry.path}: data file without schema file {stem}{_SCHEMA}")
+        files.setdefault(names, []).extend(
+            (format, DataFile(part.path, indexed, part.size, part.stamp)) for part in _inside(entry))
+    return files
+
+
+def _inside(entry: Entry) -> Iterator[Entry]:
+    """The file, or the files of a directory as Spark writes one."""
+    if not entry.directory:
+        yield entry
+        return
+    for part in files.entries(entry.path):
+        if part.name[0] not in "._":
+            yield from _inside(part)
+
+
+def _owner(stem: str, schemas: Mapping[tuple[str, str], Entry]) -> tuple[tuple[str, str], bool]:
+    """The table of a data file and whether an index follows its name."""
+    if "." in stem and _names(stem) in schemas:
+        return _names(stem), False
+    if stem.count(".") >= 2:
+        return _names(stem.rpartition(".")[0]), True
+    return ("", stem), False
+
+
+def _table(names: tuple[str, str], schema_file: str, files: Iterable[tuple[str, DataFile]]) -> SnapshotTable:
+    text = b"".join(streams.blocks(streams.Part(schema_file))).decode("utf-8", "replace")
+    try:
+        table = parse.create_table(text, names[0])
+    except SchemaError as error:
+        raise SchemaError(f"{schema_file}: {error}") from error
+    if table.name.lower() != names[1].lower():
+        raise SnapshotError(f"{schema_file}: declares table {table.name!r}, its name says {names[1]!r}")
+    grouped: dict[str, list[DataFile]] = {}
+    for format, file in files:
+        grouped.setdefault(format, []).append(file)
+    return SnapshotTable(table, text, {format: tuple(found) for format, found in grouped.items()})
+
+
+def _start_ts(metadata: str | None) -> int | None:
+    """`Pos` of the first block of Dumpling's metadata: for TiDB the TSO of the snapshot."""
+    if metadata is None:
+        return None
+    text = b"".join(streams.blocks(streams.Part(metadata))).decode("utf-8", "replace")
+    found = re.search(r"^\s*Pos:\s*(\d+)\s*$", text, re.MULTILINE)
+    if found is None:
+        return None
+    ts = int(found[1]) if len(found[1]) < 20 else tso.FOREVER + 1
+    if ts > tso.FOREVER:
+        raise SnapshotError(f"{metadata}: Pos {found[1]} is not a TSO: at most {tso.FOREVER} is")
+    return ts

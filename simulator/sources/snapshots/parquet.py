@@ -1,0 +1,140 @@
+"""Parquet files: row groups as parts of a file, and their rows as raw values.
+
+One law: memory is bounded by a batch of rows and a page of each column, whatever the size of a row group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from simulator import files
+from simulator.errors import SnapshotError
+from simulator.sources.snapshots import streams
+from simulator.sources.snapshots.records import Raw
+from simulator.sources.snapshots.streams import Part
+from simulator.tidb.model.rows import visible_columns
+from simulator.tidb.model.table import Table
+from simulator.tidb.values import tagged
+
+ROWS = 16_384
+"""Of a batch at most."""
+
+BYTES = 32 << 20
+"""Of a batch, about."""
+
+_BUFFER = 1 << 20
+"""Bytes read at a time of a column of a large row group."""
+
+_PROBE = 64
+"""Rows by which the size of the others is told where the footer does not tell it."""
+
+
+def cut(part: Part, room: int) -> list[tuple[int, Part]]:
+    """A file in parts of about `room` bytes, each some row groups, with their bytes; raises SnapshotError."""
+    with _opened(part) as file:
+        groups = [file.metadata.row_group(index).total_byte_size for index in range(file.num_row_groups)]
+    scale = part.size / max(sum(groups), 1)
+    parts: list[tuple[int, Part]] = []
+    start, size = 0, 0.0
+    for index, bytes in enumerate(groups):
+        size += bytes * scale
+        if size >= room or index + 1 == len(groups):
+            parts.append((int(size), replace(part, start=start, end=index + 1)))
+            start, size = index + 1, 0.0
+    return parts
+
+
+def batches(part: Part, table: Table) -> Iterator[Raw]:
+    """The rows of a part; raises SnapshotError."""
+    with _opened(part) as file:
+        names = file.schema_arrow.names
+        places = _places(names, table, part.path)
+        given = all(place is not None for place, column in zip(places, visible_columns(table)) if column.generated)
+        bits = [column.type.name == "bit" for column in visible_columns(table)]
+        for group in range(part.start, part.end if part.end >= 0 else file.num_row_groups):
+            for batch in _checked(file, group):
+                columns = (pa.nulls(len(batch)) if place is None else _plain(batch.column(place), names[place], part)
+                           for place in places)
+                yield Raw(tuple(tagged(one) if bit else one for one, bit in zip(columns, bits)), given)
+
+
+@contextmanager
+def _opened(part: Part) -> Iterator[pq.ParquetFile]:
+    """The file; what goes wrong with it until the end is told in one line."""
+    try:
+        with files.open_file(part.place) as opened, pq.ParquetFile(
+            opened, buffer_size=_BUFFER, pre_buffer=False, coerce_int96_timestamp_unit="us"
+        ) as file:
+            yield file
+    except FileNotFoundError as error:
+        raise streams.unreadable(part, error) from error
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+        told = (str(error) or type(error).__name__).splitlines()[0]
+        raise SnapshotError(f"{part.path}: cannot be read as Parquet: {told}") from error
+
+
+def _places(names: list[str], table: Table, path: str) -> list[int | None]:
+    """Where in the file each visible column is, whatever the case of its letters; None for a generated one left out."""
+    found = {name.lower(): index for index, name in enumerate(names)}
+    visible = visible_columns(table)
+    known = {column.name.lower() for column in table.columns}
+    missing = [column.name for column in visible if column.name.lower() not in found and not column.generated]
+    unknown = [name for name in names if name.lower() not in known]
+    if missing or unknown or len(found) < len(names):
+        problem = f"column {missing[0]!r} is missing" if missing else (
+            f"column {unknown[0]!r} is not in the schema" if unknown else "a column is listed twice")
+        raise SnapshotError(f"{path}: table `{table.name}`: {problem}")
+    return [found.get(column.name.lower()) for column in visible]
+
+
+def _checked(file: pq.ParquetFile, group: int) -> Iterator[pa.RecordBatch]:
+    """The rows of a row group; raises ArrowInvalid where they are not as many as the footer says."""
+    about = file.metadata.row_group(group)
+    said = {about.num_rows, *(about.column(index).num_values for index in range(about.num_columns))}
+    found = 0
+    for batch in file.iter_batches(_rows(file, group), row_groups=[group], use_threads=False):
+        found += len(batch)
+        yield batch
+    if said != {found}:
+        raise pa.ArrowInvalid(f"row group {group} has {found} rows, its footer says {max(said - {found})}")
+
+
+def _rows(file: pq.ParquetFile, group: int) -> int:
+    """How many rows of a row group make a batch of not much more than BYTES."""
+    about = file.metadata.row_group(group)
+    bytes = about.total_byte_size / max(about.num_rows, 1)
+    columns = [about.column(index) for index in range(about.num_columns)]
+    folded = any(one.has_dictionary_page and one.physical_type == "BYTE_ARRAY" for one in columns)
+    if folded and about.num_rows > _PROBE:
+        for first in islice(file.iter_batches(_PROBE, row_groups=[group], use_threads=False), 1):
+            bytes = max(bytes, first.nbytes / max(len(first), 1))
+    return int(min(max(BYTES / max(bytes, 1), 1), ROWS))
+
+
+def _plain(array: pa.Array, name: str, part: Part) -> pa.Array:
+    """Values in one of the types that pyarrow has for plain columns, whatever made the file."""
+    if isinstance(array, pa.ExtensionArray):
+        return _plain(array.storage, name, part)
+    if pa.types.is_dictionary(array.type):
+        return _plain(array.dictionary_decode(), name, part)
+    if pa.types.is_nested(array.type):
+        raise SnapshotError(f"{part.path}: column {name!r} is {array.type}: accepted are columns of plain values")
+    for test, wanted in _OTHERS:
+        if test(array.type):
+            return array.cast(wanted(array.type))
+    return array
+
+
+_OTHERS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], pa.DataType]], ...] = (
+    (pa.types.is_string_view, lambda type: pa.large_string()),
+    (pa.types.is_binary_view, lambda type: pa.large_binary()),
+    (pa.types.is_decimal32, lambda type: pa.decimal128(type.precision, type.scale)),
+    (pa.types.is_decimal64, lambda type: pa.decimal128(type.precision, type.scale)),
+    (pa.types.is_float16, lambda type: pa.float32()),
+)

@@ -1,0 +1,250 @@
+"""Batches of a table's raw values out of SQL and CSV files.
+
+One law: a batch has one binary column per visible column of the table, whatever order and columns the file has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.errors import SnapshotError
+from simulator.sources.snapshots import csv_text, scan, sql_text, streams
+from simulator.sources.snapshots.csv_text import CsvDialect
+from simulator.sources.snapshots.scan import Malformed
+from simulator.sources.snapshots.streams import Part
+from simulator.tidb.model.table import Table
+from simulator.tidb.model.types import family
+
+NUMBERS = ("integer", "decimal", "float", "year")
+"""Families of types."""
+
+_HIDDEN = dict(zip("'\"(),;\\#-/", (1, 2, 3, 4, 5, 6, 7, 8, 14, 15)))
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Raw values of some rows."""
+
+    columns: tuple[pa.Array, ...]
+    """Of each visible column, in table order."""
+
+    given: bool
+    """Whether the file has the stored generated columns."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a reader must know of a table."""
+
+    table: str
+    columns: tuple[str, ...]
+    """Visible columns, in table order."""
+
+    generated: tuple[int, ...]
+    """Which of them are generated: a file may leave them out."""
+
+    bits: tuple[int, ...]
+    """Which of them are BIT: `n5` stands for a number, `x…` for bytes."""
+
+    filled: tuple[int, ...]
+    """Which of them take an empty CSV field as the empty string."""
+
+    hidden: tuple[str, ...]
+    """Names of columns that a file may list though they have no value: virtual generated columns."""
+
+    schema: str = ""
+    """The database; empty where any will do."""
+
+    numbers: tuple[int, ...] = ()
+    """Which columns hold numbers, for which a hexadecimal literal is no text."""
+
+
+def layout(table: Table) -> Layout:
+    visible = [column for column in table.columns if column.generated != "virtual"]
+    texts = {"char", "varchar", "tinytext", "text", "mediumtext", "longtext"}
+    return Layout(
+        table.name,
+        tuple(column.name for column in visible),
+        tuple(index for index, column in enumerate(visible) if column.generated),
+        tuple(index for index, column in enumerate(visible) if column.type.name == "bit"),
+        tuple(index for index, column in enumerate(visible) if column.not_null and column.type.name in texts),
+        tuple(column.name for column in table.columns if column.generated == "virtual"),
+        table.schema,
+        tuple(index for index, column in enumerate(visible) if family(column.type) in NUMBERS),
+    )
+
+
+def csv_batches(part: Part, layout: Layout, dialect: CsvDialect, escape: bool) -> Iterator[Raw]:
+    """Batches of a part of a CSV file; raises SnapshotError."""
+    names, skip = _csv_names(part, layout, dialect, escape)
+    places = _places(names, layout, part.path)
+    width = len(names)
+    filled = [names.index(layout.columns[index]) for index in layout.filled if layout.columns[index] in names]
+    carry, offset = b"", part.start
+    for data in _with_end(streams.blocks(part), b"\n"):
+        carry += data
+        if skip:
+            carry, offset, skip = carry[skip:], offset + min(skip, len(carry)), max(0, skip - len(carry))
+        with _located(part, offset, carry):
+            block = csv_text.read_block(carry, width, dialect, escape, filled)
+        if block.columns:
+            yield _batch(block.columns, block.bare, places, layout)
+        carry, offset = carry[block.consumed:], offset + block.consumed
+    if carry.strip():
+        raise _at(part, offset, "the file ends inside quotes")
+
+
+def _csv_names(part: Part, layout: Layout, dialect: CsvDialect, escape: bool) -> tuple[tuple[str, ...], int]:
+    """Columns of a file and the length of its header."""
+    head = _head(part, dialect, escape)
+    fields, length = head
+    texts = tuple((field or b"").decode("utf-8", "replace").removeprefix("\ufeff") for field in fields)
+    known = {name.lower(): name for name in (*layout.columns, *layout.hidden)}
+    is_names = bool(texts) and all(text.lower() in known for text in texts)
+    if dialect.header or (dialect.header is None and is_names):
+        return tuple(known.get(text.lower(), text) for text in texts), 0 if part.start else length
+    stored = tuple(name for index, name in enumerate(layout.columns) if index not in layout.generated)
+    every = len(fields) == len(layout.columns)
+    return (layout.columns if every else stored), 0
+
+
+def _head(part: Part, dialect: CsvDialect, escape: bool) -> tuple[list[bytes | None], int]:
+    data = b""
+    for block in _with_end(streams.blocks(replace(part, start=0, end=-1)), b"\n"):
+        data += block
+        start = data[: 1 << 16]
+        with _located(part, 0, start):
+            fields, length = csv_text.first_record(start, dialect, escape)
+            if not fields:
+                fields, length = csv_text.first_record(data, dialect, escape)
+        if fields:
+            return fields, length
+    return [], 0
+
+
+def sql_batches(part: Part, layout: Layout) -> Iterator[Raw]:
+    """Batches of a part of a file of INSERT statements; raises SnapshotError."""
+    hide = _hiding((layout.table, *layout.columns, *layout.hidden))
+    width = len(layout.columns) - (len(layout.generated) if layout.generated else 0)
+    carry, offset, header = b"", part.start, None
+    for data in _with_end(streams.blocks(part), b"\n"):
+        carry, progress = hide(carry + data), True
+        while progress:
+            with _located(part, offset, carry):
+                block = sql_text.read_block(carry, width, header)
+                places = _sql_places(block, layout, part)
+            if block.columns:
+                yield _batch(block.columns, block.bare, places, layout)
+            progress = block.consumed > 0 and len(carry) > block.consumed and not block.open
+            carry, offset, header = carry[block.consumed:], offset + block.consumed, block.open
+    with _located(part, offset, carry):
+        place = 0 if header else sql_text.unfinished(carry)
+        if place >= 0:
+            raise Malformed("the file ends inside a statement, a comment or quotes: no ';' ends it", place)
+
+
+def _sql_places(block: sql_text.Block, layout: Layout, part: Part) -> list[int | None]:
+    """Where in the block's rows each visible column is; raises Malformed."""
+    header, shown = block.header, {code: letter for letter, code in _HIDDEN.items()}
+    if header is None:
+        return []
+    first = int(block.starts[0])
+    schema, table = header.schema.translate(shown), header.table.translate(shown)
+    if table.lower() != layout.table.lower() or schema and schema.lower() != (layout.schema or schema).lower():
+        named, of = (f"`{one}`.`{other}`" if schema else f"`{other}`" for one, other in (
+            (schema, table), (layout.schema, layout.table)))
+        raise Malformed(f"rows of table {named} in a file of table {of}", first)
+    stored = tuple(name for index, name in enumerate(layout.columns) if index not in layout.generated)
+    names = stored if header.columns is None else tuple(name.translate(shown) for name in header.columns)
+    known = {name.lower(): name for name in (*layout.columns, *layout.hidden)}
+    places = _places(tuple(known.get(name.lower(), name) for name in names), layout, part.path)
+    for index in layout.numbers:
+        place = places[index]
+        if place is not None and block.hexed[place].any():
+            row = int(np.argmax(block.hexed[place]))
+            text = f"a hexadecimal literal for the number {layout.columns[index]!r}: write it in decimal"
+            raise Malformed(text, int(block.starts[row * len(block.hexed) + place]))
+    return places
+
+
+def _hiding(names: Sequence[str]) -> Callable[[bytes], bytes]:
+    """Replaces, in quoted names that hold marks of SQL, those marks by control bytes of the same length."""
+    quoted = [f"`{name.replace('`', '``')}`" for name in names if _MARKS.search(name)]
+    pairs = [(name.encode(), name.translate(_HIDDEN_TEXT).encode()) for name in quoted]
+
+    def hide(data: bytes) -> bytes:
+        for name, hidden in pairs:
+            data = data.replace(name, hidden)
+        return data
+
+    return hide
+
+
+_MARKS = re.compile(r"""['"(),;\\#]|--|/\*""")
+_HIDDEN_TEXT = {ord(letter): chr(code) for letter, code in _HIDDEN.items()}
+
+
+def _places(names: tuple[str, ...], layout: Layout, path: str) -> list[int | None]:
+    """Where in the file's rows each visible column is; None for a generated one that is left out."""
+    unknown = [name for name in names if name not in layout.columns and name not in layout.hidden]
+    missing = [
+        name for index, name in enumerate(layout.columns) if name not in names and index not in layout.generated]
+    if unknown or missing or len(set(names)) < len(names):
+        problem = f"column {unknown[0]!r} is not in the schema" if unknown else (
+            f"column {missing[0]!r} is missing" if missing else "a column is listed twice")
+        raise SnapshotError(f"{path}: table `{layout.table}`: {problem}; its columns: {', '.join(layout.columns)}")
+    return [names.index(name) if name in names else None for name in layout.columns]
+
+
+def _batch(
+    columns: tuple[pa.Array, ...], bare: tuple[scan.Mask, ...], places: list[int | None], layout: Layout
+) -> Raw:
+    rows = len(columns[0])
+    arrays = [pa.nulls(rows, pa.binary()) if place is None else columns[place] for place in places]
+    for index in layout.bits:
+        place = places[index]
+        if place is not None:
+            tags = pc.if_else(pa.array(bare[place]), b"n", b"x")
+            arrays[index] = pc.binary_join_element_wise(tags, arrays[index], b"")
+    return Raw(tuple(arrays), all(places[index] is not None for index in layout.generated))
+
+
+def _with_end(blocks: Iterator[bytes], end: bytes) -> Iterator[bytes]:
+    """The blocks, and an end for the last record where it has none."""
+    last = b"\n"
+    for block in blocks:
+        yield block
+        last = block or last
+    if end != b"\n" or not last.endswith(b"\n"):
+        yield end
+
+
+class _located:
+    """Turns what is malformed in a block into an error that names file and line."""
+
+    def __init__(self, part: Part, offset: int, data: bytes) -> None:
+        self.part, self.offset, self.data = part, offset, data
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Malformed):
+            raise _at(self.part, self.offset + error.position, error.text) from None
+
+
+def _at(part: Part, offset: int, text: str) -> SnapshotError:
+    """The error with the line of that byte, counted from the beginning of the (decompressed) file."""
+    line, left = 1, offset
+    for block in streams.blocks(replace(part, start=0, end=-1)):
+        line += block[:left].count(b"\n")
+        left -= len(block)
+        if left <= 0:
+            break
+    return SnapshotError(f"{part.path}: line {line}: {text}")

@@ -1,0 +1,108 @@
+"""SQL text without its comments, before anything else is looked for in it.
+
+One law: positions stay, a comment becoming as many blanks; a block that ends inside a comment, or in what may begin
+one, is read up to there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from simulator.sources.snapshots import scan
+from simulator.sources.snapshots.scan import Bytes, Malformed, Marks, Positions
+
+QUOTE = ord("'")
+_SIGNS = {b"#": b"#", b"--": b"-", b"/*": b"/", b'"': b'"'}
+"""What begins a comment or another kind of string, and its first byte."""
+
+_HASH, _DASH, _SLASH, _STAR, _DOUBLE = (ord(mark) for mark in '#-/*"')
+_TOKEN = re.compile(rb"""'(?:[^'\\]|\\.)*+(?:'|\\?\Z)|(?P<sign>[#"]|--(?=[\x00-\x20]|\Z)|-\Z|/\*|/\Z)""", re.DOTALL)
+_QUOTES = re.compile(rb"['\\]")
+_EXECUTED = re.compile(rb"/\*(?:!\d*|T!(?:\[[^\]]*\])?)\s*(?P<word>\w*)")
+_HARMLESS = frozenset({b"SET", b"USE", b"LOCK", b"UNLOCK", b"START", b"BEGIN", b"COMMIT", b"ALTER"})
+_OTHER_ESCAPES = re.compile(rb"NO_BACKSLASH_ESCAPES|ANSI_QUOTES", re.IGNORECASE)
+
+
+def plain(data: bytes, wanted: bytes) -> tuple[bytes, Marks]:
+    """A block that begins outside quotes, without its comments, and where the wanted bytes are; raises Malformed."""
+    array = np.frombuffer(data, dtype=np.uint8)
+    signs = b"".join(byte for sign, byte in _SIGNS.items() if _has(array, data, sign) or data.endswith(byte))
+    found = scan.marks(array, QUOTE, wanted + signs, escape=True)
+    if not signs:
+        return data, found
+    is_sign = scan.byte_set(signs)[array[found.outside]]
+    starts = _starts(array, found.outside[is_sign])
+    if len(starts):
+        return plain(_blanked(data, starts.tolist()), wanted)
+    return data, Marks(found.quotes, found.escapes, found.outside[~is_sign])
+
+
+def _has(array: Bytes, data: bytes, sign: bytes) -> bool:
+    """Whether the sign of one or two bytes is there."""
+    if sign[:1] not in data or len(sign) == 1:
+        return sign[:1] in data
+    pairs = (array[start: start + (len(array) - start) // 2 * 2].view(np.uint16) for start in (0, 1))
+    return any(bool((pair == np.frombuffer(sign, np.uint16)).any()) for pair in pairs)
+
+
+def check_modes(text: bytes, position: int) -> None:
+    """Raises Malformed for a SET that gives backslashes or double quotes another meaning in the rows behind it."""
+    mode = _OTHER_ESCAPES.search(text)
+    if mode is not None:
+        raise Malformed(f"{mode[0].decode().upper()} in a sql_mode: strings are read as without it", position)
+
+
+def _starts(array: Bytes, places: Positions) -> Positions:
+    """Those places where a comment or a string begins, or may begin, its next bytes lying in the next block."""
+    kinds, last = array[places], len(array) - 1
+    second, third = (array[np.minimum(places + ahead, last)] for ahead in (1, 2))
+    dashes = (kinds == _DASH) & (second == _DASH) & ((third <= 0x20) | (places + 2 > last))
+    slashes = (kinds == _SLASH) & (second == _STAR)
+    result: Positions = places[dashes | slashes | (kinds == _HASH) | (kinds == _DOUBLE) | (places == last)]
+    return result
+
+
+def _blanked(data: bytes, starts: Iterable[int]) -> bytes:
+    text = bytearray(data)
+    for start, end in _comments(data, starts):
+        if end < 0:
+            return bytes(text[:start])
+        executed = _EXECUTED.match(data, start, end)
+        if executed is not None:
+            check_modes(data[start:end], start)
+            if executed["word"].upper() not in _HARMLESS:
+                raise Malformed(f"a comment that MySQL executes, {scan.shown(data[start:end])}, is not read", start)
+        text[start:end] = b" " * (end - start)
+    return bytes(text)
+
+
+def _comments(data: bytes, starts: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Where each comment begins and ends, -1 for one that the block does not end."""
+    places, end = iter(starts), 0
+    while (start := next(places, None)) is not None:
+        if start < end:
+            continue
+        end = _end(data, start)
+        yield start, end
+        if end < 0:
+            return
+        if _QUOTES.search(data, start, end):
+            # What was found behind it was found with its quotes.
+            places = _signs(data, end)
+
+
+def _signs(data: bytes, start: int) -> Iterator[int]:
+    """Where comments may begin from there on, string by string."""
+    return (token.start() for token in _TOKEN.finditer(data, start) if token["sign"])
+
+
+def _end(data: bytes, start: int) -> int:
+    if data.startswith(b'"', start):
+        raise Malformed("a string in double quotes: only '…' is read", start)
+    if data.startswith(b"/*", start):
+        end = data.find(b"*/", start + 2)
+        return end + 2 if end >= 0 else -1
+    return data.find(b"\n", start)

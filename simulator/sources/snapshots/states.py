@@ -1,0 +1,106 @@
+"""Rows of snapshots as states: in which table a row lies, by which key, and what it is.
+
+One law: one shape for all tables, however many, whatever the format; a row that TiDB would not take is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+
+from simulator.columns import row_image as images
+from simulator.sources.snapshots import parquet, records, streams, strict
+from simulator.sources.snapshots.parquet import BYTES, ROWS
+from simulator.sources.snapshots.pieces import Piece
+from simulator.sources.snapshots.records import Raw
+from simulator.ticdc import key_bytes
+from simulator.ticdc.table_info import handle_key
+
+STATE = pa.schema([
+    ("move", pa.int32()), ("table", pa.int32()), ("handle", pa.binary()), ("image", pa.binary()), ("was", pa.binary()),
+])
+"""`move`: the comparison that the row is for; `was`: what it was before the statements of that move, for a table that
+they change (`Finish`); a table without a handle key has its image as handle."""
+
+
+TOGETHER = 2 << 20
+"""Bytes of text whose rows make a batch, where they are not too many rows."""
+
+
+def state_batches(pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
+    """The rows of the pieces of a task, in their order, as batches of STATE; raises SnapshotError."""
+    waiting: list[pa.RecordBatch] = []
+    rows = bytes = 0
+    for batch in (batch for piece in pieces for batch in _states(piece)):
+        if waiting and (rows + len(batch) > ROWS or bytes + batch.nbytes > BYTES):
+            yield _together(waiting)
+            waiting, rows, bytes = [], 0, 0
+        waiting.append(batch)
+        rows, bytes = rows + len(batch), bytes + batch.nbytes
+    if waiting:
+        yield _together(waiting)
+
+
+def _together(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+
+
+def _states(piece: Piece) -> Iterator[pa.RecordBatch]:
+    with streams.steady(piece.part):
+        for raw in _raws(piece):
+            for start, length in _slices(raw):
+                yield _state(piece, Raw(tuple(column.slice(start, length) for column in raw.columns), raw.given))
+
+
+def _raws(piece: Piece) -> Iterator[Raw]:
+    table = piece.reading.place.table
+    if piece.format == "parquet":
+        return parquet.batches(piece.part, table)
+    layout = records.layout(table)
+    if piece.format == "sql":
+        return _gathered(records.sql_batches(piece.part, layout))
+    return _gathered(records.csv_batches(piece.part, layout, piece.reading.csv, piece.escape))
+
+
+def _gathered(raws: Iterator[Raw]) -> Iterator[Raw]:
+    """The rows of several blocks of text together, so that what is done for a batch is done less often."""
+    waiting: list[Raw] = []
+    bytes = 0
+    for raw in raws:
+        if waiting and (bytes >= TOGETHER or raw.given != waiting[0].given):
+            yield _joined(waiting)
+            waiting, bytes = [], 0
+        waiting.append(raw)
+        bytes += sum(column.nbytes for column in raw.columns)
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(raws: list[Raw]) -> Raw:
+    if len(raws) == 1:
+        return raws[0]
+    columns = zip(*(raw.columns for raw in raws))
+    return Raw(tuple(pa.concat_arrays(column) for column in columns), raws[0].given)
+
+
+def _slices(raw: Raw) -> Iterator[tuple[int, int]]:
+    """Where to cut rows so that a batch has neither too many nor too large ones."""
+    rows = len(raw.columns[0])
+    bytes = sum(column.nbytes for column in raw.columns)
+    step = max(min(ROWS, rows * BYTES // max(bytes, 1)), 1)
+    return ((start, min(step, rows - start)) for start in range(0, rows, step))
+
+
+def _state(piece: Piece, raw: Raw) -> pa.RecordBatch:
+    reading, texts = piece.reading, strict.texts(piece, raw)
+    numbers = strict.tables(piece, texts, raw)
+    if reading.finish is not None:
+        made = reading.finish(list(texts.values()), numbers)
+        columns = [made.column(name) for name in STATE.names[1:]]
+    else:
+        image = images.pack(list(texts.values()))
+        handle = key_bytes.handle(reading.place.table, texts) if handle_key(reading.place.table) else image
+        columns = [numbers, handle, image, pa.nulls(len(image), pa.binary())]
+    moves = pa.repeat(pa.scalar(reading.move, pa.int32()), len(columns[0]))
+    return pa.RecordBatch.from_arrays([moves, *columns], schema=STATE)

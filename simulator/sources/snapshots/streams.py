@@ -1,0 +1,222 @@
+"""Bytes of data files: decompressed, and large plain files cut into parts that tasks read side by side.
+
+One law: a cut lies where a record (CSV) or statement (SQL) begins, whatever quotes, escapes and line ends surround it.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+from crc32c import crc32c
+
+from simulator import files
+from simulator.errors import SnapshotError
+from simulator.sources.snapshots import scan
+
+BLOCK = 1 << 19
+"""Bytes read at a time: the arrays of a scan then stay in a processor's cache."""
+
+PIECE = 48 << 20
+"""Bytes of a file that one task reads."""
+
+LONGEST = 65536
+"""Bytes that a chunk of snappy's framing format may hold (google/snappy framing_format.txt)."""
+
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".snappy": "snappy"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """Part of a data file."""
+
+    path: str
+    start: int = 0
+    """The first byte; of a Parquet file the first row group."""
+
+    end: int = -1
+    """Where it ends; -1: with the file."""
+
+    root: str = ""
+    """Where a relative path starts: the driver's directory, for workers that have another."""
+
+    size: int = -1
+    """Of the file when the run was planned; -1: unknown."""
+
+    stamp: str = ""
+    """Of the file when the run was planned; empty: unknown."""
+
+    @property
+    def place(self) -> str:
+        return files.absolute(self.path, self.root)
+
+
+@contextmanager
+def steady(part: Part) -> Iterator[None]:
+    """Around reading a part: raises SnapshotError where the file is not there, or is not what it was when the run was
+    planned; what else goes wrong with a file that is changing is a result of that.
+    """
+    _check_same(part)
+    try:
+        yield
+    except SnapshotError:
+        _check_same(part)
+        raise
+    _check_same(part)
+
+
+def _check_same(part: Part) -> None:
+    try:
+        now = files.status(part.place)
+    except OSError as error:
+        raise unreadable(part, error) from error
+    if part.size >= 0 and now.size != part.size:
+        how = f"it had {part.size} bytes when the run was planned and has {now.size}"
+    elif part.stamp and now.stamp != part.stamp:
+        how = "it was written again after the run was planned"
+    else:
+        return
+    raise SnapshotError(
+        f"{part.path}: the file changes while it is read: {how}; accepted are files that stay as they are")
+
+
+def unreadable(part: Part, error: Exception) -> SnapshotError:
+    """The error of a file that cannot be opened or read."""
+    if isinstance(error, FileNotFoundError):
+        return SnapshotError(f"{part.path}: no such file on the machine of this task ({socket.gethostname()}): every "
+                             "machine that reads must see the file under the same path")
+    return SnapshotError(f"{part.path}: cannot be read: {(str(error) or type(error).__name__).splitlines()[0]}")
+
+
+def blocks(part: Part) -> Iterator[bytes]:
+    """The bytes of a part, decompressed."""
+    compression = COMPRESSIONS.get(os.path.splitext(part.path)[1])
+    try:
+        with files.open_file(part.place) as file:
+            if compression is None:
+                yield from _plain(file, part)
+            elif compression == "snappy":
+                yield from _snappy(file, part.path)
+            else:
+                with pa.CompressedInputStream(pa.PythonFile(file, mode="r"), compression) as stream:
+                    while block := stream.read(BLOCK):
+                        yield block
+    except (OSError, pa.ArrowException) as error:
+        raise unreadable(part, error) from error
+
+
+def _plain(file: BinaryIO, part: Part) -> Iterator[bytes]:
+    file.seek(part.start)
+    left = part.end - part.start if part.end >= 0 else -1
+    while left and (block := file.read(min(BLOCK, left) if left > 0 else BLOCK)):
+        yield block
+        left -= len(block) if left > 0 else 0
+
+
+def _snappy(file: BinaryIO, path: str) -> Iterator[bytes]:
+    """Snappy's framing format, in which Dumpling writes (google/snappy framing_format.txt), its checksums held."""
+    codec = pa.Codec("snappy")
+    while header := file.read(4):
+        kind, size = header[0], int.from_bytes(header[1:4], "little")
+        body = file.read(size)
+        if len(header) < 4 or len(body) < size or (kind not in (0, 1) and kind < 0x80):
+            raise SnapshotError(f"{path}: cannot be read: no snappy frames (as Dumpling writes them)")
+        if kind in (0, 1):
+            data = body[4:] if kind else bytes(codec.decompress(body[4:], _claimed(body[4:14], path)))
+            if body[:4] != _masked(crc32c(data)):
+                raise SnapshotError(f"{path}: cannot be read: a checksum is wrong, the file is damaged")
+            yield data
+
+
+def _claimed(varint: bytes, path: str) -> int:
+    """How many bytes a chunk says it holds; raises SnapshotError where the format allows no chunk so large."""
+    length = _length(varint)
+    if length > LONGEST:
+        raise SnapshotError(f"{path}: cannot be read: a snappy chunk claims {length} bytes, at most {LONGEST}")
+    return length
+
+
+def _masked(checksum: int) -> bytes:
+    """A CRC-32C as the format stores it."""
+    return ((((checksum >> 15) | (checksum << 17)) + 0xA282EAD8) & 0xFFFFFFFF).to_bytes(4, "little")
+
+
+def _length(varint: bytes) -> int:
+    value = 0
+    for index, byte in enumerate(varint):
+        value |= (byte & 0x7F) << (7 * index)
+        if byte < 0x80:
+            break
+    return value
+
+
+def cut(part: Part, quote: int, stop: int, escape: bool, room: int) -> tuple[Part, ...]:
+    """A plain file in parts of about `room` bytes that begin after an unquoted `stop`; a small or compressed one whole.
+
+    Raises OSError.
+    """
+    size = part.size if part.size >= 0 else files.status(part.place).size
+    if os.path.splitext(part.path)[1] in COMPRESSIONS or size <= room + room // 2:
+        return (part,)
+    marks = [_not_escaped(part.place, offset) for offset in range(0, size, room)] + [size]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        counts = list(pool.map(lambda span: _quotes(part.place, span, quote, escape), zip(marks, marks[1:])))
+    inside = np.cumsum(counts) % 2 == 1
+    starts = [0]
+    for index, mark in enumerate(marks[1:-1]):
+        found = _first_stop(part.place, mark, marks[index + 2], bool(inside[index]), (quote, stop, escape))
+        starts += [found] if found is not None else []
+    return tuple(replace(part, start=start, end=end) for start, end in zip(starts, [*starts[1:], size]) if start < end)
+
+
+def _not_escaped(path: str, offset: int) -> int:
+    """The first offset from there on that no backslash precedes."""
+    if offset:
+        with files.open_file(path) as file:
+            file.seek(offset - 1)
+            while file.read(1) == b"\\":
+                offset += 1
+    return offset
+
+
+def _spans(path: str, start: int, end: int) -> Iterator[tuple[int, bytes]]:
+    """Bytes from `start` to `end` in blocks of which none ends with a backslash."""
+    with files.open_file(path) as file:
+        file.seek(start)
+        while start < end:
+            data = file.read(min(BLOCK, end - start))
+            while data.endswith(b"\\") and start + len(data) < end:
+                data += file.read(1)
+            yield start, data
+            start += len(data)
+
+
+def _quotes(path: str, span: tuple[int, int], quote: int, escape: bool) -> int:
+    """How many quotes lie there that are not escaped."""
+    total = 0
+    for _, data in _spans(path, *span):
+        array = np.frombuffer(data, dtype=np.uint8)
+        total += int(np.count_nonzero(array == quote))
+        if escape:
+            escapes = scan.escaping(np.flatnonzero(array == scan.BACKSLASH))
+            total -= int(np.count_nonzero(array[escapes[escapes + 1 < len(array)] + 1] == quote))
+    return total
+
+
+def _first_stop(path: str, start: int, end: int, inside: bool, rule: tuple[int, int, bool]) -> int | None:
+    """The byte after the first unquoted stop."""
+    quote, stop, escape = rule
+    for offset, data in _spans(path, start, end):
+        lead = bytes([quote]) if inside else b""
+        found = scan.marks(np.frombuffer(lead + data, dtype=np.uint8), quote, bytes([stop]), escape)
+        if len(found.outside):
+            return offset + int(found.outside[0]) + 1 - len(lead)
+        inside = len(found.quotes) % 2 == 1
+    return None

@@ -1,0 +1,115 @@
+"""Raw values of a table → its columns' TiDB text, and the error of the first row that TiDB would reject.
+
+One law: a text that is null though the value is not is what was rejected.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.errors import SnapshotError, printable
+from simulator.sources.snapshots import encoded
+from simulator.sources.snapshots.partitions import located
+from simulator.sources.snapshots.pieces import Piece
+from simulator.sources.snapshots.records import Raw
+from simulator.ticdc.table_info import handle_key
+from simulator.tidb.expressions import generated
+from simulator.tidb.model.rows import visible_columns
+from simulator.tidb.model.table import Column, ColumnType, Table
+from simulator.tidb.model.types import is_binary
+from simulator.tidb.values import accepted, tidb_text
+
+SHOWN = 80
+"""Bytes of a rejected value that an error shows."""
+
+Mask = npt.NDArray[np.bool_]
+
+
+def texts(piece: Piece, raw: Raw) -> dict[str, pa.Array]:
+    """The text of every visible column, in table order; raises SnapshotError for the first row with a bad value."""
+    table = piece.reading.place.table
+    visible = visible_columns(table)
+    way = piece.reading.csv.binary if piece.format == "csv" else "raw"
+    made = {
+        column.name: tidb_text(column.type, _decoded(column.type, value, way))
+        for column, value in zip(visible, raw.columns, strict=True) if raw.given or not column.generated}
+    if len(made) < len(visible):
+        made, computed = generated(table, made)
+        values = zip(visible, raw.columns)
+        raw = Raw(tuple(computed.get(column.name, value) for column, value in values), raw.given)
+    found = {column.name: made[column.name] for column in visible}
+    bad = [_rejected(column, text, value) for column, text, value in zip(visible, found.values(), raw.columns)]
+    wrong = [(int(np.argmax(mask)), place) for place, mask in enumerate(bad) if mask is not None]
+    if wrong:
+        raise _rejection(piece, raw, *min(wrong))
+    return found
+
+
+def tables(piece: Piece, texts: dict[str, pa.Array], raw: Raw) -> pa.Array:
+    """The number of each row's table or partition; raises SnapshotError for the first row that no partition takes."""
+    place = piece.reading.place
+    numbers = located(place, texts, len(raw.columns[0]))
+    if numbers.null_count:
+        row = int(np.argmax(pc.is_null(numbers).to_numpy(zero_copy_only=False)))
+        raise SnapshotError(printable(f"{_where(piece)}: no partition takes{_key(place.table, raw, row)}"))
+    return numbers
+
+
+def _decoded(type: ColumnType, value: pa.Array, way: str) -> pa.Array:
+    is_bytes = is_binary(type) or type.charset == "binary" and type.name == "bit"
+    return encoded.DECODERS[way](value) if is_bytes and way != "raw" else value
+
+
+def _rejected(column: Column, text: pa.Array, raw: pa.Array) -> Mask | None:
+    """Which values TiDB would not take; None: it takes all."""
+    if not text.null_count or (not column.not_null and text.null_count == raw.null_count):
+        return None
+    mask: Mask = text.is_null().to_numpy(zero_copy_only=False)
+    if not column.not_null:
+        mask &= raw.is_valid().to_numpy(zero_copy_only=False)
+    return mask if mask.any() else None
+
+
+def _rejection(piece: Piece, raw: Raw, row: int, place: int) -> SnapshotError:
+    table = piece.reading.place.table
+    column, value = visible_columns(table)[place], raw.columns[place][row]
+    if value.is_valid:
+        type = column.type.name + (" unsigned" if column.type.unsigned else "")
+        cause = f"value {_quoted(column, value)} of type {type}: accepted is {accepted(column.type)}"
+    else:
+        cause = "NULL in a NOT NULL column"
+    return SnapshotError(printable(
+        f"{_where(piece)}, column {column.name!r}, row{_key(table, raw, row)}: {cause}"))
+
+
+def _where(piece: Piece) -> str:
+    table = piece.reading.place.table
+    return f"{piece.part.path}: table `{table.schema}`.`{table.name}`"
+
+
+def _key(table: Table, raw: Raw, row: int) -> str:
+    """The columns of the handle key with their raw values, or the first few where there is none."""
+    visible = list(zip(visible_columns(table), raw.columns))
+    key = handle_key(table)
+    shown = [(column, values) for column, values in visible if column.name in key] or visible[:4]
+    return "".join(f" {column.name}={_quoted(column, values[row])}" for column, values in shown)
+
+
+def _quoted(column: Column, value: pa.Scalar) -> str:
+    """The beginning of a raw value between quotes."""
+    data = _bytes(value) if value.is_valid else b"NULL"
+    return f"'{data[column.type.name == 'bit' and value.is_valid:][:SHOWN].decode('utf-8', 'backslashreplace')}'"
+
+
+def _bytes(value: pa.Scalar) -> bytes:
+    """A raw value as people write it."""
+    type = value.type
+    if pa.types.is_binary(type) or pa.types.is_large_binary(type) or pa.types.is_fixed_size_binary(type):
+        return bytes(value.as_py())
+    text = str(value.cast(pa.string()).as_py())
+    if (pa.types.is_timestamp(type) or pa.types.is_time(type)) and "." in text:
+        text = text.removesuffix("Z").rstrip("0").rstrip(".")
+    return text.encode()

@@ -1,0 +1,1 @@
+"""What the changefeed does with rows and jobs."""

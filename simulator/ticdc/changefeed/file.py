@@ -1,0 +1,150 @@
+"""A changefeed.toml read and type-checked against the table of keys.
+
+One law: every key of the file is known and of its type, or reported by its full name; one that the release does not
+have is refused as TiCDC's command line does (pkg/cmd/util/helper.go StrictDecodeFile).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from simulator import files
+from simulator.errors import ChangefeedError, HIDDEN, did_you_mean, is_secret, masked
+from simulator.releases import Release, availability
+from simulator.ticdc.changefeed import go
+from simulator.ticdc.changefeed.key import Value
+from simulator.ticdc.changefeed.keys import KEYS, option
+
+TAKES = {
+    "bool": "true or false",
+    **dict.fromkeys(("int", "int16", "int32"), "an integer"),
+    "text": "a string",
+    "duration": 'a duration such as "10m"',
+    "texts": "a list of strings",
+    "ints": "a list of integers of 64 bits",
+    "rows": "an array of tables",
+}
+BITS = {"int": 64, "int16": 16, "int32": 32}
+TABLES = KEYS.keys() - {"sink-uri", "(top level)"}
+"""What the file may call a table; the other places are not of the file."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A changefeed.toml."""
+
+    values: Mapping[tuple[str, str], Value] = field(repr=False)
+    """By place and name, as the table of keys spells them; entries of arrays of tables stay lists of dicts."""
+
+    tables: frozenset[str]
+    """The places that the file names, empty ones too."""
+
+    warnings: tuple[str, ...] = ()
+
+
+def parse(text: str, name: str, release: Release) -> File:
+    """The file's content; raises ChangefeedError with the position or the keys at fault."""
+    try:
+        content = files.toml(text)
+    except ValueError as error:
+        raise ChangefeedError(f"{name} is not TOML: {error}") from error
+    found = list(_walk(content, "(top level)", name))
+    _refuse_later(found, name, release)
+    values = {(place, key): value for place, key, value, _ in found if key}
+    tables = frozenset(place for place, key, _, _ in found if not key)
+    return File(values, tables, tuple(remark for *_, remark in found if remark))
+
+
+def _refuse_later(found: list[tuple[str, str, Value, str]], name: str, release: Release) -> None:
+    """Raise ChangefeedError for keys and tables that other releases have."""
+    given = [option(place, key) if key else place for place, key, _, _ in found if place != "(top level)" or key]
+    absent = [one for one in dict.fromkeys(given) if not availability.has(release, one)]
+    missing = [one for one in absent if one.rpartition(".")[0] not in absent]
+    if missing:
+        said = [f"{one} {availability.told(one)}" for one in missing]
+        since = f"it: {availability.told(missing[0])}" if len(missing) == 1 else f"them: {', '.join(said)}"
+        raise ChangefeedError(
+            f"component TiCDC changefeed's config file {name} contained unknown configuration options: "
+            f"{', '.join(missing)}; TiCDC {release.name} does not have {since}"
+        )
+
+
+def _walk(content: Mapping[str, object], place: str, name: str) -> Iterator[tuple[str, str, Value, str]]:
+    """Place, key, value and remark of everything in a table; an empty key stands for the table itself."""
+    yield place, "", None, ""
+    for spelled, value in content.items():
+        key = spelled if spelled in KEYS[place] else spelled.lower()
+        inner = key if place == "(top level)" else f"{place}.{key}"
+        if key in KEYS[place]:
+            yield from _known(place, key, value, name)
+        elif "." not in key and inner in TABLES and isinstance(value, dict):
+            yield from _walk(value, inner, name)
+        elif "." not in key and inner in TABLES:
+            raise ChangefeedError(f"{name}: [{inner}] must be a table, got {masked(repr(value))}")
+        else:
+            yield place, "", None, _unknown(place, spelled, name)
+
+
+def _known(place: str, key: str, value: object, name: str) -> Iterator[tuple[str, str, Value, str]]:
+    known, where = KEYS[place][key], _dotted(place, key)
+    checked = check(known.kind, value, f"{name}: {where}")
+    yield place, key, checked, f"{name}: {where} has no effect: {known.idle}" if known.idle else ""
+    if isinstance(checked, list) and known.kind == "rows":
+        inner = _dotted(place, key)
+        for number, row in enumerate(checked, 1):
+            assert isinstance(row, dict)
+            yield from ((inner, one, None, "") for one in row if one in KEYS[inner])
+            yield from ((place, "", None, remark) for remark in _row_remarks(inner, number, row, name))
+
+
+def _row_remarks(place: str, number: int, row: dict[str, object], name: str) -> Iterator[str]:
+    known = KEYS[place]
+    for key, value in row.items():
+        if key in known:
+            check(known[key].kind, value, f"{name}: {place}[{number}].{key}")
+            if known[key].idle:
+                yield f"{name}: {place}[{number}].{key} has no effect: {known[key].idle}"
+        else:
+            yield f"{name}: unknown key {key!r} in {place}[{number}] is ignored.{did_you_mean(key, known)}"
+
+
+def check(kind: str, value: object, where: str) -> Value:
+    """The value, if it is of the kind; raises ChangefeedError."""
+    if not _fits(kind, value):
+        said = HIDDEN if is_secret(where.rpartition(".")[2]) else masked(repr(value))
+        raise ChangefeedError(f"{where} = {said}: {TAKES[kind]} is expected")
+    if kind == "duration" and isinstance(value, str):
+        try:
+            go.parse_duration(value)
+        except ValueError as error:
+            raise ChangefeedError(f"{where}: {error}") from error
+    assert value is None or isinstance(value, bool | int | str | list | dict)
+    return value
+
+
+def _fits(kind: str, value: object) -> bool:
+    if kind == "ints":
+        return isinstance(value, list) and all(_fits("int", one) for one in value)
+    if kind in ("texts", "rows"):
+        return isinstance(value, list) and all(isinstance(one, str if kind == "texts" else dict) for one in value)
+    if kind == "bool":
+        return isinstance(value, bool)
+    if kind in BITS or kind == "duration" and not isinstance(value, str):
+        limit = 1 << BITS.get(kind, 64) - 1
+        return isinstance(value, int) and not isinstance(value, bool) and -limit <= value < limit
+    return isinstance(value, str)
+
+
+def _unknown(place: str, key: str, name: str) -> str:
+    top = place == "(top level)"
+    if top and key.lower() == "sink-uri":
+        return f"{name}: unknown key {key!r} is ignored: TiCDC takes the sink-uri beside the file, as --sink-uri"
+    inner = sorted(TABLES) if top else [other for other in sorted(TABLES) if other.startswith(f"{place}.")]
+    tables = [other.removeprefix(f"{place}.") for other in inner]
+    where = "" if top else f" in [{place}]"
+    return f"{name}: unknown key {key!r}{where} is ignored.{did_you_mean(key, [*KEYS[place], *tables])}"
+
+
+def _dotted(place: str, key: str) -> str:
+    return key if place == "(top level)" else f"{place}.{key}"

@@ -1,0 +1,100 @@
+"""How to reach and use Kafka, from the settings, checked as TiCDC checks them when the sink starts.
+
+One law: same order, same codes, same texts as pkg/sink/kafka/options.go (before 7.0 cdc/sink/**/producer/kafka).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from simulator.errors import ChangefeedError
+from simulator.ticdc.changefeed import go, security
+from simulator.ticdc.changefeed.merged import Settings
+from simulator.ticdc.changefeed.model import Kafka
+
+COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
+TIMEOUT = "10s"
+
+
+def topic(settings: Settings) -> str:
+    """The default topic, the URI's path; raises ChangefeedError (CDC:ErrKafkaInvalidConfig) without one."""
+    name = settings.uri.topic
+    if not name:
+        text = "no topic is specified in sink-uri; accepted: kafka://host:port[,host:port]/topic?…"
+        raise ChangefeedError(text, "CDC:ErrKafkaInvalidConfig")
+    if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", name) or name in (".", ".."):
+        raise ChangefeedError(f"topic {name!r}: Kafka takes letters, digits, '.', '_' and '-', at most 249 of them")
+    return name
+
+
+def kafka(settings: Settings) -> Kafka:
+    """How to reach Kafka; raises ChangefeedError."""
+    partitions, release = settings.get("partition-num"), settings.release
+    if partitions == 0 and not release.refuses_zero_partitions:
+        partitions = None
+    if isinstance(partitions, int) and partitions <= 0:
+        text = f"invalid partition num {partitions}; 1 or more is accepted"
+        raise ChangefeedError(text, "CDC:ErrKafkaInvalidPartitionNum")
+    client_id = settings.text("kafka-client-id", "TiCDC_producer_127.0.0.1_8300_default_ticdc-sim")
+    if not re.fullmatch(r"[A-Za-z0-9._-]+", client_id):
+        raise ChangefeedError(f"invalid kafka client ID '{client_id}'", "CDC:ErrKafkaInvalidClientID")
+    dial, write, read = (_timeout(settings, f"{name}-timeout") for name in ("dial", "write", "read"))
+    acks = settings.number("required-acks", -1)
+    if acks not in (-1, 0, 1):
+        accepted = "only support these values: 0(NoResponse),1(WaitForLocal) and -1(WaitForAll)"
+        raise ChangefeedError(f"invalid required acks {acks}, {accepted}", "CDC:ErrKafkaInvalidRequiredAcks")
+    compression = settings.text("compression", "none").strip().lower()
+    found = Kafka(
+        brokers=_brokers(settings),
+        partition_num=partitions if isinstance(partitions, int) else None,
+        replication_factor=settings.number("replication-factor", 1),
+        auto_create_topic=settings.truth("auto-create-topic", True),
+        required_acks=acks,
+        compression=compression if compression in COMPRESSIONS else "none",
+        client_id=client_id,
+        dial_timeout=dial,
+        write_timeout=write,
+        read_timeout=read,
+        sasl=security.sasl(settings),
+        tls=security.tls(settings),
+        new_topic_partitions=release.new_topic_partitions,
+        topic_limit=release.topic_limit,
+        topic_limit_margin=release.topic_limit_margin,
+        checks_insync_replicas=release.checks_insync_replicas,
+    )
+    security.check_client(settings, found)
+    _check_replicas(found)
+    return found
+
+
+def idle(kafka: Kafka) -> Iterator[str]:
+    """A warning for what Kafka will not take where it is used at all."""
+    if kafka.replication_factor < 1:
+        factor = kafka.replication_factor
+        yield f"replication-factor {factor}: Kafka creates no topic with that; 1 or more is accepted"
+
+
+def _check_replicas(kafka: Kafka) -> None:
+    # Kafka's min.insync.replicas is 1 at least
+    if kafka.checks_insync_replicas and kafka.required_acks == -1 and kafka.replication_factor < 1:
+        raise ChangefeedError(
+            "TiCDC Kafka producer's `request.required.acks` defaults to -1, TiCDC cannot deliver messages when the "
+            f"`replication-factor` {kafka.replication_factor} is smaller than the `min.insync.replicas`; "
+            "1 or more is accepted",
+            "CDC:ErrKafkaInvalidConfig",
+        )
+
+
+def _brokers(settings: Settings) -> tuple[str, ...]:
+    if not settings.uri.brokers:
+        raise ChangefeedError("no Kafka broker in sink-uri; accepted: kafka://host:port[,host:port]/topic?…")
+    return settings.uri.brokers
+
+
+def _timeout(settings: Settings, name: str) -> float:
+    try:
+        return go.parse_duration(settings.text(name, TIMEOUT))
+    except ValueError as error:
+        text = f"{name}: {error}; accepted: a duration such as 10s"
+        raise ChangefeedError(text, "CDC:ErrKafkaInvalidConfig") from error

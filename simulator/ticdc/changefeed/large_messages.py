@@ -1,0 +1,106 @@
+"""What becomes of messages that are too large: `[sink.kafka-config.large-message-handle]`, by release.
+
+One law: same codes, same texts as TiCDC (pkg/config/large_message.go AdjustAndValidate, pkg/sink/codec/common/config.go
+Apply); a way that the release does not have is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simulator.errors import ChangefeedError, did_you_mean
+from simulator.releases import availability, option_names
+from simulator.ticdc.changefeed.merged import Settings
+from simulator.ticdc.changefeed.protocols import known
+
+TABLE = option_names.LARGE
+FORERUNNER = "large-message-only-handle-key-columns"
+WAYS = ("none", "handle-key-only", "claim-check")
+
+
+def way(settings: Settings, protocol: str) -> str:
+    """none, handle-key-only or claim-check: the one that has an effect."""
+    asked = _asked(settings)
+    if settings.of_file("sink", FORERUNNER):
+        # 7.2.0 cuts messages of Open Protocol alone (tiflow v7.2.0: pkg/sink/codec/open/open_protocol_encoder.go)
+        return "handle-key-only" if protocol == "open-protocol" else "none"
+    if asked == "claim-check" and not _has_claim_check(settings):
+        return "none"
+    return asked if asked in WAYS else "none"
+
+
+def text(settings: Settings, name: str) -> str:
+    """A setting of the table, or empty."""
+    return str(settings.of_file(TABLE, name) or "")
+
+
+def check(settings: Settings, extension: bool) -> None:
+    """Raise ChangefeedError for settings that do not suit the protocol."""
+    if TABLE not in settings.file.tables:
+        return
+    option, given = _asked(settings), known(settings)
+    compression = text(settings, "large-message-handle-compression") or "none"
+    if compression not in ("none", "snappy", "lz4"):
+        raise _replica(f"large message handle compression is not supported, got {compression}")
+    if option == "none":
+        return
+    start = f"large message handle is set to {option},"
+    if given not in ("open-protocol", "simple", "canal-json"):
+        raise _replica(f"{start} protocol is {given}, it's not supported")
+    if given == "canal-json" and not extension:
+        raise _replica(f"{start} protocol is canal-json, but enable-tidb-extension is false")
+    if option != "claim-check" or not _has_claim_check(settings):
+        return
+    if not text(settings, "claim-check-storage-uri"):
+        raise _replica(f"{start} but the claim-check-storage-uri is empty")
+    stored = text(settings, "claim-check-compression")
+    if stored and stored.lower() not in ("snappy", "lz4"):
+        raise _replica(f"claim-check compression support snappy, lz4, got {stored}")
+    if settings.of_file(TABLE, "claim-check-raw-value") and given == "open-protocol":
+        raise _replica(f"{start} raw value is not supported for the open protocol")
+
+
+def check_force_replicate(settings: Settings) -> None:
+    """Raise ChangefeedError where large messages are handled though tables without a handle key are replicated."""
+    option = _asked(settings)
+    if _has_claim_check(settings) and option != "none":
+        what = "when the large message handle is enabled, large message handle:"
+        raise _codec(f'force-replicate must be disabled, {what} "{option}"')
+    if option == "handle-key-only":
+        what = 'when the large message handle option is set to "handle-key-only"'
+        raise _codec(f"force-replicate must be disabled, {what}")
+
+
+def idle(settings: Settings, protocol: str) -> Iterator[str]:
+    """A warning for what the release does not do, or nobody."""
+    asked, release = _asked(settings), settings.release
+    if asked == "claim-check" and not _has_claim_check(settings):
+        since = availability.told(f"{TABLE}.claim-check-storage-uri")
+        yield f"large-message-handle-option claim-check has no effect in TiCDC {release.name} ({since})"
+    stored = text(settings, "claim-check-compression")
+    if stored and asked != "claim-check":
+        yield f"claim-check-compression has no effect with large-message-handle-option {asked}"
+    elif stored != stored.lower():
+        # tiflow v7.3.0: pkg/config/sink.go lowers the word to check it, cdc/sink/dmlsink/mq/claim_check.go compares it
+        yield f"claim-check-compression {stored!r} has no effect: TiCDC {release.name} wants it in lower case"
+    if asked not in WAYS:
+        hint = did_you_mean(asked, WAYS)
+        yield f"large-message-handle-option {asked!r} is unknown and has no effect; accepted: {', '.join(WAYS)}.{hint}"
+    if settings.of_file("sink", FORERUNNER) and protocol != "open-protocol":
+        yield f"sink.{FORERUNNER} has no effect with {protocol} in TiCDC {release.name}"
+
+
+def _asked(settings: Settings) -> str:
+    return text(settings, "large-message-handle-option") or "none"
+
+
+def _has_claim_check(settings: Settings) -> bool:
+    return option_names.CLAIM_CHECK <= settings.release.options
+
+
+def _replica(text: str) -> ChangefeedError:
+    return ChangefeedError(text, "CDC:ErrInvalidReplicaConfig")
+
+
+def _codec(text: str) -> ChangefeedError:
+    return ChangefeedError(text, "CDC:ErrCodecInvalidConfig")

@@ -1,0 +1,179 @@
+"""What a sink-uri and a changefeed.toml say, as plain frozen values.
+
+One law: every value here is already valid, defaulted and merged; nothing downstream reads the URI or the file again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from simulator.errors import ChangefeedError
+from simulator.ticdc.codecs.options import CodecOptions
+
+
+@dataclass(frozen=True)
+class DispatchRule:
+    """One entry of `[sink] dispatchers`, as written."""
+
+    matcher: tuple[str, ...]
+    """Table-filter rules; matched case-insensitively unless `case-sensitive`."""
+
+    partition: str = ""
+    """Dispatcher in TiCDC's spelling; empty means `default`."""
+
+    index: str = ""
+    columns: tuple[str, ...] = ()
+    topic: str = ""
+    """Topic name or expression; empty means the default topic."""
+
+    target_schema: str = ""
+    """The schema that messages say, as literal text, `{schema}` and `{table}`; empty keeps it, as of the table."""
+
+    target_table: str = ""
+
+
+@dataclass(frozen=True)
+class ColumnSelector:
+    """One entry of `[sink] column-selectors`, as written."""
+
+    matcher: tuple[str, ...] = ()
+    """Table-filter rules; matched case-insensitively unless `case-sensitive`."""
+
+    columns: tuple[str, ...] = ()
+    """Column-filter rules, in any letter case; the last that matches decides."""
+
+
+@dataclass(frozen=True)
+class EventFilter:
+    """One entry of `[[filter.event-filters]]`, as written."""
+
+    matcher: tuple[str, ...] = ()
+    ignore_event: tuple[str, ...] = ()
+    ignore_sql: tuple[str, ...] = ()
+    ignore_insert_value_expr: str = ""
+    ignore_update_new_value_expr: str = ""
+    ignore_update_old_value_expr: str = ""
+    ignore_delete_value_expr: str = ""
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """Every SQL expression that it has, in the order TiCDC looks at them."""
+        every = (
+            *(self.ignore_insert_value_expr, self.ignore_update_old_value_expr, self.ignore_update_new_value_expr),
+            self.ignore_delete_value_expr,
+        )
+        return tuple(expression for expression in every if expression)
+
+
+@dataclass(frozen=True)
+class Sasl:
+    """SASL settings; `mechanism` is empty where SASL is off."""
+
+    mechanism: str = ""
+    """PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI or OAUTHBEARER."""
+
+    user: str = ""
+    password: str = field(default="", repr=False)
+    gssapi_service_name: str = ""
+    oauth_client_id: str = ""
+    oauth_client_secret: str = field(default="", repr=False)
+    """Decoded from the base64 of the file."""
+
+    oauth_token_url: str = ""
+    oauth_scopes: tuple[str, ...] = ()
+    oauth_grant_type: str = "client_credentials"
+    oauth_audience: str = ""
+
+
+@dataclass(frozen=True)
+class Tls:
+    """TLS settings; without files the operating system's certificates are trusted."""
+
+    enabled: bool = False
+    ca: str = ""
+    cert: str = ""
+    key: str = ""
+    insecure_skip_verify: bool = False
+    meant: str = ""
+    """What was written that asks for TLS, where TLS is off and enable-tls=false was not written."""
+
+
+@dataclass(frozen=True)
+class Kafka:
+    """How to reach and use Kafka."""
+
+    brokers: tuple[str, ...]
+    """`host:port` each."""
+
+    partition_num: int | None = None
+    """As asked; None takes what the topic has, or `new_topic_partitions` where the topic is created."""
+
+    replication_factor: int = 1
+    auto_create_topic: bool = True
+    required_acks: int = -1
+    compression: str = "none"
+    """none, gzip, snappy, lz4 or zstd."""
+
+    client_id: str = "TiCDC_producer_127.0.0.1_8300_default_ticdc-sim"
+    dial_timeout: float = 10.0
+    """Seconds, as the other timeouts."""
+
+    write_timeout: float = 10.0
+    read_timeout: float = 10.0
+    sasl: Sasl = Sasl()
+    tls: Tls = Tls()
+    new_topic_partitions: int = 3
+    """Partitions of a topic that TiCDC creates without `partition-num`."""
+
+    topic_limit: str = "lowers"
+    """What a topic that takes less than max-message-bytes does, as `Release.topic_limit` says."""
+
+    topic_limit_margin: int = 128
+    """How many bytes max-message-bytes stays below what a topic takes."""
+
+    checks_insync_replicas: bool = True
+    """Whether a replication-factor below min.insync.replicas is refused."""
+
+    @property
+    def partitions(self) -> int:
+        """Partitions of a topic that does not exist yet."""
+        return self.partition_num or self.new_topic_partitions
+
+
+@dataclass(frozen=True)
+class Changefeed:
+    """A changefeed that TiCDC would accept and this simulator can play."""
+
+    scheme: str
+    """`kafka` or `kafka+ssl`."""
+
+    topic: str
+    """The default topic."""
+
+    codec: CodecOptions
+    kafka: Kafka
+    case_sensitive: bool = False
+    force_replicate: bool = False
+    rules: tuple[str, ...] = ("*.*",)
+    """`[filter] rules`."""
+
+    ignore_txn_start_ts: tuple[int, ...] = ()
+    event_filters: tuple[EventFilter, ...] = ()
+    dispatchers: tuple[DispatchRule, ...] = ()
+    column_selectors: tuple[ColumnSelector, ...] = ()
+    output_raw_change_event: bool = False
+    """Whether an UPDATE of a key stays one event (`[sink.kafka-config] output-raw-change-event`)."""
+
+    warnings: tuple[str, ...] = ()
+    """One line each: unknown keys, keys without effect, conflicts between URI and file."""
+
+
+def partition_count(asked: int | None, actual: int) -> int:
+    """Partitions to use of a topic that has `actual`: the first `asked`, or all; raises ChangefeedError if more were
+    asked than there are (`SetPartitionNum`, tiflow v8.5.3 pkg/sink/kafka/options.go)."""
+    if asked is not None and asked > actual:
+        raise ChangefeedError(
+            f"the number of partition ({asked}) specified in sink-uri is more than that of actual topic ({actual})",
+            "CDC:ErrKafkaInvalidPartitionNum",
+        )
+    return asked or actual

@@ -1,0 +1,157 @@
+"""What TiCDC refuses when a changefeed is created, before it looks at Kafka.
+
+One law: same order, same codes, same texts as tiflow v8.5.3 pkg/config/sink.go, replica_config.go, large_message.go.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+
+from simulator.errors import ChangefeedError, did_you_mean
+from simulator.releases import option_names
+from simulator.ticdc.changefeed import go, large_messages, protocols
+from simulator.ticdc.changefeed.key import Value
+from simulator.ticdc.changefeed.keys import KEYS
+from simulator.ticdc.changefeed.merged import Settings
+
+QUEUES = ("kafka", "kafka+ssl", "pulsar", "pulsar+ssl", "pulsar+http", "pulsar+https")
+DATABASES = ("mysql", "mysql+ssl", "tidb", "tidb+ssl")
+STORAGES = ("file", "s3", "gcs", "gs", "azblob", "azure", "noop")
+ROUTE = re.compile(r"(?:[^{}]|\{schema\}|\{table\})*")
+"""What a target of table routing may be (ticdc v8.5.7: pkg/config/sink.go)."""
+
+GLUE = "sink.kafka-config.glue-schema-registry-config"
+
+
+def reject(settings: Settings) -> None:
+    """Raise ChangefeedError for the first thing that TiCDC refuses."""
+    for check in CHECKS:
+        check(settings)
+
+
+def _atomicity(settings: Settings) -> None:
+    level, scheme = settings.text("transaction-atomicity"), settings.uri.scheme
+    if level not in ("", "none") and (level != "table" or scheme in QUEUES):
+        text = f"{level} level atomicity is not supported by {scheme} scheme"
+        raise ChangefeedError(f"sink uri invalid '{text}'", "CDC:ErrSinkURIInvalid")
+
+
+def _protocol(settings: Settings) -> None:
+    scheme, given = settings.uri.scheme, settings.get("protocol")
+    if scheme in DATABASES and given is not None:
+        text = f"protocol {given} is incompatible with {scheme} scheme"
+        raise ChangefeedError(f"sink uri invalid '{text}'", "CDC:ErrSinkURIInvalid")
+    if scheme in QUEUES or scheme in STORAGES:
+        protocols.protocol(settings)
+
+
+def _table_routes(settings: Settings) -> None:
+    for rule in rows(settings, "sink", "dispatchers"):
+        for name in ("target-schema", "target-table"):
+            given = str(rule.get(name, ""))
+            if not ROUTE.fullmatch(given):
+                text = f"{name} {json.dumps(given, ensure_ascii=False)} must contain only literal text, "
+                raise ChangefeedError(text + "{schema}, and {table}", "CDC:ErrInvalidTableRoutingRule")
+
+
+def _large_message(settings: Settings) -> None:
+    # only the URI's enable-tidb-extension counts here, not the file's (tiflow v8.5.3: pkg/config/sink.go)
+    extension = bool(settings.parameters.get("enable-tidb-extension"))
+    large_messages.check(settings, extension)
+
+
+def _registries(settings: Settings) -> None:
+    if GLUE not in settings.file.tables:
+        return
+    if settings.file.values.get(("sink", "schema-registry")) is not None:
+        raise _replica(
+            "schema-registry and glue-schema-registry-configcannot be set at the same time,schema-registry is used by"
+            " confluent schema registry, glue-schema-registry-config is used by aws glue schema registry"
+        )
+    glue = {name: settings.of_file(GLUE, name) for name in KEYS[GLUE]}
+    for name in ("registry-name", "region"):
+        if not glue[name]:
+            raise ChangefeedError(f"{name} is empty, is must be set", "CDC:ErrInvalidGlueSchemaRegistryConfig")
+    if glue["access-key"] and not glue["secret-access-key"]:
+        text = "access-key is set, but access-key-secret is empty, they must be set together"
+        raise ChangefeedError(text, "CDC:ErrInvalidGlueSchemaRegistryConfig")
+
+
+def _dispatchers(settings: Settings) -> None:
+    for rule in rows(settings, "sink", "dispatchers"):
+        if rule.get("dispatcher") and rule.get("partition"):
+            names = ["matcher", "dispatcher", "partition", "index", "columns", "topic"]
+            if option_names.TABLE_ROUTES <= settings.release.options:
+                names += ["target-schema", "target-table"]
+            shown = " ".join(_go(rule.get(name, [] if name in ("matcher", "columns") else "")) for name in names)
+            raise _sink(f"dispatcher and partition cannot be configured both for rule:&{{{shown}}}")
+
+
+def _rest(settings: Settings) -> None:
+    concurrency = settings.of_file("sink", "encoder-concurrency")
+    if isinstance(concurrency, int) and concurrency < 0:
+        raise _sink(f"encoder-concurrency should greater than 0, but got {concurrency}")
+    if protocols.known(settings) == "csv" and settings.of_file("sink", "delete-only-output-handle-key-columns"):
+        raise _sink(
+            "CSV protocol always output all columns for the delete event, "
+            "do not set `delete-only-output-handle-key-columns` to true"
+        )
+
+
+def _integrity(settings: Settings) -> None:
+    level = settings.of_file("integrity", "integrity-check-level")
+    handling = settings.of_file("integrity", "corruption-handle-level")
+    if level not in ("none", "correctness") or handling not in ("warn", "error"):
+        accepted = "integrity-check-level none or correctness, corruption-handle-level warn or error"
+        raise _replica(f"invalid replica config, {level}, {handling}; accepted: {accepted}")
+    if level == "correctness" and settings.of_file("sink", "column-selectors"):
+        raise _replica("integrity check enabled and column selector set, not allowed")
+
+
+def _stuck(settings: Settings) -> None:
+    given = settings.of_file("(top level)", "changefeed-error-stuck-duration")
+    seconds = go.parse_duration(given) if isinstance(given, str) else int(str(given)) / 1e9
+    if seconds < 1800:
+        text = f"The ChangefeedErrorStuckDuration:{seconds:f} must be larger than 1800.000000 Seconds"
+        raise _replica(f"invalid replica config, {text}")
+
+
+def _events(settings: Settings) -> None:
+    known = settings.release.event_filter_names
+    for rule in filter_rows(settings):
+        ignored = rule.get("ignore-event", [])
+        for name in ignored if isinstance(ignored, list) else []:
+            if name not in known:
+                text = f"invalid ignore event type: '{name}'"
+                raise ChangefeedError(f"{text}{did_you_mean(str(name), known)}", "CDC:ErrInvalidIgnoreEventType")
+
+
+def rows(settings: Settings, place: str, name: str) -> list[Mapping[str, Value]]:
+    """The entries of an array of tables in the file."""
+    value = settings.of_file(place, name)
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+
+
+def filter_rows(settings: Settings) -> list[Mapping[str, Value]]:
+    """The event filters, where the release has any."""
+    return rows(settings, "filter", "event-filters") if settings.release.event_filter_names else []
+
+
+def _go(value: object) -> str:
+    return f"[{' '.join(map(str, value))}]" if isinstance(value, list) else str(value)
+
+
+def _sink(text: str) -> ChangefeedError:
+    return ChangefeedError(text, "CDC:ErrSinkInvalidConfig")
+
+
+def _replica(text: str) -> ChangefeedError:
+    return ChangefeedError(text, "CDC:ErrInvalidReplicaConfig")
+
+
+CHECKS: tuple[Callable[[Settings], None], ...] = (
+    *(_atomicity, _protocol, _table_routes, _large_message, _registries, _dispatchers, _rest, _integrity, _stuck),
+    _events,
+)

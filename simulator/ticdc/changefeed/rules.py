@@ -1,0 +1,95 @@
+"""Dispatch rules and event filters as the file has them.
+
+One law: nothing is interpreted here; matchers and topics are compiled by `filters` and `dispatch`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from simulator.errors import did_you_mean
+from simulator.releases import Release
+from simulator.ticdc.changefeed.keys import DISPATCHERS, Value
+from simulator.ticdc.changefeed.merged import Settings
+from simulator.ticdc.changefeed.model import ColumnSelector, DispatchRule, EventFilter
+from simulator.ticdc.changefeed.rejections import filter_rows, rows
+
+
+def dispatchers(settings: Settings) -> tuple[DispatchRule, ...]:
+    """`[sink] dispatchers`, `dispatcher` being the old spelling of `partition`."""
+    return tuple(
+        DispatchRule(
+            matcher=_texts(row, "matcher"),
+            partition=str(row.get("partition") or row.get("dispatcher") or ""),
+            index=str(row.get("index", "")),
+            columns=_texts(row, "columns"),
+            topic=str(row.get("topic", "")),
+            target_schema=str(row.get("target-schema", "")),
+            target_table=str(row.get("target-table", "")),
+        )
+        for row in rows(settings, "sink", "dispatchers")
+    )
+
+
+def column_selectors(settings: Settings) -> tuple[ColumnSelector, ...]:
+    """`[sink] column-selectors`, where they leave columns out."""
+    if settings.release.column_selectors == "nothing":
+        return ()
+    given = rows(settings, "sink", "column-selectors")
+    return tuple(ColumnSelector(_texts(row, "matcher"), _texts(row, "columns")) for row in given)
+
+
+def idle_selectors(settings: Settings) -> Iterator[str]:
+    """A warning for column selectors that the release knows and does not use."""
+    if rows(settings, "sink", "column-selectors") and settings.release.column_selectors == "nothing":
+        yield f"sink.column-selectors has no effect: TiCDC {settings.release.name} reads it and does not use it"
+
+
+def event_filters(settings: Settings) -> tuple[EventFilter, ...]:
+    """`[[filter.event-filters]]`."""
+    return tuple(
+        EventFilter(
+            matcher=_texts(row, "matcher"),
+            ignore_event=_texts(row, "ignore-event"),
+            ignore_sql=_texts(row, "ignore-sql"),
+            ignore_insert_value_expr=str(row.get("ignore-insert-value-expr", "")),
+            ignore_update_new_value_expr=str(row.get("ignore-update-new-value-expr", "")),
+            ignore_update_old_value_expr=str(row.get("ignore-update-old-value-expr", "")),
+            ignore_delete_value_expr=str(row.get("ignore-delete-value-expr", "")),
+        )
+        for row in filter_rows(settings)
+    )
+
+
+def idle(dispatchers: tuple[DispatchRule, ...], release: Release) -> Iterator[str]:
+    """A warning for each part of a rule that has no effect, or another one than it says."""
+    for number, rule in enumerate(dispatchers, 1):
+        where, name = f"sink.dispatchers[{number}]", rule.partition.lower()
+        yield from (f"{where}: {remark}" for remark in _idle_topic(rule, release))
+        if name:
+            yield from (f"{where}: {remark}" for remark in _idle_partition(rule, name, release))
+
+
+def _idle_topic(rule: DispatchRule, release: Release) -> Iterator[str]:
+    if rule.topic and release.topic_rules in ("none", "idle"):
+        yield f"topic has no effect: TiCDC {release.name} sends everything to the topic of the sink-uri"
+
+
+def _idle_partition(rule: DispatchRule, name: str, release: Release) -> Iterator[str]:
+    known = [one for one in DISPATCHERS if one in release.dispatchers]
+    if name not in known:
+        since = f" to TiCDC {release.name}" if name in DISPATCHERS else ""
+        yield f"partition {rule.partition!r} is unknown{since}, default is used.{did_you_mean(name, known)}"
+    if name == "rowid" and not release.rowid_is_row_id:
+        yield "partition 'rowid' is deprecated, index-value is used"
+    if rule.index and name not in ("index-value", "rowid"):
+        yield f"index has no effect with partition {rule.partition!r}"
+    if release.dispatch_needs_index and name in ("index-value", "rowid") and not rule.index:
+        yield f"`cdc cli changefeed create` of TiCDC {release.name} refuses partition {rule.partition!r} without index"
+    if rule.columns and name != "columns":
+        yield f"columns has no effect with partition {rule.partition!r}"
+
+
+def _texts(row: Mapping[str, Value], name: str) -> tuple[str, ...]:
+    value = row.get(name, [])
+    return tuple(map(str, value)) if isinstance(value, list) else ()

@@ -1,0 +1,179 @@
+"""SASL and TLS settings, checked as TiCDC checks them.
+
+One law: what would fail in TiCDC before the first connection fails here, with its text (tiflow v8.5.3
+pkg/sink/kafka/options.go applySASL, applyTLS; pkg/security/sasl.go).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+from simulator.errors import ChangefeedError, shown
+from simulator.releases import availability
+from simulator.ticdc.changefeed.kafka_keys import OAUTH, SASL
+from simulator.ticdc.changefeed.merged import Settings
+from simulator.ticdc.changefeed.model import Kafka, Sasl, Tls
+
+SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
+MECHANISMS = ("PLAIN", *SCRAM, "GSSAPI", "OAUTHBEARER")
+FILE = "sink.kafka-config"
+
+
+def tls(settings: Settings) -> Tls:
+    """TLS settings; certificate files turn it on, up to 6.0 (without enable-tls) `ca` alone does."""
+    found = _tls(settings)
+    plain = found.enabled or settings.get("enable-tls") is False
+    return found if plain else replace(found, meant=_meant(settings))
+
+
+def _meant(settings: Settings) -> str:
+    files = [name for name in ("ca", "cert", "key") if settings.text(name)]
+    scheme = ["the scheme kafka+ssl"] if settings.uri.scheme == "kafka+ssl" else []
+    return ", ".join((*scheme, *files, *(["insecure-skip-verify"] if settings.truth("insecure-skip-verify") else [])))
+
+
+def _tls(settings: Settings) -> Tls:
+    ca, cert, key = files = [settings.text(name) for name in ("ca", "cert", "key")]
+    if not availability.has(settings.release, "?enable-tls"):
+        return Tls(bool(ca), ca, cert, key)
+    if any(files) and not all(files):
+        raise _invalid("ca, cert and key files should all be supplied")
+    asked = settings.get("enable-tls")
+    if all(files) and asked is False:
+        raise _invalid("credential files are supplied, but 'enable-tls' is set to false")
+    enabled = bool(asked) or (asked is None and all(files))
+    return Tls(enabled, ca, cert, key, enabled and settings.truth("insecure-skip-verify"))
+
+
+def sasl(settings: Settings) -> Sasl:
+    """SASL settings; without a mechanism, up to 6.0 without a user, SASL is off."""
+    mechanism, auth_type = settings.text("sasl-mechanism"), settings.text("sasl-gssapi-auth-type").lower()
+    if not availability.has(settings.release, "?sasl-gssapi-auth-type"):
+        return _scram(settings, mechanism.upper())
+    if mechanism and mechanism.upper() not in MECHANISMS:
+        raise _invalid(f"unknown {mechanism} SASL mechanism; accepted: {', '.join(MECHANISMS)}")
+    if auth_type not in ("", "user", "keytab"):
+        raise _invalid(f"unknown {auth_type} auth type; accepted: user, keytab")
+    client_id, secret, token_url = (_oauth(settings, name) for name in ("client-id", "client-secret", "token-url"))
+    if client_id or secret or token_url:
+        _check_oauth(mechanism.upper(), client_id, secret, token_url)
+    scopes = settings.of_file(FILE, "sasl-oauth-scopes")
+    return Sasl(
+        mechanism=mechanism.upper(),
+        user=settings.text("sasl-user"),
+        password=settings.text("sasl-password"),
+        gssapi_service_name=settings.text("sasl-gssapi-service-name"),
+        oauth_client_id=client_id,
+        oauth_client_secret=secret,
+        oauth_token_url=token_url,
+        oauth_scopes=tuple(map(str, scopes)) if isinstance(scopes, list) else (),
+        oauth_grant_type=str(settings.of_file(FILE, "sasl-oauth-grant-type") or "client_credentials"),
+        oauth_audience=str(settings.of_file(FILE, "sasl-oauth-audience") or ""),
+    )
+
+
+def _scram(settings: Settings, mechanism: str) -> Sasl:
+    # a user turns SASL on (tiflow v6.0.0: cdc/sink/producer/kafka/config.go completeSaramaSASLConfig)
+    user, password = settings.text("sasl-user"), settings.text("sasl-password")
+    if user and mechanism not in SCRAM:
+        raise ChangefeedError("Unsupported sasl-mechanism, should be SCRAM-SHA-256 or SCRAM-SHA-512")
+    return Sasl(mechanism, user, password) if user else Sasl()
+
+
+def check_client(settings: Settings, kafka: Kafka) -> None:
+    """Raise ChangefeedError for what TiCDC's client of Kafka refuses (github.com/IBM/sarama config.go Validate)."""
+    sasl = kafka.sasl
+    timeouts = {"DialTimeout": kafka.dial_timeout, "ReadTimeout": kafka.read_timeout}
+    for name, seconds in {**timeouts, "WriteTimeout": kafka.write_timeout}.items():
+        if seconds <= 0:
+            raise _refused(settings, f"Net.{name} must be > 0")
+    if sasl.mechanism in ("PLAIN", *SCRAM):
+        for name, value in (("User", sasl.user), ("Password", sasl.password)):
+            if not value:
+                text = f"Net.SASL.{name} must not be empty when SASL is enabled"
+                raise _refused(settings, text, f"; give sasl-{name.lower()}")
+    if sasl.mechanism == "GSSAPI":
+        _check_gssapi(settings)
+
+
+def _check_gssapi(settings: Settings) -> None:
+    kind = settings.text("sasl-gssapi-auth-type").lower()
+    secret = {"user": ("Password", "password"), "keytab": ("KeyTabPath", "keytab-path")}.get(kind)
+    rest = (("KerberosConfigPath", "kerberos-config-path"), ("Username", "user"), ("Realm", "realm"))
+    for needed in (("ServiceName", "service-name"), secret, *rest):
+        if needed is None:
+            accepted = "; sasl-gssapi-auth-type may be user or keytab"
+            raise _refused(settings, "Net.SASL.GSSAPI.AuthType is invalid", accepted)
+        if not settings.text(f"sasl-gssapi-{needed[1]}"):
+            text = f"Net.SASL.GSSAPI.{needed[0]} must not be empty when GSS-API mechanism is used"
+            raise _refused(settings, text, f"; give sasl-gssapi-{needed[1]}")
+
+
+def idle(settings: Settings, sasl: Sasl, tls: Tls) -> Iterator[str]:
+    """A warning for each security setting that the others leave without effect."""
+    if settings.uri.scheme == "kafka+ssl" and not tls.enabled:
+        yield "the scheme kafka+ssl does not turn TLS on, in TiCDC neither: enable-tls=true does"
+    if settings.truth("insecure-skip-verify") and not tls.enabled:
+        yield "insecure-skip-verify has no effect: TLS is off"
+    given = {name: settings.of_file(FILE, name) if name in OAUTH else settings.get(name) for name in (*SASL, *OAUTH)}
+    for name in (name for name, value in given.items() if value not in (None, "", [])):
+        if why := _idle_sasl(name, settings, sasl):
+            yield f"{name} has no effect: {why}"
+
+
+def _idle_sasl(name: str, settings: Settings, sasl: Sasl) -> str:
+    """Why a setting of SASL has no effect; empty where it has one."""
+    if not sasl.mechanism:
+        return f"{'sasl-user' if settings.text('sasl-mechanism') else 'sasl-mechanism'} is not set"
+    if name.startswith("sasl-gssapi-") and sasl.mechanism != "GSSAPI":
+        return f"sasl-mechanism is {sasl.mechanism}, not GSSAPI"
+    if name.startswith("sasl-gssapi-") and name != "sasl-gssapi-service-name":
+        return "this simulator uses the ticket that kinit got"
+    if name in OAUTH and sasl.mechanism != "OAUTHBEARER":
+        return f"sasl-mechanism is {sasl.mechanism}, not OAUTHBEARER"
+    if name in ("sasl-user", "sasl-password") and sasl.mechanism in ("GSSAPI", "OAUTHBEARER"):
+        return f"sasl-mechanism {sasl.mechanism} does not use it"
+    return ""
+
+
+def _oauth(settings: Settings, name: str) -> str:
+    value = settings.of_file(FILE, f"sasl-oauth-{name}")
+    what = name.replace("-", " ").replace("url", "URL").replace("client id", "client ID")
+    if value == "":
+        raise _invalid(f"OAuth2 {what} cannot be empty")
+    if value is None or name != "client-secret":
+        return str(value or "")
+    try:
+        return base64.b64decode(str(value), validate=True).decode()
+    except (binascii.Error, ValueError) as error:
+        raise _invalid("OAuth2 client secret is not base64 encoded") from error
+
+
+def _check_token_url(token_url: str) -> None:
+    try:
+        scheme, host = urlsplit(token_url).scheme, urlsplit(token_url).hostname
+    except ValueError:
+        scheme, host = "", None
+    if scheme not in ("http", "https") or not host:
+        raise _invalid(f"OAuth2 token URL {shown(token_url)!r} is none; accepted: http://… and https://…")
+
+
+def _check_oauth(mechanism: str, client_id: str, secret: str, token_url: str) -> None:
+    if mechanism != "OAUTHBEARER":
+        raise _invalid(f"OAuth2 is only supported with SASL mechanism type OAUTHBEARER, but got {mechanism}")
+    for value, what in ((client_id, "client id"), (secret, "client secret"), (token_url, "token url")):
+        if not value:
+            raise _invalid(f"OAuth2 {what} is empty")
+    _check_token_url(token_url)
+
+
+def _refused(settings: Settings, text: str, hint: str = "") -> ChangefeedError:
+    return ChangefeedError(f"kafka: invalid configuration ({text}){hint}", settings.release.client_error)
+
+
+def _invalid(text: str) -> ChangefeedError:
+    return ChangefeedError(text, "CDC:ErrKafkaInvalidConfig")

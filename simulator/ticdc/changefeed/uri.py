@@ -1,0 +1,122 @@
+"""A sink-uri taken apart: scheme, brokers, topic and typed parameters.
+
+One law: a parameter is read as Go's gin binds it (first of several, empty is zero), or refused in Go's words; before
+7.1 as Go's net/url and strconv read it (empty is none); one that the release does not have is said and not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from simulator.errors import ChangefeedError, did_you_mean, shown
+from simulator.releases import Release, availability
+from simulator.ticdc.changefeed import go
+from simulator.ticdc.changefeed.key import Value
+from simulator.ticdc.changefeed.keys import KEYS, option
+
+ACCEPTED = "kafka://host:port[,host:port]/topic?protocol=open-protocol"
+EMPTY = {"bool": "false", "int": "0", "int16": "0", "int32": "0"}
+"""What gin reads in `key=` (github.com/gin-gonic/gin binding/form_mapping.go)."""
+
+TAKES = {"bool": "true or false", "int": "an integer", "int16": "an integer", "int32": "an integer"}
+BIND = {True: "CDC:ErrMySQLInvalidConfig", False: "CDC:ErrKafkaInvalidConfig"}
+"""TiCDC's code for what does not parse, with gin and without (pkg/sink/kafka/options.go, Apply)."""
+
+BITS = {"int": 64, "int16": 16, "int32": 32}
+NO_PORT = re.compile(r":[^:\]]*[^\d:\]][^:\]]*$")
+"""A host's end that is no port: half of a password with / or ? in it."""
+
+
+@dataclass(frozen=True)
+class SinkUri:
+    """A sink-uri whose parameters have not been judged yet."""
+
+    scheme: str
+    brokers: tuple[str, ...]
+    topic: str
+    texts: Mapping[str, str] = field(repr=False)
+    """All parameters as written, decoded."""
+
+    warnings: tuple[str, ...] = ()
+
+
+def parse(text: str, release: Release) -> SinkUri:
+    """The parts of a sink-uri; raises ChangefeedError (CDC:ErrSinkURIInvalid) where it is no URI at all."""
+    try:
+        parts = urlsplit(text.strip())
+    except ValueError as error:
+        raise _invalid(text, str(error)) from error
+    if not parts.scheme or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text.strip()):
+        raise _invalid(text, f"{ACCEPTED} is expected")
+    if "@" in parts.path or NO_PORT.search(parts.netloc) and "@" in parts.query + parts.fragment:
+        raise _invalid(text, f"a user or password before @ holds / or ?, which are %2F and %3F there; {ACCEPTED}")
+    pairs = parse_qsl(parts.query, keep_blank_values=True)
+    texts = dict(reversed(pairs))
+    try:
+        addresses = brokers(parts.netloc)
+    except ValueError as error:
+        raise _invalid(text, str(error)) from error
+    remarks = (*_unread(parts), *_remarks(pairs, release))
+    return SinkUri(parts.scheme.lower(), addresses, unquote(parts.path).strip("/"), texts, remarks)
+
+
+def brokers(netloc: str) -> tuple[str, ...]:
+    """The `host:port` of each broker; raises ValueError for a port that is none."""
+    found = tuple(host for host in netloc.rpartition("@")[2].split(",") if host)
+    for broker in found:
+        port = re.search(r":([^:\]]+)$", broker)
+        if port and not (re.fullmatch("[0-9]{1,5}", port[1]) and 0 < int(port[1]) < 65536):
+            raise ValueError(f"port {port[1]!r} of {broker!r} is none: 1 to 65535 are")
+    return found
+
+
+def typed(uri: SinkUri, release: Release) -> dict[str, Value]:
+    """The parameters that the release has, valued; raises ChangefeedError naming the first that does not parse."""
+    found = {name: key.kind for name, key in KEYS["sink-uri"].items() if name in uri.texts and _has(release, name)}
+    given = {name: kind for name, kind in found.items() if uri.texts[name] or release.uri_bound_by_gin}
+    return {name: _value(name, kind, uri.texts[name], release) for name, kind in given.items()}
+
+
+def _has(release: Release, name: str) -> bool:
+    return availability.has(release, option("sink-uri", name))
+
+
+def _value(name: str, kind: str, text: str, release: Release) -> Value:
+    gin = release.uri_bound_by_gin
+    try:
+        text = text or EMPTY.get(kind, "")
+        if kind == "bool":
+            return go.parse_bool(text)
+        return go.parse_int(text, BITS[kind], "ParseInt" if gin else "Atoi") if kind in BITS else text
+    except ValueError as error:
+        raise ChangefeedError(f"sink-uri {name}: {error}; {TAKES[kind]} is accepted", BIND[gin]) from error
+
+
+def _unread(parts: SplitResult) -> Iterator[str]:
+    if "@" in parts.netloc:
+        yield "sink-uri: user and password before @ are ignored: sasl-user and sasl-password are read"
+    if parts.fragment:
+        yield "sink-uri: what follows # is ignored; in a value # is written as %23"
+
+
+def _remarks(pairs: list[tuple[str, str]], release: Release) -> list[str]:
+    known = [name for name in KEYS["sink-uri"] if not name.startswith("(")]
+    names = [name for name, _ in pairs]
+    unknown = [
+        f"sink-uri: unknown key {name!r} is ignored.{did_you_mean(name, known)}"
+        for name in dict.fromkeys(names)
+        if name not in known
+    ] + [
+        f"sink-uri: {name} is ignored: TiCDC {release.name} does not have it ({availability.told(f'?{name}')})"
+        for name in dict.fromkeys(names)
+        if name in known and not _has(release, name)
+    ]
+    repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    return unknown + [f"sink-uri: {name} is given {names.count(name)} times; the first counts" for name in repeated]
+
+
+def _invalid(text: str, why: str) -> ChangefeedError:
+    return ChangefeedError(f"sink uri invalid '{shown(text)}': {why}", "CDC:ErrSinkURIInvalid")

@@ -1,0 +1,60 @@
+"""Statements and watermarks of Canal-JSON: the same envelope in all releases, with no row in it.
+
+One law: `data` stands before `old` here, whatever rows do (tiflow: canal_json_message.go JSONMessage, a struct that
+encoding/json or goccy/go-json writes).
+"""
+
+from __future__ import annotations
+
+from simulator.releases import Release
+from simulator.ticdc.codecs.compression import compressed_value
+from simulator.ticdc.codecs.options import CodecOptions
+from simulator.ticdc.codecs.rows import DdlEvent
+from simulator.ticdc.codecs.text import quoted
+
+_DDL_TYPES = {
+    3: "CREATE", 4: "ERASE", 11: "TRUNCATE",
+    **dict.fromkeys((7, 9, 32), "CINDEX"), **dict.fromkeys((8, 10, 33), "DINDEX"),
+}
+"""TiDB's action type → canal's event type in all releases (tiflow v8.5.3 canal_entry.go convertDdlEventType)."""
+
+
+def ddl(event: DdlEvent, options: CodecOptions, release: Release) -> tuple[None, bytes]:
+    """Message of a statement."""
+    extension = b'{"commitTs":%d}' % event.commit_ts if event.commit_ts else b"{}"
+    value = _event(
+        event.schema, event.table, True, ddl_type(event.type_code, release), event.commit_ts, event.query, extension,
+        options, release)
+    return None, compressed_value(value, options)
+
+
+def ddl_type(type_code: int, release: Release) -> str:
+    """Canal's event type for a statement of that action type: `ALTER`, …; `QUERY` is all that is no other."""
+    if type_code in release.canal_renames:
+        return "RENAME"
+    return "ALTER" if type_code in release.canal_alters else _DDL_TYPES.get(type_code, "QUERY")
+
+
+def watermark(ts: int, options: CodecOptions, release: Release) -> tuple[None, bytes] | None:
+    """TIDB_WATERMARK, which exists with enable-tidb-extension only."""
+    if not _extended(options, release):
+        return None
+    extension = b'{"watermarkTs":%d}' % ts if ts else b"{}"
+    value = _event("", "", False, "TIDB_WATERMARK", ts, "", extension, options, release)
+    return None, compressed_value(value, options)
+
+
+def _extended(options: CodecOptions, release: Release) -> bool:
+    return options.enable_tidb_extension and release.tidb_extension
+
+
+def _event(
+        schema: str, table: str, is_ddl: bool, type: str, ts: int, query: str, extension: bytes,
+        options: CodecOptions, release: Release) -> bytes:
+    physical = ts >> 18
+    build = physical if options.build_ts is None else options.build_ts
+    text = b'{"id":0,"database":%s,"table":%s,"pkNames":null,"isDdl":%s,"type":"%s","es":%d,"ts":%d,"sql":%s' % (
+        quoted(schema), quoted(table), b"true" if is_ddl else b"false", type.encode(), physical,
+        build if release.canal_build_time else 0, quoted(query))
+    text += b',"sqlType":null,"mysqlType":null,"data":null,"old":null'
+    return text + (b',"_tidb":' + extension if _extended(options, release) else b"") + b"}"

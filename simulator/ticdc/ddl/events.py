@@ -1,0 +1,178 @@
+"""A job as the events TiCDC makes of it: one for most, one for each table of RENAME and CREATE of several.
+
+One law: what an event says follows from the job and the release; whether it is sent is decided elsewhere.
+Sources: tiflow cdc/model/sink.go FromJobWithArgs, cdc/entry/schema_storage.go BuildDDLEvents (v5.4.0 … v8.5.3);
+ticdc v8.5.4 and v8.5.7 logservice/schemastore/persist_storage_ddl_handlers.go, pkg/common/event/ddl_event.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from simulator.releases import Release
+from simulator.ticdc.ddl.events_text import exchanging, quoted_name
+from simulator.ticdc.ddl.events_view import naming_databases
+from simulator.ticdc.ddl.rename_text import rename_texts
+from simulator.ticdc.ddl.text import sent_text
+from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.jobs_shape import Job
+from simulator.tidb.restore.restore import restored
+from simulator.tidb.syntax.definitions import Pair, TableName
+from simulator.tidb.syntax.objects import CreateView
+from simulator.tidb.syntax.statements import CreateTable
+
+
+@dataclass(frozen=True)
+class Event:
+    """A DDL event of TiCDC's."""
+
+    type_code: int
+    schema: str
+    table: str
+    """Empty for a statement on a database."""
+
+    query: str
+    """Before it is restored."""
+
+    old: TableName | None = None
+    """The name that chooses the topic, where it is not that of the event (RENAME, EXCHANGE PARTITION)."""
+
+    seq: int = 0
+    """The order of the events of one job, which all have its commit-ts."""
+
+    as_is: bool = False
+    """Whether the query is sent without being restored."""
+
+    ending: str = ""
+    """What stands behind the restored query."""
+
+    sent_as: TableName | None = None
+    """What messages call it, where table routing gives it other names."""
+
+    @property
+    def told(self) -> TableName:
+        """Schema and table in messages."""
+        return self.sent_as or TableName(self.schema, self.table)
+
+
+def events(job: Job, release: Release) -> tuple[Event, ...]:
+    """The events of a job, in order."""
+    rule = RULES.get((release.architecture, job.code))
+    found = rule(job, release) if rule else [_plain(job, release)]
+    return tuple(replace(event, seq=seq) for seq, event in enumerate(found))
+
+
+def sent_query(event: Event, release: Release) -> str:
+    """The text that is sent; raises DdlError where TiCDC fails on it."""
+    return (event.query if event.as_is else sent_text(event.query, release)) + event.ending
+
+
+def _plain(job: Job, release: Release) -> Event:
+    local = job.code in (actions.ADD_FULLTEXT_INDEX, actions.CREATE_HYBRID_INDEX)
+    return Event(job.code, job.schema, job.table, job.query, job.pairs[0][0] if job.pairs else None, as_is=local)
+
+
+def _dropped(job: Job, release: Release) -> Iterator[Event]:
+    event = _plain(job, release)
+    if not release.rebuilds_drop:
+        yield event
+        return
+    what = "TABLE" if job.code == actions.DROP_TABLE else "VIEW"
+    query = f"DROP {what} {quoted_name(job.schema, job.table, release)}"
+    yield replace(event, query=query, as_is=release.architecture == "new")
+
+
+def _renamed_pairs(job: Job, release: Release) -> Iterator[Event]:
+    if not release.splits_renames:
+        yield Event(job.code, job.pairs[-1][1].schema.lower(), "", job.query)
+        return
+    new = release.architecture == "new"
+    ending = ";" if release.keeps_statement_end else ""
+    pairs = tuple(map(_lowered, job.pairs)) if release.renames_in_lower_case else job.pairs
+    texts = rename_texts(pairs, job.written, release)
+    for (old, _), (_, name), text in zip(job.pairs, pairs, texts, strict=True):
+        yield Event(actions.RENAME_TABLE, *name, text.removesuffix(";"), old, as_is=new, ending=ending)
+
+
+def _lowered(pair: Pair) -> Pair:
+    old, new = (TableName(name.schema.lower(), name.name) for name in pair)
+    return old, new
+
+
+def _exchanged(job: Job, release: Release) -> Iterator[Event]:
+    """Classic: an event of the partitioned table, in the topic of the plain one; new: the other way round."""
+    event, plain = _plain(job, release), job.exchanged
+    assert plain is not None
+    query = exchanging(job, plain, release) if release.rebuilds_exchange else job.query
+    if release.architecture == "new":
+        yield Event(job.code, *plain, query, TableName(job.schema, job.table), as_is=True)
+    else:
+        yield replace(event, query=query, old=plain)
+
+
+def _created_tables(job: Job, release: Release) -> Iterator[Event]:
+    if not release.create_tables_code:
+        yield _plain(job, release)
+        return
+    ending = ";" if release.keeps_statement_end else ""
+    for statement in job.tables:
+        yield Event(release.create_tables_code, job.schema, statement.name, restored(statement), ending=ending)
+
+
+def _renamed_classic(job: Job, release: Release) -> Iterator[Event]:
+    """The statement as it is. Where the old name decides about it, TiCDC takes the new database's name from TiDB's job,
+    which has it in lower case (tiflow v6.5.4: cdc/entry/schema/snapshot.go FillSchemaName)."""
+    event = _plain(job, release)
+    yield replace(event, schema=job.schema.lower()) if release.rename_filter == "old-name" else event
+
+
+def _renamed(job: Job, release: Release) -> Iterator[Event]:
+    """The new architecture writes a single RENAME anew."""
+    event = _plain(job, release)
+    yield replace(event, query=rename_texts(job.pairs, job.written, release)[0], as_is=True)
+
+
+def _created(job: Job, release: Release) -> Iterator[Event]:
+    """From ticdc 8.5.7 (as rename_finds_old_schema), CREATE TABLE … LIKE names the other table's database, where it is
+    another one and the statement does not."""
+    event, statement, like = _plain(job, release), job.statement, job.like
+    if isinstance(statement, CreateTable) and like and release.rename_finds_old_schema and _unnamed(statement, job):
+        named = TableName(like.schema, statement.like.name if statement.like else like.name)
+        event = replace(event, query=restored(replace(statement, like=named)))
+    yield event
+
+
+def _unnamed(statement: CreateTable, job: Job) -> bool:
+    """Whether LIKE names no database and means another one than that of the new table."""
+    assert statement.like is not None and job.like is not None
+    return not statement.like.schema and job.like.schema.lower() != job.schema.lower()
+
+
+def _created_view(job: Job, release: Release) -> Iterator[Event]:
+    """From ticdc 8.5.7 (as rename_finds_old_schema), a view over tables of other databases names them."""
+    event, statement = _plain(job, release), job.statement
+    if isinstance(statement, CreateView) and release.rename_finds_old_schema:
+        named = naming_databases(statement, job.schema, job.database)
+        event = replace(event, query=restored(named)) if named is not statement else event
+    yield event
+
+
+Rule = Callable[[Job, Release], Iterable[Event]]
+
+RULES: Mapping[tuple[str, int], Rule] = {
+    ("classic", actions.DROP_TABLE): _dropped,
+    ("classic", actions.DROP_VIEW): _dropped,
+    ("classic", actions.RENAME_TABLE): _renamed_classic,
+    ("classic", actions.RENAME_TABLES): _renamed_pairs,
+    ("classic", actions.EXCHANGE_TABLE_PARTITION): _exchanged,
+    ("classic", actions.CREATE_TABLES): _created_tables,
+    ("new", actions.CREATE_TABLE): _created,
+    ("new", actions.CREATE_VIEW): _created_view,
+    ("new", actions.DROP_TABLE): _dropped,
+    ("new", actions.DROP_VIEW): _dropped,
+    ("new", actions.RENAME_TABLE): _renamed,
+    ("new", actions.RENAME_TABLES): _renamed_pairs,
+    ("new", actions.EXCHANGE_TABLE_PARTITION): _exchanged,
+    ("new", actions.CREATE_TABLES): _created_tables,
+}

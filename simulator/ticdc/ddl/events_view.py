@@ -1,0 +1,118 @@
+"""CREATE VIEW as the new architecture sends it: with the query that TiDB keeps for the view, where that says more.
+
+One law: the query is TiDB's where it has a table of another database than the view's, or a column behind the name of a
+table; its tables then have their databases and its fields an alias. `*` stays: TiDB would write out the columns.
+Sources: ticdc v8.5.7 pkg/common/event/ddl_query_normalizer.go; tidb pkg/planner/core/logical_plan_builder.go
+addAliasName, pkg/ddl/create_table.go BuildViewInfo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from simulator.errors import SchemaError
+from simulator.tidb.parser.dialect import read, tokenize
+from simulator.tidb.parser.queries import read_query
+from simulator.tidb.restore.restoring import quoted
+from simulator.tidb.syntax.objects import CreateView
+
+Insertion = tuple[int, str]
+"""Where in the text, and what."""
+
+
+def naming_databases(statement: CreateView, schema: str, database: str) -> CreateView:
+    """The statement with TiDB's query, or itself; `schema` is the view's database, `database` the current one."""
+    text = statement.query.text
+    try:
+        tree = sqlglot.parse_one(text, read="mysql")
+        tables, columns = list(_tables(tree, database)), list(_columns(tree, database))
+        if not columns and all((table.db or database).lower() == schema.lower() for table, _ in tables):
+            return statement
+        added = [one for _, one in tables if one] + columns + list(_aliases(tree, text))
+        written = _inserted(text, added)
+        return replace(statement, query=read(written, tokenize(written), read_query))
+    except (SqlglotError, SchemaError, RecursionError, KeyError):
+        return statement
+
+
+def _tables(tree: exp.Expr, database: str) -> Iterator[tuple[exp.Table, Insertion | None]]:
+    """Each table that is no common table expression, and the database that it lacks."""
+    common = {one.alias.lower() for one in tree.find_all(exp.CTE)}
+    for table in tree.find_all(exp.Table):
+        if isinstance(table.this, exp.Identifier) and (table.db or table.name.lower() not in common):
+            yield table, None if table.db else (_start(table.this), f"{quoted(database)}.")
+
+
+def _columns(tree: exp.Expr, database: str) -> Iterator[Insertion]:
+    """The database of each column that is written behind the name of a table of its own SELECT."""
+    for column in tree.find_all(exp.Column):
+        name = column.args.get("table")
+        if isinstance(name, exp.Identifier) and not column.db:
+            schema = _schemas(column.parent_select, database).get(name.name.lower())
+            if schema:
+                yield _start(name), f"{quoted(schema)}."
+
+
+def _schemas(select: exp.Expr | None, database: str) -> dict[str, str]:
+    """By name: the database of the tables that a SELECT reads without an alias; empty for a name of two."""
+    found: dict[str, str] = {}
+    for table in _sources(select) if isinstance(select, exp.Select) else ():
+        name = table.name.lower()
+        found[name] = "" if name in found else table.db or database
+    aliases = {table.alias.lower() for table in _sources(select, True)} if isinstance(select, exp.Select) else set()
+    return {name: schema for name, schema in found.items() if name not in aliases}
+
+
+def _sources(select: exp.Select, aliased: bool = False) -> Iterator[exp.Table]:
+    """The tables behind FROM and JOIN, those with an alias or those without."""
+    begin = select.args.get("from_") or select.args.get("from")
+    joins = [*([begin] if begin else []), *(select.args.get("joins") or [])]
+    for table in (join.this for join in joins):
+        if isinstance(table, exp.Table) and bool(table.alias) == aliased:
+            yield table
+
+
+def _aliases(tree: exp.Expr, text: str) -> Iterator[Insertion]:
+    """The alias of each field of the outermost SELECT that has none: a column's name, else the text of the field."""
+    if not isinstance(tree, exp.Select) or tree.args.get("with_") or tree.args.get("with"):
+        return
+    places = list(_fields(text))
+    if len(places) != len(tree.selects):
+        return
+    for field, (start, stop) in zip(tree.selects, places, strict=True):
+        if not isinstance(field, exp.Alias) and not field.is_star:
+            yield stop, f" AS {quoted(field.name if isinstance(field, exp.Column) else text[start:stop])}"
+
+
+def _fields(text: str) -> Iterator[tuple[int, int]]:
+    """Where the fields of the first SELECT begin and end."""
+    depth, start, last = 0, -1, 0
+    for token in tokenize(text)[1:]:
+        word = token.text.upper()
+        if start < 0 and word in ("DISTINCT", "ALL", "DISTINCTROW"):
+            continue
+        if depth == 0 and word in (",", "FROM", "WHERE", "LIMIT", "ORDER BY"):
+            yield start, last
+            if word != ",":
+                return
+            start = -1
+            continue
+        start, last = token.start if start < 0 else start, token.end + 1
+        depth += {"(": 1, ")": -1}.get(word, 0)
+    yield start, last
+
+
+def _start(name: exp.Identifier) -> int:
+    return int(name.meta["start"])
+
+
+def _inserted(text: str, added: list[Insertion]) -> str:
+    """The text with everything inserted, from behind, so that no place moves."""
+    for at, what in sorted(added, reverse=True):
+        text = text[:at] + what + text[at:]
+    return text

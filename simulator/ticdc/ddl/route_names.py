@@ -1,0 +1,91 @@
+"""A statement with its tables and databases under other names, as table routing sends it.
+
+One law: every name of a table is asked for, that of a common table expression too, and one without a database has the
+statement's. Source: ticdc v8.5.7 pkg/routing/ddl_query_rewriter.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from simulator.errors import DdlError, SchemaError
+from simulator.tidb.parser.dialect import read, tokenize
+from simulator.tidb.parser.queries import read_query
+from simulator.tidb.restore.restoring import quoted
+from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.syntax.statements import AlterDatabase, CreateDatabase, CreateTable, DropDatabase, Statement
+from simulator.tidb.syntax.tables import Query
+
+Target = Callable[[str, str], TableName]
+"""The names that a schema and a table, or a schema and nothing, get."""
+
+
+def renamed(statement: Statement, schema: str, target: Target) -> Statement:
+    """The statement, or itself where no name of it gets another; `schema` is that of names without one."""
+    if isinstance(statement, CreateDatabase | AlterDatabase | DropDatabase):
+        return replace(statement, name=target(statement.name, "").schema)
+    names = Names(schema, target)
+    found: Statement = _anew(statement, names)
+    return found if any(old != new for old, new in names.asked.items()) else statement
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names of a statement, those met so far with what they get."""
+
+    schema: str
+    target: Target
+    asked: dict[TableName, TableName] = field(default_factory=dict)
+
+    def of(self, name: TableName) -> TableName:
+        full = TableName(name.schema or self.schema, name.name)
+        self.asked[full] = self.target(*full)
+        return self.asked[full]
+
+
+def _anew(value: Any, names: Names) -> Any:
+    """A value of a statement with every name in it asked for, whatever it is made of."""
+    if isinstance(value, TableName):
+        return names.of(value)
+    if isinstance(value, tuple):
+        return tuple(_anew(one, names) for one in value)
+    if isinstance(value, Query):
+        return _query(value, names)
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    inner = {one.name: _anew(getattr(value, one.name), names) for one in fields(value)}
+    if isinstance(value, CreateTable):
+        inner["schema"], inner["name"] = names.of(TableName(value.schema, value.name))
+    return replace(value, **inner)
+
+
+def _query(query: Query, names: Names) -> Query:
+    """The SELECT of a view: its tables, and columns that are written behind a database and a table."""
+    text = query.text
+    try:
+        tree = sqlglot.parse_one(text, read="mysql")
+        spans: list[tuple[int, int, TableName]] = []
+        for table in tree.find_all(exp.Table):
+            if isinstance(table.this, exp.Identifier):
+                first = table.args.get("db") or table.this
+                spans.append((*_span(first, table.this), names.of(TableName(table.db, table.name))))
+        targets = {(old.schema.lower(), old.name.lower()): new for old, new in names.asked.items()}
+        for column in tree.find_all(exp.Column):
+            known = targets.get((column.db.lower(), column.table.lower())) if column.db else None
+            if known:
+                spans.append((*_span(column.args["db"], column.args["table"]), known))
+        for start, end, name in sorted(spans, reverse=True):
+            text = f"{text[:start]}{quoted(name.schema)}.{quoted(name.name)}{text[end:]}"
+        return read(text, tokenize(text), read_query)
+    except (SqlglotError, SchemaError, RecursionError, KeyError) as error:
+        raise DdlError(f"table routing failed: {error}", "CDC:ErrTableRoutingFailed") from error
+
+
+def _span(first: exp.Expr, last: exp.Expr) -> tuple[int, int]:
+    return int(first.meta["start"]), int(last.meta["end"]) + 1

@@ -1,0 +1,79 @@
+"""The dispatch hash and the partition of rows, for whole columns.
+
+One law: everything that a table decides is in its `Route`; what is left is one hash a row.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.hashing import crc32
+from simulator.ticdc import key_bytes
+from simulator.ticdc.dispatch.hashing import Hashing, NULL
+from simulator.ticdc.dispatch.routing import Route
+from simulator.ticdc.dispatch.single_column import json_texts
+from simulator.ticdc.dispatch.values import value_bytes
+from simulator.ticdc.table_info import handle_key
+from simulator.tidb.model.table import Column, Table
+
+Hashes = npt.NDArray[np.uint32]
+Numbers = npt.NDArray[np.int64]
+
+
+def hashes(route: Route, table: Table, texts: key_bytes.Texts, rows: int | None = None) -> Hashes:
+    """The dispatch hash of rows, their TiDB texts by column: the new row, or of a DELETE the old one.
+
+    Without the number of rows, the first column is asked for it.
+    """
+    columns = {column.name: column for column in table.columns}
+    if route.dispatcher == "single-column":
+        (_, only), = route.hashed
+        return crc32(json_texts(columns[only], value_bytes(columns[only], texts[only], route.hashing)))
+    named = zlib.crc32(table.schema.encode() + table.name.encode())
+    found = np.full(len(next(iter(texts.values()))) if rows is None else rows, named, np.uint32)
+    for name, source in route.hashed:
+        found ^= _written(name, columns[source], texts[source], route.hashing) if source else _null(name, route.hashing)
+    return found
+
+
+def _null(name: str, hashing: Hashing) -> np.uint32:
+    """What a NULL adds to the hash."""
+    return np.uint32(zlib.crc32(name.encode() + NULL) if hashing.nulls else 0)
+
+
+def _written(name: str, column: Column, texts: pa.Array, hashing: Hashing) -> Hashes:
+    """What a column's name and values add to the hash."""
+    values = value_bytes(column, texts, hashing)
+    added = crc32(values, name.encode())
+    if values.null_count:
+        added = np.where(values.is_null().to_numpy(zero_copy_only=False), _null(name, hashing), added)
+    return added
+
+
+def partitions(route: Route, hashes: Hashes, commit_ts: Numbers, row_ids: pa.Array, n: int) -> Numbers:
+    """The partitions of rows among `n`."""
+    if route.dispatcher == "key":
+        return np.zeros(len(hashes), np.int64)
+    if route.dispatcher == "row-id":
+        bits: npt.NDArray[np.uint64] = pc.fill_null(row_ids, 0).to_numpy().view(np.uint64)
+        return (bits % np.uint64(n)).astype(np.int64)
+    found: Numbers = (commit_ts if route.dispatcher == "ts" else hashes.astype(np.int64)) % n
+    return found
+
+
+def known_when_read(route: Route, table: Table) -> bool:
+    """Whether the handle and the commit-ts say where a row goes, so that it goes there before and after a change."""
+    if route.dispatcher == "row-id":
+        return bool(handle_key(table))
+    return {source for _, source in route.hashed if source} <= key_bytes.told_by_handle(table)
+
+
+def partition_key(route: Route, table: Table, hash: int, commit_ts: int) -> str:
+    """What rows of one message share (release.group_by_partition_key): `schema.table`, the hash, or the commit-ts."""
+    shared = {"table": f"{table.schema}.{table.name}", "hash": str(hash), "commit_ts": str(commit_ts)}
+    return route.key or shared[route.groups_by]

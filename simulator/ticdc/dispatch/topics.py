@@ -1,0 +1,80 @@
+"""Topic expressions of `[sink] dispatchers`: `prefix_{schema}_{table}`.
+
+One law: what comes out is a name Kafka takes (tiflow v8.5.3 cdc/sink/dmlsink/mq/dispatcher/topic/expression.go).
+"""
+
+from __future__ import annotations
+
+import re
+
+from simulator.errors import ChangefeedError
+from simulator.releases import Release, V8_5
+
+LONGEST = 249
+"""Kafka's limit for a topic name."""
+
+NAME = re.compile(r"[A-Za-z0-9._-]+")
+EXPRESSIONS = {
+    "idle": (
+        re.compile(r"[A-Za-z0-9._-]*\{schema\}[A-Za-z0-9._-]*|\{schema\}_\{table\}"),
+        "one {schema} among letters, digits, '.', '_', '-', or {schema}_{table}",
+    ),
+    "schema": (
+        re.compile(r"[A-Za-z0-9._-]*\{schema\}([A-Za-z0-9._-]*\{table\})?[A-Za-z0-9._-]*"),
+        "one {schema} and then at most one {table} among letters, digits, '.', '_', '-'",
+    ),
+    "any": (
+        re.compile(r"[A-Za-z0-9._-]*(\{schema\})?([A-Za-z0-9._-]*\{table\})?[A-Za-z0-9._-]*"),
+        "letters, digits, '.', '_', '-', one {schema} and then one {table}",
+    ),
+}
+"""By `release.topic_rules`: what is accepted, and its description."""
+
+AVRO = re.compile(r"[A-Za-z0-9._-]*\{schema\}[A-Za-z0-9._-]*\{table\}[A-Za-z0-9._-]*")
+FORBIDDEN = re.compile(r"[^A-Za-z0-9._-]")
+RESERVED = {".": "_", "..": "__"}
+PULSAR = re.compile(
+    r"(persistent|non-persistent)://[A-Za-z0-9{}._-]*/[A-Za-z0-9{}._-]*/[A-Za-z0-9{}._-]*"
+    r"|[A-Za-z0-9._-]*\{schema}[A-Za-z0-9._-]*\{table}[A-Za-z0-9._-]*"
+)
+PULSAR_FULL = re.compile(r"(persistent|non-persistent)://")
+
+
+def is_static(expression: str) -> bool:
+    """Whether the expression is one topic's name (or empty, the default topic), without placeholders."""
+    return not expression or NAME.fullmatch(expression) is not None
+
+
+def used(expression: str, release: Release) -> str:
+    """The expression, or nothing where the release sends everything to the default topic."""
+    return "" if release.topic_rules in ("none", "idle") else expression
+
+
+def validate(
+    expression: str, protocol: str = "open-protocol", scheme: str = "kafka", release: Release = V8_5,
+) -> None:
+    """Raise ChangefeedError for an expression that TiCDC rejects; an empty one means the default topic."""
+    if not expression or release.topic_rules == "none" or is_static(expression) and release.topic_rules == "any":
+        return
+    if scheme.startswith("pulsar"):
+        _validate_pulsar(expression)
+    elif protocol == "avro" and not AVRO.fullmatch(expression):
+        raise _invalid(expression, "topic rule for Avro must contain {schema} and {table}")
+    elif not EXPRESSIONS[release.topic_rules][0].fullmatch(expression):
+        raise _invalid(expression, f"TiCDC {release.name} accepts {EXPRESSIONS[release.topic_rules][1]}")
+
+
+def substitute(expression: str, schema: str, table: str) -> str:
+    """The topic of a table: characters Kafka does not take become `_`, case is kept, at most 249 characters."""
+    name = expression.replace("{schema}", FORBIDDEN.sub("_", schema)).replace("{table}", FORBIDDEN.sub("_", table))
+    return RESERVED.get(name, name[:LONGEST])
+
+
+def _invalid(expression: str, why: str) -> ChangefeedError:
+    return ChangefeedError(f"invalid topic expression: {expression} : {why}", "CDC:ErrKafkaTopicExprInvalid")
+
+
+def _validate_pulsar(expression: str) -> None:
+    full = PULSAR_FULL.search(expression)
+    if (full and not PULSAR.fullmatch(expression)) or (not full and "/" in expression):
+        raise ChangefeedError(f"invalid topic expression: {expression}", "CDC:ErrPulsarTopicExprInvalid")

@@ -1,0 +1,114 @@
+"""The event types of event filters: their names, those of TiDB's actions and of row changes, and which covers which.
+
+One law: a name is known if it is one of TiCDC's, in any letter case.
+Sources: tiflow v7.5.7 and v8.5.7 pkg/filter/utils.go, pkg/binlog-filter/{filter,util}.go; ticdc v8.5.4, the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from simulator.releases import Release
+from simulator.tidb.ddl import actions
+
+ALL_DML, ALL_DDL, ALTER_TABLE, RENAME_TABLE = "all dml", "all ddl", "alter table", "rename table"
+ROW_KINDS = ("delete", "update", "insert")
+"""In the order of an event's `op`."""
+
+ALIASES = {"create schema": "create database", "drop schema": "drop database", "alter schema": "alter database"}
+
+OF_ACTIONS: Mapping[int, str] = {
+    actions.CREATE_SCHEMA: "create database",
+    actions.DROP_SCHEMA: "drop database",
+    actions.MODIFY_SCHEMA_CHARSET_AND_COLLATE: "modify schema charset and collate",
+    actions.CREATE_TABLE: "create table",
+    actions.CREATE_TABLES: "create table",
+    actions.DROP_TABLE: "drop table",
+    actions.TRUNCATE_TABLE: "truncate table",
+    actions.RENAME_TABLE: RENAME_TABLE,
+    actions.RENAME_TABLES: RENAME_TABLE,
+    actions.RECOVER_TABLE: "recover table",
+    actions.MODIFY_TABLE_COMMENT: "modify table comment",
+    actions.MODIFY_TABLE_CHARSET_AND_COLLATE: "modify table charset and collate",
+    actions.CREATE_VIEW: "create view",
+    actions.DROP_VIEW: "drop view",
+    actions.ADD_TABLE_PARTITION: "add table partition",
+    actions.DROP_TABLE_PARTITION: "drop table partition",
+    actions.TRUNCATE_TABLE_PARTITION: "truncate table partition",
+    actions.EXCHANGE_TABLE_PARTITION: "exchange table partition",
+    actions.REORGANIZE_PARTITION: "reorganize table partition",
+    actions.ALTER_TABLE_PARTITIONING: "alter table partitioning",
+    actions.REMOVE_PARTITIONING: "remove table partitioning",
+    actions.ADD_COLUMN: "add column",
+    actions.ADD_COLUMNS: "add column",
+    actions.DROP_COLUMN: "drop column",
+    actions.DROP_COLUMNS: "drop column",
+    actions.MODIFY_COLUMN: "modify column",
+    actions.SET_DEFAULT_VALUE: "set default value",
+    actions.REBASE_AUTO_ID: "rebase auto id",
+    actions.ADD_PRIMARY_KEY: "add primary key",
+    actions.DROP_PRIMARY_KEY: "drop primary key",
+    actions.ADD_INDEX: "create index",
+    actions.DROP_INDEX: "drop index",
+    actions.RENAME_INDEX: "rename index",
+    actions.ALTER_INDEX_VISIBILITY: "alter index visibility",
+    actions.ALTER_TTL_INFO: "alter ttl info",
+    actions.ALTER_TTL_REMOVE: "alter ttl remove",
+    actions.MULTI_SCHEMA_CHANGE: "multi schema change",
+    actions.ADD_FOREIGN_KEY: "add foreign key",
+    actions.DROP_FOREIGN_KEY: "drop foreign key",
+    actions.ADD_FULLTEXT_INDEX: "add fulltext index",
+    actions.CREATE_HYBRID_INDEX: "create hybrid index",
+}
+
+NOT_ALTERING = frozenset(
+    {
+        *("create database", "drop database", "modify schema charset and collate", "create table", "drop table"),
+        *("truncate table", "recover table", "create view", "drop view", "add foreign key", "drop foreign key"),
+        *("add fulltext index", "create hybrid index"),
+    }
+)
+"""Types of actions that `alter table` does not cover (alterTableSubType has all others)."""
+
+COMPATIBLE = frozenset(
+    {
+        *("create database", "alter database", "create table", "create index", "create view", "drop view"),
+        *(ALTER_TABLE, "add table partition"),
+    }
+)
+GROUPS = frozenset(
+    {"all", ALL_DDL, ALL_DML, "none", "none ddl", "none dml", "", "incompatible ddl changes"}
+)
+NEVER_MADE = frozenset(
+    {
+        *("value range decrease", "precision decrease", "rename column", "drop unique key", "modify default value"),
+        *("modify constraint", "modify columns order", "modify charset", "modify collation", "remove auto increment"),
+        *("modify storage engine", "rebuild table partition", "coalesce table partition", "split table partition"),
+    }
+)
+"""Types that the list knows and no statement has."""
+
+TYPES = frozenset(OF_ACTIONS.values()) | COMPATIBLE | NEVER_MADE
+
+
+def alters_table(type: str) -> bool:
+    """Whether an event type of an action is also one of `alter table`."""
+    return type not in NOT_ALTERING
+
+
+def normalised(name: str, release: Release) -> str:
+    """A name as rules keep it: in lower case, DATABASE for SCHEMA; raises ValueError for one that is no event type."""
+    lower = name.lower()
+    lower = ALIASES.get(lower, lower)
+    if lower not in (TYPES | GROUPS | set(ROW_KINDS)) - release.unclassified_events:
+        raise ValueError(f"event type {name} not valid")
+    return lower
+
+
+def kind(type: str, release: Release) -> str:
+    """`dml`, `ddl`, `incompatible DDL`, or nothing for no type; raises ValueError for what is no event type."""
+    if type in ("", *ROW_KINDS):
+        return type and "dml"
+    if type not in (TYPES | set(ALIASES)) - release.unclassified_events:
+        raise ValueError(f"event type {type} not valid")
+    return "ddl" if type in COMPATIBLE or type in ("create schema", "alter schema") else "incompatible DDL"

@@ -1,0 +1,165 @@
+"""What the protocols ask of a table's keys: the handle key, the flag bits, the row id.
+
+One law: all of it follows from the Table; where releases differ, a field of the Release says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import takewhile
+
+from simulator.releases import Release
+from simulator.tidb.model.rows import row_id_column, visible_columns
+from simulator.tidb.model.table import Column, Index, Table
+from simulator.tidb.model.types import family, is_unsigned
+
+BINARY, HANDLE_KEY, GENERATED, PRIMARY_KEY, UNIQUE_KEY, MULTIPLE_KEY, NULLABLE, UNSIGNED, ZEROFILL = (
+    1 << n for n in range(9))
+"""Open Protocol's flag bits (tiflow 4.0.5+: cdc/model/sink.go)."""
+
+
+def handle_key(table: Table) -> tuple[str, ...]:
+    """Names of the columns that identify a row, in key order, in every release; empty where no key does. What a release
+    says in its messages is `handle_columns`.
+
+    The primary key, else of the unique keys without a nullable or virtual column the one with the fewest columns, then
+    the lowest id (tiflow: cdc/model/schema_storage.go, findHandleIndex).
+    """
+    if table.primary_key:
+        return table.primary_key
+    index = handle_index(table)
+    return tuple(column.name for column in index.columns) if index else ()
+
+
+def handle_index(table: Table) -> Index | None:
+    """The index that identifies a row; None where the clustered integer primary key does, or nothing."""
+    for index in table.indexes:
+        if index.primary:
+            return index
+    if table.primary_key:
+        return None
+    return _best_unique(table.indexes, visible_columns(table))
+
+
+def handle_lengths(table: Table) -> tuple[int, ...]:
+    """Of how many characters of each of its columns the handle key is made, in key order; -1 for whole ones."""
+    index = handle_index(table)
+    lengths = {column.name: column.length for column in index.columns} if index else {}
+    return tuple(lengths.get(name, -1) for name in handle_key(table))
+
+
+def _best_unique(indexes: Sequence[Index], columns: Sequence[Column]) -> Index | None:
+    """Of the unique indexes whose columns are all among `columns` and NOT NULL, the smallest."""
+    certain = {column.name for column in columns if column.not_null}
+    candidates = [index for index in indexes if index.unique and all(one.name in certain for one in index.columns)]
+    return min(candidates, key=lambda index: (len(index.columns), index.id), default=None)
+
+
+def handle_columns(table: Table, release: Release) -> frozenset[str]:
+    """Names of the columns that the release takes for the handle key: those with `h`, and all that a row cut down to
+    its handle key has. Virtual columns may be among them, of which no message has anything."""
+    names = set(handle_key(table))
+    if not table.primary_key and release.handle_may_be_virtual:
+        best = _best_unique(table.indexes, table.columns)
+        names = {column.name for column in best.columns} if best else set()
+    if table.primary_key and not table.clustered and release.handle_joins_unique:
+        before = takewhile(lambda index: not index.primary, table.indexes)
+        best = _best_unique(tuple(before), visible_columns(table))
+        names |= {column.name for column in best.columns} if best else set()
+    return frozenset(names)
+
+
+def certain_columns(table: Table) -> frozenset[str]:
+    """Names of the columns of every unique key that cannot be NULL, the primary key being one."""
+    certain = {column.name for column in table.columns if column.not_null}
+    unique = [{column.name for column in index.columns} for index in table.indexes if index.unique or index.primary]
+    return frozenset(table.primary_key).union(*(names for names in unique if names <= certain))
+
+
+def flags(table: Table, release: Release) -> dict[str, int]:
+    """Open Protocol's `"f"` of every column, virtual ones included, by name
+    (tiflow: cdc/model/schema_storage.go, initColumnsFlag)."""
+    bits = {column.name: own_bits(column, release) for column in table.columns}
+    row_id = row_id_column(table)
+    for name in table.primary_key:
+        bits[name] |= PRIMARY_KEY | (HANDLE_KEY if name == row_id else 0)
+    generated = frozenset(column.name for column in table.columns if column.generated)
+    spared = frozenset() if release.generated_get_key_bits else generated
+    marked = handle_columns(table, release)
+    for index in table.indexes:
+        add_index_bits(bits, index, marked, spared, release)
+    return bits
+
+
+def own_bits(column: Column, release: Release) -> int:
+    """The bits that a column has by itself."""
+    zerofill = column.type.zerofill or column.type.name == "year"
+    return (
+        BINARY * (column.type.charset == "binary")
+        | GENERATED * bool(column.generated)
+        | NULLABLE * (not column.not_null)
+        | UNSIGNED * is_unsigned(column.type)
+        | ZEROFILL * (zerofill and release.zerofill_bit)
+    )
+
+
+def add_index_bits(
+        bits: dict[str, int], index: Index, marked: frozenset[str], spared: frozenset[str], release: Release) -> None:
+    """Adds the bits that an index gives its columns; hidden columns of a functional index are not in `bits`.
+
+    Columns of the handle key are `marked`; those `spared` get what TiDB's own flags say.
+    """
+    shared = MULTIPLE_KEY * (len(index.columns) > 1) | PRIMARY_KEY * index.primary
+    shared |= UNIQUE_KEY * (index.unique and (not index.primary or release.primary_is_unique))
+    for place, column in enumerate(index.columns):
+        if column.name in spared:
+            bits[column.name] |= _tidb_index_bits(index, place)
+        elif column.name in bits:
+            bits[column.name] |= shared | _tidb_index_bits(index, place) | HANDLE_KEY * (column.name in marked)
+
+
+def _tidb_index_bits(index: Index, place: int) -> int:
+    """What a column of an index has in TiDB's own flags (TiDB: pkg/ddl/index.go AddIndexColumnFlag)."""
+    if index.primary or place:
+        return PRIMARY_KEY * index.primary
+    return UNIQUE_KEY if index.unique and len(index.columns) == 1 else MULTIPLE_KEY
+
+
+_NOT_NULL, _PRIMARY, _UNIQUE, _MULTIPLE = 1, 2, 4, 8
+_UNSIGNED, _ZEROFILL, _BINARY, _AUTO_INCREMENT, _TIMESTAMP, _NO_DEFAULT, _ON_UPDATE = 32, 64, 128, 512, 1024, 4096, 8192
+
+
+def tidb_flags(table: Table) -> dict[str, int]:
+    """TiDB's own flag word of every column by name (TiDB: pkg/parser/mysql/type.go, pkg/ddl/create_table.go)."""
+    words = {column.name: _tidb_word(column) for column in table.columns}
+    for name in table.primary_key:
+        words[name] |= _PRIMARY
+    for index in table.indexes:
+        first = index.columns[0].name
+        if first in words and not index.primary:
+            words[first] |= _UNIQUE if index.unique and len(index.columns) == 1 else _MULTIPLE
+    return words
+
+
+def _tidb_word(column: Column) -> int:
+    """The flags that a column has by itself."""
+    number = family(column.type) in ("integer", "float", "decimal", "bit", "year")
+    binary = column.type.charset == "binary" and not number
+    timestamp = column.type.name == "timestamp"
+    no_default = column.not_null and column.default is None and not column.auto_increment and not timestamp
+    return (
+        _NOT_NULL * column.not_null
+        | _UNSIGNED * is_unsigned(column.type)
+        | _ZEROFILL * (column.type.zerofill or column.type.name == "year")
+        | _BINARY * binary
+        | _AUTO_INCREMENT * column.auto_increment
+        | _TIMESTAMP * timestamp
+        | _NO_DEFAULT * no_default
+        | _ON_UPDATE * bool(column.on_update)
+    )
+
+
+def primary_key_names(table: Table, release: Release) -> tuple[str, ...]:
+    """Canal's pkNames: the columns with the PrimaryKey bit, in table order."""
+    bits = flags(table, release)
+    return tuple(column.name for column in visible_columns(table) if bits[column.name] & PRIMARY_KEY)

@@ -1,0 +1,1 @@
+"""What the database does with a statement or a value."""

@@ -1,0 +1,1 @@
+"""By what TiDB's collations sort and compare text."""

@@ -1,0 +1,1 @@
+"""What TiDB does with a statement: its jobs, and what becomes of the catalog."""

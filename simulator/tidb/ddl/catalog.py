@@ -1,0 +1,116 @@
+"""The databases, tables, views and sequences that exist at one moment.
+
+One law: a catalog never changes; names are found whatever their case, and kept as they were given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from simulator.tidb.ddl.build import DEFAULT_CHARSET
+from simulator.tidb.model.table import Table
+
+Key = tuple[str, str]
+"""Schema and name in lower case."""
+
+
+@dataclass(frozen=True)
+class Database:
+    name: str
+    charset: str = DEFAULT_CHARSET[0]
+    collation: str = DEFAULT_CHARSET[1]
+    """Of later tables that name none."""
+
+
+@dataclass(frozen=True)
+class View:
+    schema: str
+    name: str
+    query: str
+    """SQL text."""
+
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sequence:
+    schema: str
+    name: str
+    options: tuple[tuple[str, int | None], ...] = ()
+
+
+@dataclass(frozen=True)
+class Catalog:
+    databases: Mapping[str, Database] = field(default_factory=dict)
+    """By name in lower case."""
+
+    tables: Mapping[Key, Table] = field(default_factory=dict)
+    views: Mapping[Key, View] = field(default_factory=dict)
+    sequences: Mapping[Key, Sequence] = field(default_factory=dict)
+    dropped: Mapping[Key, Table] = field(default_factory=dict)
+    """The last table of that name that was dropped or truncated: what RECOVER and FLASHBACK bring back."""
+
+    dropped_databases: Mapping[str, Database] = field(default_factory=dict)
+
+    def database(self, name: str) -> Database | None:
+        return self.databases.get(name.lower())
+
+    def table(self, schema: str, name: str) -> Table | None:
+        return self.tables.get(key(schema, name))
+
+    def has(self, schema: str, name: str) -> bool:
+        """Whether a table, a view or a sequence has the name."""
+        place = key(schema, name)
+        return place in self.tables or place in self.views or place in self.sequences
+
+
+def key(schema: str, name: str) -> Key:
+    return schema.lower(), name.lower()
+
+
+def catalog(tables: Iterable[Table], databases: Iterable[str | Database] = ()) -> Catalog:
+    """A catalog of those tables, of their databases and of those named besides."""
+    named = [Database(one) if isinstance(one, str) else one for one in databases]
+    held = {key(table.schema, table.name): table for table in tables}
+    known = {schema.lower(): Database(schema) for schema in dict.fromkeys(table.schema for table in held.values())}
+    return Catalog({**known, **{one.name.lower(): one for one in named}}, held)
+
+
+def with_table(catalog: Catalog, table: Table) -> Catalog:
+    """The catalog with the table, in place of any of its name."""
+    return replace(catalog, tables={**catalog.tables, key(table.schema, table.name): table})
+
+
+def with_tables(catalog: Catalog, tables: Iterable[Table]) -> Catalog:
+    return replace(catalog, tables={**catalog.tables, **{key(one.schema, one.name): one for one in tables}})
+
+
+def without_table(catalog: Catalog, table: Table) -> Catalog:
+    """The catalog without a table that a statement renames."""
+    place = key(table.schema, table.name)
+    return replace(catalog, tables={held: one for held, one in catalog.tables.items() if held != place})
+
+
+def with_dropped(catalog: Catalog, table: Table) -> Catalog:
+    """The catalog that remembers how the table was."""
+    return replace(catalog, dropped={**catalog.dropped, key(table.schema, table.name): table})
+
+
+def with_database(catalog: Catalog, database: Database) -> Catalog:
+    return replace(catalog, databases={**catalog.databases, database.name.lower(): database})
+
+
+def without_database(catalog: Catalog, name: str) -> Catalog:
+    """The catalog without the database and all that it holds, its tables remembered."""
+    gone = name.lower()
+    held = {place: table for place, table in catalog.tables.items() if place[0] == gone}
+    return replace(
+        catalog,
+        databases={one: database for one, database in catalog.databases.items() if one != gone},
+        tables={place: table for place, table in catalog.tables.items() if place[0] != gone},
+        views={place: view for place, view in catalog.views.items() if place[0] != gone},
+        sequences={place: sequence for place, sequence in catalog.sequences.items() if place[0] != gone},
+        dropped={**{place: table for place, table in catalog.dropped.items() if place[0] != gone}, **held},
+        dropped_databases={**catalog.dropped_databases, gone: catalog.databases[gone]},
+    )

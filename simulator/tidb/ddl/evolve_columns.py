@@ -1,0 +1,155 @@
+"""ALTER TABLE … ADD and DROP COLUMN.
+
+One law: a column gets the id after the highest the table ever gave, and existing rows read it as its origin default
+(TiDB: pkg/ddl/add_column.go, pkg/ddl/column.go).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.evolve_column_names import check_name
+from simulator.tidb.ddl.evolve_defaults import origin_default
+from simulator.tidb.ddl.evolve_definitions import built_column
+from simulator.tidb.ddl.evolve_errors import tidb, unsupported, worded
+from simulator.tidb.ddl.evolve_expressions import dependent, generated_from, partition_columns
+from simulator.tidb.ddl.evolve_foreign import check_not_needed
+from simulator.tidb.ddl.evolve_keys import add_key
+from simulator.tidb.ddl.evolve_steps import Scene, Step, Touched, column_named, lower
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.syntax.alter import AddColumns, AddKey, DropColumn, Place
+from simulator.tidb.syntax.definitions import ColumnSyntax
+
+MOST_COLUMNS = 1017
+REFUSED_OPTIONS = {"auto_increment": "AUTO_INCREMENT", "primary": "PRIMARY KEY", "unique": "UNIQUE KEY"}
+
+
+def add_columns(spec: AddColumns, scene: Scene) -> tuple[Step, ...]:
+    """Its columns, then the keys inside its parentheses, each a step."""
+    columns = [step for column in spec.columns for step in add_column(column, spec, scene)]
+    keys = [step for key in spec.keys for step in add_key(AddKey(key), scene)]
+    return (*columns, *keys)
+
+
+def add_column(syntax: ColumnSyntax, spec: AddColumns, scene: Scene) -> tuple[Step, ...]:
+    """One column; no step where IF NOT EXISTS finds it there. Raises DdlError."""
+    table = scene.table
+    if len(table.columns) >= MOST_COLUMNS:
+        raise tidb("ddl:1117")
+    check_options(syntax, table)
+    if column_named(table, syntax.name):
+        if spec.if_not_exists:
+            return ()
+        raise tidb("schema:1060", syntax.name)
+    check_name(syntax.name)
+    column = built_column(syntax, scene, (table.charset, table.collation))
+    check_generated(column, table, spec.place)
+    column = replace(column, origin_default=origin_default(column, scene.now))
+    check_place(spec.place, table)
+    place = spec.place
+    touched = Touched(
+        added=(syntax.name.lower(),),
+        placed=(place.after.lower(),) if place and place.after else (),
+        related=tuple(generated_from(column)),
+    )
+    return Step(actions.ADD_COLUMN, lambda before: inserted(before, column, place), touched),
+
+
+def check_options(syntax: ColumnSyntax, table: Table) -> None:
+    """A column comes without keys and without AUTO_INCREMENT (TiDB: checkUnsupportedColumnConstraint)."""
+    where = f"when altering '{table.schema}.{table.name}'"
+    for option in syntax.options:
+        if option.kind in REFUSED_OPTIONS:
+            text = f"unsupported add column '{syntax.name}' constraint {REFUSED_OPTIONS[option.kind]} {where}"
+            raise worded("ddl:8200", text)
+        if option.kind == "auto_random":
+            raise tidb("ddl:8216", f"unsupported add column '{syntax.name}' constraint AUTO_RANDOM {where}")
+
+
+def check_generated(column: Column, table: Table, place: Place | None) -> None:
+    """A column added later is virtual, of columns that are there, and behind the generated ones that it needs."""
+    if not column.generated:
+        return
+    if column.generated == "stored":
+        raise tidb("ddl:3106", "Adding generated stored column through ALTER TABLE")
+    for name in sorted(generated_from(column)):
+        base = column_named(table, name)
+        if base is None:
+            raise tidb("ddl:1054", name, "generated column function")
+        if base.auto_increment:
+            raise tidb("ddl:3109", column.name)
+        if base.generated and comes_before(table, place, name):
+            raise tidb("ddl:3107")
+
+
+def comes_before(table: Table, place: Place | None, name: str) -> bool:
+    """Whether a column put in that place stands before the named one."""
+    names = lower(column.name for column in table.columns)
+    if place is None or place.after.lower() not in (*names, ""):
+        return False
+    return names.index(name) >= (names.index(place.after.lower()) + 1 if place.after else 0)
+
+
+def check_place(place: Place | None, table: Table) -> None:
+    if place and place.after and column_named(table, place.after) is None:
+        raise tidb("schema:1054", place.after, table.name)
+
+
+def inserted(table: Table, column: Column, place: Place | None) -> Table:
+    """The table with the column in its place, the last one without a place, under the next id."""
+    at = len(table.columns)
+    if place is not None:
+        names = lower(one.name for one in table.columns)
+        at = names.index(place.after.lower()) + 1 if place.after else 0
+    ids = replace(table.last_ids, column=max(table.last_ids.column, *(one.id for one in table.columns)) + 1)
+    columns = (*table.columns[:at], replace(column, id=ids.column), *table.columns[at:])
+    return replace(table, columns=columns, last_ids=ids)
+
+
+def drop_column(spec: DropColumn, scene: Scene) -> tuple[Step, ...]:
+    """The column and the keys that it alone makes up; raises DdlError where something needs it."""
+    table = scene.table
+    column = column_named(table, spec.name)
+    if column is None:
+        if spec.if_exists:
+            return ()
+        raise tidb("ddl:1091", spec.name)
+    check_droppable(column, scene)
+    name = column.name.lower()
+    return Step(actions.DROP_COLUMN, lambda before: without_column(before, name), Touched(dropped=(name,))),
+
+
+def check_droppable(column: Column, scene: Scene) -> None:
+    """TiDB: checkIsDroppableColumn."""
+    table, name = scene.table, column.name.lower()
+    if needed := dependent(table, name):
+        raise tidb("ddl:3108" if needed == "generated" else "ddl:3837", name)
+    if len(table.columns) == 1:
+        raise worded("ddl:1090", f"can't drop only column {column.name} in table {table.name}")
+    for index in (*table.indexes, *table.columnar_indexes):
+        check_droppable_key(name, lower(part.name for part in index.columns), index in table.columnar_indexes,
+                            index.primary)
+    if name in partition_columns(table.partitioning):
+        raise tidb("ddl:3855", name)
+    check_not_needed(column, scene)
+    if table.ttl and table.ttl.column.lower() == name:
+        raise tidb("ddl:8149", name)
+    if name in lower(table.primary_key):
+        raise unsupported("drop integer primary key")
+    if column.auto_increment:
+        raise unsupported("can't remove column with auto_increment when @@tidb_allow_remove_auto_inc disabled")
+
+
+def check_droppable_key(name: str, parts: tuple[str, ...], columnar: bool, primary: bool) -> None:
+    if name in parts and (columnar or primary or len(parts) > 1):
+        what = "Vector Key covered now" if columnar else "composite index covered or Primary Key covered now"
+        raise worded("ddl:8200", f"can't drop column {name} with {what}")
+
+
+def without_column(table: Table, name: str) -> Table:
+    """The table without the column and without the keys of it alone."""
+    indexes = tuple(one for one in table.indexes if lower(part.name for part in one.columns) != (name,))
+    return replace(
+        table, columns=tuple(one for one in table.columns if one.name.lower() != name), indexes=indexes,
+    )

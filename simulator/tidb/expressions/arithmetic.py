@@ -1,0 +1,151 @@
+"""Arithmetic of MySQL values.
+
+One law: exact numbers stay exact, any text or double makes a double; a division by zero, and what 64 bits or 38 digits
+do not hold, is NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from simulator.tidb.expressions.comparisons import as_decimals
+from simulator.tidb.expressions.sql import Sql, sql, text, when
+from simulator.tidb.expressions.values import DIGITS, Value, as_integer, as_real, decimal, integer, null, numeric, real
+
+TWO_64 = f"{2 ** 64}::HUGEINT"
+WORD = 9
+"""Digits of a word of TiDB's decimals (pkg/types/mydecimal.go)."""
+
+MORE_DIGITS = 4
+"""Digits of a quotient behind those of its dividend (div_precision_increment)."""
+
+
+def calculated(operator: str, left: Value, right: Value) -> Value:
+    """`left operator right`; NULL if either is."""
+    if "null" in (left.kind, right.kind):
+        return null()
+    return _BITS[operator](left, right) if operator in _BITS else _arithmetic(operator, numeric(left), numeric(right))
+
+
+def _arithmetic(operator: str, left: Value, right: Value) -> Value:
+    kinds = {left.kind, right.kind}
+    if "real" in kinds:
+        found = sql(_REAL[operator], as_real(left), as_real(right))
+        return integer(found) if operator == "DIV" else real(found)
+    if operator == "/":
+        return _divided(left, right)
+    if "decimal" in kinds:
+        return _of_decimals(operator, left, right)
+    unsigned = left.kind == "uint" if operator == "%" else "uint" in kinds
+    found = sql(_WHOLE[operator], left.sql, right.sql)
+    return Value(sql("try_cast({} AS UBIGINT)", found), "uint") if unsigned else integer(found)
+
+
+def _of_decimals(operator: str, left: Value, right: Value) -> Value:
+    if operator == "*":
+        scales = left.scale, right.scale
+        one, other = (scales if sum(scales) <= 30 else (min(scale, 15) for scale in scales))
+        found = sql("try({} * {})", decimal(left.sql, one).sql, decimal(right.sql, other).sql)
+        return Value(found, "decimal", scale=one + other)
+    scale = max(left.scale, right.scale)
+    if operator in ("+", "-"):
+        first, second, _ = as_decimals(left, right)
+        return Value(sql(f"try({{}} {operator} {{}})", first, second), "decimal", scale=scale)
+    found = sql(_WHOLE[operator], _unscaled(left, scale), _unscaled(right, scale))
+    return integer(found) if operator == "DIV" else _scaled(found, scale)
+
+
+def _divided(left: Value, right: Value) -> Value:
+    """A quotient of exact numbers: whole words of digits behind its point, all of which are printed unless it is 0."""
+    one, other = (-(-value.scale // WORD) * WORD for value in (left, right))
+    more = max(0, MORE_DIGITS - (one - left.scale) - (other - right.scale))
+    digits = min(-(-(one + other + more) // WORD) * WORD, 30)
+    shift = digits + right.scale - left.scale
+    dividend, divisor = _unscaled(left, left.scale), _unscaled(right, right.scale)
+    numerator = sql(f"{{}} * {10 ** max(shift, 0)}::HUGEINT", dividend)
+    denominator = sql(f"{{}} * {10 ** max(-shift, 0)}::HUGEINT", divisor)
+    exactly = _scaled(sql("try({} // nullif({}, 0))", numerator, denominator), digits).sql
+    about = decimal(sql("try({} / nullif({}, 0))", as_real(left), as_real(right)), digits).sql
+    found = sql("coalesce({}, {})", exactly, about)
+    zero = text(f"0.{'0' * min(left.scale + MORE_DIGITS, digits)}")
+    shown = when(sql("{} = 0", dividend), when(sql("{} IS NOT NULL", found), zero), sql("{}::VARCHAR", found))
+    return Value(found, "decimal", scale=digits, text=shown)
+
+
+def _unscaled(value: Value, scale: int) -> Sql:
+    """An exact number without its point."""
+    if not scale:
+        return sql("{}::HUGEINT", value.sql)
+    return sql("try_cast(replace({}::VARCHAR, '.', '') AS HUGEINT)", decimal(value.sql, scale).sql)
+
+
+def _scaled(found: Sql, scale: int) -> Value:
+    if not scale:
+        return decimal(found, 0)
+    one = f"'{exact_one(scale)}'::DECIMAL({scale + 1}, {scale})"
+    return Value(sql(f"try(try_cast({{}} AS DECIMAL({DIGITS}, 0)) * {one})", found), "decimal", scale=scale)
+
+
+def exact_one(scale: int) -> str:
+    """The smallest decimal of a scale."""
+    return f"0.{'0' * (scale - 1)}1"
+
+
+_REAL = {
+    "+": "{} + {}", "-": "{} - {}", "*": "{} * {}", "/": "{} / nullif({}, 0)", "%": "{} % nullif({}, 0)",
+    "DIV": "trunc({} / nullif({}, 0))",
+}
+_WHOLE = {
+    "+": "{}::HUGEINT + {}::HUGEINT", "-": "{}::HUGEINT - {}::HUGEINT", "*": "try({}::HUGEINT * {}::HUGEINT)",
+    "%": "{}::HUGEINT % nullif({}::HUGEINT, 0)", "DIV": "{}::HUGEINT // nullif({}::HUGEINT, 0)",
+}
+
+
+def negative(value: Value) -> Value:
+    """`-value`"""
+    if value.kind == "null":
+        return value
+    number = numeric(value)
+    constant = None if value.constant is None or value.kind == "string" else _opposite(value.constant)
+    shown = None if constant is None else text(constant)
+    if number.kind == "real":
+        return Value(sql("-{}", number.sql), "real", constant=constant, text=shown)
+    if number.kind == "int":
+        return Value(sql("try_cast(-({}::HUGEINT) AS BIGINT)", number.sql), "int", constant=constant, text=shown)
+    opposite = sql("-{}", decimal(number.sql, number.scale).sql)
+    if constant == str(-2 ** 63):
+        return Value(sql("try_cast({} AS BIGINT)", opposite), "int", constant=constant, text=shown)
+    return Value(opposite, "decimal", constant=constant, text=shown, scale=number.scale)
+
+
+def _opposite(number: str) -> str:
+    return number[1:] if number.startswith("-") else f"-{number}"
+
+
+def bits(value: Value) -> Sql:
+    """The 64 bits of the value as a UBIGINT."""
+    number = numeric(value)
+    whole = sql("round({})", number.sql) if number.kind == "real" else number.sql
+    return sql(f"try_cast((try_cast({{}} AS HUGEINT) + {TWO_64}) % {TWO_64} AS UBIGINT)", whole)
+
+
+def unsigned(found: Sql) -> Value:
+    """64 bits as an unsigned number."""
+    return Value(sql(f"try_cast((({{}})::HUGEINT + {TWO_64}) % {TWO_64} AS UBIGINT)", found), "uint")
+
+
+def _shifted(template: str, value: Value, places: Value) -> Value:
+    count = as_integer(places)
+    power = sql("pow(2, least(greatest({}, 0), 63))::HUGEINT", count)
+    found = when(sql("{} BETWEEN 0 AND 63", count), sql(template, bits(value), power),
+                 sql("CASE WHEN {} IS NOT NULL THEN 0 END", count))
+    return Value(sql("try_cast({} AS UBIGINT)", found), "uint")
+
+
+_BITS: dict[str, Callable[[Value, Value], Value]] = {
+    "&": lambda left, right: Value(sql("{} & {}", bits(left), bits(right)), "uint"),
+    "|": lambda left, right: Value(sql("{} | {}", bits(left), bits(right)), "uint"),
+    "^": lambda left, right: Value(sql("xor({}, {})", bits(left), bits(right)), "uint"),
+    "<<": lambda left, right: _shifted(f"({{}}::HUGEINT * {{}}) % {TWO_64}", left, right),
+    ">>": lambda left, right: _shifted("{}::HUGEINT // {}", left, right),
+}

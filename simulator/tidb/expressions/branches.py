@@ -1,0 +1,126 @@
+"""MySQL's functions that choose between values.
+
+One law: what is chosen has the kind that all choices have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from simulator.tidb.expressions.comparisons import compared
+from simulator.tidb.expressions.sql import FALSE, NULL, Sql, sql, switched
+from simulator.tidb.expressions.values import (
+    Value,
+    as_integer,
+    as_real,
+    as_text,
+    boolean,
+    decimal,
+    is_true,
+    null,
+    numeric,
+    string,
+    truth,
+)
+
+
+@dataclass(frozen=True)
+class Function:
+    least: int
+    """Arguments it takes at least."""
+
+    most: int
+    compute: Callable[..., Value]
+    constants: tuple[int, ...] = ()
+    """Places of the arguments that must be literals."""
+
+
+MANY = 255
+
+
+def united(values: Sequence[Value]) -> Value:
+    """What several branches have in common, with nothing chosen: the widest kind."""
+    known = [value for value in values if value.kind != "null"]
+    kinds = {value.kind for value in known}
+    if not known:
+        return null()
+    if len(kinds) == 1 and kinds != {"decimal"}:
+        same = string(NULL, *known) if known[0].kind == "string" else known[0]
+        return Value(NULL, same.kind, same.collation, same.strength, bytes=any(value.bytes for value in known))
+    if kinds <= {"bool", "int"}:
+        return Value(NULL, "int")
+    if kinds <= {"bool", "int", "uint", "decimal"}:
+        return Value(NULL, "decimal", scale=max(value.scale for value in known))
+    if kinds <= {"bool", "int", "uint", "decimal", "real"}:
+        return Value(NULL, "real")
+    if kinds <= {"date", "datetime"}:
+        return Value(NULL, "datetime")
+    return string(NULL, *(value for value in known if value.kind == "string"))
+
+
+def as_kind(value: Value, wanted: Value) -> Sql:
+    """The value in another kind."""
+    kind = wanted.kind
+    if value.kind == "null":
+        return NULL
+    if kind == "decimal":
+        return decimal(numeric(value).sql, wanted.scale).sql
+    if value.kind == kind or kind in ("date", "datetime", "time", "json"):
+        return value.sql
+    if kind == "string":
+        return as_text(value)
+    return as_real(value) if kind == "real" else numeric(value).sql
+
+
+def chosen(branches: list[tuple[Sql, Value]], otherwise: Value) -> Value:
+    """The value of the first branch whose condition is true."""
+    result = united([*(value for _, value in branches), otherwise])
+    found = switched([(condition, as_kind(value, result)) for condition, value in branches], as_kind(otherwise, result))
+    return Value(found, result.kind, result.collation, result.strength, bytes=result.bytes, scale=result.scale)
+
+
+def _coalesce(*values: Value) -> Value:
+    return chosen([(as_known(value), value) for value in values[:-1]], values[-1])
+
+
+def as_known(value: Value) -> Sql:
+    """Whether the value is not NULL."""
+    return FALSE if value.kind == "null" else sql("{} IS NOT NULL", value.sql)
+
+
+def _nullif(value: Value, other: Value) -> Value:
+    return chosen([(is_true(compared("=", value, other)), null())], value)
+
+
+def _extreme(operator: str) -> Callable[..., Value]:
+    """GREATEST, LEAST: NULL if any is."""
+    def extreme(*values: Value) -> Value:
+        best = values[0]
+        for value in values[1:]:
+            unknown = sql("NOT {} OR NOT {}", as_known(best), as_known(value))
+            best = chosen([(unknown, null()), (compared(operator, best, value), best)], value)
+        return best
+
+    return extreme
+
+
+def _if(condition: Value, yes: Value, no: Value) -> Value:
+    return chosen([(truth(condition), yes)], no)
+
+
+def _elt(place: Value, *values: Value) -> Value:
+    return chosen([(sql(f"{{}} = {count}", as_integer(place)), value) for count, value in enumerate(values, 1)], null())
+
+
+BRANCHES: dict[str, Function] = {
+    "IF": Function(3, 3, _if),
+    "IFNULL": Function(2, 2, _coalesce),
+    "COALESCE": Function(1, MANY, _coalesce),
+    "NULLIF": Function(2, 2, _nullif),
+    "ISNULL": Function(1, 1, lambda value: boolean(sql("NOT {}", as_known(value)))),
+    "GREATEST": Function(2, MANY, _extreme(">")),
+    "LEAST": Function(2, MANY, _extreme("<")),
+    "ELT": Function(2, MANY, _elt),
+}
+"""By TiDB's names."""

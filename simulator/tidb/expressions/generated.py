@@ -1,0 +1,79 @@
+"""Stored generated columns of rows that come without them.
+
+One law: a column is computed once all that it names is there; an expression that cannot be computed is an error only
+once a row needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from simulator.errors import SchemaError, SnapshotError
+from simulator.tidb.expressions.casts import raw
+from simulator.tidb.expressions.evaluate import Uncomputable, evaluated
+from simulator.tidb.expressions.reading import column_of, definition
+from simulator.tidb.expressions.sql import name
+from simulator.tidb.expressions.translate import Scope, valued
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.syntax.expressions import names_in
+from simulator.tidb.values import tidb_text
+
+
+class Generated(NamedTuple):
+    """Columns by name."""
+
+    texts: dict[str, pa.Array]
+    """TiDB texts; those of computed columns are null where the value is NULL or strict mode rejects it."""
+
+    raw: dict[str, pa.Array]
+    """What the expressions of computed columns give, as a file would have it."""
+
+
+def generated(table: Table, texts: Mapping[str, pa.Array]) -> Generated:
+    """The texts with those of the stored generated columns that they lack.
+
+    Virtual columns are computed on the way. Raises SnapshotError for what cannot be computed, if there is a row.
+    """
+    found = Generated(dict(texts), {})
+    waiting = [column for column in table.columns if column.generated == "stored" and column.name not in texts]
+    rows = len(next(iter(texts.values()))) if texts else 0
+    while waiting:
+        ready = [column for column in waiting if _needed(column, table).isdisjoint(one.name for one in waiting)]
+        assert ready, "TiDB takes no generated columns that name each other"
+        scope = Scope(table, {text: name(text) for text in found.texts})
+        for column in ready:
+            found.raw[column.name] = _computed(column, scope, found.texts, rows)
+            found.texts[column.name] = tidb_text(column.type, found.raw[column.name])
+        waiting = [column for column in waiting if column not in ready]
+    return found
+
+
+def _needed(column: Column, table: Table) -> set[str]:
+    """The columns that a generated column names, be it through virtual ones; none where it cannot be read."""
+    try:
+        tree = definition(column.generated_expression, table)
+    except SchemaError:
+        return set()
+    needed = set()
+    for named in names_in(tree):
+        other = column_of(named, table)
+        assert other is not None, "checked before"
+        needed |= _needed(other, table) if other.generated == "virtual" else {other.name}
+    return needed
+
+
+def _computed(column: Column, scope: Scope, texts: Mapping[str, pa.Array], rows: int) -> pa.Array:
+    """What the expression of a column gives."""
+    if not rows:
+        return pa.nulls(0, pa.binary())
+    table, expression = scope.table, column.generated_expression
+    try:
+        value = valued(definition(expression, table), scope)
+        return evaluated({column.name: raw(value, column)}, texts, rows)[column.name]
+    except (SchemaError, Uncomputable) as error:
+        raise SnapshotError(
+            f"table `{table.schema}`.`{table.name}`: the files leave out generated column {column.name!r} and "
+            f"{expression!r} cannot be computed here: {str(error).splitlines()[0]}") from None

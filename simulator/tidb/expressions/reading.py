@@ -1,0 +1,123 @@
+"""Expressions before any row: their trees, the columns they name, and what of them cannot be computed.
+
+One law: what cannot be computed is refused by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simulator.errors import SchemaError
+from simulator.tidb.expressions.functions import FUNCTIONS
+from simulator.tidb.expressions.json import duckdb_path
+from simulator.tidb.expressions.time_functions import PARTS, UNITS
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.parser.dialect import read, tokenize
+from simulator.tidb.parser.expressions import read_node
+from simulator.tidb.syntax.expressions import (
+    Call,
+    Cast,
+    ColumnName,
+    Fragment,
+    Literal,
+    Node,
+    Parenthesised,
+    Row,
+    Unary,
+    Word,
+)
+
+
+def parsed(expression: str) -> Node:
+    """The tree; raises SchemaError for text that is no expression."""
+    try:
+        return read(expression, tokenize(expression), read_node)
+    except RecursionError:
+        raise SchemaError("it is nested too deeply") from None
+
+
+def definition(expression: str, table: Table) -> Node:
+    """The tree of an expression of a table's definition.
+
+    Raises SchemaError for text that is none, for a column that the table lacks and for what cannot be computed, be it
+    in a virtual column that it names.
+    """
+    try:
+        tree = parsed(expression)
+    except SchemaError as error:
+        raise SchemaError(f"expression {expression!r} cannot be read: {error}") from None
+    for node in walk(tree):
+        if isinstance(node, ColumnName):
+            column = column_of(node, table)
+            if column is None:
+                raise SchemaError(f"expression {expression!r} names an unknown column {node.parts[-1]!r}")
+            if column.generated == "virtual":
+                definition(column.generated_expression, table)
+        problem = uncomputable(node)
+        if problem:
+            raise SchemaError(f"expression {expression!r}: {problem} cannot be computed outside TiDB")
+    return tree
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and all nodes in it."""
+    waiting: list[object] = [node]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, Node):
+            yield found
+            waiting += vars(found).values()
+        elif isinstance(found, tuple):
+            waiting += found
+
+
+def uncomputable(node: Node) -> str:
+    """What of a node TiDB can compute, and DuckDB cannot; empty for nothing."""
+    if isinstance(node, Fragment):
+        return node.what
+    if isinstance(node, Row):
+        return "a row of values"
+    if isinstance(node, Cast) and node.type.endswith((" ARRAY", "VECTOR")):
+        return f"a cast to {node.type}"
+    return _uncomputable_call(node) if isinstance(node, Call) and not node.schema else ""
+
+
+def _uncomputable_call(node: Call) -> str:
+    function = FUNCTIONS.get(node.name)
+    if function is None or not function.least <= len(node.arguments) <= function.most:
+        return node.name.removesuffix("_FUNC")
+    for place in function.constants:
+        argument = bare(node.arguments[place]) if place < len(node.arguments) else None
+        if argument is not None and not isinstance(argument, (Literal, Word)) and not _is_number(argument):
+            return f"{node.name} with an argument that is no literal"
+        if isinstance(argument, Word) and not _is_known(node.name, argument.text):
+            return f"{node.name} with {argument.text}"
+        if node.name == "JSON_EXTRACT" and isinstance(argument, Literal) and duckdb_path(argument.text) is None:
+            return f"the JSON path {argument.text}"
+    return ""
+
+
+def _is_number(node: Node) -> bool:
+    return isinstance(node, Unary) and node.operator in ("-", "+") and isinstance(node.operand, Literal)
+
+
+def _is_known(function: str, word: str) -> bool:
+    """Whether a function can do with a unit or a side."""
+    if function == "EXTRACT":
+        return word in PARTS or word == "QUARTER"
+    return function == "TRIM" or word in UNITS
+
+
+def bare(node: Node) -> Node:
+    """The node without the parentheses around it."""
+    while isinstance(node, Parenthesised):
+        node = node.inner
+    return node
+
+
+def column_of(node: ColumnName, table: Table) -> Column | None:
+    """The column that a name means; a name with a schema means none, as TiDB gives the table no schema here."""
+    *qualifier, name = node.parts
+    if qualifier and [part.lower() for part in qualifier] != [table.name.lower()]:
+        return None
+    return next((column for column in table.columns if column.name.lower() == name.lower()), None)

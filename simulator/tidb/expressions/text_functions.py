@@ -1,0 +1,338 @@
+"""MySQL's functions of text.
+
+One law: text that comes out has the collation of the text that goes in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from simulator.tidb.expressions.arithmetic import bits
+from simulator.tidb.expressions.branches import Function, MANY, as_known
+from simulator.tidb.expressions.bytes import blob, shown
+from simulator.tidb.expressions.collations import collated, folded, is_exact
+from simulator.tidb.expressions.comparisons import as_bytes_alike, collation_of, compared, regexp, texts
+from simulator.tidb.expressions.sql import NULL, Sql, joined, sql, switched, text, when
+from simulator.tidb.expressions.values import (
+    NUMBERS,
+    Value,
+    as_count,
+    as_real,
+    as_text,
+    boolean,
+    decimal,
+    integer,
+    null,
+    numeric,
+    string,
+)
+
+LONGEST = 64 * 2 ** 20
+"""Characters of a text that a function makes, at most: TiDB's max_allowed_packet; what is longer is NULL."""
+
+
+def _concat(*values: Value) -> Value:
+    alike = _alike(values)
+    return string(joined("||", [as_text(value) for value in alike]), *_strings(alike))
+
+
+def _concat_ws(separator: Value, *values: Value) -> Value:
+    alike = _alike((separator, *values))
+    glue, *parts = (as_text(value) for value in alike)
+    glued = joined("||", [sql("coalesce({} || {}, '')", glue, part) for part in parts])
+    return string(sql("substring({}, length({}) + 1)", glued, glue), *_strings(alike))
+
+
+def _alike(values: Sequence[Value]) -> list[Value]:
+    """All with one character per byte if one of them has it so."""
+    if not any(value.bytes for value in values):
+        return list(values)
+    binary = next(value for value in values if value.bytes)
+    return [Value(as_bytes_alike(value, binary)[0], "string", "binary", 2, bytes=True) for value in values]
+
+
+def _strings(values: Sequence[Value]) -> tuple[Value, ...]:
+    return tuple(value for value in values if value.kind == "string")
+
+
+def _text(template: str) -> Callable[..., Value]:
+    """A function of texts that gives text of the first one's collation."""
+    def called(first: Value, *others: Value) -> Value:
+        return string(sql(template, as_text(first), *map(as_text, others)), first)
+
+    return called
+
+
+def _folded(function: str) -> Callable[[Value], Value]:
+    """UPPER, LOWER: binary strings stay as they are."""
+    return lambda value: value if value.bytes else string(sql(f"{function}({{}})", as_text(value)), value)
+
+
+def _substring(value: Value, start: Value, length: Value | None = None) -> Value:
+    found, first = as_text(value), as_count(start)
+    count = as_count(length) if length else sql(f"{2 ** 31 - 1}")
+    size = sql("length({})", found)
+    begin = sql("CASE WHEN {} < 0 THEN {} + {} + 1 ELSE {} END", first, size, first, first)
+    cut = sql("substring({}, {}, {})", found, begin, sql("greatest({}, 0)", count))
+    nothing = sql("{} = 0 OR {} <= 0 OR -{} > {}", first, count, first, size)
+    known = sql("{} IS NOT NULL AND {} IS NOT NULL AND {} IS NOT NULL", found, first, count)
+    return string(switched([(nothing, when(known, text(""))), (known, cut)]), value)
+
+
+def _side(function: str) -> Callable[[Value, Value], Value]:
+    return lambda value, length: string(
+        sql(f"{function}({{}}, greatest({{}}, 0))", as_text(value), as_count(length)), value)
+
+
+def _substring_index(value: Value, separator: Value, count: Value) -> Value:
+    """What is before a number of separators, counted from the end if it is negative."""
+    found, glue, number = as_text(value), as_text(separator), as_count(count)
+    parts = sql("string_split({}, {})", found, glue)
+    first = sql("list_slice({}, 1, {})", parts, number)
+    last = sql("list_slice({}, greatest(len({}) + {} + 1, 1), len({}))", parts, parts, number, parts)
+    kept = sql("CASE WHEN {} > 0 THEN {} ELSE {} END", number, first, last)
+    known = sql("{} IS NOT NULL AND {} IS NOT NULL AND {} IS NOT NULL", found, glue, number)
+    nothing = sql("{} = 0 OR {} = ''", number, glue)
+    glued = sql("array_to_string(list_transform({}, lambda p: {} || p), '')", kept, glue)
+    cut = when(nothing, text(""), sql("substring({}, length({}) + 1)", glued, glue))
+    return string(when(known, cut), value)
+
+
+def _trim(value: Value, pattern: Value | None = None, side: Value | None = None) -> Value:
+    """TRIM of a constant text, from one side or both."""
+    part = pattern.constant if pattern else " "
+    where = side.constant if side else "BOTH"
+    if not part:
+        return value
+    found = as_text(value)
+    if where != "TRAILING":
+        found = sql("regexp_replace({}, {}, '')", found, text(f"^(?:{_quoted(part)})+"))
+    if where != "LEADING":
+        found = sql("regexp_replace({}, {}, '')", found, text(f"(?:{_quoted(part)})+$"))
+    return string(found, value)
+
+
+def _quoted(found: str) -> str:
+    return "".join(f"\\x{{{ord(character):x}}}" for character in found)
+
+
+def _reversed(value: Value) -> Value:
+    characters = sql("list_reverse(regexp_extract_all({}, '(?s).'))", as_text(value))
+    return string(when(as_known(value), sql("array_to_string({}, '')", characters)), value)
+
+
+def _repeated(value: Value, count: Value) -> Value:
+    found, number = as_text(value), as_count(count)
+    fits = sql(f"strlen({{}}) * {{}} <= {LONGEST}", found, number)
+    return string(when(fits, sql("repeat({}, greatest({}, 0))", found, number)), value)
+
+
+def _padded(function: str) -> Callable[[Value, Value, Value], Value]:
+    """LPAD, RPAD: NULL for a negative length, or with nothing to pad with."""
+    def padded(value: Value, length: Value, fill: Value) -> Value:
+        found, size, more = as_text(value), as_count(length), as_text(fill)
+        cut = sql("left({}, {})", found, size)
+        longer = sql(f"{function}({{}}, {{}}::INTEGER, nullif({{}}, ''))", found, size, more)
+        valid = sql(f"{{}} BETWEEN 0 AND {LONGEST} AND {{}} IS NOT NULL", size, more)
+        enough = sql("{} AND {} <= length({})", valid, size, found)
+        return string(switched([(enough, cut), (valid, longer)]), value)
+
+    return padded
+
+
+def _size(value: Value) -> Value:
+    """Bytes of a text."""
+    return integer(sql("length({})" if value.bytes else "strlen({})", as_text(value)))
+
+
+def _place(part: Value, value: Value, start: Value | None = None) -> Value:
+    """LOCATE: the place of a text in another, by the collation of both."""
+    name = collation_of(part, value)
+    first, second = (folded(found, name) for found in as_bytes_alike(part, value))
+    if start is None:
+        return integer(sql("instr({}, {})", second, first))
+    begin = as_count(start)
+    rest = sql("substring({}, {})", second, begin)
+    found = sql("instr({}, {})", rest, first)
+    within = sql("{} >= 1 AND {} <= length({}) + 1", begin, begin, second)
+    return integer(when(within, sql("CASE WHEN {} > 0 THEN {} + {} - 1 ELSE 0 END", found, found, begin),
+                        sql("{} * 0 + length({}) * 0 + length({}) * 0", begin, first, second)))
+
+
+def _field(value: Value, *others: Value) -> Value:
+    return integer(switched(
+        [(compared("=", value, other), sql(str(place))) for place, other in enumerate(others, 1)], sql("0")))
+
+
+def _in_set(value: Value, members: Value) -> Value:
+    """FIND_IN_SET: nothing is in the empty text (tidb: pkg/expression/builtin_string.go)."""
+    name = collation_of(value, members)
+    first, second = as_bytes_alike(value, members)
+    listed = sql("list_transform(string_split({}, ','), lambda m: {})", second, collated(Sql(("m",)), name))
+    found = sql("coalesce(list_position({}, {}), 0)", listed, collated(first, name))
+    known = sql("{} IS NOT NULL AND {} IS NOT NULL", first, second)
+    return integer(when(known, when(sql("{} != ''", second), found, sql("0"))))
+
+
+def _strcmp(left: Value, right: Value) -> Value:
+    if "null" in (left.kind, right.kind):
+        return null()
+    first, second = texts(left, right)
+    return integer(switched([
+        (sql("{} < {}", first, second), sql("-1")), (sql("{} > {}", first, second), sql("1")),
+        (sql("{} = {}", first, second), sql("0"))]))
+
+
+def _ascii(value: Value) -> Value:
+    return integer(sql("('0x' || coalesce(nullif(left(hex({}), 2), ''), '0'))::INTEGER + 0 * length({})",
+                       blob(value), as_text(value)))
+
+
+def _hex(value: Value) -> Value:
+    found = bits(value) if value.kind in NUMBERS else blob(value)
+    return string(sql("hex({})", found))
+
+
+def _unhex(value: Value) -> Value:
+    digits = as_text(value)
+    even = sql("CASE WHEN length({}) % 2 = 1 THEN '0' || {} ELSE {} END", digits, digits, digits)
+    return _binary(shown(when(sql("regexp_matches({}, '^[0-9a-fA-F]*$')", digits), sql("unhex({})", even))))
+
+
+def _binary(found: Sql) -> Value:
+    return Value(found, "string", "binary", 2, bytes=True)
+
+
+def _sha2(value: Value, size: Value) -> Value:
+    """NULL for sizes that are none."""
+    data, wanted = blob(value), as_count(size)
+    branches = [(sql("{} IN (0, 256)", wanted), sql("sha256({})", data))]
+    branches += [(sql(f"{{}} = {other}", wanted), sql(f"sha{other}_of({{}})", data)) for other in (224, 384, 512)]
+    return string(switched(branches, NULL))
+
+
+def _characters(*values: Value) -> Value:
+    """CHAR: the bytes of numbers."""
+    codes = [sql("ltrim(hex({}), '0')", bits(value)) for value in values if value.kind not in ("null", "word")]
+    pairs = [sql("lpad({}, greatest(length({}) + length({}) % 2, 2)::INTEGER, '0')", code, code, code)
+             for code in codes]
+    known = [sql("coalesce({}, '')", pair) for pair in pairs]
+    return _binary(shown(sql("unhex({})", joined("||", known)))) if known else _binary(text(""))
+
+
+def _converted(value: Value, start: Value, end: Value) -> Value:
+    """CONV: of the digits that the first base has, unsigned 64 bits, signed for a negative base."""
+    found, first, second = as_text(value), as_count(start), as_count(end)
+    digits = sql("regexp_extract(upper(trim({})), '^-?([0-9A-Z]*)', 1)", found)
+    numbers = sql("list_transform(regexp_extract_all({}, '.'), lambda c: "
+                  "(instr('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ', c) - 1)::HUGEINT)", digits)
+    listed = sql("list_prepend(0::HUGEINT, {})", numbers)
+    base = sql("abs({})::HUGEINT", first)
+    whole = sql(f"list_reduce({{}}, lambda a, d: CASE WHEN a < 0 OR d >= {{}} THEN least(a, -1 - a) "
+                f"ELSE least(a * {{}} + d, {2 ** 64 - 1}::HUGEINT) END)", listed, base, base)
+    size = sql("CASE WHEN {} < 0 THEN -1 - {} ELSE {} END", whole, whole, whole)
+    signed = sql("CASE WHEN starts_with(trim({}), '-') THEN -{} ELSE {} END", found, size, size)
+    wrapped = sql(f"({{}} + {2 ** 64}::HUGEINT) % {2 ** 64}::HUGEINT", signed)
+    target = sql("abs({})::INTEGER", second)
+    rest = sql("({} // {})::BIGINT", wrapped, target)
+    last = sql("to_base(({} % {})::BIGINT, {})", wrapped, target, target)
+    printed = sql("CASE WHEN {} > 0 THEN to_base({}, {}) ELSE '' END || {}", rest, rest, target, last)
+    valid = sql("abs({}) BETWEEN 2 AND 36 AND abs({}) BETWEEN 2 AND 36 AND {} IS NOT NULL", first, second, found)
+    return string(when(valid, printed))
+
+
+def _binary_digits(value: Value) -> Value:
+    return string(sql("bin({})", bits(value)))
+
+
+def _formatted(value: Value, places: Value) -> Value:
+    """FORMAT: with commas, and as many digits behind the point as asked for."""
+    digits = min(max(int(float(places.constant or 0)), 0), 30)
+    number = numeric(value)
+    rounded = as_real(decimal(number.sql, digits)) if number.kind != "real" else number.sql
+    return string(Sql((f"format('{{:,.{digits}f}}', ", ")"), (rounded,)))
+
+
+def _quote(value: Value) -> Value:
+    found = as_text(value)
+    for plain, escaped in (("\\", "\\\\"), ("'", "\\'"), ("\0", "\\0"), ("\x1a", "\\Z")):
+        found = sql("replace({}, {}, {})", found, text(plain), text(escaped))
+    return string(sql("coalesce('''' || {} || '''', 'NULL')", found), value)
+
+
+def _regexp_replaced(value: Value, pattern: Value, replacement: Value) -> Value:
+    return string(sql("regexp_replace({}, {}, {}, 'g')", as_text(value), _matching(value, pattern),
+                      as_text(replacement)), value)
+
+
+def _regexp_part(value: Value, pattern: Value) -> Value:
+    found = sql("regexp_extract({}, {})", as_text(value), _matching(value, pattern))
+    return string(when(regexp(value, pattern), found), value)
+
+
+def _regexp_place(value: Value, pattern: Value) -> Value:
+    part = sql("regexp_extract({}, {}, 1)", as_text(value), sql("'(?s:^(.*?))' || {}", _matching(value, pattern)))
+    return integer(when(regexp(value, pattern), sql("length({}) + 1", part), sql("0 * length({})", as_text(value))))
+
+
+def _matching(value: Value, pattern: Value) -> Sql:
+    """The pattern with what it minds written in it."""
+    flags = "" if value.kind != "string" or is_exact(value.collation) else "(?i)"
+    return sql(f"'{flags}(?:' || {{}} || ')'", as_text(pattern))
+
+
+TEXT_FUNCTIONS: dict[str, Function] = {
+    "CRC32": Function(1, 1, lambda value: integer(sql("crc32_of({})", blob(value)))),
+    "CONCAT": Function(1, MANY, _concat),
+    "CONCAT_WS": Function(2, MANY, _concat_ws),
+    "LENGTH": Function(1, 1, _size),
+    "OCTET_LENGTH": Function(1, 1, _size),
+    "BIT_LENGTH": Function(1, 1, lambda value: integer(sql("{} * 8", _size(value).sql))),
+    "CHAR_LENGTH": Function(1, 1, lambda value: integer(sql("length({})", as_text(value)))),
+    "CHARACTER_LENGTH": Function(1, 1, lambda value: integer(sql("length({})", as_text(value)))),
+    "LOWER": Function(1, 1, _folded("lower")),
+    "LCASE": Function(1, 1, _folded("lower")),
+    "UPPER": Function(1, 1, _folded("upper")),
+    "UCASE": Function(1, 1, _folded("upper")),
+    "TRIM": Function(1, 3, _trim, (1, 2)),
+    "LTRIM": Function(1, 1, _text("ltrim({}, ' ')")),
+    "RTRIM": Function(1, 1, _text("rtrim({}, ' ')")),
+    "LEFT": Function(2, 2, _side("left")),
+    "RIGHT": Function(2, 2, _side("right")),
+    "SUBSTRING": Function(2, 3, _substring),
+    "SUBSTR": Function(2, 3, _substring),
+    "MID": Function(3, 3, _substring),
+    "SUBSTRING_INDEX": Function(3, 3, _substring_index),
+    "REPLACE": Function(3, 3, _text("replace({}, {}, {})")),
+    "TRANSLATE": Function(3, 3, _text("translate({}, {}, {})")),
+    "REVERSE": Function(1, 1, _reversed),
+    "REPEAT": Function(2, 2, _repeated),
+    "SPACE": Function(1, 1, lambda value: _repeated(string(text(" ")), value)),
+    "LPAD": Function(3, 3, _padded("lpad")),
+    "RPAD": Function(3, 3, _padded("rpad")),
+    "INSTR": Function(2, 2, lambda value, part: _place(part, value)),
+    "LOCATE": Function(2, 3, _place),
+    "POSITION": Function(2, 2, _place),
+    "FIELD": Function(2, MANY, _field),
+    "FIND_IN_SET": Function(2, 2, _in_set),
+    "STRCMP": Function(2, 2, _strcmp),
+    "ASCII": Function(1, 1, _ascii),
+    "HEX": Function(1, 1, _hex),
+    "UNHEX": Function(1, 1, _unhex),
+    "MD5": Function(1, 1, lambda value: string(sql("md5({})", blob(value)))),
+    "SHA": Function(1, 1, lambda value: string(sql("sha1({})", blob(value)))),
+    "SHA1": Function(1, 1, lambda value: string(sql("sha1({})", blob(value)))),
+    "SHA2": Function(2, 2, _sha2),
+    "BIN": Function(1, 1, _binary_digits),
+    "CHAR_FUNC": Function(1, MANY, _characters),
+    "CONV": Function(3, 3, _converted),
+    "FORMAT": Function(2, 2, _formatted, (1,)),
+    "QUOTE": Function(1, 1, _quote),
+    "TO_BASE64": Function(1, 1, lambda value: string(sql("to_base64({})", blob(value)))),
+    "FROM_BASE64": Function(1, 1, lambda value: _binary(shown(sql("try(from_base64({}))", as_text(value))))),
+    "REGEXP_LIKE": Function(2, 2, lambda value, pattern: boolean(regexp(value, pattern))),
+    "REGEXP_REPLACE": Function(3, 3, _regexp_replaced),
+    "REGEXP_SUBSTR": Function(2, 2, _regexp_part),
+    "REGEXP_INSTR": Function(2, 2, _regexp_place),
+}
+"""By TiDB's names."""

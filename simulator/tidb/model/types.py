@@ -1,0 +1,116 @@
+"""TiDB's column types, one row each: codes, names and sizes, and what the protocols print of them.
+
+One law: what depends on a type alone is read from its row in TYPES; nobody compares type names elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simulator.tidb.model.table import ColumnType
+
+
+@dataclass(frozen=True)
+class TypeRow:
+    name: str
+    code: int
+    """TiDB's type byte, `"t"` of Open Protocol (TiDB: pkg/parser/mysql/type.go)."""
+
+    sql_type: int
+    """java.sql.Types of canal's sqlType before unsigned values promote it (tiflow 5.4+: codec/canal, type tables); see
+    canal_types for earlier releases and binary strings."""
+
+    family: str
+    """integer, float, decimal, bit, year, date, time, datetime, string, text, enum, set, json or vector."""
+
+    binary_name: str = ""
+    """What the type is called where the charset is `binary`."""
+
+    length: int = -1
+    """The length TiDB fills in: display width of numbers, bytes of a text, 1 for CHAR and BIT."""
+
+    unsigned_length: int = -1
+    maximum: int = -1
+    """The largest length (precision, dimension, member count) a statement may ask for, -1 where there is none."""
+
+
+TYPES = {row.name: row for row in (
+    TypeRow("tinyint", 1, -6, "integer", length=4, unsigned_length=3, maximum=255),
+    TypeRow("smallint", 2, 5, "integer", length=6, unsigned_length=5, maximum=255),
+    TypeRow("mediumint", 9, 4, "integer", length=9, unsigned_length=8, maximum=255),
+    TypeRow("int", 3, 4, "integer", length=11, unsigned_length=10, maximum=255),
+    TypeRow("bigint", 8, -5, "integer", length=20, unsigned_length=20, maximum=255),
+    TypeRow("float", 4, 7, "float", maximum=255),
+    TypeRow("double", 5, 8, "float", maximum=255),
+    TypeRow("decimal", 246, 3, "decimal", length=10, unsigned_length=10, maximum=65),
+    TypeRow("bit", 16, -7, "bit", length=1, maximum=64),
+    TypeRow("year", 13, 12, "year", length=4, maximum=4),
+    TypeRow("date", 10, 91, "date"),
+    TypeRow("time", 11, 92, "time"),
+    TypeRow("datetime", 12, 93, "datetime"),
+    TypeRow("timestamp", 7, 93, "datetime"),
+    TypeRow("char", 254, 1, "string", "binary", length=1, maximum=255),
+    TypeRow("varchar", 15, 12, "string", "varbinary", maximum=65535),
+    TypeRow("tinytext", 249, 2005, "text", "tinyblob", length=255),
+    TypeRow("text", 252, 2005, "text", "blob", length=65535),
+    TypeRow("mediumtext", 250, 2005, "text", "mediumblob", length=16777215),
+    TypeRow("longtext", 251, 2005, "text", "longblob", length=4294967295),
+    TypeRow("enum", 247, 4, "enum", maximum=65535),
+    TypeRow("set", 248, -7, "set", maximum=64),
+    TypeRow("json", 245, 12, "json"),
+    TypeRow("vector", 225, 12, "vector", maximum=16383),
+)}
+
+MEMBER_ESCAPES = str.maketrans({"'": "''", "\0": "\\0", "\n": "\\n", "\r": "\\r"})
+"""How TiDB prints members of ENUM and SET; a backslash stays as it is (TiDB: pkg/parser/format)."""
+
+
+def type_code(type: ColumnType) -> int:
+    """TiDB's type byte, `"t"` of Open Protocol."""
+    return TYPES[type.name].code
+
+
+def family(type: ColumnType) -> str:
+    """What values of the type are: see TypeRow.family."""
+    return TYPES[type.name].family
+
+
+def is_binary(type: ColumnType) -> bool:
+    """Whether values are byte strings: BINARY, VARBINARY, and the BLOBs."""
+    row = TYPES[type.name]
+    return bool(row.binary_name) and type.charset == "binary"
+
+
+def is_blob(type: ColumnType) -> bool:
+    """Whether the type is a TEXT or a BLOB of any size (type codes 249 to 252)."""
+    return family(type) == "text"
+
+
+def is_unsigned(type: ColumnType) -> bool:
+    """Whether TiDB's unsigned flag is set: declared so, or a BIT or YEAR, which always have it."""
+    return type.unsigned or type.name in ("bit", "year")
+
+
+def bare_name(type: ColumnType) -> str:
+    """`int`, `varbinary`: the name by itself."""
+    return TYPES[type.name].binary_name if is_binary(type) else type.name
+
+
+def mysql_type(type: ColumnType, full: bool) -> str:
+    """The type as TiDB names it: `int unsigned`, or with `full` `int(10) unsigned`."""
+    attributes = (" unsigned" if type.unsigned else "") + (" zerofill" if type.zerofill else "")
+    return bare_name(type) + (arguments(type) if full else "") + attributes
+
+
+def arguments(type: ColumnType) -> str:
+    """`(10,2)` and the like, as TiDB prints a type (TiDB: pkg/parser/types/field_type.go, CompactStr)."""
+    kind = family(type)
+    if kind in ("enum", "set"):
+        return "(" + ",".join(f"'{member.translate(MEMBER_ESCAPES)}'" for member in type.elements) + ")"
+    if kind in ("time", "datetime"):
+        return f"({type.decimal})" if type.decimal > 0 else ""
+    if kind == "decimal" or kind == "float" and type.length >= 0 and type.decimal >= 0:
+        return f"({type.length},{type.decimal})"
+    if kind in ("float", "date", "text", "json") or type.length < 0:
+        return ""
+    return f"({type.length})"

@@ -1,0 +1,1 @@
+"""The text of statements and expressions as trees, by TiDB's grammar."""

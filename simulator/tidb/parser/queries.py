@@ -1,0 +1,150 @@
+"""Queries inside other statements, from a cursor: SELECT, TABLE, VALUES, WITH and set operations.
+
+One law: a query is restored as TiDB writes it (pkg/parser/ast/dml.go): what ORDER BY and LIMIT follow a set operation
+belongs to all of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from simulator.tidb.parser.cursor import TiDBParser
+from simulator.tidb.parser.lookahead import OPERATORS
+from simulator.tidb.parser.selects import Select, read_limit, read_select
+from simulator.tidb.parser.windows import read_order
+from simulator.tidb.restore.restoring import quoted
+from simulator.tidb.syntax.tables import Query
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A query in parentheses, one side of a set operation."""
+
+    query: Select | Operation
+    last: bool = False
+    """Whether it is the last one. TiDB then writes the WITH of a SELECT in it twice."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """UNION, EXCEPT and INTERSECT, or a query in parentheses with an ORDER BY or LIMIT of its own."""
+
+    operands: tuple[tuple[str, Select | Operand], ...]
+    """Each with the operator before it."""
+
+    order: str = ""
+    limit: str = ""
+    common: str = ""
+    """WITH …"""
+
+    braced: bool = False
+
+
+def read_query(parser: TiDBParser) -> Query:
+    """SELECT, WITH, TABLE, VALUES, a set operation or a query in parentheses, to its end; raises SchemaError."""
+    start = parser.next_token()
+    try:
+        query = read_any(parser)
+        return Query(parser.text_since(start), _written_operand(query))
+    except RecursionError:
+        parser.fail("this query is nested too deeply", start)
+
+
+def read_subquery(parser: TiDBParser) -> str:
+    """`( query )`, as TiDB writes it back, in one pair of parentheses."""
+    return f"({written(_in_parentheses(parser))})"
+
+
+def read_any(parser: TiDBParser) -> Select | Operation | Operand:
+    """A query; an Operand if it is one in parentheses and nothing else."""
+    if parser.word() != "WITH":
+        return _set_operation(parser)
+    common = _with(parser)
+    query = _set_operation(parser)
+    if isinstance(query, Operand):
+        query = replace(query.query, braced=True)
+    return replace(query, common=common)
+
+
+def _set_operation(parser: TiDBParser) -> Select | Operation | Operand:
+    first = _operand(parser)
+    if parser.word() not in OPERATORS:
+        return _single(parser, first)
+    operands: list[tuple[str, Select | Operand]] = [("", first)]
+    while parser.word() in OPERATORS:
+        operator = _operator(parser)
+        operands.append((operator, _operand(parser)))
+    operator, last = operands.pop()
+    if isinstance(last, Select):
+        return Operation((*operands, (operator, replace(last, order="", limit=""))), last.order, last.limit)
+    return _tail(parser, Operation((*operands, (operator, replace(last, last=True)))))
+
+
+def _operand(parser: TiDBParser) -> Select | Operand:
+    return Operand(_in_parentheses(parser)) if parser.word() == "(" else read_select(parser)
+
+
+def _single(parser: TiDBParser, first: Select | Operand) -> Select | Operation | Operand:
+    """One query alone, or with an ORDER BY or LIMIT behind its parentheses."""
+    if isinstance(first, Operand) and parser.word() in ("ORDER BY", "LIMIT", "FETCH"):
+        return _tail(parser, Operation((("", replace(first, last=True)),)))
+    return first
+
+
+def _tail(parser: TiDBParser, operation: Operation) -> Operation:
+    order = read_order(parser) if parser.word() == "ORDER BY" else ""
+    return replace(operation, order=order, limit=read_limit(parser))
+
+
+def _operator(parser: TiDBParser) -> str:
+    word = parser.take()
+    if parser.accept("ALL"):
+        return f"{word} ALL"
+    parser.accept("DISTINCT") or parser.accept("DISTINCTROW")
+    return word
+
+
+def _in_parentheses(parser: TiDBParser) -> Select | Operation:
+    parser.expect("(")
+    query = read_any(parser)
+    parser.expect(")")
+    return query.query if isinstance(query, Operand) else query
+
+
+def _with(parser: TiDBParser) -> str:
+    """`WITH [RECURSIVE] name [(columns)] AS (query), …`, with a blank behind it."""
+    parser.expect("WITH")
+    recursive = "RECURSIVE " if parser.accept("RECURSIVE") else ""
+    tables = [_common_table(parser)]
+    while parser.accept(","):
+        tables.append(_common_table(parser))
+    return f"WITH {recursive}{', '.join(tables)} "
+
+
+def _common_table(parser: TiDBParser) -> str:
+    name = quoted(parser.name("the name of a table"))
+    columns = ""
+    if parser.word() == "(":
+        names = parser.comma_separated(lambda cursor: cursor.name("a column"))
+        columns = f" ({', '.join(map(quoted, names))})"
+    parser.expect("AS")
+    return f"{name}{columns} AS {read_subquery(parser)}"
+
+
+def written(query: Select | Operation) -> str:
+    """The text of a query without the parentheses around it."""
+    body = query.written if isinstance(query, Select) else _written_operation(query)
+    return query.common + (f"({body})" if query.braced else body)
+
+
+def _written_operation(query: Operation) -> str:
+    operands = (f" {operator} " * bool(operator) + _written_operand(operand) for operator, operand in query.operands)
+    return "".join(operands) + "".join(f" {part}" for part in (query.order, query.limit) if part)
+
+
+def _written_operand(operand: Select | Operation | Operand) -> str:
+    if not isinstance(operand, Operand):
+        return written(operand)
+    if isinstance(operand.query, Operation):
+        return f"({written(replace(operand.query, braced=False))})"
+    return f"({operand.query.common * operand.last}{written(operand.query)})"

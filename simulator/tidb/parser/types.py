@@ -1,0 +1,197 @@
+"""Reads the type of a column, in every spelling that TiDB knows.
+
+One law: a spelling leads to one of TiDB's own type names; sizes, charsets and flags it implies are filled in here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+
+from simulator.errors import did_you_mean
+from simulator.tidb.model.charsets import charset
+from simulator.tidb.parser.cursor import TiDBParser, position
+from simulator.tidb.parser.values import read_count, read_plain_string
+from simulator.tidb.syntax.definitions import TypeSyntax
+
+NAMES = MappingProxyType({
+    "TINYINT": "tinyint", "INT1": "tinyint", "SMALLINT": "smallint", "INT2": "smallint",
+    "MEDIUMINT": "mediumint", "INT3": "mediumint", "MIDDLEINT": "mediumint",
+    "INT": "int", "INTEGER": "int", "INT4": "int", "BIGINT": "bigint", "INT8": "bigint",
+    "BOOL": "tinyint", "BOOLEAN": "tinyint", "SERIAL": "bigint",
+    "FLOAT": "float", "FLOAT4": "float", "DOUBLE": "double", "FLOAT8": "double", "REAL": "double",
+    "DECIMAL": "decimal", "DEC": "decimal", "NUMERIC": "decimal", "FIXED": "decimal",
+    "BIT": "bit", "YEAR": "year", "SQL_TSI_YEAR": "year",
+    "DATE": "date", "TIME": "time", "DATETIME": "datetime", "TIMESTAMP": "timestamp",
+    "CHAR": "char", "CHARACTER": "char", "NCHAR": "char", "BINARY": "char",
+    "VARCHAR": "varchar", "VARCHARACTER": "varchar", "NVARCHAR": "varchar", "VARBINARY": "varchar",
+    "TINYTEXT": "tinytext", "TEXT": "text", "MEDIUMTEXT": "mediumtext", "LONGTEXT": "longtext",
+    "TINYBLOB": "tinytext", "BLOB": "text", "MEDIUMBLOB": "mediumtext", "LONGBLOB": "longtext", "LONG": "mediumtext",
+    "ENUM": "enum", "SET": "set", "JSON": "json", "VECTOR": "vector",
+})
+
+BINARY = frozenset(("BINARY", "VARBINARY", "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB"))
+VARYING = MappingProxyType({
+    "CHAR": ("VARYING",),
+    "CHARACTER": ("VARYING",),
+    "NCHAR": ("VARYING", "VARCHAR", "VARCHARACTER"),
+})
+SHORTHANDS = MappingProxyType({"ASCII": "latin1", "BYTE": "binary", "UNICODE": "ucs2"})
+NUMBERS = frozenset(("tinyint", "smallint", "mediumint", "int", "bigint", "float", "double", "decimal"))
+TEXTS = frozenset(("char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set"))
+SIZED = frozenset((
+    "tinyint", "smallint", "mediumint", "int", "bigint", "bit", "char", "varchar", "text", "year", "time", "datetime",
+    "timestamp", "vector",
+))
+"""Types that may have one number in parentheses."""
+
+SCALED = frozenset(("float", "double", "decimal"))
+"""Types that may have one or two."""
+
+UNSUPPORTED = frozenset((
+    "GEOMETRY", "POINT", "LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON", "GEOMETRYCOLLECTION",
+))
+
+
+def read_type(parser: TiDBParser, column: str, prose: bool = False) -> TypeSyntax:
+    """The type that comes next; raises SchemaError naming the column where TiDB has no such type.
+
+    With `prose`, arguments that TiDB demands (VARCHAR's length, ENUM's members) may be missing.
+    """
+    start = parser.next_token()
+    where = f"{position(parser.sql, start.start)}: column {column!r}"
+    known = spelling(parser, column, parser.word(), start.start)
+    type = attributes(parser, arguments(parser, known), where)
+    type = replace(type, spelled=parser.text_since(start))
+    wrong = "" if prose else missing(type)
+    if wrong:
+        parser.fail(f"column {column!r}: {wrong}", start)
+    return type
+
+
+def spelling(parser: TiDBParser, column: str, word: str, at: int) -> TypeSyntax:
+    """The words of the type's name."""
+    if word == "NATIONAL":
+        parser.take()
+        word = parser.word() if parser.word() in ("CHAR", "CHARACTER", "VARCHAR", "VARCHARACTER") else "NATIONAL"
+    if word not in NAMES:
+        reject(parser, column, word)
+    parser.take()
+    name = NAMES[word]
+    if word == "DOUBLE":
+        parser.accept("PRECISION")
+    if any(parser.accept(phrase) for phrase in VARYING.get(word, ())):
+        name = "varchar"
+    type = TypeSyntax(name, word, at, charset="binary" if word in BINARY else "")
+    if word == "LONG":
+        return long_type(parser, type)
+    if word in ("BOOL", "BOOLEAN"):
+        return replace(type, length=1)
+    return replace(type, unsigned=True) if word == "SERIAL" else type
+
+
+def reject(parser: TiDBParser, column: str, word: str) -> None:
+    """Raises SchemaError for a type that TiDB does not have, or that no row of TiCDC can carry."""
+    if word in UNSUPPORTED:
+        parser.fail(f"column {column!r} has the spatial type {word}, which neither TiDB nor TiCDC's rows have")
+    if not parser.is_name():
+        parser.unexpected(f"the type of column {column!r}")
+    parser.fail(
+        f"column {column!r} has the unknown type {parser.next_text()}.{did_you_mean(word, NAMES)} "
+        f"Accepted: {', '.join(NAMES)}"
+    )
+
+
+def long_type(parser: TiDBParser, type: TypeSyntax) -> TypeSyntax:
+    """LONG, LONG VARCHAR, LONG CHAR VARYING and LONG VARBINARY are MEDIUMTEXT and MEDIUMBLOB."""
+    if parser.accept("VARBINARY"):
+        return replace(type, charset="binary")
+    if any(parser.accept(phrase) for phrase in ("CHAR VARYING", "CHARACTER VARYING", "VARCHAR", "VARCHARACTER")):
+        return type
+    return type
+
+
+def arguments(parser: TiDBParser, type: TypeSyntax) -> TypeSyntax:
+    """What stands in parentheses after the name."""
+    if type.name in ("enum", "set"):
+        return replace(type, elements=parser.comma_separated(member)) if parser.word() == "(" else type
+    if type.name == "vector" and parser.accept("<"):
+        parser.expect("FLOAT")
+        parser.expect(">")
+    sized = type.name in SIZED | SCALED and type.spelled not in ("BOOL", "BOOLEAN", "SERIAL")
+    if parser.word() != "(" or not sized:
+        return type
+    numbers = parser.comma_separated(read_count)
+    if len(numbers) > (2 if type.name in SCALED else 1):
+        parser.fail(f"type {type.spelled} takes no {len(numbers)} arguments")
+    if type.name in ("time", "datetime", "timestamp"):
+        return replace(type, decimal=numbers[0])
+    return replace(type, length=numbers[0], decimal=numbers[1] if len(numbers) == 2 else -1)
+
+
+def member(parser: TiDBParser) -> str:
+    """One member of an ENUM or SET; TiDB drops blanks at its end."""
+    kind = parser.kind()
+    if kind in ("hex", "bit"):
+        return bytes_of(kind, parser.literal()).decode("utf-8", "replace").rstrip(" ")
+    return read_plain_string(parser, "a member in quotes").rstrip(" ")
+
+
+def bytes_of(kind: str, digits: str) -> bytes:
+    """The bytes of a hexadecimal (`hex`) or binary (`bit`) literal."""
+    base, width = (16, 2) if kind == "hex" else (2, 8)
+    return int(digits or "0", base).to_bytes((len(digits) + width - 1) // width, "big")
+
+
+def attributes(parser: TiDBParser, type: TypeSyntax, where: str) -> TypeSyntax:
+    """UNSIGNED, SIGNED and ZEROFILL of numbers, in any order; BINARY and the character set of text."""
+    if type.spelled == "SERIAL":
+        return type
+    while parser.word() in ("UNSIGNED", "ZEROFILL", "SIGNED"):
+        type = number_attribute(parser, type, parser.word())
+    if type.name not in TEXTS or type.charset:
+        return type
+    if parser.accept("BINARY"):
+        return replace(type, binary_collation=True, charset=optional_charset(parser, where))
+    if parser.word() in SHORTHANDS and type.name not in ("char", "varchar"):
+        return replace(type, charset=charset(SHORTHANDS[parser.take()], where))
+    found = optional_charset(parser, where)
+    return replace(type, charset=found, binary_collation=bool(found) and parser.accept("BINARY"))
+
+
+def number_attribute(parser: TiDBParser, type: TypeSyntax, word: str) -> TypeSyntax:
+    """UNSIGNED, SIGNED or ZEROFILL, which implies UNSIGNED; YEAR takes them and forgets them."""
+    if type.name not in NUMBERS and type.name != "year":
+        parser.fail(f"{word} does not go with type {type.spelled}; numbers take it")
+    parser.take()
+    if word == "SIGNED" or type.name == "year":
+        return type
+    return replace(type, unsigned=True, zerofill=type.zerofill or word == "ZEROFILL")
+
+
+def begins_charset(parser: TiDBParser) -> bool:
+    """Whether CHARSET, CHARACTER SET or CHAR SET comes next."""
+    return parser.word() == "CHARSET" or parser.word() in ("CHARACTER", "CHAR") and parser.word_after() == "SET"
+
+
+def optional_charset(parser: TiDBParser, where: str) -> str:
+    """What `CHARSET x` or `CHARACTER SET x` names, as TiDB keeps it; empty where neither comes."""
+    if not begins_charset(parser):
+        return ""
+    if parser.take() != "CHARSET":
+        parser.expect("SET")
+    return charset(parser.name_or_string("a character set"), where)
+
+
+def missing(type: TypeSyntax) -> str:
+    """What TiDB's grammar finds wrong with a type's arguments, or nothing."""
+    words = type.spelled
+    if type.name == "varchar" and type.length < 0:
+        return f"{words} needs a length, as in {words}(255)"
+    if type.name in ("enum", "set") and not type.elements:
+        return f"{type.name.upper()} needs its members, as in {type.name.upper()}('a','b')"
+    if type.name == "double" and type.length >= 0 > type.decimal:
+        return f"{words} is not a type; accepted: DOUBLE, DOUBLE(m,d)"
+    if type.name == "year" and type.length not in (-1, 4):
+        return f"{words} is too long or too wide; accepted: YEAR or YEAR(4)"
+    return ""

@@ -1,0 +1,1 @@
+"""Trees of statements and expressions as the text that TiDB writes back."""

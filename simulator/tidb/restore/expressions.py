@@ -1,0 +1,153 @@
+"""The text of an expression as TiDB writes it back.
+
+One law: TiDB's Restore (pkg/parser/ast/{expressions,functions}.go) under the flags of TiCDC's DDL sink: keywords in
+capitals, names in back-quotes, strings in single quotes with their charset, no spaces around symbols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from simulator.tidb.restore.restoring import literal, quoted, string
+from simulator.tidb.syntax.expressions import (
+    Between,
+    Binary,
+    Call,
+    Case,
+    Cast,
+    Collate,
+    ColumnName,
+    Fragment,
+    In,
+    Is,
+    Literal,
+    Node,
+    Parenthesised,
+    Pattern,
+    Row,
+    Unary,
+    Word,
+)
+
+TEMPLATES = {
+    "CONVERT": "{} USING {}",
+    "ADDDATE": "{}, INTERVAL {} {}",
+    "SUBDATE": "{}, INTERVAL {} {}",
+    "DATE_ADD": "{}, INTERVAL {} {}",
+    "DATE_SUB": "{}, INTERVAL {} {}",
+    "EXTRACT": "{} FROM {}",
+    "POSITION": "{} IN {}",
+}
+"""Functions whose arguments are written with words between them."""
+
+
+def restored(node: Node) -> str:
+    """The text of a node."""
+    return _WRITERS[type(node)](node)
+
+
+def listed(nodes: Iterable[Node], separator: str = ", ") -> str:
+    return separator.join(map(restored, nodes))
+
+
+def _literal(node: Literal) -> str:
+    if node.kind == "string":
+        return literal(node.text, node.charset)
+    if node.kind in ("hex", "bit"):
+        return f"{'x' if node.kind == 'hex' else 'b'}'{node.text}'"
+    if node.kind in ("date", "time", "timestamp"):
+        return f"{node.kind.upper()} {literal(node.text)}"
+    return node.text.upper() if node.kind in ("boolean", "null") else node.text
+
+
+def _unary(node: Unary) -> str:
+    space = " " if node.operator.isalpha() else ""
+    return f"{node.operator}{space}{restored(node.operand)}"
+
+
+def _binary(node: Binary) -> str:
+    """Long chains lean to the left, so the left side is walked, not recursed into."""
+    parts: list[str] = []
+    left: Node = node
+    while isinstance(left, Binary):
+        space = " " if left.operator.isalpha() else ""
+        parts.append(f"{space}{left.operator}{space}{restored(left.right)}")
+        left = left.left
+    return restored(left) + "".join(reversed(parts))
+
+
+def _call(node: Call) -> str:
+    arguments = [restored(argument) for argument in node.arguments]
+    if node.name == "JSON_MEMBEROF":
+        return "{} MEMBER OF ({})".format(*arguments)
+    schema = f"{quoted(node.schema)}." if node.schema else ""
+    name = quoted(node.name) if node.schema else node.name
+    return f"{schema}{name}({_arguments(node, arguments)})"
+
+
+def _arguments(node: Call, arguments: list[str]) -> str:
+    if node.name in TEMPLATES and not node.schema:
+        return TEMPLATES[node.name].format(*arguments)
+    if node.name == "TRIM" and len(arguments) > 1:
+        return " ".join((*(text for text in reversed(arguments[1:]) if text != "NULL"), "FROM", arguments[0]))
+    if node.name == "WEIGHT_STRING" and len(arguments) == 3:
+        return "{} AS {}({})".format(*arguments)
+    return ", ".join(arguments)
+
+
+def _cast(node: Cast) -> str:
+    if node.convert:
+        return f"CONVERT({restored(node.operand)}, {node.type})"
+    return f"CAST({restored(node.operand)} AS {node.type})"
+
+
+def _case(node: Case) -> str:
+    value = f" {restored(node.value)}" if node.value else ""
+    branches = "".join(f" WHEN {restored(when)} THEN {restored(then)}" for when, then in node.branches)
+    otherwise = f" ELSE {restored(node.otherwise)}" if node.otherwise else ""
+    return f"CASE{value}{branches}{otherwise} END"
+
+
+def _between(node: Between) -> str:
+    return f"{restored(node.operand)}{_not(node)} BETWEEN {restored(node.low)} AND {restored(node.high)}"
+
+
+def _in(node: In) -> str:
+    first = node.candidates[0]
+    alone = len(node.candidates) == 1 and isinstance(first, Fragment) and first.what == "the rows of a subquery"
+    candidates = restored(first) if alone else f"({listed(node.candidates, ',')})"
+    return f"{restored(node.operand)}{_not(node)} IN {candidates}"
+
+
+def _pattern(node: Pattern) -> str:
+    escape = "" if node.escape == "\\" else f" ESCAPE {string(node.escape)}"
+    return f"{restored(node.operand)}{_not(node)} {node.operator} {restored(node.pattern)}{escape}"
+
+
+def _is(node: Is) -> str:
+    return f"{restored(node.operand)} IS{_not(node)} {node.what}"
+
+
+def _not(node: Between | In | Pattern | Is) -> str:
+    return " NOT" if node.negated else ""
+
+
+_WRITERS: dict[type[Node], Callable[[Any], str]] = {
+    Literal: _literal,
+    ColumnName: lambda node: ".".join(map(quoted, node.parts)),
+    Word: lambda node: node.text,
+    Unary: _unary,
+    Binary: _binary,
+    Call: _call,
+    Cast: _cast,
+    Case: _case,
+    Between: _between,
+    In: _in,
+    Pattern: _pattern,
+    Is: _is,
+    Collate: lambda node: f"{restored(node.operand)} COLLATE {node.collation}",
+    Parenthesised: lambda node: f"({restored(node.inner)})",
+    Row: lambda node: f"ROW({listed(node.items, ',')})",
+    Fragment: lambda node: node.restored,
+}

@@ -1,0 +1,1 @@
+"""What a statement says, as trees: nothing is looked up or decided here."""

@@ -1,0 +1,93 @@
+"""Statements about what is no table: views, sequences, placement policies and resource groups.
+
+One law: as of the other statements: they know their text's words. Source: tidb pkg/parser/ast/ddl.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.syntax.tables import Query, TableOption
+
+
+# -- views and sequences -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CreateView:
+    view: TableName
+    query: Query
+    columns: tuple[str, ...] = ()
+    or_replace: bool = False
+    algorithm: str = "UNDEFINED"
+    definer: str = "CURRENT_USER"
+    """As TiDB restores it: CURRENT_USER or `user`@`host`."""
+
+    security: str = "DEFINER"
+    check_option: str = "CASCADED"
+    """CASCADED or LOCAL."""
+
+
+@dataclass(frozen=True)
+class DropView:
+    views: tuple[TableName, ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class SequenceOption:
+    name: str
+    """`INCREMENT BY`, `START WITH`, `MINVALUE`, `MAXVALUE`, `CACHE`, `CYCLE`, `NO MINVALUE`, …, `RESTART`."""
+
+    value: int | None = None
+
+
+@dataclass(frozen=True)
+class CreateSequence:
+    sequence: TableName
+    options: tuple[SequenceOption, ...] = ()
+    table_options: tuple[TableOption, ...] = ()
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class AlterSequence:
+    sequence: TableName
+    options: tuple[SequenceOption, ...] = ()
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropSequence:
+    sequences: tuple[TableName, ...]
+    if_exists: bool = False
+
+
+# -- cluster objects ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PlacementPolicy:
+    """CREATE, ALTER and DROP PLACEMENT POLICY."""
+
+    verb: str
+    """CREATE, ALTER or DROP."""
+
+    name: str
+    options: tuple[TableOption, ...] = ()
+    or_replace: bool = False
+    exists: bool = False
+    """IF EXISTS, or IF NOT EXISTS of CREATE."""
+
+
+@dataclass(frozen=True)
+class ResourceGroup:
+    """CREATE, ALTER and DROP RESOURCE GROUP."""
+
+    verb: str
+    name: str
+    options: tuple[tuple[str, str], ...] = ()
+    """Name and restored value."""
+
+    exists: bool = False

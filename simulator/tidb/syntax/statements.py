@@ -1,0 +1,167 @@
+"""Every DDL statement of TiDB as a frozen value, as its text says it.
+
+One law: a statement knows its text's words and nothing of tables that exist. Names without a schema stay so. Source:
+tidb pkg/parser/ast/ddl.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simulator.tidb.syntax.alter import Spec
+from simulator.tidb.syntax.definitions import KeySyntax, TableName
+from simulator.tidb.syntax.objects import (
+    AlterSequence,
+    CreateSequence,
+    CreateView,
+    DropSequence,
+    DropView,
+    PlacementPolicy,
+    ResourceGroup,
+)
+from simulator.tidb.syntax.tables import TableOption, TableSyntax
+
+
+# -- databases ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CreateDatabase:
+    name: str
+    options: tuple[TableOption, ...] = ()
+    """CHARSET, COLLATE, ENCRYPTION, PLACEMENT POLICY."""
+
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class AlterDatabase:
+    name: str
+    """Empty where the statement means the current database."""
+
+    options: tuple[TableOption, ...]
+    """As of CREATE DATABASE, and `TIFLASH REPLICA`, `READ ONLY`."""
+
+
+@dataclass(frozen=True)
+class DropDatabase:
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class FlashbackDatabase:
+    name: str
+    new_name: str = ""
+
+
+# -- tables ------------------------------------------------------------------------------------------------------
+
+
+CreateTable = TableSyntax
+
+
+@dataclass(frozen=True)
+class DropTable:
+    tables: tuple[TableName, ...]
+    if_exists: bool = False
+    temporary: str = ""
+    """`local`, `global` or nothing."""
+
+    behaviour: str = ""
+    """RESTRICT, CASCADE or nothing."""
+
+
+@dataclass(frozen=True)
+class TruncateTable:
+    table: TableName
+
+
+@dataclass(frozen=True)
+class RenameTable:
+    pairs: tuple[tuple[TableName, TableName], ...]
+
+
+@dataclass(frozen=True)
+class RecoverTable:
+    """RECOVER TABLE t [n] | RECOVER TABLE BY JOB n."""
+
+    table: TableName | None
+    job: int = 0
+    number: int = 0
+
+
+@dataclass(frozen=True)
+class FlashbackTable:
+    table: TableName
+    new_name: str = ""
+
+
+@dataclass(frozen=True)
+class FlashbackCluster:
+    """FLASHBACK CLUSTER | TABLE … | DATABASE … TO TIMESTAMP '…' | TO TSO n."""
+
+    timestamp: str = ""
+    tso: int = 0
+    tables: tuple[TableName, ...] = ()
+    database: str = ""
+
+
+@dataclass(frozen=True)
+class RepairTable:
+    """ADMIN REPAIR TABLE t CREATE TABLE …"""
+
+    table: TableName
+    definition: TableSyntax
+
+
+@dataclass(frozen=True)
+class LockTables:
+    locks: tuple[tuple[TableName, str], ...]
+    """Table and `READ`, `READ LOCAL`, `WRITE`, `WRITE LOCAL`."""
+
+
+@dataclass(frozen=True)
+class UnlockTables:
+    tables: tuple[TableName, ...] = ()
+    """Of ADMIN CLEANUP TABLE LOCK; empty for UNLOCK TABLES."""
+
+
+@dataclass(frozen=True)
+class CreateIndex:
+    table: TableName
+    key: KeySyntax
+    """`kind` is key, unique, spatial, fulltext, vector or columnar."""
+
+    algorithm: str = ""
+    lock: str = ""
+
+
+@dataclass(frozen=True)
+class DropIndex:
+    table: TableName
+    name: str
+    if_exists: bool = False
+    algorithm: str = ""
+    lock: str = ""
+    hypothetical: bool = False
+
+
+# -- ALTER TABLE -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AlterTable:
+    table: TableName
+    specs: tuple[Spec, ...]
+    """As commas separate them; table options that follow each other without a comma are one SetOptions."""
+
+    ignore: bool = False
+
+
+Statement = (
+    CreateDatabase | AlterDatabase | DropDatabase | FlashbackDatabase | CreateTable | DropTable | TruncateTable
+    | RenameTable | RecoverTable | FlashbackTable | FlashbackCluster | RepairTable | LockTables | UnlockTables
+    | CreateIndex | DropIndex | CreateView | DropView | CreateSequence | AlterSequence | DropSequence | PlacementPolicy
+    | ResourceGroup | AlterTable
+)

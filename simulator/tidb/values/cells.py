@@ -1,0 +1,76 @@
+"""Cells of a column: from whatever a file's reader gives to UTF-8 text, and the few odd cells apart from the many.
+
+One law: a null stays null, and a cell that no rule takes becomes null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.cells import binary, buffers
+
+
+def utf8(raw: pa.Array) -> pa.Array:
+    """Strings of a string or binary array; null where the bytes are not UTF-8."""
+    try:
+        return raw.cast(pa.string())
+    except pa.ArrowInvalid:
+        if len(raw) == 1:
+            return pa.nulls(1, pa.string())
+        half = len(raw) // 2
+        return pa.concat_arrays([utf8(raw.slice(0, half)), utf8(raw.slice(half))])
+
+
+def only(mask: pa.Array, cells: pa.Array) -> pa.Array:
+    """The cells where the mask holds, null elsewhere."""
+    return pc.if_else(mask, cells, pa.scalar(None, cells.type))
+
+
+def otherwise(
+    cells: pa.Array, usual: pa.Array, odd: Callable[[pa.Array], pa.Array], made: pa.Array | None = None
+) -> pa.Array:
+    """The usual cells, as they are or as `made`, and what `odd` makes of the others (`usual` is false or null)."""
+    others = pc.and_not(cells.is_valid(), pc.fill_null(usual, False))
+    made = cells if made is None else made
+    if not pc.any(others).as_py():
+        return made
+    return pc.replace_with_mask(made, others, odd(cells.filter(others)))
+
+
+def each_distinct(texts: pa.Array, function: Callable[[str], str | None]) -> pa.Array:
+    """A function of one text, called once for each different one: for what no kernel does and hardly ever comes."""
+    distinct = texts.dictionary_encode()
+    made = [None if text is None else function(text) for text in distinct.dictionary.to_pylist()]
+    return pa.array(made, pa.string()).take(distinct.indices)
+
+
+def parsed(text: pa.Array, kind: pa.DataType) -> pa.Array | None:
+    """Text as another type; None where Arrow does not take all of it."""
+    try:
+        return text.cast(kind)
+    except pa.ArrowInvalid:
+        return None
+
+
+def matches(text: pa.Array, pattern: str) -> pa.Array:
+    """Whether the whole text fits a regular expression."""
+    return pc.match_substring_regex(text, f"^(?:{pattern})$")
+
+
+def has(cells: pa.Array, character: str) -> bool:
+    """Whether an ASCII character stands anywhere in a string array."""
+    return bool((buffers(cells)[0] == ord(character)).any())
+
+
+def latin1_text(bytes: pa.Array) -> pa.Array:
+    """Bytes as the text in which each is the character of its number."""
+    data, offsets = buffers(bytes)
+    wide = np.flatnonzero(data >= 0x80)
+    if not len(wide):
+        return bytes.cast(pa.string())
+    text = np.frombuffer(data.tobytes().decode("latin-1").encode(), np.uint8)
+    return binary(text, offsets + np.searchsorted(wide, offsets), bytes).view(pa.string())

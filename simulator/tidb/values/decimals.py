@@ -1,0 +1,122 @@
+"""DECIMAL as TiDB prints it, out of text or of Arrow's decimals.
+
+One law: rounded half away from zero and padded to the scale; null where there are too many digits before the point.
+"""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_UP, Context, Decimal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.tidb.model.table import ColumnType
+from simulator.tidb.values.cells import each_distinct, has, matches, only, otherwise
+
+PRECISION = 76
+"""Digits of Arrow's widest decimal; TiDB's have at most 65."""
+
+_CUT = 9
+"""Digits that Arrow rounds away rightly; with 17 it makes 4294967294 of 4294967295.5 (Arrow 26: pc.round)."""
+
+NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)"
+_EXPONENT = r"[eE][+-]?0*[0-9]{1,5}"
+
+
+def is_whole(kind: pa.DataType) -> bool:
+    """Whether an Arrow type is of decimals without a point: UNSIGNED BIGINT in Parquet."""
+    return bool(pa.types.is_decimal(kind) and kind.scale == 0)
+
+
+def decimal(type: ColumnType, text: pa.Array) -> pa.Array:
+    """DECIMAL from text."""
+    scale = max(type.decimal, 0)
+    whole = type.length - scale
+    before = f"(0|[1-9][0-9]{{0,{whole - 1}}})" if whole else "0"
+    zero = "-0." + scale * "0" if scale else "-0"
+    usual = matches(text, ("" if type.unsigned else "-?") + before + (rf"\.[0-9]{{{scale}}}" if scale else ""))
+    usual = pc.and_(usual, pc.not_equal(text, zero))
+    return otherwise(text, usual, lambda odd: _signed(type, rounded(odd, type.length, scale)))
+
+
+def fixed(type: ColumnType, number: pa.Array) -> pa.Array:
+    """DECIMAL from Arrow's decimals of any scale."""
+    scale = max(type.decimal, 0)
+    whole = type.length - scale
+    if number.type.scale > scale + _CUT:
+        return decimal(type, plain(number))
+    if number.type.scale != scale or number.type.precision - scale > whole:
+        number = _rounded(number.cast(pa.decimal256(PRECISION, number.type.scale)), whole, scale)
+    return _signed(type, plain(number))
+
+
+def _signed(type: ColumnType, text: pa.Array) -> pa.Array:
+    return only(pc.invert(pc.starts_with(text, "-")), text) if type.unsigned else text
+
+
+def rounded(text: pa.Array, precision: int, scale: int) -> pa.Array:
+    """Text of a decimal from a number in any spelling that MySQL takes."""
+    text, whole = pc.ascii_trim_whitespace(text), precision - scale
+    size = 38 if precision < 38 else PRECISION
+    kind = _decimal(size, min(size - whole - 1, scale + _CUT))
+    known = matches(text, rf"[+-]?([0-9]{{1,{whole + 1}}}(\.[0-9]{{0,{kind.scale}}})?|\.[0-9]{{1,{kind.scale}}})")
+    made = plain(_rounded(only(known, text).cast(kind), whole, scale))
+    return otherwise(text, known, lambda odd: _long(odd, whole, scale), made)
+
+
+def _long(text: pa.Array, whole: int, scale: int) -> pa.Array:
+    """The same of numbers with many digits, or with an exponent."""
+    pattern = rf"^(?P<sign>-?)\+?0*(?P<whole>[0-9]{{0,{whole}}})(?:\.(?P<part>[0-9]{{0,{scale + 1}}})[0-9]*)?$"
+    found = pc.extract_regex(only(matches(text, NUMBER), text), pattern)
+    parts = (pc.struct_field(found, name) for name in ("sign", "whole", "part"))
+    sign, before, behind = (only(found.is_valid(), part) for part in parts)
+    number = pc.binary_join_element_wise(sign, "0", before, ".", behind, "")
+    made = plain(_rounded(number.cast(pa.decimal256(PRECISION, scale + 1)), whole, scale))
+    with_exponent = pc.fill_null(matches(text, NUMBER + _EXPONENT), False)
+    if not pc.any(with_exponent).as_py():
+        return made
+    odd = each_distinct(text.filter(with_exponent), lambda one: _without_exponent(Decimal(one), whole, scale))
+    return pc.replace_with_mask(made, with_exponent, odd)
+
+
+def _without_exponent(number: Decimal, whole: int, scale: int) -> str | None:
+    if number and number.adjusted() >= whole:
+        return None
+    number = number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, Context(prec=2 * PRECISION))
+    if not number:
+        return f"{abs(number):f}"
+    return None if number.adjusted() >= whole else f"{number:f}"
+
+
+def _rounded(number: pa.Array, whole: int, scale: int) -> pa.Array:
+    """Decimals, with room for one digit more, at another scale; null with more than `whole` digits before the point."""
+    number = _below(pc.round(_below(number, whole), scale, "half_towards_infinity"), whole)
+    return number.cast(_decimal(whole + scale, scale))
+
+
+def _decimal(precision: int, scale: int) -> pa.DataType:
+    return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
+
+
+def _below(number: pa.Array, whole: int) -> pa.Array:
+    if whole + number.type.scale >= number.type.precision:
+        return number
+    return only(pc.less(pc.abs(number), pa.scalar(Decimal(10**whole), number.type)), number)
+
+
+def plain(number: pa.Array) -> pa.Array:
+    """Text of decimals without an exponent, which Arrow's own has for what is below 0.000001."""
+    text = number.cast(pa.string())
+    if number.type.scale <= 6 or not has(text, "E"):
+        return text
+    return otherwise(text, pc.invert(pc.match_substring(text, "E")), lambda odd: _tiny(odd, number.type.scale))
+
+
+def _tiny(text: pa.Array, scale: int) -> pa.Array:
+    """`-1.5E-7` with as many digits behind the point."""
+    found = pc.extract_regex(text, r"^(?P<sign>-?)(?P<first>[0-9])\.?(?P<rest>[0-9]*)E-(?P<places>[0-9]+)$")
+    sign, first, rest, places = (pc.struct_field(found, name) for name in ("sign", "first", "rest", "places"))
+    digits = pc.binary_join_element_wise(first, rest, "")
+    zeros = pc.subtract(pc.cast(places, pa.int64()), 1)
+    padded = pc.utf8_rpad(pc.binary_join_element_wise(pc.binary_repeat("0", zeros), digits, ""), scale, "0")
+    return pc.binary_join_element_wise(sign, "0.", padded, "")

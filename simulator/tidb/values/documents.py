@@ -1,0 +1,106 @@
+"""JSON and VECTOR values as TiDB prints them.
+
+One law: equal documents have one text (keys sorted by their bytes, the last of equal keys, numbers as stored).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.tidb.values import numbers
+from simulator.tidb.values.cells import each_distinct, matches, only, otherwise
+
+JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
+
+_CONTROL = re.compile("[\\x00-\\x1f\"\\\\\u2028\u2029]")
+_SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SPECIAL = r"[\\\x{2028}\x{2029}]|[0-9][eE]|\.(0+([^0-9]|$)|0000|9999)|(^|[^0-9.])[0-9]{12}[0-9]*(\.|[0-9]{4})"
+"""In documents that Python could print otherwise than Go: escapes, exponents, integral floats, long numbers."""
+
+
+def document(text: pa.Array) -> pa.Array:
+    """JSON from text."""
+    usual = pc.invert(pc.match_substring_regex(text, _SPECIAL))
+    made = each_distinct(only(usual, text), _usual_json)
+    return otherwise(text, usual, lambda odd: each_distinct(odd, normal_json), made)
+
+
+def normal_json(text: str) -> str | None:
+    """The text TiDB prints for a JSON document, None for text that is none (tidb pkg/types/json_binary.go)."""
+    try:
+        return _printed(_READER.decode(text))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _usual_json(text: str) -> str | None:
+    """The same of a document without escapes and long numbers."""
+    try:
+        return _PRINTER.encode(_READER.decode(text))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _refuse(name: str) -> JsonValue:
+    raise ValueError(name)
+
+
+_READER = json.JSONDecoder(parse_constant=_refuse)
+_PRINTER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+
+
+def _printed(value: JsonValue) -> str:
+    if isinstance(value, str):
+        return _string(value)
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, (int, float)):
+        return _number(value)
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_printed, value)) + "]"
+    keys = sorted(value, key=lambda key: key.encode("utf-8", "replace"))
+    return "{" + ", ".join(f"{_string(key)}: {_printed(value[key])}" for key in keys) + "}"
+
+
+def _string(text: str) -> str:
+    text = _SURROGATE.sub("\ufffd", text)
+    return '"' + _CONTROL.sub(lambda found: _SHORT.get(found[0]) or f"\\u{ord(found[0]):04x}", text) + '"'
+
+
+def _number(value: int | float) -> str:
+    """An integer of 64 bits as it is, any other number as Go's encoding/json prints a float64."""
+    if isinstance(value, int) and -(2**63) <= value < 2**64:
+        return str(value)
+    number = float(value)
+    if math.isinf(number):
+        raise ValueError("number too large")
+    if number and not 1e-6 <= abs(number) < 1e21:
+        mantissa, exponent = np.format_float_scientific(number, unique=True, trim="-").split("e")
+        return f"{mantissa}e{exponent[0]}{exponent[1:].lstrip('0')}"
+    return np.format_float_positional(number, unique=True, trim="-")
+
+
+_JSON_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
+_VECTOR = rf"\s*\[\s*({_JSON_NUMBER}(\s*,\s*{_JSON_NUMBER})*)?\s*\]\s*"
+_DIMENSIONS = 16383
+"""The most that a VECTOR may have (tidb pkg/types/vector.go)."""
+
+
+def vector(dimensions: int, text: pa.Array) -> pa.Array:
+    """VECTOR from text, `[1,2.5]`: the fewest digits of float32; of as many dimensions as the type says, if it does."""
+    inside = pc.replace_substring_regex(only(matches(text, _VECTOR), text), r"[\[\]\s]", "")
+    given = pc.split_pattern(only(pc.not_equal(inside, ""), inside), ",")
+    size = pc.fill_null(pc.list_value_length(given), 0)
+    number = given.flatten().cast(pa.float64()).cast(pa.float32())
+    spelt = numbers.positional(numbers.shortest(only(pc.is_finite(number), number)))
+    joined = pc.binary_join(pa.ListArray.from_arrays(given.offsets, spelt), ",")
+    made = pc.binary_join_element_wise("[", pc.if_else(pc.equal(inside, ""), "", joined), "]", "")
+    fits = pc.equal(size, dimensions) if dimensions > 0 else pc.less_equal(size, _DIMENSIONS)
+    return only(fits, made)

@@ -1,0 +1,161 @@
+"""Integers, FLOAT and DOUBLE, BIT and YEAR as TiDB prints them, out of the text or the number a file has.
+
+One law: each function gives TiDB text, or null for what strict mode would reject.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns import cells
+from simulator.tidb.model.table import ColumnType
+from simulator.tidb.values.cells import each_distinct, has, matches, only, otherwise, parsed, utf8
+from simulator.tidb.values.decimals import NUMBER, PRECISION, is_whole, plain, rounded
+
+BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
+
+_WIDE = pa.decimal128(20, 0)
+"""What holds every integer of 64 bits, signed or not."""
+
+
+def bounds(type: ColumnType) -> tuple[int, int]:
+    """Least and greatest value of an integer type."""
+    bits = BITS[type.name]
+    return (0, 2**bits - 1) if type.unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+def integer(type: ColumnType, text: pa.Array) -> pa.Array:
+    """An integer type from text: `007` is 7, `1.5` is 2 (MySQL rounds)."""
+    low, high = bounds(type)
+    return otherwise(text, _usual(type, text), lambda odd: _within(rounded(odd, 20, 0), low, high))
+
+
+def _usual(type: ColumnType, text: pa.Array) -> pa.Array:
+    """Whether an integer in range is spelt as TiDB spells it."""
+    low, high = bounds(type)
+    kind, shape = (pa.uint64(), "0|[1-9][0-9]{0,18}") if high >= 2**63 else (pa.int64(), "0|-?[1-9][0-9]{0,17}")
+    bytes, offsets = cells.buffers(text)
+    digits = ((bytes - ord("0") < 10) | (bytes == ord("-"))).all() and len(bytes)
+    number = parsed(text, kind) if digits else None
+    if number is not None:
+        starts = offsets[:-1] + (bytes.take(offsets[:-1], mode="clip") == ord("-"))
+        padded = (bytes.take(starts, mode="clip") == ord("0")) & (np.diff(offsets) > 1)
+        usual = pa.array(~padded)
+    else:
+        number = only(matches(text, shape), text).cast(kind)
+        usual = number.is_valid()
+    if BITS[type.name] < 64:
+        usual = pc.and_(usual, pc.and_(pc.greater_equal(number, low), pc.less_equal(number, high)))
+    return usual
+
+
+def _within(text: pa.Array, low: int, high: int) -> pa.Array:
+    number = text.cast(_WIDE)
+    lowest, highest = (pa.scalar(Decimal(bound), _WIDE) for bound in (low, high))
+    return only(pc.and_(pc.greater_equal(number, lowest), pc.less_equal(number, highest)), text)
+
+
+def whole(type: ColumnType, number: pa.Array) -> pa.Array:
+    """An integer type from integers, or decimals without a point."""
+    text, (low, high) = plain(number) if is_whole(number.type) else number.cast(pa.string()), bounds(type)
+    extremes = pc.min_max(number).as_py()
+    if extremes["min"] is None or low <= extremes["min"] and extremes["max"] <= high:
+        return text
+    return _within(text, low, high)
+
+
+def floating(type: ColumnType, number: pa.Array) -> pa.Array:
+    """FLOAT or DOUBLE from floats."""
+    if type.decimal >= 0:
+        number = _fixed(type, number.cast(pa.float64()))
+    number = number.cast(pa.float32() if type.name == "float" else pa.float64())
+    taken = pc.is_finite(number)
+    return shortest(only(pc.and_(taken, pc.greater_equal(number, 0)) if type.unsigned else taken, number))
+
+
+def _fixed(type: ColumnType, number: pa.Array) -> pa.Array:
+    """FLOAT(M,D) and DOUBLE(M,D): rounded half to even (tidb pkg/types/helper.go, TruncateFloat).
+
+    A number of so many digits that none is behind D stays as it is: what TiDB has stored does not change again.
+    """
+    shift = 10.0**type.decimal
+    shifted = pc.multiply(number, shift)
+    few = pc.less(pc.abs(shifted), 2.0**53)
+    rounded = pc.if_else(few, pc.divide(pc.round(shifted, round_mode="half_to_even"), shift), number)
+    most = 10.0 ** (type.length - type.decimal) - 1 / shift
+    return only(pc.less_equal(pc.abs(rounded), most), rounded)
+
+
+def number(text: pa.Array) -> pa.Array:
+    """float64 of text where it is a number as MySQL writes one, else null."""
+    known = parsed(text, pa.float64())
+    if known is not None:
+        return known
+    trimmed = pc.ascii_trim_whitespace(text)
+    return only(matches(trimmed, NUMBER + "([eE][+-]?[0-9]+)?"), trimmed).cast(pa.float64())
+
+
+def shortest(number: pa.Array) -> pa.Array:
+    """Floats as a MySQL client prints them: the fewest digits, an exponent below 1e-15 and from 1e15 on."""
+    text = number.cast(pa.string())
+    return otherwise(text, pc.invert(pc.match_substring(text, "e")), _respelt) if has(text, "e") else text
+
+
+def _respelt(text: pa.Array) -> pa.Array:
+    """Arrow has an exponent below 1e-6 and from 1e10 on."""
+    usual = pc.match_substring_regex(text, r"e(-[0-9]|-1[0-5]|\+1[0-4])$")
+    digits = pc.utf8_rtrim(plain(only(usual, text).cast(pa.decimal256(PRECISION, 40))), "0")
+    return pc.coalesce(pc.utf8_rtrim(digits, "."), pc.replace_substring(text, "e+", "e"))
+
+
+def positional(text: pa.Array) -> pa.Array:
+    """Text of floats without exponents."""
+    if not has(text, "e"):
+        return text
+    return otherwise(text, pc.invert(pc.match_substring(text, "e")), lambda odd: each_distinct(
+        odd, lambda one: format(Decimal(one), "f")))
+
+
+def bit(type: ColumnType, tagged: pa.Array) -> pa.Array:
+    """BIT from binary of which the first byte says whether a number's text (`n`) or big-endian bytes (`x`) follow."""
+    body = pc.binary_slice(tagged, 1, 2**31 - 1)
+    is_number = pc.equal(pc.binary_slice(tagged, 0, 1), b"n")
+    digits = integer(ColumnType("bigint", unsigned=True), utf8(only(is_number, body))).cast(pa.uint64())
+    return bits(type, pc.coalesce(digits, _big_endian(only(pc.invert(is_number), body))))
+
+
+def bits(type: ColumnType, number: pa.Array) -> pa.Array:
+    """BIT from unsigned 64-bit numbers."""
+    most = pa.scalar(2 ** max(type.length, 1) - 1, pa.uint64())
+    return only(pc.less_equal(number, most), number).cast(pa.string())
+
+
+def _big_endian(bytes: pa.Array) -> pa.Array:
+    """Numbers of at most 64 bits; null for what has more."""
+    bytes = pc.replace_substring_regex(bytes, r"^\x00+", "")
+    bytes = only(pc.less_equal(pc.binary_length(bytes), 8), bytes)
+    data, offsets = cells.buffers(bytes)
+    data = np.append(data, np.uint8(0)).astype(np.uint64)
+    values = np.zeros(len(bytes), np.uint64)
+    for place in range(8):
+        at = offsets[1:] - 1 - place
+        values |= data[np.where(at >= offsets[:-1], at, -1)] << np.uint64(8 * place)
+    return only(bytes.is_valid(), pa.array(values))
+
+
+_YEARS = {
+    **{f"{number}": f"{2000 + number if number < 70 else 1900 + number}" for number in range(1, 100)},
+    **{f"0{number}": f"{2000 + number}" for number in range(10)}, "0": "0", "0000": "0",
+    **{f"{number}": f"{number}" for number in range(1901, 2156)},
+}
+"""What YEAR takes (70 to 99 are 1970 to 1999) and TiDB's text of it."""
+
+
+def year(text: pa.Array) -> pa.Array:
+    """YEAR."""
+    place = pc.index_in(pc.ascii_trim_whitespace(text), value_set=pa.array(_YEARS))
+    return pa.array(_YEARS.values()).take(place)

@@ -1,0 +1,145 @@
+"""Strings, ENUM and SET as TiDB keeps them.
+
+One law: each function gives TiDB text (bytes of a binary column as their Latin-1 text), or null for what strict mode
+would reject.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.cells import buffers
+from simulator.tidb.collations import compare
+from simulator.tidb.model.table import ColumnType
+from simulator.tidb.values.cells import each_distinct, latin1_text, only, otherwise
+
+TEXTS = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext")
+BYTES = {"tinytext": 2**8 - 1, "text": 2**16 - 1, "mediumtext": 2**24 - 1, "longtext": 2**32 - 1}
+
+
+def text(type: ColumnType, value: pa.Array) -> pa.Array:
+    """CHAR, VARCHAR or a TEXT: of no more characters (a TEXT: bytes) than the column holds."""
+    value = _of_charset(type.charset, value)
+    if type.name in BYTES:
+        return otherwise(value, pc.less_equal(pc.binary_length(value), BYTES[type.name]), _none)
+    if type.name == "char" and pc.any(pc.ends_with(value, " ")).as_py():
+        value = pc.utf8_rtrim(value, " ")
+    short = pc.less_equal(pc.binary_length(value), type.length)
+    return otherwise(value, short, lambda odd: _cut(type.length, odd))
+
+
+def _none(cells: pa.Array) -> pa.Array:
+    return pa.nulls(len(cells), cells.type)
+
+
+def _of_charset(charset: str, value: pa.Array) -> pa.Array:
+    """Null where a character is not one of the charset's."""
+    if charset == "ascii":
+        return otherwise(value, pc.string_is_ascii(value), _none)
+    if charset in ("utf8", "utf8mb3") and (buffers(value)[0] >= 0xF0).any():
+        return only(pc.invert(pc.match_substring_regex(value, r"[\x{10000}-\x{10FFFF}]")), value)
+    return value
+
+
+def _cut(length: int, value: pa.Array) -> pa.Array:
+    """Strings of more bytes than `length` cut to so many characters, where only spaces go."""
+    fits = pc.less_equal(pc.utf8_length(pc.utf8_rtrim(value, " ")), length)
+    return pc.utf8_slice_codeunits(only(fits, value), 0, length)
+
+
+def binary(type: ColumnType, value: pa.Array) -> pa.Array:
+    """BINARY (padded with zero bytes), VARBINARY or a BLOB from its bytes."""
+    limit = BYTES.get(type.name, type.length)
+    text = latin1_text(otherwise(value, pc.less_equal(pc.binary_length(value), limit), _none))
+    return pc.utf8_rpad(text, limit, "\0") if type.name == "char" else text
+
+
+def enum(type: ColumnType, value: pa.Array) -> pa.Array:
+    """ENUM by name, or by number where no member has that name; the empty string stands for the error value."""
+    usual = pc.is_in(value, value_set=_members(type, ""))
+    return otherwise(value, usual, lambda odd: pc.coalesce(_member(type, odd), _by_number(type, odd)))
+
+
+def _member(type: ColumnType, value: pa.Array) -> pa.Array:
+    """The member that equals the value under the column's collation."""
+    return _members(type).take(_places(type, value))
+
+
+def _by_number(type: ColumnType, value: pa.Array) -> pa.Array:
+    number = _numbers(value)
+    known = pc.and_(pc.greater(number, 0), pc.less_equal(number, len(type.elements)))
+    return _members(type).take(pc.subtract(only(known, number), pa.scalar(1, pa.uint64())))
+
+
+def _numbers(value: pa.Array) -> pa.Array:
+    """uint64 of texts that are whole numbers as Go spells them; null for others (tidb: pkg/types/enum.go, set.go)."""
+    return each_distinct(value, _number).cast(pa.uint64())
+
+
+_NUMBER = re.compile(r"(?P<hex>0[xX])(_?[0-9a-fA-F])+|(?P<binary>0[bB])(_?[01])+|(?P<octal>0[oO]?)(_?[0-7])+"
+                     r"|[1-9](_?[0-9]){0,19}|0")
+_BASES = {"hex": 16, "binary": 2, "octal": 8}
+
+
+def _number(text: str) -> str | None:
+    found = _NUMBER.fullmatch(text)
+    if not found:
+        return None
+    base = next((base for name, base in _BASES.items() if found[name]), 10)
+    number = int(text.replace("_", ""), base)
+    return str(number) if number < 2**64 else None
+
+
+def _places(type: ColumnType, value: pa.Array) -> pa.Array:
+    """Which member each text is, by the column's collation; null for none."""
+    exactly = pc.index_in(value, value_set=_members(type))
+    if not exactly.null_count:
+        return exactly
+    members = compare.sortable(type.collation, _members(type))
+    return pc.index_in(compare.sortable(type.collation, value), value_set=members)
+
+
+def set_of(type: ColumnType, value: pa.Array) -> pa.Array:
+    """SET: members in the order of the definition, each once; a number is a bitmap."""
+    distinct = value.dictionary_encode()
+    bitmaps = pc.coalesce(_bitmaps(type, distinct.dictionary), _bitmap(type, distinct.dictionary)).to_pylist()
+    return pa.array((_joined(type, bitmap) for bitmap in bitmaps), pa.string()).take(distinct.indices)
+
+
+def _joined(type: ColumnType, bitmap: int | None) -> str | None:
+    if bitmap is None:
+        return None
+    return ",".join(member for place, member in enumerate(type.elements) if bitmap >> place & 1)
+
+
+def _bitmaps(type: ColumnType, value: pa.Array) -> pa.Array:
+    """One bit for each member of a SET; null where a name is not a member's."""
+    given = pc.split_pattern(pc.fill_null(value, ""), ",")
+    found = _places(type, given.flatten())
+    starts = given.offsets.to_numpy()[:-1]
+    named = np.logical_and.reduceat(found.is_valid().to_numpy(zero_copy_only=False), starts)
+    bits = np.left_shift(np.uint64(1), found.fill_null(0).to_numpy().astype(np.uint64))
+    bitmaps = only(pa.array(named), pa.array(np.bitwise_or.reduceat(bits, starts)))
+    return pc.if_else(pc.equal(value, ""), pa.scalar(0, pa.uint64()), bitmaps)
+
+
+def _bitmap(type: ColumnType, value: pa.Array) -> pa.Array:
+    """A SET that is given by its number."""
+    number = _numbers(value)
+    return only(pc.less_equal(number, pa.scalar(2 ** len(type.elements) - 1, pa.uint64())), number)
+
+
+def _members(type: ColumnType, *others: str) -> pa.Array:
+    return pa.array([*type.elements, *others], pa.string())
+
+
+def number_of(type: ColumnType, text: pa.Array) -> pa.Array:
+    """The number that stands for members, as text: of an ENUM its place from 1 (0 for none), of a SET one bit each."""
+    if type.name == "set":
+        return _bitmaps(type, text).cast(pa.string())
+    place = pc.index_in(text, value_set=_members(type))
+    return only(text.is_valid(), pc.fill_null(pc.add(place, 1), 0)).cast(pa.string())

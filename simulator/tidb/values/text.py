@@ -1,0 +1,137 @@
+"""What a file has for a column → TiDB text, checked as TiDB's strict mode checks an INSERT.
+
+One law: the result is null exactly where the value is NULL or would be rejected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.tidb.model.table import ColumnType
+from simulator.tidb.model.types import family, is_binary
+from simulator.tidb.values import decimals, documents, numbers, strings, times
+from simulator.tidb.values.cells import utf8
+
+Test = Callable[[pa.DataType], bool]
+
+_BYTES: tuple[Test, ...] = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+_STRINGS: tuple[Test, ...] = (pa.types.is_string, pa.types.is_large_string)
+_MOMENTS: tuple[Test, ...] = (pa.types.is_date, pa.types.is_timestamp)
+_CLOCKS: tuple[Test, ...] = (pa.types.is_time, pa.types.is_duration)
+_LISTS: tuple[Test, ...] = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+
+
+def tidb_text(type: ColumnType, raw: pa.Array) -> pa.Array:
+    """TiDB text (strings) of the bytes of SQL and CSV files (a BIT's are `tagged`), or of a typed file's values."""
+    if pa.types.is_dictionary(raw.type):
+        return tidb_text(type, raw.dictionary).take(raw.indices)
+    if pa.types.is_null(raw.type):
+        return pa.nulls(len(raw), pa.string())
+    if is_binary(type):
+        return strings.binary(type, _bytes(raw))
+    if type.name == "bit":
+        return numbers.bit(type, raw.cast(pa.binary()) if _is(raw.type, _BYTES) else tagged(raw))
+    for kinds, read in _TYPED.get(family(type), ()):
+        if _is(raw.type, kinds):
+            return read(type, raw)
+    return _READERS[family(type)](type, shown(raw))
+
+
+def _is(kind: pa.DataType, tests: tuple[Test, ...]) -> bool:
+    return any(test(kind) for test in tests)
+
+
+_TYPED: dict[str, tuple[tuple[tuple[Test, ...], Callable[[ColumnType, pa.Array], pa.Array]], ...]] = {
+    "integer": (((pa.types.is_integer, decimals.is_whole), numbers.whole),),
+    "decimal": (((pa.types.is_decimal,), decimals.fixed),),
+    "float": (((pa.types.is_floating,), numbers.floating),),
+    "date": ((_MOMENTS, times.moment),),
+    "datetime": ((_MOMENTS, times.moment),),
+    "time": ((_CLOCKS, times.time_of_day),),
+}
+"""Family of a column's type -> of which Arrow types a value need not become text first."""
+
+_READERS: dict[str, Callable[[ColumnType, pa.Array], pa.Array]] = {
+    "integer": numbers.integer,
+    "decimal": decimals.decimal,
+    "float": lambda type, text: numbers.floating(type, numbers.number(text)),
+    "year": lambda type, text: numbers.year(text),
+    "date": lambda type, text: times.date(text),
+    "datetime": times.datetime,
+    "time": times.duration,
+    "string": strings.text,
+    "text": strings.text,
+    "enum": strings.enum,
+    "set": strings.set_of,
+    "json": lambda type, text: documents.document(text),
+    "vector": lambda type, text: documents.vector(type.length, text),
+}
+"""Family -> TiDB text of text."""
+
+
+def shown(raw: pa.Array) -> pa.Array:
+    """Any value as the text that one would write in an INSERT; null for what has none."""
+    kind = raw.type
+    if _is(kind, _BYTES):
+        return utf8(raw.cast(pa.binary()))
+    if _is(kind, _STRINGS) or pa.types.is_integer(kind):
+        return raw.cast(pa.string())
+    if pa.types.is_boolean(kind):
+        return raw.cast(pa.int8()).cast(pa.string())
+    if pa.types.is_decimal(kind):
+        return decimals.plain(raw)
+    if pa.types.is_floating(kind):
+        return numbers.shortest(raw)
+    if _is(kind, _MOMENTS):
+        return _bare(times.moment(ColumnType("datetime", decimal=6), raw))
+    if _is(kind, _CLOCKS):
+        return _bare(times.time_of_day(ColumnType("time", decimal=6), raw))
+    if _is(kind, _LISTS) and not pa.types.is_nested(kind.value_type):
+        given = raw.cast(pa.list_(kind.value_type))
+        numbers_of = pa.ListArray.from_arrays(given.offsets, shown(given.values), mask=given.is_null())
+        return pc.binary_join_element_wise("[", pc.binary_join(numbers_of, ","), "]", "")
+    return pa.nulls(len(raw), pa.string())
+
+
+def _bare(text: pa.Array) -> pa.Array:
+    """Without the zeros that end a fraction."""
+    return pc.replace_substring_regex(text, r"\.?0+$", "")
+
+
+def _bytes(raw: pa.Array) -> pa.Array:
+    return (raw if _is(raw.type, _BYTES) else shown(raw)).cast(pa.binary())
+
+
+def tagged(raw: pa.Array) -> pa.Array:
+    """A BIT of a typed file in the tagged form of SQL and CSV files: `n` and a number's text, or `x` and bytes."""
+    tag = b"x" if _is(raw.type, _BYTES) else b"n"
+    return pc.binary_join_element_wise(tag, _bytes(raw), b"")
+
+
+def accepted(type: ColumnType) -> str:
+    """What a column of that type takes, for people."""
+    name = type.name
+    if name in numbers.BITS:
+        low, high = numbers.bounds(type)
+        return f"{low} to {high}"
+    if name == "decimal":
+        return f"at most {type.length - max(type.decimal, 0)} digits before the point"
+    if name in ("enum", "set"):
+        return ", ".join(map(repr, type.elements[:8])) + (", …" if len(type.elements) > 8 else "")
+    if name in strings.TEXTS:
+        limit = strings.BYTES.get(name, type.length)
+        unit = "bytes" if type.charset == "binary" or name in strings.BYTES else "characters"
+        return f"at most {limit} {unit}" + ("" if type.charset == "binary" else " of valid UTF-8")
+    return _SHAPES[name]
+
+
+_SHAPES = {
+    "float": "a finite number in range", "double": "a finite number in range",
+    "date": "YYYY-MM-DD of the calendar", "datetime": "YYYY-MM-DD HH:MM:SS of the calendar",
+    "timestamp": "YYYY-MM-DD HH:MM:SS from 1970 to 2038-01-19 03:14:07 UTC", "time": "-838:59:59 to 838:59:59",
+    "year": "1901 to 2155, or 0", "bit": "a number or bytes of no more bits than the column has",
+    "json": "a JSON document", "vector": "[number,…] of the column's dimensions",
+}

@@ -1,0 +1,131 @@
+"""A real Kafka is started, found again, and stopped; what is in the way is said in one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.kafka_fixture import require_kafka_jars
+
+from simulator.broker import jars as broker_jars, server as broker
+from simulator.errors import UserError
+from simulator.sinks.kafka.admin import answers
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    require_kafka_jars()
+    directory = tmp_path_factory.mktemp("broker")
+    yield broker.start(broker.free_port(), directory), directory
+    broker.stop(directory)
+
+
+@pytest.mark.kafka
+def test_a_broker_that_runs_is_left_alone(started: tuple[str, Path]) -> None:
+    """A second start gives the same address and the same process."""
+    address, directory = started
+    before = broker.status(directory)
+
+    assert address == broker.start(directory=directory)
+    assert before == broker.status(directory)
+    assert before is not None and answers(before.address)
+
+
+@pytest.mark.kafka
+def test_another_port_for_a_broker_that_runs_is_refused(started: tuple[str, Path]) -> None:
+    """It would not move."""
+    with pytest.raises(UserError, match="already runs on .*stop it first"):
+        broker.start(broker.free_port(), started[1])
+
+
+@pytest.mark.kafka
+def test_a_stopped_broker_is_gone(started: tuple[str, Path]) -> None:
+    """Process, port and state; a second stop finds nothing."""
+    address, directory = started
+
+    assert broker.stop(directory)
+    assert broker.status(directory) is None
+    assert not answers(address)
+    assert not broker.stop(directory)
+
+
+def test_a_process_number_that_was_given_to_another_program_is_not_taken_for_kafka(tmp_path: Path) -> None:
+    """And is not killed by a stop."""
+    state = {"address": "127.0.0.1:9", "pid": os.getpid(), "directory": str(tmp_path)}
+    (tmp_path / broker.STATE).write_text(json.dumps(state))
+
+    assert broker.status(tmp_path) is None
+    assert not broker.stop(tmp_path)
+
+
+def test_a_process_that_is_just_becoming_kafka_is_not_taken_for_a_dead_one(tmp_path: Path) -> None:
+    """Linux shows an empty command line during exec; here a program becomes itself again without end."""
+    again = tmp_path / "again"
+    again.write_text('#!/bin/sh\nexec "$0" "$@"\n')
+    again.chmod(0o755)
+    with subprocess.Popen([str(again), str(tmp_path / "server.properties")]) as process:
+        state = {"address": "127.0.0.1:9", "pid": process.pid, "directory": str(tmp_path)}
+        (tmp_path / broker.STATE).write_text(json.dumps(state))
+        try:
+            assert all(broker.status(tmp_path) for _ in range(3000))
+        finally:
+            process.kill()
+    assert broker.status(tmp_path) is None
+
+
+@pytest.mark.parametrize("state", ["", "{}", "[]", '{"address": 5}'])
+def test_a_damaged_state_file_is_no_broker(tmp_path: Path, state: str) -> None:
+    """Whatever is in it."""
+    (tmp_path / broker.STATE).write_text(state)
+
+    assert broker.status(tmp_path) is None
+
+
+def test_a_port_that_is_taken_is_refused(tmp_path: Path) -> None:
+    """Before anything is started."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        with pytest.raises(UserError, match=f"port {taken.getsockname()[1]} on 127.0.0.1 is taken"):
+            broker.start(taken.getsockname()[1], tmp_path)
+
+
+@pytest.mark.parametrize("port", [0, -1, 65536])
+def test_a_number_that_is_no_port_is_refused(tmp_path: Path, port: int) -> None:
+    """With what would be accepted."""
+    with pytest.raises(UserError, match="is not a TCP port: 1 to 65535"):
+        broker.start(port, tmp_path)
+
+
+@pytest.mark.parametrize("home", [None, "/nowhere"])
+def test_a_machine_without_java_is_told_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: str | None
+) -> None:
+    """On PATH, or where JAVA_HOME points."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("JAVA_HOME", home) if home else monkeypatch.delenv("JAVA_HOME", raising=False)
+
+    with pytest.raises(UserError, match="no Java found .*Kafka needs Java 17 or newer"):
+        broker.start(directory=tmp_path)
+
+
+def test_jars_that_cannot_be_fetched_are_one_line_and_leave_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that fails stands for Java without a network."""
+    java = tmp_path / "java"
+    java.write_text("#!/bin/sh\necho 'WARN: UNRESOLVED DEPENDENCIES' >&2\nexit 1\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    with pytest.raises(UserError, match="could not be fetched from Maven Central: WARN: UNRESOLVED DEPENDENCIES$"):
+        broker_jars.jars(str(java))
+    assert [] == list(broker_jars.cache_directory().iterdir())
+
+
+def test_free_ports_are_below_the_ephemeral_range() -> None:
+    """A client that retries a closed local port inside it can connect to itself."""
+    assert 20000 <= broker.free_port() < 32768

@@ -1,0 +1,320 @@
+"""`explain row` tells what the pipeline would do with a row, and refuses what is no row of the table."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from base64 import b64decode
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from simulator.cli import run
+from simulator.errors import UserError
+from simulator.explain import RowExplained, as_dict, explain_row, lines, read_row
+from simulator.explain.change import RowChange
+from simulator.explain.values import read_value
+from simulator.releases import Release, V8_5, find
+from simulator.ticdc.changefeed.model import Changefeed, DispatchRule, Kafka
+from simulator.ticdc.codecs.options import CodecOptions
+from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.model.rows import visible_columns
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.types import is_binary
+
+VECTORS = Path(__file__).parent.parent / "vectors"
+TABLE = create_table(
+    "CREATE TABLE `t1` (`id` INT PRIMARY KEY, `name` VARCHAR(20), `b` VARBINARY(4), `v` INT AS (`id` + 1), "
+    "`n` BIGINT UNSIGNED NOT NULL)", "test")
+OPEN = Changefeed("kafka", "shop", CodecOptions("open-protocol"), Kafka(("127.0.0.1:9092",)))
+CANAL = replace(OPEN, codec=CodecOptions("canal-json"))
+
+
+def explained(row: Mapping[str, Any], changefeed: Changefeed = OPEN, dispatcher: str = "index-value") -> RowExplained:
+    rule = DispatchRule(("*.*",), dispatcher)
+    return explain_row(TABLE, replace(changefeed, dispatchers=(rule,)), read_row(TABLE, row))
+
+
+INSERT = {"after": {"id": 2, "name": "é", "b": {"hex": "89ff"}, "n": "18446744073709551615"}, "commit_ts": 1}
+
+
+def test_a_row_has_flags_handle_and_destination() -> None:
+    """As TiCDC computes them: the hash is the one of its own tests for test.t1 and id = 2."""
+    found = explained({**INSERT, "partitions": 3})
+    assert ("INSERT", ("id",), "index-value", ("id",), 0x315DB3E1, 0, "shop") == (
+        found.op, found.handle_key, found.dispatcher, found.hashed, found.hash, found.partition, found.topic)
+    assert [
+        ("id", 3, 11, ("binary", "handle key", "primary key"), True, True),
+        ("name", 15, 64, ("nullable",), False, True),
+        ("b", 15, 65, ("binary", "nullable"), False, True),
+        ("v", 3, 69, ("binary", "generated", "nullable"), False, False),
+        ("n", 8, 129, ("binary", "unsigned"), False, True),
+    ] == [(one.name, one.type_code, one.flags, one.flag_names, one.handle, one.sent) for one in found.columns]
+
+
+def test_the_message_is_what_the_codec_writes() -> None:
+    """Key and value, here in canal-json without a key."""
+    ((key, value),) = explained({"before": INSERT["after"]}, CANAL).messages
+    message = json.loads(value)
+    assert key is None and "DELETE" == message["type"]
+    assert [{"id": "2", "name": "é", "b": "\x89ÿ", "n": "18446744073709551615"}] == message["data"]
+
+
+def test_people_see_columns_destination_and_bytes() -> None:
+    """The text of the bytes with its controls escaped, then hex."""
+    text = "\n".join(lines(explained({**INSERT, "partitions": 3})))
+    assert text.startswith("INSERT on test.t1 under TiCDC v8.5.3 (classic)\n")
+    assert text.splitlines()[2] == "column  type  mysqlType        sqlType  flags"
+    assert "v       3     int              4        69     binary, generated, nullable; never sent" in text
+    assert "dispatcher   index-value: hash 0x315db3e1 of schema, table and the values of id" in text
+    assert "destination  shop/0 of 3 partitions" in text
+    assert r'\x00\x00\x00\x00\x00\x00\x00.{"ts":1,"scm":"test","tbl":"t1","rid":2,"t":1}' in text
+    assert "by commit-ts" not in text and "ts: the commit-ts" in "\n".join(lines(explained(INSERT, dispatcher="ts")))
+
+
+def test_programs_get_the_same_as_json() -> None:
+    """With bytes in hex."""
+    found = explained({**INSERT, "partitions": 3})
+    data = json.loads(json.dumps(as_dict(found)))
+    assert (found.hash, found.partition, ["id"]) == (data["hash"], data["partition"], data["handle_key"])
+    ((key, value),) = found.messages
+    assert key is not None
+    assert [{"key": key.hex(), "value": value.hex()}] == data["messages"]
+    assert ["nullable"] == data["columns"][1]["flag_names"]
+
+
+@pytest.mark.parametrize(("row", "reason"), [
+    ({}, 'a row needs "before"'),
+    ({"afterr": {}}, "unknown member 'afterr' of a row. Did you mean 'after'"),
+    ({"after": []}, r"after: \[\] is not"),
+    ({"after": {"nam": "x"}}, "test.t1 has no column 'nam'. Did you mean 'name'"),
+    ({"after": {"id": 1}}, "column 'n' is NOT NULL"),
+    ({"after": {"id": 1, "n": 1, "name": True}}, "column 'name': True is not null, text"),
+    ({"after": {"id": 1, "n": 1, "b": {"hex": "zz"}}}, "column 'b': hex 'zz': non-hex"),
+    ({"after": {"id": 1, "n": 1}, "partitions": 0}, "partitions: 0 is not an integer from 1 to 2147483647"),
+    ({"after": {"id": 1, "n": 1}, "commit_ts": "x"}, "commit_ts: 'x' is not an integer"),
+    ({"after": {"id": "x", "n": 1}}, "column 'id': 'x' is no int"),
+    ({"after": {"id": 1 << 31, "n": 1}}, r"column 'id': 2147483648 is no int \(-2147483648 to 2147483647 are\)"),
+    ({"after": {"id": 1, "n": -1}}, "column 'n': -1 is no bigint"),
+])
+def test_what_is_no_row_of_the_table_is_refused(row: Mapping[str, Any], reason: str) -> None:
+    """With the member, the value and what is expected."""
+    with pytest.raises(UserError, match=reason):
+        explained(row)
+
+
+def test_partitions_are_the_changefeeds_unless_the_row_says() -> None:
+    """partition-num, else the three of a topic that TiCDC creates."""
+    asked = replace(OPEN, kafka=replace(OPEN.kafka, partition_num=7))
+    assert [3, 7, 5] == [
+        explained(INSERT).partitions, explained(INSERT, asked).partitions,
+        explained({**INSERT, "partitions": 5}, asked).partitions]
+
+
+def vectors(name: str) -> Iterator[dict[str, Any]]:
+    for path in sorted(VECTORS.glob(f"{name}.jsonl*")):
+        opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+        with opened as texts:
+            yield from (json.loads(text) for text in texts)
+
+
+@cache
+def parsed(statement: str, schema: str) -> Table:
+    return create_table(statement, schema)
+
+
+def change(vector: Mapping[str, Any], table: Table, partitions: int | None = None) -> RowChange:
+    """The vector's row as it is: TiCDC's encoders do not measure values, and one is longer than its column."""
+    before, after = (image(table, vector[name]) for name in ("before", "after"))
+    return RowChange(before, after, vector.get("commit_ts") or RowChange.commit_ts, partitions, vector.get("row_id"),
+                     vector.get("partition_id"))
+
+
+def image(table: Table, values: Mapping[str, Any] | None) -> dict[str, str | None] | None:
+    if values is None:
+        return None
+    return {column.name: text(values.get(column.name), column) for column in visible_columns(table)}
+
+
+def text(value: Any, column: Column) -> str | None:
+    if isinstance(value, dict):
+        data = bytes.fromhex(value["hex"])
+        return data.decode("latin-1") if is_binary(column.type) else data.decode("utf-8", "surrogateescape")
+    assert value is None or isinstance(value, str)
+    return value
+
+
+@pytest.mark.parametrize("changefeed", [OPEN, CANAL], ids=lambda changefeed: changefeed.codec.protocol)
+@pytest.mark.parametrize("release", [
+    ("classic", "v4.0.9"), ("classic", "v6.5.6"), ("classic", "v8.5.3"), ("new", "v8.5.4")], ids="-".join)
+def test_bytes_are_those_of_ticdc(release: tuple[str, str], changefeed: Changefeed) -> None:
+    """For every row vector without options, of releases far apart."""
+    architecture, name = release
+    of = find(name, architecture)
+    for vector in vectors(f"rows.{architecture}-{name}.{changefeed.codec.protocol}"):
+        if not vector["options"] and not vector["error"]:
+            table = parsed(vector["create_table"], vector["schema"])
+            found = explain_row(table, changefeed, change(vector, table), of)
+            wanted = [(one["key"] and b64decode(one["key"]), b64decode(one["value"])) for one in vector["messages"]]
+            if changefeed is CANAL:
+                wanted = [(key, stamped(value, found)) for key, value in wanted]
+            assert wanted == [*found.messages], vector["id"]
+
+
+def stamped(value: bytes, found: RowExplained) -> bytes:
+    """With our `ts`, which TiCDC takes from the wall clock and the vectors have as 0."""
+    ours = json.loads(found.messages[0][1])["ts"]
+    return value.replace(b'"ts":0,', b'"ts":%d,' % ours, 1)
+
+
+def test_partitions_are_those_of_ticdc() -> None:
+    """Under each dispatcher; every number of partitions is held to the vectors in the dispatchers' own tests."""
+    for vector in (vector for vector in vectors("partitions.classic-v8.5.3") if vector["n"] == 16):
+        table = parsed(vector["create_table"], vector["schema"])
+        for dispatcher, partition in vector["partitions"].items():
+            changefeed = replace(OPEN, dispatchers=(DispatchRule(("*.*",), dispatcher),))
+            found = explain_row(table, changefeed, change(vector, table, vector["n"]))
+            assert partition == found.partition, vector["id"]
+
+
+def test_an_update_that_ticdc_splits_says_so() -> None:
+    """For a key's columns, where the release does so and output-raw-change-event does not keep it whole."""
+    table = create_table("CREATE TABLE t (id INT PRIMARY KEY, uk INT UNIQUE, n INT)", "test")
+
+    def found(after: Mapping[str, Any], changefeed: Changefeed = OPEN, release: Release = V8_5) -> RowExplained:
+        return explain_row(table, changefeed, read_row(table, {"before": {"id": 1, "uk": 1}, "after": after}), release)
+
+    other = {"id": 1, "uk": 2}
+    assert ("uk",) == found(other).split_by
+    assert "TiCDC sends this UPDATE as DELETE and INSERT" in "\n".join(lines(found(other)))
+    assert () == found(other, replace(OPEN, output_raw_change_event=True)).split_by
+    assert () == found(other, release=find("v7.1.1")).split_by
+    assert () == found({"id": 1, "uk": 1, "n": 2}).split_by
+
+
+def test_an_update_of_a_clustered_key_is_two_changes_to_tidb_already() -> None:
+    """Whatever TiCDC is told."""
+    found = explained({"before": {"id": 1, "n": 1}, "after": {"id": 2, "n": 1}},
+                      replace(OPEN, output_raw_change_event=True))
+
+    assert (found.moved_by, found.split_by) == (("id",), ())
+    assert "TiDB writes this UPDATE as DELETE and INSERT" in "\n".join(lines(found))
+
+
+def test_a_clustered_key_in_another_letter_case_is_one_update_that_ticdc_splits() -> None:
+    """Its collation takes it for the same key; TiCDC compares bytes."""
+    table = create_table("CREATE TABLE t (k VARCHAR(9) COLLATE utf8mb4_general_ci PRIMARY KEY CLUSTERED)", "test")
+
+    found = explain_row(table, OPEN, read_row(table, {"before": {"k": "ann"}, "after": {"k": "Ann "}}))
+
+    assert (found.moved_by, found.split_by) == ((), ("k",))
+
+
+@pytest.mark.parametrize(("type_", "value", "text"), [
+    ("INT UNSIGNED", "007", "7"), ("DECIMAL(5,2)", 1.5, "1.50"), ("DECIMAL(5,2)", "-0", "0.00"),
+    ("DOUBLE", "1e21", "1e21"), ("BIT(3)", 7, "7"), ("YEAR", "0000", "0"), ("DATE", "2024-02-29", "2024-02-29"),
+    ("TIME(2)", "-838:59:59.00", "-838:59:59.00"), ("DATETIME", "2024-02-29 10:00:00", "2024-02-29 10:00:00"),
+    ("ENUM('a','b')", "b", "b"), ("SET('a','b')", "b,a", "a,b"), ("VARBINARY(4)", {"hex": "c3a9"}, "\u00c3\u00a9"),
+    ("VARCHAR(4)", {"hex": "c3a9"}, "é"), ("VARCHAR(4)", {"hex": "ff"}, "\udcff"),
+    ("JSON", '{"a": 1}', '{"a": 1}'), ("VARCHAR(4)", 7, "7"),
+])
+def test_values_become_tidb_text(type_: str, value: Any, text: str) -> None:
+    """As a MySQL client prints them."""
+    (column,) = create_table(f"CREATE TABLE `t` (`c` {type_})", "test").columns
+    assert text == read_value(value, column)
+
+
+@pytest.mark.parametrize(("type_", "value"), [
+    ("TINYINT", 128), ("DECIMAL(5,2)", "1000"), ("DECIMAL(5,2)", "1.234"), ("DECIMAL(5,2)", "x"),
+    ("DOUBLE", "nan"), ("BIT(3)", 8), ("YEAR", 1900), ("DATE", "2024-2-9"), ("TIME(2)", "10:00:00"),
+    ("DATETIME", "2024-02-29"), ("ENUM('a','b')", "c"), ("SET('a','b')", "a,c"), ("INT", "1.5"), ("INT", 1.5),
+    ("FLOAT", 1e39), ("FLOAT", "1_0"), ("FLOAT(5,2)", 1000), ("INT", "٣"), ("DECIMAL(5,2)", "٣"),
+    ("DATE", "2023-02-29"),
+    ("DATETIME", "2024-02-29 24:00:00"), ("TIMESTAMP", "2039-01-01 00:00:00"), ("TIME", "839:00:00"), ("JSON", "{"),
+    ("JSON", "nan"), ("VARCHAR(2)", "abc"), ("CHAR(2)", {"hex": "ffffff"}), ("TINYTEXT", "ä" * 128),
+    ("VARBINARY(1)", {"hex": "c3a9"}), ("VECTOR(2)", "[1]"), ("ENUM('a','b')", "2"), ("YEAR", 70),
+])
+def test_values_that_tidb_could_not_hold_are_refused(type_: str, value: Any) -> None:
+    """With column, value and type."""
+    (column,) = create_table(f"CREATE TABLE `t` (`c` {type_})", "test").columns
+    with pytest.raises(UserError, match=re.escape(f"column 'c': {value!r} is no {column.type.name} (")):
+        read_value(value, column)
+
+
+FILTER = """[filter]
+rules = ["*.*", "!test.dropped"]
+ignore-txn-start-ts = [7]
+[[filter.event-filters]]
+matcher = ["test.t"]
+ignore-event = ["delete"]
+[[filter.event-filters]]
+matcher = ["test.t"]
+ignore-insert-value-expr = "id > 5"
+ignore-update-new-value-expr = "v = 'x'"
+"""
+
+
+T = "t (id INT PRIMARY KEY, v VARCHAR(9))"
+
+
+def asked(tmp_path: Path, change: str, table: str = T, *options: str) -> int:
+    """Exit code of `explain row --json` under FILTER."""
+    (tmp_path / "table.sql").write_text(f"CREATE TABLE {table}")
+    (tmp_path / "changefeed.toml").write_text(FILTER)
+    return run(["explain", "row", change, "--schema", str(tmp_path / "table.sql"), "--config",
+                str(tmp_path / "changefeed.toml"), *options])
+
+
+@pytest.mark.parametrize(("change", "table", "why"), [
+    ('{"after": {"id": 1}}', "dropped (id INT PRIMARY KEY)", "rule !test.dropped of filter.rules"),
+    ('{"after": {"id": 1}}', "mysql.t (id INT PRIMARY KEY)", "mysql is a system schema, which TiCDC never replicates"),
+    ('{"after": {"id": 1}}', "u (id INT, UNIQUE (id))", "the table has no primary key and no unique key of NOT NULL"),
+    ('{"after": {"id": 1}, "commit_ts": 8}', "u (id INT PRIMARY KEY)", "ignore-txn-start-ts has 7"),
+    ('{"before": {"id": 1}}', T, "filter.event-filters[1] with matcher test.t: ignore-event has delete"),
+])
+def test_a_row_that_the_filters_drop_has_no_messages_and_the_rule(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: str, table: str, why: str
+) -> None:
+    """In the text and for programs."""
+    assert asked(tmp_path, change, table, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert not found["sent"] and found["messages"] == [] and found["why"].startswith(why)
+    assert asked(tmp_path, change, table) == 0
+    said = capsys.readouterr().out
+    assert f"decision     not sent\nwhy          {why}" in said and "value " not in said
+
+
+def test_expressions_decide_about_the_values_of_the_row(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An UPDATE by its new row here; what they let through has its messages and the table filter's rule."""
+    said = []
+    for change in ('{"after": {"id": 6}}', '{"after": {"id": 5}}',
+                   '{"before": {"id": 1}, "after": {"id": 1, "v": "x"}}',
+                   '{"before": {"id": 1, "v": "x"}, "after": {"id": 1}}'):
+        assert asked(tmp_path, change, T, "--json") == 0
+        found = json.loads(capsys.readouterr().out)
+        assert bool(found["messages"]) == found["sent"]
+        said.append(found["why"])
+    ignored = "filter.event-filters[2] with matcher test.t: an expression on the row's values holds"
+    assert said == [ignored, "rule *.* of filter.rules", ignored, "rule *.* of filter.rules"]
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ('[filter]\nrules = ["t"]\n', "CDC:ErrFilterRuleInvalid"),
+    ('[[filter.event-filters]]\nmatcher = ["*.*"]\nignore-delete-value-expr = "nope = 1"\n',
+     "CDC:ErrExpressionColumnNotFound"),
+])
+def test_an_invalid_filter_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, words: str
+) -> None:
+    """Though the row is of another kind."""
+    (tmp_path / "bad.toml").write_text(text)
+    assert asked(tmp_path, '{"after": {"id": 1}}', T, "--config", str(tmp_path / "bad.toml")) == 2
+    assert words in capsys.readouterr().err

@@ -1,0 +1,352 @@
+"""`explain ddl` and `explain table`: what becomes of a statement, and of a table, and why."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator.cli import run
+from simulator.explain.ddl import DdlExplained, explain_ddl
+from simulator.explain.ddl_render import ddl_lines
+from simulator.explain.rules import rules
+from simulator.explain.table import TableExplained, explain_table
+from simulator.explain.table_catalog import read_catalog
+from simulator.releases import find
+from simulator.ticdc.changefeed import load
+from simulator.tidb.ddl.catalog import Catalog
+
+SCHEMA = """
+/*!40101 SET NAMES binary*/;
+CREATE DATABASE Shop;
+USE shop;
+CREATE TABLE Orders (id INT PRIMARY KEY, note VARCHAR(20) NOT NULL, UNIQUE KEY u (note));
+CREATE TABLE loose (a INT);
+CREATE TABLE only_unique (a INT NOT NULL, b INT, UNIQUE KEY (a), UNIQUE KEY (b));
+CREATE DATABASE hidden;
+"""
+
+CONFIG = """
+[filter]
+rules = ['shop.*', '!shop.secret*']
+[[filter.event-filters]]
+matcher = ['Shop.Orders']
+ignore-event = ['drop column']
+[sink]
+dispatchers = [{matcher = ['shop.o*'], topic = 'of_{schema}_{table}', partition = 'index-value'}]
+"""
+
+KNOWN = read_catalog([("schema.sql", SCHEMA)], "shop")
+
+
+def explained(
+    text: str, release: str = "v8.5.3", architecture: str = "classic", known: Catalog | None = KNOWN,
+    config: str = CONFIG, uri: str = "kafka://127.0.0.1:9092/main?protocol=open-protocol&partition-num=2",
+) -> DdlExplained:
+    found = find(release, architecture)
+    return explain_ddl(text, "shop", known, rules(load(uri, config, found), found))
+
+
+def outcome(text: str, release: str = "v8.5.3", architecture: str = "classic", config: str = CONFIG) -> tuple[str, str]:
+    (job,) = explained(text, release, architecture, config=config).jobs
+    return job.outcome, job.why
+
+
+def test_a_statement_that_is_sent_has_a_message_of_each_protocol() -> None:
+    (job,) = explained("alter table ORDERS add c int").jobs
+    assert (job.type_code, job.action, job.text) == (5, "AddColumn", "add column")
+    assert (job.schema, job.table) == ("Shop", "Orders")
+    (event,) = job.events
+    assert event.topic == "of_Shop_Orders"
+    first, second = event.messages
+    assert (first.protocol, first.chosen, first.partitions) == ("open-protocol", True, (0, 1))
+    assert first.value[8:] == b'{"q":"ALTER TABLE `ORDERS` ADD COLUMN `c` INT","t":5}'
+    assert (second.protocol, second.chosen, second.partitions, second.key) == ("canal-json", False, (0,), None)
+    assert json.loads(second.value)["type"] == "ALTER"
+
+
+def test_before_5_4_canal_json_has_its_statements_in_every_partition() -> None:
+    (job,) = explained("drop table loose", "v5.3.0", config="").jobs
+    assert [message.partitions for message in job.events[0].messages] == [(0, 1), (0, 1)]
+
+
+@pytest.mark.parametrize(("text", "decision", "why"), [
+    ("alter table orders add c int", "send", "rule shop.* of filter.rules"),
+    ("alter table orders cache", "discard", "AlterCacheTable (57) is not in the allow-list of TiCDC v8.5.3"),
+    ("create table secret1 (a int primary key)", "discard", "rule !shop.secret* of filter.rules"),
+    ("create database other", "discard", "the rules have no tables of database other"),
+    ("alter database shop charset latin1", "send", "the rules have tables of database Shop"),
+    ("alter table orders drop column note", "ignore", "filter.event-filters[1] with matcher Shop.Orders"),
+    ("alter table loose add b int", "ineligible", "Shop.loose has no valid index, and force-replicate is off"),
+    ("alter table loose add primary key (a)", "send", "rule shop.* of filter.rules"),
+    ("rename table orders to secrets", "send", "the old name is in the rules: rule shop.* of filter.rules"),
+])
+def test_the_rule_that_decides_is_named(text: str, decision: str, why: str) -> None:
+    assert outcome(text) == (decision, why)
+
+
+def test_system_schemas_are_never_replicated() -> None:
+    (job,) = explained("create table mysql.x (a int)", known=None).jobs
+    assert (job.outcome, job.why) == ("discard", "mysql is a system schema, which TiCDC never replicates")
+
+
+def test_losing_the_last_valid_index_stops_the_changefeed_in_some_releases() -> None:
+    text = "alter table only_unique drop index a"
+    decision, why = outcome(text)
+    assert decision == "error" and "An eligible table become ineligible after DDL" in why
+    assert outcome(text, "v6.5.3", config="")[0] == outcome(text, "v8.5.7", "new")[0] == "ineligible"
+    assert outcome(text, config="force-replicate = true")[0] == "send"
+
+
+def test_a_table_that_enters_the_filter_stops_the_changefeed() -> None:
+    known = read_catalog([("s.sql", SCHEMA + "CREATE TABLE hidden.t (a INT PRIMARY KEY);")], "shop")
+    (job,) = explained("rename table hidden.t to shop.t", known=known).jobs
+    assert job.outcome == "error" and "CDC:ErrSyncRenameTableFailed" in job.why
+
+
+def test_of_several_renamed_tables_without_a_valid_index_the_last_is_named() -> None:
+    """TiDB's job carries the last one, and TiCDC looks at no other."""
+    text = "rename table orders to o2, loose to l2"
+    assert outcome(text, config="") == ("ineligible", "Shop.l2 has no valid index, and force-replicate is off")
+
+
+DISCARDS_RENAMES = "[[filter.event-filters]]\nmatcher = ['{}']\nignore-event = ['rename table']\n"
+
+
+@pytest.mark.parametrize(("matcher", "text", "decisions"), [
+    ("*.*", "rename table orders to o2", ("discard", "ignore")),
+    ("*.Orders", "rename table orders to o2", ("error", "ignore")),
+    ("*.o2", "rename table orders to o2", ("send", "send")),
+    ("*.[o-pO-P]*", "rename table orders to o2, only_unique to p2", ("discard", "ignore")),
+    ("*.o*", "rename table only_unique to o2, orders to o3", ("send", "send")),
+])
+def test_in_some_releases_event_filters_discard_a_rename_before_its_rule_is_asked(
+    matcher: str, text: str, decisions: tuple[str, str]
+) -> None:
+    """So that a table whose old name alone they ignore enters (tiflow v6.5.4, v7.5.0 cdc/puller/ddl_puller.go)."""
+    config = DISCARDS_RENAMES.format(matcher)
+    assert tuple(outcome(text, release, config=config)[0] for release in ("v7.5.0", "v8.5.3")) == decisions
+    if decisions[0] == "error":
+        assert "CDC:ErrSyncRenameTableFailed" in outcome(text, "v7.5.0", config=config)[1]
+
+
+def test_a_renamed_table_goes_to_the_topic_of_its_old_name() -> None:
+    found = explained("rename table orders to hidden.o2")
+    (job,) = found.jobs
+    assert job.renamed == (("Shop.Orders", "hidden.o2"),)
+    assert (job.events[0].topic, job.events[0].table) == ("of_Shop_Orders", "o2")
+    assert found.schema_changes[0].lines == ("renamed: Shop.Orders → hidden.o2",)
+
+
+def test_several_tables_are_several_jobs_and_events() -> None:
+    found = explained("drop table orders, loose")
+    assert [(job.table, job.events[0].query) for job in found.jobs] == [
+        ("Orders", "DROP TABLE `Shop`.`Orders`"), ("loose", "DROP TABLE `Shop`.`loose`")]
+
+
+def test_the_change_of_a_table_is_told_in_columns_keys_and_handle() -> None:
+    (change,) = explained("alter table orders add c int not null default 3 first, drop index u").schema_changes
+    assert change.before is not None and change.after is not None
+    assert [column.name for column in change.after.columns] == ["c", "id", "note"]
+    assert change.lines == (
+        "column c comes: int(11) not null default '3'; binary",
+        "column note: varchar(20) not null; unique key → varchar(20) not null; no flags",
+        "key u goes: unique (note)",
+    )
+    (change,) = explained("alter table only_unique drop index a", config="force-replicate = true").schema_changes
+    assert "handle key a → none" in change.lines
+
+
+def test_what_is_no_job_is_noted() -> None:
+    found = explained("alter table orders add column if not exists note int")
+    assert (found.jobs, found.notes) == ((), ("Duplicate column name 'note': no job",))
+
+
+def test_without_tables_names_are_taken_as_they_are() -> None:
+    found = explained("alter table t drop primary key", known=None)
+    assert ([job.outcome for job in found.jobs], found.schema_changes) == (["send"], ())
+
+
+def test_people_read_decision_text_topic_and_bytes() -> None:
+    lines = list(ddl_lines(explained("alter table loose add primary key (a)")))
+    assert lines[0] == "one job of TiDB, under TiCDC v8.5.3 (classic)"
+    assert "decision     sent" in lines
+    assert "text         ALTER TABLE `loose` ADD PRIMARY KEY(`a`)" in lines
+    assert any(line.startswith("open-protocol partitions 0, 1") for line in lines)
+    assert "  handle key none → a" in lines
+
+
+def table(name: str, config: str = CONFIG) -> TableExplained:
+    found = KNOWN.table("shop", name)
+    assert found is not None
+    return explain_table(found, load("kafka://127.0.0.1:9092/main?protocol=canal-json", config), find("v8.5.3"))
+
+
+def test_a_table_is_explained_by_filter_key_dispatcher_and_topic() -> None:
+    orders = table("orders")
+    assert (orders.replicated, orders.filter_rule) == (True, "rule shop.* of filter.rules")
+    assert (orders.eligible, orders.handle, orders.table.handle_key) == (True, "clustered primary key", ("id",))
+    assert (orders.dispatcher, orders.hashed, orders.topic) == ("index-value", ("id",), "of_Shop_Orders")
+    assert orders.dispatcher_rule == "shop.o* (sink.dispatchers[1])"
+
+
+def test_a_table_without_a_primary_key_has_a_unique_key_for_handle_or_none() -> None:
+    assert (table("only_unique").handle, table("only_unique").table.handle_key) == ("unique key a", ("a",))
+    assert (table("loose").handle, table("loose").eligible) == ("", False)
+    assert table("loose", "force-replicate = true").eligible
+    assert (table("loose").dispatcher, table("loose").topic) == ("table", "main")
+
+
+# -- the command line --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(name="schema")
+def _schema(tmp_path: Path) -> str:
+    path = tmp_path / "schema.sql"
+    path.write_text(SCHEMA, "utf-8")
+    return str(path)
+
+
+def document(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    """What a command prints as JSON."""
+    assert run([*arguments, "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_programs_read_json(capsys: pytest.CaptureFixture[str], schema: str) -> None:
+    found = document(capsys, "explain", "ddl", "truncate orders", "--schema", schema, "--use", "shop")
+    assert set(found) == {"statement", "release", "architecture", "jobs", "notes", "schema_changes"}
+    (job,) = found["jobs"]
+    assert (job["type_code"], job["outcome"]) == (11, "send")
+    message = job["events"][0]["messages"][0]
+    assert bytes.fromhex(message["value"]["hex"]).decode() == message["value"]["text"]
+    assert document(capsys, "explain", "table", "shop.orders", "--schema", schema)["handle"] == "clustered primary key"
+
+
+def test_people_read_lines(capsys: pytest.CaptureFixture[str], schema: str) -> None:
+    assert run(["explain", "ddl", "drop table a.b", "--release", "v8.5.7", "--architecture", "new"]) == 0
+    assert "TiCDC v8.5.7 (new)" in capsys.readouterr().out
+    assert run(["explain", "table", "orders", "--schema", schema, "--use", "shop"]) == 0
+    assert "handle key   id, of the clustered primary key" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["ddl", "drop table"], "[parser:1064] line 1, column 11: the end of the statement is not expected here"),
+    (["ddl", "select 1"], "SELECT is not DDL"),
+    (["ddl", "alter table t force"], "[ddl:8200] Unsupported Unsupported/unknown ALTER TABLE specification"),
+    (["ddl", "alter table nope add a int", "--schema", "SCHEMA"], "[schema:1146] Table 'test.nope' doesn't exist"),
+    (["ddl", "drop table a; select 1"], "statement 2 of 2: SELECT is not DDL"),
+    (["ddl", "drop table a", "--release", "v9.9.9"], "unknown TiCDC release 'v9.9.9'"),
+    (["ddl", "drop table a", "--schema", "nope.sql"], "cannot read nope.sql: No such file or directory"),
+    (["ddl", "drop table a", "--config", "nope.toml"], "cannot read nope.toml: No such file or directory"),
+    (["ddl", "drop table a", "--use", ""], "[planner:1046] No database selected"),
+    (["table", "shop.nope", "--schema", "SCHEMA"], "no table 'shop.nope'"),
+    (["table", "shop.orders"], "explain table needs --schema FILE.sql"),
+])
+def test_a_mistake_is_one_line_and_exit_code_2(
+    arguments: list[str], said: str, schema: str, capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["explain", *(schema if one == "SCHEMA" else one for one in arguments)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"ticdc-sim: {said}")
+
+
+def test_a_mistake_in_a_schema_file_names_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "bad.sql"
+    path.write_text("CREATE TABLE t (a INT, a INT);", "utf-8")
+    assert run(["explain", "ddl", "drop table t", "--schema", str(path)]) == 2
+    assert str(path) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("expression", "code"), [
+    ("id > > 1", "CDC:ErrInvalidFilterExpression"), ("nope > 1", "CDC:ErrExpressionColumnNotFound"),
+])
+@pytest.mark.parametrize("command", [("ddl", "DROP TABLE shop.Orders"), ("table", "shop.Orders")])
+def test_an_expression_that_does_not_suit_its_table_is_refused_as_ticdc_refuses_the_changefeed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], schema: str, command: tuple[str, str], expression: str,
+    code: str,
+) -> None:
+    config = tmp_path / "changefeed.toml"
+    config.write_text(
+        f"[filter]\nevent-filters = [{{matcher = ['Shop.Orders'], ignore-insert-value-expr = '{expression}'}}]\n"
+    )
+    assert run(["explain", *command, "--schema", schema, "--config", str(config)]) == 2
+    assert code in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("release", "statement", "said"), [
+    ("v8.5.3", "alter table t add column a int", "later rows of its own table"),
+    ("v8.5.3", "create database d", "later rows of all tables"),
+    ("v6.5.1", "alter table t add column a int", "later rows of all tables"),
+])
+def test_a_statement_says_whose_rows_it_holds_back(
+    release: str, statement: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One table's from 6.5.2 and 7.0 on, everybody's before."""
+    assert run(["explain", "ddl", statement, "--release", release]) == 0
+    assert f"holds back   {said}" in capsys.readouterr().out
+
+
+def asked(tmp_path: Path, text: str, *options: str) -> int:
+    """Exit code of `explain ddl` with the tables of SCHEMA."""
+    (tmp_path / "schema.sql").write_text(SCHEMA)
+    return run(["explain", "ddl", text, "--schema", str(tmp_path / "schema.sql"), "--use", "shop", *options])
+
+
+def test_several_statements_are_explained_in_order_each_with_what_the_one_before_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """USE counts; a CREATE TABLE is a job of its own."""
+    text = ("ALTER TABLE orders ADD COLUMN c INT; ALTER TABLE orders ADD INDEX (c); USE hidden;"
+            " CREATE TABLE a (id INT PRIMARY KEY); CREATE TABLE b LIKE a")
+    assert asked(tmp_path, text, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(job["type_code"], job["schema"], job["table"]) for one in found for job in one["jobs"]] == [
+        (5, "Shop", "Orders"), (7, "Shop", "Orders"), (3, "hidden", "a"), (3, "hidden", "b")]
+    assert [one["statement"] for one in found][0] == "ALTER TABLE orders ADD COLUMN c INT"
+    assert asked(tmp_path, text) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith("statement ")] == [
+        "statement 1 of 4: ALTER TABLE orders ADD COLUMN c INT", "statement 2 of 4: ALTER TABLE orders ADD INDEX (c)",
+        "statement 3 of 4: CREATE TABLE a (id INT PRIMARY KEY)", "statement 4 of 4: CREATE TABLE b LIKE a"]
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_statement_that_is_refused_is_numbered_behind_those_before_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
+) -> None:
+    text = "ALTER TABLE orders DROP COLUMN note; ALTER TABLE orders DROP COLUMN note; DROP TABLE orders"
+    assert asked(tmp_path, text, *options) == 2
+    said = capsys.readouterr()
+    assert said.err == "ticdc-sim: [ddl:1091] statement 2 of 3: Can't DROP 'note'; check that column/key exists\n"
+    assert len(json.loads(said.out)) == 1 if options else "statement 1 of 3" in said.out and "2 of" not in said.out
+
+
+def test_one_statement_is_one_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever USE stands before it; without a catalog, too."""
+    assert asked(tmp_path, "USE hidden; DROP TABLE IF EXISTS x;", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["jobs"] == []
+    assert run(["explain", "ddl", "USE d; DROP TABLE x", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["jobs"][0]["schema"] == "d"
+    assert run(["explain", "ddl", "DROP TABLE x; CREATE INDEX i ON y (a)", "--json"]) == 0
+    assert [one["jobs"][0]["type_code"] for one in json.loads(capsys.readouterr().out)] == [4, 7]
+
+
+@pytest.mark.parametrize(("statement", "code"), [
+    ("CREATE TABLE t (a DATETIME DEFAULT '99999999999999')", "ddl:1067"),
+    ("CREATE TABLE t (a TIMESTAMP DEFAULT '1900-01-01')", "ddl:1067"),
+    ("ALTER TABLE t ADD COLUMN a TIME DEFAULT '9999999999999999999'", "types:1067"),
+    ("ALTER TABLE t MODIFY COLUMN a YEAR DEFAULT 1800", "types:1067"),
+    ("ALTER TABLE t CHANGE COLUMN a b INT DEFAULT 'x'", "types:1067"),
+])
+def test_a_default_that_no_column_can_have_is_refused_without_tables_too(
+    capsys: pytest.CaptureFixture[str], statement: str, code: str
+) -> None:
+    """The definition itself is wrong, whatever tables there are."""
+    assert run(["explain", "ddl", statement]) == 2
+    alone = capsys.readouterr()
+    assert (alone.out, alone.err.splitlines()) == (
+        "", [f"ticdc-sim: [{code}] Invalid default value for '{'b' if 'CHANGE' in statement else 'a'}'"])

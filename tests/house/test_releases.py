@@ -1,0 +1,118 @@
+"""Any tag of TiCDC is found, has the behaviours of its line, and says which rows the simulator can make."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from simulator.cli import commands
+from simulator.errors import UserError
+from simulator.releases import DEFAULT, RELEASES, V8_5, find
+from simulator.ticdc.filters import replication
+from simulator.ticdc.filters.replication import is_system
+
+EVERY = [release for releases in RELEASES.values() for release in releases.values()]
+
+
+def test_every_tag_of_both_architectures_is_there() -> None:
+    """From v4.0.0 to v8.5.7, and the new architecture from v8.5.4, its betas and later versions."""
+    classic, new = list(RELEASES["classic"]), list(RELEASES["new"])
+
+    assert (len(classic), classic[0], classic[-1]) == (105, "v4.0.0", "v8.5.7")
+    assert new[:4] == ["v8.5.4", "v8.5.5", "v8.5.6", "v8.5.7"]
+    assert {"v26.3.1", "v26.3.4", "v9.0.0-beta.1", "v9.0.0-beta.2.pre"} <= set(new)
+    assert all(found.name == tag for releases in RELEASES.values() for tag, found in releases.items())
+
+
+@pytest.mark.parametrize("release", EVERY, ids=lambda one: f"{one.architecture} {one.name}")
+def test_a_release_is_found_by_its_tag_with_or_without_v(release: object) -> None:
+    """And by its architecture."""
+    one = next(found for found in EVERY if found is release)
+
+    assert find(one.name, one.architecture) is one
+    assert find(one.name.removeprefix("v"), one.architecture) is one
+
+
+@pytest.mark.parametrize(("patch", "like"), [
+    ("v4.0.12", "v4.0.11"), ("v5.0.5", "v5.0.4"), ("v5.3.4", "v5.3.3"), ("v6.1.5", "v6.1.4"), ("v6.5.11", "v6.5.10"),
+    ("v7.1.5", "v7.1.4"), ("v7.5.5", "v7.5.4"), ("v8.1.2", "v8.1.1"), ("v8.5.6", "v8.5.5"),
+])
+def test_a_patch_that_changed_nothing_is_like_the_one_before(patch: str, like: str) -> None:
+    """Only its name differs."""
+    assert replace(find(patch), name=like) == find(like)
+
+
+def test_lines_are_ported_back_to_apart() -> None:
+    """6.5.4 and 7.1.2 decide RENAME as 7.4.0 does, which 6.6.0 to 7.3.0 between them do not."""
+    rules = {tag: find(tag).rename_filter for tag in ("6.5.3", "6.5.4", "6.6.0", "7.1.1", "7.1.2", "7.3.0", "7.4.0")}
+
+    assert [tag for tag, rule in rules.items() if rule == "old-name"] == ["6.5.4", "7.1.2", "7.4.0"]
+
+
+@pytest.mark.parametrize(("name", "said"), [
+    ("v7.1.9", "unknown TiCDC release 'v7.1.9'. Did you mean 'v7.1.6'? Nearest: v7.1.0, v7.1.1, "),
+    ("8.6.0", "Nearest: v8.0.0, v8.1.0, "),
+    ("banana", "unknown TiCDC release 'banana'. Nearest: v4.0.16, v5.0.6, "),
+    ("8.5", "'8.5' is a line of TiCDC releases: name one of v8.5.0, v8.5.1, "),
+    ("", "unknown TiCDC release ''"),
+])
+def test_an_unknown_tag_is_an_error_that_lists_its_neighbours(name: str, said: str) -> None:
+    """A line of releases too: which is its latest tag changes with time."""
+    with pytest.raises(UserError, match=re.escape(said)):
+        find(name)
+
+
+@pytest.mark.parametrize(("name", "architecture", "said"), [
+    ("v8.5.3", "new", "TiCDC v8.5.3 has no new architecture, which begins with v8.5.4"),
+    ("v26.3.1", "classic", "TiCDC v26.3.1 has no classic architecture, which is v4.0.0 – v8.5.7"),
+    ("v8.5.3", "newer", "unknown architecture 'newer': TiCDC has 'classic' and 'new'"),
+])
+def test_an_architecture_that_a_release_does_not_have_is_an_error(name: str, architecture: str, said: str) -> None:
+    """It says which releases have it."""
+    with pytest.raises(UserError, match=re.escape(said)):
+        find(name, architecture)
+
+
+def test_the_default_is_classic() -> None:
+    """Where a release has both architectures; where it has one, that."""
+    assert find(DEFAULT) is V8_5
+    assert find("v8.5.4").architecture == "classic"
+    assert find("v26.3.1").architecture == "new"
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    (["--release", "v8.5.3", "--architecture", "new"], "TiCDC v8.5.3 has no new architecture"),
+    (["--release", "8.5"], "'8.5' is a line of TiCDC releases"),
+])
+def test_a_run_with_such_a_release_says_so_before_anything_is_read(
+    options: list[str], said: str, tmp_path: Path
+) -> None:
+    """Neither Spark nor the snapshots are asked."""
+    uri = ["--sink-uri", "kafka://localhost:9092/t?protocol=open-protocol", "--fixtures", str(tmp_path / "out")]
+
+    outcome = CliRunner().invoke(commands, ["diff", str(tmp_path), str(tmp_path), *uri, *options])
+
+    assert said in str(outcome.exception)
+
+
+def test_system_schemas_follow_the_release() -> None:
+    """TiCDC's own database came with 6.5.9, 7.1.4, 7.5.1 and 8.0; Lightning's with 8.2."""
+    tags = ("6.5.8", "6.5.9", "7.4.0", "8.0.0", "8.1.2", "8.2.0")
+
+    assert [tag for tag in tags if is_system("tidb_cdc", find(tag))] == ["6.5.9", "8.0.0", "8.1.2", "8.2.0"]
+    assert [tag for tag in tags if is_system("lightning_task_info", find(tag))] == ["8.2.0"]
+    assert not is_system("TIDB_CDC", find("8.5.4")) and is_system("TIDB_CDC", find("8.5.4", "new"))
+    assert is_system("metric_schema", find("4.0.4")) and not is_system("metric_schema", find("4.0.5"))
+
+
+def test_an_ignored_start_ts_discards_statements_in_some_releases() -> None:
+    """Elsewhere the statement is applied and not sent."""
+    kept = [
+        tag for tag in ("6.5.3", "6.5.4", "6.5.8", "7.5.6", "7.5.7", "8.5.3", "8.5.4")
+        if replication(["*.*"], ignore_txn_start_ts=[7], release=find(tag)).ddl(3, "a", "b", start_ts=7)]
+
+    assert kept == ["6.5.3", "6.5.8", "7.5.6", "8.5.3"]

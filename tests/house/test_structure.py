@@ -1,0 +1,172 @@
+"""The rooms of the package (one way to import) and the doors to libraries, read from the code's own imports.
+
+The tables come first and are meant to be edited when a room or a library is added; nothing else here is.
+"""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import graphlib
+import sys
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+ROOMS = (
+    "errors",
+    "files",
+    "signals",
+    "tso",
+    "releases",
+    "columns",
+    "tidb.model",
+    "tidb.syntax",
+    "tidb.restore",
+    "tidb.parser",
+    "tidb.collations",
+    "tidb.values",
+    "tidb.expressions",
+    "tidb.ddl",
+    "ticdc.table_info",
+    "ticdc.key_bytes",
+    "ticdc.codecs",
+    "ticdc.changefeed",
+    "ticdc.filters",
+    "ticdc.ddl",
+    "ticdc.dispatch",
+    "ticdc.split",
+    "sources.snapshots",
+    "sources.diff",
+    "sources.schema_change",
+    "sinks",
+    "broker",
+    "run",
+    "read",
+    "explain",
+    "cli",
+)
+"""In import order: a module imports from its own room and from those above it. The longest pattern that fits counts."""
+
+DOORS = {
+    "click": ("cli",),
+    "crc32c": ("sources.snapshots",),
+    "duckdb": ("tidb.expressions",),
+    "fsspec": ("files", "run.storage"),
+    "kafka": ("sinks.kafka",),
+    "lz4": ("ticdc.codecs.compression", "read.decode.compressed"),
+    "numpy": ("*",),
+    "pandas": (),
+    "pyarrow": ("*",),
+    "py4j": ("run.engines.failures",),
+    "pyspark": ("run.engines",),
+    "rich": ("cli",),
+    "sqlglot": ("tidb.parser", "ticdc.ddl"),
+    "tomllib": ("files",),
+}
+"""Which rooms may import a library. One that is not listed may not be imported at all (Python's own may)."""
+
+DISTRIBUTIONS = {"kafka": "kafka-python", "py4j": "pyspark"}
+"""What setup.cfg calls the package that brings a library, where it is not called as the library is."""
+
+FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "base", "misc"}
+
+ROOT = Path(__file__).parent.parent.parent
+PACKAGE = ROOT / "simulator"
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def module_name(path: Path) -> str:
+    """`codecs.text` of simulator/codecs/text.py; the package itself is the empty name."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in FILES}
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The full name of every module that a file imports, wherever in the file."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are written in full"
+            yield from (imported(str(node.module), alias.name) for alias in node.names)
+
+
+def imported(module: str, name: str) -> str:
+    """The module that `from module import name` reads: a module of that name in ours, else `module` itself."""
+    inner = f"{module}.{name}".removeprefix("simulator.")
+    return f"simulator.{inner}" if module.partition(".")[0] == "simulator" and inner in MODULES else module
+
+
+def ours(path: Path) -> set[str]:
+    """The package's own modules among a file's imports, without `simulator.`."""
+    names = (name for name in imports(path) if name.partition(".")[0] == "simulator")
+    return {name.partition(".")[2] for name in names}
+
+
+def libraries(path: Path) -> set[str]:
+    """The first part of every name that a file imports."""
+    return {name.partition(".")[0] for name in imports(path)}
+
+
+def fits(module: str, pattern: str) -> bool:
+    return fnmatch(module, pattern) or fnmatch(module, f"{pattern}.*")
+
+
+def room(module: str) -> int:
+    """The place of a module's room in the order; the package's own `__init__` comes before all."""
+    if not module:
+        return -1
+    found = [pattern for pattern in ROOMS if fits(module, pattern)]
+    assert found, f"simulator.{module} is in no room: give it a place in ROOMS"
+    return ROOMS.index(max(found, key=len))
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_imports_only_from_rooms_above(module: str) -> None:
+    """So that every room can be understood, tested and replaced with only those above it."""
+    below = {other for other in ours(MODULES[module]) if room(other) > room(module)}
+
+    assert below == set()
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Not even inside a room."""
+    graph = {module: ours(path) - {module} for module, path in MODULES.items()}
+
+    graphlib.TopologicalSorter(graph).prepare()
+
+
+@pytest.mark.parametrize("library", DOORS)
+def test_a_library_is_imported_only_where_its_door_is(library: str) -> None:
+    """Replacing a library is then work on one room."""
+    users = {module for module, path in MODULES.items() if library in libraries(path)}
+
+    assert {module for module in users if not any(fits(module, door) for door in DOORS[library])} == set()
+
+
+def test_every_library_has_a_door_and_is_a_dependency() -> None:
+    """What the package imports is listed above, and installed with it."""
+    used = set().union(*map(libraries, FILES)) - sys.stdlib_module_names - {"simulator"}
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg", "utf-8")
+    needed = setup["options"]["install_requires"] + setup["options.extras_require"]["fast"]
+
+    assert used <= DOORS.keys()
+    assert {name for name in used if DISTRIBUTIONS.get(name, name.replace("_", "-")) not in needed} == set()
+
+
+@pytest.mark.parametrize("pattern", ROOMS)
+def test_every_room_is_there(pattern: str) -> None:
+    """The table shows what is, not what was."""
+    assert any(fits(module, pattern) for module in MODULES)
+
+
+def test_names_say_what_a_module_is() -> None:
+    """A name that fits anything invites anything."""
+    assert {module for module in MODULES if FORBIDDEN_NAMES & set(module.split("."))} == set()

@@ -1,0 +1,119 @@
+"""Statements hold a run back: events are cut around them, and tasks wait for each other there."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.run.barriers import Attendance, Meeting, legs
+
+Event = tuple[int, int]
+"""commit_ts, kind: 0 a row, 1 a statement, 2 a watermark"""
+
+BARRIERS = np.array([3, 6])
+
+events = st.lists(st.tuples(st.integers(1, 9), st.sampled_from([0, 2])), max_size=30).map(
+    lambda found: sorted([*found, (3, 1), (6, 1)])
+)
+
+
+@contextmanager
+def attendances(meeting: Meeting, count: int) -> Iterator[list[Attendance]]:
+    """The sides of so many tasks."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(closing(Attendance(meeting.driver))) for _ in range(count)]
+
+
+def batches(stream: list[Event], size: int) -> Iterator[pa.RecordBatch]:
+    for start in range(0, len(stream), size):
+        commit_ts, kind = zip(*stream[start : start + size])
+        yield pa.RecordBatch.from_pydict({"commit_ts": commit_ts, "kind": kind})
+
+
+@given(events, st.integers(1, 40))
+def test_a_statement_stands_alone_between_what_is_older_and_what_is_younger(stream: list[Event], size: int) -> None:
+    found = [[tuple(row.values()) for part in leg for row in part.to_pylist()] for leg in
+             map(list, legs(batches(stream, size), BARRIERS))]
+    first, second = stream.index((3, 1)), stream.index((6, 1))
+    assert found == [stream[:first], [(3, 1)], stream[first + 1 : second], [(6, 1)], stream[second + 1 :]]
+
+
+def test_a_task_without_statements_of_its_own_has_the_same_legs() -> None:
+    """It must come to every meeting."""
+    assert [list(leg) for leg in legs([], BARRIERS)] == [[]] * 5
+    found = [sum(part.num_rows for part in leg) for leg in legs(batches([(4, 0), (9, 0)], 1), BARRIERS)]
+    assert found == [0, 0, 1, 0, 1]
+
+
+def test_no_task_goes_on_before_the_last_one_comes() -> None:
+    """As often as they meet."""
+    log: list[str] = []
+
+    def task(name: str) -> None:
+        attendance = Attendance(meeting.driver)
+        for number in range(3):
+            log.append(f"comes {number}")
+            assert attendance.met()
+            log.append(f"goes {number}")
+        attendance.close()
+
+    with Meeting(3, 3) as meeting:
+        threads = [threading.Thread(target=task, args=(str(name),)) for name in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    for number in range(3):
+        came = [place for place, said in enumerate(log) if said == f"comes {number}"]
+        went = [place for place, said in enumerate(log) if said == f"goes {number}"]
+        assert (len(came), len(went)) == (3, 3)
+        assert max(came) < min(went)
+
+
+def test_where_one_task_ends_before_the_others_are_told_at_once() -> None:
+    """Those that wait, and those that come later."""
+    with Meeting(3, 1) as meeting, attendances(meeting, 3) as (waiting, leaving, later):
+        heard: list[bool] = []
+        thread = threading.Thread(target=lambda: heard.append(waiting.met()))
+        thread.start()
+        leaving.close()
+        thread.join()
+        assert (heard, waiting.left_alone, later.met(), leaving.left_alone) == ([False], True, False, False)
+
+
+def test_after_the_last_meeting_whoever_leaves_first_disturbs_nobody() -> None:
+    with Meeting(2, 1) as meeting, attendances(meeting, 2) as (first, second):
+
+        def hasty() -> None:
+            first.met()
+            first.close()
+
+        thread = threading.Thread(target=hasty)
+        thread.start()
+        assert second.met()
+        thread.join()
+        assert not first.left_alone
+
+
+@pytest.mark.parametrize("words", [b"", b"GET / HTTP/1.1\r\n", b"." * 100])
+def test_a_stranger_is_no_task(words: bytes) -> None:
+    """One without the run's secret, that says nothing or anything."""
+    with Meeting(1, 1) as meeting, socket.create_connection(meeting.driver.address) as stranger:
+        stranger.sendall(words)
+        with attendances(meeting, 1) as (task,):
+            assert task.met()
+
+
+def test_without_a_driver_there_is_nobody_to_wait_for() -> None:
+    attendance = Attendance(None)
+    assert attendance.met()
+    attendance.close()
+    assert not attendance.left_alone

@@ -1,0 +1,44 @@
+"""What a run of many tables does with each of them once, or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator import releases
+from simulator.run import scenario
+from simulator.run.events import Destinations
+from simulator.run.plan import plan
+from simulator.sources import snapshots
+from simulator.ticdc.changefeed import load
+
+URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=2"
+
+
+def export(directory: Path, third: str) -> Path:
+    """Three tables without rows."""
+    directory.mkdir()
+    for number, length in (("1", "20"), ("2", "20"), ("3", third)):
+        text = f"CREATE TABLE t{number} (id INT PRIMARY KEY, name VARCHAR({length}), KEY (name))"
+        (directory / f"shop.t{number}-schema.sql").write_text(text)
+    return directory
+
+
+def test_a_table_that_two_snapshots_define_in_the_same_words_is_one_table(tmp_path: Path) -> None:
+    """So that nobody reads its definition twice, or looks for what changed in it."""
+    before, after = export(tmp_path / "before", "20"), export(tmp_path / "after", "30")
+    pairs = zip(snapshots.open(before).tables, snapshots.open(after).tables, strict=True)
+    assert [was.table.name for was, now in pairs if was.table is not now.table] == ["t3"]
+    planned = plan(scenario.diff(before, after).script(scenario.Settings()), load(URI, ""), releases.V8_5)
+    assert (len(planned.tables), len(planned.statements)) == (4, 1)
+
+
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=20))
+def test_a_destination_is_one_partition_of_one_topic(counts: list[int]) -> None:
+    to = Destinations(tuple(f"t{number}" for number in range(len(counts))), tuple(counts))
+    found = [(topic, place - to.of_topic(f"t{topic}").start)
+             for topic in range(len(counts)) for place in to.of_topic(f"t{topic}")]
+    assert [to.where(destination) for destination in range(to.total)] == found
+    assert found == [(topic, partition) for topic, count in enumerate(counts) for partition in range(count)]

@@ -1,0 +1,230 @@
+"""What a run will do across a schema change, decided before any row is read: statements, versions, topics, mistakes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from simulator import releases, tso
+from simulator.errors import DdlError, UserError
+from simulator.run import scenario
+from simulator.run.plan import Plan, plan
+from simulator.run.script import SchemaChange
+from simulator.ticdc.changefeed import load
+from simulator.tidb.ddl.convert import Filled
+
+URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=2"
+
+
+def write(directory: Path, **definitions: str) -> Path:
+    """A snapshot of empty tables of `shop`; `db__t` is a table of another database."""
+    directory.mkdir(exist_ok=True)
+    for name, definition in definitions.items():
+        schema, _, table = name.rpartition("__")
+        text = f"CREATE TABLE `{table}` {definition};\n"
+        (directory / f"{schema or 'shop'}.{table}-schema.sql").write_text(text)
+    return directory
+
+
+class Shop:
+    """Two snapshots of which the second defines tables anew."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def before(self, **definitions: str) -> Shop:
+        write(self.folder / "before", **definitions)
+        return self
+
+    def after(self, **definitions: str) -> Shop:
+        write(self.folder / "after", **definitions)
+        return self
+
+    def plan(self, ddl: str = "", at: str = "middle", renamed: tuple[str, ...] = (), config: str = "") -> Plan:
+        file = self.folder / "change.sql"
+        file.write_text(ddl)
+        change = SchemaChange(file if ddl else None, at, renamed)
+        script = scenario.diff(self.folder / "before", self.folder / "after", change).script(scenario.Settings())
+        return plan(script, load(URI, config), releases.V8_5)
+
+    def said(self, ddl: str = "", renamed: tuple[str, ...] = (), config: str = "") -> list[str]:
+        """The text of every statement that is sent."""
+        return [event.query for event in self.plan(ddl, renamed=renamed, config=config).statements]
+
+    def refused(self, ddl: str = "", renamed: tuple[str, ...] = (), config: str = "") -> str:
+        with pytest.raises(UserError) as caught:
+            self.plan(ddl, renamed=renamed, config=config)
+        return str(caught.value)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    return Shop(tmp_path)
+
+
+def test_tables_that_come_are_created_before_all_rows_and_those_that_go_dropped_behind_them(shop: Shop) -> None:
+    shop.before(old="(id int primary key)").after(new="(id int primary key)", x__y="(a int primary key)")
+    planned = shop.plan()
+    assert [(event.query, event.type_code) for event in planned.statements] == [
+        ("CREATE DATABASE `x`", 1),
+        ("CREATE TABLE `new` (`id` INT PRIMARY KEY)", 3), ("CREATE TABLE `y` (`a` INT PRIMARY KEY)", 3),
+        ("DROP TABLE `shop`.`old`", 4),
+    ]
+    start, end = (tso.compose(planned.timeline.start_ms), tso.compose(planned.timeline.end_ms))
+    assert [start < event.commit_ts < end for event in planned.statements] == [True] * 4
+
+
+def test_statements_of_a_file_are_played_as_they_stand(shop: Shop) -> None:
+    """USE chooses the database; several jobs of one statement each have a commit-ts."""
+    shop.before(a="(id int primary key)", b="(id int primary key)").after(a="(id int primary key, x int)")
+    ddl = "-- first\nUSE shop;\nALTER TABLE a /* here */ add x int;\ndrop table b;"
+    planned = shop.plan(ddl)
+    said = [event.query for event in planned.statements]
+    assert said == ["ALTER TABLE `a` ADD COLUMN `x` INT", "DROP TABLE `shop`.`b`"]
+    assert [line.partition(": ")[2] for line in planned.said] == ["ALTER TABLE a /* here */ add x int", "drop table b"]
+
+
+@pytest.mark.parametrize("at", ["start", "middle", "end"])
+def test_statements_stand_at_the_place_that_is_asked_for(shop: Shop, at: str) -> None:
+    shop.before(a="(id int primary key)").after(a="(id int primary key, x int)")
+    planned = shop.plan(at=at)
+    begin, end = planned.timeline.start_ms, planned.timeline.end_ms
+    share = (tso.physical(planned.statements[0].commit_ts) - begin) / (end - begin)
+    assert share == pytest.approx({"start": 0, "middle": 0.5, "end": 0.9}[at], abs=0.001)
+
+
+@pytest.mark.parametrize("renamed", ["name=title", "item.name=title", "shop.item.name=shop.item.title"])
+def test_a_column_that_the_user_says_is_renamed_keeps_its_values(shop: Shop, renamed: str) -> None:
+    shop.before(item="(id int primary key, name int)").after(item="(id int primary key, title int)")
+    assert shop.said(renamed=(renamed,)) == ["ALTER TABLE `shop`.`item` RENAME COLUMN `name` TO `title`"]
+    assert shop.said() == ["ALTER TABLE `shop`.`item` DROP COLUMN `name`",
+                           "ALTER TABLE `shop`.`item` ADD COLUMN `title` INT"]
+
+
+def test_a_table_that_the_user_says_is_renamed_keeps_its_rows_and_its_ids(shop: Shop) -> None:
+    shop.before(item="(id int primary key, n int)").after(goods="(id int primary key, m int)")
+    planned = shop.plan(renamed=("item=goods", "n=m"))
+    assert [event.query for event in planned.statements] == [
+        "RENAME TABLE `shop`.`item` TO `shop`.`goods`", "ALTER TABLE `shop`.`goods` RENAME COLUMN `n` TO `m`",
+    ]
+    assert [(one.table.name, one.table_id) for one in planned.tables] == [("item", 100), ("goods", 100)]
+    assert [(one.before, one.after) for one in planned.moves[0].changed] == [(("shop", "item"), ("shop", "goods"))]
+
+
+def test_a_renamed_table_has_its_statement_in_the_topic_of_its_old_name(shop: Shop) -> None:
+    shop.before(item="(id int primary key)").after(goods="(id int primary key)")
+    config = '[sink]\ndispatchers = [{matcher = ["*.*"], topic = "of_{table}", partition = "table"}]\n'
+    planned = shop.plan(renamed=("item=goods",), config=config)
+    turn = planned.statements[0].commit_ts
+    assert planned.statement_topics == ("of_item",)
+    assert dict(zip(planned.topics, planned.active)) == {
+        "shop": (0, tso.FOREVER), "of_item": (0, turn), "of_goods": (turn, tso.FOREVER),
+    }
+
+
+def test_what_is_not_replicated_runs_and_is_not_sent(shop: Shop) -> None:
+    shop.before(a="(id int primary key)").after(a="(id int primary key, x int)")
+    planned = shop.plan("ALTER TABLE a CACHE; ALTER TABLE a NOCACHE; ALTER TABLE a ADD x int")
+    assert [event.query for event in planned.statements] == ["ALTER TABLE `a` ADD COLUMN `x` INT"]
+    assert re.search(r"ALTER TABLE a CACHE; not sent: .*allow-list", planned.said[0])
+
+
+def test_an_event_filter_ignores_the_statement_and_the_table_changes_all_the_same(shop: Shop) -> None:
+    shop.before(a="(id int primary key)").after(a="(id int primary key, x int)")
+    config = '[filter]\nevent-filters = [{matcher = ["shop.a"], ignore-event = ["add column"]}]\n'
+    planned = shop.plan(config=config)
+    assert planned.statements == ()
+    assert [len(one.table.columns) for one in planned.tables] == [1, 2]
+
+
+def test_tables_that_the_filter_leaves_out_may_differ_in_anything(shop: Shop) -> None:
+    shop.before(a="(id int primary key)", b="(id int primary key clustered)")
+    shop.after(a="(id int primary key)", b="(id int primary key nonclustered, x json)")
+    assert shop.plan(config='[filter]\nrules = ["shop.a"]\n').statements == ()
+
+
+def test_statements_that_lead_elsewhere_are_refused_with_what_is_missing(shop: Shop) -> None:
+    shop.before(a="(id int primary key)").after(a="(id int primary key, x int, y int)")
+    assert shop.refused("ALTER TABLE a ADD x int").endswith("still needed: ALTER TABLE `shop`.`a` ADD COLUMN `y` int")
+
+
+@pytest.mark.parametrize(("ddl", "code", "words"), [
+    ("ALTER TABLE b ADD x int", "schema:1146", "Table 'shop.b' doesn't exist"),
+    ("ALTER TABLE a DROP COLUMN z", "ddl:1091", "z"),
+    ("ALTER TABLE a ADD COLUM x int", "parser:1064", "line 1, column"),
+    ("SELECT 1", "", "SELECT"),
+    ("", "", "no statement"),
+])
+def test_a_statement_that_tidb_refuses_is_refused_in_its_words(shop: Shop, ddl: str, code: str, words: str) -> None:
+    shop.before(a="(id int primary key)").after(a="(id int primary key, x int)")
+    said = shop.refused(ddl or "-- nothing")
+    assert words in said and "change.sql" in said and said.startswith(f"[{code}] " if code else "")
+
+
+def test_a_change_that_stops_the_changefeed_stops_the_run_in_its_words(shop: Shop) -> None:
+    """A table that a rename brings into the filter."""
+    one = "(id int primary key)"
+    shop.before(a=one, side=one).after(a=one, b=one)
+    with pytest.raises(DdlError, match="CDC:ErrSyncRenameTableFailed"):
+        shop.plan("RENAME TABLE side TO b", config='[filter]\nrules = ["shop.a", "shop.b"]\n')
+
+
+@pytest.mark.parametrize(("renamed", "words"), [
+    (("name",), "expected OLD=NEW"),
+    (("nope=title",), "no table has a column 'nope' only before"),
+    (("name=nope",), "'nope' only after"),
+])
+def test_a_rename_that_means_nothing_is_refused(shop: Shop, renamed: tuple[str, ...], words: str) -> None:
+    shop.before(item="(id int primary key, name int)").after(item="(id int primary key, title int)")
+    assert words in shop.refused(renamed=renamed)
+
+
+def test_a_rename_that_could_mean_two_columns_is_refused(shop: Shop) -> None:
+    one, other = "(id int primary key, name int)", "(id int primary key, title int)"
+    shop.before(a=one, b=one).after(a=other, b=other)
+    assert "could mean a column of shop.a, shop.b" in shop.refused(renamed=("name=title",))
+
+
+def test_exchanged_partitions_are_refused(shop: Shop) -> None:
+    parted = "(id int primary key) partition by range (id) (partition p0 values less than (9))"
+    shop.before(a=parted, b="(id int primary key)").after(a=parted, b="(id int primary key)")
+    assert "EXCHANGE PARTITION moves rows" in shop.refused("ALTER TABLE a EXCHANGE PARTITION p0 WITH TABLE b")
+
+
+def test_several_events_of_one_statement_have_one_commit_ts_and_their_order(shop: Shop) -> None:
+    one = "(id int primary key)"
+    planned = shop.before(a=one, b=one).after(c=one, d=one).plan("RENAME TABLE a TO c, b TO d")
+    assert [(event.query, event.type_code) for event in planned.statements] == [
+        ("RENAME TABLE `shop`.`a` TO `shop`.`c`", 14), ("RENAME TABLE `shop`.`b` TO `shop`.`d`", 14),
+    ]
+    assert len({event.commit_ts for event in planned.statements}) == 1
+
+
+def test_rows_of_what_is_emptied_or_dropped_go_with_the_statement(shop: Shop) -> None:
+    """A partition that is emptied has another id afterwards, the others keep theirs."""
+    parts = "(partition p0 values less than (9), partition p1 values less than (99))"
+    parted = f"(id int primary key) partition by range (id) {parts}"
+    shop.before(a="(id int primary key)", p=parted).after(a="(id int primary key)", p=parted)
+    planned = shop.plan("TRUNCATE TABLE a; ALTER TABLE p TRUNCATE PARTITION p1")
+    lost = {one.after[1]: [planned.tables[index].partition_id for index in one.transition.lost]
+            for one in planned.moves[0].changed}
+    assert lost == {"a": [None], "p": [103]}
+    ids = [one.partition_id for one in planned.tables if one.table.name == "p"]
+    assert ids == [102, 103, 102, 104]
+
+
+def test_a_table_that_a_statement_creates_has_no_rows_before_it(shop: Shop) -> None:
+    one = "(id int primary key)"
+    planned = shop.before(a=one).after(a=one, b=one).plan("CREATE TABLE b LIKE a")
+    changed = planned.moves[0].changed
+    assert [(found.before, found.after) for found in changed] == [(None, ("shop", "b"))]
+    assert changed[0].transition.lost == frozenset(changed[0].transition.after.indexes)
+
+
+def test_a_column_that_defaults_to_the_time_has_that_of_the_statement_in_rows_that_were_there(shop: Shop) -> None:
+    shop.before(a="(id int primary key)").after(a="(id int primary key, at datetime(3) default current_timestamp(3))")
+    planned = shop.plan()
+    moment = tso.sql_time(planned.statements[0].commit_ts)[:-3]
+    assert planned.moves[0].changed[0].transition.sources[-1] == Filled(moment)

@@ -1,0 +1,248 @@
+"""Scenario files: settings, snapshots and waits in a row, and every mistake in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.databases import Rows, Table, contents, played, state, write
+from support.playing import assert_leads, play
+
+from simulator import tso
+from simulator.read.decode import Event, RowEvent, Watermark, decode
+from simulator.read.records import read
+from simulator.ticdc.changefeed import load
+
+TOMLS = (Path(__file__).parent.parent.parent / "scenarios").glob("*.toml")
+SHIPPED = sorted(path for path in TOMLS if "[[step]]" in path.read_text())
+URI = "kafka://127.0.0.1:9092/shop?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
+BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
+START = 450_000_000_000_000_000
+"""Beginning of time in all runs: a TSO whose millisecond is START_MS."""
+START_MS = START >> 18
+
+MONDAY: Rows = [[key, "monday"] for key in range(30)]
+TUESDAY: Rows = [[key, "tuesday" if key % 2 else "monday"] for key in range(5, 40)]
+WEDNESDAY: Rows = [[key, "wednesday"] for key in range(20, 25)]
+DAYS = {"monday": MONDAY, "tuesday": TUESDAY, "wednesday": WEDNESDAY}
+STATEMENT = "CREATE TABLE `orders` (`id` int PRIMARY KEY, `day` varchar(9))"
+SETTINGS = f"""\
+sink-uri = "{URI}"
+config = "../rules/changefeed.toml"
+release = "v8.5.3"
+architecture = "classic"
+start-ts = {START}
+over = "10s"
+resolved-interval = "2s"
+speed = "max"
+seed = 7
+"""
+WEEK = """
+[[step]]
+snapshot = "../monday"
+[[step]]
+wait = "1m"
+[[step]]
+snapshot = "../tuesday"
+[[step]]
+snapshot = "../wednesday"
+over = "1500ms"
+[[step]]
+wait = "30s"
+[[step]]
+snapshot = "../monday"
+[[step]]
+wait = "5s"
+"""
+SPANS = ((60_001, 70_001), (70_003, 71_503), (101_505, 111_505))
+"""Between which milliseconds since the start each change of the week happens."""
+
+
+def table(day: str) -> Table:
+    return Table(STATEMENT, DAYS[day])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Snapshots of three days, and scenarios in a directory beside them."""
+    made = tmp_path_factory.mktemp("scenarios")
+    for day in DAYS:
+        write(made / day, [table(day)], 0)
+    (made / "rules").mkdir()
+    (made / "rules" / "changefeed.toml").write_text(BY_KEY)
+    (made / "plays").mkdir()
+    two = '[[step]]\nsnapshot = "../monday"\n[[step]]\nsnapshot = "../tuesday"\n'
+    (made / "plays" / "two.toml").write_text(SETTINGS + two)
+    (made / "plays" / "week.toml").write_text(SETTINGS + WEEK)
+    return made
+
+
+@pytest.fixture(scope="module")
+def two(folder: Path) -> Path:
+    """Fixtures of the scenario of two snapshots."""
+    assert play("run", folder / "plays" / "two.toml", "--fixtures", folder / "two") == 0
+    return folder / "two"
+
+
+@pytest.fixture(scope="module")
+def week(folder: Path) -> Path:
+    """Fixtures of the scenario of a week, and its summary beside them."""
+    summary = ("--summary", folder / "week.json")
+    assert play("run", folder / "plays" / "week.toml", "--fixtures", folder / "week", *summary) == 0
+    return folder / "week"
+
+
+def events(fixtures: Path) -> Iterator[tuple[int, Event]]:
+    """Partition and event, each partition in its order."""
+    for record in read(str(fixtures)):
+        yield from ((record.partition, event) for event in decode(record.key, record.value))
+
+
+def rows(fixtures: Path) -> list[tuple[int, RowEvent]]:
+    """Rows of all partitions with the milliseconds since the start at which they were committed, in that order."""
+    found = [event for _, event in events(fixtures) if isinstance(event, RowEvent)]
+    return sorted(((moment(event.commit_ts or 0), event) for event in found), key=lambda pair: pair[0])
+
+
+def moment(ts: int) -> int:
+    return tso.physical(ts) - START_MS
+
+
+def marks(fixtures: Path, partition: int) -> list[int]:
+    return [event.ts for where, event in events(fixtures) if where == partition and isinstance(event, Watermark)]
+
+
+def lines(fixtures: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in fixtures.rglob("*.jsonl")}
+
+
+def test_diff_is_the_scenario_of_two_snapshots(folder: Path, two: Path) -> None:
+    """Byte for byte, whether a file says the settings or the command line does."""
+    said = ("--sink-uri", URI, "--config", folder / "rules" / "changefeed.toml", "--start-ts", START)
+    times = ("--over", "10s", "--resolved-interval", "2s", "--seed", 7, "--release", "v8.5.3")
+    places = (folder / "monday", folder / "tuesday", "--fixtures", folder / "diff")
+    assert play("diff", *places, *said, *times) == 0
+    assert lines(folder / "diff") == lines(two)
+    assert sorted(lines(two)) == ["0.jsonl", "1.jsonl"]
+
+
+def test_several_snapshots_lead_from_each_to_the_next(week: Path) -> None:
+    definitions = {table("monday").name: table("monday").definition}
+    monday = state([table("monday")], 0)
+    assert_leads(read(str(week)), load(URI, BY_KEY), {"shop": 2}, definitions, monday, monday)
+    for day, (_, end) in zip(("tuesday", "wednesday", "monday"), SPANS, strict=True):
+        seen = [event for at, event in rows(week) if at <= end]
+        assert played(seen, contents([table("monday")], 0), [table("monday")]) == contents([table(day)], 0)
+
+
+def test_a_wait_moves_what_follows_and_has_only_watermarks(two: Path, week: Path) -> None:
+    """The rows of the first change are those of the scenario without a wait, a minute later."""
+    first = [(at, event.op, event.after) for at, event in rows(two)]
+    later = [(at - 60_000, event.op, event.after) for at, event in rows(week) if at <= SPANS[0][1]]
+    assert later == first
+    assert {at for at, _ in rows(week)}.isdisjoint(range(60_000))
+    assert {2_000, 30_000, 58_000} < {moment(mark) - 1 for mark in marks(week, 0)}
+
+
+def test_each_change_takes_as_long_as_it_is_told(week: Path) -> None:
+    """The step's own time, else that of the whole scenario; the steps follow each other."""
+    times = [at for at, _ in rows(week)]
+    found = [[at for at in times if first < at <= last] for first, last in SPANS]
+    assert sum(map(len, found)) == len(times)
+    assert all(max(at) - min(at) > (last - first) / 2 for at, (first, last) in zip(found, SPANS, strict=True))
+
+
+def test_watermarks_come_at_their_interval_and_the_last_one_at_the_end(folder: Path, week: Path) -> None:
+    summary = json.loads((folder / "week.json").read_text())
+    for partition in range(2):
+        found = marks(week, partition)
+        steps = {moment(other) - moment(one) for one, other in zip(found, found[1:-1])}
+        assert (steps, moment(found[0])) == ({2_000}, 2_001)
+        assert (found[-1], moment(found[-1])) == (summary["end_ts"], 116_507)
+    assert (moment(summary["start_ts"]), summary["rows"]) == (1, len(rows(week)))
+
+
+def test_the_rate_counts_the_time_of_sending(folder: Path, week: Path) -> None:
+    """Which begins when everything was read and compared."""
+    said = json.loads((folder / "week.json").read_text())
+    sending = said["sending_seconds"]
+    assert 0 < sending < said["seconds"]
+    assert said["rows"] / (sending + 0.001) - 1 < said["rows_per_second"] < said["rows"] / (sending - 0.0006) + 1
+
+
+def test_the_command_line_wins_over_the_file(folder: Path, two: Path) -> None:
+    """Another seed, time, length, interval, sink-uri: the same changes at other times, in other places."""
+    uri = URI.replace("/shop", "/elsewhere").replace("partition-num=2", "partition-num=3")
+    times = ("--start-ts", "2030-01-01T00:00:00+01:00", "--over", "1s", "--resolved-interval", "100ms", "--seed", "8")
+    options = ("--sink-uri", uri, *times, "--fixtures", folder / "other", "--summary", folder / "other.json")
+    assert play("run", folder / "plays" / "two.toml", *options) == 0
+    start = 1_893_452_400_000
+    found = [(event.commit_ts or 0) >> 18 for _, event in events(folder / "other") if isinstance(event, RowEvent)]
+    assert start < min(found) and max(found) <= start + 1_001
+    assert len(marks(folder / "other", 2)) == 11 and len(lines(folder / "other" / "elsewhere")) == 3
+    changes: list[list[Any]] = [
+        sorted((event.op, str(event.before), str(event.after)) for _, event in rows(fixtures))
+        for fixtures in (two, folder / "other")
+    ]
+    assert changes[0] == changes[1]
+    order = [[event.after for _, event in rows(fixtures)] for fixtures in (two, folder / "other")]
+    assert order[0] != order[1]
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_a_shipped_scenario_plays(path: Path, tmp_path: Path) -> None:
+    summary = tmp_path / "summary.json"
+    assert play("run", path, "--fixtures", tmp_path / "out", "--summary", summary) == 0
+    assert json.loads(summary.read_text())["rows"] > 0
+
+
+STEPS = '[[step]]\nsnapshot = "../monday"\n[[step]]\nsnapshot = "../tuesday"\n'
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ('sinkuri = "x"\n' + STEPS, ["unknown key 'sinkuri'. Did you mean 'sink-uri'?"]),
+    ('[[step]]\nsnapshto = "x"\n' + STEPS, ["step 1: unknown key 'snapshto'. Did you mean 'snapshot'?",
+                                            "step 1: exactly one of snapshot, wait is expected"]),
+    ('over = "1 minute"\nseed = "x"\nspeed = -1\n' + STEPS, ["over: bad duration '1 minute'", "seed: bad seed 'x'",
+                                                             "speed: bad speed '-1'"]),
+    (STEPS + '[[step]]\nwait = "5"\n', ["step 3: wait: bad duration '5'"]),
+    (STEPS + '[[step]]\nwait = "5s"\nover = "5s"\n', ["step 3: over: only a snapshot that follows another takes time"]),
+    ('[[step]]\nsnapshot = "a"\nover = "1s"\n[[step]]\nwait = "1s"\n', ["step 1: over: only a snapshot that follows"]),
+    ('[[step]]\nwait = "1s"\n' + STEPS, ["the first [[step]] must be a snapshot"]),
+    ('[[step]]\nsnapshot = "../monday"\n', ["at least two snapshots"]),
+    ('[[step]]\nsnapshot = "../monday"\n[[step]]\nwait = "1m"\n', ["at least two snapshots"]),
+    ("[step]\n", ["step must be a list of tables"]),
+    ("seed = 1\n", ["the first [[step]] must be a snapshot"]),
+    ("seed = 99999999999999999999999\n" + STEPS, ["seed: bad seed 99999999999999999999999: expected"]),
+    ("a = \n", ["is not TOML", "line 1"]),
+])  # fmt: skip
+def test_every_mistake_is_named_at_once(
+    folder: Path, capsys: pytest.CaptureFixture[str], text: str, words: list[str]
+) -> None:
+    """In lines that name the file, before anything is started."""
+    path = folder / "plays" / "mistaken.toml"
+    path.write_text(text)
+    assert play("run", path, "--sink-uri", URI, "--console") == 2
+    said = capsys.readouterr().err
+    assert [word for word in words if word not in said] == []
+    assert str(path) in said and "Traceback" not in said
+
+
+@pytest.mark.parametrize(("options", "words"), [
+    ((), "no sink-uri"),
+    (("--sink-uri", URI, "--seed", 2**63), "seed"),
+    (("--sink-uri", URI, "--summary", "/no/such/place.json"), "there is no directory /no/such"),
+    (("--sink-uri", URI, "--start-ts", "yesterday"), "start-ts 'yesterday' is neither"),
+    (("--sink-uri", URI, "--over", "0s"), "expected at least 1ms"),
+])  # fmt: skip
+def test_options_that_cannot_be_are_named(
+    folder: Path, capsys: pytest.CaptureFixture[str], options: tuple[object, ...], words: str
+) -> None:
+    path = folder / "plays" / "bare.toml"
+    path.write_text(STEPS)
+    assert play("run", path, "--console", *options) == 2
+    said = capsys.readouterr().err
+    assert words in said and "Traceback" not in said

@@ -1,0 +1,304 @@
+"""A run that is ended from outside, by a signal or by the death of one of its processes: what holds is said, in a line
+or one for each partition, and nothing stays behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from subprocess import Popen
+
+import pyarrow as pa
+import pytest
+from support.databases import Table, write
+from kafka import KafkaProducer
+from kafka.admin import KafkaAdminClient
+from support.playing import play
+from support.processes import children, end_within, errors, living, started, wait_for_stage, wait_until
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from simulator import signals
+from simulator.broker import server as broker
+from simulator.errors import DeliveryError, SimulatorError
+from simulator.read.decode import Watermark, decode
+from simulator.read.records import Record, read
+from simulator.run.engines import in_process
+from simulator.run.engines.failures import carrying, translated
+
+NOWHERE = "kafka://127.0.0.1:1/shop?protocol=open-protocol"
+RUN = "--resolved-interval", "2s", "--sink-uri"
+KILLED = (
+    "the kernel does that when memory runs out (dmesg tells); give the machine or container more, "
+    "or fewer tasks at a time need less (--master local[1])"
+)
+
+
+@pytest.fixture(scope="module")
+def two_tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path, Path]:
+    """The command that compares two tables which share partitions, all rows new."""
+    home = tmp_path_factory.mktemp("two tables")
+    tables = [
+        Table(f"CREATE TABLE `{name}` (`id` int PRIMARY KEY, `v` varchar(9))", (), [[key, "x"] for key in range(400)])
+        for name in "st"
+    ]
+    before, after = (write(home / name, tables, state, "csv") for state, name in enumerate(("before", "after")))
+    return "diff", before, after
+
+
+@pytest.fixture(scope="module")
+def whole(
+    spark: SparkSession, two_tables: tuple[str, Path, Path], tmp_path_factory: pytest.TempPathFactory
+) -> list[Record]:
+    """What a run that nobody ends sends."""
+    fixtures = tmp_path_factory.mktemp("whole")
+    assert play(*two_tables, *RUN, f"{NOWHERE}&partition-num=2", "--fixtures", fixtures) == 0
+    return list(read(str(fixtures)))
+
+
+def ctrl_c(process: Popen[str]) -> None:
+    """The terminal sends it to all processes of the command."""
+    os.killpg(process.pid, signal.SIGINT)
+
+
+def kill_java(process: Popen[str]) -> None:
+    """As the kernel does when memory runs out."""
+    for pid in children(process.pid, "java"):
+        os.kill(pid, signal.SIGKILL)
+
+
+def kill_python(process: Popen[str]) -> None:
+    """All of Spark's Python processes, but for those that start them."""
+    python = children(process.pid, "pyspark.worker")
+    for pid, parent, _ in living():
+        if pid in python and parent in python:
+            os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(("master", "end", "words", "code"), [
+    ("local[2]", ctrl_c, "interrupted", 130),
+    ("none", ctrl_c, "interrupted", 130),
+    ("local[2]", kill_java, f"Spark's Java was killed: {KILLED}", 3),
+    ("local[2]", kill_python, f"a Python process of Spark was killed, or crashed: {KILLED}", 3),
+])
+def test_what_is_said_of_partitions_is_true_of_the_topic(
+    two_tables: tuple[str, Path, Path], whole: list[Record], kafka: str, master: str,
+    end: Callable[[Popen[str]], None], words: str, code: int,
+) -> None:
+    """Each partition begins as the whole run's does, and lacks nothing below the commit-ts that was said."""
+    topic = f"{master[:5]}-ended-by-{end.__name__}"
+    uri = f"kafka://{kafka}/{topic}?protocol=open-protocol&partition-num=2"
+
+    def well_on_its_way() -> bool:
+        records = Counter(one.partition for one in held(kafka, topic))
+        return min(records[0], records[1]) > 8
+
+    with started(*two_tables, *RUN, uri, "--speed", "1", "--master", master) as process:
+        wait_until(process, well_on_its_way)
+        end(process)
+        said = errors(process)
+
+    assert said[0] == "each partition has at least every event below this commit-ts:"
+    assert (said[-1], process.returncode) == (f"ticdc-sim: {words}", code)
+    pattern = rf"  {topic}/([01]): (\d+) \(2025-01-01 00:\d\d:\d\d\.\d+ UTC\)"
+    below = {int(found[1]): int(found[2]) for line in said[1:-1] if (found := re.fullmatch(pattern, line))}
+    for partition in (0, 1):
+        expected = [one for one in whole if one.partition == partition]
+        sent = [one for one in held(kafka, topic) if one.partition == partition]
+        rest = expected[len(sent):]
+        assert [(one.key, one.value) for one in sent] == [(one.key, one.value) for one in expected[: len(sent)]]
+        assert rest and min(commit_ts(rest)) >= below[partition] > min(commit_ts(sent))
+
+
+def held(kafka: str, topic: str) -> list[Record]:
+    """The topic's records; none before it is there."""
+    try:
+        return list(read(f"kafka://{kafka}/{topic}"))
+    except SimulatorError:
+        return []
+
+
+def commit_ts(records: list[Record]) -> Iterator[int]:
+    """Of every event."""
+    for record in records:
+        for event in decode(record.key, record.value, "open-protocol"):
+            ts = event.ts if isinstance(event, Watermark) else event.commit_ts
+            assert ts is not None
+            yield ts
+
+
+@pytest.mark.parametrize(("number", "words", "code"), [
+    (signal.SIGTERM, "stopped by SIGTERM", 143),
+    (signal.SIGHUP, "stopped by SIGHUP", 129),
+])
+def test_a_signal_leaves_no_fixtures(
+    two_tables: tuple[str, Path, Path], tmp_path: Path, number: int, words: str, code: int
+) -> None:
+    """Even where others follow it while all is put away."""
+    fixtures = tmp_path / "out" / "fixtures"
+    with started(*two_tables, *RUN, NOWHERE, "--fixtures", fixtures, "--speed", "1") as process:
+        wait_until(process, lambda: any(fixtures.parent.glob(".*/shop/*.jsonl")))
+        others = children(process.pid)
+        for each in (number, number, signal.SIGTERM):  # of those that come together Python sees the lowest number first
+            process.send_signal(each)
+        assert errors(process) == ["no fixtures were written", f"ticdc-sim: {words}"]
+    assert process.returncode == code
+    assert list(fixtures.parent.iterdir()) == []
+    assert others and end_within(60, others)
+
+
+@pytest.mark.parametrize(("stage", "end", "said", "code"), [
+    ("starting Spark", lambda process: process.terminate(),
+     ["no fixtures were written", "ticdc-sim: stopped by SIGTERM"], 143),
+    ("reading and comparing", kill_java,
+     ["no fixtures were written", f"ticdc-sim: Spark's Java was killed: {KILLED}"], 3),
+])
+def test_a_run_that_has_sent_nothing_yet_ends_as_well(
+    two_tables: tuple[str, Path, Path], tmp_path: Path, stage: str, end: Callable[[Popen[str]], None],
+    said: list[str], code: int,
+) -> None:
+    fixtures = tmp_path / "out" / "fixtures"
+    with started(*two_tables, *RUN, NOWHERE, "--fixtures", fixtures) as process:
+        wait_for_stage(process, stage)
+        others = children(process.pid)
+        end(process)
+        assert errors(process) == said
+    assert process.returncode == code
+    assert end_within(60, others)
+    assert list(fixtures.parent.iterdir()) == []
+
+
+SIGNALLED_AT_IMPORT = """
+import signal, sys
+class Signalled:
+    def find_spec(name, path, target=None):
+        if name == {module!r}:
+            sys.meta_path.remove(Signalled)
+            signal.raise_signal(signal.SIGTERM)
+sys.meta_path.insert(0, Signalled)
+"""
+
+
+@pytest.mark.parametrize("module", ["pyspark", "py4j.protocol", "simulator.run.engines.on_spark"])
+def test_a_signal_that_comes_while_spark_is_imported_ends_a_run_too(
+    two_tables: tuple[str, Path, Path], tmp_path: Path, module: str
+) -> None:
+    fixtures = tmp_path / "out" / "fixtures"
+    first = SIGNALLED_AT_IMPORT.format(module=module)
+    with started(*two_tables, *RUN, NOWHERE, "--fixtures", fixtures, first=first) as process:
+        assert errors(process) == ["no fixtures were written", "ticdc-sim: stopped by SIGTERM"]
+    assert process.returncode == 143
+    assert list(fixtures.parent.iterdir()) == []
+
+
+def test_a_task_that_was_lost_is_not_run_again_even_where_spark_would(
+    two_tables: tuple[str, Path, Path], tmp_path: Path
+) -> None:
+    """`local[2,4]` has Spark try four times; what the first try wrote would be there twice."""
+    fixtures = tmp_path / "out" / "fixtures"
+    options = "--fixtures", fixtures, "--speed", "1", "--master", "local[2,4]"
+    with started(*two_tables, *RUN, NOWHERE, *options) as process:
+        wait_until(process, lambda: any(fixtures.parent.glob(".*/shop/*.jsonl")))
+        kill_python(process)
+        assert errors(process) == [
+            "no fixtures were written",
+            "ticdc-sim: a task of Spark was lost while it sent; it is not run again, as that would send all twice",
+        ]
+    assert process.returncode == 3
+    assert list(fixtures.parent.iterdir()) == []
+
+
+def test_who_follows_a_topic_is_stopped_by_sigterm_and_not_by_a_closed_terminal_under_nohup(kafka: str) -> None:
+    """A signal that was ignored from the start stays ignored."""
+    with closing(KafkaAdminClient(bootstrap_servers=[kafka])) as client:
+        client.create_topics({"followed": {"num_partitions": 1, "replication_factor": 1}})
+    with closing(KafkaProducer(bootstrap_servers=[kafka])) as producer, started(
+        "inspect", f"kafka://{kafka}/followed", "--follow", ignored=(signal.SIGHUP,)
+    ) as process:
+        producer.send("followed", b"one").get(30)
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("followed/0@0 ")
+        process.send_signal(signal.SIGHUP)
+        producer.send("followed", b"two").get(30)
+        assert process.stdout.readline().startswith("followed/0@1 ")
+        process.send_signal(signal.SIGTERM)
+        assert errors(process) == ["ticdc-sim: stopped by SIGTERM"]
+    assert process.returncode == 143
+
+
+LOST = (
+    "Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, most recent failure: Lost task 0.0 in stage "
+    "3.0 (TID 7) (127.0.0.1 executor 1): ExecutorLostFailure (executor 1 exited caused by one of the running tasks) "
+    "Reason: Remote RPC client disassociated. Likely due to containers exceeding thresholds.\nDriver stacktrace:"
+)
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    (LOST, f"a process of Spark was lost: executor 1 exited caused by one of the running tasks; {KILLED}"),
+    ("Lost task 0.0: java.lang.OutOfMemoryError: Java heap space\n\tat java.base",
+     "the memory of Spark's Java is full: fewer tasks at a time need less (--master local[1])"),
+])
+def test_a_part_of_spark_that_was_lost_is_one_line(text: str, words: str) -> None:
+    """As Spark 4.3 says it, in the middle of its stack."""
+    with pytest.raises(DeliveryError, match=f"^{re.escape(words)}$"), translated():
+        raise Py4JError(text)
+
+
+def test_memory_that_a_task_does_not_get_is_one_line() -> None:
+    with pytest.raises(RuntimeError) as carried, carrying():
+        raise pa.ArrowMemoryError("malloc of size 98313792 failed")
+    words = "the memory of a Python process of Spark is full: fewer tasks at a time need less (--master local[1])"
+    with pytest.raises(DeliveryError, match=f"^{re.escape(words)}$"), translated():
+        raise Py4JError(str(carried.value))
+
+
+def test_memory_that_the_engine_in_process_does_not_get_is_one_line(
+    two_tables: tuple[str, Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def full(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(in_process, "send", full)
+    fixtures = tmp_path / "out" / "fixtures"
+    assert play(*two_tables, *RUN, NOWHERE, "--fixtures", fixtures, "--master", "none") == 3
+    assert capfd.readouterr().err.splitlines()[-2:] == [
+        "no fixtures were written",
+        "ticdc-sim: the memory of this process is full; --master 'local[*]' compares snapshots of any size",
+    ]
+    assert list(fixtures.parent.iterdir()) == []
+
+
+def test_a_broker_whose_start_is_stopped_does_not_run(tmp_path: Path) -> None:
+    with started("broker", "start", "--directory", tmp_path, "--port", broker.free_port()) as process:
+        wait_until(process, (tmp_path / broker.STATE).exists)
+        process.send_signal(signal.SIGHUP)
+        assert errors(process) == ["ticdc-sim: stopped by SIGHUP"]
+    assert process.returncode == 129
+    assert broker.status(tmp_path) is None
+
+
+def test_signals_wait_for_what_may_not_be_torn_and_the_first_one_counts() -> None:
+    done = []
+    with pytest.raises(signals.Stopped, match="^stopped by SIGHUP$"), signals.heeded():
+        with signals.held():
+            signal.raise_signal(signal.SIGHUP)
+            signal.raise_signal(signal.SIGTERM)
+            done.append("all of it")
+        done.append("what comes after it")
+    assert done == ["all of it"]
+
+
+def test_a_second_signal_changes_nothing_while_the_first_one_is_followed() -> None:
+    done = []
+    with pytest.raises(signals.Stopped, match="^interrupted$"), signals.heeded():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        finally:
+            signal.raise_signal(signal.SIGTERM)
+            done.append("put away")
+    assert done == ["put away"]

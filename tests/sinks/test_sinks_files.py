@@ -1,0 +1,169 @@
+"""Fixtures: complete or absent, one file a partition, in a form that people and Spark read."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from base64 import b64encode
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from simulator.errors import UserError
+from simulator.sinks import SINKS
+from simulator.sinks.files import directory as files
+from simulator.sinks.files.settings import FileSettings
+from simulator.sinks.records import Delivered, Records
+
+MS = 1700000000123
+
+
+def records(partitions: list[int], key: bytes | None = b"k", first: int = 0) -> Records:
+    """A record for each partition, all of topic 0, a millisecond apart."""
+    count = len(partitions)
+    return Records(
+        pa.array([0] * count, pa.int32()),
+        pa.array(partitions, pa.int32()),
+        pa.array([key] * count, pa.binary()),
+        pa.array([b"\xff\x00 %d" % (first + n) for n in range(count)], pa.binary()),
+        pa.array([(MS + first + n) << 18 | 5 for n in range(count)], pa.int64()),
+        pa.array([f'[{{"n": {first + n}}}]' for n in range(count)], pa.string()),
+    )
+
+
+def write(settings: FileSettings, *batches: Records) -> list[Delivered]:
+    sink = SINKS[settings.format](settings, ["shop"])
+    for batch in batches:
+        sink.write(batch)
+    return sink.close()
+
+
+def test_jsonl_has_one_line_a_record_in_offset_order(tmp_path: Path) -> None:
+    """Base64 of key and value, null for none, the physical time of the TSO, and the decoded events as they are."""
+    settings = files.begin(tmp_path / "out", "jsonl")
+    write(settings, records([1, 0, 1]), records([1], None, first=3))
+    files.commit(settings, {"shop": 2})
+
+    def value(n: int) -> str:
+        return b64encode(b"\xff\x00 %d" % n).decode()
+
+    assert (tmp_path / "out/shop/1.jsonl").read_text().splitlines() == [
+        f'{{"offset": 0, "timestamp": {MS}, "key": "aw==", "value": "{value(0)}", "events": [{{"n": 0}}]}}',
+        f'{{"offset": 1, "timestamp": {MS + 2}, "key": "aw==", "value": "{value(2)}", "events": [{{"n": 2}}]}}',
+        f'{{"offset": 2, "timestamp": {MS + 3}, "key": null, "value": "{value(3)}", "events": [{{"n": 3}}]}}',
+    ]
+    assert 0 == json.loads((tmp_path / "out/shop/0.jsonl").read_text())["offset"]
+
+
+def test_parquet_has_the_columns_of_sparks_kafka_source(tmp_path: Path) -> None:
+    """Names and types, so that a consumer reads it in place of Kafka."""
+    settings = files.begin(tmp_path / "out", "parquet")
+    write(settings, records([0]), records([0], None, first=1))
+    files.commit(settings, {"shop": 1})
+
+    when = datetime.fromtimestamp(MS // 1000, UTC).replace(microsecond=MS % 1000 * 1000)
+    row = {"key": b"k", "value": b"\xff\x00 0", "topic": "shop", "partition": 0, "offset": 0, "timestamp": when}
+    rows = pq.read_table(tmp_path / "out/shop/0.parquet").to_pylist()
+    assert {**row, "timestampType": 0} == rows[0]
+    assert [(None, 1)] == [(r["key"], r["offset"]) for r in rows[1:]]
+
+
+@pytest.mark.parametrize("format", files.FORMATS)
+def test_a_partition_without_records_gets_an_empty_file(tmp_path: Path, format: str) -> None:
+    """As many files as partitions."""
+    settings = files.begin(tmp_path / "out", format)
+    accounts = write(settings, records([1]))
+    files.commit(settings, {"shop": 3, "other": 1})
+
+    assert [Delivered(0, 1, 1, 5, 0, MS << 18 | 5)] == accounts
+    expected = ["other/0", "shop/0", "shop/1", "shop/2"]
+    written = sorted((tmp_path / "out").rglob(f"*.{format}"))
+    assert expected == [str(path.relative_to(tmp_path / "out").with_suffix("")) for path in written]
+
+
+def test_nothing_is_seen_before_the_end_and_nothing_is_left_after_a_failure(tmp_path: Path) -> None:
+    """The directory appears complete, or not at all."""
+    settings = files.begin(tmp_path / "out", "jsonl")
+    write(settings, records([0]))
+
+    assert not (tmp_path / "out").exists()
+    files.discard(settings)
+    assert [] == list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("before", files.FORMATS)
+def test_fixtures_of_an_earlier_run_are_replaced(tmp_path: Path, before: str) -> None:
+    """All of them, of either format."""
+    for format, partitions in ((before, 4), ("jsonl", 1)):
+        settings = files.begin(tmp_path / "out", format)
+        write(settings, records([0]))
+        files.commit(settings, {"shop": partitions})
+
+    assert ["0.jsonl"] == [path.name for path in (tmp_path / "out/shop").iterdir()]
+    assert ["out"] == [path.name for path in tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "shop/notes.txt", "shop/0.jsonl", "a/b/0.jsonl", "empty/"])
+def test_a_directory_that_holds_anything_else_is_refused(tmp_path: Path, name: str) -> None:
+    """And what it holds is not touched."""
+    path = tmp_path / "out" / name
+    path.parent.mkdir(parents=True) if not name.endswith("/") else path.mkdir(parents=True)
+    if not name.endswith("/"):
+        path.write_text('{"precious": 1}\n')
+
+    with pytest.raises(UserError, match="holds something else"):
+        files.begin(tmp_path / "out", "jsonl")
+    assert path.exists()
+
+
+def test_a_file_in_place_of_the_directory_is_refused(tmp_path: Path) -> None:
+    """One line, with the path."""
+    (tmp_path / "out").write_text("")
+
+    with pytest.raises(UserError, match="out is a file"):
+        files.begin(tmp_path / "out", "jsonl")
+
+
+def test_an_empty_directory_is_taken(tmp_path: Path) -> None:
+    """As if it were not there."""
+    (tmp_path / "out").mkdir()
+    settings = files.begin(tmp_path / "out", "jsonl")
+    files.commit(settings, {"shop": 1})
+
+    assert ["shop/0.jsonl"] == [str(p.relative_to(tmp_path / "out")) for p in (tmp_path / "out").rglob("*.jsonl")]
+
+
+@pytest.mark.parametrize("format", files.FORMATS)
+def test_a_disk_that_takes_no_more_is_told_with_the_path(tmp_path: Path, format: str) -> None:
+    """A limit on the size of files stands for the full disk: the system call fails in the same place."""
+    settings = files.begin(tmp_path / "out", format)
+    done = subprocess.run(
+        [sys.executable, "-c", WRITE_TOO_MUCH, settings.staging, format],
+        capture_output=True, text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000)),
+    )  # fmt: skip
+
+    assert done.stdout.startswith(f"True cannot write out/shop/0.{format}: "), done.stderr
+    assert "File too large" in done.stdout
+
+
+WRITE_TOO_MUCH = """
+import os, sys
+import pyarrow as pa
+from simulator.sinks import SINKS
+from simulator.sinks.file_settings import FileSettings
+from simulator.sinks.records import Records
+sink = SINKS[sys.argv[2]](FileSettings("out", sys.argv[1], sys.argv[2]), ["shop"])
+n = 100
+column = lambda value, type: pa.array([value] * n, type)
+for _ in range(20):
+    value = pa.array([os.urandom(100) for _ in range(n)])
+    zero, none = column(0, pa.int32()), column(None, pa.binary())
+    sink.write(Records(zero, zero, none, value, column(1, pa.int64())))
+account, = sink.close()
+print(sink.failed, account.error)
+"""

@@ -1,0 +1,163 @@
+"""The Kafka sink where batches fail: whatever goes wrong, and when, what a partition's log shows first comes in order.
+
+So a watermark, too, never stands before the first emission of a row that it covers: both are records in one order.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.scripted_kafka import OUT_OF_ORDER_SEQUENCE, TOPIC, UNKNOWN_TOPIC, Answer, ScriptedKafka
+
+from simulator.sinks import SINKS
+from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.sinks.records import Records
+
+BOTH_PATHS = pytest.mark.parametrize("prepared", [True, False], ids=["prepared", "plain"])
+
+OK, REFUSED = Answer(), Answer(OUT_OF_ORDER_SEQUENCE, writes=False)
+
+ANSWERS = [
+    OK,
+    REFUSED,
+    Answer(47, writes=False),  # INVALID_PRODUCER_EPOCH
+    Answer(-1, writes=False),  # UNKNOWN_SERVER_ERROR, which is not sent again by kafka-python
+    Answer(-1),
+    Answer(19, writes=False),  # NOT_ENOUGH_REPLICAS, which is
+    Answer(20),  # NOT_ENOUGH_REPLICAS_AFTER_APPEND
+    Answer(6, writes=False),  # NOT_LEADER_OR_FOLLOWER
+    Answer(32, writes=False),  # INVALID_TIMESTAMP, which ends the partition
+    Answer(hangs_up=True),
+    Answer(hangs_up=True, writes=False),
+]
+
+
+def numbered(partition: int, start: int, count: int) -> Records:
+    """Records of one partition whose values are their numbers."""
+    numbers = range(start, start + count)
+    return Records(
+        pa.array([0] * count, pa.int32()),
+        pa.array([partition] * count, pa.int32()),
+        pa.array([b"k"] * count, pa.binary()),
+        pa.array([b"%d" % number for number in numbers], pa.binary()),
+        pa.array([number + 1 for number in numbers], pa.int64()),
+    )
+
+
+def first_seen(log: list[bytes]) -> list[int]:
+    return [int(value) for value in dict.fromkeys(log)]
+
+
+@BOTH_PATHS
+def test_nothing_overtakes_a_batch_that_failed_while_an_older_one_is_waited_for(prepared: bool) -> None:
+    """A broker holds partition 1 back; meanwhile a batch of partition 0 fails, and more is written."""
+    held, rows = threading.Event(), 40
+    with ScriptedKafka(partitions=2, nodes=2) as kafka:
+        kafka.state.by_partition = {0: deque([REFUSED]), 1: deque([Answer(after=held)])}
+        sink = SINKS["kafka"](KafkaSettings((kafka.address,), prepared_batches=prepared, batch_bytes=300), [TOPIC])
+        sink.write(numbered(1, 0, 1))
+        for start in range(rows):
+            sink.write(numbered(0, start, 1))
+        kafka.wait_for(0, rows)
+        held.set()
+        accounts = sink.close()
+
+    assert [(rows, None), (1, None)] == [(account.records, account.error) for account in accounts]
+    assert list(range(rows)) == first_seen(kafka.state.log[0])
+
+
+@BOTH_PATHS
+@settings(max_examples=12)
+@given(
+    script=st.lists(st.sampled_from(ANSWERS), min_size=1, max_size=6),
+    writes=st.lists(st.tuples(st.integers(0, 1), st.integers(1, 30)), min_size=2, max_size=12),
+    acks=st.sampled_from([-1, 1]),
+)
+def test_whatever_fails_first_emissions_are_in_order(
+    prepared: bool, script: list[Answer], writes: list[tuple[int, int]], acks: int
+) -> None:
+    """And what is in the log is all up to some record, at least up to where the account says."""
+    given_to = [0, 0]
+    with ScriptedKafka(partitions=2, script=script) as kafka:
+        chosen = KafkaSettings((kafka.address,), required_acks=acks, prepared_batches=prepared)
+        sink = SINKS["kafka"](replace(chosen, batch_bytes=300), [TOPIC])
+        for partition, count in writes:
+            sink.write(numbered(partition, given_to[partition], count))
+            given_to[partition] += count
+        accounts = sink.close()
+
+    for account in accounts:
+        found = first_seen(kafka.state.log.get(account.partition, []))
+        assert list(range(len(found))) == found
+        assert account.records <= len(found)
+        assert account.error is not None or (account.records == len(found) == given_to[account.partition])
+
+
+@BOTH_PATHS
+def test_a_batch_that_fails_for_ever_ends_its_partition_after_the_silence(prepared: bool) -> None:
+    """It is not tried without a pause, and the other partition gets all of its records."""
+    with ScriptedKafka(partitions=2) as kafka:
+        kafka.state.by_partition = {0: deque([Answer(-1, writes=False)] * 1000)}
+        chosen = KafkaSettings((kafka.address,), prepared_batches=prepared, silence=6.0, batch_bytes=300)
+        sink = SINKS["kafka"](chosen, [TOPIC])
+        for start in range(0, 100, 10):
+            sink.write(numbered(0, start, 10))
+            sink.write(numbered(1, start, 10))
+        lost, kept = sink.close()
+
+    assert (100, None) == (kept.records, kept.error)
+    assert list(range(100)) == first_seen(kafka.state.log[1])
+    assert lost.error == (
+        f"topic {TOPIC} partition 0: not delivered from its first record on, commit_ts 1: "
+        f"Kafka at {kafka.address} has acknowledged nothing for 6 s (An unexpected server error.)"
+    )
+    assert len(kafka.state.seen[0]) < 20
+
+
+def test_whoever_watches_is_told_since_when_kafka_is_silent_and_until_when_it_is_waited_for() -> None:
+    """Again and again, until it answers."""
+    answered, told = threading.Event(), []
+
+    def waiting(since: float, until: float) -> None:
+        told.append((since, until))
+        if len(told) == 3:
+            answered.set()
+
+    with ScriptedKafka(script=[Answer(after=answered)]) as kafka:
+        sink = SINKS["kafka"](KafkaSettings((kafka.address,), silence=50.0), [TOPIC], waiting)
+        begun = time.time()
+        sink.write(numbered(0, 0, 1))
+        written = time.time()
+        (account,) = sink.close()
+
+    assert (1, None) == (account.records, account.error)
+    assert len(told) >= 3
+    for since, until in told[1:]:
+        assert begun <= since <= written + 0.1
+        assert until - since == pytest.approx(50.0)
+
+
+@BOTH_PATHS
+def test_a_topic_that_vanishes_is_waited_for_and_may_come_back(prepared: bool) -> None:
+    """What was not acknowledged is sent to the new one."""
+    with ScriptedKafka(script=[OK, Answer(UNKNOWN_TOPIC, writes=False)]) as kafka:
+        chosen = KafkaSettings((kafka.address,), prepared_batches=prepared, stall=0.5, dial_timeout=1.0)
+        sink = SINKS["kafka"](chosen, [TOPIC])
+        sink.write(numbered(0, 0, 5))
+        kafka.wait_for(0, 5)
+        kafka.state.exists = False
+        sink.write(numbered(0, 5, 5))
+        back = threading.Timer(2.0, lambda: setattr(kafka.state, "exists", True))
+        back.start()
+        (account,) = sink.close()
+        back.join()
+
+    assert (10, None) == (account.records, account.error)
+    assert list(range(10)) == first_seen(kafka.state.log[0])

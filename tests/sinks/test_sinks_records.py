@@ -1,0 +1,165 @@
+"""Records are split by partition in order, and encoded in bulk as they would be one by one."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import ExitStack
+from io import BytesIO
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kafka.record.default_records import DefaultRecordBatchBuilder
+
+from simulator.errors import DeliveryError
+from simulator.sinks import SINKS
+from simulator.sinks.console import Screen
+from simulator.sinks.driver import Driver, SECRET_BYTES, STRANGERS
+from simulator.sinks.files.parquet import SCHEMA, table
+from simulator.sinks.record_batch import body
+from simulator.sinks.records import Delivered, Records, by_partition, require_delivered
+
+BYTES = st.lists(st.one_of(st.none(), st.binary(max_size=300)), min_size=1, max_size=40)
+
+
+def records(places: list[tuple[int, int]], first: int = 0) -> Records:
+    """A record for each (topic, partition), numbered from `first` in key, value and TSO."""
+    numbers = range(first, first + len(places))
+    return Records(
+        pa.array([topic for topic, _ in places], pa.int32()),
+        pa.array([partition for _, partition in places], pa.int32()),
+        pa.array([f"k{n}".encode() for n in numbers], pa.binary()),
+        pa.array([f"value {n}".encode() for n in numbers], pa.binary()),
+        pa.array([(n + 1) << 18 for n in numbers], pa.int64()),
+        pa.array([f'[{{"n": {n}}}]' for n in numbers], pa.string()),
+    )
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=60))
+def test_every_partition_gets_its_records_in_the_order_given(places: list[tuple[int, int]]) -> None:
+    """Whatever the interleaving."""
+    runs = list(by_partition(records(places)))
+
+    expected = {p: [f"k{n}".encode() for n, q in enumerate(places) if q == p] for p in sorted(set(places))}
+    assert expected == {(run.topic, run.partition): run.records.key.to_pylist() for run in runs}
+
+
+@given(st.data())
+def test_a_record_batch_in_bulk_is_the_one_kafka_python_builds_record_by_record(data: st.DataObject) -> None:
+    """The same bytes: lengths, deltas, nulls."""
+    values = data.draw(BYTES)
+    keys = data.draw(st.lists(st.one_of(st.none(), st.binary(max_size=90)), min_size=len(values), max_size=len(values)))
+    builder = DefaultRecordBatchBuilder(2, 0, False, -1, -1, -1, 1 << 24)
+    for offset, (key, value) in enumerate(zip(keys, values, strict=True)):
+        builder.append(offset, 1700000000000, key, value, [])
+
+    expected = bytes(builder._buffer[builder.header_size_in_bytes() :])
+    assert expected == body(pa.array(keys, pa.binary()), pa.array(values, pa.binary())).to_pybytes()
+
+
+def test_long_records_get_long_length_fields() -> None:
+    """Each width of the variable-length integers up to four bytes."""
+    values = [b"x" * size for size in (0, 63, 64, 8191, 8192, 1048575, 1048576, 3000000)]
+    builder = DefaultRecordBatchBuilder(2, 0, False, -1, -1, -1, 1 << 30)
+    for offset, value in enumerate(values):
+        builder.append(offset, 0, None, value, [])
+
+    built = body(pa.array([None] * len(values), pa.binary()), pa.array(values, pa.binary())).to_pybytes()
+    assert bytes(builder._buffer[builder.header_size_in_bytes() :]) == built
+
+
+def test_the_counting_sink_counts() -> None:
+    """Records, bytes and the last TSO of each partition."""
+    sink = SINKS["counting"](None, ["a", "b"])
+    sink.write(records([(0, 0), (1, 2), (0, 0)]))
+    sink.write(records([(1, 2)], first=3))
+
+    assert [
+        Delivered(0, 0, 2, 18, 0, 3 << 18),
+        Delivered(1, 2, 2, 18, 0, 4 << 18),
+    ] == sink.close()
+
+
+def test_the_console_has_shown_all_that_a_task_wrote_once_its_sink_is_closed() -> None:
+    """The driver gets the records as Spark's Kafka source shows them."""
+    shown: list[tuple[str, int, int]] = []
+
+    def show(batch: pa.RecordBatch) -> None:
+        shown.extend((row["topic"], row["partition"], row["offset"]) for row in batch.to_pylist())
+
+    with Screen(show) as screen:
+        sink = SINKS["console"](screen.driver, ["a", "b"])
+        sink.write(records([(0, 0), (1, 2), (0, 0)]))
+        sink.write(records([(0, 0)]))
+        accounts = sink.close()
+        assert [("a", 0, 0), ("a", 0, 1), ("b", 2, 0), ("a", 0, 2)] == shown
+
+    assert [(3, None), (1, None)] == [(account.records, account.error) for account in accounts]
+
+
+def test_a_console_that_can_show_no_more_is_told() -> None:
+    """As when standard output is closed."""
+
+    def show(batch: pa.RecordBatch) -> None:
+        raise BrokenPipeError
+
+    with Screen(show) as screen:
+        sink = SINKS["console"](screen.driver, ["a"])
+        sink.write(records([(0, 0)]))
+        accounts = sink.close()
+
+    assert ["standard output takes no more"] == [account.error for account in accounts]
+    assert isinstance(screen.refused, BrokenPipeError)
+
+
+def test_strangers_are_shown_nothing_of_and_hold_nothing_up() -> None:
+    """Whatever they send, how much of it, and however long they stay."""
+    shown: list[str] = []
+    with ExitStack() as strangers, Screen(lambda batch: shown.extend(batch.column("topic").to_pylist())) as screen:
+
+        def stranger(start: bytes = b"") -> socket.socket:
+            connected = strangers.enter_context(socket.create_connection(screen.driver.address, timeout=30))
+            connected.sendall(start)
+            return connected
+
+        lie = BytesIO()
+        with pa.ipc.new_stream(lie, SCHEMA) as stream:
+            stream.write_table(table(records([(0, 0)]), "lie", 0, 0))
+        for junk in (b"", b"half", b"\0\xff" * 9, b"{}\n", bytes(SECRET_BYTES) + lie.getvalue(), lie.getvalue()):
+            stranger(junk)
+        endless = stranger(bytes(SECRET_BYTES))
+        with pytest.raises(ConnectionError):
+            while True:
+                endless.sendall(bytes(1 << 20))
+        first = stranger()
+        for _ in range(STRANGERS):
+            stranger()
+        assert first.recv(1) == b""
+
+        sink = SINKS["console"](screen.driver, ["a"])
+        sink.write(records([(0, 0)]))
+        silent = [stranger() for _ in range(STRANGERS + 9)]
+        sink.write(records([(0, 0)]))
+        assert [(2, None)] == [(account.records, account.error) for account in sink.close()]
+        assert ["a", "a"] == shown
+        assert len(silent) > STRANGERS
+
+
+def test_a_console_that_cannot_be_reached_is_told() -> None:
+    """As from another machine."""
+    with pytest.raises(DeliveryError, match=r"^the console at 127\.0\.0\.1:1 cannot be reached by Spark's workers: "):
+        SINKS["console"](Driver("127.0.0.1", 1), ["a"])
+
+
+def test_what_was_not_delivered_is_told_of_every_partition() -> None:
+    """On one line each, by topic and partition."""
+    lost = [Delivered(1, 0, 0, 0, None, None, "gone too"), Delivered(0, 1, 5, 0, 0, 9, "topic a partition 1: gone")]
+
+    with pytest.raises(DeliveryError, match="^topic a partition 1: gone\ngone too$"):
+        require_delivered([*lost, Delivered(1, 1, 5, 0, 0, 9)])
+
+
+def test_nothing_is_said_where_everything_was_delivered() -> None:
+    """No error."""
+    require_delivered([Delivered(1, 1, 5, 0, 0, 9)])

@@ -1,0 +1,46 @@
+"""The shipped airports are what their script makes of two releases, and small."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support import airports
+from support import flights
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+@pytest.mark.registry
+def test_the_script_makes_the_shipped_data_byte_for_byte(tmp_path: Path) -> None:
+    """Whoever doubts the data can make it again."""
+    airports.make(tmp_path)
+
+    for shipped in airports.SHIPPED:
+        assert contents(shipped) == contents(tmp_path / shipped.name)
+
+
+@pytest.mark.registry
+def test_the_whole_releases_differ_by_known_figures(tmp_path: Path) -> None:
+    """By ICAO code, in the types of the table."""
+    said = airports.make(tmp_path, "--whole")
+
+    assert f"{airports.INSERTED} inserted, {airports.DELETED} deleted, {airports.UPDATED} updated" in said
+
+
+def test_the_shipped_data_is_small() -> None:
+    """A clone is not to grow by it."""
+    assert sum(path.stat().st_size for path in airports.DATA.rglob("*") if path.is_file()) < 500_000
+
+
+@pytest.mark.registry
+def test_flights_have_a_primary_key_and_known_figures(tmp_path: Path) -> None:
+    """Day, carrier, number and origin name a flight; those that were cancelled never change."""
+    flown = flights.table(flights.read())
+    key = flown.group_by(["day", "carrier", "number", "origin"]).aggregate([])
+
+    assert (flights.ROWS, flights.ROWS) == (len(flown), len(key))
+    assert flights.UPDATED == flights.ROWS - flown["departure"].null_count

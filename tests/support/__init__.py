@@ -1,0 +1,1 @@
+"""What tests are made with: databases, brokers, plays, readings of messages."""

@@ -1,0 +1,158 @@
+"""What a message holds of a row, read by the table's definition and by nothing that the encoders or the decoder use.
+
+One law: a value comes back as the TiDB text that went in, or the reading fails.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from support.codec_rows import unframed, unquoted
+from simulator.tidb.model.table import Column, Table
+
+Texts = dict[str, "str | None"]
+"""TiDB text by column: bytes of binary columns as Latin-1, of others that are not UTF-8 as lone surrogates."""
+
+CODES = {
+    "tinyint": 1, "smallint": 2, "mediumint": 9, "int": 3, "bigint": 8, "float": 4, "double": 5, "decimal": 246,
+    "bit": 16, "year": 13, "date": 10, "time": 11, "datetime": 12, "timestamp": 7, "char": 254, "varchar": 15,
+    "tinytext": 249, "text": 252, "mediumtext": 250, "longtext": 251, "enum": 247, "set": 248, "json": 245,
+    "vector": 225}
+NUMBERS = {"tinyint", "smallint", "mediumint", "int", "bigint", "float", "double", "bit", "year", "enum", "set"}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One row change as its message has it."""
+
+    op: str
+    before: Texts | None
+    after: Texts | None
+    schema: str
+    table: str
+    commit_ts: int
+    row_id: int | None = None
+    partition: int | None = None
+    handle_only: bool = False
+    nameless: tuple[Mapping[str, Any], ...] = ()
+    """Column objects of `p` without a name."""
+
+
+class Number(str):
+    """A JSON number as it is written."""
+
+
+def parsed(text: bytes) -> list[tuple[str, Any]]:
+    """A JSON object as pairs, bytes that are not UTF-8 as lone surrogates."""
+    found: list[tuple[str, Any]] = json.loads(
+        text.decode("utf-8", "surrogateescape"), parse_int=Number, parse_float=Number, object_pairs_hook=list)
+    return found
+
+
+def opened(key: bytes, value: bytes, table: Table) -> list[Reading]:
+    """The rows of an Open Protocol message."""
+    assert key[:8] == struct.pack(">Q", 1)
+    return [open_row(dict(parsed(one)), parsed(other), table)
+            for one, other in zip(unframed(key[8:]), unframed(value), strict=True)]
+
+
+def open_row(key: Mapping[str, Any], value: list[tuple[str, Any]], table: Table) -> Reading:
+    """One entry, taken out of its message."""
+    rows = dict(value)
+    assert key["t"] == "1" and [name for name, _ in value] in (["d"], ["u"], ["u", "p"])
+    old, new = rows.get("d", rows.get("p")), rows.get("u")
+    numbers = {name: int(key[name]) if name in key else None for name in ("rid", "ptn")}
+    return Reading(
+        "DELETE" if new is None else "INSERT" if old is None else "UPDATE", open_texts(old, table),
+        open_texts(new, table), key.get("scm", ""), key.get("tbl", ""), int(key["ts"]), numbers["rid"], numbers["ptn"],
+        key.get("ohk") is True, tuple(nameless(old or [])))
+
+
+def nameless(columns: list[tuple[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Members `t`, `f`, `v` that stand where columns stand."""
+    loose = [(name, value) for name, value in columns if not isinstance(value, list)]
+    for at in range(0, len(loose), 3):
+        assert [name for name, _ in loose[at:at + 3]] == ["t", "f", "v"]
+        yield dict(loose[at:at + 3])
+
+
+def open_texts(columns: list[tuple[str, Any]] | None, table: Table) -> Texts | None:
+    if columns is None:
+        return None
+    types = {one.name: one for one in table.columns}
+    named = [(name, dict(column)) for name, column in columns if isinstance(column, list)]
+    assert len(dict(named)) == len(named)
+    return {name: open_text(column, types[name]) for name, column in named}
+
+
+def open_text(column: Mapping[str, Any], of: Column) -> str | None:
+    assert int(column["t"]) == CODES[of.type.name]
+    value = column["v"]
+    if value is None:
+        return None
+    assert isinstance(value, Number) == (of.type.name in NUMBERS), (of.type.name, value)
+    binary = of.type.charset == "binary"
+    is_string = of.type.name in ("char", "varchar")
+    if of.type.name.endswith("text") or is_string and "f" not in column:
+        data = base64.b64decode(value, validate=True)
+        return data.decode("latin-1") if binary else data.decode("utf-8", "surrogateescape")
+    if is_string and binary:
+        return unquoted(value).decode("latin-1")
+    return member(str(value), of)
+
+
+def canal(value: bytes, table: Table, as_latin1: bool = True) -> Reading:
+    """The row of a Canal-JSON message; `as_latin1` is whether BINARY is so, too."""
+    message = json.loads(value)
+    assert (message["id"], message["isDdl"], message["sql"]) == (0, False, "")
+    op, data, old = message["type"], message["data"], message["old"]
+    extension = message.get("_tidb", {})
+    (row,) = data
+    texts = canal_texts(row, table, as_latin1)
+    before = canal_texts(old[0], table, as_latin1) if op == "UPDATE" else texts if op == "DELETE" else None
+    return Reading(
+        op, before, None if op == "DELETE" else texts, message["database"], message["table"],
+        extension.get("commitTs", message["es"] << 18), handle_only=extension.get("onlyHandleKey", False))
+
+
+def canal_texts(row: Mapping[str, Any], table: Table, as_latin1: bool) -> Texts:
+    types = {one.name: one for one in table.columns}
+    return {name: canal_text(value, types[name], as_latin1) for name, value in row.items()}
+
+
+def canal_text(value: str | None, of: Column, as_latin1: bool) -> str | None:
+    if value is None:
+        return None
+    assert isinstance(value, str)
+    if of.type.charset == "binary" and of.type.name in ("char", "varchar") and not as_latin1:
+        return latin1(value)
+    if of.type.name in ("float", "double"):
+        assert "e" not in value
+    return member(value, of)
+
+
+def latin1(text: str) -> str:
+    """Bytes that were written as text, where none of them was lost."""
+    return text if "\ufffd" in text else text.encode().decode("latin-1")
+
+
+def member(value: str, of: Column) -> str:
+    """The names behind the numbers of ENUM and SET; an empty text stands for columns that selectors leave out."""
+    names = of.type.elements
+    if not value:
+        return value
+    if of.type.name == "enum":
+        return ("", *names)[int(value)]
+    if of.type.name == "set":
+        return ",".join(name for bit, name in enumerate(names) if int(value) >> bit & 1)
+    return value
+
+
+def comparable(text: str | None, of: Column) -> str | None:
+    """One form of floating-point text, digit for digit."""
+    return text if text is None or of.type.name not in ("float", "double") else repr(float(text))

@@ -1,0 +1,138 @@
+"""What each release refuses of rows, and in which words: told from TiCDC's sources and the messages' own bytes.
+
+One law: a refusal that is not foretold here, and one that is foretold and does not come, are both mistakes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Sequence
+
+from support.codec_expected import Case, expected
+from simulator.releases import Release
+from simulator.ticdc.table_info import handle_columns
+
+Entry = tuple["bytes | None", bytes]
+"""Key and value of a row."""
+
+
+def refusal(case: Case) -> str:
+    """How the error for the rows begins, whatever their size; empty where the release writes them all."""
+    if case.is_open:
+        return _nothing_left(case)
+    return _unsigned_null(case) or _selection(case)
+
+
+def _unsigned_null(case: Case) -> str:
+    """v5.4.0 alone takes every value of an unsigned integer column for a number (cdc/sink/codec/canal.go
+    getJavaSQLType)."""
+    if case.release.name != "v5.4.0":
+        return ""
+    unsigned = [one.name for one in case.made.table.columns if one.type.unsigned and one.type.name.endswith("int")]
+    images = [image for change in case.changes for image in change if image is not None]
+    nulls = any(image.get(name, "") is None for image in images for name in unsigned)
+    return "panic: unsigned value not in type uint64" if nulls else ""
+
+
+def _selection(case: Case) -> str:
+    """Classic TiCDC from 7.5 on takes columns out of rows, and looks up what is left of an UPDATE by name to compare it
+    (pkg/sink/codec/canal/canal_json_row_event_encoder.go newColsMap)."""
+    compares = case.options.only_output_updated_columns or case.options.content_compatible
+    crashes = is_classic_from(case.release, 7, 5) and case.selected is not None and compares
+    return "panic: invalid memory address" if crashes and any(None not in change for change in case.changes) else ""
+
+
+def _nothing_left(case: Case) -> str:
+    """From 7.2 on classic TiCDC refuses a DELETE that is cut down to no column (pkg/sink/codec/open
+    rowChangeToMsg); the new architecture any row without columns, in the same words (writeColumnFieldValues)."""
+    classic = case.release.architecture == "classic"
+    if classic and not is_classic_from(case.release, 7, 2):
+        return ""
+    found = [expected(case, change) for change in case.changes]
+    if classic:
+        deletes = [one for one in found if one.op == "DELETE" and case.options.delete_only_output_handle_key_columns]
+        empty = any(one.before == {} for one in deletes)
+    else:
+        empty = any((one.before if one.after is None else one.after) == {} for one in found)
+    return "not found handle key columns for the delete event" if empty else ""
+
+
+def is_classic_from(release: Release, *numbers: int) -> bool:
+    """Whether it is a classic release of that number or a later one."""
+    own = tuple(map(int, re.findall(r"\d+", release.name)[:3]))
+    return release.architecture == "classic" and own >= numbers
+
+
+def overhead(case: Case) -> int:
+    """What TiCDC adds to a row's key and value before it compares them with max-message-bytes."""
+    kafka = 36 if not case.is_open or case.release.record_overhead_counted else 0
+    return kafka + (24 if case.is_open else 0)
+
+
+def sizes(entries: Sequence[Entry], case: Case) -> list[int]:
+    """Each row as TiCDC counts it by itself."""
+    return [len(key or b"") + len(value) + overhead(case) for key, value in entries]
+
+
+def too_large(entries: Sequence[Entry], case: Case, limit: int) -> bool:
+    """Whether some of the rows, encoded without a limit, are above it, and stay so when they are cut down."""
+    if not (case.release.size_error if case.is_open else case.release.canal_size_limit):
+        return False
+    cut = case.options.large_message_handle_option == "handle-key-only"
+    return any(
+        size > limit and (not cut or cut_size(entry, case) > limit)
+        for entry, size in zip(entries, sizes(entries, case), strict=True))
+
+
+def cut_size(entry: Entry, case: Case) -> int:
+    """The size of a row whose message has lost all but its handle key, and says so."""
+    key, value = entry
+    handle = handle_columns(case.made.table, case.release)
+    mark = ',"ohk":true' if case.is_open else ',"onlyHandleKey":true'
+    text = (_open_cut if case.is_open else _canal_cut)(value.decode("utf-8", "surrogateescape"), handle, case)
+    return len(key or b"") + len(text.encode("utf-8", "surrogateescape")) + len(mark) + overhead(case)
+
+
+def _open_cut(text: str, handle: Collection[str], case: Case) -> str:
+    parts = []
+    for name, row in members(text):
+        kept = _of(row, handle)
+        if name != "p" or kept != "{}" or case.release.open_old_always:
+            parts.append(f'"{name}":{kept}')
+    return "{" + ",".join(parts) + "}"
+
+
+def _canal_cut(text: str, handle: Collection[str], case: Case) -> str:
+    parts = []
+    for name, value in members(text):
+        if name in ("sqlType", "mysqlType"):
+            value = _of(value, handle)
+        elif name in ("data", "old") and value.startswith("[{"):
+            value = f"[{_of(value[1:-1], handle)}]"
+        parts.append(f'"{name}":{value}')
+    return "{" + ",".join(parts) + "}"
+
+
+def _of(row: str, handle: Collection[str]) -> str:
+    """An object with some of its members, each as it was written; values that have no column's name go."""
+    return "{" + ",".join(f"{said}:{value}" for said, name, value in _spelled(row) if name in handle) + "}"
+
+
+def members(text: str) -> list[tuple[str, str]]:
+    """Names and written values of the members of a JSON object without spaces."""
+    return [(name, value) for _, name, value in _spelled(text)]
+
+
+def _spelled(text: str) -> list[tuple[str, str, str]]:
+    """Each member's name as it is written and as it reads, and its value as it is written."""
+    found, at = [], 1
+    while at < len(text) - 1:
+        name, colon = JSON.raw_decode(text, at)
+        _, end = JSON.raw_decode(text, colon + 1)
+        found.append((text[at:colon], name, text[colon + 1:end]))
+        at = end + 1
+    return found
+
+
+JSON = json.JSONDecoder(strict=False)

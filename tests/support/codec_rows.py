@@ -1,0 +1,85 @@
+"""Row changes for tests, from plain values, and a reading of the messages that shares nothing with the encoders."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import json
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from simulator.ticdc.codecs import Rows
+from simulator.tidb.model.rows import visible_columns
+from simulator.tidb.model.table import Table
+
+Values = Mapping[str, str | bytes | None]
+"""TiDB text, or bytes for binary columns and for text that is not UTF-8."""
+
+Change = tuple[Values | None, Values | None]
+
+
+def cell(value: str | bytes | None, is_binary: bool) -> bytes:
+    """A cell of a row image."""
+    if value is None:
+        return b"\xfe"
+    if is_binary:
+        assert isinstance(value, bytes)
+        return value.decode("latin-1").encode()
+    text = value if isinstance(value, str) else value.decode("utf-8", "surrogateescape")
+    return text.encode("utf-8", "surrogatepass")
+
+
+def image(values: Values | None, table: Table, binary: frozenset[str]) -> bytes | None:
+    """A row image."""
+    columns = visible_columns(table)
+    return None if values is None else b"\xff".join(cell(values[one.name], one.name in binary) for one in columns)
+
+
+def rows(table: Table, changes: Sequence[Change], binary: frozenset[str] = frozenset()) -> Rows:
+    """Changes of one table, commit-ts rising by one."""
+    first_ts = 1 << 40
+    before, after = ([image(change[side], table, binary) for change in changes] for side in (0, 1))
+    return Rows(
+        table, None, pa.array(range(first_ts, first_ts + len(changes)), pa.int64()),
+        pa.array(range(1, len(changes) + 1), pa.int64()), pa.array(before, pa.binary()), pa.array(after, pa.binary()))
+
+
+def unframed(data: bytes) -> list[bytes]:
+    """Entries of an Open Protocol key (after the version) or value."""
+    found = []
+    while data:
+        (length,) = struct.unpack(">Q", data[:8])
+        found.append(data[8:8 + length])
+        data = data[8 + length:]
+    return found
+
+
+def unquoted(text: str) -> bytes:
+    """strconv.Unquote: the bytes of a text that strconv.Quote wrote, by way of a Python literal of the same meaning."""
+    out, at = b"", 0
+    while at < len(text):
+        if text[at] != "\\":
+            out, at = out + text[at].encode(), at + 1
+            continue
+        width = {"x": 4, "u": 6, "U": 10}.get(text[at + 1], 2)
+        part = text[at:at + width]
+        is_byte = part[1] == "x"
+        out += bytes([int(part[2:], 16)]) if is_byte else str(ast.literal_eval(f"'{part}'")).encode()
+        at += width
+    return out
+
+
+def open_value(column: Mapping[str, Any], kind: str) -> str | bytes | None:
+    """The value of an Open Protocol column object; `kind` is text, bytes, or base64."""
+    value = column["v"]
+    if value is None or kind == "text":
+        return None if value is None else str(value)
+    return unquoted(value) if kind == "bytes" else base64.b64decode(value)
+
+
+def parsed(text: bytes) -> Any:
+    """JSON with its numbers as they are written."""
+    return json.loads(text, parse_int=str, parse_float=str)

@@ -1,0 +1,154 @@
+"""A small good stream, written by hand in both protocols, for the tests of the contract to break."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from simulator.read.contract.messages import Terms
+from simulator.read.contract.repeats import Place
+from simulator.read.decode import RowEvent, full_image
+from simulator.read.records import Record
+from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.model.table import Table
+
+TABLE = create_table("CREATE TABLE `orders` (`id` INT PRIMARY KEY, `name` VARCHAR(20))", "shop")
+KEYLESS = create_table("CREATE TABLE `log` (`line` VARCHAR(20))", "shop")
+TABLES = {("shop", "orders"): TABLE, ("shop", "log"): KEYLESS}
+PARTITIONS = 3
+START = 1_735_689_600_000 << 18
+
+
+@dataclass(frozen=True)
+class Row:
+    """A change of `orders`: names before and after, None for no row."""
+
+    ts: int
+    id: int
+    before: str | None
+    after: str | None
+
+    @property
+    def op(self) -> str:
+        return "INSERT" if self.before is None else "DELETE" if self.after is None else "UPDATE"
+
+
+@dataclass(frozen=True)
+class Ddl:
+    ts: int
+    query: str = "CREATE TABLE `orders` (`id` INT PRIMARY KEY, `name` VARCHAR(20))"
+    code: int = 3
+    canal: str = "CREATE"
+
+
+@dataclass(frozen=True)
+class Mark:
+    ts: int
+
+
+Event = Row | Ddl | Mark
+Stream = dict[int, list[list[Event]]]
+"""Partition -> messages -> events."""
+
+
+def ts(second: float, logical: int = 1) -> int:
+    return START + (int(second * 1000) << 18 | logical)
+
+
+def good() -> Stream:
+    """CREATE TABLE, then twelve inserts, watermarks each second, updates, deletes, a last watermark."""
+    stream: Stream = {partition: [[Ddl(ts(0))], [Mark(ts(0))]] for partition in range(PARTITIONS)}
+    changes = [Row(ts(1 + number / 100), number, None, f"name {number}") for number in range(12)]
+    changes += [Row(ts(2 + number / 100), number, f"name {number}", f"new {number}") for number in range(0, 12, 2)]
+    changes += [Row(ts(3 + number / 100), number, f"name {number}", None) for number in range(1, 12, 2)]
+    for second in (1, 2, 3):
+        for partition in range(PARTITIONS):
+            part = [row for row in changes if row.id % PARTITIONS == partition and row.ts // ts(second, 0) == 1
+                    and ts(second, 0) < row.ts < ts(second + 1, 0)]
+            stream[partition].append(list(part[:2]))
+            stream[partition] += [list[Event]([row]) for row in part[2:]]
+            stream[partition].append([Mark(ts(second + 1, 0))])
+    return stream
+
+
+def records(stream: Stream, protocol: str, extension: bool = True, topic: str = "shop") -> list[Record]:
+    """The stream as Kafka would hold it, partition by partition; canal-json has one event a message."""
+    found = []
+    for partition, messages in stream.items():
+        canal = canal_messages(partition, messages, extension)
+        for offset, (key, value) in enumerate(open_messages(messages) if protocol == "open-protocol" else canal):
+            found.append(Record(topic, partition, offset, 0, key, value))
+    return found
+
+
+def terms(protocol: str, extension: bool = True) -> Terms:
+    return Terms(
+        protocol=protocol, partitions={"shop": PARTITIONS}, tables=TABLES, destination=destination, max_batch_size=16,
+        watermarks=protocol == "open-protocol" or extension, ddl_in_every_partition=protocol == "open-protocol",
+    )
+
+
+def destination(event: RowEvent, table: Table) -> Place:
+    """The number of the row, by partitions."""
+    text = full_image(event)["id" if table is TABLE else "line"]
+    assert isinstance(text, str)
+    return "shop", int(text) % PARTITIONS
+
+
+def open_messages(messages: Iterable[list[Event]]) -> Iterable[tuple[bytes, bytes]]:
+    for events in messages:
+        keys, values = zip(*map(open_event, events), strict=True)
+        yield (1).to_bytes(8, "big") + b"".join(map(framed, keys)), b"".join(map(framed, values))
+
+
+def open_event(event: Event) -> tuple[str, str]:
+    if isinstance(event, Mark):
+        return json.dumps({"ts": event.ts, "t": 3}), ""
+    head = {"ts": event.ts, "scm": "shop", "tbl": "orders"}
+    if isinstance(event, Ddl):
+        return json.dumps({**head, "t": 2}), json.dumps({"q": event.query, "t": event.code})
+    new, old = ("d", "") if event.after is None else ("u", "p")
+    value = {new: open_image(event.id, event.before if event.after is None else event.after)}
+    if event.op == "UPDATE":
+        value[old] = open_image(event.id, event.before)
+    return json.dumps({**head, "rid": event.id, "t": 1}), json.dumps(value)
+
+
+def open_image(number: int, name: str | None) -> dict[str, dict[str, object]]:
+    return {"id": {"t": 3, "h": True, "f": 11, "v": number}, "name": {"t": 15, "f": 64, "v": name}}
+
+
+def canal_messages(partition: int, messages: Iterable[list[Event]], extension: bool) -> Iterable[tuple[None, bytes]]:
+    for event in (event for events in messages for event in events):
+        if isinstance(event, Ddl) and partition or isinstance(event, Mark) and not extension:
+            continue
+        yield None, json.dumps(canal_event(event, extension)).encode()
+
+
+def canal_event(event: Event, extension: bool) -> dict[str, object]:
+    head: dict[str, object] = {"id": 0, "database": "shop", "table": "orders", "isDdl": False, "es": event.ts >> 18}
+    if isinstance(event, Mark):
+        return {**head, "database": "", "table": "", "type": "TIDB_WATERMARK", "_tidb": {"watermarkTs": event.ts}}
+    if extension:
+        head["_tidb"] = {"commitTs": event.ts}
+    if isinstance(event, Ddl):
+        return {**head, "isDdl": True, "type": event.canal, "sql": event.query}
+    images = [None if name is None else [{"id": str(event.id), "name": name}] for name in (event.before, event.after)]
+    data, old = (images[0], None) if event.after is None else (images[1], images[0])
+    types = {"sqlType": {"id": 4, "name": 12}, "mysqlType": {"id": "int", "name": "varchar"}, "pkNames": ["id"]}
+    return {**head, "type": event.op, **types, "data": data, "old": old}
+
+
+def framed(text: str) -> bytes:
+    return len(text.encode()).to_bytes(8, "big") + text.encode()
+
+
+def rows_of(stream: Stream) -> list[tuple[int, int, int, Row]]:
+    """Where each row is: partition, message, event, and the row."""
+    return [
+        (partition, number, place, event)
+        for partition, messages in stream.items()
+        for number, events in enumerate(messages)
+        for place, event in enumerate(events) if isinstance(event, Row)
+    ]

@@ -1,0 +1,40 @@
+"""A real Apache Kafka for the tests: one broker a session, its jars kept in the user's cache."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from simulator.broker import jars as broker_jars, server as broker
+from simulator.errors import UserError
+
+with warnings.catch_warnings():
+    # kafka-python 3.0.12 reads its schemas with importlib.resources functions that Python 3.11 deprecates.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import kafka as _kafka  # noqa: F401
+
+
+def require_kafka_jars() -> None:
+    """Skips the test where Kafka cannot be fetched; under CI that is a failure."""
+    try:
+        broker_jars.jars(broker_jars.java())
+    except UserError as error:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(str(error))
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[str]:
+    """`host:port` of a broker that lives as long as the test session."""
+    require_kafka_jars()
+    directory = Path(tempfile.mkdtemp(prefix="ticdc-sim-kafka-"))
+    try:
+        yield broker.start(broker.free_port(), directory)
+    finally:
+        broker.stop(directory)
+        shutil.rmtree(directory, ignore_errors=True)

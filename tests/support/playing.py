@@ -1,0 +1,94 @@
+"""Plays runs as a user does, by the command line, and holds what comes out to the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from simulator import cli
+from simulator.read import contract
+from simulator.read.contract.state import State, compare, state_of
+from simulator.read.contract.terms import terms_of
+from simulator.read.records import Record
+from simulator.releases import Release, V8_5
+from simulator.sources import snapshots
+from simulator.ticdc.changefeed import Changefeed
+from simulator.tidb.model.table import Table
+
+
+def play(*arguments: object) -> int:
+    """Exit code of `ticdc-sim` with those arguments."""
+    return cli.run([str(argument) for argument in arguments])
+
+
+def tables_of(*directories: Path) -> dict[tuple[str, str], Table]:
+    """All tables of the snapshots."""
+    found = (entry.table for directory in directories for entry in snapshots.open(directory).tables)
+    return {(table.schema, table.name): table for table in found}
+
+
+def state(directory: Path) -> State:
+    """What the snapshot holds, as a consumer would."""
+    physical, rows = rows_of(directory)
+    return state_of((physical[row["table"]].table, row["image"]) for row in rows)
+
+
+def rows_of(directory: Path) -> tuple[Sequence[snapshots.PhysicalTable], list[dict[str, Any]]]:
+    """The physical tables of a snapshot, and its rows (`snapshots.STATE`)."""
+    snapshot = snapshots.open(directory)
+    physical = snapshots.physical_tables(entry.table for entry in snapshot.tables)
+    found = places(physical)
+    readings = (snapshots.Reading(one, found[one.table.schema, one.table.name]) for one in snapshot.tables)
+    pieces = (piece for task in snapshots.tasks(readings) for piece in task)
+    return physical, [row for batch in snapshots.state_batches(pieces) for row in batch.to_pylist()]
+
+
+def places(physical: Sequence[snapshots.PhysicalTable]) -> dict[tuple[str, str], snapshots.Places]:
+    """Where each table, or each of its partitions, stands in the list."""
+    found: dict[tuple[str, str], snapshots.Places] = {}
+    for index, one in enumerate(physical):
+        name = one.table.schema, one.table.name
+        before = found[name].indexes if name in found else ()
+        found[name] = snapshots.Places(one.table, (*before, index))
+    return found
+
+
+def assert_contract(
+    records: Iterable[Record],
+    changefeed: Changefeed,
+    partitions: Mapping[str, int],
+    before: Path,
+    after: Path,
+) -> None:
+    """The stream breaks no rule, and leads from the snapshot before exactly to the snapshot after."""
+    tables = tables_of(after, before)
+    assert_leads(records, changefeed, partitions, tables, state(before), state(after))
+
+
+def assert_leads(
+    records: Iterable[Record],
+    changefeed: Changefeed,
+    partitions: Mapping[str, int],
+    tables: Mapping[tuple[str, str], Table],
+    before: State,
+    after: State,
+    release: Release = V8_5,
+) -> None:
+    """The stream breaks no rule, and leads from the state before exactly to the state after, both by the names that
+    messages have."""
+    stream = list(records)
+    terms = terms_of(changefeed, tables.values(), partitions, release=release)
+    tables = terms.tables
+    played = list(contract.in_commit_order(contract.events(part, terms) for part in _partitions(stream)))
+    terms = replace(terms, later=contract.definitions(played, tables))
+    assert list(contract.check(stream, terms)) == []
+    replayed = contract.replay(played, before, tables)
+    assert replayed.violations == []
+    assert list(compare(replayed.state, after, tables)) == []
+
+
+def _partitions(stream: list[Record]) -> list[list[Record]]:
+    places = sorted({(record.topic, record.partition) for record in stream})
+    return [[record for record in stream if (record.topic, record.partition) == place] for place in places]

@@ -1,0 +1,1 @@
+"""Vectors: the files, their kinds, and a check for each kind."""

@@ -1,0 +1,175 @@
+"""Vectors of statements: which jobs they are, and what TiCDC does with them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+
+from support.vectors import keys as vector_keys
+from simulator.errors import DdlError
+from simulator.releases import RELEASES, Release
+from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
+from simulator.ticdc.ddl.allow import allowed
+from simulator.ticdc.ddl.classify import decided
+from simulator.ticdc.ddl.events import Event, events
+from simulator.ticdc.ddl.jobs_text import text_jobs, text_statements
+from simulator.ticdc.filters import replication
+from simulator.tidb.ddl.actions import ACTIONS, CODES
+from simulator.tidb.ddl.catalog import catalog
+from simulator.tidb.ddl.evolve import applied
+from simulator.tidb.ddl.jobs import Job
+from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.syntax.statements import AlterTable, CreateTable, RecoverTable
+from support.vectors.codecs import Json
+from support.vectors.files import Vector
+from support.vectors.keys import Kind
+
+
+def check_ddl_statement(vector: Vector) -> None:
+    """A vector of `facts.ddl_statements`."""
+    data, release = vector.data, vector.release
+    if data.get("statement") is False:
+        _check_code(data, release)
+        return
+    if "tidb_release" in data:
+        assert data["tidb_release"] == "TiDB<=6.1"
+        release = replace(release, multi_schema_change=False)
+    elif "type_code_tidb_le_6_1" in data:
+        _check_before_multi_schema_change(data, replace(release, multi_schema_change=False))
+    _check_specs(data, release)
+    OUTCOMES[data["outcome"]](data, release)
+
+
+def _jobs(data: Json, release: Release) -> tuple[Job, ...]:
+    """The jobs; a table that the text names by a job alone is told, as the cluster would."""
+    dropped = {}
+    for statement in text_statements(data["sql"], release):
+        if isinstance(statement, RecoverTable) and statement.table is None:
+            dropped = {statement.job: TableName(data["schema"], data["table"])}
+    return text_jobs(data["sql"], data["current_database"], None, release, dropped)
+
+
+def _check_before_multi_schema_change(data: Json, release: Release) -> None:
+    """The job of TiDB up to 6.1, null where it refuses the statement."""
+    if data["type_code_tidb_le_6_1"] is None:
+        with pytest.raises(DdlError):
+            _jobs(data, release)
+    else:
+        assert _jobs(data, release)[0].code == data["type_code_tidb_le_6_1"]
+
+
+def _check_specs(data: Json, release: Release) -> None:
+    if data["outcome"] == "parse_error" or "alter_specs" not in data:
+        return
+    found = text_statements(data["sql"], release)
+    assert sum(len(one.specs) for one in found if isinstance(one, AlterTable)) == data["alter_specs"]
+
+
+def _check_code(data: Json, release: Release) -> None:
+    code = data["type_code"]
+    assert CODES[data["action"]] == code
+    assert ACTIONS[code].text == data.get("action_string", ACTIONS[code].text)
+    assert canal_type(code, release) == data["canal_type"]
+    assert allowed(code, release) == data["in_allow_list"]
+    assert found_since(code) == data.get("classic_replicated_since", found_since(code))
+
+
+def found_since(code: int) -> str | None:
+    """The first classic release that replicates the action."""
+    return next((name for name, release in RELEASES["classic"].items() if allowed(code, release)), None)
+
+
+def _check_jobs(data: Json, release: Release) -> None:
+    """Everything that a vector says of the first job and of the events."""
+    found = _jobs(data, release)
+    first = found[0]
+    assert first.code == data["type_code"]
+    assert (first.schema, first.table) == (data["schema"], data["table"])
+    _check_code(data, release)
+    _check_events(data, [event for job in found for event in events(job, release)], release)
+    _check_decided(data, first, release)
+
+
+def _check_events(data: Json, found: Sequence[Event], release: Release) -> None:
+    if not release.splits_renames and data["type_code"] == CODES["RenameTables"]:
+        assert [event.type_code for event in found] == [data["type_code"]]
+    elif "schema_table_new_arch" in data and release.architecture == "new":
+        assert [(event.schema, event.table) for event in found] == [tuple(data["schema_table_new_arch"])]
+    elif "events" not in data:
+        assert [(event.schema, event.table) for event in found][:1] == [(data["schema"], data["table"])]
+    else:
+        assert len(found) == len(data["events"])
+        for event, wanted in zip(found, data["events"], strict=True):
+            _check_event(wanted, event, release)
+
+
+def _check_event(wanted: Json, event: Event, release: Release) -> None:
+    code = wanted["type_code"]
+    assert event.type_code == (wanted.get("type_code_new_arch", code) if release.architecture == "new" else code)
+    assert CODES[wanted["action"]] == code
+    assert canal_type(code, release) == wanted["canal_type"]
+    assert (event.schema, event.table) == (wanted["schema"], wanted["table"])
+    if "query_before_restore" in wanted and rebuilds(code, release):
+        assert event.query == wanted["query_before_restore"]
+
+
+def rebuilds(code: int, release: Release) -> bool:
+    """Whether the release writes the statement anew: `text rebuilt … from 6.1 on`, as the notes have it."""
+    if code == CODES["ExchangeTablePartition"]:
+        return release.rebuilds_exchange
+    return release.rebuilds_drop if code in (CODES["DropTable"], CODES["DropView"]) else release.splits_renames
+
+
+def _check_decided(data: Json, job: Job, release: Release) -> None:
+    before = catalog((), [data["current_database"], *filter(None, [job.schema])])
+    after = None
+    if isinstance(job.statement, CreateTable) and not job.statement.like:
+        after = applied(before, job.statement, data["current_database"], data["sql"])
+    found = decided(job, before if after else None, after, replication(["*.*"]), None, False, release)
+    assert found.outcome == {"event": "send", "discarded": "discard", "ineligible": "ineligible"}[data["outcome"]]
+
+
+def _check_no_job(data: Json, release: Release) -> None:
+    assert _jobs(data, release) == ()
+
+
+def _check_failing(prefixes: tuple[str, ...]) -> Callable[[Json, Release], None]:
+    def check(data: Json, release: Release) -> None:
+        with pytest.raises(DdlError) as caught:
+            _jobs(data, release)
+        assert caught.value.code in prefixes or any(one and caught.value.code.startswith(one) for one in prefixes)
+        told = re.match(r"\[(\w+:\d+)\](.*)", data.get("error") or data.get("note") or "")
+        if told and release.multi_schema_change:
+            assert (caught.value.code, caught.value.text) == told.groups()
+        assert caught.value.code == data.get("error_code", caught.value.code)
+        assert data.get("error_text", "") in caught.value.text
+    return check
+
+
+def canal_type(code: int, release: Release) -> str:
+    """What Canal-JSON calls the action."""
+    event = DdlEvent(1, "test", "t", "", code)
+    message = CODECS["canal-json"].ddl(event, CodecOptions("canal-json"), release)[1]
+    return str(json.loads(message)["type"])
+
+
+OUTCOMES: dict[str, Callable[[Json, Release], None]] = {
+    "event": _check_jobs,
+    "discarded": _check_jobs,
+    "ineligible": _check_jobs,
+    "no_job": _check_no_job,
+    "tidb_error": _check_failing(("ddl:", "planner:", "schema:")),
+    "cdc_error": _check_failing(("CDC:",)),
+    "parse_error": _check_failing(("parser:1064",)),
+    "not_ddl": _check_failing(("",)),
+}
+
+KINDS = {"facts.ddl_statements": Kind(check_ddl_statement, vector_keys.of(
+    "statement sql current_database action action_string type_code type_code_tidb_le_6_1 canal_type canal_type_history "
+    "schema table schema_table_new_arch in_allow_list classic_replicated_since outcome alter_specs tidb_release "
+    "syntax_checked error error_code error_text",
+    events=vector_keys.of("action type_code type_code_new_arch canal_type schema table query_before_restore")))}

@@ -1,0 +1,150 @@
+"""Vectors of event filters: settings, statements, row changes, names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from support.vectors import keys as vector_keys
+
+from simulator.errors import ChangefeedError, DdlError
+from simulator.releases import Release
+from simulator.ticdc.changefeed.model import EventFilter
+from simulator.ticdc.ddl.classify import SEND, decided
+from simulator.ticdc.ddl.jobs_text import text_statements
+from simulator.ticdc.filters import event_types, replication
+from simulator.ticdc.filters.events import EventFilters, event_filters, ignoring_ddl, ignoring_row
+from simulator.ticdc.filters.expression_checks import verify
+from simulator.ticdc.filters.replication import Replication
+from simulator.ticdc.filters.rows import ignoring_values
+from simulator.tidb.ddl import create_table as parse
+from simulator.tidb.ddl.actions import ACTIONS
+from simulator.tidb.ddl.catalog import catalog
+from simulator.tidb.ddl.evolve import applied
+from simulator.tidb.ddl.jobs import Job
+from simulator.tidb.model.rows import visible_columns
+from simulator.tidb.model.table import Table
+from simulator.tidb.parser.read import read_statement
+from simulator.tidb.syntax.definitions import TableName
+from support.vectors.codecs import Json
+from support.vectors.dispatch import contains
+from support.vectors.files import Vector
+from support.vectors.keys import Kind
+
+CODES = {"CDC:ErrExpressionParseFailed": "CDC:ErrInvalidFilterExpression"}
+"""Where a vector calls an error by its variable in Go: the code that users see."""
+
+
+def check_event_filter(vector: Vector) -> None:
+    """A vector of `facts.event_filter`."""
+    data = vector.data
+    if "kind" in data:
+        check_name(vector)
+    elif data["expected"] == "error":
+        with pytest.raises((ChangefeedError, DdlError)) as caught:
+            decide(vector)
+        error, (code, text) = caught.value, told(data)
+        assert isinstance(error, ChangefeedError | DdlError)
+        assert error.code == (CODES.get(code, code) or error.code)
+        assert contains(error.text, text)
+    else:
+        assert decide(vector) == data["expected"]
+
+
+def told(data: Json) -> tuple[str, str]:
+    """Code and text of an error, empty where the vector gives none."""
+    code, text = re.findall(r"^(CDC:\w+)?(?:: )?(.*)", data.get("error") or "")[0]
+    return data.get("error_code") or code, data.get("error_text") or text
+
+
+def check_name(vector: Vector) -> None:
+    """How a name is kept, and of which kind it is."""
+    data = vector.data
+    ask = {"name_normalisation": event_types.normalised, "classify": event_types.kind}[data["kind"]]
+    if data["expected"] == "error":
+        with pytest.raises(ValueError, match=f"^{re.escape(data['error'])}$"):
+            ask(data["input"], vector.release)
+    else:
+        assert ask(data["input"], vector.release) == data["expected"]
+
+
+def decide(vector: Vector) -> str:
+    """`send` or `skip`; of settings alone `send`, if they are taken."""
+    data = vector.data
+    case_sensitive = data.get("case_sensitive", True)
+    filters = event_filters([setting(rule) for rule in data["event_filters"]], vector.release, case_sensitive)
+    ignored_ts = data.get("ignore_txn_start_ts", ())
+    filtered = replication(data.get("rules", ["*.*"]), case_sensitive, ignored_ts, vector.release)
+    if "ddl" in data:
+        return of_ddl(data["ddl"], filters, filtered, vector.release)
+    if "row" in data:
+        return of_row(data["row"], filters, filtered)
+    verify(filters, [parse.create_table(text) for text in data.get("tables", ())])
+    return "send"
+
+
+def setting(rule: Json) -> EventFilter:
+    """A rule as changefeed.toml writes it."""
+    said: dict[str, Any] = {
+        name.replace("-", "_"): tuple(value) if isinstance(value, list) else value for name, value in rule.items()}
+    return EventFilter(**said)
+
+
+def of_ddl(ddl: Json, filters: EventFilters, filtered: Replication, release: Release) -> str:
+    """What TiCDC does with the statement; one that is no whole statement is held against the event filters alone."""
+    schema, table, code = ddl["schema"], ddl["table"], ddl["type_code"]
+    assert ACTIONS[code].name == ddl.get("action", ACTIONS[code].name)
+    old = TableName(ddl.get("old_schema", schema), ddl["old_table"]) if "old_table" in ddl else None
+    try:
+        text_statements(ddl["query"], release)
+    except DdlError:
+        return "skip" if ignoring_ddl(filters, schema, table, ddl["query"], code, old) else "send"
+    pairs = () if old is None else ((old, TableName(schema, table)),)
+    job = Job(code, ddl["query"], None, schema, table, pairs, pairs)
+    found = decided(job, None, None, filtered, filters, False, release, ddl.get("start_ts", 0))
+    if found.error:
+        raise found.error
+    return "send" if found.outcome == SEND else "skip"
+
+
+def of_row(row: Json, filters: EventFilters, filtered: Replication) -> str:
+    """A row passes the table filter, the event filters by its kind and by its values."""
+    table, kind = table_of(row), row["kind"]
+    if not filtered.table(table.schema, table.name, row.get("start_ts", 0)):
+        return "skip"
+    if ignoring_row(filters, table.schema, table.name, kind):
+        return "skip"
+    before, after = (image(table, row.get(name)) for name in ("before", "after"))
+    return "skip" if ignoring_values(filters, table, before, after) else "send"
+
+
+def table_of(row: Json) -> Table:
+    """The row's table, as it is after `after_ddl`, under the name that the row is of."""
+    text = row.get("create_table", f"CREATE TABLE `{row['schema']}`.`{row['table']}` (id INT PRIMARY KEY)")
+    table = parse.create_table(text)
+    if "after_ddl" in row:
+        statement = read_statement(row["after_ddl"])
+        assert statement is not None
+        evolved = applied(catalog([table]), statement, table.schema, row["after_ddl"])
+        found = evolved.table(table.schema, table.name)
+        assert found is not None
+        table = found
+    return replace(table, schema=row["schema"], name=row["table"])
+
+
+def image(table: Table, values: Sequence[object] | None) -> bytes | None:
+    """A row image of values in table order, NULL for those that are not given."""
+    if values is None:
+        return None
+    missing = len(visible_columns(table)) - len(values)
+    return b"\xff".join(b"\xfe" if value is None else str(value).encode() for value in [*values, *[None] * missing])
+
+
+KINDS = {"facts.event_filter": Kind(check_event_filter, vector_keys.of(
+    "kind input event_filters case_sensitive rules ignore_txn_start_ts tables when dml_after expected error error_code "
+    "error_text",
+    ddl=vector_keys.of("schema table query type_code action start_ts old_schema old_table"),
+    row=vector_keys.of("schema table kind start_ts create_table after_ddl before after")))}

@@ -1,0 +1,281 @@
+"""Laws of the codecs: a message holds its row and nothing else, whatever release, table, row and options."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from support.codec_expected import Case, Wanted, cut_down, expected, same
+from support.codec_readings import Reading, Texts, canal, open_text, opened
+from support.codec_refusals import overhead, refusal, sizes, too_large
+from support.codec_rows import rows, unframed
+from support.random_tables import Made, changes, tables
+from simulator.errors import EncodeError
+from simulator.read.decode import Event, RowEvent, decode, row_text
+from simulator.releases import RELEASES, Release
+from simulator.ticdc.codecs import CODECS, CodecOptions, Encoded, Messages, Rows
+from simulator.ticdc.codecs.options import known
+from simulator.ticdc.table_info import handle_columns
+
+EVERY = [one for of in RELEASES.values() for one in of.values()]
+SWITCHES = (
+    "enable_tidb_extension", "only_output_updated_columns", "delete_only_output_handle_key_columns",
+    "content_compatible", "output_old_value", "enable_old_value")
+CLOCK = 1_735_689_600_000
+few = settings(max_examples=40, deadline=None)
+
+
+def releases_of(protocol: str) -> list[Release]:
+    """The releases that have the protocol; Open Protocol is the default before it has a name."""
+    return [one for one in EVERY if protocol == "open-protocol" or protocol in one.protocols]
+
+
+@st.composite
+def cases(draw: DrawFn, protocol: str) -> Case:
+    """Changes of a table under a release's protocol with options that the release has."""
+    release = draw(st.sampled_from(releases_of(protocol)))
+    made = draw(tables())
+    switches: dict[str, Any] = {name: draw(st.booleans()) for name in SWITCHES}
+    switches["enable_tidb_extension"] &= protocol == "canal-json"
+    if protocol == "canal-json" or "enable-old-value" not in release.options:
+        switches["enable_old_value"] = True
+    options = known(replace(CodecOptions(protocol, build_ts=CLOCK), **switches), release)
+    return Case(release, made, options, tuple(draw(changes(made))), draw(selections(made, options, release)))
+
+
+@st.composite
+def selections(draw: DrawFn, made: Made, options: CodecOptions, release: Release) -> frozenset[str] | None:
+    """Columns that selectors leave: the handle key and perhaps more, None for all; without what TiCDC crashes on."""
+    updates = options.only_output_updated_columns and options.protocol == "canal-json"
+    if release.column_selectors == "nothing" or release.column_selectors == "rows" and updates:
+        return None
+    chosen = draw(st.none() | st.sets(st.sampled_from(sorted(made.values)), min_size=1))
+    return None if chosen is None else handle_columns(made.table, release) | chosen
+
+
+def encoded(case: Case) -> Encoded:
+    """The case's rows as entries."""
+    return CODECS[case.options.protocol].encode(arrays(case), case.options, case.release)
+
+
+def arrays(case: Case) -> Rows:
+    """The case's rows as the codecs take them."""
+    made = rows(case.made.table, case.changes, case.made.binary)
+    return replace(made, partition_id=case.made.partition, selected=case.selected)
+
+
+def read(message: tuple[bytes | None, bytes], case: Case) -> list[Reading]:
+    """The rows of a message by this directory's own reading."""
+    key, value = message
+    if key is None:
+        return [canal(value, case.made.table, case.release.canal_latin1_strings)]
+    return opened(key, value, case.made.table)
+
+
+def messages(framed: Messages) -> list[tuple[bytes | None, bytes]]:
+    """Key and value of each."""
+    keys = [None] * len(framed.values) if framed.keys is None else framed.keys.to_pylist()
+    return list(zip(keys, framed.values.to_pylist(), strict=True))
+
+
+def framed(made: Encoded, case: Case, groups: list[int] | None = None) -> Messages:
+    """Messages of entries, by default all of one group."""
+    group = np.array(groups or [0] * len(made.values), np.int64)
+    return CODECS[case.options.protocol].frame(made, group, case.options, case.release)
+
+
+@pytest.mark.parametrize("protocol", CODECS)
+@few
+@given(data=st.data())
+def test_a_message_gives_back_its_row(protocol: str, data: st.DataObject) -> None:
+    """Every column that release and options leave is there with its value, and no other; in either reading."""
+    case = data.draw(cases(protocol))
+    made_of = encoded_if_not_refused(case)
+    if made_of is None:
+        return
+    wanted = [expected(case, change) for change in case.changes]
+    if case.is_open and any({} in (one.before, one.after) and one.op != "UPDATE" for one in wanted):
+        assert b"{}" in made_of.values.to_pylist()
+        return
+    made = messages(framed(made_of, case))
+    found = [reading for message in made for reading in read(message, case)]
+    events = [event for message in made for event in decode(*message)]
+    for number, (one, reading, event) in enumerate(zip(wanted, found, events, strict=True)):
+        assert_read(reading, one, case, number)
+        assert_decoded(event, reading, one, case)
+
+
+def encoded_if_not_refused(case: Case) -> Encoded | None:
+    """The rows as entries; None where the release refuses them, as it is to."""
+    told = refusal(case)
+    if not told:
+        return encoded(case)
+    with pytest.raises(EncodeError) as caught:
+        encoded(case)
+    assert caught.value.text.startswith(told)
+    return None
+
+
+def assert_read(one: Reading, wanted: Wanted, case: Case, number: int) -> None:
+    """What was read is what was to be there, in the order of the release."""
+    assert (one.op, one.schema, one.table) == (wanted.op, case.made.table.schema, case.made.table.name)
+    assert same(one.before, wanted.before, case), (one.before, wanted.before)
+    assert same(one.after, wanted.after, case), (one.after, wanted.after)
+    assert one.commit_ts in ((1 << 40) + number, ((1 << 40) + number) >> 18 << 18)
+    assert [place for texts in (one.before, one.after) if texts for place in ordered(texts, case)] == [
+        name for texts in (one.before, one.after) if texts for name in texts]
+    if case.is_open:
+        assert one.row_id == (number + 1 if case.release.open_row_ids else None)
+        assert one.partition == (case.made.partition if case.release.open_partition_ids else None)
+    left = wanted.nameless or {}
+    columns = [case.types[name] for name in ordered(left, case)]
+    texts = {of.name: open_text(column, of) for of, column in zip(columns, one.nameless, strict=True)}
+    assert same(texts, left, case)
+
+
+def ordered(texts: Texts, case: Case) -> list[str]:
+    """The names as the release orders columns."""
+    names = [one.name for one in case.made.table.columns if one.name in texts]
+    if case.is_open:
+        return sorted(names, key=str.encode) if case.release.open_sorts_columns else names
+    order = case.release.canal_column_order
+    return names if order == "table" else sorted(names, key=str.encode if order == "name" else escaped)
+
+
+def escaped(name: str) -> bytes:
+    """A name as it stands in JSON."""
+    short = {"\\": "\\\\", '"': '\\"', "<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028"}
+    return f'"{"".join(short.get(one, one) for one in name)}"'.encode()
+
+
+def assert_decoded(event: Event, one: Reading, wanted: Wanted, case: Case) -> None:
+    """The project's decoder says the same; it names nameless values where it can."""
+    assert isinstance(event, RowEvent)
+    assert (event.op, event.schema, event.table) == (one.op, one.schema, one.table)
+    table = case.made.table
+    before, after = (image if image is None else row_text(image, table) for image in (event.before, event.after))
+    assert after == one.after
+    found = {name: before[name] for name in before or {} if before is not None and name not in (one.before or {})}
+    told = (one.before or {}).items()
+    shown = {name: text for name, text in told if case.selected is None or name in case.selected}
+    assert (before is None) == (one.before is None) and {**(before or {}), **shown} == (before or {})
+    nameless = wanted.nameless or {}
+    assert same(found, {name: nameless[name] for name in found}, case)
+    assert len(found) + len(event.unnamed) == len(nameless)
+
+
+@pytest.mark.parametrize("protocol", CODECS)
+@few
+@given(data=st.data())
+def test_entries_do_not_depend_on_batches(protocol: str, data: st.DataObject) -> None:
+    """Encoding rows at once, in any parts, and each by itself gives the same bytes."""
+    case = data.draw(cases(protocol))
+    whole = arrays(case)
+    cuts = sorted({0, len(case.changes), *data.draw(st.lists(st.integers(0, len(case.changes))))})
+    made_of = encoded_if_not_refused(case)
+    if made_of is None:
+        return
+    together = entries(made_of)
+    for edges in (cuts, range(len(case.changes) + 1)):
+        parts = [part(whole, start, end) for start, end in pairwise(edges)]
+        made = [CODECS[protocol].encode(one, case.options, case.release) for one in parts]
+        assert together == [entry for one in made for entry in entries(one)]
+
+
+def part(whole: Rows, start: int, end: int) -> Rows:
+    """Some of the rows, as views into the same buffers."""
+    return replace(whole, **{
+        name: getattr(whole, name).slice(start, end - start) for name in ("commit_ts", "row_id", "before", "after")})
+
+
+def entries(made: Encoded) -> list[tuple[bytes | None, bytes]]:
+    """Key and value of each row."""
+    keys = [None] * len(made.values) if made.keys is None else made.keys.to_pylist()
+    return list(zip(keys, made.values.to_pylist(), strict=True))
+
+
+@pytest.mark.parametrize("protocol", CODECS)
+@few
+@given(data=st.data(), batch=st.integers(1, 5), groups=st.lists(st.integers(0, 2), min_size=9, max_size=9))
+def test_messages_keep_to_their_limits_and_the_order(
+    protocol: str, data: st.DataObject, batch: int, groups: list[int],
+) -> None:
+    """No message is above max-message-bytes or max-batch-size or of two groups; rows come in order, none is lost."""
+    case = data.draw(cases(protocol))
+    made_of = encoded_if_not_refused(case)
+    if made_of is None:
+        return
+    counted = sizes(entries(made_of), case)
+    limit = data.draw(st.integers(max(counted), sum(counted)))
+    case = replace(case, options=replace(case.options, max_batch_size=batch, max_message_bytes=limit))
+    made, group = encoded(case), groups[:len(case.changes)]
+    frames = framed(made, case, group)
+    runs = [group[start:end] for start, end in pairwise(frames.first_row.to_pylist())]
+    assert [one for run in runs for one in run] == group
+    assert all(len(set(run)) == 1 for run in runs)
+    assert entries(made) == [entry for message in messages(frames) for entry in unframed_message(message)]
+    if not case.is_open or case.release.open_batch_size:
+        kafka = overhead(case) - (24 if case.is_open else 0)
+        assert all(len(key or b"") + len(value) + kafka <= limit for key, value in messages(frames))
+        assert all(len(run) <= batch for run in runs)
+
+
+def unframed_message(message: tuple[bytes | None, bytes]) -> list[tuple[bytes | None, bytes]]:
+    """The entries of a message."""
+    key, value = message
+    return [(None, value)] if key is None else list(zip(unframed(key[8:]), unframed(value), strict=True))
+
+
+@pytest.mark.parametrize("protocol", CODECS)
+@few
+@given(data=st.data())
+def test_a_row_one_byte_above_the_limit_is_refused(protocol: str, data: st.DataObject) -> None:
+    """And one at the limit is not; releases that do not look at sizes take both."""
+    case = data.draw(cases(protocol))
+    made_of = encoded_if_not_refused(case)
+    if made_of is None:
+        return
+    counted = sizes(entries(made_of), case)
+    encoded(replace(case, options=replace(case.options, max_message_bytes=max(counted))))
+    above = replace(case, options=replace(case.options, max_message_bytes=max(counted) - 1))
+    if case.release.size_error if case.is_open else case.release.canal_size_limit:
+        with pytest.raises(EncodeError, match="too large"):
+            encoded(above)
+    else:
+        assert entries(encoded(above)) == entries(encoded(case))
+
+
+@pytest.mark.parametrize("protocol", CODECS)
+@few
+@given(data=st.data())
+def test_a_row_that_is_too_large_is_cut_down_to_its_key(protocol: str, data: st.DataObject) -> None:
+    """With handle-key-only, where the release has it; the rows that are small enough stay whole."""
+    case = data.draw(cases(protocol))
+    large = replace(case.options, large_message_handle_option="handle-key-only")
+    options = known(replace(large, enable_tidb_extension=protocol == "canal-json"), case.release)
+    case = replace(case, options=options)
+    made_of = encoded_if_not_refused(case)
+    keyed = handle_columns(case.made.table, case.release) & set(case.made.values)
+    if made_of is None or options.large_message_handle_option == "none" or not keyed:
+        return
+    whole = entries(made_of)
+    counted = sizes(whole, case)
+    limit = data.draw(st.integers(min(counted) - 1, max(counted)))
+    limited = replace(case, options=replace(options, max_message_bytes=limit))
+    if too_large(whole, limited, limit):
+        with pytest.raises(EncodeError, match="too large"):
+            encoded(limited)
+        return
+    made = encoded(limited)
+    found = [one for message in messages(framed(made, case)) for one in read(message, case)]
+    for number, (change, one) in enumerate(zip(case.changes, found, strict=True)):
+        cut = counted[number] > limit
+        assert one.handle_only == cut
+        assert_read(one, cut_down(case, expected(case, change)) if cut else expected(case, change), case, number)

@@ -1,0 +1,290 @@
+"""Routes of tables and partitions of rows, where the vectors say nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from simulator.columns import cells
+from simulator.errors import ChangefeedError
+from simulator.releases import Release, V8_5, find
+from simulator.ticdc.changefeed import DispatchRule, load
+from simulator.ticdc.changefeed.keys import DISPATCHERS as SPELLINGS
+from simulator.ticdc.dispatch import (
+    DISPATCHERS,
+    Route,
+    compile_rules,
+    hashes,
+    inertia,
+    partition_key,
+    partitions,
+    route,
+    router,
+    substitute,
+    topic_of_ddl,
+    verify_tables,
+)
+from simulator.tidb.ddl import create_table as parse
+from simulator.tidb.model.table import Table
+
+EVERY = ("*.*",)
+T = parse.create_table(
+    "create table `S`.`T` (`Id` int primary key, `V` int as (`Id`) virtual, `A` varchar(9), `B` int not null,"
+    " `C` enum('x','y'), unique key `UK` (`B`), key `K` (`A`))"
+)
+ROW = {"Id": "1", "A": None, "B": "7", "C": "y"}
+
+
+def routed(*rules: DispatchRule, table: Table = T, release: Release = V8_5) -> Route:
+    return route(compile_rules(rules, "default-topic", release=release), table)
+
+
+def hash_of(to: Route, table: Table, row: Mapping[str, str | None]) -> int:
+    return int(hashes(to, table, cells.columns([row]))[0])
+
+
+def crc(*pairs: tuple[str, str]) -> int:
+    return inertia([("S".encode(), "T".encode()), *((name.encode(), value.encode()) for name, value in pairs)])
+
+
+def test_the_changefeeds_spellings_are_the_registrys() -> None:
+    assert set(SPELLINGS) == set(DISPATCHERS)
+
+
+def test_no_rule_means_the_table_and_the_default_topic() -> None:
+    assert Route("table", "default-topic") == routed()
+    assert hash_of(routed(), T, ROW) == crc()
+
+
+def test_the_first_rule_that_matches_decides_whatever_the_case() -> None:
+    rules = DispatchRule(("s.t",), "ts", topic="one_{schema}"), DispatchRule(EVERY, "index-value", topic="two")
+    to = routed(*rules)
+    assert (to.dispatcher, to.topic, to.rule) == ("ts", "one_S", 0)
+
+
+def test_index_value_hashes_the_handle_key_or_the_named_index() -> None:
+    assert hash_of(routed(DispatchRule(EVERY, "index-value")), T, ROW) == crc(("Id", "1"))
+    assert hash_of(routed(DispatchRule(EVERY, "rowid")), T, ROW) == crc(("Id", "1"))
+
+
+def test_a_null_is_hashed_as_the_word_null_and_an_enum_by_its_number() -> None:
+    table = replace(T, columns=tuple(column for column in T.columns if column.name != "V"))
+    to = routed(DispatchRule(EVERY, "columns", columns=("a", "c")), table=table)
+    assert hash_of(to, table, ROW) == crc(("A", "null"), ("C", "2"))
+
+
+def test_after_a_virtual_column_classic_ticdc_hashes_the_column_that_follows() -> None:
+    """OffsetsByNames counts all columns, the row has the visible ones (tiflow v8.5.3 cdc/model/schema_storage.go)."""
+    by_column = routed(DispatchRule(EVERY, "columns", columns=("A",)))
+    by_index = routed(DispatchRule(EVERY, "index-value", index="uk"))
+    assert hash_of(by_column, T, ROW) == crc(("B", "7"))
+    assert hash_of(by_index, T, ROW) == crc(("B", "2"))
+    fixed = replace(V8_5, dispatch_skips_virtual=True)
+    to = route(compile_rules([DispatchRule(EVERY, "columns", columns=("A",))], "t", release=fixed), T)
+    assert hash_of(to, T, ROW) == crc(("A", "null"))
+
+
+def test_a_column_beyond_the_row_makes_ticdc_panic_and_is_refused() -> None:
+    with pytest.raises(ChangefeedError, match="panics .* by column C: it counts virtual generated columns"):
+        routed(DispatchRule(EVERY, "columns", columns=("C",)))
+
+
+@pytest.mark.parametrize(("rule", "text"), [
+    (DispatchRule(EVERY, "index-value", index="nope"), "index not found when verify the table, table: S.T, index: n"),
+    (DispatchRule(EVERY, "rowid", index="k"), "index is not unique when verify the table, table: S.T, index: k"),
+    (DispatchRule(EVERY, "columns", columns=("a", "z")), r"columns not found .* table: S.T, columns: \[a z\]"),
+])
+def test_tables_that_do_not_suit_their_rule_are_refused_at_the_start(rule: DispatchRule, text: str) -> None:
+    with pytest.raises(ChangefeedError, match=text) as caught:
+        verify_tables(compile_rules([rule], "t"), [T])
+    assert caught.value.code == "CDC:ErrDispatcherFailed"
+
+
+def test_before_8_5_3_names_of_a_rule_are_found_in_their_own_letter_case_alone() -> None:
+    """GetIndex and OffsetsByNames compare Name.O up to tiflow v8.5.2, Name.L since (cdc/model/schema_storage.go)."""
+    old = find("v8.5.2")
+    with pytest.raises(ChangefeedError, match=r"columns not found when dispatch event, table: T, columns: \[a\]"):
+        routed(DispatchRule(EVERY, "columns", columns=("a",)), release=old)
+    with pytest.raises(ChangefeedError, match="index not found when dispatch event, table: T, index: uk"):
+        routed(DispatchRule(EVERY, "index-value", index="uk"), release=old)
+    with pytest.raises(ChangefeedError, match="index not found when verify the table, table: S.T, index: uk"):
+        verify_tables(compile_rules([DispatchRule(EVERY, "rowid", index="uk")], "t", release=old), [T])
+    for rule in (DispatchRule(EVERY, "columns", columns=("Id",)), DispatchRule(EVERY, "index-value", index="UK")):
+        assert routed(rule, release=old) == routed(rule)
+
+
+def test_before_8_5_3_the_name_hashed_is_the_rule_s_even_where_the_value_is_another_column_s() -> None:
+    """tiflow v8.5.2 partition/columns.go hashes the names of the rule, v7.5.7 and v8.5.3 those of the columns."""
+    rule = DispatchRule(EVERY, "columns", columns=("A",))
+    hashed = {tag: routed(rule, release=find(tag)).hashed for tag in ("v7.5.0", "v7.5.7", "v8.5.2", "v8.5.3")}
+    renamed, plain = (("A", "B"),), (("B", "B"),)
+    assert {"v7.5.0": renamed, "v7.5.7": plain, "v8.5.2": renamed, "v8.5.3": plain} == hashed
+
+
+def test_the_betas_of_the_new_architecture_have_letter_cases_of_their_own() -> None:
+    """The first finds exact names, the second hashes all in lower case (ticdc pkg/common/table_info.go)."""
+    rule, handle = DispatchRule(EVERY, "columns", columns=("a",)), DispatchRule(EVERY, "index-value")
+    first, second, later = (find(tag, "new") for tag in ("v9.0.0-beta.1", "v9.0.0-beta.2.pre", "v8.5.4"))
+    with pytest.raises(ChangefeedError, match="columns not found"):
+        routed(rule, release=first)
+    assert [routed(one, release=second).hashed for one in (rule, handle)] == [(("a", "A"),), (("id", "Id"),)]
+    assert [routed(one, release=later).hashed for one in (rule, handle)] == [(("A", "A"),), (("Id", "Id"),)]
+
+
+ONE = parse.create_table("create table `S`.`T` (`Id` bigint primary key, `A` varchar(9) unique)")
+ALONE = parse.create_table("create table `S`.`T` (`Id` bigint primary key, `A` varchar(9), key (`A`))")
+
+
+@pytest.mark.parametrize(("tag", "old_value", "dispatchers"), [
+    ("v4.0.4", False, ("table", "single-column")), ("v4.0.4", True, ("table", "single-column")),
+    ("v4.0.5", False, ("table", "index-value")), ("v4.0.5", True, ("table", "table")),
+    ("v6.5.12", False, ("table", "index-value")), ("v7.1.3", False, ("table", "index-value")),
+    ("v7.3.0", False, ("table", "index-value")), ("v7.1.4", False, ("table", "table")),
+    ("v7.4.0", False, ("table", "table")), ("v8.5.3", False, ("table", "table")),
+])
+def test_what_default_is_depends_on_the_release_the_old_value_and_the_unique_keys(
+    tag: str, old_value: bool, dispatchers: tuple[str, str]
+) -> None:
+    """Of a table with two unique keys, a nullable one among them, and of one with its primary key alone."""
+    rules = compile_rules([], "t", release=find(tag), enable_old_value=old_value)
+
+    assert (route(rules, ONE).dispatcher, route(rules, ALONE).dispatcher) == dispatchers
+
+
+@pytest.mark.parametrize(("name", "known"), [
+    ("index-value", ["v4.0.5", "v7.4.0", "v7.5.0"]), ("columns", ["v7.5.0"]),
+    ("rowid", ["v4.0.4", "v4.0.5", "v7.4.0", "v7.5.0"]), ("random", []),
+])
+def test_a_dispatcher_that_the_release_does_not_know_is_default_with_a_warning(name: str, known: list[str]) -> None:
+    """`index-value` came with 4.0.5, `columns` with 7.5."""
+    uri = "kafka://h:9092/t?protocol=open-protocol"
+    text = f'[sink]\ndispatchers = [{{matcher = ["*.*"], dispatcher = "{name}"}}]'
+    warned = {tag: load(uri, text, find(tag)).warnings for tag in ("v4.0.4", "v4.0.5", "v7.4.0", "v7.5.0")}
+
+    assert [tag for tag, said in warned.items() if "is unknown" not in " ".join(said)] == known
+    for tag in warned.keys() - set(known):
+        rule = DispatchRule(EVERY, name, columns=("Id",))
+        assert routed(rule, table=ONE, release=find(tag)).dispatcher == "table"
+
+
+def test_up_to_4_0_4_rowid_is_the_row_id_modulo_the_partitions() -> None:
+    """As an unsigned number (tiflow v4.0.4 cdc/sink/dispatcher/rowid.go)."""
+    to = routed(DispatchRule(EVERY, "rowid"), table=ALONE, release=find("v4.0.4"))
+
+    assert to.dispatcher == "row-id"
+    made = partitions(to, np.zeros(3, np.uint32), np.zeros(3, np.int64), pa.array([30, -1, None], pa.int64()), 7)
+    assert made.tolist() == [2, (2**64 - 1) % 7, 0]
+
+
+def test_index_is_asked_for_and_columns_are_found_from_7_5_alone() -> None:
+    """In 7.4 the key `index` is ignored: the handle key is hashed."""
+    rule = DispatchRule(EVERY, "index-value", index="UK")
+
+    assert routed(rule, release=find("v7.4.0")).hashed == (("Id", "Id"),)
+    assert routed(rule, release=find("v7.5.0")).hashed == (("B", "C"),)
+
+
+def test_releases_hash_null_float_and_time_each_in_its_way() -> None:
+    """FLOAT widened in 5.4 and 6.5.1; NULL left out and TIME cut in the new architecture."""
+    table = parse.create_table("create table `S`.`T` (f float not null, t time(3) not null, n int, unique key (f))")
+    values = {"f": "0.1", "t": "-00:00:01.500", "n": None}
+    rule = DispatchRule(EVERY, "columns", columns=("t", "n"))
+
+    def by(tag: str, architecture: str = "classic", rule: DispatchRule = rule) -> int:
+        return hash_of(routed(rule, table=table, release=find(tag, architecture)), table, values)
+
+    by_key = DispatchRule(EVERY, "index-value")
+    assert by("v6.5.1", rule=by_key) == by("v5.4.0", rule=by_key) == crc(("f", "0.10000000149011612"))
+    assert by("v6.5.2", rule=by_key) == by("v4.0.5", rule=by_key) == crc(("f", "0.1"))
+    assert by("v8.5.3") == crc(("t", "-00:00:01.500"), ("n", "null"))
+    assert by("v8.5.4", "new") == by("v8.5.5", "new") == crc(("t", "-00:00:01"))
+    assert by("v8.5.6", "new") == crc(("t", "-00:00:01.500"))
+
+
+@pytest.mark.parametrize(("expression", "accepted"), [
+    ("{schema}_{table}", ["v6.0.0", "v6.1.0", "v6.5.6", "v6.5.7", "v7.1.3", "v7.1.4", "v7.3.0", "v7.4.0"]),
+    ("a_{schema}_{table}", ["v6.1.0", "v6.5.6", "v6.5.7", "v7.1.3", "v7.1.4", "v7.3.0", "v7.4.0"]),
+    ("{table}", ["v6.5.7", "v7.1.4", "v7.4.0"]), ("plain", ["v6.5.7", "v7.1.4", "v7.4.0"]),
+])
+def test_topic_expressions_by_release(expression: str, accepted: list[str]) -> None:
+    """6.0 takes two forms, later ones want {schema}, which 6.5.7, 7.1.4 and 7.4 need no more."""
+    taken = []
+    for tag in ("v6.0.0", "v6.1.0", "v6.5.6", "v6.5.7", "v7.1.3", "v7.1.4", "v7.3.0", "v7.4.0"):
+        try:
+            compile_rules([DispatchRule(EVERY, topic=expression)], "t", release=find(tag))
+        except ChangefeedError as error:
+            assert (error.code, error.text[:24]) == ("CDC:ErrKafkaTopicExprInvalid", "invalid topic expression")
+        else:
+            taken.append(tag)
+    assert taken == accepted
+
+
+def test_before_6_1_everything_goes_to_the_default_topic() -> None:
+    """5.4 has no `topic`; 6.0 checks it and forgets it (tiflow v6.0.0 cdc/sink/mq.go)."""
+    rule = DispatchRule(EVERY, topic="{schema}_{table}")
+    topics = {tag: routed(rule, release=find(tag)).topic for tag in ("v5.4.0", "v6.0.0", "v6.1.0")}
+
+    assert topics == {"v5.4.0": "default-topic", "v6.0.0": "default-topic", "v6.1.0": "S_T"}
+
+
+@pytest.mark.parametrize(("columns", "text"), [
+    (("Id", "v"), r"found virtual generated columns when dispatch event, table: T, columns: \[Id v\] column: v"),
+    (("V", "Z"), r"found virtual generated columns when dispatch event, table: T, columns: \[V Z\] column: v"),
+    (("Z", "V"), r"columns not found when dispatch event, table: T, columns: \[Z V\], column: z"),
+])
+@pytest.mark.parametrize("architecture", ["classic", "new"])
+def test_since_8_5_4_a_rule_that_names_a_virtual_column_is_refused(
+    columns: tuple[str, ...], text: str, architecture: str
+) -> None:
+    """At the start of the changefeed and for each row, in the same words."""
+    release, rule = find("v8.5.4", architecture), DispatchRule(EVERY, "columns", columns=columns)
+    with pytest.raises(ChangefeedError, match=text):
+        routed(rule, release=release)
+    with pytest.raises(ChangefeedError, match=text):
+        verify_tables(compile_rules([rule], "t", release=release), [T])
+
+
+def test_an_index_of_a_virtual_column_is_no_matter_of_that_refusal() -> None:
+    table = parse.create_table("create table s.t (v int as (1) virtual not null, a int, b int, unique key k (v))")
+    rule = DispatchRule(EVERY, "index-value", index="k")
+    assert routed(rule, table=table, release=find("v8.5.4")).hashed == (("v", "a"),)
+
+
+def test_a_clustered_integer_primary_key_is_no_index_to_name() -> None:
+    with pytest.raises(ChangefeedError, match="index not found when dispatch event, table: T, index: PRIMARY"):
+        routed(DispatchRule(EVERY, "index-value", index="PRIMARY"))
+
+
+def test_partitions_count_hashes_without_sign_and_whole_commit_ts() -> None:
+    numbers = np.array([0xFFFFFFFF], np.uint32), np.array([415508878783938562]), pa.nulls(1, pa.int64())
+    assert partitions(routed(), *numbers, 7).tolist() == [0xFFFFFFFF % 7]
+    assert partitions(routed(DispatchRule(EVERY, "ts")), *numbers, 7).tolist() == [415508878783938562 % 7]
+
+
+def test_rows_of_one_message_share_the_table_the_hash_or_the_commit_ts() -> None:
+    rules = {name: routed(DispatchRule(EVERY, name)) for name in ("table", "rowid", "ts")}
+    groups = {name: partition_key(to, T, 0xFFFFFFFF, 5) for name, to in rules.items()}
+    assert {"table": "S.T", "rowid": "4294967295", "ts": "5"} == groups
+
+
+def test_the_topic_of_a_ddl_goes_by_the_old_name_and_a_databases_to_the_default() -> None:
+    rules = compile_rules([DispatchRule(("a.*",), topic="{schema}_{table}")], "d")
+    assert topic_of_ddl(rules, "b", "new", ("a", "old")) == "a_old"
+    assert topic_of_ddl(rules, "a", "") == "d"
+
+
+def test_a_topic_is_cut_where_kafka_ends_it() -> None:
+    assert len(substitute("{schema}_{table}", "s" * 200, "t" * 200)) == 249
+
+
+def test_a_bad_topic_expression_or_matcher_of_a_changefeed_is_refused() -> None:
+    uri = "kafka://127.0.0.1:9092/t?protocol=canal-json"
+    for rule, code in (('topic = "{table}_{schema}"', "TopicExprInvalid"), ('topic = "a b"', "TopicExprInvalid")):
+        with pytest.raises(ChangefeedError, match=code):
+            router(load(uri, f"[sink]\ndispatchers = [{{matcher = ['*.*'], {rule}}}]"))
+    with pytest.raises(ChangefeedError, match="ErrFilterRuleInvalid"):
+        router(load(uri, "[sink]\ndispatchers = [{matcher = ['a']}]"))

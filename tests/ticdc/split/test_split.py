@@ -1,0 +1,399 @@
+"""UPDATEs of unique keys as DELETE and INSERT: what a transaction becomes, and that the pipeline does the same."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from support import databases
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.playing import assert_contract, play
+from pyspark.sql import SparkSession
+
+from simulator.columns.cells import columns
+from simulator.columns.change_frame import DELETE, INSERT, UPDATE
+from simulator.read.contract.messages import Message, Terms
+from simulator.read.contract.order import row_order
+from simulator.read.contract.terms import stages_of
+from simulator.read.decode import DdlEvent, Event, RowEvent as Sent, before_image, decode
+from simulator.read.records import read
+from simulator.releases import find
+from simulator.ticdc.changefeed import load
+from simulator.ticdc.split import (
+    SplitRule,
+    beside,
+    deciding,
+    halves,
+    keys_changed,
+    net,
+    ranked,
+    sent,
+    split_rule,
+    splits,
+)
+from simulator.ticdc.split.transaction import Row, RowEvent
+from simulator.tidb.ddl.create_table import create_table
+
+CLASSIC, NEW = find("v8.5.3"), find("v8.5.7", "new")
+TABLE = create_table("CREATE TABLE t (id INT PRIMARY KEY, uk INT UNIQUE, s VARCHAR(9), v INT, UNIQUE (s, v))", "test")
+RULES = {
+    "sorted": split_rule(CLASSIC),
+    "interleaved": split_rule(NEW),
+    "of several rows": split_rule(find("v6.5.4")),
+    "kept whole": split_rule(CLASSIC, raw=True),
+    "before there was a split": split_rule(find("v5.4.0")),
+}
+Cells = Mapping[int, tuple[int | None, str | None, int]]
+"""uk, s and v by id."""
+
+
+def cells() -> st.SearchStrategy[Cells]:
+    """Rows of the table, no two of which have one unique key."""
+    row = st.tuples(st.none() | st.integers(0, 6), st.sampled_from([None, "null", "a", "b"]), st.integers(0, 2))
+    return st.dictionaries(st.integers(1, 8), row).map(unique)
+
+
+def unique(rows: Cells) -> Cells:
+    left: dict[int, tuple[int | None, str | None, int]] = {}
+    for key, (uk, s, v) in rows.items():
+        others = left.values()
+        if (uk is None or all(uk != other[0] for other in others)) and (
+            s is None or all((s, v) != other[1:] for other in others)
+        ):
+            left[key] = uk, s, v
+    return left
+
+
+def row(cells: Cells, key: int) -> Row | None:
+    return None if key not in cells else {
+        "id": str(key), **{name: None if one is None else str(one) for name, one in zip(
+            ("uk", "s", "v"), cells[key], strict=True)}}
+
+
+def transaction(before: Cells, after: Cells) -> list[RowEvent]:
+    """What TiDB writes on the way from one to the other, where rows that stay are changed and changed back."""
+    return net(TABLE, [(row(before, key), row(after, key)) for key in sorted({*before, *after})])
+
+
+@pytest.mark.parametrize("rule", [RULES["sorted"], RULES["interleaved"]], ids=["sorted", "interleaved"])
+@given(before=cells(), after=cells())
+def test_a_split_transaction_never_holds_a_unique_key_twice(rule: SplitRule, before: Cells, after: Cells) -> None:
+    """At no event of it; and it leads to the rows after."""
+    rows = {key: row(before, key) for key in before}
+    for event in sent(TABLE, transaction(before, after), rule):
+        shown = event.before if event.after is None else event.after
+        assert shown is not None
+        key = int(str(shown["id"]))
+        assert rows.pop(key, None) == event.before
+        if event.after is not None:
+            assert all(event.after["uk"] != one["uk"] for one in rows.values() if one and one["uk"] is not None)
+            assert all(
+                (event.after["s"], event.after["v"]) != (one["s"], one["v"])
+                for one in rows.values() if one and one["s"] is not None)
+            rows[key] = event.after
+    assert rows == {key: row(after, key) for key in after}
+
+
+def ops(rule: SplitRule, *events: RowEvent) -> str:
+    """The events as letters, with the id of each row."""
+    return " ".join(
+        f"{'DUI'[event.op]}{(event.after or event.before or {})['id']}" for event in sent(TABLE, events, rule))
+
+
+def update(key: int, uk: tuple[str | None, str | None] = ("1", "1"), s: tuple[str | None, str | None] = ("a", "a"),
+           v: tuple[str, str] = ("0", "0")) -> RowEvent:
+    old, new = ({"id": str(key), "uk": uk[at], "s": s[at], "v": v[at]} for at in (0, 1))
+    return RowEvent(UPDATE, old, new)
+
+
+MIXED = (
+    update(1, uk=("1", "2")), update(2, s=(None, None), v=("0", "0")), update(3, uk=("5", None)),
+    RowEvent(INSERT, None, {"id": "4", "uk": "9", "s": "x", "v": "1"}),
+    RowEvent(DELETE, {"id": "5", "uk": "7", "s": "y", "v": "1"}, None),
+)
+
+
+@pytest.mark.parametrize(("tag", "architecture", "expected"), [
+    ("v5.4.0", "classic", "D5 U1 U2 U3 I4"),
+    ("v6.5.3", "classic", "D5 U1 U2 U3 I4"),
+    ("v6.5.4", "classic", "D5 D1 D3 U2 I1 I3 I4"),
+    ("v7.1.1", "classic", "D5 U1 U2 U3 I4"),
+    ("v7.1.2", "classic", "D5 D1 D3 U2 I1 I3 I4"),
+    ("v8.5.7", "classic", "D5 D1 D3 U2 I1 I3 I4"),
+    ("v9.0.0-beta.1", "new", "D5 U1 U2 U3 I4"),
+    ("v8.5.4", "new", "D5 D1 U2 D3 I4 I1 I3"),
+])
+def test_each_release_has_an_order_of_its_own(tag: str, architecture: str, expected: str) -> None:
+    assert ops(split_rule(find(tag, architecture)), *MIXED) == expected
+
+
+def test_updates_and_inserts_went_by_row_key_once() -> None:
+    """TiKV's DELETE and PUT were all that the sorters told apart."""
+    insert = RowEvent(INSERT, None, {"id": "1", "uk": "9", "s": "x", "v": "1"})
+
+    assert ops(split_rule(find("v6.1.5")), insert, update(2)) == "I1 U2"
+    assert ops(split_rule(find("v6.1.6")), insert, update(2)) == "U2 I1"
+
+
+def test_a_single_update_was_left_whole_in_6_5_4_alone() -> None:
+    assert ops(split_rule(find("v6.5.4")), MIXED[0]) == "U1"
+    assert ops(split_rule(find("v6.5.5")), MIXED[0]) == "D1 I1"
+
+
+@pytest.mark.parametrize(
+    ("tag", "left"), [("v6.5.9", "D1 I1"), ("v6.5.10", "U1"), ("v8.1.0", "D1 I1"), ("v8.1.1", "U1")])
+def test_output_raw_change_event_counts_from_the_release_that_has_it(tag: str, left: str) -> None:
+    assert ops(split_rule(find(tag), raw=True), MIXED[0]) == left
+
+
+def test_null_is_the_text_null_to_the_classic_architecture() -> None:
+    """In a column of text; a NULL number is no number."""
+    assert ops(RULES["sorted"], update(1, s=(None, "null"))) == "U1"
+    assert ops(RULES["interleaved"], update(1, s=(None, "null"))) == "D1 I1"
+    assert ops(RULES["sorted"], update(1, uk=(None, "0"))) == "D1 I1"
+
+
+def test_without_old_value_only_the_handle_key_splits_and_old_rows_go() -> None:
+    """The halves stay after each other from 4.0.15 on."""
+    table = create_table("CREATE TABLE t (id INT, v INT, PRIMARY KEY (id) NONCLUSTERED)", "test")
+    moved = RowEvent(UPDATE, {"id": "1", "v": "1"}, {"id": "9", "v": "1"})
+    other = RowEvent(UPDATE, {"id": "2", "v": "2"}, {"id": "2", "v": "3"})
+
+    def found(tag: str) -> list[tuple[int, Row | None, Row | None]]:
+        rule = split_rule(find(tag), old_value=False)
+        return [(one.op, one.before, one.after) for one in sent(table, [other, moved], rule)]
+
+    whole, gone, come = (UPDATE, None, other.after), (DELETE, {"id": "1"}, None), (INSERT, None, moved.after)
+    assert found("v5.4.0") == found("v6.5.4") == [whole, gone, come]
+    assert found("v4.0.14") == [gone, whole, come]
+    assert found("v7.1.2") == [(DELETE, moved.before, None), (UPDATE, other.before, other.after), come]
+
+
+def test_every_column_of_a_unique_key_decides_and_no_other() -> None:
+    assert deciding(TABLE, RULES["sorted"]) == deciding(TABLE, RULES["interleaved"]) == ("id", "uk", "s", "v")
+    assert deciding(create_table("CREATE TABLE t (id INT PRIMARY KEY, k INT, KEY (k), c INT UNIQUE, d INT)", "test"),
+                    RULES["sorted"]) == ("id", "c")
+
+
+def order_found_wrong(tag: str, architecture: str, ops: str, config: str = "", protocol: str = "canal-json") -> bool:
+    """Whether changes of those kinds, at one commit-ts and in this order, break the order of the release."""
+    release = find(tag, architecture)
+    changefeed = load(f"kafka://127.0.0.1:9092/shop?protocol={protocol}", config)
+    terms = Terms("canal-json", {"shop": 1}, {("test", "t"): TABLE}, lambda event, table: None,
+                  stages=stages_of(changefeed, release))
+    kinds = {"D": "DELETE", "U": "UPDATE", "I": "INSERT"}
+    step = row_order(terms)
+    events = (Sent(7, "test", "t", kinds[op], None, {"id": "1"}) for op in ops)
+    return any(list(step(Message("shop", 0, offset, 99, (event,)))) for offset, event in enumerate(events))
+
+
+@pytest.mark.parametrize(("tag", "architecture", "right", "wrong"), [
+    ("v8.5.3", "classic", "DDUUII", "DUD"), ("v8.5.3", "classic", "DUI", "DIU"), ("v8.5.7", "new", "DUDUII", "DUID"),
+    ("v6.1.5", "classic", "DUIUI", "UD"), ("v6.1.6", "classic", "DUI", "UIU"),
+])
+def test_a_stream_in_another_order_than_the_release_s_breaks_the_contract(
+    tag: str, architecture: str, right: str, wrong: str
+) -> None:
+    assert not order_found_wrong(tag, architecture, right)
+    assert order_found_wrong(tag, architecture, wrong)
+
+
+def test_rows_of_several_partition_keys_have_no_order() -> None:
+    """From 7.4 on each key is a group of its own."""
+    by_key = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
+
+    assert not order_found_wrong("v7.5.0", "classic", "DIU", by_key)
+    assert order_found_wrong("v7.1.2", "classic", "DIU", by_key)
+
+
+# -- in batches ---------------------------------------------------------------------------------------------------
+
+
+def batch(transactions: Sequence[Sequence[RowEvent]]) -> tuple[pa.RecordBatch, list[RowEvent]]:
+    """Row changes as a diff gives them, whose images are places of the events; commit-ts number the transactions."""
+    events = [(number, event) for number, events in enumerate(transactions) for event in events]
+
+    def images(rows: Iterable[Row | None]) -> pa.Array:
+        return pa.array([None if row is None else b"%d" % place for place, row in enumerate(rows)], pa.binary())
+
+    return pa.record_batch({
+        "commit_ts": pa.array([number for number, _ in events], pa.int64()),
+        "table": pa.array([0 for _ in events], pa.int32()),
+        "handle": pa.array([key_of(event).encode() for _, event in events], pa.binary()),
+        "before": images(event.before for _, event in events),
+        "after": images(event.after for _, event in events),
+    }), [event for _, event in events]
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_batches_are_split_and_sorted_as_single_transactions_are(name: str) -> None:
+    """Every rule, over random transactions."""
+    chance, rule = random.Random(5), RULES[name]
+    transactions = [transaction(some(chance), some(chance)) for _ in range(150)]
+    transactions += [[event] for events in transactions for event in events if event.op == UPDATE][:50]
+    changes, events = batch(transactions)
+    nothing: Row = dict.fromkeys(column.name for column in TABLE.columns)
+    before, after = (
+        columns([row or nothing for row in rows])
+        for rows in ([event.before for event in events], [event.after for event in events]))
+
+    is_split = keys_changed(TABLE, before, after, rule)
+    made = halves(changes, is_split & beside(changes) if rule.several else is_split, rule)
+
+    order = [(column, "ascending") for column in ("commit_ts", "rank", "table", "handle", "op")]
+    found: dict[int, list[RowEvent]] = {}
+    for one in pa.Table.from_batches([made]).sort_by(order).to_pylist():
+        old = None if one["before"] is None else events[int(one["before"])].before
+        new = None if one["after"] is None else events[int(one["after"])].after
+        found.setdefault(one["commit_ts"], []).append(RowEvent(one["op"], old, new))
+    assert found == {
+        number: [replace(event, half=False) for event in sent(TABLE, events, rule)]
+        for number, events in enumerate(transactions) if events}
+
+
+def test_a_run_that_splits_nothing_gives_changes_their_operations_and_ranks() -> None:
+    changes, events = batch([transaction({1: (1, "a", 0), 2: (2, "b", 0)}, {2: (3, "b", 0), 3: (1, "a", 0)})])
+
+    made = ranked(changes, RULES["kept whole"])
+
+    assert made["op"].to_pylist() == [event.op for event in events]
+    assert made["rank"].to_pylist() == [RULES["kept whole"].ranks[event.op] for event in events]
+    assert [made[name] for name in changes.schema.names] == changes.columns
+
+
+COLLATED = {
+    name: create_table(f"CREATE TABLE t (k {kind}, v INT, PRIMARY KEY ({key}) CLUSTERED)", "test")
+    for name, kind, key in (
+        ("bin", "VARCHAR(9)", "k"), ("ci", "VARCHAR(9) COLLATE utf8mb4_general_ci", "k"),
+        ("prefix", "VARCHAR(9)", "k(2)"), ("bytes", "VARBINARY(9)", "k"), ("number", "INT", "k"))}
+
+
+@pytest.mark.parametrize(("name", "old", "new"), [
+    ("bin", "a", "a "), ("ci", "a", "Á "), ("prefix", "abc", "abd"),
+])
+def test_a_key_that_tidb_takes_for_the_old_one_is_one_update_and_split(name: str, old: str, new: str) -> None:
+    """TiDB finds the row under the same key and writes one UPDATE; TiCDC compares bytes, and splits it."""
+    table, rule = COLLATED[name], RULES["sorted"]
+    before, after = {"k": old, "v": "1"}, {"k": new, "v": "1"}
+
+    written = net(table, [(before, after)])
+
+    assert written == [RowEvent(UPDATE, before, after)]
+    assert [event.op for event in sent(table, written, rule)] == [DELETE, INSERT]
+    assert sent(table, written, RULES["kept whole"]) == written
+    assert splits([table], rule) and not splits([table], RULES["kept whole"])
+    assert keys_changed(table, columns([before, before]), columns([after, before]), rule).tolist() == [
+        True, False]
+
+
+@pytest.mark.parametrize(("name", "old", "new"), [
+    ("bin", "a", "b"), ("ci", "a", "b"), ("prefix", "abc", "acc"), ("bytes", "a", "a "), ("number", "1", "2"),
+])
+def test_another_key_is_another_row(name: str, old: str, new: str) -> None:
+    """Under a clustered key TiDB itself writes DELETE and INSERT."""
+    before, after = {"k": old, "v": "1"}, {"k": new, "v": "1"}
+
+    assert net(COLLATED[name], [(before, after)]) == [RowEvent(DELETE, before, None), RowEvent(INSERT, None, after)]
+    assert splits([COLLATED[name]], RULES["sorted"]) == (name in ("bin", "ci", "prefix"))
+
+
+def key_of(event: RowEvent) -> str:
+    return str((event.after or event.before or {})["id"])
+
+
+def some(chance: random.Random) -> Cells:
+    return unique({
+        key: (chance.choice([None, *range(6)]), chance.choice([None, "null", "a", "b"]), chance.randrange(3))
+        for key in chance.sample(range(1, 9), chance.randrange(8))})
+
+
+URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=2"
+BY_UK = """[sink]
+dispatchers = [{matcher = ["shop.spread"], partition = "columns", columns = ["uk"]}]
+"""
+COLUMNS = "id INT PRIMARY KEY, uk INT UNIQUE, s VARCHAR(9), v INT"
+
+
+def tables() -> list[databases.Table]:
+    """One that stays in its partition, one whose rows are spread by their unique key, and one that gets a column."""
+    old = [(key, key, f"s{key}", 0) for key in range(1, 61)]
+    new = [(key, key if key % 3 == 0 else (key + 3) % 90, "s", 1) for key in range(5, 71)]
+    return [databases.Table(f"CREATE TABLE {name} ({COLUMNS})", old, new) for name in ("stays", "spread")]
+
+
+@pytest.fixture(scope="module")
+def states(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The tables in both states; `turned` has another definition in the second."""
+    folder, both = tmp_path_factory.mktemp("split"), tables()
+    before, after = ([
+        *both, databases.Table(f"CREATE TABLE turned ({COLUMNS}{more})", *rows)] for more, rows in (
+            ("", (both[0].before, None)), (", w INT DEFAULT 7", (None, [(*one, 7) for one in both[0].after or ()]))))
+    return databases.write(folder / "a", before, 0), databases.write(folder / "b", after, 1)
+
+
+def played(states: tuple[Path, Path], folder: Path, *options: object) -> list[Event]:
+    """The events of a run over twenty transactions."""
+    config = folder / "changefeed.toml"
+    if not config.exists():
+        config.write_text(BY_UK)
+    out = folder / "out"
+    assert play("diff", *states, "--sink-uri", URI, "--config", config, "--over", "20ms", "--ddl-at", "middle",
+                "--fixtures", out, *options) == 0
+    return [event for record in read(str(out)) for event in decode(record.key, record.value)]
+
+
+def pairs(events: Iterable[Event], name: str) -> dict[int, list[tuple[str, str]]]:
+    """Kind and id of each row change of a table, by commit-ts."""
+    found: dict[int, list[tuple[str, str]]] = {}
+    for event in events:
+        if isinstance(event, Sent) and event.table == name:
+            image = event.after or event.before or {}
+            found.setdefault(event.commit_ts or 0, []).append((event.op, str(image["id"])))
+    return found
+
+
+def test_a_run_sends_split_updates_in_order_and_keeps_the_contract(
+    spark: SparkSession, states: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Those of a table whose definition changes, too; each half lies where its own row belongs."""
+    events = played(states, tmp_path)
+
+    assert_contract(read(str(tmp_path / "out")), load(URI, BY_UK), {"shop": 2}, *states)
+    stays = tables()[0]
+    names = ("id", "uk", "s", "v")
+    old, new = ({str(one[0]): dict(zip(names, map(str, one), strict=True)) for one in rows or ()}
+                for rows in (stays.before, stays.after))
+    for ts, told in pairs(events, "stays").items():
+        keys = dict.fromkeys(key for _, key in told)
+        expected = sent(stays.definition, net(stays.definition, [(old.get(key), new.get(key)) for key in keys]),
+                        RULES["sorted"])
+        assert told == [(("DELETE", "UPDATE", "INSERT")[event.op], key_of(event)) for event in expected], ts
+    turn = [event.commit_ts or 0 for event in events if isinstance(event, DdlEvent)][0]
+    assert {split_at(told) and ts > turn for ts, told in pairs(events, "turned").items()} == {None, False, True}
+    assert not any(changes_uk(event) for event in events)
+
+
+def split_at(told: Sequence[tuple[str, str]]) -> bool | None:
+    """True where a row is deleted and inserted in one transaction, None where none is."""
+    return True if any(("INSERT", key) in told for op, key in told if op == "DELETE") else None
+
+
+def changes_uk(event: Event) -> bool:
+    """Whether an UPDATE changes the unique key."""
+    old = before_image(event) if isinstance(event, Sent) and event.op == "UPDATE" else None
+    return isinstance(event, Sent) and old is not None and event.after is not None and old["uk"] != event.after["uk"]
+
+
+def test_raw_change_events_stay_updates(spark: SparkSession, states: tuple[Path, Path], tmp_path: Path) -> None:
+    """And the rows after are the same; a table spread by the key has the new row's partition."""
+    text = BY_UK + "[sink.kafka-config]\noutput-raw-change-event = true\n"
+    (tmp_path / "changefeed.toml").write_text(text)
+    events = played(states, tmp_path)
+
+    assert any(changes_uk(event) for event in events)
+    assert all(split_at(told) is None for told in pairs(events, "stays").values())

@@ -1,0 +1,322 @@
+"""Which jobs TiDB queues for a statement, and which events TiCDC makes of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulator.errors import DdlError
+from simulator.releases import Release, find
+from simulator.ticdc.ddl.allow import allowed
+from simulator.ticdc.ddl.events import events, sent_query
+from simulator.ticdc.ddl.jobs_text import text_jobs
+from simulator.tidb.ddl.catalog import Catalog, catalog
+from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.ddl.evolve import applied
+from simulator.tidb.ddl.jobs import jobs, notes
+from simulator.tidb.parser.read import read_statement
+from simulator.tidb.syntax.definitions import TableName
+
+CLASSIC, NEW, OLD = find("v8.5.3"), find("v8.5.7", "new"), find("v6.1.0")
+
+SHOP = catalog([
+    create_table("CREATE TABLE Orders (Id INT PRIMARY KEY, note TEXT, KEY k (Id)) DEFAULT CHARSET utf8mb4", "Shop"),
+    create_table("CREATE TABLE spread (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 4", "Shop"),
+    create_table("CREATE TABLE days (id INT) PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (5))", "Shop"),
+])
+
+
+def codes(text: str, release: Release = CLASSIC, known: Catalog | None = None) -> list[int]:
+    return [job.code for job in text_jobs(text, "shop", known, release)]
+
+
+def queries(text: str, release: Release) -> list[str]:
+    """The texts of all events, as they are sent."""
+    made = text_jobs(text, "shop", SHOP, release)
+    return [sent_query(event, release) for job in made for event in events(job, release)]
+
+
+def said(text: str, known: Catalog | None = SHOP) -> tuple[str, ...]:
+    """Notes of a statement that is no job at all."""
+    statement = read_statement(text)
+    assert statement is not None
+    assert jobs(statement, text, "shop", known, CLASSIC) == ()
+    return notes(statement, text, "shop", known, CLASSIC)
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("DROP TABLE a, shop.b", [4, 4]),
+    ("DROP VIEW IF EXISTS v, w", [24, 24]),
+    ("DROP SEQUENCE s, t", [36, 36]),
+    ("RENAME TABLE a TO b", [14]),
+    ("RENAME TABLE a TO b, c TO d", [47]),
+    ("ALTER TABLE a RENAME TO b", [14]),
+    ("ALTER DATABASE CHARSET utf8mb4", [26]),
+    ("ALTER DATABASE shop PLACEMENT POLICY p COLLATE utf8mb4_bin", [26, 55]),
+    ("ALTER TABLE t SHARD_ROW_ID_BITS 4 COMMENT 'c' CHARSET utf8mb4 COLLATE utf8mb4_bin", [16, 17, 22]),
+    ("ALTER TABLE t PLACEMENT POLICY p COMMENT 'c'", [17, 56]),
+    ("ALTER TABLE t TTL = c + INTERVAL 1 DAY TTL_ENABLE = 'OFF' TTL_JOB_INTERVAL = '1h'", [65]),
+    ("ALTER TABLE t ADD COLUMN a INT, LOCK = NONE, ALGORITHM = INPLACE", [5]),
+    ("ALTER TABLE t ADD COLUMN (a INT)", [5]),
+    ("ALTER TABLE t ADD COLUMN (a INT, b INT)", [61]),
+    ("ALTER TABLE t DROP INDEX `Primary`", [33]),
+    ("ALTER TABLE t ADD FULLTEXT INDEX (a), ADD COLUMN b INT", [61]),
+    ("ALTER TABLE t RENAME INDEX a TO a, ENGINE = InnoDB", []),
+    ("ALTER TABLE t ADD COLUMN a INT, ADD CHECK (a > 0)", [61]),
+    ("ALTER TABLE t ADD CHECK (a > 0), ALTER CHECK c NOT ENFORCED, DROP CHECK d", []),
+    ("ALTER TABLE t ADD COLUMN IF NOT EXISTS a INT, ADD INDEX (a)", [61]),
+    ("ALTER TABLE t LAST PARTITION LESS THAN (10)", [19]),
+    ("ALTER TABLE t ADD PARTITION PARTITIONS 4", [64]),
+    ("UNLOCK TABLES", [28]),
+    ("FLASHBACK CLUSTER TO TIMESTAMP '2024-01-01 00:00:00'", [62]),
+    ("", []),
+])
+def test_a_statement_is_these_jobs(text: str, expected: list[int]) -> None:
+    assert codes(text) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("ALTER TABLE t ADD COLUMN a INT, ADD COLUMN b INT", [37]),
+    ("ALTER TABLE t ADD COLUMN (a INT, b INT)", [37]),
+    ("ALTER TABLE t DROP COLUMN a, DROP COLUMN b", [38]),
+    ("ALTER TABLE t DROP INDEX a, DROP PRIMARY KEY", [48]),
+])
+def test_before_multi_schema_change_specs_of_one_kind_are_one_job(text: str, expected: list[int]) -> None:
+    assert codes(text, OLD) == expected
+
+
+def test_before_multi_schema_change_specs_of_several_kinds_are_refused() -> None:
+    with pytest.raises(DdlError, match=r"^\[ddl:8200\] Unsupported multi schema change$"):
+        codes("ALTER TABLE t ADD COLUMN a INT, DROP COLUMN b", OLD)
+
+
+@pytest.mark.parametrize(("text", "error"), [
+    ("ALTER TABLE t ADD COLUMN a INT, CACHE", "Unsupported multi schema change for alter table cache"),
+    ("ALTER TABLE t ADD COLUMN a INT, RENAME TO b", "Unsupported multi schema change for rename table"),
+    ("ALTER TABLE t DROP COLUMN A, ADD COLUMN a INT", "Unsupported operate same column 'a'"),
+    ("ALTER TABLE t MODIFY a INT, ADD INDEX (A)", "Unsupported operate same column 'a'"),
+    ("ALTER TABLE t ADD COLUMN a INT, ADD COLUMN b INT AFTER a", "Unsupported operate same column 'a'"),
+    ("ALTER TABLE t DROP INDEX i, ADD INDEX I (a)", "Unsupported operate same index 'i'"),
+    ("ALTER TABLE t ADD INDEX (a), ADD INDEX (a)", "Unsupported operate same index 'a'"),
+    ("ALTER TABLE t FORCE", "Unsupported Unsupported/unknown ALTER TABLE specification"),
+    ("ALTER TABLE t REPAIR PARTITION p0", "Unsupported repair partition"),
+    ("ALTER TABLE t MAX_ROWS = 10", "This type of ALTER TABLE is currently unsupported"),
+    ("ALTER TABLE t ADD COLUMN a INT UNIQUE",
+     "unsupported add column 'a' constraint UNIQUE KEY when altering 'shop.t'"),
+    ("CREATE FULLTEXT INDEX f ON t (a)", "FULLTEXT and SPATIAL index is not supported"),
+    ("FLASHBACK DATABASE shop TO TIMESTAMP '2024-01-01'", "Unsupported FLASHBACK database TO TIMESTAMP"),
+])
+def test_tidb_refuses_what_it_parses_in_its_own_words(text: str, error: str) -> None:
+    with pytest.raises(DdlError) as caught:
+        codes(text)
+    assert (caught.value.code, caught.value.text) == ("ddl:8200", error)
+
+
+@pytest.mark.parametrize("text", [
+    "CREATE TABLE IF NOT EXISTS orders (a INT)",
+    "DROP TABLE IF EXISTS nope",
+    "DROP DATABASE IF EXISTS nope",
+    "CREATE DATABASE IF NOT EXISTS SHOP",
+    "ALTER TABLE orders ADD COLUMN IF NOT EXISTS NOTE INT",
+    "ALTER TABLE orders DROP COLUMN IF EXISTS nope",
+    "ALTER TABLE orders MODIFY COLUMN IF EXISTS nope INT",
+    "DROP INDEX IF EXISTS nope ON orders",
+    "CREATE INDEX IF NOT EXISTS K ON orders (note)",
+    "ALTER TABLE orders CHARSET utf8mb4",
+    "ALTER TABLE orders NOCACHE",
+    "ALTER DATABASE shop COLLATE utf8mb4_bin",
+    "ALTER TABLE orders REMOVE TTL",
+    "ALTER TABLE orders ALTER INDEX k VISIBLE",
+    "ALTER TABLE orders RENAME COLUMN note TO NOTE",
+    "ALTER TABLE orders RENAME AS ORDERS",
+    "ALTER TABLE days DROP PARTITION IF EXISTS p9",
+])
+def test_a_statement_that_has_nothing_to_do_is_no_job_and_says_so(text: str) -> None:
+    assert len(said(text)) == 1
+
+
+def test_what_lives_in_a_session_is_no_job() -> None:
+    assert said("CREATE TEMPORARY TABLE t (a INT)") == said("DROP TEMPORARY TABLE t")
+    assert said("DROP HYPO INDEX i ON t")
+
+
+def steps(text: str, release: Release = CLASSIC, known: Catalog | None = SHOP) -> list[tuple[int, tuple[int, ...]]]:
+    return [(job.code, job.steps) for job in text_jobs(text, "shop", known, release)]
+
+
+def test_a_foreign_key_is_one_job_with_the_index_that_comes_with_it() -> None:
+    """Where an index begins with its columns, none comes; a clustered integer primary key is no index."""
+    key = "ALTER TABLE orders ADD CONSTRAINT f FOREIGN KEY (%s) REFERENCES spread (id)"
+    assert steps(key % "note") == [(61, (7, 9))]
+    known = catalog([create_table("CREATE TABLE orders (a INT, b INT, KEY (a, b), id INT PRIMARY KEY)", "shop")])
+    assert steps(key % "A", known=known) == [(9, ())]
+    assert steps(key % "b", known=known) == steps(key % "id", known=known) == [(61, (7, 9))]
+    assert steps(f"{key % 'b'}, COMMENT 'c'", known=known) == [(61, (7, 9, 17))]
+    assert steps(f"{key % 'a'}, COMMENT 'c'", known=known) == [(61, (9, 17))]
+    assert steps(key % "a", known=None) == [(9, ())]
+
+
+def test_up_to_6_4_a_foreign_key_comes_without_index() -> None:
+    key = "ALTER TABLE orders ADD FOREIGN KEY (note) REFERENCES spread (id)"
+    assert steps(key, find("v6.4.0")) == [(9, ())]
+    assert steps(key, find("v6.5.0")) == [(61, (7, 9))]
+
+
+def test_releases_send_a_foreign_key_with_its_index_before_they_send_one_alone() -> None:
+    """6.2 has code 61 in its allow-list, 8.5.4 is the first with code 9."""
+    assert [release for release in ("v6.5.0", "v8.5.3", "v8.5.4") if allowed(61, find(release))] == [
+        "v6.5.0", "v8.5.3", "v8.5.4"]
+    assert [release for release in ("v6.5.0", "v8.5.3", "v8.5.4") if allowed(9, find(release))] == ["v8.5.4"]
+
+
+def test_the_text_of_a_job_keeps_what_its_parts_do_not_have() -> None:
+    assert queries("ALTER TABLE orders ADD COLUMN c INT, ADD CHECK (c > 0)", CLASSIC) == [
+        "ALTER TABLE `orders` ADD COLUMN `c` INT, ADD CHECK(`c`>0) ENFORCED"]
+
+
+@pytest.mark.parametrize("known", [None, SHOP], ids=["unknown", "known"])
+@pytest.mark.parametrize(("clause", "code", "text"), [
+    ("ADD INDEX (A)", "ddl:1072", "column does not exist: A"),
+    ("ADD UNIQUE (id, a)", "ddl:1072", "column does not exist: a"),
+    ("ADD INDEX ((a + 1))", "ddl:1054", "Unknown column 'a' in 'generated column function'"),
+    ("ADD FOREIGN KEY (a) REFERENCES spread (id)", "ddl:1072", "Key column 'a' doesn't exist in table"),
+])
+def test_clauses_see_the_table_as_it_is(known: Catalog | None, clause: str, code: str, text: str) -> None:
+    """A column that the statement adds is not there yet, whatever the order, for its jobs and for the tables."""
+    for added in ("ADD COLUMN a INT", "RENAME COLUMN note TO a", "CHANGE note a INT"):
+        for statement in (f"ALTER TABLE orders {added}, {clause}", f"ALTER TABLE orders {clause}, {added}"):
+            with pytest.raises(DdlError) as caught:
+                text_jobs(statement, "shop", known, CLASSIC)
+            assert (caught.value.code, caught.value.text) == (code, text)
+            read = read_statement(statement)
+            assert read is not None
+            with pytest.raises(DdlError) as caught:
+                applied(SHOP, read, "shop", statement)
+            assert (caught.value.code, caught.value.text) == (code, text)
+
+
+def test_keys_inside_the_parentheses_of_add_column_see_the_table_too() -> None:
+    """Of a table that is not known nothing is said."""
+    text = "ALTER TABLE orders ADD COLUMN (a INT, INDEX (a))"
+    assert steps(text, known=None) == [(61, (5, 7))]
+    with pytest.raises(DdlError, match="ddl:1072.* column does not exist: a"):
+        steps(text)
+
+
+def test_partitions_are_added_to_hash_partitioned_tables_by_reorganizing() -> None:
+    assert codes("ALTER TABLE spread ADD PARTITION (PARTITION p9)", CLASSIC, SHOP) == [64]
+    assert codes("ALTER TABLE days ADD PARTITION (PARTITION p9 VALUES LESS THAN (9))", CLASSIC, SHOP) == [19]
+
+
+def test_names_are_spelled_as_they_were_created() -> None:
+    (job,) = text_jobs("ALTER TABLE ORDERS ADD x INT", "SHOP", SHOP, CLASSIC)
+    assert (job.schema, job.table) == ("Shop", "Orders")
+
+
+def test_a_renamed_table_keeps_both_names() -> None:
+    (job,) = text_jobs("RENAME TABLE orders TO tmp, days TO orders, tmp TO Days", "shop", SHOP, CLASSIC)
+    assert job.pairs == (
+        (TableName("Shop", "Orders"), TableName("Shop", "tmp")),
+        (TableName("Shop", "days"), TableName("Shop", "orders")),
+        (TableName("Shop", "tmp"), TableName("Shop", "Days")),
+    )
+
+
+def test_recover_table_by_job_finds_the_table_that_the_job_dropped() -> None:
+    (job,) = text_jobs("RECOVER TABLE BY JOB 7", "shop", None, CLASSIC, {7: TableName("shop", "old")})
+    assert (job.code, job.schema, job.table) == (25, "shop", "old")
+
+
+def test_without_a_database_a_name_must_be_whole() -> None:
+    assert [job.schema for job in text_jobs("DROP TABLE a.b", "", None, CLASSIC)] == ["a"]
+    with pytest.raises(DdlError, match="planner:1046"):
+        text_jobs("DROP TABLE b", "", None, CLASSIC)
+
+
+def test_full_text_indexes_have_a_code_of_ticdcs_own_in_the_new_architecture() -> None:
+    assert codes("ALTER TABLE t ADD FULLTEXT INDEX (a)", NEW) == [230]
+    assert codes("ALTER TABLE t COMMENT 'add fulltext index'", NEW) == [230]
+    assert codes("ALTER TABLE t /* add fulltext index */ ADD COLUMN a INT", NEW) == [230]
+    assert codes("CREATE HYBRID INDEX i ON t(a, b) PARAMETER '{}'", NEW) == [231]
+    assert codes("ALTER TABLE t ADD FULLTEXT INDEX (a)") == []
+
+
+def test_several_statements_in_one_text_are_one_job_if_they_create_tables() -> None:
+    (job,) = text_jobs("CREATE TABLE a (i INT); CREATE TABLE b (i INT)", "shop", None, CLASSIC)
+    assert (job.code, [table.name for table in job.tables]) == (60, ["a", "b"])
+    with pytest.raises(DdlError, match="CDC:ErrUnexpected"):
+        text_jobs("DROP TABLE a; DROP TABLE b", "shop", None, CLASSIC)
+
+
+@pytest.mark.parametrize(("text", "classic", "new"), [
+    ("drop table if exists orders, days", ["DROP TABLE `Shop`.`Orders`", "DROP TABLE `Shop`.`days`"],
+     ["DROP TABLE `Shop`.`Orders`", "DROP TABLE `Shop`.`days`"]),
+    ("rename table orders to a", ["RENAME TABLE `orders` TO `a`"], ["RENAME TABLE `Shop`.`orders` TO `Shop`.`a`"]),
+    ("rename table orders to a, days to b",
+     ["RENAME TABLE `Shop`.`Orders` TO `Shop`.`a`", "RENAME TABLE `Shop`.`days` TO `Shop`.`b`"],
+     ["RENAME TABLE `Shop`.`orders` TO `Shop`.`a`;", "RENAME TABLE `Shop`.`days` TO `Shop`.`b`;"]),
+    ("alter table days exchange partition p0 with table orders without validation",
+     ["ALTER TABLE `Shop`.`days` EXCHANGE PARTITION `p0` WITH TABLE `Shop`.`Orders` WITHOUT VALIDATION"],
+     ["ALTER TABLE `Shop`.`days` EXCHANGE PARTITION `p0` WITH TABLE `Shop`.`Orders` WITHOUT VALIDATION"]),
+    ("create table a (i int); create table b (i int)",
+     ["CREATE TABLE `a` (`i` INT)", "CREATE TABLE `b` (`i` INT)"],
+     ["CREATE TABLE `a` (`i` INT);", "CREATE TABLE `b` (`i` INT);"]),
+    ("create table other.a like orders", ["CREATE TABLE `other`.`a` LIKE `orders`"],
+     ["CREATE TABLE `other`.`a` LIKE `Shop`.`orders`"]),
+    ("create table a like orders", ["CREATE TABLE `a` LIKE `orders`"], ["CREATE TABLE `a` LIKE `orders`"]),
+])
+def test_statements_are_written_anew(text: str, classic: list[str], new: list[str]) -> None:
+    assert queries(text, CLASSIC) == classic
+    assert queries(text, NEW) == new
+
+
+@pytest.mark.parametrize(("text", "query"), [
+    ("CREATE VIEW v AS SELECT id FROM t", "SELECT `id` FROM `t`"),
+    ("CREATE VIEW v AS SELECT t.id FROM t", "SELECT `shop`.`t`.`id` AS `id` FROM `shop`.`t`"),
+    ("CREATE VIEW o.v AS SELECT id, a.x FROM t a", "SELECT `id` AS `id`,`a`.`x` AS `x` FROM `shop`.`t` AS `a`"),
+    ("CREATE VIEW o.v AS SELECT t.a, p.c.b AS n FROM t JOIN p.c ON t.c = c.a",
+     "SELECT `shop`.`t`.`a` AS `a`,`p`.`c`.`b` AS `n` FROM `shop`.`t` JOIN `p`.`c` ON `shop`.`t`.`c`=`p`.`c`.`a`"),
+    ("CREATE VIEW o.v AS SELECT a + 1 FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.a = t.a)",
+     "SELECT `a`+1 AS `a + 1` FROM `shop`.`t` WHERE EXISTS (SELECT 1 FROM `shop`.`u` WHERE `shop`.`u`.`a`=`t`.`a`)"),
+    ("CREATE VIEW o.v AS SELECT * FROM o.t", "SELECT * FROM `o`.`t`"),
+])
+def test_the_new_architecture_names_the_databases_of_a_views_tables(text: str, query: str) -> None:
+    """As ticdc 8.5.7 does with the query that TiDB keeps; the release before sends the statement as it is."""
+    sent, = [one for job in text_jobs(text, "shop", None, NEW) for one in events(job, NEW)]
+    assert sent_query(sent, NEW).endswith(f"VIEW {'`v`' if 'VIEW v' in text else '`o`.`v`'} AS {query}")
+    before = find("v8.5.6", "new")
+    (job,) = text_jobs(text, "shop", None, before)
+    assert events(job, before)[0].query == text
+
+
+def test_exchange_partition_is_an_event_of_another_table_in_each_architecture() -> None:
+    text = "ALTER TABLE days EXCHANGE PARTITION p0 WITH TABLE orders"
+    found = [events(text_jobs(text, "shop", SHOP, release)[0], release)[0] for release in (CLASSIC, NEW)]
+    assert [(event.table, event.old and event.old.name) for event in found] == [("days", "Orders"), ("Orders", "days")]
+
+
+def test_classic_copies_the_name_of_an_exchanged_partition_with_its_back_quotes() -> None:
+    text = "ALTER TABLE days EXCHANGE PARTITION `p0` WITH TABLE orders"
+    (job,) = text_jobs(text, "shop", SHOP, CLASSIC)
+    assert "PARTITION ``p0`` WITH" in events(job, CLASSIC)[0].query
+    assert "PARTITION `p0` WITH" in events(job, NEW)[0].query
+
+
+def test_a_single_rename_of_classic_has_its_database_in_lower_case() -> None:
+    def schemas(text: str, release: Release) -> list[str]:
+        return [event.schema for job in text_jobs(text, "shop", SHOP, release) for event in events(job, release)]
+
+    assert schemas("RENAME TABLE orders TO a", CLASSIC) == ["shop"]
+    assert schemas("RENAME TABLE orders TO a, days TO b", CLASSIC) == ["Shop", "Shop"]
+    assert schemas("RENAME TABLE orders TO a", NEW) == schemas("RENAME TABLE orders TO a", find("v6.5.3")) == ["Shop"]
+
+
+def test_the_events_of_one_job_are_numbered() -> None:
+    (job,) = text_jobs("RENAME TABLE a TO b, c TO d", "shop", None, CLASSIC)
+    assert [(event.seq, event.type_code, event.old) for event in events(job, CLASSIC)] == [
+        (0, 14, TableName("shop", "a")), (1, 14, TableName("shop", "c"))]
+
+
+def test_before_6_1_several_renames_are_one_event_without_a_table() -> None:
+    (job,) = text_jobs("RENAME TABLE a TO b, c TO d", "shop", None, find("v6.0.0"))
+    (event,) = events(job, find("v6.0.0"))
+    assert (event.type_code, event.schema, event.table) == (47, "shop", "")

@@ -1,0 +1,119 @@
+"""Whatever is called a statement, reading it ends, and raises nothing but DdlError.
+
+`benchmarks/fuzz_ddl.py` asks the same of a hundred thousand damaged statements.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cache
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from simulator.errors import DdlError
+from simulator.releases import V8_5
+from simulator.tidb.ddl.catalog import Catalog, catalog
+from simulator.tidb.ddl.evolve import applied
+from simulator.tidb.ddl.jobs import jobs
+from simulator.tidb.parser.read import read_statement
+from simulator.tidb.restore.restore import restored
+from simulator.tidb.syntax.statements import Statement
+
+GOOD = (
+    "CREATE DATABASE IF NOT EXISTS shop CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+    "CREATE TABLE t (a INT UNSIGNED PRIMARY KEY, b ENUM('x', 'it''s') DEFAULT 'x', c INT AS (a + 1), UNIQUE k (b DESC),"
+    " FOREIGN KEY (a) REFERENCES p (id)) ENGINE = InnoDB",
+    "CREATE TABLE p (a INT) PARTITION BY RANGE (a) (PARTITION p0 VALUES LESS THAN (5), PARTITION p1 VALUES LESS THAN"
+    " MAXVALUE)",
+    "ALTER TABLE t ADD COLUMN (d DATETIME(3) NOT NULL, e JSON), MODIFY f BIGINT AFTER a, DROP INDEX k",
+    "ALTER TABLE t REORGANIZE PARTITION p0 INTO (PARTITION p VALUES IN (1, NULL))",
+    "CREATE OR REPLACE DEFINER = 'u'@'%' VIEW v (x) AS SELECT count(*) FROM t WHERE a IN (SELECT 1) GROUP BY b",
+    "CREATE SEQUENCE s START WITH 1 INCREMENT BY 2 CACHE 10",
+    "ALTER TABLE t COMMENT = 'new', AUTO_INCREMENT = 100",
+    "RENAME TABLE t TO u, `weird``name` TO shop.v",
+    "INSERT INTO t VALUES (1, 'x')",
+)
+STRANGE = (
+    "'", '"', "`", "(", ")", ";", "--", "/*", "*/", "/*!", "/*T![", "\\", "\0", "\ufeff", "表", "😀", "\ud800", "0x",
+    "b'2'", "1e", "1e999", "9" * 40, "-", ".", "@", "?", "->", "{", "NULL", "DEFAULT", "SELECT", "_utf8", "N'", "#",
+)
+WORDS = sorted({word for text in GOOD for word in text.replace("(", " ( ").replace(")", " ) ").split()})
+BEGINNINGS = st.sampled_from(("", "CREATE TABLE t (", "ALTER TABLE t ", "CREATE VIEW v AS SELECT ", "CREATE ", "DROP "))
+
+
+@cache
+def known() -> Catalog:
+    """What the good CREATE statements make, as far as TiDB takes them one after the other."""
+    held = catalog((), ("shop",))
+    for text in GOOD:
+        statement = read_statement(text) if text.startswith("CREATE ") else None
+        with suppress(DdlError):
+            held = applied(held, statement, "shop", text) if statement else held
+    return held
+
+
+def outcome(text: str) -> str:
+    """`read`, `empty` or the code of the DdlError; anything else is raised."""
+    try:
+        statement = read_statement(text)
+        if statement is None:
+            return "empty"
+        restored(statement)
+        jobs(statement, text, "shop", None, V8_5)
+        refused_or_applied(statement, text)
+    except DdlError as error:
+        return error.code or "not DDL"
+    return "read"
+
+
+def refused_or_applied(statement: Statement, text: str) -> None:
+    """The jobs of a statement and what it leaves, where tables are known."""
+    with suppress(DdlError):
+        jobs(statement, text, "shop", known(), V8_5)
+        applied(known(), statement, "shop", text)
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> str:
+    """A good statement, some stretches of which are replaced by something else, by nothing, or by themselves twice."""
+    text = draw(st.sampled_from(GOOD))
+    for _ in range(draw(st.integers(1, 3))):
+        start = draw(st.integers(0, len(text)))
+        end = draw(st.integers(start, min(len(text), start + 12)))
+        text = text[:start] + draw(st.sampled_from(("", text[start:end] * 2, *STRANGE, *WORDS))) + text[end:]
+    return text
+
+
+@settings(max_examples=250)
+@given(damaged())
+def test_a_damaged_statement_is_read_or_refused(text: str) -> None:
+    """Quotes opened and not closed, words missing, doubled or out of place."""
+    outcome(text)
+
+
+@settings(max_examples=120)
+@given(BEGINNINGS, st.lists(st.sampled_from((*WORDS, *STRANGE)), max_size=30).map(" ".join))
+def test_words_of_statements_in_any_order_are_read_or_refused(beginning: str, words: str) -> None:
+    """Every word that statements are made of may follow every other."""
+    outcome(beginning + words)
+
+
+@settings(max_examples=120)
+@given(BEGINNINGS, st.text(max_size=60))
+@example("", "")
+@example("", "\0")
+@example("DROP TABLE ", "\ud800")
+@example("ALTER TABLE t COMMENT = ", "'new\ud800'")
+@example("CREATE TABLE t (a INT DEFAULT ", "(" * 20_000)
+@example("CREATE TABLE t (a INT AS ", "(" * 5_000 + "1" + ")" * 5_000 + ")")
+@example("CREATE VIEW v AS SELECT ", "1" * 100_000)
+@example("CREATE VIEW v AS ", "(" * 2_000 + "SELECT 1" + ")" * 2_000)
+def test_any_text_is_read_or_refused(beginning: str, text: str) -> None:
+    """Text of any characters, after the beginning of a statement or after nothing."""
+    outcome(beginning + text)
+
+
+def test_every_statement_that_is_damaged_here_was_good() -> None:
+    """Each is read, or is known not to be DDL."""
+    assert {outcome(text) for text in GOOD} <= {"read", "not DDL"}

@@ -1,0 +1,109 @@
+"""Which texts are equal, and in which order: the same to handles, expressions, partitions, ENUMs and SETs."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import cache
+from itertools import product
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator.sources.snapshots.partitions import locate_partition
+from simulator.ticdc.key_bytes import handle
+from simulator.tidb.collations import weights
+from simulator.tidb.ddl.create_table import create_table
+from simulator.tidb.expressions import ignores
+from simulator.tidb.model.table import Table
+from simulator.tidb.values import tidb_text
+
+COLLATIONS = sorted({*weights.WEIGHTS, "utf8mb4_bin", "utf8mb4_0900_bin", "latin1_bin", "ascii_bin"})
+TEXTS = st.lists(st.text("aAáÁbßsSøØǾæ\u0301\0\x01 \tᲿ中国😀😁ⅷⅧかガ가ᄀÿıİςΣй%％_\\,?", max_size=4), min_size=1, max_size=6)
+BOUNDS = ("A", "á b", "ß", "o", "か", "中")
+
+
+@cache
+def pair(collation: str) -> Table:
+    return create_table(f"CREATE TABLE d.t (a VARCHAR(9) COLLATE {collation}, b VARCHAR(9) COLLATE {collation})")
+
+
+def of_pairs(condition: str, collation: str, one: list[str], other: list[str]) -> list[bool]:
+    """Whether a condition is true of each a and b."""
+    texts = {"a": pa.array(one, pa.string()), "b": pa.array(other, pa.string())}
+    found: list[bool] = ignores(condition, pair(collation), texts).to_pylist()
+    return found
+
+
+def handles(collation: str, texts: list[str]) -> list[bytes]:
+    table = create_table(f"CREATE TABLE d.t (a VARCHAR(9) COLLATE {collation}, PRIMARY KEY (a) CLUSTERED)")
+    found: list[bytes] = handle(table, {"a": pa.array(texts, pa.string())}).to_pylist()
+    return found
+
+
+def partitions(collation: str, rule: str, texts: list[str]) -> list[int | None]:
+    table = create_table(f"CREATE TABLE d.t (a VARCHAR(9) COLLATE {collation}) PARTITION BY {rule}")
+    found: list[int | None] = locate_partition(table, {"a": pa.array(texts, pa.string())}).to_pylist()
+    return found
+
+
+def bounded(kind: str, words: str, bounds: list[str]) -> str:
+    parts = ", ".join(f"PARTITION p{place} VALUES {words} ('{bound}')" for place, bound in enumerate(bounds))
+    return f"{kind} COLUMNS (a) ({parts})"
+
+
+@pytest.mark.parametrize("collation", COLLATIONS)
+@settings(max_examples=6)
+@given(texts=TEXTS)
+def test_equal_texts_have_one_handle_and_lie_in_one_partition(collation: str, texts: list[str]) -> None:
+    """And the order of handles is that of `<` and of RANGE COLUMNS."""
+    texts += [texts[0] + " ", texts[0].upper()]
+    found = handles(collation, texts)
+    one, other = map(list, zip(*product(texts, texts), strict=True))
+    pairs = list(product(found, found))
+
+    assert of_pairs("a = b", collation, one, other) == [first == second for first, second in pairs]
+    assert of_pairs("a < b", collation, one, other) == [first < second for first, second in pairs]
+    bounds = dict(sorted(zip(handles(collation, list(BOUNDS)), BOUNDS, strict=True)))
+    ranges = bounded("RANGE", "LESS THAN", list(bounds.values()))
+    assert partitions(collation, ranges, texts) == [
+        place if (place := bisect_right(list(bounds), handle)) < len(bounds) else None for handle in found]
+    lists = bounded("LIST", "IN", list(bounds.values()))
+    assert partitions(collation, lists, texts) == [
+        list(bounds).index(handle) if handle in bounds else None for handle in found]
+
+
+@pytest.mark.parametrize("collation", COLLATIONS)
+@settings(max_examples=6)
+@given(texts=TEXTS)
+def test_members_are_known_by_their_collation(collation: str, texts: list[str]) -> None:
+    """Of ENUM and SET alike."""
+    members = dict(zip(handles(collation, list(BOUNDS)), BOUNDS, strict=True))
+    listed = ", ".join(f"'{member}'" for member in members.values())
+    kinds = (f"{kind}({listed}) COLLATE {collation}" for kind in ("ENUM", "SET"))
+    table = create_table("CREATE TABLE d.t (e {}, s {})".format(*kinds))
+    texts = [text for text in texts if text and "," not in text]
+    known = [members.get(handle) for handle in handles(collation, texts)]
+
+    for column in table.columns:
+        assert tidb_text(column.type, pa.array(texts, pa.string())).to_pylist() == known
+
+
+@pytest.mark.parametrize(("collation", "condition", "one", "other", "expected"), [
+    ("utf8mb4_general_ci", "a LIKE b", "Élan", "e%", True), ("utf8mb4_bin", "a LIKE b", "Élan", "e%", False),
+    ("utf8mb4_general_ci", "a LIKE 'É_%'", "elan", "", True), ("utf8mb4_general_ci", "a LIKE 'ß'", "s", "", True),
+    ("utf8mb4_unicode_ci", "a LIKE 'ß'", "ss", "", False), ("utf8mb4_unicode_ci", "a LIKE '％'", "a", "", False),
+    ("utf8mb4_unicode_ci", "a LIKE '％'", "%", "", True), ("utf8mb4_unicode_ci", "a LIKE '\\\\%'", "％", "", True),
+    ("utf8mb4_unicode_ci", "a LIKE '😀'", "😁", "", False), ("utf8mb4_unicode_ci", "a = '😀'", "😁", "", True),
+    ("utf8mb4_general_ci", "a LIKE '😀'", "😁", "", True), ("utf8mb4_general_ci", "a LIKE 'a '", "a", "", False),
+    ("utf8mb4_unicode_ci", "find_in_set(a, b) = 2", "SS ", "a,ß,b", True),
+    ("utf8mb4_general_ci", "find_in_set(a, b) = 2", "", "a,,b", True),
+    ("utf8mb4_general_ci", "find_in_set(a, b) = 0", "", "", True),
+    ("utf8mb4_0900_ai_ci", "locate(a, b) = 2", "E", "xÉ", True),
+    ("gbk_chinese_ci", "locate(a, b) = 2", "E", "xe", True),
+])
+def test_what_goes_by_single_characters_goes_by_their_weights(
+        collation: str, condition: str, one: str, other: str, expected: bool) -> None:
+    """LIKE and LOCATE one character each, FIND_IN_SET whole members (tidb: pkg/util/collate)."""
+    assert of_pairs(condition, collation, [one], [other]) == [expected]
