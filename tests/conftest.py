@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 from support.flink import flink
-from support.kafka_fixture import kafka
+from support.kafka_fixture import kafka, kafka_directory
 from pyspark.sql import SparkSession
 
 from simulator.run.engines import session as spark_door
 
-__all__ = ["flink", "kafka", "pytest_addoption", "spark"]
+__all__ = ["flink", "kafka", "kafka_directory", "pytest_addoption", "spark"]
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Only the processes that run the tests count lines: what these start is killed, and forked by Spark.

@@ -29,12 +29,21 @@ def require_kafka_jars() -> None:
 
 
 @pytest.fixture(scope="session")
-def kafka() -> Iterator[str]:
-    """`host:port` of a broker that lives as long as the test session."""
+def kafka_directory() -> Iterator[Path]:
+    """Where a broker keeps its data that lives as long as the test session."""
     require_kafka_jars()
     directory = Path(tempfile.mkdtemp(prefix="ticdc-sim-kafka-"))
     try:
-        yield broker.start(broker.free_port(), directory)
+        broker.start(broker.free_port(), directory)
+        yield directory
     finally:
         broker.stop(directory)
         shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def kafka(kafka_directory: Path) -> str:
+    """Its `host:port`."""
+    running = broker.status(kafka_directory)
+    assert running is not None
+    return running.address

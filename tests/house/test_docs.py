@@ -1,4 +1,4 @@
-"""README.md does what it says."""
+"""README.md, CONTRIBUTING.md and docs/ do what they say."""
 
 from __future__ import annotations
 
@@ -12,18 +12,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.kafka_fixture import require_kafka_jars
 from support.playing import play
 from pyspark.sql import SparkSession
 
-from simulator.broker import server as broker
 
 ROOT = Path(__file__).parent.parent.parent
-README = (ROOT / "README.md").read_text("utf-8")
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+PAGES = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in (
+    ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))}
+README = PAGES["README.md"]
 MAIN = "from simulator.cli import main; main()"
 ADDRESS = "127.0.0.1:9092"
 WIDTH = "80"
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    """The blocks between fences of a page: language and text."""
+    return re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
 
 
 def commands(block: str) -> Iterator[tuple[str, int]]:
@@ -35,13 +39,15 @@ def commands(block: str) -> Iterator[tuple[str, int]]:
 
 
 class Reader:
-    """Types what README shows into a directory that has only the scenarios, and a port of its own for Kafka."""
+    """Types what a page shows into a directory that has only the scenarios."""
 
-    def __init__(self, directory: Path, capture: pytest.CaptureFixture[str]) -> None:
+    def __init__(
+        self, directory: Path, capture: pytest.CaptureFixture[str], broker_directory: Path, kafka: str
+    ) -> None:
         self._directory = directory
         self._capture = capture
-        self._port = broker.free_port()
-        self.broker = directory / "broker"
+        self._broker = broker_directory
+        self._kafka = kafka
 
     def follow(self, block: str) -> str:
         """What the commands of a block print; each must end with its exit code."""
@@ -64,32 +70,28 @@ class Reader:
     def _here(self, arguments: list[str], code: int) -> str:
         """In the Spark session that is there, which has another working directory."""
         if arguments[0] == "broker":
-            port = ["--port", str(self._port)] if arguments[1] == "start" else []
-            arguments = [*arguments, "--directory", str(self.broker), *port]
+            # The session's broker is found running, and is not stopped: others use it.
+            arguments += ["--directory", str(self._broker if arguments[1] == "start" else self._directory)]
         self._capture.readouterr()
         assert (play(*(self._own(argument) for argument in arguments)), arguments) == (code, arguments)
         said = "".join(self._capture.readouterr())
-        return said.replace(f"{self._directory}/", "").replace(f"127.0.0.1:{self._port}", ADDRESS)
+        return said.replace(f"{self._directory}/", "").replace(self._kafka, ADDRESS)
 
     def _own(self, argument: str) -> str:
         path = self._directory / argument
-        return str(path) if "/" in argument and path.is_dir() else argument.replace(ADDRESS, f"127.0.0.1:{self._port}")
+        return str(path) if "/" in argument and path.is_dir() else argument.replace(ADDRESS, self._kafka)
 
 
 @pytest.fixture
 def reader(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Iterator[Reader]:
-    """Stands in an empty directory beside the scenarios; a Kafka that is left over is stopped."""
-    require_kafka_jars()
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], kafka_directory: Path,
+    kafka: str,
+) -> Reader:
+    """Stands in an empty directory beside the scenarios."""
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", WIDTH)
-    found = Reader(tmp_path, capfd)
-    try:
-        yield found
-    finally:
-        broker.stop(found.broker)
+    return Reader(tmp_path, capfd, kafka_directory, kafka)
 
 
 def missing(shown: str, printed: str) -> list[str]:
@@ -103,25 +105,31 @@ def missing(shown: str, printed: str) -> list[str]:
     ]
 
 
-def test_every_command_does_what_is_shown_below_it(spark: SparkSession, reader: Reader, tmp_path: Path) -> None:
-    """In README's order; the first command as a process of its own, as a reader types it."""
-    printed, checked = "", 0
-    for language, block in BLOCKS:
+@pytest.mark.parametrize("page", [name for name, text in PAGES.items() if "```text" in text])
+def test_every_command_does_what_is_shown_below_it(
+    page: str, spark: SparkSession, reader: Reader, tmp_path: Path
+) -> None:
+    """In the page's order, from an empty directory; README's first command as a process of its own."""
+    printed, checked, found = "", 0, blocks(PAGES[page])
+    for language, block in found:
         if language == "toml":
             name = block.splitlines()[0].removeprefix("# ")
             if re.fullmatch(r"[\w.]+\.toml", name):
                 (tmp_path / name).write_text(block)
         elif language == "text":
-            assert (missing(block, printed), printed) == ([], printed)
-            checked += 1
+            assert not printed or (missing(block, printed), printed) == ([], printed)
+            checked += bool(printed)
+            printed = ""
         elif "pytest" not in block:
             printed = reader.follow(block)
 
-    assert checked == len([language for language, _ in BLOCKS if language == "text"]) > 0
+    assert checked == len([language for language, block in found if language == "sh" and "pytest" not in block]) > 0
 
 
 def test_the_scenario_that_is_shown_is_the_shipped_one() -> None:
-    shown = [block for language, block in BLOCKS if language == "toml" and "step" in tomllib.loads(block)]
+    shown = [
+        block for page in PAGES.values() for language, block in blocks(page)
+        if language == "toml" and "step" in tomllib.loads(block)]
 
     assert shown == [(ROOT / "scenarios" / "airports.toml").read_text("utf-8")]
 
@@ -130,22 +138,40 @@ def test_the_test_command_is_the_one_that_the_check_runs() -> None:
     """One line in README, from nothing to a test run."""
     lines = [line for line in README.splitlines() if re.search(r"pip install .*&& pytest\b", line)]
 
-    assert [block.strip() for language, block in BLOCKS if language == "sh" and "pytest" in block] == lines
+    assert [block.strip() for language, block in blocks(README) if language == "sh" and "pytest" in block] == lines
 
 
-def test_every_path_that_is_named_is_there() -> None:
-    """Links, and names in backquotes that have a slash and no space."""
-    names = [*re.findall(r"\]\(([^):#]+)\)", README), *re.findall(r"`([\w.-]+/[\w./-]*)`", README)]
+@pytest.mark.parametrize("page", PAGES)
+def test_every_path_that_is_named_is_there(page: str) -> None:
+    """Links (with their headings), and names in backquotes that have a slash and no space."""
+    text, beside = PAGES[page], (ROOT / page).parent
+    links = [link.partition("#") for link in re.findall(r"\]\(([^):]+)\)", text)]
+    names = re.findall(r"`([\w.-]+/[\w./-]*)`", text)
 
-    assert [name for name in names if not (ROOT / name).exists() and not name.startswith("out/")] == []
+    assert [path for path, _, _ in links if path and not (beside / path).exists()] == []
+    assert [
+        (path, heading) for path, _, heading in links
+        if heading and heading not in headings((beside / path).read_text("utf-8") if path else text)] == []
+    places = (ROOT, ROOT / "simulator")
+    assert [
+        name for name in names
+        if not name.startswith("out/") and not any((place / name).exists() for place in places)] == []
 
 
-def test_every_package_is_in_the_table_of_the_code() -> None:
-    """Each directory of simulator/, each module beside them, and no module that is not there."""
-    table = README[README.index("## The code"):]
-    named = set(re.findall(r"`([\w.]+)`", table))
+def headings(page: str) -> set[str]:
+    """What links call the headings of a page."""
+    lines = re.findall(r"^#+ (.*)$", page, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", line).lower().replace(" ", "-") for line in lines}
+
+
+def test_every_page_is_listed() -> None:
+    assert [name for name in PAGES if name != "README.md" and f"]({name})" not in README] == []
+
+
+def test_every_room_is_in_the_map_of_the_code() -> None:
+    """Each directory of simulator/ and each module beside them."""
+    named = set(re.findall(r"`([\w./]+)`", PAGES["docs/code.md"]))
     package = ROOT / "simulator"
     rooms = {path.parent.name for path in package.glob("*/__init__.py")}
 
     assert (rooms | {path.name for path in package.glob("*.py")}) - named == {"__init__.py"}
-    assert [name for name in named if not (package / name).exists() and not [*package.glob(f"*/{name}")]] == []
