@@ -12,15 +12,12 @@ from simulator.errors import DdlError
 from simulator.explain.ddl_messages import MessageExplained, messages
 from simulator.explain.ddl_schema import SchemaChange, schema_changes
 from simulator.explain.rules import Rules
-from simulator.releases import Release
 from simulator.ticdc.ddl.classify import Decision, decided
 from simulator.ticdc.ddl.events import Event
-from simulator.ticdc.ddl.jobs_text import text_jobs, text_statements
+from simulator.ticdc.ddl.jobs_text import execute_text
 from simulator.tidb.ddl.actions import ACTIONS
 from simulator.tidb.ddl.catalog import Catalog
-from simulator.tidb.ddl.evolve import applied
-from simulator.tidb.ddl.evolve_create_checks import check_alone
-from simulator.tidb.ddl.jobs import Job, notes
+from simulator.tidb.ddl.session import Job, Session
 from simulator.tso import DEFAULT_START_TS
 
 
@@ -89,7 +86,7 @@ def explain_ddl(text: str, database: str, catalog: Catalog | None, rules: Rules)
 
     Without a catalog, nothing is said of tables, and every table is taken for one with a valid index.
     """
-    return _explained(text, database, catalog, _after(text, database, catalog, rules.release), rules)
+    return _explained(text, Session(database, catalog, rules.release), rules)[0]
 
 
 def explain_each(
@@ -101,36 +98,21 @@ def explain_each(
     """
     for number, (database, text) in enumerate(statements, 1):
         try:
-            after = _after(text, database, catalog, rules.release)
-            yield _explained(text, database, catalog, after, rules)
+            explained, catalog = _explained(text, Session(database, catalog, rules.release), rules)
         except DdlError as error:
             if len(statements) == 1:
                 raise
             raise DdlError(f"statement {number} of {len(statements)}: {error.text}", error.code) from error
-        catalog = after
+        yield explained
 
 
-def _explained(
-    text: str, database: str, catalog: Catalog | None, after: Catalog | None, rules: Rules,
-) -> DdlExplained:
-    found = text_jobs(text, database, catalog, rules.release)
-    renamed = [pair for job in found for pair in job.pairs]
-    said = [note for one in text_statements(text, rules.release)
-            for note in notes(one, text, database, catalog, rules.release)]
-    return DdlExplained(
-        text, rules.release.name, rules.release.architecture,
-        tuple(_job(job, catalog, after, rules) for job in found), tuple(said),
-        schema_changes(catalog, after, renamed, rules.release) if catalog and after else (),
-    )
-
-
-def _after(text: str, database: str, catalog: Catalog | None, release: Release) -> Catalog | None:
-    for statement in text_statements(text, release):
-        if catalog is None:
-            check_alone(statement)
-        else:
-            catalog = applied(catalog, statement, database, text)
-    return catalog
+def _explained(text: str, session: Session, rules: Rules) -> tuple[DdlExplained, Catalog | None]:
+    executed, before = execute_text(text, session), session.catalog
+    renamed = [pair for job in executed.jobs for pair in job.pairs]
+    jobs = tuple(_job(job, before, executed.catalog, rules) for job in executed.jobs)
+    changes = schema_changes(before, executed.catalog, renamed, rules.release) if before and executed.catalog else ()
+    release = rules.release
+    return DdlExplained(text, release.name, release.architecture, jobs, executed.notes, changes), executed.catalog
 
 
 def _job(job: Job, before: Catalog | None, after: Catalog | None, rules: Rules) -> JobExplained:

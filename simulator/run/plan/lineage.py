@@ -12,7 +12,7 @@ from simulator.errors import UserError
 from simulator.run.plan.statements import Played
 from simulator.tidb.ddl.catalog import Catalog, key
 from simulator.tidb.ddl.convert import ColumnSource, Kept, conversion
-from simulator.tidb.ddl.jobs import Job
+from simulator.tidb.ddl.session import Job
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.alter_partitions import PartitionAction

@@ -10,7 +10,7 @@ from dataclasses import replace
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.evolve_errors import refused, tidb, worded
 from simulator.tidb.ddl.evolve_key_parts import check_parts
-from simulator.tidb.ddl.evolve_steps import Scene, Step
+from simulator.tidb.ddl.evolve_steps import Alteration, Step, Steps
 from simulator.tidb.ddl.evolve_types import alike, check_charset
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, resolve
 from simulator.tidb.model.table import Column, Table
@@ -19,31 +19,35 @@ from simulator.tidb.syntax.alter import ConvertCharset
 from simulator.tidb.syntax.definitions import KeyPart, KeySyntax
 
 
-def convert_charset(spec: ConvertCharset, scene: Scene) -> tuple[Step, ...]:
+def convert_charset(spec: ConvertCharset, alteration: Alteration) -> Steps:
     """The charset of the table and of all its columns that have one."""
-    return charset_step(spec.charset, spec.collation, True, scene)
+    return charset_step(spec.charset, spec.collation, True, alteration)
 
 
-def charset_step(name: str, collation: str, columns_too: bool, scene: Scene) -> tuple[Step, ...]:
+def charset_step(name: str, collation: str, columns_too: bool, alteration: Alteration) -> Steps:
     """TiDB: AlterTableCharsetAndCollate, checkAlterTableCharset."""
-    table = scene.table
     if name and ALIASES.get(name.lower(), name.lower()) not in CHARSETS:
         raise tidb("ddl:1115", name)
     if collation and collation.lower().partition("_")[0] not in (*CHARSETS, *ALIASES):
         raise tidb("ddl:1273", collation)
-    database = scene.catalog.database(table.schema)
+    known = alteration.known
+    if known is None:
+        yield Step(actions.MODIFY_TABLE_CHARSET_AND_COLLATE)
+        return
+    table = known.table
+    database = known.catalog.database(table.schema)
     default = (database.charset, database.collation) if database else (table.charset, table.collation)
     with refused("ddl:1253"):
         wanted = resolve(name, collation, default, f"table {table.name!r}")
     textual = [one.type for one in table.columns if one.type.charset != "binary"]
     if (table.charset, table.collation) == wanted and all((one.charset, one.collation) == wanted for one in textual):
-        return ()
+        what = "the table and its columns have" if columns_too else "the table has"
+        yield f"{what} this character set and collation: no job"
+        return
     check_charset(table.charset, table.collation, *wanted)
     if columns_too:
         check_columns(table, wanted)
-    return Step(
-        actions.MODIFY_TABLE_CHARSET_AND_COLLATE, lambda before: with_charset(before, wanted, columns_too),
-    ),
+    yield Step(actions.MODIFY_TABLE_CHARSET_AND_COLLATE, lambda before: with_charset(before, wanted, columns_too))
 
 
 def check_columns(table: Table, wanted: tuple[str, str]) -> None:

@@ -12,27 +12,27 @@ from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.evolve_defaults import default_of
 from simulator.tidb.ddl.evolve_errors import tidb
 from simulator.tidb.ddl.evolve_expressions import dependent, partition_columns
-from simulator.tidb.ddl.evolve_steps import Scene, Step, Touched, column_named
+from simulator.tidb.ddl.evolve_steps import Alteration, Step, Steps, Touched, column_named
 from simulator.tidb.model.table import IndexColumn, Table
 from simulator.tidb.syntax.alter import AlterDefault, RenameColumn
 
 LONGEST_NAME = 64
 
 
-def rename_column(spec: RenameColumn, scene: Scene) -> tuple[Step, ...]:
+def rename_column(spec: RenameColumn, alteration: Alteration) -> Steps:
     """A new name, in the keys, foreign keys and TTL too; raises DdlError."""
-    table = scene.table
-    column = column_named(table, spec.old)
-    if column is None:
-        raise tidb("schema:1054", spec.old, table.name)
-    if spec.old.lower() == spec.new.lower():
-        return ()
-    check_rename(spec.old, spec.new, table)
-    if spec.old.lower() in partition_columns(table.partitioning):
-        raise tidb("ddl:3855", spec.old.lower())
-    old, new = column.name, spec.new
+    known, old, new = alteration.known, spec.old, spec.new
+    if known is not None and column_named(known.table, old) is None:
+        raise tidb("schema:1054", old, known.table.name)
+    if old.lower() == new.lower():
+        yield "the column has that name: no job"
+        return
+    if known is not None:
+        check_rename(old, new, known.table)
+        if old.lower() in partition_columns(known.table.partitioning):
+            raise tidb("ddl:3855", old.lower())
     touched = Touched(added=(new.lower(),), dropped=(old.lower(),))
-    return Step(actions.MODIFY_COLUMN, lambda before: renamed(before, old, new), touched, {old: new}),
+    yield Step(actions.MODIFY_COLUMN, lambda before: renamed(before, old, new), touched, {old: new})
 
 
 def check_rename(old: str, new: str, table: Table) -> None:
@@ -66,9 +66,13 @@ def renamed(table: Table, old: str, new: str) -> Table:
     )
 
 
-def alter_default(spec: AlterDefault, scene: Scene) -> tuple[Step, ...]:
+def alter_default(spec: AlterDefault, alteration: Alteration) -> Steps:
     """Another default for rows to come; existing rows keep what they hold. Raises DdlError."""
-    table = scene.table
+    touched = Touched(modified=(spec.column.lower(),))
+    if alteration.known is None:
+        yield Step(actions.SET_DEFAULT_VALUE, touched=touched)
+        return
+    table = alteration.known.table
     column = column_named(table, spec.column)
     if column is None:
         raise tidb("ddl:1054", spec.column, table.name)
@@ -85,7 +89,7 @@ def alter_default(spec: AlterDefault, scene: Scene) -> tuple[Step, ...]:
             for one in before.columns
         ))
 
-    return Step(actions.SET_DEFAULT_VALUE, apply, Touched(modified=(name.lower(),))),
+    yield Step(actions.SET_DEFAULT_VALUE, apply, touched)
 
 
 def check_name(name: str) -> None:

@@ -11,52 +11,57 @@ from dataclasses import replace
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.evolve_column_names import check_name
 from simulator.tidb.ddl.evolve_defaults import origin_default
-from simulator.tidb.ddl.evolve_definitions import built_column
+from simulator.tidb.ddl.evolve_definitions import MOST_ROOM, built_column, check_definition
 from simulator.tidb.ddl.evolve_errors import tidb, unsupported, worded
 from simulator.tidb.ddl.evolve_expressions import dependent, generated_from, partition_columns
 from simulator.tidb.ddl.evolve_foreign import check_not_needed
 from simulator.tidb.ddl.evolve_keys import add_key
-from simulator.tidb.ddl.evolve_steps import Scene, Step, Touched, column_named, lower
+from simulator.tidb.ddl.evolve_steps import Alteration, KnownTable, Step, Steps, Touched, column_named, lower
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.syntax.alter import AddColumns, AddKey, DropColumn, Place
-from simulator.tidb.syntax.definitions import ColumnSyntax
+from simulator.tidb.syntax.definitions import ColumnSyntax, TableName
 
 MOST_COLUMNS = 1017
 REFUSED_OPTIONS = {"auto_increment": "AUTO_INCREMENT", "primary": "PRIMARY KEY", "unique": "UNIQUE KEY"}
 
 
-def add_columns(spec: AddColumns, scene: Scene) -> tuple[Step, ...]:
+def add_columns(spec: AddColumns, alteration: Alteration) -> Steps:
     """Its columns, then the keys inside its parentheses, each a step."""
-    columns = [step for column in spec.columns for step in add_column(column, spec, scene)]
-    keys = [step for key in spec.keys for step in add_key(AddKey(key), scene)]
-    return (*columns, *keys)
+    for column in spec.columns:
+        yield from add_column(column, spec, alteration)
+    for key in spec.keys:
+        yield from add_key(AddKey(key), alteration)
 
 
-def add_column(syntax: ColumnSyntax, spec: AddColumns, scene: Scene) -> tuple[Step, ...]:
+def add_column(syntax: ColumnSyntax, spec: AddColumns, alteration: Alteration) -> Steps:
     """One column; no step where IF NOT EXISTS finds it there. Raises DdlError."""
-    table = scene.table
+    known, place = alteration.known, spec.place
+    placed = (place.after.lower(),) if place and place.after else ()
+    if known is None:
+        check_options(syntax, alteration.name)
+        check_definition(syntax, MOST_ROOM)
+        added = () if spec.if_not_exists else (syntax.name.lower(),)
+        yield Step(actions.ADD_COLUMN, touched=Touched(added=added, placed=placed))
+        return
+    table = known.table
     if len(table.columns) >= MOST_COLUMNS:
         raise tidb("ddl:1117")
-    check_options(syntax, table)
+    check_options(syntax, alteration.name)
     if column_named(table, syntax.name):
         if spec.if_not_exists:
-            return ()
+            yield f"Duplicate column name '{syntax.name}': no job"
+            return
         raise tidb("schema:1060", syntax.name)
     check_name(syntax.name)
-    column = built_column(syntax, scene, (table.charset, table.collation))
+    column = built_column(syntax, known, (table.charset, table.collation))
     check_generated(column, table, spec.place)
-    column = replace(column, origin_default=origin_default(column, scene.now))
-    check_place(spec.place, table)
-    place = spec.place
-    touched = Touched(
-        added=(syntax.name.lower(),),
-        placed=(place.after.lower(),) if place and place.after else (),
-        related=tuple(generated_from(column)),
-    )
-    return Step(actions.ADD_COLUMN, lambda before: inserted(before, column, place), touched),
+    column = replace(column, origin_default=origin_default(column, known.now))
+    check_place(place, table)
+    touched = Touched(added=(syntax.name.lower(),), placed=placed, related=tuple(generated_from(column)))
+    yield Step(actions.ADD_COLUMN, lambda before: inserted(before, column, place), touched)
 
 
-def check_options(syntax: ColumnSyntax, table: Table) -> None:
+def check_options(syntax: ColumnSyntax, table: TableName) -> None:
     """A column comes without keys and without AUTO_INCREMENT (TiDB: checkUnsupportedColumnConstraint)."""
     where = f"when altering '{table.schema}.{table.name}'"
     for option in syntax.options:
@@ -107,22 +112,23 @@ def inserted(table: Table, column: Column, place: Place | None) -> Table:
     return replace(table, columns=columns, last_ids=ids)
 
 
-def drop_column(spec: DropColumn, scene: Scene) -> tuple[Step, ...]:
+def drop_column(spec: DropColumn, alteration: Alteration) -> Steps:
     """The column and the keys that it alone makes up; raises DdlError where something needs it."""
-    table = scene.table
-    column = column_named(table, spec.name)
-    if column is None:
-        if spec.if_exists:
-            return ()
-        raise tidb("ddl:1091", spec.name)
-    check_droppable(column, scene)
-    name = column.name.lower()
-    return Step(actions.DROP_COLUMN, lambda before: without_column(before, name), Touched(dropped=(name,))),
+    known, name = alteration.known, spec.name.lower()
+    if known is not None:
+        column = column_named(known.table, name)
+        if column is None:
+            if spec.if_exists:
+                yield f"Can't DROP '{spec.name}'; check that column/key exists: no job"
+                return
+            raise tidb("ddl:1091", spec.name)
+        check_droppable(column, known)
+    yield Step(actions.DROP_COLUMN, lambda before: without_column(before, name), Touched(dropped=(name,)))
 
 
-def check_droppable(column: Column, scene: Scene) -> None:
+def check_droppable(column: Column, known: KnownTable) -> None:
     """TiDB: checkIsDroppableColumn."""
-    table, name = scene.table, column.name.lower()
+    table, name = known.table, column.name.lower()
     if needed := dependent(table, name):
         raise tidb("ddl:3108" if needed == "generated" else "ddl:3837", name)
     if len(table.columns) == 1:
@@ -132,7 +138,7 @@ def check_droppable(column: Column, scene: Scene) -> None:
                             index.primary)
     if name in partition_columns(table.partitioning):
         raise tidb("ddl:3855", name)
-    check_not_needed(column, scene)
+    check_not_needed(column, known)
     if table.ttl and table.ttl.column.lower() == name:
         raise tidb("ddl:8149", name)
     if name in lower(table.primary_key):

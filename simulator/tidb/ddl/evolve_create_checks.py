@@ -19,12 +19,10 @@ from simulator.tidb.ddl.evolve_foreign import check_foreign_key
 from simulator.tidb.ddl.evolve_key_parts import check_parts
 from simulator.tidb.ddl.evolve_options import check_ttl
 from simulator.tidb.ddl.evolve_partitioning import check_partitioned_table
-from simulator.tidb.ddl.evolve_steps import Scene, column_named
+from simulator.tidb.ddl.evolve_steps import KnownTable, column_named
 from simulator.tidb.model.charsets import resolve
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.syntax.alter import AddColumns, ChangeColumn, ModifyColumn
 from simulator.tidb.syntax.definitions import KeySyntax
-from simulator.tidb.syntax.statements import AlterTable, Statement
 from simulator.tidb.syntax.tables import TableSyntax
 
 
@@ -51,19 +49,6 @@ def check_syntax(syntax: TableSyntax, default: tuple[str, str]) -> None:
     for column in syntax.columns:
         if column.null and any(key.kind == "primary" and named(key, column.name) for key in keys):
             raise tidb("ddl:1171")
-
-
-def check_alone(statement: Statement) -> None:
-    """Raises DdlError for definitions that no table can have, where nothing is known of databases and tables.
-
-    A column that joins a table may have any character set there: the one with the most room.
-    """
-    if isinstance(statement, TableSyntax) and statement.columns and statement.query is None:
-        check_syntax(statement, ("utf8mb4", "utf8mb4_bin"))
-    for spec in statement.specs if isinstance(statement, AlterTable) else ():
-        added = spec.columns if isinstance(spec, AddColumns) else ()
-        for column in (spec.column,) if isinstance(spec, ModifyColumn | ChangeColumn) else added:
-            check_definition(column, ("latin1", "latin1_bin"))
 
 
 def check_key(key: KeySyntax, table: Table) -> None:
@@ -122,4 +107,4 @@ def check_table(table: Table, catalog: Catalog, text: str) -> None:
         names.add(foreign.name.lower())
         check_foreign_key(foreign, replace(table, foreign_keys=()), catalog)
     if table.ttl is not None:
-        check_ttl(table.ttl.column, table, Scene(catalog, table, text, ""))
+        check_ttl(table.ttl.column, table, KnownTable(catalog, table, text, ""))

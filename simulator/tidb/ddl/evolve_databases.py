@@ -1,6 +1,7 @@
-"""Statements on databases, views and sequences.
+"""Statements on databases and on what belongs to the whole cluster.
 
-One law: a name is free for a table, a view or a sequence, whichever comes first (TiDB: pkg/ddl/executor.go).
+One law: ALTER DATABASE is a job for each kind of option, in TiDB's order, whatever the order written (TiDB:
+pkg/ddl/executor.go, AlterSchema).
 """
 
 from __future__ import annotations
@@ -8,47 +9,68 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.build import DEFAULT_CHARSET
-from simulator.tidb.ddl.catalog import (
-    Catalog,
-    Database,
-    Key,
-    Sequence,
-    View,
-    key as place_of,
-    with_database,
-    without_database,
-)
-from simulator.tidb.ddl.evolve_errors import refused, tidb, worded
-from simulator.tidb.ddl.evolve_tables import qualified, selected
+from simulator.tidb.ddl.catalog import Catalog, Database, with_database, without_database
+from simulator.tidb.ddl.evolve_errors import refused, tidb, unsupported, worded
+from simulator.tidb.ddl.session import Executed, Job, Session
 from simulator.tidb.model.charsets import resolve
-from simulator.tidb.syntax.objects import (
-    AlterSequence,
-    CreateSequence,
-    CreateView,
-    DropSequence,
-    DropView,
-    SequenceOption,
+from simulator.tidb.syntax.objects import PlacementPolicy, ResourceGroup
+from simulator.tidb.syntax.statements import (
+    AlterDatabase,
+    CreateDatabase,
+    DropDatabase,
+    FlashbackCluster,
+    FlashbackDatabase,
 )
-from simulator.tidb.syntax.statements import AlterDatabase, CreateDatabase, DropDatabase, FlashbackDatabase
 from simulator.tidb.syntax.tables import TableOption
 
+OPTIONS = (
+    (actions.MODIFY_SCHEMA_CHARSET_AND_COLLATE, ("CHARSET", "COLLATE")),
+    (actions.MODIFY_SCHEMA_DEFAULT_PLACEMENT, ("PLACEMENT POLICY",)),
+    (actions.SET_TIFLASH_REPLICA, ("TIFLASH REPLICA",)),
+    (actions.MODIFY_SCHEMA_READ_ONLY, ("READ ONLY",)),
+)
 
-def create_database(catalog: Catalog, statement: CreateDatabase) -> Catalog:
-    if catalog.database(statement.name):
+VERBS = {
+    ("policy", "CREATE"): actions.CREATE_PLACEMENT_POLICY,
+    ("policy", "ALTER"): actions.ALTER_PLACEMENT_POLICY,
+    ("policy", "DROP"): actions.DROP_PLACEMENT_POLICY,
+    ("group", "CREATE"): actions.CREATE_RESOURCE_GROUP,
+    ("group", "ALTER"): actions.ALTER_RESOURCE_GROUP,
+    ("group", "DROP"): actions.DROP_RESOURCE_GROUP,
+}
+
+
+def create_database(statement: CreateDatabase, text: str, session: Session) -> Executed:
+    name = statement.name
+    if session.catalog and session.catalog.database(name):
         if statement.if_not_exists:
-            return catalog
-        raise tidb("schema:1007", statement.name)
-    return with_database(catalog, Database(statement.name, *charset(statement.options, DEFAULT_CHARSET)))
+            return session.nothing(f"Can't create database '{name}'; database exists: no job")
+        raise tidb("schema:1007", name)
+    database = Database(name, *charset(statement.options, DEFAULT_CHARSET))
+    job = Job(actions.CREATE_SCHEMA, text, statement, name)
+    return session.done([job], lambda catalog: with_database(catalog, database))
 
 
-def alter_database(catalog: Catalog, statement: AlterDatabase, database: str) -> Catalog:
-    """Another default for later tables."""
-    name = statement.name or selected(database)
-    old = catalog.database(name)
+def alter_database(statement: AlterDatabase, text: str, session: Session) -> Executed:
+    """Another default for later tables. The replicas of TiFlash are set table by table."""
+    schema = session.schema(statement.name)
+    old = session.catalog.database(schema) if session.catalog else Database(schema)
     if old is None:
-        raise tidb("schema:1049", name)
-    return with_database(catalog, Database(old.name, *charset(statement.options, (old.charset, old.collation))))
+        raise tidb("schema:1049", schema)
+    new = Database(old.name, *charset(statement.options, (old.charset, old.collation)))
+    names = {option.name for option in statement.options}
+    notes, jobs = [], []
+    for code, options in OPTIONS:
+        if names.isdisjoint(options):
+            continue
+        if code == actions.MODIFY_SCHEMA_CHARSET_AND_COLLATE and session.catalog and new == old:
+            notes.append("the database has this character set and collation: no job")
+            continue
+        for table in _tables(schema, session.catalog) if code == actions.SET_TIFLASH_REPLICA else ("",):
+            jobs.append(Job(code, text, statement, schema, table))
+    return replace(session.done(jobs, lambda catalog: with_database(catalog, new)), notes=tuple(notes))
 
 
 def charset(options: Iterable[TableOption], default: tuple[str, str]) -> tuple[str, str]:
@@ -58,105 +80,63 @@ def charset(options: Iterable[TableOption], default: tuple[str, str]) -> tuple[s
         return resolve(values.get("CHARSET", ""), values.get("COLLATE", ""), default, "database")
 
 
-def drop_database(catalog: Catalog, statement: DropDatabase) -> Catalog:
+def _tables(schema: str, catalog: Catalog | None) -> tuple[str, ...]:
+    """The tables of the database; one without a name stands for them where they are not known."""
+    if catalog is None:
+        return ("",)
+    return tuple(table.name for (database, _), table in catalog.tables.items() if database == schema.lower())
+
+
+def drop_database(statement: DropDatabase, text: str, session: Session) -> Executed:
     """Without all that it holds; raises DdlError where a table elsewhere refers into it."""
-    if catalog.database(statement.name) is None:
+    name = statement.name
+    if session.catalog and session.catalog.database(name) is None:
         if statement.if_exists:
-            return catalog
-        raise tidb("schema:1008", statement.name)
-    gone = statement.name.lower()
+            return session.nothing(f"Can't drop database '{name}'; database doesn't exist: no job")
+        raise tidb("schema:1008", name)
+    job = Job(actions.DROP_SCHEMA, text, statement, session.schema(name))
+    return session.done([job], lambda catalog: without(catalog, name))
+
+
+def without(catalog: Catalog, name: str) -> Catalog:
+    gone = name.lower()
     for table in catalog.tables.values():
         for foreign in table.foreign_keys:
             if foreign.schema.lower() == gone != table.schema.lower() and catalog.table(foreign.schema, foreign.table):
                 raise tidb("ddl:3730", foreign.table, foreign.name, table.name)
-    return without_database(catalog, statement.name)
+    return without_database(catalog, name)
 
 
-def flashback_database(catalog: Catalog, statement: FlashbackDatabase) -> Catalog:
+def flashback_database(statement: FlashbackDatabase, text: str, session: Session) -> Executed:
     """A dropped database with its tables; raises DdlError."""
-    old = catalog.dropped_databases.get(statement.name.lower())
+    job = Job(actions.RECOVER_SCHEMA, text, statement, statement.new_name or statement.name)
+    return session.done([job], lambda catalog: recovered(catalog, statement.name, statement.new_name))
+
+
+def recovered(catalog: Catalog, dropped: str, new_name: str) -> Catalog:
+    old = catalog.dropped_databases.get(dropped.lower())
     if old is None:
-        raise worded("ddl:1105", f"Can't find dropped database: {statement.name} in DDL history jobs")
-    name = statement.new_name or old.name
+        raise worded("ddl:1105", f"Can't find dropped database: {dropped} in DDL history jobs")
+    name = new_name or old.name
     if catalog.database(name):
         raise tidb("schema:1007", name)
     tables = {
         (name.lower(), place[1]): replace(table, schema=name)
-        for place, table in catalog.dropped.items() if place[0] == statement.name.lower()
+        for place, table in catalog.dropped.items() if place[0] == dropped.lower()
     }
     return with_database(replace(catalog, tables={**catalog.tables, **tables}), replace(old, name=name))
 
 
-def create_view(catalog: Catalog, statement: CreateView, database: str) -> Catalog:
-    """OR REPLACE takes the place of a view, not of a table."""
-    name = qualified(statement.view, database)
-    place = placed(catalog, *name)
-    if catalog.has(*name) and not (statement.or_replace and place in catalog.views):
-        if statement.or_replace:
-            raise tidb("ddl:1347", *name, "VIEW")
-        raise tidb("schema:1050", f"{name.schema}.{name.name}")
-    view = View(name.schema, name.name, statement.query.text, statement.columns)
-    return replace(catalog, views={**catalog.views, place: view})
+def flashback_cluster(statement: FlashbackCluster, text: str, session: Session) -> Executed:
+    """Raises DdlError for single tables and databases."""
+    if statement.tables or statement.database:
+        raise unsupported(f"FLASHBACK {'table' if statement.tables else 'database'} TO TIMESTAMP")
+    return session.done([Job(actions.FLASHBACK_CLUSTER, text, statement)])
 
 
-def placed(catalog: Catalog, schema: str, name: str) -> Key:
-    """Where a name belongs; raises DdlError for an unknown database."""
-    if catalog.database(schema) is None:
-        raise tidb("schema:1049", schema)
-    return place_of(schema, name)
+def placement_policy(statement: PlacementPolicy, text: str, session: Session) -> Executed:
+    return session.done([Job(VERBS["policy", statement.verb], text, statement)])
 
 
-def drop_view(catalog: Catalog, statement: DropView, database: str) -> Catalog:
-    views, missing = dict(catalog.views), []
-    for name in (qualified(view, database) for view in statement.views):
-        if place_of(*name) in views:
-            del views[place_of(*name)]
-        elif catalog.has(*name):
-            raise tidb("ddl:1347", *name, "VIEW")
-        else:
-            missing.append(f"{name.schema}.{name.name}")
-    if missing and not statement.if_exists:
-        raise tidb("schema:1051", ",".join(missing))
-    return replace(catalog, views=views)
-
-
-def create_sequence(catalog: Catalog, statement: CreateSequence, database: str) -> Catalog:
-    name = qualified(statement.sequence, database)
-    place = placed(catalog, *name)
-    if catalog.has(*name):
-        if statement.if_not_exists:
-            return catalog
-        raise tidb("schema:1050", f"{name.schema}.{name.name}")
-    sequence = Sequence(name.schema, name.name, settings(statement.options))
-    return replace(catalog, sequences={**catalog.sequences, place: sequence})
-
-
-def alter_sequence(catalog: Catalog, statement: AlterSequence, database: str) -> Catalog:
-    name = qualified(statement.sequence, database)
-    old = catalog.sequences.get(place_of(*name))
-    if old is None:
-        if catalog.has(*name):
-            raise tidb("ddl:1347", *name, "SEQUENCE")
-        if statement.if_exists:
-            return catalog
-        raise tidb("schema:1146", *name)
-    new = replace(old, options=(*old.options, *settings(statement.options)))
-    return replace(catalog, sequences={**catalog.sequences, place_of(*name): new})
-
-
-def drop_sequence(catalog: Catalog, statement: DropSequence, database: str) -> Catalog:
-    sequences, missing = dict(catalog.sequences), []
-    for name in (qualified(sequence, database) for sequence in statement.sequences):
-        if place_of(*name) in sequences:
-            del sequences[place_of(*name)]
-        elif catalog.has(*name) and not statement.if_exists:
-            raise tidb("ddl:1347", *name, "SEQUENCE")
-        else:
-            missing.append(f"{name.schema}.{name.name}")
-    if missing and not statement.if_exists:
-        raise tidb("schema:4139", ",".join(missing))
-    return replace(catalog, sequences=sequences)
-
-
-def settings(options: Iterable[SequenceOption]) -> tuple[tuple[str, int | None], ...]:
-    return tuple((option.name, option.value) for option in options)
+def resource_group(statement: ResourceGroup, text: str, session: Session) -> Executed:
+    return session.done([Job(VERBS["group", statement.verb], text, statement)])

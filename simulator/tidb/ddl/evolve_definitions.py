@@ -10,18 +10,22 @@ from simulator.tidb.ddl.build import build_column
 from simulator.tidb.ddl.build_types import build_type
 from simulator.tidb.ddl.evolve_defaults import default_of
 from simulator.tidb.ddl.evolve_errors import refused, tidb
-from simulator.tidb.ddl.evolve_steps import Scene
+from simulator.tidb.ddl.evolve_steps import KnownTable
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, collation
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import TYPES, family
 from simulator.tidb.syntax.definitions import ColumnSyntax
 
 
-def built_column(syntax: ColumnSyntax, scene: Scene, charset: tuple[str, str]) -> Column:
+MOST_ROOM = ("latin1", "latin1_bin")
+"""Of a column whose table is not known: it may have any character set, and this one lets the longest columns be."""
+
+
+def built_column(syntax: ColumnSyntax, known: KnownTable, charset: tuple[str, str]) -> Column:
     """The column of the definition; `charset` is the table's with its collation. Raises DdlError."""
     check_definition(syntax, charset)
     with refused("types:1105"):
-        return build_column(syntax, charset, scene.text)
+        return build_column(syntax, charset, known.text)
 
 
 def check_definition(syntax: ColumnSyntax, charset: tuple[str, str]) -> None:

@@ -13,31 +13,44 @@ from simulator.tidb.ddl.build_foreign_keys import build_foreign_key
 from simulator.tidb.ddl.catalog import Catalog, Key, key as place_of
 from simulator.tidb.ddl.evolve_errors import tidb
 from simulator.tidb.ddl.evolve_key_parts import spelled
-from simulator.tidb.ddl.evolve_steps import Scene, Step, Touched, column_named, lower
-from simulator.tidb.ddl.jobs_keys import begins, covered
+from simulator.tidb.ddl.evolve_steps import Alteration, KnownTable, Step, Steps, Touched, column_named, lower
 from simulator.tidb.model.rows import row_id_column
 from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn, Table
 from simulator.tidb.syntax.alter import DropKey
 from simulator.tidb.syntax.definitions import KeySyntax
 
 
-def add_foreign_key(key: KeySyntax, scene: Scene) -> tuple[Step, ...]:
-    """The foreign key, behind the index that it needs and the table lacks; raises DdlError."""
-    table = scene.table
+COMES_WITH_INDEX = "a foreign key on columns that begin no index comes with an index, both as one job 61"
+
+
+def add_foreign_key(key: KeySyntax, alteration: Alteration) -> Steps:
+    """The foreign key, behind the index that it needs and the table lacks; raises DdlError.
+
+    TiDB up to 6.4 has no job for that index; the table is taken to have it all the same.
+    """
+    known, of_its_own = alteration.known, alteration.session.release.foreign_key_index
+    if known is None:
+        if of_its_own:
+            yield COMES_WITH_INDEX
+        yield Step(actions.ADD_FOREIGN_KEY)
+        return
+    table = known.table
     foreign = build_foreign_key(
         key, tuple(spelled(part, table) for part in key.parts), table.last_ids.foreign_key + 1, table.schema,
     )
-    check_foreign_key(foreign, table, scene.catalog)
-    step = Step(
-        actions.ADD_FOREIGN_KEY, lambda before: with_foreign_key(before, foreign),
-        Touched(foreign=(lower(foreign.columns),)),
-    )
+    check_foreign_key(foreign, table, known.catalog)
     if covered(table, foreign.columns):
-        return step,
-    if any(one.name.lower() == foreign.name.lower() for one in table.indexes):
+        yield Step(actions.ADD_FOREIGN_KEY, lambda before: with_foreign_key(before, foreign))
+        return
+    if any(index.name.lower() == foreign.name.lower() for index in table.indexes):
         raise tidb("ddl:1061", foreign.name)
+    if not of_its_own:
+        yield Step(
+            actions.ADD_FOREIGN_KEY, lambda before: with_foreign_key(with_plain_index(before, foreign), foreign))
+        return
     touched = Touched(added_keys=(foreign.name.lower(),), related=lower(foreign.columns))
-    return Step(actions.ADD_INDEX, lambda before: with_plain_index(before, foreign), touched), step
+    yield Step(actions.ADD_INDEX, lambda before: with_plain_index(before, foreign), touched)
+    yield Step(actions.ADD_FOREIGN_KEY, lambda before: with_foreign_key(before, foreign))
 
 
 def check_foreign_key(foreign: ForeignKey, table: Table, catalog: Catalog) -> None:
@@ -92,6 +105,18 @@ def has_key(table: Table, columns: Collection[str], without: int = 0) -> bool:
     return lower(columns) == ((row_id_column(table) or "").lower(),) or covered(table, columns, without)
 
 
+def covered(table: Table, columns: Collection[str], without: int = 0) -> bool:
+    """Whether an index begins with the columns; the one of id `without` does not count."""
+    return any(begins(index, columns) for index in table.indexes if index.id != without)
+
+
+def begins(index: Index, columns: Collection[str]) -> bool:
+    """Whether the first columns of the index are these, whole and in this order (FindIndexByColumns)."""
+    parts = index.columns[:len(columns)]
+    same = [part.name.lower() for part in parts] == [name.lower() for name in columns]
+    return same and all(part.length < 0 for part in parts)
+
+
 def with_foreign_key(table: Table, foreign: ForeignKey) -> Table:
     ids = replace(table.last_ids, foreign_key=table.last_ids.foreign_key + 1)
     return replace(
@@ -105,16 +130,16 @@ def with_plain_index(table: Table, foreign: ForeignKey) -> Table:
     return replace(table, indexes=(*table.indexes, index), last_ids=replace(table.last_ids, index=index.id))
 
 
-def drop_foreign_key(spec: DropKey, scene: Scene) -> tuple[Step, ...]:
+def drop_foreign_key(spec: DropKey, alteration: Alteration) -> Steps:
     """The index that came with it stays."""
-    name = spec.name.lower()
-    if all(one.name.lower() != name for one in scene.table.foreign_keys):
+    known, name = alteration.known, spec.name.lower()
+    if known is not None and all(foreign.name.lower() != name for foreign in known.table.foreign_keys):
         raise tidb("schema:1091", spec.name)
 
     def apply(before: Table) -> Table:
         return replace(before, foreign_keys=tuple(one for one in before.foreign_keys if one.name.lower() != name))
 
-    return Step(actions.DROP_FOREIGN_KEY, apply),
+    yield Step(actions.DROP_FOREIGN_KEY, apply)
 
 
 def referring(catalog: Catalog, schema: str, name: str) -> Iterator[tuple[Table, ForeignKey]]:
@@ -126,22 +151,22 @@ def referring(catalog: Catalog, schema: str, name: str) -> Iterator[tuple[Table,
                 yield table, foreign
 
 
-def check_not_needed(column: Column, scene: Scene) -> None:
+def check_not_needed(column: Column, known: KnownTable) -> None:
     """No foreign key, of this table or of one that refers to it, has the column."""
     name = column.name.lower()
-    for foreign in scene.table.foreign_keys:
+    for foreign in known.table.foreign_keys:
         if name in lower(foreign.columns):
             raise tidb("ddl:1828", name, foreign.name)
-    for child, foreign in referring(scene.catalog, scene.table.schema, scene.table.name):
+    for child, foreign in referring(known.catalog, known.table.schema, known.table.name):
         if name in lower(foreign.references):
             raise tidb("ddl:1829", name, foreign.name, child.name)
 
 
-def check_key_not_needed(index: Index, scene: Scene) -> None:
+def check_key_not_needed(index: Index, known: KnownTable) -> None:
     """No foreign key would be without an index (TiDB: checkIndexNeededInForeignKey)."""
-    table = scene.table
+    table = known.table
     used = [foreign.columns for foreign in table.foreign_keys]
-    used += [foreign.references for _, foreign in referring(scene.catalog, table.schema, table.name)]
+    used += [foreign.references for _, foreign in referring(known.catalog, table.schema, table.name)]
     for columns in used:
         if begins(index, columns) and not has_key(table, columns, index.id):
             raise tidb("ddl:1553", index.name)

@@ -14,41 +14,85 @@ from simulator.tidb.ddl.evolve_errors import tidb, worded
 from simulator.tidb.ddl.evolve_expressions import columns_of, partition_columns
 from simulator.tidb.ddl.evolve_foreign import add_foreign_key, check_key_not_needed, drop_foreign_key
 from simulator.tidb.ddl.evolve_key_parts import check_parts, spelled
-from simulator.tidb.ddl.evolve_steps import Scene, Step, Touched, column_named, index_named, lower
+from simulator.tidb.ddl.evolve_steps import Alteration, Step, Steps, Touched, column_named, index_named, lower
 from simulator.tidb.model.table import Table
-from simulator.tidb.syntax.alter import AddKey, DropKey
+from simulator.tidb.syntax.alter import AddKey, AlterCheck, DropKey
 from simulator.tidb.syntax.definitions import KeyPart, KeySyntax
 
 LONGEST_NAME = 64
 MOST_KEYS = 64
 
 
-def add_key(spec: AddKey, scene: Scene) -> tuple[Step, ...]:
-    """The key as TiDB adds it; no step for FULLTEXT, SPATIAL and CHECK, which it reads and forgets. Raises DdlError."""
+IGNORED = {
+    "fulltext": "The used table type doesn't support FULLTEXT indexes: no job",
+    "spatial": "TiDB has no SPATIAL indexes: no job",
+}
+
+CHECK_IS_OFF = (
+    "CHECK is a job with tidb_enable_check_constraint alone, and then error 8200 among other clauses; while that is "
+    "off, as by default, TiDB forgets it")
+
+HYPOTHETICAL = "a hypothetical index lives in its session alone: no job"
+
+
+def add_key(spec: AddKey, alteration: Alteration) -> Steps:
+    """The key as TiDB adds it; no step for FULLTEXT and SPATIAL, which it reads and forgets. Raises DdlError.
+
+    Releases that replicate full-text indexes stand behind a TiDB that has them.
+    """
     kind = spec.key.kind
     if kind == "foreign":
-        return add_foreign_key(spec.key, scene)
-    if kind == "primary":
-        return add_primary_key(spec.key, scene)
-    return add_index(spec.key, scene) if kind in ("key", "unique", *COLUMNAR) else ()
+        yield from add_foreign_key(spec.key, alteration)
+    elif kind == "check":
+        yield from check_constraint(actions.ADD_CHECK_CONSTRAINT)
+    elif kind == "fulltext" and actions.ADD_FULLTEXT_INDEX in alteration.session.release.allowed_ddl:
+        yield Step(actions.ADD_COLUMNAR_INDEX)
+    elif kind in IGNORED:
+        yield IGNORED[kind]
+    else:
+        yield from (add_primary_key if kind == "primary" else add_index)(spec.key, alteration)
 
 
-def add_index(key: KeySyntax, scene: Scene) -> tuple[Step, ...]:
+def check_constraint(action: int) -> Steps:
+    """Alone, the job that it is where CHECKs are on; no table changes."""
+    yield CHECK_IS_OFF
+    yield Step(action)
+
+
+def alter_check(spec: AlterCheck, alteration: Alteration) -> Steps:
+    return check_constraint(actions.ALTER_CHECK_CONSTRAINT)
+
+
+def add_index(key: KeySyntax, alteration: Alteration) -> Steps:
     """A key that is not the primary one; no step where IF NOT EXISTS finds its name taken. Raises DdlError."""
-    table = scene.table
-    if key.name and index_named(table, key.name):
-        if key.if_not_exists:
-            return ()
-        raise tidb("ddl:1061", key.name)
+    action = actions.ADD_COLUMNAR_INDEX if key.kind in COLUMNAR else actions.ADD_INDEX
+    name = key.name
+    if alteration.known is not None:
+        table = alteration.known.table
+        if name and index_named(table, name):
+            if key.if_not_exists:
+                yield f"Duplicate key name '{name}': no job"
+                return
+            raise tidb("ddl:1061", name)
+        name = check_index(key, table)
+    name = name or free_name(key.parts[:1], set())
+    if key.options.using.upper() == "HYPO":
+        yield HYPOTHETICAL
+        return
+    touched = Touched(added_keys=(name.lower(),), related=related(key))
+    yield Step(action, lambda before: with_index(before, key, name), touched)
+
+
+def check_index(key: KeySyntax, table: Table) -> str:
+    """The index's name, TiDB's where it has none: that of its first part (getAnonymousIndex); raises DdlError."""
     check_key_name(key.name)
     if len(table.indexes) >= MOST_KEYS:
         raise tidb("ddl:1069", MOST_KEYS)
     check_parts(key, table)
-    name = key.name or free_name(key.parts, set(lower(one.name for one in (*table.indexes, *table.columnar_indexes))))
+    taken = set(lower(index.name for index in (*table.indexes, *table.columnar_indexes)))
+    name = key.name or free_name(key.parts[:1], taken)
     check_partitioned(key, name, table)
-    touched = Touched(added_keys=(name.lower(),), related=related(key))
-    action = actions.ADD_COLUMNAR_INDEX if key.kind in COLUMNAR else actions.ADD_INDEX
-    return Step(action, lambda before: with_index(before, key, name), touched),
+    return name
 
 
 def check_key_name(name: str) -> None:
@@ -64,9 +108,15 @@ def related(key: KeySyntax) -> tuple[str, ...]:
     return tuple(sorted(named.union(*(columns_of(part.expression) for part in key.parts if part.expression))))
 
 
-def add_primary_key(key: KeySyntax, scene: Scene) -> tuple[Step, ...]:
+def add_primary_key(key: KeySyntax, alteration: Alteration) -> Steps:
     """A primary key that is not clustered, its columns NOT NULL; raises DdlError."""
-    table = scene.table
+    if alteration.known is not None:
+        check_primary_key(key, alteration.known.table)
+    touched = Touched(added_keys=("primary",), related=related(key))
+    yield Step(actions.ADD_PRIMARY_KEY, lambda before: with_primary_key(before, key), touched)
+
+
+def check_primary_key(key: KeySyntax, table: Table) -> None:
     if key.clustered:
         raise worded("ddl:8200", "Adding clustered primary key is not supported. Please consider adding NONCLUSTERED"
                                  " primary key instead")
@@ -79,8 +129,6 @@ def add_primary_key(key: KeySyntax, scene: Scene) -> tuple[Step, ...]:
     if any(column and column.generated == "virtual" for column in columns):
         raise tidb("ddl:3106", "Defining a virtual generated column as primary key")
     check_partitioned(key, "PRIMARY", table)
-    touched = Touched(added_keys=("primary",), related=related(key))
-    return Step(actions.ADD_PRIMARY_KEY, lambda before: with_primary_key(before, key), touched),
 
 
 def with_primary_key(table: Table, key: KeySyntax) -> Table:
@@ -115,18 +163,23 @@ def whole(parts: tuple[KeyPart, ...]) -> tuple[KeyPart, ...]:
     return tuple(part for part in parts if part.length < 0)
 
 
-def drop_key(spec: DropKey, scene: Scene) -> tuple[Step, ...]:
-    """An index, the primary key or a foreign key; no step for a CHECK. Raises DdlError."""
+def drop_key(spec: DropKey, alteration: Alteration) -> Steps:
+    """An index, the primary key, a foreign key or a CHECK. Raises DdlError."""
     if spec.kind == "check":
-        return ()
+        return check_constraint(actions.DROP_CHECK_CONSTRAINT)
     if spec.kind == "foreign":
-        return drop_foreign_key(spec, scene)
-    return drop_index("PRIMARY" if spec.kind == "primary" else spec.name, spec.if_exists, scene)
+        return drop_foreign_key(spec, alteration)
+    return drop_index("PRIMARY" if spec.kind == "primary" else spec.name, spec.if_exists, alteration)
 
 
-def drop_index(name: str, if_exists: bool, scene: Scene) -> tuple[Step, ...]:
+def drop_index(name: str, if_exists: bool, alteration: Alteration) -> Steps:
     """TiDB: dropIndex, CheckIsDropPrimaryKey."""
-    table = scene.table
+    known, touched = alteration.known, Touched(dropped_keys=(name.lower(),))
+    if known is None:
+        primary = name.lower() == "primary"
+        yield Step(actions.DROP_PRIMARY_KEY if primary else actions.DROP_INDEX, touched=touched)
+        return
+    table = known.table
     index = index_named(table, name)
     primary = name.lower() == "primary" and (index is None or index.primary)
     if primary and not table.primary_key:
@@ -135,12 +188,13 @@ def drop_index(name: str, if_exists: bool, scene: Scene) -> tuple[Step, ...]:
         raise worded("ddl:8200", "Unsupported drop primary key when the table is using clustered index")
     if index is None:
         if if_exists:
-            return ()
+            yield f"Can't DROP '{name}'; check that column/key exists: no job"
+            return
         raise worded("ddl:1091", f"index {name} doesn't exist")
-    check_key_not_needed(index, scene)
+    check_key_not_needed(index, known)
     id = index.id
     action = actions.DROP_PRIMARY_KEY if primary else actions.DROP_INDEX
-    return Step(action, lambda before: without_index(before, id, primary), Touched(dropped_keys=(name.lower(),))),
+    yield Step(action, lambda before: without_index(before, id, primary), touched)
 
 
 def without_index(table: Table, id: int, primary: bool) -> Table:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.evolve_column_names import check_rename, renamed
 from simulator.tidb.ddl.evolve_defaults import default_of
-from simulator.tidb.ddl.evolve_definitions import built_column
+from simulator.tidb.ddl.evolve_definitions import MOST_ROOM, built_column, check_definition
 from simulator.tidb.ddl.evolve_errors import tidb, worded
 from simulator.tidb.ddl.evolve_modify_checks import (
     check_auto_increment,
@@ -23,12 +23,12 @@ from simulator.tidb.ddl.evolve_modify_checks import (
     check_rewritten,
     has_part,
 )
-from simulator.tidb.ddl.evolve_steps import Scene, Step, Touched, column_named
+from simulator.tidb.ddl.evolve_steps import Alteration, KnownTable, Step, Steps, Touched, column_named
 from simulator.tidb.ddl.evolve_types import check_change, needs_reorganization
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
 from simulator.tidb.syntax.alter import ChangeColumn, ModifyColumn, Place
-from simulator.tidb.syntax.definitions import ColumnSyntax
+from simulator.tidb.syntax.definitions import ColumnSyntax, TableName
 
 REFUSED_OPTIONS = {
     "primary": "can't change column constraint (PRIMARY KEY)",
@@ -38,18 +38,18 @@ REFUSED_OPTIONS = {
 }
 
 
-def modify_column(spec: ModifyColumn, scene: Scene) -> tuple[Step, ...]:
-    check_qualifier(spec.column.qualifier, scene.table)
-    return changed_column(spec.column.name, spec.column, spec.place, spec.if_exists, scene)
+def modify_column(spec: ModifyColumn, alteration: Alteration) -> Steps:
+    check_qualifier(spec.column.qualifier, alteration.name)
+    return changed_column(spec.column.name, spec.column, spec.place, spec.if_exists, alteration)
 
 
-def change_column(spec: ChangeColumn, scene: Scene) -> tuple[Step, ...]:
-    check_qualifier(spec.column.qualifier, scene.table)
-    check_qualifier(spec.qualifier, scene.table)
-    return changed_column(spec.old, spec.column, spec.place, spec.if_exists, scene)
+def change_column(spec: ChangeColumn, alteration: Alteration) -> Steps:
+    check_qualifier(spec.column.qualifier, alteration.name)
+    check_qualifier(spec.qualifier, alteration.name)
+    return changed_column(spec.old, spec.column, spec.place, spec.if_exists, alteration)
 
 
-def check_qualifier(qualifier: str, table: Table) -> None:
+def check_qualifier(qualifier: str, table: TableName) -> None:
     """`database.table` or `table` before a column's name is the table's own."""
     schema, _, name = qualifier.rpartition(".")
     if schema and schema.lower() != table.schema.lower():
@@ -59,46 +59,54 @@ def check_qualifier(qualifier: str, table: Table) -> None:
 
 
 def changed_column(
-    name: str, syntax: ColumnSyntax, place: Place | None, if_exists: bool, scene: Scene,
-) -> tuple[Step, ...]:
+    name: str, syntax: ColumnSyntax, place: Place | None, if_exists: bool, alteration: Alteration,
+) -> Steps:
     """The column under another definition, in another place, by another name; raises DdlError."""
-    table = scene.table
+    known, touched = alteration.known, touched_by(name, syntax.name, place)
+    if known is None:
+        check_options(syntax)
+        check_definition(syntax, MOST_ROOM)
+        yield Step(actions.MODIFY_COLUMN, touched=touched)
+        return
+    table = known.table
     old = column_named(table, name)
     if old is None:
         if if_exists:
-            return ()
+            yield f"Unknown column '{name}' in '{table.name}': no job"
+            return
         raise tidb("schema:1054", name, table.name)
     if syntax.name.lower() != name.lower():
         check_rename(name, syntax.name, table)
-    new = redefined(old, syntax, scene)
-    check_modified(old, new, scene)
+    new = redefined(old, syntax, known)
+    check_modified(old, new, known)
     check_moved(old, place, table)
-    touched = touched_by(old, new, place)
     names = {old.name: new.name} if old.name != new.name else {}
     rewritten = needs_reorganization(old.type, new.type)
-    return Step(
-        actions.MODIFY_COLUMN, lambda before: modified(before, old.name, new, place, rewritten), touched, names,
-    ),
+    yield Step(actions.MODIFY_COLUMN, lambda before: modified(before, old.name, new, place, rewritten), touched, names)
 
 
-def touched_by(old: Column, new: Column, place: Place | None) -> Touched:
-    one, two = old.name.lower(), new.name.lower()
+def touched_by(old: str, new: str, place: Place | None) -> Touched:
     placed = (place.after.lower(),) if place and place.after else ()
-    if one == two:
-        return Touched(modified=(one,), placed=placed)
-    return Touched(added=(two,), dropped=(one,), placed=placed)
+    if old.lower() == new.lower():
+        return Touched(modified=(old.lower(),), placed=placed)
+    return Touched(added=(new.lower(),), dropped=(old.lower(),), placed=placed)
 
 
-def redefined(old: Column, syntax: ColumnSyntax, scene: Scene) -> Column:
-    """The column as its new definition says, NOT NULL where the primary key has it."""
-    table = scene.table
+def check_options(syntax: ColumnSyntax) -> None:
+    """A new definition says nothing of keys (TiDB: ProcessModifyColumnOptions)."""
     for option in syntax.options:
         if option.kind in REFUSED_OPTIONS:
             raise worded("ddl:8200", REFUSED_OPTIONS[option.kind])
+
+
+def redefined(old: Column, syntax: ColumnSyntax, known: KnownTable) -> Column:
+    """The column as its new definition says, NOT NULL where the primary key has it."""
+    table = known.table
+    check_options(syntax)
     primary = old.name in table.primary_key
     if primary and syntax.null:
         raise tidb("ddl:1171")
-    new = built_column(syntax, scene, (table.charset, table.collation))
+    new = built_column(syntax, known, (table.charset, table.collation))
     if syntax.default and (primary or syntax.null is False) and default_of(syntax.default, new)[0] is None:
         raise tidb("types:1067", new.name)
     rewritten = needs_reorganization(old.type, new.type)
@@ -110,11 +118,11 @@ def redefined(old: Column, syntax: ColumnSyntax, scene: Scene) -> Column:
     )
 
 
-def check_modified(old: Column, new: Column, scene: Scene) -> None:
+def check_modified(old: Column, new: Column, known: KnownTable) -> None:
     """Everything that TiDB refuses of a new definition, in its order."""
-    table = scene.table
+    table = known.table
     primary = old.name in table.primary_key
-    check_foreign_keys(old, new, scene)
+    check_foreign_keys(old, new, known)
     check_change(old, new, primary, any(has_part(index, old) for index in table.indexes))
     if needs_reorganization(old.type, new.type):
         check_rewritten(old, new, table)

@@ -12,7 +12,7 @@ from simulator.tidb.ddl.evolve_errors import tidb, unsupported, worded
 from simulator.tidb.ddl.evolve_expressions import dependent, generated_from, partition_columns
 from simulator.tidb.ddl.evolve_foreign import referring
 from simulator.tidb.ddl.evolve_key_parts import check_parts
-from simulator.tidb.ddl.evolve_steps import Scene, column_named, lower
+from simulator.tidb.ddl.evolve_steps import KnownTable, column_named, lower
 from simulator.tidb.model.table import Column, Index, Table
 from simulator.tidb.model.types import family
 from simulator.tidb.syntax.definitions import KeyPart, KeySyntax
@@ -22,12 +22,12 @@ def has_part(index: Index, column: Column) -> bool:
     return column.name.lower() in lower(part.name for part in index.columns)
 
 
-def check_foreign_keys(old: Column, new: Column, scene: Scene) -> None:
+def check_foreign_keys(old: Column, new: Column, known: KnownTable) -> None:
     """A column of a foreign key keeps its type, and its length does not shrink (isAcceptableForeignKeyColumnChange)."""
     one, two = old.type, new.type
     if (one.name, one.length, one.decimal) == (two.name, two.length, two.decimal):
         return
-    table, name = scene.table, old.name.lower()
+    table, name = known.table, old.name.lower()
     acceptable = one.name == two.name and (family(one) == "integer" or family(one) != "decimal"
                                            and two.length >= one.length)
     for foreign in table.foreign_keys:
@@ -36,7 +36,7 @@ def check_foreign_keys(old: Column, new: Column, scene: Scene) -> None:
                 refers = foreign.references[lower(foreign.columns).index(name)]
                 raise tidb("ddl:3780", old.name, refers, foreign.name)
             raise tidb("ddl:1832", old.name, foreign.name)
-    for child, foreign in referring(scene.catalog, table.schema, table.name):
+    for child, foreign in referring(known.catalog, table.schema, table.name):
         if name in lower(foreign.references) and not acceptable:
             if one.name != two.name:
                 raise tidb("ddl:3780", foreign.columns[lower(foreign.references).index(name)], old.name, foreign.name)

@@ -13,7 +13,7 @@ from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.catalog import Catalog, with_table, with_tables, without_table
 from simulator.tidb.ddl.evolve_errors import tidb
 from simulator.tidb.ddl.evolve_foreign import referring
-from simulator.tidb.ddl.evolve_steps import Scene, Step, lower
+from simulator.tidb.ddl.evolve_steps import Alteration, Step, Steps, lower
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.alter import RenameTo
 
@@ -49,17 +49,17 @@ def own_references(changed: Table, renames: Mapping[str, str]) -> Table:
     return refers_to(changed, changed, changed, renames) if renames and changed.foreign_keys else changed
 
 
-def rename_to(spec: RenameTo, scene: Scene) -> tuple[Step, ...]:
-    """Another name, perhaps in another database; raises DdlError."""
-    table = scene.table
-    schema, name = spec.table.schema or table.schema, spec.table.name
-    if lower((schema, name)) == lower((table.schema, table.name)):
-        return ()
-    database = scene.catalog.database(schema)
-    if database is None:
-        raise tidb("ddl:1025", table.schema, table.name, schema, name, schema)
-    if scene.catalog.has(schema, name):
-        raise tidb("schema:1050", f"{schema}.{name}")
-    if len(name) > 64:
-        raise tidb("ddl:1059", name)
-    return Step(actions.RENAME_TABLE, lambda before: replace(before, schema=database.name, name=name)),
+def rename_to(spec: RenameTo, alteration: Alteration) -> Steps:
+    """Another name, without a database in the current one; raises DdlError."""
+    known, new = alteration.known, alteration.session.new(spec.table)
+    if lower(new) == lower(alteration.name):
+        yield "the table has that name: no job"
+        return
+    if known is not None:
+        if known.catalog.database(new.schema) is None:
+            raise tidb("ddl:1025", *alteration.name, *new, new.schema)
+        if known.catalog.has(*new):
+            raise tidb("schema:1050", f"{new.schema}.{new.name}")
+        if len(new.name) > 64:
+            raise tidb("ddl:1059", new.name)
+    yield Step(actions.RENAME_TABLE, lambda before: replace(before, schema=new.schema, name=new.name))

@@ -18,7 +18,7 @@ from simulator.tidb.ddl.evolve_intervals import expanded
 from simulator.tidb.ddl.evolve_modify_checks import plain
 from simulator.tidb.ddl.evolve_partitions import partitioned
 from simulator.tidb.ddl.evolve_ranges import check_partitions
-from simulator.tidb.ddl.evolve_steps import Scene, Step, column_named, lower, unchanged
+from simulator.tidb.ddl.evolve_steps import Alteration, KnownTable, Step, Steps, column_named, lower
 from simulator.tidb.model.rows import row_id_column
 from simulator.tidb.model.table import Column, Index, Table
 from simulator.tidb.model.types import family
@@ -29,24 +29,28 @@ FOR_COLUMNS = ("integer", "date", "datetime", "string")
 """Types of columns in RANGE COLUMNS and LIST COLUMNS; KEY takes almost any."""
 
 
-def partition_by(spec: PartitionBy, scene: Scene) -> tuple[Step, ...]:
+def partition_by(spec: PartitionBy, alteration: Alteration) -> Steps:
     """The table under another partitioning; raises DdlError."""
-    table, syntax = scene.table, expanded(spec.partitioning)
+    known = alteration.known
+    if known is None:
+        yield Step(actions.ALTER_TABLE_PARTITIONING)
+        return
+    table, syntax = known.table, expanded(spec.partitioning)
     names = {one.name.lower(): one.name for one in table.columns}
     for name in syntax.columns:
         if name.lower() not in names:
             raise tidb("ddl:1488")
     with refused("ddl:1105"):
-        partitioning = build_partitioning(syntax, names, table.primary_key, scene.text)
+        partitioning = build_partitioning(syntax, names, table.primary_key, known.text)
     scopes = {name.lower(): options for name, options in syntax.update_indexes}
     changed = replace(rescoped(table, scopes), partitioning=partitioning)
     check_partitioned_table(changed)
-    if table.foreign_keys or any(referring(scene.catalog, table.schema, table.name)):
+    if table.foreign_keys or any(referring(known.catalog, table.schema, table.name)):
         raise tidb("schema:1506")
-    return Step(
+    yield Step(
         actions.ALTER_TABLE_PARTITIONING,
         lambda before: replace(rescoped(before, scopes), partitioning=partitioning),
-    ),
+    )
 
 
 def rescoped(table: Table, scopes: Mapping[str, KeyOptions]) -> Table:
@@ -88,23 +92,29 @@ def check_partition_column(name: str, table: Table) -> None:
         raise tidb("ddl:1659", column.name)
 
 
-def remove_partitioning(spec: RemovePartitioning, scene: Scene) -> tuple[Step, ...]:
-    partitioned(scene.table)
+def remove_partitioning(spec: RemovePartitioning, alteration: Alteration) -> Steps:
+    if alteration.known is not None:
+        partitioned(alteration.known.table)
 
     def apply(before: Table) -> Table:
         indexes = tuple(replace(index, unpartitioned=False) for index in before.indexes)
         return replace(before, partitioning=None, indexes=indexes)
 
-    return Step(actions.REMOVE_PARTITIONING, apply),
+    yield Step(actions.REMOVE_PARTITIONING, apply)
 
 
-def exchange(spec: ExchangePartition, scene: Scene) -> tuple[Step, ...]:
+def exchange(spec: ExchangePartition, alteration: Alteration) -> Steps:
     """Rows change places, definitions stay; raises DdlError where they differ."""
-    table = scene.table
-    schema = spec.table.schema or table.schema
-    if scene.catalog.database(schema) is None:
+    if alteration.known is not None:
+        check_exchange(spec, alteration.session.written(spec.table).schema, alteration.known)
+    yield Step(actions.EXCHANGE_TABLE_PARTITION)
+
+
+def check_exchange(spec: ExchangePartition, schema: str, known: KnownTable) -> None:
+    table = known.table
+    if known.catalog.database(schema) is None:
         raise tidb("schema:1049", schema)
-    other = scene.catalog.table(schema, spec.table.name)
+    other = known.catalog.table(schema, spec.table.name)
     if other is None:
         raise tidb("schema:1146", schema, spec.table.name)
     old = partitioned(table)
@@ -115,7 +125,6 @@ def exchange(spec: ExchangePartition, scene: Scene) -> tuple[Step, ...]:
     if spec.partition.lower() not in lower(partition.name for partition in old.partitions):
         raise tidb("table:1735", spec.partition.lower(), table.name)
     check_same_definition(table, other)
-    return Step(actions.EXCHANGE_TABLE_PARTITION, unchanged),
 
 
 def check_same_definition(table: Table, other: Table) -> None:

@@ -11,10 +11,10 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.evolve_errors import tidb, unsupported, worded
+from simulator.tidb.ddl.evolve_errors import tidb, unsupported
 from simulator.tidb.ddl.evolve_intervals import more
 from simulator.tidb.ddl.evolve_ranges import below, check_partitions, partition_of
-from simulator.tidb.ddl.evolve_steps import Scene, Step, lower, unchanged
+from simulator.tidb.ddl.evolve_steps import Alteration, Step, Steps, lower
 from simulator.tidb.model.table import Partition, Partitioning, Table
 from simulator.tidb.syntax.alter_partitions import (
     AddPartitions,
@@ -25,6 +25,7 @@ from simulator.tidb.syntax.alter_partitions import (
 )
 
 UNKNOWN_SPEC = "Unsupported/unknown ALTER TABLE specification"
+"""TiDB says `Unsupported` twice."""
 
 
 def partitioned(table: Table) -> Partitioning:
@@ -42,9 +43,16 @@ def with_partitions(partitions: tuple[Partition, ...]) -> Callable[[Table], Tabl
     return apply
 
 
-def add_partitions(spec: AddPartitions, scene: Scene) -> tuple[Step, ...]:
-    """At the end; of HASH and KEY by number or by name. Raises DdlError."""
-    old = partitioned(scene.table)
+def add_partitions(spec: AddPartitions, alteration: Alteration) -> Steps:
+    """At the end; of HASH and KEY by number or by name, which reorganizes them. Raises DdlError.
+
+    Where the table is not known, only a number, or partitions without values, tell HASH and KEY.
+    """
+    if alteration.known is None:
+        valued = any(definition.kind for definition in spec.definitions)
+        yield Step(actions.ADD_TABLE_PARTITION if valued else actions.REORGANIZE_PARTITION)
+        return
+    old = partitioned(alteration.known.table)
     action = actions.ADD_TABLE_PARTITION
     if old.kind in ("hash", "key"):
         action = actions.REORGANIZE_PARTITION
@@ -59,24 +67,33 @@ def add_partitions(spec: AddPartitions, scene: Scene) -> tuple[Step, ...]:
             raise unsupported("ADD List partition, already contains DEFAULT partition. Please use REORGANIZE PARTITION"
                               " instead")
     names = lower(partition.name for partition in old.partitions)
-    if spec.if_not_exists and any(partition.name.lower() in names for partition in new):
-        return ()
+    repeated = next((partition.name for partition in new if partition.name.lower() in names), "")
+    if spec.if_not_exists and repeated:
+        yield f"Duplicate partition name {repeated}: no job"
+        return
     partitions = (*old.partitions, *new)
     check_partitions(replace(old, partitions=partitions))
-    return Step(action, with_partitions(partitions)),
+    yield Step(action, with_partitions(partitions))
 
 
-def partition_action(spec: PartitionAction, scene: Scene) -> tuple[Step, ...]:
+def partition_action(spec: PartitionAction, alteration: Alteration) -> Steps:
     """DROP and TRUNCATE; raises DdlError for the verbs that TiDB only reads."""
-    if spec.verb in ("DROP", "TRUNCATE"):
-        old = partitioned(scene.table)
-        return drop(spec, old) if spec.verb == "DROP" else truncate(spec, old, scene.table)
     if spec.verb in ("CHECK", "REBUILD", "OPTIMIZE", "REPAIR"):
         raise unsupported(f"{spec.verb.lower()} partition")
-    raise worded("ddl:8200", UNKNOWN_SPEC)
+    if spec.verb not in PARTITION_VERBS:
+        raise unsupported(UNKNOWN_SPEC)
+    if alteration.known is None:
+        yield Step(PARTITION_VERBS[spec.verb])
+    elif spec.verb == "DROP":
+        yield from drop(spec, partitioned(alteration.known.table))
+    else:
+        yield from truncate(spec, partitioned(alteration.known.table), alteration.known.table)
 
 
-def drop(spec: PartitionAction, old: Partitioning) -> tuple[Step, ...]:
+PARTITION_VERBS = {"DROP": actions.DROP_TABLE_PARTITION, "TRUNCATE": actions.TRUNCATE_TABLE_PARTITION}
+
+
+def drop(spec: PartitionAction, old: Partitioning) -> Steps:
     """TiDB: CheckDropTablePartition."""
     if old.kind not in ("range", "list"):
         raise tidb("ddl:1512", "DROP")
@@ -85,36 +102,43 @@ def drop(spec: PartitionAction, old: Partitioning) -> tuple[Step, ...]:
         raise tidb("ddl:1508")
     if len(set(gone)) < len(gone) or any(name not in names for name in gone):
         if spec.if_exists:
-            return ()
+            yield "Error in list of partitions to DROP: no job"
+            return
         raise tidb("ddl:1507")
     partitions = tuple(partition for partition in old.partitions if partition.name.lower() not in gone)
-    return Step(actions.DROP_TABLE_PARTITION, with_partitions(partitions)),
+    yield Step(actions.DROP_TABLE_PARTITION, with_partitions(partitions))
 
 
-def truncate(spec: PartitionAction, old: Partitioning, table: Table) -> tuple[Step, ...]:
+def truncate(spec: PartitionAction, old: Partitioning, table: Table) -> Steps:
     """The rows go, the partitions stay."""
     names = lower(partition.name for partition in old.partitions)
     for name in lower(spec.names):
         if name not in names:
             raise tidb("table:1735", name, table.name)
-    return Step(actions.TRUNCATE_TABLE_PARTITION, unchanged),
+    yield Step(actions.TRUNCATE_TABLE_PARTITION)
 
 
-def coalesce(spec: CoalescePartition, scene: Scene) -> tuple[Step, ...]:
+def coalesce(spec: CoalescePartition, alteration: Alteration) -> Steps:
     """The last partitions of HASH and KEY go, their rows to the others."""
-    old = partitioned(scene.table)
+    if alteration.known is None:
+        yield Step(actions.REORGANIZE_PARTITION)
+        return
+    old = partitioned(alteration.known.table)
     if old.kind not in ("hash", "key"):
         raise tidb("ddl:1509")
     if spec.count < 1:
         raise tidb("ddl:1515")
     if spec.count >= len(old.partitions):
         raise tidb("ddl:1508")
-    return Step(actions.REORGANIZE_PARTITION, with_partitions(old.partitions[:-spec.count])),
+    yield Step(actions.REORGANIZE_PARTITION, with_partitions(old.partitions[:-spec.count]))
 
 
-def reorganize(spec: ReorganizePartition, scene: Scene) -> tuple[Step, ...]:
+def reorganize(spec: ReorganizePartition, alteration: Alteration) -> Steps:
     """Named partitions become others that hold the same rows; raises DdlError (TiDB: checkReorgPartitionDefs)."""
-    old = partitioned(scene.table)
+    if alteration.known is None:
+        yield Step(actions.REORGANIZE_PARTITION)
+        return
+    old = partitioned(alteration.known.table)
     if old.kind not in ("range", "list"):
         raise unsupported("reorganize partition")
     places = places_of(spec.names, old)
@@ -128,7 +152,7 @@ def reorganize(spec: ReorganizePartition, scene: Scene) -> tuple[Step, ...]:
     check_partitions(replace(old, partitions=partitions))
     if old.kind == "range":
         check_end(old.partitions[max(places)], new[-1], max(places) == len(old.partitions) - 1)
-    return Step(actions.REORGANIZE_PARTITION, with_partitions(partitions)),
+    yield Step(actions.REORGANIZE_PARTITION, with_partitions(partitions))
 
 
 def places_of(names: tuple[str, ...], old: Partitioning) -> set[int]:
@@ -152,30 +176,35 @@ def check_end(old: Partition, new: Partition, last: bool) -> None:
         raise tidb("ddl:1493")
 
 
-def last_partition(spec: LastPartition, scene: Scene) -> tuple[Step, ...]:
+def last_partition(spec: LastPartition, alteration: Alteration) -> Steps:
     """FIRST and LAST PARTITION LESS THAN of INTERVAL partitioning; raises DdlError."""
     if spec.verb not in INTERVALS:
         what = "SPLIT LAST PARTITION" if spec.verb.startswith("SPLIT") else "MERGE FIRST PARTITION"
         raise unsupported(what)
-    return INTERVALS[spec.verb](spec.bound.text.strip(), partitioned(scene.table))
+    action, left = INTERVALS[spec.verb]
+    if alteration.known is None:
+        yield Step(action)
+    else:
+        yield Step(action, with_partitions(left(spec.bound.text.strip(), partitioned(alteration.known.table))))
 
 
-def first_interval(bound: str, old: Partitioning) -> tuple[Step, ...]:
-    """Drops the partitions below the bound."""
+def from_bound(bound: str, old: Partitioning) -> tuple[Partition, ...]:
+    """Without the partitions below the bound."""
     places = [place for place, one in enumerate(old.partitions) if one.values == ((bound,),)]
     if old.kind != "range" or not places or places[0] == 0:
         raise unsupported("FIRST PARTITION, given value does not generate a list of partition names to be dropped")
-    return Step(actions.DROP_TABLE_PARTITION, with_partitions(old.partitions[places[0]:])),
+    return old.partitions[places[0]:]
 
 
-def last_interval(last: str, old: Partitioning) -> tuple[Step, ...]:
-    """Adds partitions as wide as the last one, up to the bound."""
+def up_to_bound(last: str, old: Partitioning) -> tuple[Partition, ...]:
+    """With partitions as wide as the last one, up to the bound."""
     if old.kind != "range":
         raise unsupported("LAST PARTITION of HASH/KEY partitioned table")
-    return Step(actions.ADD_TABLE_PARTITION, with_partitions((*old.partitions, *more(old.partitions, last)))),
+    return (*old.partitions, *more(old.partitions, last))
 
 
-INTERVALS: MappingProxyType[str, Callable[[str, Partitioning], tuple[Step, ...]]] = MappingProxyType({
-    "FIRST": first_interval,
-    "LAST": last_interval,
+INTERVALS: MappingProxyType[str, tuple[int, Callable[[str, Partitioning], tuple[Partition, ...]]]] = MappingProxyType({
+    "FIRST": (actions.DROP_TABLE_PARTITION, from_bound),
+    "LAST": (actions.ADD_TABLE_PARTITION, up_to_bound),
 })
+"""The job of each verb, and what partitions it leaves."""

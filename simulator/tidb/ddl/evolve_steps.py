@@ -6,28 +6,42 @@ One law: a spec is checked against the table before the statement, and applied t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.catalog import Catalog
-from simulator.tidb.ddl.evolve_errors import tidb, unsupported
+from simulator.tidb.ddl.session import Session
 from simulator.tidb.model.table import Column, Index, Table
+from simulator.tidb.syntax.definitions import TableName
 
 
 @dataclass(frozen=True)
-class Scene:
-    """Where a statement happens."""
+class KnownTable:
+    """A table that a statement is about, as it is before the statement."""
 
     catalog: Catalog
     table: Table
-    """As it is before the statement."""
-
     text: str
     """The statement, which positions point into."""
 
-    now: str
-    """What CURRENT_TIMESTAMP(6) gives: `2020-02-20 02:20:20.123456`."""
+    now: str = ""
+    """As a session has it."""
+
+
+@dataclass(frozen=True)
+class Alteration:
+    """What the specs of an ALTER TABLE are carried out on."""
+
+    session: Session
+    name: TableName
+    """The table's, with its database."""
+
+    known: KnownTable | None
+    """None where the session has no catalog."""
+
+
+def unchanged(table: Table) -> Table:
+    return table
 
 
 @dataclass(frozen=True)
@@ -46,65 +60,23 @@ class Touched:
     added_keys: tuple[str, ...] = ()
     dropped_keys: tuple[str, ...] = ()
     altered_keys: tuple[str, ...] = ()
-    foreign: tuple[tuple[str, ...], ...] = ()
-    """Columns of new foreign keys."""
 
 
 @dataclass(frozen=True)
 class Step:
+    """What is a job, or together with others a part of one."""
+
     action: int
     """TiDB's job type."""
 
-    apply: Callable[[Table], Table]
+    apply: Callable[[Table], Table] = unchanged
     touched: Touched = Touched()
     renamed: Mapping[str, str] = field(default_factory=dict)
     """New names of columns by their old ones."""
 
 
-TOGETHER = frozenset((
-    actions.ADD_COLUMN, actions.DROP_COLUMN, actions.MODIFY_COLUMN, actions.SET_DEFAULT_VALUE, actions.ADD_INDEX,
-    actions.DROP_INDEX, actions.RENAME_INDEX, actions.ALTER_INDEX_VISIBILITY, actions.ADD_PRIMARY_KEY,
-    actions.DROP_PRIMARY_KEY, actions.ADD_FOREIGN_KEY, actions.REBASE_AUTO_ID, actions.MODIFY_TABLE_COMMENT,
-    actions.MODIFY_TABLE_CHARSET_AND_COLLATE,
-))
-"""The jobs that may stand beside others in one statement (TiDB: fillMultiSchemaInfo)."""
-
-
-def check_together(steps: tuple[Step, ...], table: Table) -> None:
-    """Raises DdlError where steps of one statement may not stand together."""
-    for step in steps:
-        if step.action not in TOGETHER:
-            raise unsupported(f"multi schema change for {actions.ACTIONS[step.action].text}")
-    check_same_columns(steps)
-    check_same_keys(steps)
-    gone = sum(len(step.touched.dropped) for step in steps)
-    if len(table.columns) + sum(len(step.touched.added) for step in steps) <= gone:
-        raise tidb("ddl:1090")
-
-
-def check_same_columns(steps: tuple[Step, ...]) -> None:
-    """No column is added, dropped or changed twice, nor named by another step (TiDB: checkOperateSameColAndIdx)."""
-    seen: set[str] = set()
-    for names in ("added", "dropped", "placed", "modified", "related"):
-        for name in gathered(steps, names):
-            if name in seen:
-                raise unsupported(f"operate same column '{name}'")
-            if names not in ("placed", "related"):
-                seen.add(name)
-
-
-def check_same_keys(steps: tuple[Step, ...]) -> None:
-    """No key is added, dropped or altered twice."""
-    seen: set[str] = set()
-    for names in ("added_keys", "dropped_keys", "altered_keys"):
-        for name in gathered(steps, names):
-            if name in seen:
-                raise unsupported(f"operate same index '{name}'")
-            seen.add(name)
-
-
-def gathered(steps: Iterable[Step], names: str) -> tuple[str, ...]:
-    return tuple(name for step in steps for name in getattr(step.touched, names))
+Steps = Iterator[Step | str]
+"""The steps of a spec, and notes on what TiDB takes and makes no job of."""
 
 
 def column_named(table: Table, name: str) -> Column | None:
@@ -116,12 +88,8 @@ def column_named(table: Table, name: str) -> Column | None:
 def index_named(table: Table, name: str) -> Index | None:
     """The index of that name, in any case; columnar ones too."""
     wanted = name.lower()
-    return next((one for one in (*table.indexes, *table.columnar_indexes) if one.name.lower() == wanted), None)
+    return next((index for index in (*table.indexes, *table.columnar_indexes) if index.name.lower() == wanted), None)
 
 
 def lower(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name.lower() for name in names)
-
-
-def unchanged(table: Table) -> Table:
-    return table

@@ -1,4 +1,4 @@
-"""DROP, TRUNCATE, RENAME and RECOVER TABLE.
+"""DROP, TRUNCATE, RENAME, RECOVER, REPAIR and LOCK TABLE.
 
 One law: a table that goes is remembered, so that RECOVER and FLASHBACK find it (TiDB: pkg/ddl/executor.go).
 """
@@ -7,54 +7,85 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.build import build_table
 from simulator.tidb.ddl.catalog import Catalog, key as place_of, with_dropped, with_table, without_table
-from simulator.tidb.ddl.evolve_errors import tidb, worded
+from simulator.tidb.ddl.evolve_create_table import TEMPORARY, found
+from simulator.tidb.ddl.evolve_errors import refused, tidb, worded
 from simulator.tidb.ddl.evolve_foreign import check_unreferred
 from simulator.tidb.ddl.evolve_moves import moved
+from simulator.tidb.ddl.session import Executed, Job, Session
 from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.statements import DropTable, FlashbackTable, RecoverTable, RenameTable, TruncateTable
+from simulator.tidb.syntax.statements import (
+    DropTable,
+    FlashbackTable,
+    LockTables,
+    RecoverTable,
+    RenameTable,
+    RepairTable,
+    TruncateTable,
+    UnlockTables,
+)
 
 
-def drop_table(catalog: Catalog, statement: DropTable, database: str) -> Catalog:
-    """Without those that are there; raises DdlError naming those that are not, unless IF EXISTS."""
+def drop_table(statement: DropTable, text: str, session: Session) -> Executed:
+    """A job for each table that is there; raises DdlError naming those that are not, unless IF EXISTS."""
     if statement.temporary == "local":
-        return catalog
-    names = [(one.schema or selected(database), one.name) for one in statement.tables]
-    also = {place_of(*one) for one in names}
-    missing = []
-    for schema, name in names:
-        table = catalog.table(schema, name)
-        if table is None:
-            missing.append(f"{schema}.{name}")
-            continue
-        check_unreferred(catalog, table, "ddl:3730", also)
-        if table.cached:
-            raise tidb("ddl:8242", "Drop Table")
-        catalog = with_dropped(without_table(catalog, table), table)
+        return session.nothing(TEMPORARY)
+    jobs, missing, catalog = [], [], session.catalog
+    names = [session.written(name) for name in statement.tables]
+    also = {place_of(*name) for name in names}
+    for name in names:
+        if catalog is not None:
+            table = catalog.table(*name)
+            if table is None:
+                missing.append(name)
+                continue
+            check_unreferred(catalog, table, "ddl:3730", also)
+            if table.cached:
+                raise tidb("ddl:8242", "Drop Table")
+            catalog = with_dropped(without_table(catalog, table), table)
+        jobs.append(Job(actions.DROP_TABLE, text, statement, *session.named(name)))
     if missing and not statement.if_exists:
-        raise tidb("schema:1051", ",".join(missing))
-    return catalog
+        raise tidb("schema:1051", ",".join(map(".".join, missing)))
+    return Executed(tuple(jobs), tuple(f"Unknown table '{'.'.join(name)}': no job" for name in missing), catalog)
 
 
-def truncate_table(catalog: Catalog, statement: TruncateTable, database: str) -> Catalog:
+def truncate_table(statement: TruncateTable, text: str, session: Session) -> Executed:
     """The rows go and the definition stays, its origin defaults without a row to serve; raises DdlError."""
-    schema = statement.table.schema or selected(database)
-    if catalog.database(schema) is None:
-        raise tidb("schema:1049", schema)
-    table = catalog.table(schema, statement.table.name)
-    if table is None:
-        raise tidb("schema:1146", schema, statement.table.name)
-    if table.cached:
-        raise tidb("ddl:8242", "Truncate Table")
-    check_unreferred(catalog, table, "ddl:1701")
-    return with_dropped(catalog, table)
+    written = session.written(statement.table)
+
+    def change(catalog: Catalog) -> Catalog:
+        if catalog.database(written.schema) is None:
+            raise tidb("schema:1049", written.schema)
+        table = catalog.table(*written)
+        if table is None:
+            raise tidb("schema:1146", *written)
+        if table.cached:
+            raise tidb("ddl:8242", "Truncate Table")
+        check_unreferred(catalog, table, "ddl:1701")
+        return with_dropped(catalog, table)
+
+    return session.done([Job(actions.TRUNCATE_TABLE, text, statement, *session.named(statement.table))], change)
 
 
-def rename_table(catalog: Catalog, statement: RenameTable, database: str) -> Catalog:
-    """Pair by pair, so that names may change places; raises DdlError, and then nothing is done."""
+def rename_table(statement: RenameTable, text: str, session: Session) -> Executed:
+    """Pair by pair, so that names may change places; raises DdlError, and then nothing is done.
+
+    One job, of the code RenameTables for several pairs.
+    """
+    given: dict[tuple[str, str], TableName] = {}
+    pairs, catalog = [], session.catalog
     for old, new in statement.pairs:
-        catalog = renamed(catalog, qualified(old, database), qualified(new, database))
-    return catalog
+        before, after = session.named(old), session.new(new)
+        before = given.pop(place_of(*before), before)
+        given[place_of(*after)] = after
+        pairs.append((before, after))
+        if catalog is not None:
+            catalog = renamed(catalog, session.written(old), session.written(new))
+    code = actions.RENAME_TABLES if len(pairs) > 1 else actions.RENAME_TABLE
+    job = Job(code, text, statement, *pairs[0][1], pairs=tuple(pairs), written=statement.pairs)
+    return Executed((job,), (), catalog)
 
 
 def renamed(catalog: Catalog, old: TableName, new: TableName) -> Catalog:
@@ -91,26 +122,49 @@ def check_rename(catalog: Catalog, old: TableName, new: TableName) -> None:
         raise tidb("ddl:8242", "Rename Table")
 
 
-def recover_table(catalog: Catalog, statement: RecoverTable | FlashbackTable, database: str) -> Catalog:
-    """The last table of the name that was dropped or truncated; raises DdlError."""
-    if statement.table is None:
+def recover_table(statement: RecoverTable, text: str, session: Session) -> Executed:
+    """The table of RECOVER TABLE BY JOB is the session's to know; without a catalog it has no name where the session
+    does not."""
+    name = statement.table or session.dropped.get(statement.job)
+    if name is None and session.catalog is not None:
         raise worded("ddl:1105", "RECOVER TABLE BY JOB: the jobs of a cluster are not known here; name the table")
-    name = qualified(statement.table, database)
-    table = catalog.dropped.get(place_of(*name))
+    named = session.named(name) if name else TableName("", "")
+    job = Job(actions.RECOVER_TABLE, text, statement, *named)
+    return session.done([job], lambda catalog: recovered(catalog, session.written(named), ""))
+
+
+def flashback_table(statement: FlashbackTable, text: str, session: Session) -> Executed:
+    """The job has the new name."""
+    old = session.new(statement.table)
+    job = Job(actions.RECOVER_TABLE, text, statement, old.schema, statement.new_name or old.name)
+    return session.done([job], lambda catalog: recovered(catalog, old, statement.new_name))
+
+
+def recovered(catalog: Catalog, old: TableName, new: str) -> Catalog:
+    """With the last table of the old name that was dropped or truncated; raises DdlError."""
+    table = catalog.dropped.get(place_of(*old))
     if table is None:
-        raise worded("ddl:1105", f"Can't find dropped/truncated table: {name.name} in DDL history jobs")
-    wanted = statement.new_name if isinstance(statement, FlashbackTable) else ""
-    if catalog.has(table.schema, wanted or table.name):
-        raise tidb("schema:1050", wanted or table.name)
-    return with_table(catalog, replace(table, name=wanted or table.name))
+        raise worded("ddl:1105", f"Can't find dropped/truncated table: {old.name} in DDL history jobs")
+    if catalog.has(table.schema, new or table.name):
+        raise tidb("schema:1050", new or table.name)
+    return with_table(catalog, replace(table, name=new or table.name))
 
 
-def selected(database: str) -> str:
-    """The current database; raises DdlError where there is none."""
-    if not database:
-        raise tidb("planner:1046")
-    return database
+def repair_table(statement: RepairTable, text: str, session: Session) -> Executed:
+    """The table as the statement defines it."""
+    def change(catalog: Catalog) -> Catalog:
+        table = found(catalog, *session.written(statement.table))
+        with refused("ddl:1105"):
+            new = build_table(statement.definition, table.schema, text, text)
+        return with_table(without_table(catalog, table), new)
+
+    return session.done([Job(actions.REPAIR_TABLE, text, statement, *session.named(statement.table))], change)
 
 
-def qualified(name: TableName, database: str) -> TableName:
-    return TableName(name.schema or selected(database), name.name)
+def lock_tables(statement: LockTables, text: str, session: Session) -> Executed:
+    """One job, whatever the number of tables."""
+    return session.done([Job(actions.LOCK_TABLE, text, statement, *session.named(statement.locks[0][0]))])
+
+
+def unlock_tables(statement: UnlockTables, text: str, session: Session) -> Executed:
+    return session.done([Job(actions.UNLOCK_TABLE, text, statement)])

@@ -1,19 +1,21 @@
-"""What TiDB queues for a statement: jobs, and what a statement needs to become jobs.
+"""What a statement is run in, and what TiDB makes of it: jobs of its queue, notes, the catalog behind it.
 
 One law: a name in a job is spelled as the catalog spells it, where it knows it, else as the statement does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.tidb.ddl.catalog import Catalog, Sequence, View, key
+from simulator.tidb.ddl.evolve_errors import tidb
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.definitions import Pair, TableName
 from simulator.tidb.syntax.statements import CreateTable, Statement
+
+START = "1970-01-01 00:00:00.000000"
 
 
 @dataclass(frozen=True)
@@ -57,34 +59,51 @@ class Job:
     """The current one of the session, empty for none."""
 
 
-Step = Job | str
-"""A job, or a note: what TiDB does not do, and why."""
+@dataclass(frozen=True)
+class Executed:
+    """What TiDB makes of a statement."""
 
-Steps = Iterator[Step]
+    jobs: tuple[Job, ...]
+    """In order."""
+
+    notes: tuple[str, ...]
+    """What of the statement is no job, and why."""
+
+    catalog: Catalog | None
+    """What exists behind it; None where the session has no catalog."""
 
 
 @dataclass(frozen=True)
 class Session:
     """What a statement is run in."""
 
-    query: str
     database: str
     """The current database, empty for none."""
 
     catalog: Catalog | None
-    """What exists; None where nothing is known: IF EXISTS and IF NOT EXISTS are then taken to let the job run."""
+    """What exists; None where nothing is known: what needs to be looked up is then taken to be as the statement wants
+    it, and IF EXISTS and IF NOT EXISTS to let the job run."""
 
     release: Release
+    now: str = START
+    """What CURRENT_TIMESTAMP(6) gives, for rows older than a column with that default: `2020-02-20 02:20:20.123456`."""
+
     dropped: Mapping[int, TableName] = field(default_factory=dict)
     """The table that each job dropped, for RECOVER TABLE BY JOB."""
 
     def schema(self, name: str) -> str:
         """The database of an object, as it was created; raises DdlError where none is named or current."""
         if not name and not self.database:
-            raise DdlError("No database selected", "planner:1046")
+            raise tidb("planner:1046")
         name = name or self.database
         found = self.catalog.database(name) if self.catalog else None
         return found.name if found else name
+
+    def written(self, name: TableName) -> TableName:
+        """A name with its database, both as the statement has them; raises as `schema`."""
+        if not name.schema and not self.database:
+            raise tidb("planner:1046")
+        return TableName(name.schema or self.database, name.name)
 
     def new(self, name: TableName) -> TableName:
         """A name that is given to something, with its database."""
@@ -96,29 +115,16 @@ class Session:
         found = self._found(new)
         return TableName(new.schema, found.name) if found else new
 
-    def table(self, name: TableName) -> Table | None:
-        """The table, where the catalog knows it."""
-        return self.catalog.table(*self.new(name)) if self.catalog else None
-
-    def exists(self, name: TableName) -> bool:
-        """Whether the catalog has a table, view or sequence of that name."""
-        return self._found(self.new(name)) is not None
-
-    def missing(self, name: TableName) -> bool:
-        """Whether the catalog is sure that there is none."""
-        return self.catalog is not None and not self.exists(name)
-
     def _found(self, name: TableName) -> Table | View | Sequence | None:
         if self.catalog is None:
             return None
         place = key(*name)
         return self.catalog.tables.get(place) or self.catalog.views.get(place) or self.catalog.sequences.get(place)
 
+    def nothing(self, *notes: str) -> Executed:
+        """A statement that is no job and changes nothing."""
+        return Executed((), notes, self.catalog)
 
-def unsupported(what: str) -> DdlError:
-    """TiDB's error on something that it parses and does not do (ErrUnsupportedDDLOperation)."""
-    return DdlError(f"Unsupported {what}", "ddl:8200")
-
-
-UNKNOWN_SPEC = "Unsupported/unknown ALTER TABLE specification"
-"""TiDB says `Unsupported` twice."""
+    def done(self, jobs: Iterable[Job], change: Callable[[Catalog], Catalog] = lambda catalog: catalog) -> Executed:
+        """Jobs that change the catalog so, where there is one."""
+        return Executed(tuple(jobs), (), None if self.catalog is None else change(self.catalog))
