@@ -13,7 +13,7 @@ from simulator.run import scenario
 from simulator.run.plan import Plan, plan
 from simulator.run.script import SchemaChange
 from simulator.ticdc.changefeed import load
-from simulator.tidb.ddl.convert import Filled
+from simulator.tidb.ddl.column_sources import Filled
 
 URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=2"
 

@@ -9,8 +9,8 @@ from simulator.releases import V8_5
 from simulator.tidb.ddl.catalog import Catalog, catalog
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.ddl.execute import execute
-from simulator.tidb.ddl.evolve_steps import lower
 from simulator.tidb.ddl.session import Executed, Job, Session
+from simulator.tidb.ddl.steps import lower
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.read import read_statement
 from simulator.tidb.syntax.statements import Statement

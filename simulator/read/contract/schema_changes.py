@@ -15,8 +15,8 @@ from simulator.read.contract.state import HIDDEN, Handle, NAME, State, count, ha
 from simulator.read.decode import DdlEvent
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import handle_key
+from simulator.tidb.ddl.build.defaults import value_text
 from simulator.tidb.ddl.catalog import Catalog, catalog, key
-from simulator.tidb.ddl.defaults import value_text
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.model.rows import visible_columns

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from simulator.errors import UserError
 from simulator.run.plan.statements import Played
 from simulator.tidb.ddl.catalog import Catalog, key
-from simulator.tidb.ddl.convert import ColumnSource, Kept, conversion
+from simulator.tidb.ddl.column_sources import ColumnSource, Kept, conversion
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Table

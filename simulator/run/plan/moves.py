@@ -13,7 +13,7 @@ from simulator.run.plan.steps import Draft
 from simulator.sources.schema_change import Transition, Turn
 from simulator.sources.snapshots import Places, Snapshot
 from simulator.ticdc.table_info import handle_key, handle_lengths
-from simulator.tidb.ddl.convert import ColumnSource, Kept
+from simulator.tidb.ddl.column_sources import ColumnSource, Kept
 from simulator.tidb.model.rows import common_handle, row_id_column, visible_columns
 from simulator.tidb.model.table import Table
 from simulator.tso import Span

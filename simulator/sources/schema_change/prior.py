@@ -19,7 +19,7 @@ from simulator.sources.schema_change.model import Transition
 from simulator.sources.snapshots import located
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.convert import Computed, Filled, Kept
+from simulator.tidb.ddl.column_sources import Computed, Filled, Kept
 from simulator.tidb.expressions import generated
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Table

@@ -15,18 +15,12 @@ from typing import Any
 
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.catalog import Catalog, with_table
-from simulator.tidb.ddl.evolve_charset import convert_charset
-from simulator.tidb.ddl.evolve_column_names import alter_default, rename_column
-from simulator.tidb.ddl.evolve_columns import add_columns, drop_column
-from simulator.tidb.ddl.evolve_create_table import found
-from simulator.tidb.ddl.evolve_errors import tidb, unsupported, worded
-from simulator.tidb.ddl.evolve_key_names import alter_visibility, rename_index
-from simulator.tidb.ddl.evolve_keys import HYPOTHETICAL, add_key, alter_check, drop_key
-from simulator.tidb.ddl.evolve_modify import change_column, modify_column
-from simulator.tidb.ddl.evolve_moves import followed, moved, own_references, rename_to
-from simulator.tidb.ddl.evolve_options import cache, remove_ttl, set_options
-from simulator.tidb.ddl.evolve_partitioning import exchange, partition_by, remove_partitioning
-from simulator.tidb.ddl.evolve_partitions import (
+from simulator.tidb.ddl.columns import add_columns, alter_default, drop_column, rename_column
+from simulator.tidb.ddl.foreign_keys import followed, moved, own_references, rename_to
+from simulator.tidb.ddl.indexes import HYPOTHETICAL, add_key, alter_check, alter_visibility, drop_key, rename_index
+from simulator.tidb.ddl.modify_column import change_column, modify_column
+from simulator.tidb.ddl.partitioning import exchange, partition_by, remove_partitioning
+from simulator.tidb.ddl.partitions import (
     UNKNOWN_SPEC,
     add_partitions,
     coalesce,
@@ -35,9 +29,21 @@ from simulator.tidb.ddl.evolve_partitions import (
     partitioned,
     reorganize,
 )
-from simulator.tidb.ddl.evolve_steps import Alteration, KnownTable, Step, Steps, lower
-from simulator.tidb.ddl.multi_schema_change import CHECKS, check_new_columns, check_together, several_before
 from simulator.tidb.ddl.session import Executed, Job, Session
+from simulator.tidb.ddl.steps import (
+    Alteration,
+    CHECKS,
+    KnownTable,
+    Step,
+    Steps,
+    check_new_columns,
+    check_together,
+    lower,
+    several_before,
+)
+from simulator.tidb.ddl.table_creation import found
+from simulator.tidb.ddl.table_options import cache, convert_charset, remove_ttl, set_options
+from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.alter import (
     AddColumns,

@@ -16,9 +16,9 @@ from simulator.releases import Release
 from simulator.tidb.ddl import (
     actions,
     alter_table as alter,
-    evolve_create_table as create,
-    evolve_databases as databases,
-    evolve_tables as tables,
+    databases,
+    table_creation as create,
+    tables,
     views_and_sequences as others,
 )
 from simulator.tidb.ddl.session import Executed, Job, Session

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from simulator.releases import Release
 from simulator.tidb.ddl.catalog import Catalog, Sequence, View, key
-from simulator.tidb.ddl.evolve_errors import tidb
+from simulator.tidb.ddl.tidb_errors import tidb
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.definitions import Pair, TableName
 from simulator.tidb.syntax.statements import CreateTable, Statement

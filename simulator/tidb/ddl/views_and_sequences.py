@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.catalog import Catalog, Key, Sequence, View, key as place_of
-from simulator.tidb.ddl.evolve_errors import tidb
 from simulator.tidb.ddl.session import Executed, Job, Session
+from simulator.tidb.ddl.tidb_errors import tidb
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.objects import (
     AlterSequence,

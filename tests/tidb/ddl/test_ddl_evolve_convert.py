@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.evolving import created, table_after
-from simulator.tidb.ddl.convert import Computed, Filled, Kept, conversion, text_changes
+from simulator.tidb.ddl.column_sources import Computed, Filled, Kept, conversion, text_changes
 
 T = "CREATE TABLE t (a INT, v INT AS (a), b VARCHAR(20), c INT)"
 

@@ -10,7 +10,7 @@ from simulator.errors import DdlError
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import flags, handle_key
 from simulator.tidb.ddl.catalog import Catalog
-from simulator.tidb.ddl.convert import Kept, conversion
+from simulator.tidb.ddl.column_sources import Kept, conversion
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.read import read_statement

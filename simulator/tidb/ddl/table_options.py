@@ -1,7 +1,7 @@
 """ALTER TABLE's options: comment, charset, TTL, AUTO_INCREMENT and what changes nothing that rows show.
 
-One law: OPTIONS lists the options that TiDB alters, by name; any other is refused (TiDB: pkg/ddl/executor.go,
-AlterTable).
+One law: OPTIONS lists the options that TiDB alters, by name; any other is refused. Only CONVERT TO changes the charset
+of columns that are there (TiDB: pkg/ddl/executor.go, AlterTable, AlterTableCharsetAndCollate).
 """
 
 from __future__ import annotations
@@ -11,15 +11,19 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.build import KEPT_OPTIONS, build_ttl
-from simulator.tidb.ddl.evolve_charset import charset_step
-from simulator.tidb.ddl.evolve_errors import tidb, unsupported, worded
-from simulator.tidb.ddl.evolve_foreign import referring
-from simulator.tidb.ddl.evolve_steps import Alteration, KnownTable, Step, Steps, column_named
-from simulator.tidb.model.table import Table
-from simulator.tidb.model.types import family
-from simulator.tidb.syntax.alter import Cache, RemoveTtl, SetOptions
+from simulator.tidb.ddl.build.table import KEPT_OPTIONS, build_ttl
+from simulator.tidb.ddl.foreign_keys import referring
+from simulator.tidb.ddl.index_parts import check_parts
+from simulator.tidb.ddl.steps import Alteration, KnownTable, Step, Steps, column_named
+from simulator.tidb.ddl.tidb_errors import refused, tidb, unsupported, worded
+from simulator.tidb.ddl.type_changes import alike, check_charset
+from simulator.tidb.model.charsets import ALIASES, CHARSETS, resolve
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.types import family, is_binary
+from simulator.tidb.syntax.alter import Cache, ConvertCharset, RemoveTtl, SetOptions
+from simulator.tidb.syntax.definitions import KeyPart, KeySyntax
 from simulator.tidb.syntax.tables import TableOption
+
 
 Values = Mapping[str, TableOption]
 """The options of one spec by name; of options said twice the last."""
@@ -172,3 +176,62 @@ OPTIONS: MappingProxyType[str, Callable[[TableOption, Values, Alteration], Steps
     "ROW_FORMAT": nothing,
     "ENGINE_ATTRIBUTE": engine_attribute,
 })
+
+
+def convert_charset(spec: ConvertCharset, alteration: Alteration) -> Steps:
+    """The charset of the table and of all its columns that have one."""
+    return charset_step(spec.charset, spec.collation, True, alteration)
+
+
+def charset_step(name: str, collation: str, columns_too: bool, alteration: Alteration) -> Steps:
+    """TiDB: AlterTableCharsetAndCollate, checkAlterTableCharset."""
+    if name and ALIASES.get(name.lower(), name.lower()) not in CHARSETS:
+        raise tidb("ddl:1115", name)
+    if collation and collation.lower().partition("_")[0] not in (*CHARSETS, *ALIASES):
+        raise tidb("ddl:1273", collation)
+    known = alteration.known
+    if known is None:
+        yield Step(actions.MODIFY_TABLE_CHARSET_AND_COLLATE)
+        return
+    table = known.table
+    database = known.catalog.database(table.schema)
+    default = (database.charset, database.collation) if database else (table.charset, table.collation)
+    with refused("ddl:1253"):
+        wanted = resolve(name, collation, default, f"table {table.name!r}")
+    textual = [one.type for one in table.columns if one.type.charset != "binary"]
+    if (table.charset, table.collation) == wanted and all((one.charset, one.collation) == wanted for one in textual):
+        what = "the table and its columns have" if columns_too else "the table has"
+        yield f"{what} this character set and collation: no job"
+        return
+    check_charset(table.charset, table.collation, *wanted)
+    if columns_too:
+        check_columns(table, wanted)
+    yield Step(actions.MODIFY_TABLE_CHARSET_AND_COLLATE, lambda before: with_charset(before, wanted, columns_too))
+
+
+def check_columns(table: Table, wanted: tuple[str, str]) -> None:
+    """Every column can have the charset, and every key is short enough with it."""
+    for column in table.columns:
+        type = column.type
+        if type.name == "varchar" and type.length > (most := 65535 // CHARSETS[wanted[0]][1]):
+            raise tidb("types:1074", column.name, most)
+        if type.charset == "binary":
+            continue
+        indexed = any(column.name in (part.name for part in index.columns) for index in table.indexes)
+        if indexed and not alike(type.collation, wanted[1]):
+            raise worded("ddl:8200", f"Unsupported converting collation of column '{column.name.lower()}' from"
+                                     f" '{type.collation}' to '{wanted[1]}' when index is defined on it.")
+        check_charset(type.charset, type.collation, *wanted)
+    changed = with_charset(table, wanted, True)
+    for index in table.indexes:
+        parts = (KeyPart("" if one.expression else one.name, one.length, one.expression) for one in index.columns)
+        check_parts(KeySyntax("key", "", tuple(parts)), changed)
+
+
+def with_charset(table: Table, wanted: tuple[str, str], columns_too: bool) -> Table:
+    def converted(column: Column) -> Column:
+        if not columns_too or family(column.type) not in ("string", "text", "enum", "set") or is_binary(column.type):
+            return column
+        return replace(column, type=replace(column.type, charset=wanted[0], collation=wanted[1]))
+
+    return replace(table, charset=wanted[0], collation=wanted[1], columns=tuple(map(converted, table.columns)))

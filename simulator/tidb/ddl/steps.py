@@ -1,19 +1,103 @@
-"""What specs between commas may do together (tidb: pkg/ddl/multi_schema_change.go, checkOperateSameColAndIdx).
+"""What an ALTER TABLE does to a table, step by step, and which steps one statement may have together.
 
-One law: no column and no key is touched twice, and every part is one that a multi-schema change can have.
+One law: a spec is checked against the table before the statement, and applied to what the specs before it left; several
+specs touch no column and no key twice (TiDB: pkg/ddl/executor.go, AlterTable; pkg/ddl/multi_schema_change.go).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.evolve_errors import tidb, unsupported, worded
-from simulator.tidb.ddl.evolve_expressions import columns_of
-from simulator.tidb.ddl.evolve_steps import Step
-from simulator.tidb.model.table import Table
+from simulator.tidb.ddl.catalog import Catalog
+from simulator.tidb.ddl.expression_columns import columns_of
+from simulator.tidb.ddl.session import Session
+from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded
+from simulator.tidb.model.table import Column, Index, Table
 from simulator.tidb.syntax.alter import AddColumns, AddKey, DropColumn, DropKey, Spec
-from simulator.tidb.syntax.definitions import KeySyntax
+from simulator.tidb.syntax.definitions import KeySyntax, TableName
+
+
+@dataclass(frozen=True)
+class KnownTable:
+    """A table that a statement is about, as it is before the statement."""
+
+    catalog: Catalog
+    table: Table
+    text: str
+    """The statement, which positions point into."""
+
+    now: str = ""
+    """As a session has it."""
+
+
+@dataclass(frozen=True)
+class Alteration:
+    """What the specs of an ALTER TABLE are carried out on."""
+
+    session: Session
+    name: TableName
+    """The table's, with its database."""
+
+    known: KnownTable | None
+    """None where the session has no catalog."""
+
+
+def unchanged(table: Table) -> Table:
+    return table
+
+
+@dataclass(frozen=True)
+class Touched:
+    """Names in lower case that a step adds, drops, changes or refers to."""
+
+    added: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    modified: tuple[str, ...] = ()
+    placed: tuple[str, ...] = ()
+    """Columns that others are put behind."""
+
+    related: tuple[str, ...] = ()
+    """Columns of new keys and of new generated columns."""
+
+    added_keys: tuple[str, ...] = ()
+    dropped_keys: tuple[str, ...] = ()
+    altered_keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Step:
+    """What is a job, or together with others a part of one."""
+
+    action: int
+    """TiDB's job type."""
+
+    apply: Callable[[Table], Table] = unchanged
+    touched: Touched = Touched()
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """New names of columns by their old ones."""
+
+
+Steps = Iterator[Step | str]
+"""The steps of a spec, and notes on what TiDB takes and makes no job of."""
+
+
+def column_named(table: Table, name: str) -> Column | None:
+    """The column of that name, in any case."""
+    wanted = name.lower()
+    return next((column for column in table.columns if column.name.lower() == wanted), None)
+
+
+def index_named(table: Table, name: str) -> Index | None:
+    """The index of that name, in any case; columnar ones too."""
+    wanted = name.lower()
+    return next((index for index in (*table.indexes, *table.columnar_indexes) if index.name.lower() == wanted), None)
+
+
+def lower(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name.lower() for name in names)
+
 
 TOGETHER = frozenset({
     actions.ADD_COLUMN, actions.DROP_COLUMN, actions.MODIFY_COLUMN, actions.SET_DEFAULT_VALUE, actions.ADD_INDEX,

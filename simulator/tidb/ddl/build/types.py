@@ -13,6 +13,7 @@ from simulator.tidb.model.table import ColumnType
 from simulator.tidb.model.types import TYPES, TypeRow
 from simulator.tidb.syntax.definitions import TypeSyntax
 
+
 TEXT_SIZES = tuple((TYPES[name].length, name) for name in ("tinytext", "text", "mediumtext", "longtext"))
 
 

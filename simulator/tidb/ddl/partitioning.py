@@ -10,20 +10,20 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.build import build_partitioning
-from simulator.tidb.ddl.evolve_errors import refused, tidb
-from simulator.tidb.ddl.evolve_expressions import partition_columns
-from simulator.tidb.ddl.evolve_foreign import referring
-from simulator.tidb.ddl.evolve_intervals import expanded
-from simulator.tidb.ddl.evolve_modify_checks import plain
-from simulator.tidb.ddl.evolve_partitions import partitioned
-from simulator.tidb.ddl.evolve_ranges import check_partitions
-from simulator.tidb.ddl.evolve_steps import Alteration, KnownTable, Step, Steps, column_named, lower
+from simulator.tidb.ddl.build.table import build_partitioning
+from simulator.tidb.ddl.expression_columns import partition_columns
+from simulator.tidb.ddl.foreign_keys import referring
+from simulator.tidb.ddl.interval_partitioning import expanded
+from simulator.tidb.ddl.modify_column import plain
+from simulator.tidb.ddl.partitions import check_partitions, partitioned
+from simulator.tidb.ddl.steps import Alteration, KnownTable, Step, Steps, column_named, lower
+from simulator.tidb.ddl.tidb_errors import refused, tidb
 from simulator.tidb.model.rows import row_id_column
 from simulator.tidb.model.table import Column, Index, Table
 from simulator.tidb.model.types import family
 from simulator.tidb.syntax.alter_partitions import ExchangePartition, PartitionBy, RemovePartitioning
 from simulator.tidb.syntax.definitions import KeyOptions
+
 
 FOR_COLUMNS = ("integer", "date", "datetime", "string")
 """Types of columns in RANGE COLUMNS and LIST COLUMNS; KEY takes almost any."""

@@ -9,7 +9,7 @@ import struct
 from decimal import Decimal, InvalidOperation, ROUND_HALF_UP, localcontext
 
 from simulator.errors import SchemaError
-from simulator.tidb.ddl import moments
+from simulator.tidb.ddl.build.moments import date_text, moment_text, number_padded, time_text
 from simulator.tidb.model.table import ColumnType
 from simulator.tidb.model.types import family, is_binary
 from simulator.tidb.parser.types import bytes_of
@@ -48,12 +48,12 @@ def value_text(syntax: DefaultSyntax, type: ColumnType) -> str | None:
     if kind in ("enum", "set"):
         return number_member(text, type) if syntax.kind == "number" else member_text(text, type)
     if kind in ("date", "datetime"):
-        literal = moments.number_padded(text) if syntax.kind == "number" else text
+        literal = number_padded(text) if syntax.kind == "number" else text
         digits = max(type.decimal, 0)
-        return moments.date_text(literal) if kind == "date" else moments.moment_text(
+        return date_text(literal) if kind == "date" else moment_text(
             literal, digits, type.name == "timestamp")
     if kind == "time":
-        return moments.time_text(text, max(type.decimal, 0))
+        return time_text(text, max(type.decimal, 0))
     if kind == "year":
         return year_text(text, syntax.kind == "string")
     if type.name == "char" and is_binary(type):

@@ -1,7 +1,7 @@
-"""ALTER TABLE … ADD and DROP of keys; CREATE INDEX and DROP INDEX are the same.
+"""ALTER TABLE … ADD, DROP, RENAME and ALTER of keys; CREATE INDEX and DROP INDEX are the same.
 
-One law: a new key gets the id after the highest the table ever gave, and ids decide between equal handle keys
-(TiDB: pkg/ddl/executor.go, pkg/ddl/index.go).
+One law: a new key gets the id after the highest the table ever gave, ids decide between equal handle keys, and a key
+under another name keeps its own (TiDB: pkg/ddl/executor.go, pkg/ddl/index.go).
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.build_keys import COLUMNAR, build_index, free_name
-from simulator.tidb.ddl.evolve_errors import tidb, worded
-from simulator.tidb.ddl.evolve_expressions import columns_of, partition_columns
-from simulator.tidb.ddl.evolve_foreign import add_foreign_key, check_key_not_needed, drop_foreign_key
-from simulator.tidb.ddl.evolve_key_parts import check_parts, spelled
-from simulator.tidb.ddl.evolve_steps import Alteration, Step, Steps, Touched, column_named, index_named, lower
-from simulator.tidb.model.table import Table
-from simulator.tidb.syntax.alter import AddKey, AlterCheck, DropKey
+from simulator.tidb.ddl.build.keys import COLUMNAR, build_index, free_name
+from simulator.tidb.ddl.expression_columns import columns_of, partition_columns
+from simulator.tidb.ddl.foreign_keys import add_foreign_key, check_key_not_needed, drop_foreign_key
+from simulator.tidb.ddl.index_parts import check_parts, spelled
+from simulator.tidb.ddl.steps import Alteration, Step, Steps, Touched, column_named, index_named, lower
+from simulator.tidb.ddl.tidb_errors import tidb, worded
+from simulator.tidb.model.table import Index, Table
+from simulator.tidb.syntax.alter import AddKey, AlterCheck, DropKey, IndexVisibility, RenameIndex
 from simulator.tidb.syntax.definitions import KeyPart, KeySyntax
+
 
 LONGEST_NAME = 64
 MOST_KEYS = 64
@@ -204,4 +205,56 @@ def without_index(table: Table, id: int, primary: bool) -> Table:
         columnar_indexes=tuple(one for one in table.columnar_indexes if one.id != id),
         primary_key=() if primary else table.primary_key,
         clustered=table.clustered and not primary,
+    )
+
+
+def rename_index(spec: RenameIndex, alteration: Alteration) -> Steps:
+    """TiDB: ValidateRenameIndex; letter case alone may change too."""
+    known = alteration.known
+    index = index_named(known.table, spec.old) if known else None
+    if known is not None and index is None:
+        raise tidb("schema:1176", spec.old, known.table.name)
+    if spec.old == spec.new:
+        yield "the index has that name: no job"
+        return
+    other = index_named(known.table, spec.new) if known else None
+    if other and spec.old.lower() != spec.new.lower():
+        raise tidb("schema:1061", other.name)
+    id = index.id if index else 0
+    touched = Touched(added_keys=(spec.new.lower(),), dropped_keys=(spec.old.lower(),))
+    yield Step(actions.RENAME_INDEX, lambda before: changed_index(before, id, spec.new, None), touched)
+
+
+def alter_visibility(spec: IndexVisibility, alteration: Alteration) -> Steps:
+    touched = Touched(altered_keys=(spec.name.lower(),))
+    if alteration.known is None:
+        yield Step(actions.ALTER_INDEX_VISIBILITY, touched=touched)
+        return
+    table = alteration.known.table
+    index = index_named(table, spec.name)
+    if index is None and (spec.name.lower() != "primary" or not table.primary_key):
+        raise tidb("schema:1176", spec.name, table.name)
+    if (index is None or index.primary) and not spec.visible:
+        raise tidb("ddl:3522")
+    if index is None or index.visible == spec.visible:
+        yield f"index '{index.name if index else 'PRIMARY'}' is {'' if spec.visible else 'in'}visible already: no job"
+        return
+    id = index.id
+    yield Step(actions.ALTER_INDEX_VISIBILITY, lambda before: changed_index(before, id, "", spec.visible), touched)
+
+
+def changed_index(table: Table, id: int, name: str, visible: bool | None) -> Table:
+    """The table with the index under a new name, or shown or hidden."""
+    def changed(index: Index) -> Index:
+        if index.id != id:
+            return index
+        new = name or index.name
+        parts = tuple(
+            replace(part, name=f"_V$_{new}_{place}") if part.expression else part
+            for place, part in enumerate(index.columns)
+        )
+        return replace(index, name=new, columns=parts, visible=index.visible if visible is None else visible)
+
+    return replace(
+        table, indexes=tuple(map(changed, table.indexes)), columnar_indexes=tuple(map(changed, table.columnar_indexes)),
     )

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.build import DEFAULT_CHARSET
+from simulator.tidb.ddl.build.table import DEFAULT_CHARSET
 from simulator.tidb.ddl.catalog import Catalog, Database, with_database, without_database
-from simulator.tidb.ddl.evolve_errors import refused, tidb, unsupported, worded
 from simulator.tidb.ddl.session import Executed, Job, Session
+from simulator.tidb.ddl.tidb_errors import refused, tidb, unsupported, worded
 from simulator.tidb.model.charsets import resolve
 from simulator.tidb.syntax.objects import PlacementPolicy, ResourceGroup
 from simulator.tidb.syntax.statements import (
@@ -24,6 +24,7 @@ from simulator.tidb.syntax.statements import (
     FlashbackDatabase,
 )
 from simulator.tidb.syntax.tables import TableOption
+
 
 OPTIONS = (
     (actions.MODIFY_SCHEMA_CHARSET_AND_COLLATE, ("CHARSET", "COLLATE")),

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator.tidb.ddl.build_keys import COLUMNAR
-from simulator.tidb.ddl.evolve_errors import tidb, unsupported, worded
-from simulator.tidb.ddl.evolve_expressions import columns_of
-from simulator.tidb.ddl.evolve_steps import column_named
+from simulator.tidb.ddl.build.keys import COLUMNAR
+from simulator.tidb.ddl.expression_columns import columns_of
+from simulator.tidb.ddl.steps import column_named
+from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
 from simulator.tidb.syntax.definitions import KeyPart, KeySyntax
+
 
 MOST_PARTS = 16
 LONGEST_KEY = 3072

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from simulator.errors import DdlError, SchemaError
 
+
 TEXTS = MappingProxyType({
     "autoid:1075": "Incorrect table definition; there can be only one auto column and it must be defined as a key",
     "planner:1046": "No database selected",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, timedelta
 
+
 _PARTS = re.compile(
     r"\s*(\d{1,4})[^\w\s](\d{1,2})[^\w\s](\d{1,2})"
     r"(?:[T\s]\s*(\d{1,2})(?:[^\w\s](\d{1,2})(?:[^\w\s](\d{1,2})(?:\.(\d*))?)?)?)?\s*",

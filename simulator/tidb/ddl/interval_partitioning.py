@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import date, timedelta
 
-from simulator.tidb.ddl.evolve_errors import unsupported
-from simulator.tidb.ddl.evolve_ranges import MOST_PARTITIONS
+from simulator.tidb.ddl.tidb_errors import unsupported
 from simulator.tidb.model.table import Partition
 from simulator.tidb.syntax.tables import PartitionDefinition, PartitionSyntax
 
+
+MOST_PARTITIONS = 8192
 MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 DAYS = {"DAY": 1, "WEEK": 7}
 LOWEST = "-9223372036854775808"

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from simulator.errors import SchemaError, did_you_mean
-from simulator.tidb.ddl.build_keys import build_keys
-from simulator.tidb.ddl.build_types import build_type
-from simulator.tidb.ddl.defaults import default_text
+from simulator.tidb.ddl.build.defaults import default_text
+from simulator.tidb.ddl.build.keys import build_keys
+from simulator.tidb.ddl.build.types import build_type
 from simulator.tidb.model.charsets import resolve
 from simulator.tidb.model.table import Column, LastIds, Partition, Partitioning, Table, TimeToLive
 from simulator.tidb.parser.cursor import position
 from simulator.tidb.syntax.definitions import ColumnSyntax
 from simulator.tidb.syntax.tables import PartitionSyntax, TableSyntax
+
 
 DEFAULT_CHARSET = ("utf8mb4", "utf8mb4_bin")
 KEPT_OPTIONS = ("AUTO_INCREMENT", "AUTO_ID_CACHE", "AUTO_RANDOM_BASE", "SHARD_ROW_ID_BITS", "PRE_SPLIT_REGIONS")

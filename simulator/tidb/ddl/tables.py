@@ -8,13 +8,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.build import build_table
+from simulator.tidb.ddl.build.table import build_table
 from simulator.tidb.ddl.catalog import Catalog, key as place_of, with_dropped, with_table, without_table
-from simulator.tidb.ddl.evolve_create_table import TEMPORARY, found
-from simulator.tidb.ddl.evolve_errors import refused, tidb, worded
-from simulator.tidb.ddl.evolve_foreign import check_unreferred
-from simulator.tidb.ddl.evolve_moves import moved
+from simulator.tidb.ddl.foreign_keys import check_unreferred, moved
 from simulator.tidb.ddl.session import Executed, Job, Session
+from simulator.tidb.ddl.table_creation import TEMPORARY, found
+from simulator.tidb.ddl.tidb_errors import refused, tidb, worded
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.statements import (
     DropTable,
