@@ -16,17 +16,17 @@ from typing import Any
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.catalog import Catalog, with_table
 from simulator.tidb.ddl.columns import add_columns, alter_default, drop_column, rename_column
-from simulator.tidb.ddl.foreign_keys import followed, moved, own_references, rename_to
+from simulator.tidb.ddl.foreign_keys import followed, own_references
 from simulator.tidb.ddl.indexes import HYPOTHETICAL, add_key, alter_check, alter_visibility, drop_key, rename_index
+from simulator.tidb.ddl.interval_partitioning import last_partition
 from simulator.tidb.ddl.modify_column import change_column, modify_column
 from simulator.tidb.ddl.partitioning import exchange, partition_by, remove_partitioning
 from simulator.tidb.ddl.partitions import (
     UNKNOWN_SPEC,
     add_partitions,
     coalesce,
-    last_partition,
     partition_action,
-    partitioned,
+    partition_options,
     reorganize,
 )
 from simulator.tidb.ddl.session import Executed, Job, Session
@@ -38,11 +38,11 @@ from simulator.tidb.ddl.steps import (
     Steps,
     check_new_columns,
     check_together,
-    lower,
     several_before,
 )
 from simulator.tidb.ddl.table_creation import found
 from simulator.tidb.ddl.table_options import cache, convert_charset, remove_ttl, set_options
+from simulator.tidb.ddl.tables import moved, rename_to
 from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.alter import (
@@ -193,19 +193,6 @@ def carried_out(catalog: Catalog, table: Table, steps: Sequence[Step]) -> Catalo
     if (changed.schema, changed.name) != (table.schema, table.name):
         return moved(catalog, table, changed)
     return with_table(followed(catalog, table, changed, renames), own_references(changed, renames))
-
-
-def partition_options(spec: PartitionOptions, alteration: Alteration) -> Steps:
-    """Placement and attributes of a partition: nothing that rows show."""
-    if alteration.known is not None:
-        table = alteration.known.table
-        if spec.partition.lower() not in lower(partition.name for partition in partitioned(table).partitions):
-            raise tidb("table:1735", spec.partition, table.name)
-    names = {option.name for option in spec.options}
-    if "ATTRIBUTES" in names:
-        yield Step(actions.ALTER_TABLE_PARTITION_ATTRIBUTES)
-    if "PLACEMENT POLICY" in names:
-        yield Step(actions.ALTER_TABLE_PARTITION_PLACEMENT)
 
 
 def attributes(spec: Attributes, alteration: Alteration) -> Steps:

@@ -14,7 +14,7 @@ from simulator.tidb.model.types import TYPES, family, is_binary
 
 
 @dataclass(frozen=True)
-class Kept:
+class FromColumn:
     """The value of a column that was there before."""
 
     index: int
@@ -35,7 +35,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Filled:
+class FromDefault:
     """The value that a column has in rows older than itself."""
 
     text: str | None
@@ -43,11 +43,11 @@ class Filled:
 
 
 @dataclass(frozen=True)
-class Computed:
+class FromExpression:
     """The value of a stored generated column, from its expression."""
 
 
-ColumnSource = Kept | Filled | Computed
+ColumnSource = FromColumn | FromDefault | FromExpression
 
 
 def conversion(before: Table, after: Table) -> tuple[ColumnSource, ...]:
@@ -58,8 +58,8 @@ def conversion(before: Table, after: Table) -> tuple[ColumnSource, ...]:
 
 def _source(column: Column, was: tuple[int, Column] | None) -> ColumnSource:
     if column.generated and (was is None or was[1].generated_expression != column.generated_expression):
-        return Computed()
-    return Filled(column.origin_default) if was is None else Kept(was[0], was[1].type, column.type)
+        return FromExpression()
+    return FromDefault(column.origin_default) if was is None else FromColumn(was[0], was[1].type, column.type)
 
 
 def text_changes(one: ColumnType, two: ColumnType) -> bool:

@@ -47,3 +47,8 @@ def dependent(table: Table, name: str) -> str:
     if any(wanted in generated_from(column) for column in table.columns):
         return "generated"
     return "functional" if any(wanted in expression_columns(index) for index in table.indexes) else ""
+
+
+def plain(expression: str) -> str:
+    """An expression without what does not count in it."""
+    return "".join(expression.replace("`", "").split()).lower()

@@ -11,13 +11,13 @@ from dataclasses import replace
 
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.build.keys import build_foreign_key
-from simulator.tidb.ddl.catalog import Catalog, Key, key as place_of, with_table, with_tables, without_table
+from simulator.tidb.ddl.catalog import Catalog, Key, key as place_of, with_tables
 from simulator.tidb.ddl.index_parts import spelled
 from simulator.tidb.ddl.steps import Alteration, KnownTable, Step, Steps, Touched, column_named, lower
 from simulator.tidb.ddl.tidb_errors import tidb
 from simulator.tidb.model.rows import row_id_column
 from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn, Table
-from simulator.tidb.syntax.alter import DropKey, RenameTo
+from simulator.tidb.syntax.alter import DropKey
 from simulator.tidb.syntax.definitions import KeySyntax
 
 
@@ -183,11 +183,6 @@ def check_unreferred(catalog: Catalog, table: Table, code: str, also: Collection
             raise tidb(code, child.schema, child.name, foreign.name)
 
 
-def moved(catalog: Catalog, table: Table, changed: Table) -> Catalog:
-    """The catalog with the table under another name."""
-    return with_table(without_table(followed(catalog, table, changed, {}), table), changed)
-
-
 def followed(catalog: Catalog, table: Table, changed: Table, renames: Mapping[str, str]) -> Catalog:
     """The catalog with the foreign keys that refer to the table following its new name and its columns'."""
     if (changed.schema, changed.name) == (table.schema, table.name) and not renames:
@@ -212,19 +207,3 @@ def refers_to(child: Table, table: Table, changed: Table, renames: Mapping[str, 
 def own_references(changed: Table, renames: Mapping[str, str]) -> Table:
     """The table with foreign keys to itself following its columns' names."""
     return refers_to(changed, changed, changed, renames) if renames and changed.foreign_keys else changed
-
-
-def rename_to(spec: RenameTo, alteration: Alteration) -> Steps:
-    """Another name, without a database in the current one; raises DdlError."""
-    known, new = alteration.known, alteration.session.new(spec.table)
-    if lower(new) == lower(alteration.name):
-        yield "the table has that name: no job"
-        return
-    if known is not None:
-        if known.catalog.database(new.schema) is None:
-            raise tidb("ddl:1025", *alteration.name, *new, new.schema)
-        if known.catalog.has(*new):
-            raise tidb("schema:1050", f"{new.schema}.{new.name}")
-        if len(new.name) > 64:
-            raise tidb("ddl:1059", new.name)
-    yield Step(actions.RENAME_TABLE, lambda before: replace(before, schema=new.schema, name=new.name))

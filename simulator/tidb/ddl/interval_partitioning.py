@@ -1,4 +1,4 @@
-"""INTERVAL partitioning of RANGE: the partitions that it stands for.
+"""INTERVAL partitioning of RANGE: the partitions that it stands for, and ALTER TABLE … FIRST and LAST PARTITION.
 
 One law: bounds are whole numbers or dates, each the one before plus the interval (TiDB: pkg/ddl/partition.go,
 generatePartitionDefinitionsFromInterval).
@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import date, timedelta
+from types import MappingProxyType
 
+from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.partitions import MOST_PARTITIONS, partitioned, with_partitions
+from simulator.tidb.ddl.steps import Alteration, Step, Steps
 from simulator.tidb.ddl.tidb_errors import unsupported
-from simulator.tidb.model.table import Partition
+from simulator.tidb.model.table import Partition, Partitioning
+from simulator.tidb.syntax.alter_partitions import LastPartition
 from simulator.tidb.syntax.tables import PartitionDefinition, PartitionSyntax
 
 
-MOST_PARTITIONS = 8192
 MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 DAYS = {"DAY": 1, "WEEK": 7}
 LOWEST = "-9223372036854775808"
@@ -115,3 +119,37 @@ def same_step(one: Bound, two: Bound) -> Callable[[Bound], Bound]:
         return stepper(str((two - one).days), "DAY")
     assert isinstance(one, int) and isinstance(two, int)
     return stepper(str(two - one), "")
+
+
+def last_partition(spec: LastPartition, alteration: Alteration) -> Steps:
+    """FIRST and LAST PARTITION LESS THAN of INTERVAL partitioning; raises DdlError."""
+    if spec.verb not in INTERVALS:
+        what = "SPLIT LAST PARTITION" if spec.verb.startswith("SPLIT") else "MERGE FIRST PARTITION"
+        raise unsupported(what)
+    action, left = INTERVALS[spec.verb]
+    if alteration.known is None:
+        yield Step(action)
+    else:
+        yield Step(action, with_partitions(left(spec.bound.text.strip(), partitioned(alteration.known.table))))
+
+
+def from_bound(bound: str, old: Partitioning) -> tuple[Partition, ...]:
+    """Without the partitions below the bound."""
+    places = [place for place, one in enumerate(old.partitions) if one.values == ((bound,),)]
+    if old.kind != "range" or not places or places[0] == 0:
+        raise unsupported("FIRST PARTITION, given value does not generate a list of partition names to be dropped")
+    return old.partitions[places[0]:]
+
+
+def up_to_bound(last: str, old: Partitioning) -> tuple[Partition, ...]:
+    """With partitions as wide as the last one, up to the bound."""
+    if old.kind != "range":
+        raise unsupported("LAST PARTITION of HASH/KEY partitioned table")
+    return (*old.partitions, *more(old.partitions, last))
+
+
+INTERVALS: MappingProxyType[str, tuple[int, Callable[[str, Partitioning], tuple[Partition, ...]]]] = MappingProxyType({
+    "FIRST": (actions.DROP_TABLE_PARTITION, from_bound),
+    "LAST": (actions.ADD_TABLE_PARTITION, up_to_bound),
+})
+"""The job of each verb, and what partitions it leaves."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.column_definitions import MOST_ROOM, built_column, check_definition, default_of
 from simulator.tidb.ddl.columns import check_rename, renamed
-from simulator.tidb.ddl.expression_columns import dependent, generated_from, partition_columns
+from simulator.tidb.ddl.expression_columns import dependent, generated_from, partition_columns, plain
 from simulator.tidb.ddl.foreign_keys import referring
 from simulator.tidb.ddl.index_parts import check_parts
 from simulator.tidb.ddl.steps import Alteration, KnownTable, Step, Steps, Touched, column_named, lower
@@ -258,11 +258,6 @@ def check_generation(old: Column, new: Column, table: Table) -> None:
     if needed := dependent(table, old.name):
         error = tidb("ddl:3108" if needed == "generated" else "ddl:3837", old.name)
         raise tidb("ddl:3106", str(error).replace("] ", "]", 1))
-
-
-def plain(expression: str) -> str:
-    """An expression without what does not count in it."""
-    return "".join(expression.replace("`", "").split()).lower()
 
 
 def check_auto_random(old: Column, new: Column, clustered: bool) -> None:

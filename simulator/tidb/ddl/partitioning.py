@@ -11,10 +11,9 @@ from dataclasses import replace
 
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.build.table import build_partitioning
-from simulator.tidb.ddl.expression_columns import partition_columns
+from simulator.tidb.ddl.expression_columns import partition_columns, plain
 from simulator.tidb.ddl.foreign_keys import referring
 from simulator.tidb.ddl.interval_partitioning import expanded
-from simulator.tidb.ddl.modify_column import plain
 from simulator.tidb.ddl.partitions import check_partitions, partitioned
 from simulator.tidb.ddl.steps import Alteration, KnownTable, Step, Steps, column_named, lower
 from simulator.tidb.ddl.tidb_errors import refused, tidb

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from types import MappingProxyType
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.interval_partitioning import MOST_PARTITIONS, more
 from simulator.tidb.ddl.steps import Alteration, Step, Steps, lower
 from simulator.tidb.ddl.tidb_errors import tidb, unsupported
 from simulator.tidb.model.table import Partition, Partitioning, Table
 from simulator.tidb.syntax.alter_partitions import (
     AddPartitions,
     CoalescePartition,
-    LastPartition,
     PartitionAction,
+    PartitionOptions,
     ReorganizePartition,
 )
 from simulator.tidb.syntax.tables import PartitionDefinition
@@ -177,40 +175,20 @@ def check_end(old: Partition, new: Partition, last: bool) -> None:
         raise tidb("ddl:1493")
 
 
-def last_partition(spec: LastPartition, alteration: Alteration) -> Steps:
-    """FIRST and LAST PARTITION LESS THAN of INTERVAL partitioning; raises DdlError."""
-    if spec.verb not in INTERVALS:
-        what = "SPLIT LAST PARTITION" if spec.verb.startswith("SPLIT") else "MERGE FIRST PARTITION"
-        raise unsupported(what)
-    action, left = INTERVALS[spec.verb]
-    if alteration.known is None:
-        yield Step(action)
-    else:
-        yield Step(action, with_partitions(left(spec.bound.text.strip(), partitioned(alteration.known.table))))
+def partition_options(spec: PartitionOptions, alteration: Alteration) -> Steps:
+    """Placement and attributes of a partition: nothing that rows show."""
+    if alteration.known is not None:
+        table = alteration.known.table
+        if spec.partition.lower() not in lower(partition.name for partition in partitioned(table).partitions):
+            raise tidb("table:1735", spec.partition, table.name)
+    names = {option.name for option in spec.options}
+    if "ATTRIBUTES" in names:
+        yield Step(actions.ALTER_TABLE_PARTITION_ATTRIBUTES)
+    if "PLACEMENT POLICY" in names:
+        yield Step(actions.ALTER_TABLE_PARTITION_PLACEMENT)
 
 
-def from_bound(bound: str, old: Partitioning) -> tuple[Partition, ...]:
-    """Without the partitions below the bound."""
-    places = [place for place, one in enumerate(old.partitions) if one.values == ((bound,),)]
-    if old.kind != "range" or not places or places[0] == 0:
-        raise unsupported("FIRST PARTITION, given value does not generate a list of partition names to be dropped")
-    return old.partitions[places[0]:]
-
-
-def up_to_bound(last: str, old: Partitioning) -> tuple[Partition, ...]:
-    """With partitions as wide as the last one, up to the bound."""
-    if old.kind != "range":
-        raise unsupported("LAST PARTITION of HASH/KEY partitioned table")
-    return (*old.partitions, *more(old.partitions, last))
-
-
-INTERVALS: MappingProxyType[str, tuple[int, Callable[[str, Partitioning], tuple[Partition, ...]]]] = MappingProxyType({
-    "FIRST": (actions.DROP_TABLE_PARTITION, from_bound),
-    "LAST": (actions.ADD_TABLE_PARTITION, up_to_bound),
-})
-"""The job of each verb, and what partitions it leaves."""
-
-
+MOST_PARTITIONS = 8192
 VALUES = {"range": ("RANGE", "LESS THAN"), "list": ("LIST", "IN")}
 KINDS = {"less than": "range", "in": "list", "default": "list"}
 

@@ -10,10 +10,13 @@ from dataclasses import replace
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.build.table import build_table
 from simulator.tidb.ddl.catalog import Catalog, key as place_of, with_dropped, with_table, without_table
-from simulator.tidb.ddl.foreign_keys import check_unreferred, moved
+from simulator.tidb.ddl.foreign_keys import check_unreferred, followed
 from simulator.tidb.ddl.session import Executed, Job, Session
+from simulator.tidb.ddl.steps import Alteration, Step, Steps, lower
 from simulator.tidb.ddl.table_creation import TEMPORARY, found
 from simulator.tidb.ddl.tidb_errors import refused, tidb, worded
+from simulator.tidb.model.table import Table
+from simulator.tidb.syntax.alter import RenameTo
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.statements import (
     DropTable,
@@ -119,6 +122,27 @@ def check_rename(catalog: Catalog, old: TableName, new: TableName) -> None:
     table = catalog.table(*old)
     if table is not None and table.cached:
         raise tidb("ddl:8242", "Rename Table")
+
+
+def rename_to(spec: RenameTo, alteration: Alteration) -> Steps:
+    """Another name, without a database in the current one; raises DdlError."""
+    known, new = alteration.known, alteration.session.new(spec.table)
+    if lower(new) == lower(alteration.name):
+        yield "the table has that name: no job"
+        return
+    if known is not None:
+        if known.catalog.database(new.schema) is None:
+            raise tidb("ddl:1025", *alteration.name, *new, new.schema)
+        if known.catalog.has(*new):
+            raise tidb("schema:1050", f"{new.schema}.{new.name}")
+        if len(new.name) > 64:
+            raise tidb("ddl:1059", new.name)
+    yield Step(actions.RENAME_TABLE, lambda before: replace(before, schema=new.schema, name=new.name))
+
+
+def moved(catalog: Catalog, table: Table, changed: Table) -> Catalog:
+    """The catalog with the table under another name."""
+    return with_table(without_table(followed(catalog, table, changed, {}), table), changed)
 
 
 def recover_table(statement: RecoverTable, text: str, session: Session) -> Executed:
