@@ -9,19 +9,30 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from simulator.errors import DdlError
-from simulator.explain.ddl_messages import MessageExplained, messages
-from simulator.explain.ddl_schema import SchemaChange, schema_changes
 from simulator.explain.rules import Rules
+from simulator.explain.schema_differences import SchemaChange, schema_changes
 from simulator.releases import Release
+from simulator.ticdc.changefeed.model import Changefeed
+from simulator.ticdc.codecs import CODECS, DdlEvent
 from simulator.ticdc.ddl.classify import Decision, decided
 from simulator.ticdc.ddl.events import Event
-from simulator.ticdc.ddl.jobs_text import text_jobs, text_statements
+from simulator.ticdc.ddl.jobs_text import execute_text
+from simulator.ticdc.dispatch.routing import Router, topic_of_ddl
 from simulator.tidb.ddl.actions import ACTIONS
 from simulator.tidb.ddl.catalog import Catalog
-from simulator.tidb.ddl.evolve import applied
-from simulator.tidb.ddl.evolve_create_checks import check_alone
-from simulator.tidb.ddl.jobs import Job, notes
+from simulator.tidb.ddl.session import Job, Session
 from simulator.tso import DEFAULT_START_TS
+
+
+@dataclass(frozen=True)
+class MessageExplained:
+    protocol: str
+    chosen: bool
+    """Whether the changefeed has this protocol."""
+
+    partitions: tuple[int, ...]
+    key: bytes | None
+    value: bytes
 
 
 @dataclass(frozen=True)
@@ -84,53 +95,31 @@ class DdlExplained:
     """Of the tables that are known."""
 
 
-def explain_ddl(text: str, database: str, catalog: Catalog | None, rules: Rules) -> DdlExplained:
-    """What becomes of a statement; raises DdlError for one that TiDB does not take, or that does not fit the tables.
-
-    Without a catalog, nothing is said of tables, and every table is taken for one with a valid index.
-    """
-    return _explained(text, database, catalog, _after(text, database, catalog, rules.release), rules)
-
-
 def explain_each(
     statements: Sequence[tuple[str, str]], catalog: Catalog | None, rules: Rules,
 ) -> Iterator[DdlExplained]:
     """What becomes of statements (current database and text), each seeing the tables as the one before leaves them.
 
-    Raises DdlError, with the statement's number, at the first that is not taken.
+    Raises DdlError at the first that TiDB does not take, or that does not fit the tables; with its number where there
+    are several. Without a catalog, nothing is said of tables, and every table is taken for one with a valid index.
     """
     for number, (database, text) in enumerate(statements, 1):
         try:
-            after = _after(text, database, catalog, rules.release)
-            yield _explained(text, database, catalog, after, rules)
+            explained, catalog = _explained(text, Session(database, catalog, rules.release), rules)
         except DdlError as error:
             if len(statements) == 1:
                 raise
             raise DdlError(f"statement {number} of {len(statements)}: {error.text}", error.code) from error
-        catalog = after
+        yield explained
 
 
-def _explained(
-    text: str, database: str, catalog: Catalog | None, after: Catalog | None, rules: Rules,
-) -> DdlExplained:
-    found = text_jobs(text, database, catalog, rules.release)
-    renamed = [pair for job in found for pair in job.pairs]
-    said = [note for one in text_statements(text, rules.release)
-            for note in notes(one, text, database, catalog, rules.release)]
-    return DdlExplained(
-        text, rules.release.name, rules.release.architecture,
-        tuple(_job(job, catalog, after, rules) for job in found), tuple(said),
-        schema_changes(catalog, after, renamed, rules.release) if catalog and after else (),
-    )
-
-
-def _after(text: str, database: str, catalog: Catalog | None, release: Release) -> Catalog | None:
-    for statement in text_statements(text, release):
-        if catalog is None:
-            check_alone(statement)
-        else:
-            catalog = applied(catalog, statement, database, text)
-    return catalog
+def _explained(text: str, session: Session, rules: Rules) -> tuple[DdlExplained, Catalog | None]:
+    executed, before = execute_text(text, session), session.catalog
+    renamed = [pair for job in executed.jobs for pair in job.pairs]
+    jobs = tuple(_job(job, before, executed.catalog, rules) for job in executed.jobs)
+    changes = schema_changes(before, executed.catalog, renamed, rules.release) if before and executed.catalog else ()
+    release = rules.release
+    return DdlExplained(text, release.name, release.architecture, jobs, executed.notes, changes), executed.catalog
 
 
 def _job(job: Job, before: Catalog | None, after: Catalog | None, rules: Rules) -> JobExplained:
@@ -152,9 +141,28 @@ def _events(decision: Decision, rules: Rules) -> Iterator[EventExplained]:
 
 
 def _event(event: Event, rules: Rules) -> EventExplained:
-    topic, sent = messages(event, rules.router, rules.changefeed, rules.release, DEFAULT_START_TS + 1)
+    topic, sent = _messages(event, rules.router, rules.changefeed, rules.release, DEFAULT_START_TS + 1)
     action = ACTIONS[event.type_code].name
     holds_back = "its own table" if event.type_code in rules.release.single_table_ddl else "all tables"
     called = ".".join(name for name in event.sent_as or () if name)
     return EventExplained(
         event.type_code, action, event.schema, event.table, called, topic, event.query, holds_back, sent)
+
+
+def _messages(
+    event: Event, router: Router, changefeed: Changefeed, release: Release, commit_ts: int,
+) -> tuple[str, tuple[MessageExplained, ...]]:
+    """The topic, and a message of each protocol that the release has; the event's query is the text that is sent."""
+    topic = topic_of_ddl(router, event.schema, event.table, event.old)
+    sent = DdlEvent(commit_ts, *event.told, event.query, event.type_code)
+    protocols = [protocol for protocol in CODECS if protocol == "open-protocol" or protocol in release.protocols]
+    return topic, tuple(_message(protocol, sent, changefeed, release) for protocol in protocols)
+
+
+def _message(protocol: str, event: DdlEvent, changefeed: Changefeed, release: Release) -> MessageExplained:
+    codec, options = CODECS[protocol], replace(changefeed.codec, protocol=protocol)
+    key, value = codec.message(codec.ddl(event, options, release), options, release)
+    count = changefeed.kafka.partitions
+    first = protocol == "canal-json" and release.canal_ddl_in_partition_0
+    partitions = (0,) if first else tuple(range(count))
+    return MessageExplained(protocol, protocol == changefeed.codec.protocol, partitions, key, value)

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from simulator.explain.ddl import DdlExplained, EventExplained, JobExplained
-from simulator.explain.ddl_messages import MessageExplained
-from simulator.explain.ddl_schema import SchemaChange
+from simulator.explain.ddl import DdlExplained, EventExplained, JobExplained, MessageExplained
+from simulator.explain.schema_differences import SchemaChange
 
 OUTCOMES = {
     "send": "sent",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from simulator.explain.ddl_schema import TableShown, shown
+from simulator.explain.schema_differences import TableShown, shown
 from simulator.releases import Release
 from simulator.ticdc.changefeed.model import Changefeed, DispatchRule
 from simulator.ticdc.ddl.allow import eligible

@@ -9,8 +9,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from simulator.errors import DdlError, UserError
+from simulator.releases import V8_5
 from simulator.tidb.ddl.catalog import Catalog, Database, with_database
-from simulator.tidb.ddl.evolve import applied
+from simulator.tidb.ddl.execute import execute
+from simulator.tidb.ddl.session import Session
 from simulator.tidb.parser.dialect import statements, tokenize
 from simulator.tidb.parser.read import reading, statement
 from simulator.tidb.syntax.statements import CreateDatabase, CreateTable, Statement
@@ -25,7 +27,7 @@ def read_catalog(files: Iterable[tuple[str, str]], database: str) -> Catalog:
     for name, text in files:
         try:
             for current, read, own in _statements(text, database):
-                catalog = applied(_prepared(catalog, read, current), read, current, own)
+                catalog = _executed(read, own, Session(current, _prepared(catalog, read, current), V8_5))
         except DdlError as error:
             raise UserError(f"{name}: {error}") from error
     return _with(catalog, database)
@@ -47,6 +49,12 @@ def _statements(text: str, database: str) -> Iterator[tuple[str, Statement, str]
                 raise
             continue
         yield database, read, text
+
+
+def _executed(read: Statement, text: str, session: Session) -> Catalog:
+    catalog = execute(read, text, session).catalog
+    assert catalog is not None
+    return catalog
 
 
 def _prepared(catalog: Catalog, read: Statement, database: str) -> Catalog:

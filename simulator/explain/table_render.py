@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simulator.explain.ddl_schema import described
+from simulator.explain.schema_differences import described
 from simulator.explain.table import TableExplained
 
 

@@ -20,8 +20,8 @@ from simulator.errors import DdlError
 from simulator.releases import V8_5
 from simulator.ticdc.ddl.events import events, sent_query
 from simulator.tidb.ddl.catalog import Catalog, catalog
-from simulator.tidb.ddl.evolve import applied
-from simulator.tidb.ddl.jobs import jobs
+from simulator.tidb.ddl.execute import execute
+from simulator.tidb.ddl.session import Session
 from simulator.tidb.parser.read import read_statement
 from simulator.tidb.restore.restore import restored
 
@@ -160,7 +160,7 @@ def known() -> Catalog:
     for text in GOOD:
         statement = read_statement(text) if text.startswith("CREATE ") else None
         with suppress(DdlError):
-            held = applied(held, statement, "shop", text) if statement else held
+            held = execute(statement, text, Session("shop", held, V8_5)).catalog or held if statement else held
     return held
 
 
@@ -171,11 +171,9 @@ def outcome(text: str, held: Catalog | None) -> str:
         if statement is None:
             return "empty"
         restored(statement)
-        for job in jobs(statement, text, "shop", held, V8_5):
+        for job in execute(statement, text, Session("shop", held, V8_5)).jobs:
             for event in events(job, V8_5):
                 sent_query(event, V8_5)
-        if held is not None:
-            applied(held, statement, "shop", text)
     except DdlError as error:
         return error.code or "not DDL"
     return "taken"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from simulator.cli import run
-from simulator.explain.ddl import DdlExplained, explain_ddl
+from simulator.explain.ddl import DdlExplained, explain_each
 from simulator.explain.ddl_render import ddl_lines
 from simulator.explain.rules import rules
 from simulator.explain.table import TableExplained, explain_table
@@ -46,7 +46,8 @@ def explained(
     config: str = CONFIG, uri: str = "kafka://127.0.0.1:9092/main?protocol=open-protocol&partition-num=2",
 ) -> DdlExplained:
     found = find(release, architecture)
-    return explain_ddl(text, "shop", known, rules(load(uri, config, found), found))
+    (only,) = explain_each([("shop", text)], known, rules(load(uri, config, found), found))
+    return only
 
 
 def outcome(text: str, release: str = "v8.5.3", architecture: str = "classic", config: str = CONFIG) -> tuple[str, str]:

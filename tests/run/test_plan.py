@@ -13,7 +13,7 @@ from simulator.run import scenario
 from simulator.run.plan import Plan, plan
 from simulator.run.script import SchemaChange
 from simulator.ticdc.changefeed import load
-from simulator.tidb.ddl.convert import Filled
+from simulator.tidb.ddl.column_sources import FromDefault
 
 URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=2"
 
@@ -227,4 +227,4 @@ def test_a_column_that_defaults_to_the_time_has_that_of_the_statement_in_rows_th
     shop.before(a="(id int primary key)").after(a="(id int primary key, at datetime(3) default current_timestamp(3))")
     planned = shop.plan()
     moment = tso.sql_time(planned.statements[0].commit_ts)[:-3]
-    assert planned.moves[0].changed[0].transition.sources[-1] == Filled(moment)
+    assert planned.moves[0].changed[0].transition.sources[-1] == FromDefault(moment)

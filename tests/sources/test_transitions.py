@@ -21,7 +21,7 @@ from simulator.sources.schema_change import Transition, Turn, prior
 from simulator.sources.snapshots import Places
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.convert import conversion
+from simulator.tidb.ddl.column_sources import conversion
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Column, Table

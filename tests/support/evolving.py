@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.errors import DdlError
+from simulator.releases import V8_5
 from simulator.tidb.ddl.catalog import Catalog, catalog
 from simulator.tidb.ddl.create_table import create_table
-from simulator.tidb.ddl.evolve import applied
+from simulator.tidb.ddl.execute import execute
+from simulator.tidb.ddl.session import Executed, Job, Session
+from simulator.tidb.ddl.steps import lower
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.read import read_statement
+from simulator.tidb.syntax.statements import Statement
 
 NOW = "2020-02-20 02:20:20.123456"
 
@@ -20,8 +24,42 @@ def after(*texts: str, start: Catalog | None = None, database: str = "test") -> 
     for text in texts:
         statement = read_statement(text)
         assert statement is not None
-        state = applied(state, statement, database, text, NOW)
+        state = behind(statement, text, state, database)
     return state
+
+
+def behind(statement: Statement, text: str, known: Catalog, database: str = "test", now: str = NOW) -> Catalog:
+    """The catalog behind a statement of TiDB 8.5; raises DdlError.
+
+    Whoever asks, the statement's jobs are held to those that it is where nothing is known.
+    """
+    executed = execute(statement, text, Session(database, known, V8_5, now))
+    assert executed.catalog is not None
+    assert_same_without_catalog(statement, text, database, executed)
+    return executed.catalog
+
+
+def assert_same_without_catalog(statement: Statement, text: str, database: str, executed: Executed) -> bool:
+    """Whether the jobs can be compared, and if so they are the same.
+
+    They cannot where something that is there, or not, is why a statement does nothing or more; nor where TiDB's own
+    columns and keys, which IF EXISTS passes over, are taken to be touched twice.
+    """
+    try:
+        alone = execute(statement, text, Session(database, None, V8_5))
+    except DdlError as error:
+        assert "IF" in text.upper() and "operate same" in error.text, text
+        return False
+    if executed.notes != alone.notes:
+        return False
+    assert [known_by_all(job) for job in executed.jobs] == [known_by_all(job) for job in alone.jobs], text
+    return True
+
+
+def known_by_all(job: Job) -> tuple[object, ...]:
+    """What of a job does not depend on how things are spelled that exist."""
+    pairs = [tuple(lower((*old, *new))) for old, new in job.pairs]
+    return job.code, job.steps, job.schema.lower(), job.table.lower(), pairs, job.written, job.query
 
 
 def table_after(*texts: str, name: str = "t") -> Table:

@@ -13,10 +13,12 @@ from simulator.read.contract.messages import Placed
 from simulator.read.contract.repeats import time_of
 from simulator.read.contract.state import HIDDEN, Handle, NAME, State, count, handle_of, image_of, row_of
 from simulator.read.decode import DdlEvent
+from simulator.releases import V8_5
 from simulator.ticdc.table_info import handle_key
+from simulator.tidb.ddl.build.defaults import value_text
 from simulator.tidb.ddl.catalog import Catalog, catalog, key
-from simulator.tidb.ddl.defaults import value_text
-from simulator.tidb.ddl.evolve import applied
+from simulator.tidb.ddl.execute import execute
+from simulator.tidb.ddl.session import Session
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.parser.read import read_statement
@@ -50,8 +52,7 @@ def changed(event: DdlEvent, known: Catalog, state: State) -> Catalog:
     """
     statement = read_statement(event.query)
     try:
-        now = tso.sql_time(time_of(event))
-        after = known if statement is None else applied(known, statement, event.schema, event.query, now)
+        after = known if statement is None else _executed(statement, event, known)
     except DdlError as error:
         if error.code not in ALREADY:
             raise
@@ -65,6 +66,13 @@ def changed(event: DdlEvent, known: Catalog, state: State) -> Catalog:
         if before is not None and before is not table:
             name = table.schema, table.name
             state[name] = _converted(_left(state.get(name, {}), before, statement), before, table)
+    return after
+
+
+def _executed(statement: Statement, event: DdlEvent, known: Catalog) -> Catalog:
+    session = Session(event.schema, known, V8_5, tso.sql_time(time_of(event)))
+    after = execute(statement, event.query, session).catalog
+    assert after is not None
     return after
 
 

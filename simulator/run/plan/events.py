@@ -20,7 +20,7 @@ from simulator.ticdc.ddl.classify import decided
 from simulator.ticdc.dispatch import Router
 from simulator.ticdc.filters import Replication
 from simulator.ticdc.filters.events import EventFilters
-from simulator.tidb.ddl.jobs import Job, jobs
+from simulator.tidb.ddl.session import Job
 from simulator.tidb.model.table import Table
 from simulator.tso import Span
 
@@ -60,7 +60,7 @@ def told(played: Sequence[Played], span: Span, turn: Turn, sender: Sender) -> It
     numbers: Counter[int] = Counter()
     for one in played:
         millisecond = _millisecond(one.spoken.place, span, turn)
-        for job in jobs(one.statement, one.spoken.text, one.spoken.database, one.before, sender.release):
+        for job in one.jobs:
             numbers[millisecond] += 1
             # Rows have the logical part 1: statements of the same millisecond run behind them.
             behind = one.spoken.place == TURN and turn.slot > 0

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from simulator.errors import UserError
 from simulator.run.plan.statements import Played
 from simulator.tidb.ddl.catalog import Catalog, key
-from simulator.tidb.ddl.convert import ColumnSource, Kept, conversion
-from simulator.tidb.ddl.jobs import Job
+from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, conversion
+from simulator.tidb.ddl.session import Job
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.alter_partitions import PartitionAction
@@ -86,7 +86,7 @@ def sources(before: Table, after: Table) -> tuple[ColumnSource, ...]:
     """Where each visible column of the table after comes from; raises UserError for a conversion not known here."""
     came = conversion(before, after)
     for column, source in zip(visible_columns(after), came, strict=True):
-        if isinstance(source, Kept) and source.cast and not convertible(source.before, source.after):
+        if isinstance(source, FromColumn) and source.cast and not convertible(source.before, source.after):
             raise UserError(
                 f"column {column.name!r} of table {after.schema}.{after.name}: how TiDB turns {source.before.name} "
                 f"into {source.after.name} is not simulated; drop the column and add it again, or keep its type"

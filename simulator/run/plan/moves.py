@@ -13,7 +13,7 @@ from simulator.run.plan.steps import Draft
 from simulator.sources.schema_change import Transition, Turn
 from simulator.sources.snapshots import Places, Snapshot
 from simulator.ticdc.table_info import handle_key, handle_lengths
-from simulator.tidb.ddl.convert import ColumnSource, Kept
+from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn
 from simulator.tidb.model.rows import common_handle, row_id_column, visible_columns
 from simulator.tidb.model.table import Table
 from simulator.tso import Span
@@ -75,7 +75,7 @@ def _staying(before: Table, after: Table, came: Sequence[ColumnSource]) -> dict[
     then, now = visible_columns(before), visible_columns(after)
     return {
         then[source.index].name: column.name for column, source in zip(now, came, strict=True)
-        if isinstance(source, Kept) and source.before == source.after
+        if isinstance(source, FromColumn) and source.before == source.after
     }
 
 

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simulator.errors import DdlError, UserError
+from simulator.releases import Release
 from simulator.run.plan.renames import Renames, renames
 from simulator.run.plan.versions import same
 from simulator.run.script import SchemaChange
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.derive import alterations
-from simulator.tidb.ddl.evolve import applied
+from simulator.tidb.ddl.execute import execute
+from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.read import read_statement
 from simulator.tidb.parser.sql_file import sql_statements
@@ -42,15 +44,18 @@ class Spoken:
 
 @dataclass(frozen=True)
 class Played:
-    """A statement and what it makes of the catalog."""
+    """A statement, its jobs, and what it makes of the catalog."""
 
     spoken: Spoken
     statement: Statement
+    jobs: tuple[Job, ...]
     before: Catalog
     after: Catalog
 
 
-def step_statements(known: Catalog, wanted: Tables, change: SchemaChange, now: str) -> list[Played]:
+def step_statements(
+    known: Catalog, wanted: Tables, change: SchemaChange, now: str, release: Release,
+) -> list[Played]:
     """Every statement of a step, played; raises UserError where they do not lead to the tables that are wanted.
 
     `now` is what CURRENT_TIMESTAMP(6) gives at the turn.
@@ -59,13 +64,13 @@ def step_statements(known: Catalog, wanted: Tables, change: SchemaChange, now: s
     if change.file and change.renamed:
         raise UserError("--rename says how to derive statements, and --ddl gives them: choose one")
     if change.file:
-        turn, turned = _given(change.file, known, now)
+        turn, turned = _given(change.file, known, now, release)
     else:
         said = renames(change.renamed, had, wanted)
         turn, turned = list(_derived(had, wanted, said)), {said.tables.get(name, name) for name in had}
     created = [table for name, table in sorted(wanted.items()) if name not in turned]
     dropped = sorted(turned - wanted.keys())
-    played = _play([*_creating(created, known), *turn, *map(_dropping, dropped)], known, now)
+    played = _play([*_creating(created, known), *turn, *map(_dropping, dropped)], known, now, release)
     _arrived(tables_of(played[-1].after if played else known), wanted, change.file)
     return played
 
@@ -75,7 +80,7 @@ def tables_of(catalog: Catalog) -> dict[Name, Table]:
     return {(table.schema, table.name): table for table in catalog.tables.values()}
 
 
-def _given(file: Path, known: Catalog, now: str) -> tuple[list[Spoken], set[Name]]:
+def _given(file: Path, known: Catalog, now: str, release: Release) -> tuple[list[Spoken], set[Name]]:
     """The statements of a file, and the tables that there are behind them."""
     schemas = {schema for schema, _ in tables_of(known)}
     current = schemas.pop() if len(schemas) == 1 else ""
@@ -85,7 +90,7 @@ def _given(file: Path, known: Catalog, now: str) -> tuple[list[Spoken], set[Name
     ]
     if not spoken:
         raise UserError(f"{file} has no statement")
-    return spoken, set(tables_of(_play(spoken, known, now)[-1].after))
+    return spoken, set(tables_of(_play(spoken, known, now, release)[-1].after))
 
 
 def _derived(had: Tables, wanted: Tables, said: Renames) -> Iterator[Spoken]:
@@ -112,7 +117,7 @@ def _dropping(name: Name) -> Spoken:
     return Spoken(f"DROP TABLE {_dotted(name)}", name[0], LAST)
 
 
-def _play(spoken: Iterable[Spoken], known: Catalog, now: str) -> list[Played]:
+def _play(spoken: Iterable[Spoken], known: Catalog, now: str, release: Release) -> list[Played]:
     """The statements applied one after the other; raises DdlError as TiDB words it, with where it stands."""
     played: list[Played] = []
     for one in spoken:
@@ -120,8 +125,9 @@ def _play(spoken: Iterable[Spoken], known: Catalog, now: str) -> list[Played]:
         try:
             statement = read_statement(one.text)
             assert statement is not None
-            after = applied(before, statement, one.database, one.text, now)
-            played.append(Played(one, statement, before, after))
+            executed = execute(statement, one.text, Session(one.database, before, release, now))
+            assert executed.catalog is not None
+            played.append(Played(one, statement, executed.jobs, before, executed.catalog))
         except DdlError as error:
             raise DdlError(f"{error.text} ({one.origin or 'statement'}: {one.text})", error.code) from error
     return played

@@ -58,7 +58,7 @@ def draft_step(
     had, meant = _looked_at(known, wanted, change, sender)
     turn = _turn(change.at, span)
     now = tso.sql_time(tso.compose(span.start_ms + turn.slot))
-    played = step_statements(had, meant, change, now)
+    played = step_statements(had, meant, change, now, sender.release)
     said = tuple(told(played, span, turn, sender))
     behind = played[-1].after if played else had
     reached = tables_of(behind)

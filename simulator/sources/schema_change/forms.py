@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns import row_image as images
-from simulator.tidb.ddl.convert import ColumnSource, Computed, Filled, Kept
+from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, FromDefault, FromExpression
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Table
 from simulator.tidb.values import text_as
@@ -34,11 +34,11 @@ def texts_of(table: Table, image: pa.Array) -> dict[str, pa.Array]:
 def converted(source: ColumnSource, texts: Sequence[pa.Array], rows: int) -> pa.Array:
     """What the statements put into a column, from the texts of the table before; all null where it is computed."""
     match source:
-        case Kept(index, before, after):
+        case FromColumn(index, before, after):
             return text_as(before, after, texts[index]) if source.cast else texts[index]
-        case Filled(text):
+        case FromDefault(text):
             return repeated(text, rows)
-        case Computed():
+        case FromExpression():
             return repeated(None, rows)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simulator.sources.snapshots import Places
-from simulator.tidb.ddl.convert import ColumnSource
+from simulator.tidb.ddl.column_sources import ColumnSource
 
 
 @dataclass(frozen=True)

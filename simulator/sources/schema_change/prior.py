@@ -19,7 +19,7 @@ from simulator.sources.schema_change.model import Transition
 from simulator.sources.snapshots import located
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.convert import Computed, Filled, Kept
+from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, FromExpression
 from simulator.tidb.expressions import generated
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Table
@@ -59,7 +59,7 @@ def _shaped(
     names = [column.name for column in visible_columns(table)]
     made = {
         name: converted(source, old, rows)
-        for name, source in zip(names, change.sources, strict=True) if not isinstance(source, Computed)
+        for name, source in zip(names, change.sources, strict=True) if not isinstance(source, FromExpression)
     }
     made, given = generated(table, made)
     return {name: made[name] for name in names}, given
@@ -73,11 +73,11 @@ def _refuse_misfits(
     fits = true(pc.is_valid(place))
     for source, column in zip(change.sources, visible_columns(change.after.table), strict=True):
         text = now[column.name]
-        if column.not_null and not isinstance(source, Filled):
+        if column.not_null and not isinstance(source, FromDefault):
             fits = fits & true(pc.is_valid(text))
-        elif isinstance(source, Kept) and source.cast:
+        elif isinstance(source, FromColumn) and source.cast:
             fits = fits & true(pc.or_(pc.is_valid(text), pc.is_null(old[source.index])))
-        elif isinstance(source, Computed):
+        elif isinstance(source, FromExpression):
             fits = fits & true(pc.or_(pc.is_valid(text), pc.is_null(given[column.name])))
     if not fits.all():
         raise _misfit(change.before.table, old, fits)

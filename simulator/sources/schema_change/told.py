@@ -28,7 +28,7 @@ from simulator.sources.schema_change.model import Transition
 from simulator.sources.snapshots import located
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key, handle_lengths
-from simulator.tidb.ddl.convert import Filled, Kept
+from simulator.tidb.ddl.column_sources import FromColumn, FromDefault
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.types import family
 from simulator.tidb.values import text_as
@@ -96,14 +96,14 @@ def tells_inserts(change: Transition) -> bool:
     came = {
         names[source.index]: (column.name, source)
         for source, column in zip(change.sources, visible_columns(change.after.table), strict=True)
-        if isinstance(source, Kept)
+        if isinstance(source, FromColumn)
     }
     unique = (index for index in change.before.table.indexes if index.unique)
     kept = all(part.name in came for index in unique for part in index.columns)
     return change.sent[0] and kept and _same_key(change, came) and not change.lost and _computable(change)
 
 
-def _same_key(change: Transition, came: Mapping[str, tuple[str, Kept]]) -> bool:
+def _same_key(change: Transition, came: Mapping[str, tuple[str, FromColumn]]) -> bool:
     """Whether the handle key is of the same columns, as much of each, and of texts in the same collation."""
     before, after = change.before.table, change.after.table
     parts = [came.get(name) for name in handle_key(before)]
@@ -118,7 +118,7 @@ def _same_key(change: Transition, came: Mapping[str, tuple[str, Kept]]) -> bool:
 
 def _computable(change: Transition) -> bool:
     """Whether no stored generated column is dropped, whose value in the old definition would have to be computed."""
-    kept = {source.index for source in change.sources if isinstance(source, Kept)}
+    kept = {source.index for source in change.sources if isinstance(source, FromColumn)}
     columns = visible_columns(change.before.table)
     return all(index in kept or not column.generated for index, column in enumerate(columns))
 
@@ -126,7 +126,9 @@ def _computable(change: Transition) -> bool:
 def _taken_back(change: Transition, new: Sequence[pa.Array], old: Told | None) -> Iterator[pa.Array]:
     """The texts of the table before: what its columns become, taken back; dropped ones as they were, or the default."""
     table, rows = change.before.table, len(new[0])
-    back = {source.index: (index, source) for index, source in enumerate(change.sources) if isinstance(source, Kept)}
+    back = {
+        source.index: (index, source) for index, source in enumerate(change.sources) if isinstance(source, FromColumn)
+    }
     columns = visible_columns(table)
     were = list(texts_of(table, old.image).values()) if old and len(back) < len(columns) else []
     for place, column in enumerate(columns):
@@ -151,7 +153,7 @@ def _reached(
     """Whether the statements make of the row told before them what it is in the end; one column each."""
     for source, text in zip(change.sources, new, strict=True):
         match source:
-            case Filled() | Kept(cast=True) | Kept(cast_back=True):
+            case FromDefault() | FromColumn(cast=True) | FromColumn(cast_back=True):
                 yield same(converted(source, taken, len(text)), text)
 
 

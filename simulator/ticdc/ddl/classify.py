@@ -21,7 +21,7 @@ from simulator.ticdc.filters.replication import Replication
 from simulator.ticdc.filters.table_routes import TableRoutes, conflict
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.catalog import Catalog
-from simulator.tidb.ddl.jobs_shape import Job
+from simulator.tidb.ddl.session import Job
 from simulator.tidb.syntax.definitions import TableName
 
 SEND, IGNORE, DISCARD, INELIGIBLE, ERROR = "send", "ignore", "discard", "ineligible", "error"

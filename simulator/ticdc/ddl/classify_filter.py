@@ -14,7 +14,7 @@ from simulator.ticdc.ddl.rename_text import rename_texts
 from simulator.ticdc.filters.replication import Replication, filter_rule
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.catalog import Catalog
-from simulator.tidb.ddl.jobs_shape import Job
+from simulator.tidb.ddl.session import Job
 from simulator.tidb.syntax.definitions import Pair
 
 

@@ -16,7 +16,7 @@ from simulator.ticdc.ddl.events_view import naming_databases
 from simulator.ticdc.ddl.rename_text import rename_texts
 from simulator.ticdc.ddl.text import sent_text
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.jobs_shape import Job
+from simulator.tidb.ddl.session import Job
 from simulator.tidb.restore.restore import restored
 from simulator.tidb.syntax.definitions import Pair, TableName
 from simulator.tidb.syntax.objects import CreateView

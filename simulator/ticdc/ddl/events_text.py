@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from simulator.errors import DdlError
 from simulator.releases import Release
-from simulator.tidb.ddl.jobs_shape import Job
+from simulator.tidb.ddl.session import Job
 from simulator.tidb.restore.restoring import quoted
 from simulator.tidb.syntax.alter_partitions import ExchangePartition
 from simulator.tidb.syntax.definitions import TableName

@@ -1,17 +1,15 @@
-"""A text as jobs: what `jobs` does for a statement, for whatever stands in the text of a job.
+"""The text of a job, executed: what `execute` does for a statement, for whatever stands in the text of a job.
 
 One law: the text of a job is one statement, or CREATE TABLE several times.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.catalog import Catalog
-from simulator.tidb.ddl.jobs import Job, NONE_DROPPED, batch, jobs
+from simulator.tidb.ddl.execute import execute, execute_batch
+from simulator.tidb.ddl.session import Executed, Session
 from simulator.tidb.parser.cursor import TiDBParser
 from simulator.tidb.parser.dialect import read, statements, tokenize
 from simulator.tidb.parser.read import read_statements, reading
@@ -19,25 +17,22 @@ from simulator.tidb.syntax.definitions import KeySyntax, TableName
 from simulator.tidb.syntax.statements import CreateIndex, CreateTable, Statement
 
 
-def text_jobs(
-    text: str, database: str, catalog: Catalog | None, release: Release,
-    dropped: Mapping[int, TableName] = NONE_DROPPED,
-) -> tuple[Job, ...]:
-    """The jobs of a text, none for an empty one.
+def execute_text(text: str, session: Session) -> Executed:
+    """What TiDB makes of a text, nothing of an empty one.
 
     Several CREATE TABLE are one job, as restoring tools queue it. Raises DdlError: `parser:1064` for what cannot be
     read, no code for what is not DDL, TiDB's for what it refuses, CDC:ErrUnexpected for any other two statements,
     which TiCDC takes for one job's text and fails on (tiflow v8.5.3: cdc/owner/ddl_sink.go addSpecialComment).
     """
-    found = text_statements(text, release)
+    found = text_statements(text, session.release)
     if not found:
-        return ()
+        return session.nothing()
     if len(found) == 1:
-        return jobs(found[0], text, database, catalog, release, dropped)
-    tables = [one for one in found if isinstance(one, CreateTable)]
+        return execute(found[0], text, session)
+    tables = [statement for statement in found if isinstance(statement, CreateTable)]
     if len(tables) < len(found):
         raise DdlError("invalid ddlQuery statement size", "CDC:ErrUnexpected")
-    return (batch(tables, text, database, catalog, release),)
+    return execute_batch(tables, text, session)
 
 
 def text_statements(text: str, release: Release) -> tuple[Statement, ...]:

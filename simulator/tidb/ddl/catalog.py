@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from simulator.tidb.ddl.build import DEFAULT_CHARSET
+from simulator.tidb.ddl.build.table import DEFAULT_CHARSET
 from simulator.tidb.model.table import Table
 
 Key = tuple[str, str]

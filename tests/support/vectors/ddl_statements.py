@@ -16,12 +16,11 @@ from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
 from simulator.ticdc.ddl.allow import allowed
 from simulator.ticdc.ddl.classify import decided
 from simulator.ticdc.ddl.events import Event, events
-from simulator.ticdc.ddl.jobs_text import text_jobs, text_statements
+from simulator.ticdc.ddl.jobs_text import execute_text, text_statements
 from simulator.ticdc.filters import replication
 from simulator.tidb.ddl.actions import ACTIONS, CODES
 from simulator.tidb.ddl.catalog import catalog
-from simulator.tidb.ddl.evolve import applied
-from simulator.tidb.ddl.jobs import Job
+from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.statements import AlterTable, CreateTable, RecoverTable
 from support.vectors.codecs import Json
@@ -50,7 +49,7 @@ def _jobs(data: Json, release: Release) -> tuple[Job, ...]:
     for statement in text_statements(data["sql"], release):
         if isinstance(statement, RecoverTable) and statement.table is None:
             dropped = {statement.job: TableName(data["schema"], data["table"])}
-    return text_jobs(data["sql"], data["current_database"], None, release, dropped)
+    return execute_text(data["sql"], Session(data["current_database"], None, release, dropped=dropped)).jobs
 
 
 def _check_before_multi_schema_change(data: Json, release: Release) -> None:
@@ -128,7 +127,7 @@ def _check_decided(data: Json, job: Job, release: Release) -> None:
     before = catalog((), [data["current_database"], *filter(None, [job.schema])])
     after = None
     if isinstance(job.statement, CreateTable) and not job.statement.like:
-        after = applied(before, job.statement, data["current_database"], data["sql"])
+        after = execute_text(data["sql"], Session(data["current_database"], before, release)).catalog
     found = decided(job, before if after else None, after, replication(["*.*"]), None, False, release)
     assert found.outcome == {"event": "send", "discarded": "discard", "ineligible": "ineligible"}[data["outcome"]]
 

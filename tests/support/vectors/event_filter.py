@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from support.evolving import behind
 from support.vectors import keys as vector_keys
 
 from simulator.errors import ChangefeedError, DdlError
@@ -23,8 +24,7 @@ from simulator.ticdc.filters.rows import ignoring_values
 from simulator.tidb.ddl import create_table as parse
 from simulator.tidb.ddl.actions import ACTIONS
 from simulator.tidb.ddl.catalog import catalog
-from simulator.tidb.ddl.evolve import applied
-from simulator.tidb.ddl.jobs import Job
+from simulator.tidb.ddl.session import Job
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.read import read_statement
@@ -128,7 +128,7 @@ def table_of(row: Json) -> Table:
     if "after_ddl" in row:
         statement = read_statement(row["after_ddl"])
         assert statement is not None
-        evolved = applied(catalog([table]), statement, table.schema, row["after_ddl"])
+        evolved = behind(statement, row["after_ddl"], catalog([table]), table.schema)
         found = evolved.table(table.schema, table.name)
         assert found is not None
         table = found

@@ -12,11 +12,11 @@ from support.vectors import keys as vector_keys
 from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.ticdc.ddl.events import events, sent_query
-from simulator.ticdc.ddl.jobs_text import text_jobs
+from simulator.ticdc.ddl.jobs_text import execute_text
 from simulator.ticdc.ddl.rename import Rename, kept_pairs, known
 from simulator.ticdc.ddl.text import sent_text
 from simulator.ticdc.filters import replication
-from simulator.tidb.ddl.jobs import Job
+from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.syntax.definitions import Pair, TableName
 from support.vectors.codecs import Json
 from support.vectors.files import Vector
@@ -56,7 +56,7 @@ def job_of(data: Json, release: Release) -> Job:
     """The job of the statement, RENAME TABLE or ALTER TABLE … RENAME; what names no schema is of the current one, or
     of that of the first table."""
     database = data.get("current_database") or named(data["pairs"][0][0]).schema
-    (job,) = text_jobs(data["ddl"], database, None, release)
+    (job,) = execute_text(data["ddl"], Session(database, None, release)).jobs
     return job
 
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.evolving import behind
 from simulator.errors import DdlError
 from simulator.tidb.ddl.catalog import catalog
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.ddl.derive import alterations
-from simulator.tidb.ddl.evolve import applied
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.read import read_statement
 
@@ -25,7 +25,7 @@ def played(before: Table, statements: tuple[str, ...]) -> Table:
     for text in statements:
         statement = read_statement(text)
         assert statement is not None
-        known = applied(known, statement, "shop", text)
+        known = behind(statement, text, known, "shop")
     after = known.table("shop", "t")
     assert after is not None
     return after

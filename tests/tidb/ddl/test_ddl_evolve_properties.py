@@ -5,13 +5,12 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support.evolving import NOW, after, shape
+from support.evolving import after, behind, shape
 from simulator.errors import DdlError
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import flags, handle_key
 from simulator.tidb.ddl.catalog import Catalog
-from simulator.tidb.ddl.convert import Kept, conversion
-from simulator.tidb.ddl.evolve import applied
+from simulator.tidb.ddl.column_sources import FromColumn, conversion
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.read import read_statement
@@ -49,7 +48,7 @@ def tried(state: Catalog, text: str) -> Catalog:
     statement = read_statement(text)
     assert statement is not None
     try:
-        return applied(state, statement, "test", text, NOW)
+        return behind(statement, text, state)
     except DdlError as error:
         assert error.code not in ("", "parser:1064"), error
         return state
@@ -88,7 +87,7 @@ def test_tables_keep_together_whatever_is_done_to_them(texts: list[str]) -> None
         check(new)
         sources = conversion(old, new)
         assert len(sources) == len(visible_columns(new))
-        places = [source.index for source in sources if isinstance(source, Kept)]
+        places = [source.index for source in sources if isinstance(source, FromColumn)]
         assert len(set(places)) == len(places) and all(place < len(visible_columns(old)) for place in places)
 
 

@@ -108,7 +108,7 @@ T = "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, a INT NOT NULL, b VARCHA
     ("RENAME TO x.t", "ddl:1025", "Error on rename of 'test.t' to 'x.t' (errno: 168 - Database `x` doesn't exist)"),
     ("RENAME TO u, ADD x INT", "ddl:8200", "Unsupported multi schema change for rename table"),
     ("ADD x INT, AUTO_ID_CACHE = 10", "ddl:8200", "Unsupported multi schema change for modify auto id cache"),
-    ("FORCE", "ddl:8200", "Unsupported/unknown ALTER TABLE specification"),
+    ("FORCE", "ddl:8200", "Unsupported Unsupported/unknown ALTER TABLE specification"),
     ("SHARD_ROW_ID_BITS = 4", "ddl:8200", "Unsupported shard_row_id_bits for table with primary key as row id"),
     ("AUTO_RANDOM_BASE = 4", "ddl:8216", "Invalid auto random: alter auto_random_base of a non auto_random table"),
     ("TTL_ENABLE = 'OFF'", "ddl:8150", "Cannot set TTL_ENABLE on a table without TTL config"),

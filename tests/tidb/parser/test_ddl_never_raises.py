@@ -11,14 +11,14 @@ from functools import cache
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from support.evolving import behind
 from simulator.errors import DdlError
 from simulator.releases import V8_5
 from simulator.tidb.ddl.catalog import Catalog, catalog
-from simulator.tidb.ddl.evolve import applied
-from simulator.tidb.ddl.jobs import jobs
+from simulator.tidb.ddl.execute import execute
+from simulator.tidb.ddl.session import Session
 from simulator.tidb.parser.read import read_statement
 from simulator.tidb.restore.restore import restored
-from simulator.tidb.syntax.statements import Statement
 
 GOOD = (
     "CREATE DATABASE IF NOT EXISTS shop CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
@@ -49,7 +49,7 @@ def known() -> Catalog:
     for text in GOOD:
         statement = read_statement(text) if text.startswith("CREATE ") else None
         with suppress(DdlError):
-            held = applied(held, statement, "shop", text) if statement else held
+            held = behind(statement, text, held, "shop") if statement else held
     return held
 
 
@@ -60,18 +60,12 @@ def outcome(text: str) -> str:
         if statement is None:
             return "empty"
         restored(statement)
-        jobs(statement, text, "shop", None, V8_5)
-        refused_or_applied(statement, text)
+        execute(statement, text, Session("shop", None, V8_5))
+        with suppress(DdlError):
+            behind(statement, text, known(), "shop")
     except DdlError as error:
         return error.code or "not DDL"
     return "read"
-
-
-def refused_or_applied(statement: Statement, text: str) -> None:
-    """The jobs of a statement and what it leaves, where tables are known."""
-    with suppress(DdlError):
-        jobs(statement, text, "shop", known(), V8_5)
-        applied(known(), statement, "shop", text)
 
 
 @st.composite

@@ -1,0 +1,147 @@
+"""DEFAULT as TiDB text of the column's type.
+
+One law: a literal becomes what a row that takes the default holds; an expression stays SQL text.
+"""
+
+from __future__ import annotations
+
+import struct
+from decimal import Decimal, InvalidOperation, ROUND_HALF_UP, localcontext
+
+from simulator.errors import SchemaError
+from simulator.tidb.ddl.build.moments import date_text, moment_text, number_padded, time_text
+from simulator.tidb.model.table import ColumnType
+from simulator.tidb.model.types import family, is_binary
+from simulator.tidb.parser.types import bytes_of
+from simulator.tidb.syntax.definitions import DefaultSyntax
+
+
+def default_text(syntax: DefaultSyntax | None, type: ColumnType, where: str) -> tuple[str | None, bool]:
+    """The default's text and whether it is an expression; None where there is none or it is NULL.
+
+    Raises SchemaError, its text begun by `where`, for a number or member that the type does not have.
+    """
+    if syntax is None or syntax.kind == "null":
+        return None, False
+    if syntax.kind == "expression":
+        return syntax.text, True
+    text = value_text(syntax, type)
+    if text is None:
+        raise SchemaError(f"{where}: invalid default {syntax.text!r} for a column of type {type.name}")
+    return text, False
+
+
+def value_text(syntax: DefaultSyntax, type: ColumnType) -> str | None:
+    """A literal in the form that TiDB prints values of the type in; None where the type has no such value."""
+    kind = family(type)
+    if syntax.kind in ("hex", "bit"):
+        return bytes_text(bytes_of(syntax.kind, syntax.text), type)
+    text = syntax.text
+    if syntax.kind == "boolean":
+        text = "1" if text == "TRUE" else "0"
+    if kind == "bit" and syntax.kind == "string":
+        return bytes_number(text.encode())
+    if kind in ("integer", "bit", "decimal"):
+        return number_text(text, max(type.decimal, 0) if kind == "decimal" else 0)
+    if kind == "float":
+        return float_text(text, type)
+    if kind in ("enum", "set"):
+        return number_member(text, type) if syntax.kind == "number" else member_text(text, type)
+    if kind in ("date", "datetime"):
+        literal = number_padded(text) if syntax.kind == "number" else text
+        digits = max(type.decimal, 0)
+        return date_text(literal) if kind == "date" else moment_text(
+            literal, digits, type.name == "timestamp")
+    if kind == "time":
+        return time_text(text, max(type.decimal, 0))
+    if kind == "year":
+        return year_text(text, syntax.kind == "string")
+    if type.name == "char" and is_binary(type):
+        return text.ljust(type.length, "\0")
+    return text
+
+
+def bytes_number(value: bytes) -> str | None:
+    """The number that bytes stand for; None for one that 64 bits do not hold (tidb: BinaryLiteral.ToInt)."""
+    value = value.lstrip(b"\0")
+    return str(int.from_bytes(value, "big")) if len(value) <= 8 else None
+
+
+def bytes_text(value: bytes, type: ColumnType) -> str | None:
+    """A hexadecimal or binary literal: a number for a number, the bytes for text."""
+    kind = family(type)
+    if kind in ("integer", "bit", "decimal", "year", "float"):
+        return bytes_number(value)
+    if is_binary(type):
+        return value.decode("latin-1").ljust(type.length if type.name == "char" else 0, "\0")
+    return value.decode("utf-8", "replace")
+
+
+def year_text(text: str, quoted: bool) -> str | None:
+    """A YEAR, of which one of two digits is from 1970 to 2069; the number 0 is 0, and '0' is 2000."""
+    number = int(number_text(text, 0) or -1)
+    if 0 < number < 100 or quoted and number == 0 and len(text.strip()) < 4:
+        number += 2000 if number < 70 else 1900
+    return str(number) if number >= 0 else None
+
+
+def number_text(text: str, scale: int) -> str | None:
+    """A number with as many decimals as the column has; None for text that is none."""
+    try:
+        with localcontext() as context:
+            context.prec = 800
+            number = Decimal(text.strip().replace("_", "?")).quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)
+    except InvalidOperation:
+        return None
+    if not number.is_finite():
+        return None
+    return format(abs(number) if number == 0 else number, "f")
+
+
+def float_text(text: str, type: ColumnType) -> str | None:
+    """A FLOAT or DOUBLE in the form that snapshots have them: `0.0`, `1.5`, `1.0E20`; None for text that is none.
+
+    The form is that of Java's Double.toString and Float.toString.
+    """
+    exact = number_text(text, type.decimal) if type.decimal >= 0 else number_text(text, 400)
+    if exact is None:
+        return None
+    written = shortest(float(exact), "f" if type.name == "float" else "d")
+    if written is None:
+        return None
+    digits, _, exponent = written.partition("e")
+    if -3 <= int(exponent) < 7 or not float(digits):
+        plain = format(Decimal(written), "f")
+        return plain if "." in plain else f"{plain}.0"
+    return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"
+
+
+def shortest(value: float, format: str) -> str | None:
+    """The fewest digits, as `1.5e+20`, that tell a number from all others of its width (`f` is 32 bits, `d` 64)."""
+    try:
+        packed = struct.pack(format, value)
+    except OverflowError:
+        return None
+    texts = (f"{struct.unpack(format, packed)[0]:.{count}e}" for count in range(18))
+    return next((text for text in texts if struct.pack(format, float(text)) == packed and "n" not in text), None)
+
+
+def number_member(text: str, type: ColumnType) -> str | None:
+    """The members that a number stands for; None where there are none."""
+    number = int(text) if text.isdecimal() and len(text) < 21 else -1
+    if type.name == "set":
+        members = (member for bit, member in enumerate(type.elements) if number >> bit & 1)
+        return ",".join(members) if 0 <= number < 1 << len(type.elements) else None
+    return type.elements[number - 1] if 0 < number <= len(type.elements) else None
+
+
+def member_text(text: str, type: ColumnType) -> str | None:
+    """Members by name, in the order and case of their definition; None where one is not there."""
+    fold = str.lower if type.collation.endswith("_ci") else str
+    known = {fold(member): member for member in type.elements}
+    wanted = [fold(name) for name in (text.split(",") if type.name == "set" and text else [text])]
+    if type.name == "set" and not text:
+        return ""
+    if any(name not in known for name in wanted):
+        return None
+    return ",".join(member for key, member in known.items() if key in wanted)

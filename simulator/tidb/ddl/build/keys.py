@@ -1,0 +1,213 @@
+"""Primary key, unique keys, indexes and foreign keys of a table, as TiDB makes them.
+
+One law: the primary key is clustered unless the statement says NONCLUSTERED; one integer column that is clustered has
+no index; a foreign key has an index that begins with its columns (TiDB 6.6+: pkg/ddl/create_table.go, with
+`tidb_enable_clustered_index` at its default).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from simulator.errors import SchemaError, did_you_mean
+from simulator.tidb.model.table import Column, ColumnType, ForeignKey, Index, IndexColumn
+from simulator.tidb.model.types import family
+from simulator.tidb.parser.cursor import position
+from simulator.tidb.syntax.definitions import KeyPart, KeySyntax, References, TableName
+from simulator.tidb.syntax.tables import TableSyntax
+
+
+@dataclass(frozen=True)
+class Keys:
+    columns: tuple[Column, ...]
+    """The table's columns, those of the primary key now NOT NULL."""
+
+    indexes: tuple[Index, ...]
+    primary_key: tuple[str, ...]
+    clustered: bool
+    columnar_indexes: tuple[Index, ...] = ()
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    last_index_id: int = 0
+
+
+COLUMNAR = ("columnar", "vector")
+INDEXED = ("primary", "unique", "key", *COLUMNAR)
+
+
+def build_keys(
+    syntax: TableSyntax, columns: tuple[Column, ...], names: dict[str, str], text: str, schema: str = "",
+) -> Keys:
+    """Every key of the statement; `names` are the columns' names by lower case. Raises SchemaError."""
+    keys = tuple(chain(syntax.keys, chain.from_iterable(column.keys for column in syntax.columns)))
+    types = {column.name: column.type for column in columns}
+    resolved = [(key, tuple(resolve(part, names, text) for part in key.parts)) for key in keys]
+    check_parts(resolved, types, text)
+    primary = find_primary(keys, text)
+    primary_key = tuple(part.column for part in next((parts for key, parts in resolved if key is primary), ()))
+    if primary:
+        columns = with_primary_key(syntax, columns, primary, primary_key, text)
+    clustered = primary is not None and primary.clustered is not False
+    integer = len(primary_key) == 1 and family(types[primary_key[0]]) == "integer"
+    indexed = [(key, parts) for key, parts in resolved if not (key is primary and clustered and integer)]
+    indexes = build_indexes(indexed, text)
+    columnar = {id for id, (key, _) in enumerate(wanted(indexed), 1) if key.kind in COLUMNAR}
+    indexes += foreign_indexes(indexed, indexes, columnar, primary_key if clustered and integer else ())
+    return Keys(
+        columns,
+        tuple(index for index in indexes if index.id not in columnar),
+        primary_key,
+        clustered,
+        tuple(index for index in indexes if index.id in columnar),
+        build_foreign_keys(indexed, schema),
+        len(indexes),
+    )
+
+
+def resolve(part: KeyPart, names: dict[str, str], text: str) -> KeyPart:
+    """The part with the column as the table spells it; raises SchemaError if the table has no such column."""
+    if part.expression:
+        return part
+    spelled = names.get(part.column.lower())
+    if spelled is None:
+        where, hint = position(text, part.at), did_you_mean(part.column, names.values())
+        raise SchemaError(f"{where}: a key names the column {part.column!r}, which is not there.{hint}")
+    return replace(part, column=spelled)
+
+
+def check_parts(
+    keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], types: dict[str, ColumnType], text: str,
+) -> None:
+    """Raises SchemaError for a key on what cannot be one (a TEXT without prefix, a JSON), and for a number's prefix."""
+    parts = chain.from_iterable(parts for key, parts in keys if key.kind in ("primary", "unique", "key"))
+    for part in parts:
+        kind = family(types[part.column]) if part.column else "string"
+        where = f"{position(text, part.at)}: key on column {part.column!r}"
+        if kind in ("json", "vector"):
+            raise SchemaError(f"{where}: a {kind.upper()} cannot be a key; accepted: a generated column of it")
+        if kind == "text" and part.length < 0:
+            raise SchemaError(f"{where}: a TEXT or BLOB needs a prefix length, as in {part.column}(255)")
+        if part.length >= 0 and kind not in ("string", "text"):
+            raise SchemaError(f"{where}: only text and binary columns take a prefix length")
+
+
+def find_primary(keys: tuple[KeySyntax, ...], text: str) -> KeySyntax | None:
+    """The primary key; raises SchemaError where there are two, or where it holds an expression."""
+    primary = [key for key in keys if key.kind == "primary"]
+    if len(primary) > 1:
+        raise SchemaError(f"{position(text, primary[1].at)}: a second primary key; a table has one")
+    if primary and any(part.expression for part in primary[0].parts):
+        raise SchemaError(f"{position(text, primary[0].at)}: a primary key holds columns, not expressions")
+    return primary[0] if primary else None
+
+
+def with_primary_key(
+    syntax: TableSyntax, columns: tuple[Column, ...], primary: KeySyntax, names: tuple[str, ...], text: str,
+) -> tuple[Column, ...]:
+    """The columns, those of the primary key made NOT NULL; raises SchemaError where one is declared NULL or virtual."""
+    where = position(text, primary.at)
+    if len(set(names)) < len(names):
+        raise SchemaError(f"{where}: the primary key names a column twice")
+    for read in syntax.columns:
+        if read.name in names and (read.null or read.generated == "virtual"):
+            what = "NULL" if read.null else "virtual"
+            raise SchemaError(f"{where}: column {read.name!r} of the primary key is {what}; accepted: NOT NULL, stored")
+    return tuple(replace(column, not_null=True) if column.name in names else column for column in columns)
+
+
+def wanted(keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]]) -> list[tuple[KeySyntax, tuple[KeyPart, ...]]]:
+    """The keys that are indexes."""
+    return [(key, parts) for key, parts in keys if key.kind in INDEXED]
+
+
+def build_indexes(keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], text: str) -> list[Index]:
+    """Index by index with its id and, where the statement gives none, TiDB's name for it. Raises SchemaError."""
+    taken = check_names([key for key, _ in wanted(keys)], text)
+    return [
+        build_index(key, parts, number, "PRIMARY" if key.kind == "primary" else key.name or free_name(parts, taken))
+        for number, (key, parts) in enumerate(wanted(keys), 1)
+    ]
+
+
+def build_index(key: KeySyntax, parts: tuple[KeyPart, ...], id: int, name: str) -> Index:
+    """The index of a key whose parts are spelled as the table's columns are."""
+    primary = key.kind == "primary"
+    return Index(
+        id,
+        name,
+        tuple(index_column(part, name, place) for place, part in enumerate(parts)),
+        unique=primary or key.kind == "unique",
+        primary=primary,
+        visible=key.options.visible is not False,
+        comment=key.options.comment or "",
+        unpartitioned=key.options.scope == "GLOBAL",
+    )
+
+
+def check_names(keys: list[KeySyntax], text: str) -> set[str]:
+    """The names given to keys, in lower case; raises SchemaError for one given twice."""
+    taken: set[str] = set()
+    for key in keys:
+        name = "" if key.kind == "primary" else key.name.lower()
+        if name and name in taken:
+            raise SchemaError(f"{position(text, key.at)}: key name {key.name!r} twice")
+        taken.add(name)
+    return taken
+
+
+def free_name(parts: tuple[KeyPart, ...], taken: set[str]) -> str:
+    """TiDB's name for a key without one: its first column, or `expression_index`, numbered from 2 where taken."""
+    stem = "expression_index" if any(part.expression for part in parts) else parts[0].column
+    name, number = stem, 2
+    while name.lower() in taken or name.lower() == "primary":
+        name, number = f"{stem}_{number}", number + 1
+    taken.add(name.lower())
+    return name
+
+
+def index_column(part: KeyPart, index: str, position_in_key: int) -> IndexColumn:
+    """A column of an index; an expression is TiDB's hidden column `_V$_index_0`."""
+    if part.expression:
+        return IndexColumn(f"_V$_{index}_{position_in_key}", expression=part.expression)
+    return IndexColumn(part.column, part.length)
+
+
+def build_foreign_keys(keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], schema: str) -> tuple[ForeignKey, ...]:
+    """The foreign keys with TiDB's names for those that have none; `schema` is the table's own."""
+    foreign = [(key, parts) for key, parts in keys if key.kind == "foreign"]
+    return tuple(build_foreign_key(key, parts, number, schema) for number, (key, parts) in enumerate(foreign, 1))
+
+
+def build_foreign_key(key: KeySyntax, parts: tuple[KeyPart, ...], id: int, schema: str) -> ForeignKey:
+    refers = key.references or References(TableName("", ""), ())
+    return ForeignKey(
+        id,
+        key.name or f"fk_{id}",
+        tuple(part.column for part in parts),
+        refers.table.schema or schema,
+        refers.table.name,
+        tuple(part.column for part in refers.parts),
+        refers.on_delete,
+        refers.on_update,
+    )
+
+
+def foreign_indexes(
+    keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], indexes: list[Index], columnar: Collection[int],
+    handle: tuple[str, ...],
+) -> list[Index]:
+    """The indexes TiDB adds for foreign keys whose columns begin none (addIndexForForeignKey).
+
+    `columnar` are ids of those of the indexes that do not serve; `handle` is the clustered integer primary key.
+    """
+    serving = [index for index in indexes if index.id not in columnar]
+    added: list[Index] = []
+    foreign = [(key, tuple(part.column for part in parts)) for key, parts in keys if key.kind == "foreign"]
+    for number, (key, columns) in enumerate(foreign, 1):
+        covering = (tuple(column.name for column in index.columns[:len(columns)]) for index in serving + added)
+        if columns == handle or columns in covering:
+            continue
+        name = key.name or f"fk_{number}"
+        added.append(Index(len(indexes) + len(added) + 1, name, tuple(IndexColumn(column) for column in columns)))
+    return added

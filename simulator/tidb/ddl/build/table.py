@@ -1,0 +1,158 @@
+"""Makes a Table of a parse tree: what TiDB fills in is filled in, what it refuses is refused.
+
+One law: the order of indexes is TiDB's (keys beside the columns, then keys written with columns, then those that
+foreign keys need), since ties between keys go by it (TiDB: pkg/ddl/create_table.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from simulator.errors import SchemaError, did_you_mean
+from simulator.tidb.ddl.build.defaults import default_text
+from simulator.tidb.ddl.build.keys import build_keys
+from simulator.tidb.ddl.build.types import build_type
+from simulator.tidb.model.charsets import resolve
+from simulator.tidb.model.table import Column, LastIds, Partition, Partitioning, Table, TimeToLive
+from simulator.tidb.parser.cursor import position
+from simulator.tidb.syntax.definitions import ColumnSyntax
+from simulator.tidb.syntax.tables import PartitionSyntax, TableSyntax
+
+
+DEFAULT_CHARSET = ("utf8mb4", "utf8mb4_bin")
+KEPT_OPTIONS = ("AUTO_INCREMENT", "AUTO_ID_CACHE", "AUTO_RANDOM_BASE", "SHARD_ROW_ID_BITS", "PRE_SPLIT_REGIONS")
+SHARD_BITS = 5
+"""Of AUTO_RANDOM where it does not say."""
+
+
+def build_table(
+    syntax: TableSyntax, schema: str, text: str, statement: str, default: tuple[str, str] = DEFAULT_CHARSET,
+) -> Table:
+    """The table that the statement makes; `text` is what positions point into, `default` the charset and collation of
+    its database. Raises SchemaError."""
+    options = {option.name: option.value for option in syntax.options}
+    where = f"{position(text, syntax.at)}: table {syntax.name!r}"
+    charset = resolve(options.get("CHARSET", ""), options.get("COLLATE", ""), default, where)
+    columns = tuple(build_column(column, charset, text, id=number) for number, column in enumerate(syntax.columns, 1))
+    names = column_names(columns, syntax, text)
+    keys = build_keys(syntax, columns, names, text, syntax.schema or schema)
+    partitioning = build_partitioning(syntax.partitioning, names, keys.primary_key, text)
+    return Table(
+        schema=syntax.schema or schema,
+        name=syntax.name,
+        columns=keys.columns,
+        indexes=keys.indexes,
+        primary_key=keys.primary_key,
+        clustered=keys.clustered,
+        partitioning=partitioning,
+        charset=charset[0],
+        collation=charset[1],
+        comment=options.get("COMMENT", ""),
+        statement=statement,
+        foreign_keys=keys.foreign_keys,
+        ttl=build_ttl(options),
+        columnar_indexes=keys.columnar_indexes,
+        temporary=syntax.temporary,
+        options=tuple((name, options[name]) for name in KEPT_OPTIONS if name in options),
+        last_ids=LastIds(len(columns), keys.last_index_id, len(keys.foreign_keys)),
+    )
+
+
+def build_ttl(options: Mapping[str, str]) -> TimeToLive | None:
+    """What TTL, TTL_ENABLE and TTL_JOB_INTERVAL say; None without TTL.
+
+    The value of TTL is ``column + INTERVAL 3 MONTH``, the column quoted or not.
+    """
+    value = options.get("TTL", "")
+    if not value:
+        return None
+    split = value.upper().rfind("INTERVAL")
+    column = value[:split].rstrip().removesuffix("+").rstrip()
+    if column.startswith("`"):
+        column = column[1:-1].replace("``", "`")
+    enabled = options.get("TTL_ENABLE", "ON").upper() != "OFF"
+    return TimeToLive(column, value[split + 8:].strip(), enabled, options.get("TTL_JOB_INTERVAL", ""))
+
+
+def build_column(
+    syntax: ColumnSyntax, default: tuple[str, str], text: str, prose: bool = False, id: int = 0,
+) -> Column:
+    """A column with its complete type; the keys may still make it NOT NULL. Raises SchemaError."""
+    where = f"{position(text, syntax.type.at)}: column {syntax.name!r}"
+    type = build_type(syntax.type, syntax.collation, default, where, prose)
+    value, is_expression = default_text(syntax.default, type, where)
+    return Column(
+        name=syntax.name,
+        type=type,
+        not_null=syntax.null is False or syntax.auto_increment,
+        default=value,
+        default_expression=is_expression,
+        on_update=syntax.on_update,
+        generated=syntax.generated,
+        generated_expression=syntax.generated_expression,
+        auto_increment=syntax.auto_increment,
+        auto_random=syntax.auto_random,
+        comment=syntax.comment,
+        shard_bits=shard_bits(syntax),
+        id=id,
+    )
+
+
+def shard_bits(syntax: ColumnSyntax) -> int:
+    """The shard bits of AUTO_RANDOM; 0 without it."""
+    option = syntax.option("auto_random")
+    return (option.numbers or (SHARD_BITS,))[0] if option else 0
+
+
+def column_names(columns: tuple[Column, ...], syntax: TableSyntax, text: str) -> dict[str, str]:
+    """Each column's name by its lower-case form; raises SchemaError for none at all and for the same one twice."""
+    if not columns:
+        raise SchemaError(f"{position(text, syntax.at)}: table {syntax.name!r} has no columns")
+    names: dict[str, str] = {}
+    for column, read in zip(columns, syntax.columns):
+        if names.setdefault(column.name.lower(), column.name) is not column.name:
+            raise SchemaError(f"{position(text, read.at)}: table {syntax.name!r} has column {column.name!r} twice")
+    return names
+
+
+def build_partitioning(
+    syntax: PartitionSyntax | None, names: dict[str, str], primary_key: tuple[str, ...], text: str,
+) -> Partitioning | None:
+    """The partitions, those of HASH and KEY named as TiDB does: p0, p1, … Raises SchemaError."""
+    if syntax is None:
+        return None
+    where = position(text, syntax.at)
+    columns = tuple(known(name, names, where) for name in syntax.columns)
+    partitions = tuple(Partition(name, values) for name, values in syntax.partitions)
+    if syntax.kind in ("hash", "key"):
+        partitions = partitions or tuple(Partition(f"p{number}") for number in range(min(syntax.count or 1, 8192)))
+        columns = columns or primary_key if syntax.kind == "key" else ()
+    check_partitions(syntax, partitions, len(columns) or 1, where)
+    return Partitioning(syntax.kind, syntax.expression, columns, partitions)
+
+
+def check_partitions(syntax: PartitionSyntax, partitions: tuple[Partition, ...], width: int, where: str) -> None:
+    """Raises SchemaError for partitions without values or with too many, and for a name given twice."""
+    if syntax.count and syntax.count != len(partitions):
+        raise SchemaError(f"{where}: PARTITIONS {syntax.count}, but {len(partitions)} are possible or written out")
+    if len({partition.name.lower() for partition in partitions}) < len(partitions):
+        raise SchemaError(f"{where}: the same partition name twice")
+    valued = syntax.kind in ("range", "list")
+    if valued and not partitions:
+        raise SchemaError(f"{where}: {syntax.kind.upper()} partitioning needs its partitions written out")
+    for partition in partitions:
+        if bool(partition.values) is not valued:
+            needs = {"range": "VALUES LESS THAN", "list": "VALUES IN"}.get(syntax.kind, "no VALUES")
+            raise SchemaError(f"{where}: partition {partition.name!r} of {syntax.kind.upper()} needs {needs}")
+        if any(len(values) != width and values not in SINGLE for values in partition.values):
+            raise SchemaError(f"{where}: partition {partition.name!r} needs {width} values at a time")
+
+
+SINGLE = (("MAXVALUE",), ("DEFAULT",))
+
+
+def known(name: str, names: dict[str, str], where: str) -> str:
+    """The column as the table spells it; raises SchemaError if it has none of that name."""
+    if name.lower() not in names:
+        raise SchemaError(f"{where}: no column {name!r}.{did_you_mean(name, names.values())}")
+    return names[name.lower()]

@@ -1,0 +1,115 @@
+"""Fills in what a column's type leaves out, as TiDB does, and refuses what TiDB refuses.
+
+One law: after this, two spellings of one type are equal (TiDB: pkg/ddl/add_column.go, pkg/parser/types/field_type.go).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from simulator.errors import SchemaError
+from simulator.tidb.model.charsets import CHARSETS, charset_of, collation, resolve
+from simulator.tidb.model.table import ColumnType
+from simulator.tidb.model.types import TYPES, TypeRow
+from simulator.tidb.syntax.definitions import TypeSyntax
+
+
+TEXT_SIZES = tuple((TYPES[name].length, name) for name in ("tinytext", "text", "mediumtext", "longtext"))
+
+
+def build_type(
+    syntax: TypeSyntax, collation_name: str, default: tuple[str, str], where: str, prose: bool = False,
+) -> ColumnType:
+    """The complete type of a column; `default` is the table's charset and collation, `where` begins error messages.
+
+    With `prose`, the arguments that TiDB demands (VARCHAR's length, ENUM's members) may be missing.
+    """
+    row = TYPES[syntax.name]
+    if row.family == "float":
+        syntax = sized_float(syntax, where)
+    charset, collate = ("binary", "binary")
+    if row.family in ("string", "text", "enum", "set"):
+        charset, collate = text_charset(syntax, collation_name, default, where)
+    elif collation_name:
+        charset_of(collation_name, where)
+    length, decimal, name = sizes(syntax, TYPES[syntax.name], charset)
+    built = ColumnType(name, length, decimal, syntax.unsigned, syntax.zerofill, charset, collate, syntax.elements)
+    check(built, TYPES[name], syntax, where, prose)
+    return built
+
+
+def text_charset(syntax: TypeSyntax, collation_name: str, default: tuple[str, str], where: str) -> tuple[str, str]:
+    """Charset and collation of a character column; BINARY as an attribute asks for the charset's default collation."""
+    if syntax.charset == "binary" and syntax.spelled.split("(")[0].split()[0].upper() not in ("ENUM", "SET"):
+        if collation_name and collation(collation_name) != "binary":
+            raise SchemaError(f"{where}: type {syntax.spelled} takes no collation {collation_name!r}")
+        return "binary", "binary"
+    charset, collate = resolve(syntax.charset, collation_name, default, where)
+    if syntax.binary_collation and not (syntax.charset and collation_name):
+        collate = CHARSETS[charset][0]
+    return charset, collate
+
+
+def sized_float(syntax: TypeSyntax, where: str) -> TypeSyntax:
+    """FLOAT(p) is FLOAT up to 24 bits and DOUBLE up to 53; FLOAT(m,d) and DOUBLE(m,d) keep their digits."""
+    if syntax.length < 0 or syntax.decimal >= 0:
+        return syntax
+    if syntax.name == "double":
+        raise SchemaError(f"{where}: DOUBLE({syntax.length}) is not a type; accepted: DOUBLE, DOUBLE(m,d)")
+    if syntax.length > 53:
+        raise SchemaError(f"{where}: FLOAT({syntax.length}) is too wide; accepted: up to FLOAT(53)")
+    return replace(syntax, name="float" if syntax.length <= 24 else "double", length=-1)
+
+
+def sizes(syntax: TypeSyntax, row: TypeRow, charset: str) -> tuple[int, int, str]:
+    """Length, decimal and name, TiDB's defaults filled in; TEXT(n) and BLOB(n) become the smallest that holds them."""
+    if row.family == "text":
+        wanted = syntax.length * CHARSETS[charset][1] if syntax.name == "text" and syntax.length >= 0 else row.length
+        size, name = next((size for size in TEXT_SIZES if wanted <= size[0]), TEXT_SIZES[-1])
+        return size, -1, name
+    if row.family in ("time", "datetime"):
+        return -1, max(syntax.decimal, 0), row.name
+    length = syntax.length
+    if length < 0 or length == 0 and row.family in ("bit", "decimal"):
+        length = row.unsigned_length if syntax.unsigned else row.length
+    return length, max(syntax.decimal, 0) if row.family == "decimal" else syntax.decimal, row.name
+
+
+def check(type: ColumnType, row: TypeRow, syntax: TypeSyntax, where: str, prose: bool) -> None:
+    """Raises SchemaError for sizes and members that TiDB refuses."""
+    spelled = syntax.spelled
+    if row.family in ("enum", "set"):
+        return check_members(type, row, where, prose)
+    if type.name == "varchar":
+        return check_varchar(type, where, spelled, prose)
+    if row.maximum >= 0 and type.length > row.maximum or row.family == "year" and type.length != 4:
+        raise SchemaError(f"{where}: {spelled} is too long or too wide; accepted: up to {row.maximum}")
+    if row.family == "text" and syntax.length > 4294967295:
+        raise SchemaError(f"{where}: {spelled} is too long; accepted: up to 4294967295")
+    if row.family in ("time", "datetime") and type.decimal > 6:
+        raise SchemaError(f"{where}: {spelled} has too many digits of a second; accepted: 0 to 6")
+    if row.family in ("decimal", "float") and type.decimal > min(30, type.length):
+        raise SchemaError(f"{where}: {spelled} has too many decimals; accepted: up to 30, and no more than digits")
+
+
+def check_varchar(type: ColumnType, where: str, spelled: str, prose: bool) -> None:
+    """VARCHAR has a length, and its bytes fit 65535."""
+    most = 65535 // CHARSETS[type.charset][1]
+    if type.length < 0 and not prose:
+        raise SchemaError(f"{where}: {spelled} needs a length, as in {spelled}(255)")
+    if type.length > most:
+        raise SchemaError(f"{where}: {spelled} is too long; accepted: up to {most}, or TEXT or BLOB")
+
+
+def check_members(type: ColumnType, row: TypeRow, where: str, prose: bool) -> None:
+    """ENUM and SET have members, all different; a SET at most 64, without commas."""
+    members = type.elements
+    if not members and not prose:
+        raise SchemaError(f"{where}: {type.name.upper()} needs its members, as in {type.name.upper()}('a','b')")
+    if len(members) > row.maximum:
+        raise SchemaError(f"{where}: {len(members)} members are too many; accepted: up to {row.maximum}")
+    fold = str.lower if type.collation.endswith("_ci") else str
+    if len({fold(member) for member in members}) < len(members):
+        raise SchemaError(f"{where}: {type.name.upper()} has the same member twice: {', '.join(map(repr, members))}")
+    if type.name == "set" and any("," in member for member in members):
+        raise SchemaError(f"{where}: a member of a SET holds a comma; accepted: members without commas")

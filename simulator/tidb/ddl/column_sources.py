@@ -1,0 +1,77 @@
+"""Where the values of existing rows come from when a table gets another definition.
+
+One law: pure data, one source for each visible column of the later definition, in its order; a column is known by its
+id, whatever it is called.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simulator.tidb.model.rows import visible_columns
+from simulator.tidb.model.table import Column, ColumnType, Table
+from simulator.tidb.model.types import TYPES, family, is_binary
+
+
+@dataclass(frozen=True)
+class FromColumn:
+    """The value of a column that was there before."""
+
+    index: int
+    """Its place among the visible columns of the definition before."""
+
+    before: ColumnType
+    after: ColumnType
+
+    @property
+    def cast(self) -> bool:
+        """Whether its TiDB text may change with the type."""
+        return text_changes(self.before, self.after)
+
+    @property
+    def cast_back(self) -> bool:
+        """Whether a value of the later type may have another text in the earlier one, or none."""
+        return text_changes(self.after, self.before)
+
+
+@dataclass(frozen=True)
+class FromDefault:
+    """The value that a column has in rows older than itself."""
+
+    text: str | None
+    """TiDB text, None for NULL."""
+
+
+@dataclass(frozen=True)
+class FromExpression:
+    """The value of a stored generated column, from its expression."""
+
+
+ColumnSource = FromColumn | FromDefault | FromExpression
+
+
+def conversion(before: Table, after: Table) -> tuple[ColumnSource, ...]:
+    """The source of each visible column of `after`, which statements made of `before`."""
+    known = {column.id: (index, column) for index, column in enumerate(visible_columns(before))}
+    return tuple(_source(column, known.get(column.id)) for column in visible_columns(after))
+
+
+def _source(column: Column, was: tuple[int, Column] | None) -> ColumnSource:
+    if column.generated and (was is None or was[1].generated_expression != column.generated_expression):
+        return FromExpression()
+    return FromDefault(column.origin_default) if was is None else FromColumn(was[0], was[1].type, column.type)
+
+
+def text_changes(one: ColumnType, two: ColumnType) -> bool:
+    """Whether some value of the one type has another TiDB text in the other."""
+    old, new = family(one), family(two)
+    if one == two:
+        return False
+    if old == new == "integer":
+        return one.unsigned != two.unsigned or TYPES[two.name].length < TYPES[one.name].length or two.zerofill
+    if old in ("string", "text") and new in ("string", "text"):
+        padded = two.name == "char" and is_binary(two)
+        return padded or is_binary(one) != is_binary(two) or two.length < one.length
+    if old == new and old in ("enum", "set"):
+        return two.elements[:len(one.elements)] != one.elements
+    return (old, one.name, one.length, one.decimal) != (new, two.name, two.length, two.decimal)

@@ -1,0 +1,244 @@
+"""ALTER TABLE … ADD, DROP and RENAME COLUMN, and another default.
+
+One law: a column gets the id after the highest the table ever gave, and existing rows read it as its origin default; a
+name changes wherever the table has it; a default changes for rows to come (TiDB: pkg/ddl/add_column.go,
+pkg/ddl/column.go, pkg/ddl/executor.go).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.column_definitions import MOST_ROOM, built_column, check_definition, default_of, origin_default
+from simulator.tidb.ddl.expression_columns import dependent, generated_from, partition_columns
+from simulator.tidb.ddl.foreign_keys import check_not_needed
+from simulator.tidb.ddl.indexes import add_key
+from simulator.tidb.ddl.steps import Alteration, KnownTable, Step, Steps, Touched, column_named, lower
+from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded
+from simulator.tidb.model.table import Column, IndexColumn, Table
+from simulator.tidb.syntax.alter import AddColumns, AddKey, AlterDefault, DropColumn, Place, RenameColumn
+from simulator.tidb.syntax.definitions import ColumnSyntax, TableName
+
+
+MOST_COLUMNS = 1017
+REFUSED_OPTIONS = {"auto_increment": "AUTO_INCREMENT", "primary": "PRIMARY KEY", "unique": "UNIQUE KEY"}
+
+
+def add_columns(spec: AddColumns, alteration: Alteration) -> Steps:
+    """Its columns, then the keys inside its parentheses, each a step."""
+    for column in spec.columns:
+        yield from add_column(column, spec, alteration)
+    for key in spec.keys:
+        yield from add_key(AddKey(key), alteration)
+
+
+def add_column(syntax: ColumnSyntax, spec: AddColumns, alteration: Alteration) -> Steps:
+    """One column; no step where IF NOT EXISTS finds it there. Raises DdlError."""
+    known, place = alteration.known, spec.place
+    placed = (place.after.lower(),) if place and place.after else ()
+    if known is None:
+        check_options(syntax, alteration.name)
+        check_definition(syntax, MOST_ROOM)
+        added = () if spec.if_not_exists else (syntax.name.lower(),)
+        yield Step(actions.ADD_COLUMN, touched=Touched(added=added, placed=placed))
+        return
+    table = known.table
+    if len(table.columns) >= MOST_COLUMNS:
+        raise tidb("ddl:1117")
+    check_options(syntax, alteration.name)
+    if column_named(table, syntax.name):
+        if spec.if_not_exists:
+            yield f"Duplicate column name '{syntax.name}': no job"
+            return
+        raise tidb("schema:1060", syntax.name)
+    check_name(syntax.name)
+    column = built_column(syntax, known, (table.charset, table.collation))
+    check_generated(column, table, spec.place)
+    column = replace(column, origin_default=origin_default(column, known.now))
+    check_place(place, table)
+    touched = Touched(added=(syntax.name.lower(),), placed=placed, related=tuple(generated_from(column)))
+    yield Step(actions.ADD_COLUMN, lambda before: inserted(before, column, place), touched)
+
+
+def check_options(syntax: ColumnSyntax, table: TableName) -> None:
+    """A column comes without keys and without AUTO_INCREMENT (TiDB: checkUnsupportedColumnConstraint)."""
+    where = f"when altering '{table.schema}.{table.name}'"
+    for option in syntax.options:
+        if option.kind in REFUSED_OPTIONS:
+            text = f"unsupported add column '{syntax.name}' constraint {REFUSED_OPTIONS[option.kind]} {where}"
+            raise worded("ddl:8200", text)
+        if option.kind == "auto_random":
+            raise tidb("ddl:8216", f"unsupported add column '{syntax.name}' constraint AUTO_RANDOM {where}")
+
+
+def check_generated(column: Column, table: Table, place: Place | None) -> None:
+    """A column added later is virtual, of columns that are there, and behind the generated ones that it needs."""
+    if not column.generated:
+        return
+    if column.generated == "stored":
+        raise tidb("ddl:3106", "Adding generated stored column through ALTER TABLE")
+    for name in sorted(generated_from(column)):
+        base = column_named(table, name)
+        if base is None:
+            raise tidb("ddl:1054", name, "generated column function")
+        if base.auto_increment:
+            raise tidb("ddl:3109", column.name)
+        if base.generated and comes_before(table, place, name):
+            raise tidb("ddl:3107")
+
+
+def comes_before(table: Table, place: Place | None, name: str) -> bool:
+    """Whether a column put in that place stands before the named one."""
+    names = lower(column.name for column in table.columns)
+    if place is None or place.after.lower() not in (*names, ""):
+        return False
+    return names.index(name) >= (names.index(place.after.lower()) + 1 if place.after else 0)
+
+
+def check_place(place: Place | None, table: Table) -> None:
+    if place and place.after and column_named(table, place.after) is None:
+        raise tidb("schema:1054", place.after, table.name)
+
+
+def inserted(table: Table, column: Column, place: Place | None) -> Table:
+    """The table with the column in its place, the last one without a place, under the next id."""
+    at = len(table.columns)
+    if place is not None:
+        names = lower(one.name for one in table.columns)
+        at = names.index(place.after.lower()) + 1 if place.after else 0
+    ids = replace(table.last_ids, column=max(table.last_ids.column, *(one.id for one in table.columns)) + 1)
+    columns = (*table.columns[:at], replace(column, id=ids.column), *table.columns[at:])
+    return replace(table, columns=columns, last_ids=ids)
+
+
+def drop_column(spec: DropColumn, alteration: Alteration) -> Steps:
+    """The column and the keys that it alone makes up; raises DdlError where something needs it."""
+    known, name = alteration.known, spec.name.lower()
+    if known is not None:
+        column = column_named(known.table, name)
+        if column is None:
+            if spec.if_exists:
+                yield f"Can't DROP '{spec.name}'; check that column/key exists: no job"
+                return
+            raise tidb("ddl:1091", spec.name)
+        check_droppable(column, known)
+    yield Step(actions.DROP_COLUMN, lambda before: without_column(before, name), Touched(dropped=(name,)))
+
+
+def check_droppable(column: Column, known: KnownTable) -> None:
+    """TiDB: checkIsDroppableColumn."""
+    table, name = known.table, column.name.lower()
+    if needed := dependent(table, name):
+        raise tidb("ddl:3108" if needed == "generated" else "ddl:3837", name)
+    if len(table.columns) == 1:
+        raise worded("ddl:1090", f"can't drop only column {column.name} in table {table.name}")
+    for index in (*table.indexes, *table.columnar_indexes):
+        check_droppable_key(name, lower(part.name for part in index.columns), index in table.columnar_indexes,
+                            index.primary)
+    if name in partition_columns(table.partitioning):
+        raise tidb("ddl:3855", name)
+    check_not_needed(column, known)
+    if table.ttl and table.ttl.column.lower() == name:
+        raise tidb("ddl:8149", name)
+    if name in lower(table.primary_key):
+        raise unsupported("drop integer primary key")
+    if column.auto_increment:
+        raise unsupported("can't remove column with auto_increment when @@tidb_allow_remove_auto_inc disabled")
+
+
+def check_droppable_key(name: str, parts: tuple[str, ...], columnar: bool, primary: bool) -> None:
+    if name in parts and (columnar or primary or len(parts) > 1):
+        what = "Vector Key covered now" if columnar else "composite index covered or Primary Key covered now"
+        raise worded("ddl:8200", f"can't drop column {name} with {what}")
+
+
+def without_column(table: Table, name: str) -> Table:
+    """The table without the column and without the keys of it alone."""
+    indexes = tuple(one for one in table.indexes if lower(part.name for part in one.columns) != (name,))
+    return replace(
+        table, columns=tuple(one for one in table.columns if one.name.lower() != name), indexes=indexes,
+    )
+
+
+LONGEST_NAME = 64
+
+
+def rename_column(spec: RenameColumn, alteration: Alteration) -> Steps:
+    """A new name, in the keys, foreign keys and TTL too; raises DdlError."""
+    known, old, new = alteration.known, spec.old, spec.new
+    if known is not None and column_named(known.table, old) is None:
+        raise tidb("schema:1054", old, known.table.name)
+    if old.lower() == new.lower():
+        yield "the column has that name: no job"
+        return
+    if known is not None:
+        check_rename(old, new, known.table)
+        if old.lower() in partition_columns(known.table.partitioning):
+            raise tidb("ddl:3855", old.lower())
+    touched = Touched(added=(new.lower(),), dropped=(old.lower(),))
+    yield Step(actions.MODIFY_COLUMN, lambda before: renamed(before, old, new), touched, {old: new})
+
+
+def check_rename(old: str, new: str, table: Table) -> None:
+    """The new name is free, and no expression has the old one."""
+    if new.lower() == "_tidb_rowid":
+        raise tidb("ddl:1166", new.lower())
+    check_name(new)
+    if column_named(table, new):
+        raise tidb("schema:1060", new)
+    if needed := dependent(table, old):
+        raise tidb("ddl:3108" if needed == "generated" else "ddl:3837", old)
+
+
+def renamed(table: Table, old: str, new: str) -> Table:
+    """The table with the column under its new name wherever it is named."""
+    def name(one: str) -> str:
+        return new if one.lower() == old.lower() else one
+
+    def part(one: IndexColumn) -> IndexColumn:
+        return replace(one, name=name(one.name))
+
+    ttl = replace(table.ttl, column=name(table.ttl.column)) if table.ttl else None
+    return replace(
+        table,
+        columns=tuple(replace(one, name=name(one.name)) for one in table.columns),
+        indexes=tuple(replace(one, columns=tuple(map(part, one.columns))) for one in table.indexes),
+        columnar_indexes=tuple(replace(one, columns=tuple(map(part, one.columns))) for one in table.columnar_indexes),
+        primary_key=tuple(map(name, table.primary_key)),
+        foreign_keys=tuple(replace(one, columns=tuple(map(name, one.columns))) for one in table.foreign_keys),
+        ttl=ttl,
+    )
+
+
+def alter_default(spec: AlterDefault, alteration: Alteration) -> Steps:
+    """Another default for rows to come; existing rows keep what they hold. Raises DdlError."""
+    touched = Touched(modified=(spec.column.lower(),))
+    if alteration.known is None:
+        yield Step(actions.SET_DEFAULT_VALUE, touched=touched)
+        return
+    table = alteration.known.table
+    column = column_named(table, spec.column)
+    if column is None:
+        raise tidb("ddl:1054", spec.column, table.name)
+    if spec.default is not None and column.auto_random:
+        raise tidb("ddl:8216", "auto_random is incompatible with default")
+    value, is_expression = default_of(spec.default, column) if spec.default else (None, False)
+    if spec.default and value is None and column.not_null:
+        raise tidb("types:1067", column.name)
+    name = column.name
+
+    def apply(before: Table) -> Table:
+        return replace(before, columns=tuple(
+            replace(one, default=value, default_expression=is_expression) if one.name == name else one
+            for one in before.columns
+        ))
+
+    yield Step(actions.SET_DEFAULT_VALUE, apply, touched)
+
+
+def check_name(name: str) -> None:
+    if len(name) > LONGEST_NAME:
+        raise tidb("ddl:1059", name)
+    if not name or name != name.rstrip() or name.lower() == "_tidb_rowid":
+        raise tidb("ddl:1166", name)

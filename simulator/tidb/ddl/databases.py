@@ -1,0 +1,143 @@
+"""Statements on databases and on what belongs to the whole cluster.
+
+One law: ALTER DATABASE is a job for each kind of option, in TiDB's order, whatever the order written (TiDB:
+pkg/ddl/executor.go, AlterSchema).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.build.table import DEFAULT_CHARSET
+from simulator.tidb.ddl.catalog import Catalog, Database, with_database, without_database
+from simulator.tidb.ddl.session import Executed, Job, Session
+from simulator.tidb.ddl.tidb_errors import refused, tidb, unsupported, worded
+from simulator.tidb.model.charsets import resolve
+from simulator.tidb.syntax.objects import PlacementPolicy, ResourceGroup
+from simulator.tidb.syntax.statements import (
+    AlterDatabase,
+    CreateDatabase,
+    DropDatabase,
+    FlashbackCluster,
+    FlashbackDatabase,
+)
+from simulator.tidb.syntax.tables import TableOption
+
+
+OPTIONS = (
+    (actions.MODIFY_SCHEMA_CHARSET_AND_COLLATE, ("CHARSET", "COLLATE")),
+    (actions.MODIFY_SCHEMA_DEFAULT_PLACEMENT, ("PLACEMENT POLICY",)),
+    (actions.SET_TIFLASH_REPLICA, ("TIFLASH REPLICA",)),
+    (actions.MODIFY_SCHEMA_READ_ONLY, ("READ ONLY",)),
+)
+
+VERBS = {
+    ("policy", "CREATE"): actions.CREATE_PLACEMENT_POLICY,
+    ("policy", "ALTER"): actions.ALTER_PLACEMENT_POLICY,
+    ("policy", "DROP"): actions.DROP_PLACEMENT_POLICY,
+    ("group", "CREATE"): actions.CREATE_RESOURCE_GROUP,
+    ("group", "ALTER"): actions.ALTER_RESOURCE_GROUP,
+    ("group", "DROP"): actions.DROP_RESOURCE_GROUP,
+}
+
+
+def create_database(statement: CreateDatabase, text: str, session: Session) -> Executed:
+    name = statement.name
+    if session.catalog and session.catalog.database(name):
+        if statement.if_not_exists:
+            return session.nothing(f"Can't create database '{name}'; database exists: no job")
+        raise tidb("schema:1007", name)
+    database = Database(name, *charset(statement.options, DEFAULT_CHARSET))
+    job = Job(actions.CREATE_SCHEMA, text, statement, name)
+    return session.done([job], lambda catalog: with_database(catalog, database))
+
+
+def alter_database(statement: AlterDatabase, text: str, session: Session) -> Executed:
+    """Another default for later tables. The replicas of TiFlash are set table by table."""
+    schema = session.schema(statement.name)
+    old = session.catalog.database(schema) if session.catalog else Database(schema)
+    if old is None:
+        raise tidb("schema:1049", schema)
+    new = Database(old.name, *charset(statement.options, (old.charset, old.collation)))
+    names = {option.name for option in statement.options}
+    notes, jobs = [], []
+    for code, options in OPTIONS:
+        if names.isdisjoint(options):
+            continue
+        if code == actions.MODIFY_SCHEMA_CHARSET_AND_COLLATE and session.catalog and new == old:
+            notes.append("the database has this character set and collation: no job")
+            continue
+        for table in _tables(schema, session.catalog) if code == actions.SET_TIFLASH_REPLICA else ("",):
+            jobs.append(Job(code, text, statement, schema, table))
+    return replace(session.done(jobs, lambda catalog: with_database(catalog, new)), notes=tuple(notes))
+
+
+def charset(options: Iterable[TableOption], default: tuple[str, str]) -> tuple[str, str]:
+    """The charset and collation that the options say, else the default; raises DdlError."""
+    values = {option.name: "" if option.default else option.value for option in options}
+    with refused("ddl:1115"):
+        return resolve(values.get("CHARSET", ""), values.get("COLLATE", ""), default, "database")
+
+
+def _tables(schema: str, catalog: Catalog | None) -> tuple[str, ...]:
+    """The tables of the database; one without a name stands for them where they are not known."""
+    if catalog is None:
+        return ("",)
+    return tuple(table.name for (database, _), table in catalog.tables.items() if database == schema.lower())
+
+
+def drop_database(statement: DropDatabase, text: str, session: Session) -> Executed:
+    """Without all that it holds; raises DdlError where a table elsewhere refers into it."""
+    name = statement.name
+    if session.catalog and session.catalog.database(name) is None:
+        if statement.if_exists:
+            return session.nothing(f"Can't drop database '{name}'; database doesn't exist: no job")
+        raise tidb("schema:1008", name)
+    job = Job(actions.DROP_SCHEMA, text, statement, session.schema(name))
+    return session.done([job], lambda catalog: without(catalog, name))
+
+
+def without(catalog: Catalog, name: str) -> Catalog:
+    gone = name.lower()
+    for table in catalog.tables.values():
+        for foreign in table.foreign_keys:
+            if foreign.schema.lower() == gone != table.schema.lower() and catalog.table(foreign.schema, foreign.table):
+                raise tidb("ddl:3730", foreign.table, foreign.name, table.name)
+    return without_database(catalog, name)
+
+
+def flashback_database(statement: FlashbackDatabase, text: str, session: Session) -> Executed:
+    """A dropped database with its tables; raises DdlError."""
+    job = Job(actions.RECOVER_SCHEMA, text, statement, statement.new_name or statement.name)
+    return session.done([job], lambda catalog: recovered(catalog, statement.name, statement.new_name))
+
+
+def recovered(catalog: Catalog, dropped: str, new_name: str) -> Catalog:
+    old = catalog.dropped_databases.get(dropped.lower())
+    if old is None:
+        raise worded("ddl:1105", f"Can't find dropped database: {dropped} in DDL history jobs")
+    name = new_name or old.name
+    if catalog.database(name):
+        raise tidb("schema:1007", name)
+    tables = {
+        (name.lower(), place[1]): replace(table, schema=name)
+        for place, table in catalog.dropped.items() if place[0] == dropped.lower()
+    }
+    return with_database(replace(catalog, tables={**catalog.tables, **tables}), replace(old, name=name))
+
+
+def flashback_cluster(statement: FlashbackCluster, text: str, session: Session) -> Executed:
+    """Raises DdlError for single tables and databases."""
+    if statement.tables or statement.database:
+        raise unsupported(f"FLASHBACK {'table' if statement.tables else 'database'} TO TIMESTAMP")
+    return session.done([Job(actions.FLASHBACK_CLUSTER, text, statement)])
+
+
+def placement_policy(statement: PlacementPolicy, text: str, session: Session) -> Executed:
+    return session.done([Job(VERBS["policy", statement.verb], text, statement)])
+
+
+def resource_group(statement: ResourceGroup, text: str, session: Session) -> Executed:
+    return session.done([Job(VERBS["group", statement.verb], text, statement)])

@@ -1,0 +1,113 @@
+"""What TiDB does with a statement: the jobs it queues, what it makes no job of, the catalog behind it.
+
+One law: STATEMENTS lists every statement; a job says what TiDB would queue, whether TiCDC replicates it or not; a
+statement that cannot be executed raises DdlError in TiDB's words, and changes nothing. Sources: tidb
+pkg/executor/ddl.go, pkg/ddl/executor.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from simulator.releases import Release
+from simulator.tidb.ddl import (
+    actions,
+    alter_table as alter,
+    databases,
+    table_creation as create,
+    tables,
+    views_and_sequences as others,
+)
+from simulator.tidb.ddl.session import Executed, Job, Session
+from simulator.tidb.syntax.objects import (
+    AlterSequence,
+    CreateSequence,
+    CreateView,
+    DropSequence,
+    DropView,
+    PlacementPolicy,
+    ResourceGroup,
+)
+from simulator.tidb.syntax.statements import (
+    AlterDatabase,
+    AlterTable,
+    CreateDatabase,
+    CreateIndex,
+    CreateTable,
+    DropDatabase,
+    DropIndex,
+    DropTable,
+    FlashbackCluster,
+    FlashbackDatabase,
+    FlashbackTable,
+    LockTables,
+    RecoverTable,
+    RenameTable,
+    RepairTable,
+    Statement,
+    TruncateTable,
+    UnlockTables,
+)
+
+__all__ = ["execute", "execute_batch"]
+
+
+def execute(statement: Statement, text: str, session: Session) -> Executed:
+    """The jobs of a statement in order, its notes, and the catalog behind it; `text` is the statement's, which
+    positions point into and which its jobs have.
+
+    Raises DdlError, in TiDB's words, for what TiDB parses and refuses. Without a catalog, what needs one is not looked
+    at, and the catalog behind is None.
+    """
+    return _finished(STATEMENTS[type(statement)](statement, text, session), session)
+
+
+def execute_batch(statements: Sequence[CreateTable], text: str, session: Session) -> Executed:
+    """Several CREATE TABLE in one text, as one job; raises as `execute`."""
+    return _finished(create.create_tables(statements, text, session), session)
+
+
+def _finished(executed: Executed, session: Session) -> Executed:
+    database = session.schema("") if session.database else ""
+    jobs = tuple(_recoded(replace(job, database=database), session.release) for job in executed.jobs)
+    return replace(executed, jobs=jobs)
+
+
+def _recoded(job: Job, release: Release) -> Job:
+    """A job under TiCDC's own code, which the new architecture gives by the text alone, comments included
+    (ticdc v8.5.4: logservice/schemastore/persist_storage.go handleDDLJob)."""
+    text = job.query.upper() if release.architecture == "new" else ""
+    if text.strip().startswith("CREATE HYBRID INDEX"):
+        return replace(job, code=actions.CREATE_HYBRID_INDEX)
+    return replace(job, code=actions.ADD_FULLTEXT_INDEX) if "ADD FULLTEXT INDEX" in text else job
+
+
+STATEMENTS: Mapping[type, Callable[[Any, str, Session], Executed]] = MappingProxyType({
+    CreateDatabase: databases.create_database,
+    AlterDatabase: databases.alter_database,
+    DropDatabase: databases.drop_database,
+    FlashbackDatabase: databases.flashback_database,
+    FlashbackCluster: databases.flashback_cluster,
+    PlacementPolicy: databases.placement_policy,
+    ResourceGroup: databases.resource_group,
+    CreateTable: create.create_table,
+    DropTable: tables.drop_table,
+    TruncateTable: tables.truncate_table,
+    RenameTable: tables.rename_table,
+    RecoverTable: tables.recover_table,
+    FlashbackTable: tables.flashback_table,
+    RepairTable: tables.repair_table,
+    LockTables: tables.lock_tables,
+    UnlockTables: tables.unlock_tables,
+    CreateIndex: alter.create_index,
+    DropIndex: alter.drop_index,
+    AlterTable: alter.alter_table,
+    CreateView: others.create_view,
+    DropView: others.drop_view,
+    CreateSequence: others.create_sequence,
+    AlterSequence: others.alter_sequence,
+    DropSequence: others.drop_sequence,
+})

@@ -1,0 +1,54 @@
+"""The columns that SQL expressions name: of generated columns, functional keys, partitioning.
+
+One law: only names are found; nothing is evaluated.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from simulator.errors import SchemaError
+from simulator.tidb.model.table import Column, Index, Partitioning, Table
+from simulator.tidb.parser.dialect import read, tokenize
+from simulator.tidb.parser.expressions import read_node
+from simulator.tidb.syntax.expressions import names_in
+
+
+@lru_cache(maxsize=4096)
+def columns_of(expression: str) -> frozenset[str]:
+    """Names in lower case of the columns in an expression; none where the text cannot be read."""
+    try:
+        tree = read(expression, tokenize(expression), read_node)
+    except (SchemaError, RecursionError):
+        return frozenset()
+    return frozenset(name.parts[-1].lower() for name in names_in(tree))
+
+
+def generated_from(column: Column) -> frozenset[str]:
+    """The columns that a generated column is computed from."""
+    return columns_of(column.generated_expression) if column.generated else frozenset()
+
+
+def expression_columns(index: Index) -> frozenset[str]:
+    """The columns in the expressions of a functional key."""
+    return frozenset().union(*(columns_of(part.expression) for part in index.columns if part.expression))
+
+
+def partition_columns(partitioning: Partitioning | None) -> frozenset[str]:
+    """The columns that say which partition a row is in."""
+    if partitioning is None:
+        return frozenset()
+    return frozenset(name.lower() for name in partitioning.columns) | columns_of(partitioning.expression or "1")
+
+
+def dependent(table: Table, name: str) -> str:
+    """What needs the column: `generated`, `functional` or nothing (TiDB: hasDependentByGeneratedColumn)."""
+    wanted = name.lower()
+    if any(wanted in generated_from(column) for column in table.columns):
+        return "generated"
+    return "functional" if any(wanted in expression_columns(index) for index in table.indexes) else ""
+
+
+def plain(expression: str) -> str:
+    """An expression without what does not count in it."""
+    return "".join(expression.replace("`", "").split()).lower()

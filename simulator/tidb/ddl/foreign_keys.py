@@ -1,0 +1,209 @@
+"""Foreign keys: added with the index that TiDB gives them, what they keep others from doing, how they follow names.
+
+One law: foreign_key_checks is on, as it is by default, and a foreign key refers to a table and columns, not to names
+(TiDB 6.6+: pkg/ddl/foreign_key.go; pkg/ddl/modify_column.go, adjustForeignKeyChildTableInfoAfterModifyColumn).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+
+from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.build.keys import build_foreign_key
+from simulator.tidb.ddl.catalog import Catalog, Key, key as place_of, with_tables
+from simulator.tidb.ddl.index_parts import spelled
+from simulator.tidb.ddl.steps import Alteration, KnownTable, Step, Steps, Touched, column_named, lower
+from simulator.tidb.ddl.tidb_errors import tidb
+from simulator.tidb.model.rows import row_id_column
+from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn, Table
+from simulator.tidb.syntax.alter import DropKey
+from simulator.tidb.syntax.definitions import KeySyntax
+
+
+COMES_WITH_INDEX = "a foreign key on columns that begin no index comes with an index, both as one job 61"
+
+
+def add_foreign_key(key: KeySyntax, alteration: Alteration) -> Steps:
+    """The foreign key, behind the index that it needs and the table lacks; raises DdlError.
+
+    TiDB up to 6.4 has no job for that index; the table is taken to have it all the same.
+    """
+    known, of_its_own = alteration.known, alteration.session.release.foreign_key_index
+    if known is None:
+        if of_its_own:
+            yield COMES_WITH_INDEX
+        yield Step(actions.ADD_FOREIGN_KEY)
+        return
+    table = known.table
+    foreign = build_foreign_key(
+        key, tuple(spelled(part, table) for part in key.parts), table.last_ids.foreign_key + 1, table.schema,
+    )
+    check_foreign_key(foreign, table, known.catalog)
+    if covered(table, foreign.columns):
+        yield Step(actions.ADD_FOREIGN_KEY, lambda before: with_foreign_key(before, foreign))
+        return
+    if any(index.name.lower() == foreign.name.lower() for index in table.indexes):
+        raise tidb("ddl:1061", foreign.name)
+    if not of_its_own:
+        yield Step(
+            actions.ADD_FOREIGN_KEY, lambda before: with_foreign_key(with_plain_index(before, foreign), foreign))
+        return
+    touched = Touched(added_keys=(foreign.name.lower(),), related=lower(foreign.columns))
+    yield Step(actions.ADD_INDEX, lambda before: with_plain_index(before, foreign), touched)
+    yield Step(actions.ADD_FOREIGN_KEY, lambda before: with_foreign_key(before, foreign))
+
+
+def check_foreign_key(foreign: ForeignKey, table: Table, catalog: Catalog) -> None:
+    """TiDB: buildFKInfo, checkAddForeignKeyValid."""
+    if table.temporary:
+        raise tidb("schema:1215")
+    if any(one.name.lower() == foreign.name.lower() for one in table.foreign_keys):
+        raise tidb("ddl:1826", foreign.name)
+    if len(foreign.columns) != len(foreign.references):
+        raise tidb("schema:1239", foreign.name)
+    for name in foreign.columns:
+        column = column_named(table, name)
+        if column is None:
+            raise tidb("ddl:1072", name)
+        if column.generated == "virtual":
+            raise tidb("schema:3733", foreign.name, column.name)
+        if column.not_null and "SET NULL" in (foreign.on_delete.upper(), foreign.on_update.upper()):
+            raise tidb("schema:1830", column.name, foreign.name)
+    check_parent(foreign, table, catalog)
+
+
+def check_parent(foreign: ForeignKey, table: Table, catalog: Catalog) -> None:
+    """The table that it refers to has the columns, of the same types, and an index that begins with them."""
+    itself = place_of(foreign.schema, foreign.table) == place_of(table.schema, table.name)
+    parent = table if itself else catalog.table(foreign.schema, foreign.table)
+    if parent is None:
+        raise tidb("schema:1824", foreign.table)
+    if itself and lower(foreign.columns) == lower(foreign.references) or parent.temporary:
+        raise tidb("schema:1215")
+    if parent.ttl:
+        raise tidb("ddl:8152")
+    if parent.partitioning or table.partitioning:
+        raise tidb("schema:1506")
+    for name, refers in zip(foreign.columns, foreign.references):
+        check_pair(foreign, column_named(table, name), column_named(parent, refers), refers)
+    if not has_key(parent, foreign.references):
+        raise tidb("schema:1822", foreign.name, foreign.table)
+
+
+def check_pair(foreign: ForeignKey, column: Column | None, other: Column | None, refers: str) -> None:
+    if other is None or column is None:
+        raise tidb("schema:3734", refers, foreign.name, foreign.table)
+    if other.generated == "virtual":
+        raise tidb("schema:3733", foreign.name, refers)
+    one, two = column.type, other.type
+    if (one.name, one.unsigned, one.charset, one.collation) != (two.name, two.unsigned, two.charset, two.collation):
+        raise tidb("ddl:3780", column.name, other.name, foreign.name)
+
+
+def has_key(table: Table, columns: Collection[str], without: int = 0) -> bool:
+    """Whether an index begins with the columns, or they are the clustered integer primary key, which is none."""
+    return lower(columns) == ((row_id_column(table) or "").lower(),) or covered(table, columns, without)
+
+
+def covered(table: Table, columns: Collection[str], without: int = 0) -> bool:
+    """Whether an index begins with the columns; the one of id `without` does not count."""
+    return any(begins(index, columns) for index in table.indexes if index.id != without)
+
+
+def begins(index: Index, columns: Collection[str]) -> bool:
+    """Whether the first columns of the index are these, whole and in this order (FindIndexByColumns)."""
+    parts = index.columns[:len(columns)]
+    same = [part.name.lower() for part in parts] == [name.lower() for name in columns]
+    return same and all(part.length < 0 for part in parts)
+
+
+def with_foreign_key(table: Table, foreign: ForeignKey) -> Table:
+    ids = replace(table.last_ids, foreign_key=table.last_ids.foreign_key + 1)
+    return replace(
+        table, foreign_keys=(*table.foreign_keys, replace(foreign, id=ids.foreign_key)), last_ids=ids,
+    )
+
+
+def with_plain_index(table: Table, foreign: ForeignKey) -> Table:
+    last = max(table.last_ids.index, *(one.id for one in table.indexes), 0)
+    index = Index(last + 1, foreign.name, tuple(IndexColumn(name) for name in foreign.columns))
+    return replace(table, indexes=(*table.indexes, index), last_ids=replace(table.last_ids, index=index.id))
+
+
+def drop_foreign_key(spec: DropKey, alteration: Alteration) -> Steps:
+    """The index that came with it stays."""
+    known, name = alteration.known, spec.name.lower()
+    if known is not None and all(foreign.name.lower() != name for foreign in known.table.foreign_keys):
+        raise tidb("schema:1091", spec.name)
+
+    def apply(before: Table) -> Table:
+        return replace(before, foreign_keys=tuple(one for one in before.foreign_keys if one.name.lower() != name))
+
+    yield Step(actions.DROP_FOREIGN_KEY, apply)
+
+
+def referring(catalog: Catalog, schema: str, name: str) -> Iterator[tuple[Table, ForeignKey]]:
+    """Every foreign key that refers to the table, with the table that has it."""
+    wanted: Key = place_of(schema, name)
+    for table in catalog.tables.values():
+        for foreign in table.foreign_keys:
+            if place_of(foreign.schema, foreign.table) == wanted:
+                yield table, foreign
+
+
+def check_not_needed(column: Column, known: KnownTable) -> None:
+    """No foreign key, of this table or of one that refers to it, has the column."""
+    name = column.name.lower()
+    for foreign in known.table.foreign_keys:
+        if name in lower(foreign.columns):
+            raise tidb("ddl:1828", name, foreign.name)
+    for child, foreign in referring(known.catalog, known.table.schema, known.table.name):
+        if name in lower(foreign.references):
+            raise tidb("ddl:1829", name, foreign.name, child.name)
+
+
+def check_key_not_needed(index: Index, known: KnownTable) -> None:
+    """No foreign key would be without an index (TiDB: checkIndexNeededInForeignKey)."""
+    table = known.table
+    used = [foreign.columns for foreign in table.foreign_keys]
+    used += [foreign.references for _, foreign in referring(known.catalog, table.schema, table.name)]
+    for columns in used:
+        if begins(index, columns) and not has_key(table, columns, index.id):
+            raise tidb("ddl:1553", index.name)
+
+
+def check_unreferred(catalog: Catalog, table: Table, code: str, also: Collection[Key] = ()) -> None:
+    """No other table refers to it: `ddl:3730` for DROP, `ddl:1701` for TRUNCATE; tables of `also` do not count."""
+    itself = place_of(table.schema, table.name)
+    for child, foreign in referring(catalog, table.schema, table.name):
+        if (place := place_of(child.schema, child.name)) != itself and place not in also:
+            if code == "ddl:3730":
+                raise tidb(code, table.name, foreign.name, child.name)
+            raise tidb(code, child.schema, child.name, foreign.name)
+
+
+def followed(catalog: Catalog, table: Table, changed: Table, renames: Mapping[str, str]) -> Catalog:
+    """The catalog with the foreign keys that refer to the table following its new name and its columns'."""
+    if (changed.schema, changed.name) == (table.schema, table.name) and not renames:
+        return catalog
+    children = {id(child): child for child, _ in referring(catalog, table.schema, table.name)}
+    return with_tables(catalog, [refers_to(child, table, changed, renames) for child in children.values()])
+
+
+def refers_to(child: Table, table: Table, changed: Table, renames: Mapping[str, str]) -> Table:
+    """The table with its foreign keys to `table` changed to what that is now."""
+    was = lower((table.schema, table.name))
+    foreign_keys = tuple(
+        replace(
+            one, schema=changed.schema, table=changed.name,
+            references=tuple(renames.get(name.lower(), name) for name in one.references),
+        ) if lower((one.schema, one.table)) == was else one
+        for one in child.foreign_keys
+    )
+    return replace(child, foreign_keys=foreign_keys)
+
+
+def own_references(changed: Table, renames: Mapping[str, str]) -> Table:
+    """The table with foreign keys to itself following its columns' names."""
+    return refers_to(changed, changed, changed, renames) if renames and changed.foreign_keys else changed

@@ -1,0 +1,260 @@
+"""ALTER TABLE … ADD, DROP, RENAME and ALTER of keys; CREATE INDEX and DROP INDEX are the same.
+
+One law: a new key gets the id after the highest the table ever gave, ids decide between equal handle keys, and a key
+under another name keeps its own (TiDB: pkg/ddl/executor.go, pkg/ddl/index.go).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.build.keys import COLUMNAR, build_index, free_name
+from simulator.tidb.ddl.expression_columns import columns_of, partition_columns
+from simulator.tidb.ddl.foreign_keys import add_foreign_key, check_key_not_needed, drop_foreign_key
+from simulator.tidb.ddl.index_parts import check_parts, spelled
+from simulator.tidb.ddl.steps import Alteration, Step, Steps, Touched, column_named, index_named, lower
+from simulator.tidb.ddl.tidb_errors import tidb, worded
+from simulator.tidb.model.table import Index, Table
+from simulator.tidb.syntax.alter import AddKey, AlterCheck, DropKey, IndexVisibility, RenameIndex
+from simulator.tidb.syntax.definitions import KeyPart, KeySyntax
+
+
+LONGEST_NAME = 64
+MOST_KEYS = 64
+
+
+IGNORED = {
+    "fulltext": "The used table type doesn't support FULLTEXT indexes: no job",
+    "spatial": "TiDB has no SPATIAL indexes: no job",
+}
+
+CHECK_IS_OFF = (
+    "CHECK is a job with tidb_enable_check_constraint alone, and then error 8200 among other clauses; while that is "
+    "off, as by default, TiDB forgets it")
+
+HYPOTHETICAL = "a hypothetical index lives in its session alone: no job"
+
+
+def add_key(spec: AddKey, alteration: Alteration) -> Steps:
+    """The key as TiDB adds it; no step for FULLTEXT and SPATIAL, which it reads and forgets. Raises DdlError.
+
+    Releases that replicate full-text indexes stand behind a TiDB that has them.
+    """
+    kind = spec.key.kind
+    if kind == "foreign":
+        yield from add_foreign_key(spec.key, alteration)
+    elif kind == "check":
+        yield from check_constraint(actions.ADD_CHECK_CONSTRAINT)
+    elif kind == "fulltext" and actions.ADD_FULLTEXT_INDEX in alteration.session.release.allowed_ddl:
+        yield Step(actions.ADD_COLUMNAR_INDEX)
+    elif kind in IGNORED:
+        yield IGNORED[kind]
+    else:
+        yield from (add_primary_key if kind == "primary" else add_index)(spec.key, alteration)
+
+
+def check_constraint(action: int) -> Steps:
+    """Alone, the job that it is where CHECKs are on; no table changes."""
+    yield CHECK_IS_OFF
+    yield Step(action)
+
+
+def alter_check(spec: AlterCheck, alteration: Alteration) -> Steps:
+    return check_constraint(actions.ALTER_CHECK_CONSTRAINT)
+
+
+def add_index(key: KeySyntax, alteration: Alteration) -> Steps:
+    """A key that is not the primary one; no step where IF NOT EXISTS finds its name taken. Raises DdlError."""
+    action = actions.ADD_COLUMNAR_INDEX if key.kind in COLUMNAR else actions.ADD_INDEX
+    name = key.name
+    if alteration.known is not None:
+        table = alteration.known.table
+        if name and index_named(table, name):
+            if key.if_not_exists:
+                yield f"Duplicate key name '{name}': no job"
+                return
+            raise tidb("ddl:1061", name)
+        name = check_index(key, table)
+    name = name or free_name(key.parts[:1], set())
+    if key.options.using.upper() == "HYPO":
+        yield HYPOTHETICAL
+        return
+    touched = Touched(added_keys=(name.lower(),), related=related(key))
+    yield Step(action, lambda before: with_index(before, key, name), touched)
+
+
+def check_index(key: KeySyntax, table: Table) -> str:
+    """The index's name, TiDB's where it has none: that of its first part (getAnonymousIndex); raises DdlError."""
+    check_key_name(key.name)
+    if len(table.indexes) >= MOST_KEYS:
+        raise tidb("ddl:1069", MOST_KEYS)
+    check_parts(key, table)
+    taken = set(lower(index.name for index in (*table.indexes, *table.columnar_indexes)))
+    name = key.name or free_name(key.parts[:1], taken)
+    check_partitioned(key, name, table)
+    return name
+
+
+def check_key_name(name: str) -> None:
+    if len(name) > LONGEST_NAME:
+        raise tidb("ddl:1059", name)
+    if name.lower() == "primary":
+        raise worded("ddl:1280", f"Incorrect index name '{name}'")
+
+
+def related(key: KeySyntax) -> tuple[str, ...]:
+    """The columns of a key, those in its expressions too."""
+    named = {part.column.lower() for part in key.parts if part.column}
+    return tuple(sorted(named.union(*(columns_of(part.expression) for part in key.parts if part.expression))))
+
+
+def add_primary_key(key: KeySyntax, alteration: Alteration) -> Steps:
+    """A primary key that is not clustered, its columns NOT NULL; raises DdlError."""
+    if alteration.known is not None:
+        check_primary_key(key, alteration.known.table)
+    touched = Touched(added_keys=("primary",), related=related(key))
+    yield Step(actions.ADD_PRIMARY_KEY, lambda before: with_primary_key(before, key), touched)
+
+
+def check_primary_key(key: KeySyntax, table: Table) -> None:
+    if key.clustered:
+        raise worded("ddl:8200", "Adding clustered primary key is not supported. Please consider adding NONCLUSTERED"
+                                 " primary key instead")
+    if table.primary_key:
+        raise tidb("schema:1068")
+    if any(part.expression for part in key.parts):
+        raise tidb("ddl:3756")
+    check_parts(key, table)
+    columns = [column_named(table, part.column) for part in key.parts]
+    if any(column and column.generated == "virtual" for column in columns):
+        raise tidb("ddl:3106", "Defining a virtual generated column as primary key")
+    check_partitioned(key, "PRIMARY", table)
+
+
+def with_primary_key(table: Table, key: KeySyntax) -> Table:
+    changed = with_index(table, key, "PRIMARY")
+    names = tuple(part.name for part in changed.indexes[-1].columns)
+    columns = tuple(replace(one, not_null=True) if one.name in names else one for one in changed.columns)
+    return replace(changed, columns=columns, primary_key=names, clustered=False)
+
+
+def with_index(table: Table, key: KeySyntax, name: str) -> Table:
+    """The table with one more index, under the next id."""
+    last = max(table.last_ids.index, *(one.id for one in table.indexes), *(one.id for one in table.columnar_indexes), 0)
+    index = build_index(key, tuple(spelled(part, table) for part in key.parts), last + 1, name)
+    ids = replace(table.last_ids, index=index.id)
+    if key.kind in COLUMNAR:
+        return replace(table, columnar_indexes=(*table.columnar_indexes, index), last_ids=ids)
+    return replace(table, indexes=(*table.indexes, index), last_ids=ids)
+
+
+def check_partitioned(key: KeySyntax, name: str, table: Table) -> None:
+    """A unique key that is not GLOBAL holds every column that the partitioning needs."""
+    if key.kind not in ("primary", "unique"):
+        return
+    if key.options.scope == "GLOBAL" and table.partitioning is None:
+        raise worded("ddl:8200", "Unsupported Global Index on non-partitioned table")
+    missing = partition_columns(table.partitioning) - {part.column.lower() for part in whole(key.parts)}
+    if missing and key.options.scope != "GLOBAL":
+        raise tidb("ddl:8264", name)
+
+
+def whole(parts: tuple[KeyPart, ...]) -> tuple[KeyPart, ...]:
+    return tuple(part for part in parts if part.length < 0)
+
+
+def drop_key(spec: DropKey, alteration: Alteration) -> Steps:
+    """An index, the primary key, a foreign key or a CHECK. Raises DdlError."""
+    if spec.kind == "check":
+        return check_constraint(actions.DROP_CHECK_CONSTRAINT)
+    if spec.kind == "foreign":
+        return drop_foreign_key(spec, alteration)
+    return drop_index("PRIMARY" if spec.kind == "primary" else spec.name, spec.if_exists, alteration)
+
+
+def drop_index(name: str, if_exists: bool, alteration: Alteration) -> Steps:
+    """TiDB: dropIndex, CheckIsDropPrimaryKey."""
+    known, touched = alteration.known, Touched(dropped_keys=(name.lower(),))
+    if known is None:
+        primary = name.lower() == "primary"
+        yield Step(actions.DROP_PRIMARY_KEY if primary else actions.DROP_INDEX, touched=touched)
+        return
+    table = known.table
+    index = index_named(table, name)
+    primary = name.lower() == "primary" and (index is None or index.primary)
+    if primary and not table.primary_key:
+        raise tidb("ddl:1091", "PRIMARY")
+    if primary and table.clustered:
+        raise worded("ddl:8200", "Unsupported drop primary key when the table is using clustered index")
+    if index is None:
+        if if_exists:
+            yield f"Can't DROP '{name}'; check that column/key exists: no job"
+            return
+        raise worded("ddl:1091", f"index {name} doesn't exist")
+    check_key_not_needed(index, known)
+    id = index.id
+    action = actions.DROP_PRIMARY_KEY if primary else actions.DROP_INDEX
+    yield Step(action, lambda before: without_index(before, id, primary), touched)
+
+
+def without_index(table: Table, id: int, primary: bool) -> Table:
+    return replace(
+        table,
+        indexes=tuple(one for one in table.indexes if one.id != id),
+        columnar_indexes=tuple(one for one in table.columnar_indexes if one.id != id),
+        primary_key=() if primary else table.primary_key,
+        clustered=table.clustered and not primary,
+    )
+
+
+def rename_index(spec: RenameIndex, alteration: Alteration) -> Steps:
+    """TiDB: ValidateRenameIndex; letter case alone may change too."""
+    known = alteration.known
+    index = index_named(known.table, spec.old) if known else None
+    if known is not None and index is None:
+        raise tidb("schema:1176", spec.old, known.table.name)
+    if spec.old == spec.new:
+        yield "the index has that name: no job"
+        return
+    other = index_named(known.table, spec.new) if known else None
+    if other and spec.old.lower() != spec.new.lower():
+        raise tidb("schema:1061", other.name)
+    id = index.id if index else 0
+    touched = Touched(added_keys=(spec.new.lower(),), dropped_keys=(spec.old.lower(),))
+    yield Step(actions.RENAME_INDEX, lambda before: changed_index(before, id, spec.new, None), touched)
+
+
+def alter_visibility(spec: IndexVisibility, alteration: Alteration) -> Steps:
+    touched = Touched(altered_keys=(spec.name.lower(),))
+    if alteration.known is None:
+        yield Step(actions.ALTER_INDEX_VISIBILITY, touched=touched)
+        return
+    table = alteration.known.table
+    index = index_named(table, spec.name)
+    if index is None and (spec.name.lower() != "primary" or not table.primary_key):
+        raise tidb("schema:1176", spec.name, table.name)
+    if (index is None or index.primary) and not spec.visible:
+        raise tidb("ddl:3522")
+    if index is None or index.visible == spec.visible:
+        yield f"index '{index.name if index else 'PRIMARY'}' is {'' if spec.visible else 'in'}visible already: no job"
+        return
+    id = index.id
+    yield Step(actions.ALTER_INDEX_VISIBILITY, lambda before: changed_index(before, id, "", spec.visible), touched)
+
+
+def changed_index(table: Table, id: int, name: str, visible: bool | None) -> Table:
+    """The table with the index under a new name, or shown or hidden."""
+    def changed(index: Index) -> Index:
+        if index.id != id:
+            return index
+        new = name or index.name
+        parts = tuple(
+            replace(part, name=f"_V$_{new}_{place}") if part.expression else part
+            for place, part in enumerate(index.columns)
+        )
+        return replace(index, name=new, columns=parts, visible=index.visible if visible is None else visible)
+
+    return replace(
+        table, indexes=tuple(map(changed, table.indexes)), columnar_indexes=tuple(map(changed, table.columnar_indexes)),
+    )

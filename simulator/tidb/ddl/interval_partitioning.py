@@ -1,0 +1,155 @@
+"""INTERVAL partitioning of RANGE: the partitions that it stands for, and ALTER TABLE … FIRST and LAST PARTITION.
+
+One law: bounds are whole numbers or dates, each the one before plus the interval (TiDB: pkg/ddl/partition.go,
+generatePartitionDefinitionsFromInterval).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import date, timedelta
+from types import MappingProxyType
+
+from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.partitions import MOST_PARTITIONS, partitioned, with_partitions
+from simulator.tidb.ddl.steps import Alteration, Step, Steps
+from simulator.tidb.ddl.tidb_errors import unsupported
+from simulator.tidb.model.table import Partition, Partitioning
+from simulator.tidb.syntax.alter_partitions import LastPartition
+from simulator.tidb.syntax.tables import PartitionDefinition, PartitionSyntax
+
+
+MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+DAYS = {"DAY": 1, "WEEK": 7}
+LOWEST = "-9223372036854775808"
+
+Bound = int | date
+
+
+def expanded(syntax: PartitionSyntax) -> PartitionSyntax:
+    """The partitioning with the partitions of its INTERVAL written out; raises DdlError where they cannot be."""
+    interval = syntax.interval
+    if interval is None:
+        return syntax
+    if interval.first is None or interval.last is None:
+        raise unsupported("INTERVAL partitioning without FIRST PARTITION or LAST PARTITION")
+    first, last = bound(interval.first.text), bound(interval.last.text)
+    following = stepper(interval.every.text, interval.unit)
+    bounds = list(between(first, last, following))
+    lowest = "'0000-01-01'" if isinstance(first, date) else LOWEST
+    definitions = [defined("P_NULL", lowest)] * interval.null_partition
+    definitions += [defined(f"P_LT_{one}", written(one)) for one in bounds]
+    definitions += [defined("P_MAXVALUE", "MAXVALUE")] * interval.maxvalue_partition
+    return replace(syntax, definitions=tuple(definitions), interval=None)
+
+
+def defined(name: str, value: str) -> PartitionDefinition:
+    return PartitionDefinition(name, ((value,),), "less than")
+
+
+def bound(text: str) -> Bound:
+    """A whole number, or a date in quotes, with or without midnight; raises DdlError for anything else."""
+    plain = text.strip().strip("'\"")
+    try:
+        return date.fromisoformat(plain[:10]) if "-" in plain[1:] else int(plain)
+    except ValueError:
+        raise unsupported("INTERVAL partitioning with other bounds than whole numbers and dates") from None
+
+
+def written(one: Bound) -> str:
+    return f"'{one}'" if isinstance(one, date) else str(one)
+
+
+def stepper(every: str, unit: str) -> Callable[[Bound], Bound]:
+    """What comes after a bound; raises DdlError for units below a day."""
+    amount = int(every.strip("'\" ")) if every.strip("'\" ").isdecimal() else 0
+    if amount < 1 or unit.upper() not in ("", *MONTHS, *DAYS):
+        raise unsupported("INTERVAL partitioning with that INTERVAL")
+    if not unit:
+        return lambda one: one + timedelta(amount) if isinstance(one, date) else one + amount
+    months, days = amount * MONTHS.get(unit.upper(), 0), amount * DAYS.get(unit.upper(), 0)
+    return lambda one: later(one, months, days) if isinstance(one, date) else one + amount
+
+
+def later(one: date, months: int, days: int) -> date:
+    count = one.year * 12 + one.month - 1 + months
+    first = date(count // 12, count % 12 + 1, 1)
+    following = date((count + 1) // 12, (count + 1) % 12 + 1, 1)
+    return first + timedelta(min(one.day, (following - first).days) - 1 + days)
+
+
+def between(first: Bound, last: Bound, following: Callable[[Bound], Bound]) -> Iterator[Bound]:
+    """Every bound from the first to the last; raises DdlError where the last is not one of them."""
+    if type(first) is not type(last):
+        raise unsupported("INTERVAL partitioning with bounds of two types")
+    one, count = first, 0
+    while above(last, one) and count < MOST_PARTITIONS:
+        yield one
+        one, count = following(one), count + 1
+    if one != last:
+        raise unsupported("LAST PARTITION, expr not matching INTERVAL")
+    yield last
+
+
+def above(one: Bound, two: Bound) -> bool:
+    if isinstance(one, date):
+        return isinstance(two, date) and one > two
+    return isinstance(two, int) and one > two
+
+
+def more(partitions: tuple[Partition, ...], last: str) -> tuple[Partition, ...]:
+    """The partitions that LAST PARTITION LESS THAN adds behind those that are there; raises DdlError."""
+    if partitions[-1].values == (("MAXVALUE",),):
+        raise unsupported("LAST PARTITION when MAXVALUE partition exists")
+    known = [bound(one.values[0][0]) for one in partitions if one.name != "P_NULL"]
+    if len(known) < 2:
+        raise unsupported("LAST PARTITION, does not seem like an INTERVAL partitioned table")
+    following = same_step(known[-2], known[-1])
+    bounds = between(following(known[-1]), bound(last), following)
+    return tuple(Partition(f"P_LT_{one}", ((written(one),),)) for one in bounds)
+
+
+def same_step(one: Bound, two: Bound) -> Callable[[Bound], Bound]:
+    """What leads on as the one bound led to the other: whole months between equal days of months, else days."""
+    if isinstance(one, date) and isinstance(two, date):
+        months = (two.year - one.year) * 12 + two.month - one.month
+        if one.day == two.day and months:
+            return stepper(str(months), "MONTH")
+        return stepper(str((two - one).days), "DAY")
+    assert isinstance(one, int) and isinstance(two, int)
+    return stepper(str(two - one), "")
+
+
+def last_partition(spec: LastPartition, alteration: Alteration) -> Steps:
+    """FIRST and LAST PARTITION LESS THAN of INTERVAL partitioning; raises DdlError."""
+    if spec.verb not in INTERVALS:
+        what = "SPLIT LAST PARTITION" if spec.verb.startswith("SPLIT") else "MERGE FIRST PARTITION"
+        raise unsupported(what)
+    action, left = INTERVALS[spec.verb]
+    if alteration.known is None:
+        yield Step(action)
+    else:
+        yield Step(action, with_partitions(left(spec.bound.text.strip(), partitioned(alteration.known.table))))
+
+
+def from_bound(bound: str, old: Partitioning) -> tuple[Partition, ...]:
+    """Without the partitions below the bound."""
+    places = [place for place, one in enumerate(old.partitions) if one.values == ((bound,),)]
+    if old.kind != "range" or not places or places[0] == 0:
+        raise unsupported("FIRST PARTITION, given value does not generate a list of partition names to be dropped")
+    return old.partitions[places[0]:]
+
+
+def up_to_bound(last: str, old: Partitioning) -> tuple[Partition, ...]:
+    """With partitions as wide as the last one, up to the bound."""
+    if old.kind != "range":
+        raise unsupported("LAST PARTITION of HASH/KEY partitioned table")
+    return (*old.partitions, *more(old.partitions, last))
+
+
+INTERVALS: MappingProxyType[str, tuple[int, Callable[[str, Partitioning], tuple[Partition, ...]]]] = MappingProxyType({
+    "FIRST": (actions.DROP_TABLE_PARTITION, from_bound),
+    "LAST": (actions.ADD_TABLE_PARTITION, up_to_bound),
+})
+"""The job of each verb, and what partitions it leaves."""

@@ -1,0 +1,274 @@
+"""ALTER TABLE … MODIFY and CHANGE COLUMN.
+
+One law: the new definition says everything but the keys: what it leaves out is gone. The order of the checks is TiDB's,
+since the first that fails is what the user reads (TiDB v8.5: pkg/ddl/modify_column.go, GetModifiableColumnJob;
+pkg/ddl/foreign_key.go, pkg/ddl/generated_column.go).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.column_definitions import MOST_ROOM, built_column, check_definition, default_of
+from simulator.tidb.ddl.columns import check_rename, renamed
+from simulator.tidb.ddl.expression_columns import dependent, generated_from, partition_columns, plain
+from simulator.tidb.ddl.foreign_keys import referring
+from simulator.tidb.ddl.index_parts import check_parts
+from simulator.tidb.ddl.steps import Alteration, KnownTable, Step, Steps, Touched, column_named, lower
+from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded
+from simulator.tidb.ddl.type_changes import check_change, needs_reorganization
+from simulator.tidb.model.table import Column, Index, Table
+from simulator.tidb.model.types import family
+from simulator.tidb.syntax.alter import ChangeColumn, ModifyColumn, Place
+from simulator.tidb.syntax.definitions import ColumnSyntax, KeyPart, KeySyntax, TableName
+
+
+REFUSED_OPTIONS = {
+    "primary": "can't change column constraint (PRIMARY KEY)",
+    "unique": "can't change column constraint (UNIQUE KEY)",
+    "references": "Unsupported modify column: can't modify with references",
+    "check": "Unsupported modify column: can't modify with check",
+}
+
+
+def modify_column(spec: ModifyColumn, alteration: Alteration) -> Steps:
+    check_qualifier(spec.column.qualifier, alteration.name)
+    return changed_column(spec.column.name, spec.column, spec.place, spec.if_exists, alteration)
+
+
+def change_column(spec: ChangeColumn, alteration: Alteration) -> Steps:
+    check_qualifier(spec.column.qualifier, alteration.name)
+    check_qualifier(spec.qualifier, alteration.name)
+    return changed_column(spec.old, spec.column, spec.place, spec.if_exists, alteration)
+
+
+def check_qualifier(qualifier: str, table: TableName) -> None:
+    """`database.table` or `table` before a column's name is the table's own."""
+    schema, _, name = qualifier.rpartition(".")
+    if schema and schema.lower() != table.schema.lower():
+        raise tidb("ddl:1102", schema)
+    if name and name.lower() != table.name.lower():
+        raise tidb("ddl:1103", name)
+
+
+def changed_column(
+    name: str, syntax: ColumnSyntax, place: Place | None, if_exists: bool, alteration: Alteration,
+) -> Steps:
+    """The column under another definition, in another place, by another name; raises DdlError."""
+    known, touched = alteration.known, touched_by(name, syntax.name, place)
+    if known is None:
+        check_options(syntax)
+        check_definition(syntax, MOST_ROOM)
+        yield Step(actions.MODIFY_COLUMN, touched=touched)
+        return
+    table = known.table
+    old = column_named(table, name)
+    if old is None:
+        if if_exists:
+            yield f"Unknown column '{name}' in '{table.name}': no job"
+            return
+        raise tidb("schema:1054", name, table.name)
+    if syntax.name.lower() != name.lower():
+        check_rename(name, syntax.name, table)
+    new = redefined(old, syntax, known)
+    check_modified(old, new, known)
+    check_moved(old, place, table)
+    names = {old.name: new.name} if old.name != new.name else {}
+    rewritten = needs_reorganization(old.type, new.type)
+    yield Step(actions.MODIFY_COLUMN, lambda before: modified(before, old.name, new, place, rewritten), touched, names)
+
+
+def touched_by(old: str, new: str, place: Place | None) -> Touched:
+    placed = (place.after.lower(),) if place and place.after else ()
+    if old.lower() == new.lower():
+        return Touched(modified=(old.lower(),), placed=placed)
+    return Touched(added=(new.lower(),), dropped=(old.lower(),), placed=placed)
+
+
+def check_options(syntax: ColumnSyntax) -> None:
+    """A new definition says nothing of keys (TiDB: ProcessModifyColumnOptions)."""
+    for option in syntax.options:
+        if option.kind in REFUSED_OPTIONS:
+            raise worded("ddl:8200", REFUSED_OPTIONS[option.kind])
+
+
+def redefined(old: Column, syntax: ColumnSyntax, known: KnownTable) -> Column:
+    """The column as its new definition says, NOT NULL where the primary key has it."""
+    table = known.table
+    check_options(syntax)
+    primary = old.name in table.primary_key
+    if primary and syntax.null:
+        raise tidb("ddl:1171")
+    new = built_column(syntax, known, (table.charset, table.collation))
+    if syntax.default and (primary or syntax.null is False) and default_of(syntax.default, new)[0] is None:
+        raise tidb("types:1067", new.name)
+    rewritten = needs_reorganization(old.type, new.type)
+    return replace(
+        new,
+        id=old.id,
+        not_null=primary or syntax.null is False,
+        origin_default=new.default if rewritten and not new.default_expression else old.origin_default,
+    )
+
+
+def check_modified(old: Column, new: Column, known: KnownTable) -> None:
+    """Everything that TiDB refuses of a new definition, in its order."""
+    table = known.table
+    primary = old.name in table.primary_key
+    check_foreign_keys(old, new, known)
+    check_change(old, new, primary, any(has_part(index, old) for index in table.indexes))
+    if needs_reorganization(old.type, new.type):
+        check_rewritten(old, new, table)
+    check_partitioning(old, new, table)
+    check_auto_increment(old, new)
+    check_keys(old, new, table)
+    check_generation(old, new, table)
+    if table.ttl and table.ttl.column.lower() == old.name.lower() and family(new.type) not in ("date", "datetime"):
+        raise tidb("ddl:8148", new.name)
+    check_auto_random(old, new, primary and table.clustered)
+
+
+def check_moved(old: Column, place: Place | None, table: Table) -> None:
+    """The column that it goes behind is there, and is another."""
+    if place is None or not place.after:
+        return
+    if place.after.lower() == old.name.lower() or column_named(table, place.after) is None:
+        raise tidb("schema:1054", old.name if place.after.lower() == old.name.lower() else place.after, table.name)
+
+
+def modified(table: Table, old: str, new: Column, place: Place | None, rewritten: bool) -> Table:
+    """The table with the column so redefined, renamed and moved; where rows are written anew, its keys are new too."""
+    changed = renamed(table, old, new.name) if old != new.name else table
+    if rewritten:
+        changed = with_new_keys(changed, new.name)
+    columns = [new if one.name == new.name else one for one in changed.columns]
+    if place is not None:
+        columns.remove(new)
+        names = [one.name.lower() for one in columns]
+        columns.insert(names.index(place.after.lower()) + 1 if place.after else 0, new)
+    return replace(changed, columns=tuple(columns))
+
+
+def with_new_keys(table: Table, column: str) -> Table:
+    """The table with the keys of the column under the next ids, each in its place (TiDB: onModifyColumn)."""
+    last = max(table.last_ids.index, *(index.id for index in table.indexes), 0)
+    having = [index.id for index in table.indexes if column in (part.name for part in index.columns)]
+    ids = {id: last + number for number, id in enumerate(having, 1)}
+    indexes = tuple(replace(index, id=ids.get(index.id, index.id)) for index in table.indexes)
+    return replace(table, indexes=indexes, last_ids=replace(table.last_ids, index=last + len(ids)))
+
+
+def has_part(index: Index, column: Column) -> bool:
+    return column.name.lower() in lower(part.name for part in index.columns)
+
+
+def check_foreign_keys(old: Column, new: Column, known: KnownTable) -> None:
+    """A column of a foreign key keeps its type, and its length does not shrink (isAcceptableForeignKeyColumnChange)."""
+    one, two = old.type, new.type
+    if (one.name, one.length, one.decimal) == (two.name, two.length, two.decimal):
+        return
+    table, name = known.table, old.name.lower()
+    acceptable = one.name == two.name and (family(one) == "integer" or family(one) != "decimal"
+                                           and two.length >= one.length)
+    for foreign in table.foreign_keys:
+        if name in lower(foreign.columns) and not acceptable:
+            if one.name != two.name:
+                refers = foreign.references[lower(foreign.columns).index(name)]
+                raise tidb("ddl:3780", old.name, refers, foreign.name)
+            raise tidb("ddl:1832", old.name, foreign.name)
+    for child, foreign in referring(known.catalog, table.schema, table.name):
+        if name in lower(foreign.references) and not acceptable:
+            if one.name != two.name:
+                raise tidb("ddl:3780", foreign.columns[lower(foreign.references).index(name)], old.name, foreign.name)
+            raise tidb("ddl:1833", old.name, foreign.name, f"{child.schema.lower()}.{child.name.lower()}")
+
+
+def check_rewritten(old: Column, new: Column, table: Table) -> None:
+    """Rows are not written anew for columns that others are computed from, nor in partitioned tables."""
+    if old.generated or new.generated or dependent(table, old.name):
+        raise unsupported("modify column: column has related generated column")
+    if table.partitioning is not None:
+        raise unsupported("modify column: table is partition table")
+    if any(has_part(index, old) for index in table.columnar_indexes):
+        raise unsupported("modify column: vector indexes on the column")
+
+
+def check_partitioning(old: Column, new: Column, table: Table) -> None:
+    """A column of the partitioning keeps name, type and flags; only its length may grow."""
+    if old.name.lower() not in partition_columns(table.partitioning):
+        return
+    assert table.partitioning is not None
+    if old.name.lower() != new.name.lower():
+        raise tidb("ddl:3855", old.name.lower())
+    if not table.partitioning.columns and new.type.length < old.type.length:
+        raise worded("ddl:8200", "Unsupported modify column, decreasing length of int may result in truncation and"
+                                 " change of partition")
+    one, two = old.type, new.type
+    if (family(one), one.unsigned, one.charset, one.collation, old.not_null) != (
+        family(two), two.unsigned, two.charset, two.collation, new.not_null,
+    ):
+        raise unsupported("modify column: can't change the partitioning column, since it would require reorganize all"
+                          " partitions")
+
+
+def check_auto_increment(old: Column, new: Column) -> None:
+    if new.auto_increment and not old.auto_increment:
+        raise unsupported("modify column: can't set auto_increment")
+    if new.auto_increment and new.default is not None:
+        raise tidb("ddl:1067", new.name)
+    if old.auto_increment and not new.auto_increment and not new.auto_random:
+        raise unsupported("modify column: can't remove auto_increment without @@tidb_allow_remove_auto_inc enabled")
+
+
+def check_keys(old: Column, new: Column, table: Table) -> None:
+    """Every key that has the column could be made of the new one (checkColumnWithIndexConstraint)."""
+    columns = tuple(replace(new, name=old.name) if one.name == old.name else one for one in table.columns)
+    changed = replace(table, columns=columns)
+    for index in sorted(table.indexes, key=lambda index: not index.primary):
+        if has_part(index, old):
+            parts = tuple(
+                KeyPart("" if part.expression else part.name, kept_prefix(part.name, part.length, old, new),
+                        part.expression)
+                for part in index.columns
+            )
+            check_parts(KeySyntax("key", "", parts), changed)
+
+
+def kept_prefix(name: str, length: int, old: Column, new: Column) -> int:
+    """The prefix of the column in a key, none where the new type has no prefixes or is not longer."""
+    if name.lower() != old.name.lower():
+        return length
+    return length if family(new.type) in ("string", "text") and new.type.length > length else -1
+
+
+def check_generation(old: Column, new: Column, table: Table) -> None:
+    """TiDB: checkModifyGeneratedColumn, and no change at all of what others are computed from."""
+    if (old.generated == "virtual") != (new.generated == "virtual"):
+        raise tidb("ddl:3106", "Changing the STORED status")
+    if new.generated:
+        for name in sorted(generated_from(new)):
+            if column_named(table, name) is None:
+                raise tidb("ddl:1054", name, "generated column function")
+        if plain(old.generated_expression) != plain(new.generated_expression):
+            if new.generated == "stored":
+                raise tidb("ddl:3106", "modifying a stored column")
+            if any(has_part(index, old) for index in table.indexes):
+                raise tidb("ddl:3106", "modifying an indexed column")
+    if needed := dependent(table, old.name):
+        error = tidb("ddl:3108" if needed == "generated" else "ddl:3837", old.name)
+        raise tidb("ddl:3106", str(error).replace("] ", "]", 1))
+
+
+def check_auto_random(old: Column, new: Column, clustered: bool) -> None:
+    """AUTO_RANDOM may come from AUTO_INCREMENT, gain shard bits, and never go (TiDB: checkAutoRandom)."""
+    if old.shard_bits == new.shard_bits == 0:
+        return
+    if old.shard_bits == 0 and not (old.auto_increment and clustered):
+        raise tidb("ddl:8216", "auto_random can only be converted from auto_increment clustered primary key")
+    if new.shard_bits == 0:
+        raise tidb("ddl:8216", "adding/dropping/modifying auto_random is not supported")
+    if new.shard_bits < old.shard_bits:
+        raise tidb("ddl:8216", "decreasing auto_random shard bits is not supported")
+    if old.type.name != new.type.name:
+        raise tidb("ddl:8216", "modifying the auto_random column type is not supported")

@@ -1,0 +1,175 @@
+"""ALTER TABLE … PARTITION BY, REMOVE PARTITIONING and EXCHANGE PARTITION; what partitioning asks of keys.
+
+One law: every unique key holds the columns that say which partition a row is in, or is GLOBAL (TiDB v8.5:
+pkg/ddl/partition.go, checkPartitioningKeysConstraints).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.build.table import build_partitioning
+from simulator.tidb.ddl.expression_columns import partition_columns, plain
+from simulator.tidb.ddl.foreign_keys import referring
+from simulator.tidb.ddl.interval_partitioning import expanded
+from simulator.tidb.ddl.partitions import check_partitions, partitioned
+from simulator.tidb.ddl.steps import Alteration, KnownTable, Step, Steps, column_named, lower
+from simulator.tidb.ddl.tidb_errors import refused, tidb
+from simulator.tidb.model.rows import row_id_column
+from simulator.tidb.model.table import Column, Index, Table
+from simulator.tidb.model.types import family
+from simulator.tidb.syntax.alter_partitions import ExchangePartition, PartitionBy, RemovePartitioning
+from simulator.tidb.syntax.definitions import KeyOptions
+
+
+FOR_COLUMNS = ("integer", "date", "datetime", "string")
+"""Types of columns in RANGE COLUMNS and LIST COLUMNS; KEY takes almost any."""
+
+
+def partition_by(spec: PartitionBy, alteration: Alteration) -> Steps:
+    """The table under another partitioning; raises DdlError."""
+    known = alteration.known
+    if known is None:
+        yield Step(actions.ALTER_TABLE_PARTITIONING)
+        return
+    table, syntax = known.table, expanded(spec.partitioning)
+    names = {one.name.lower(): one.name for one in table.columns}
+    for name in syntax.columns:
+        if name.lower() not in names:
+            raise tidb("ddl:1488")
+    with refused("ddl:1105"):
+        partitioning = build_partitioning(syntax, names, table.primary_key, known.text)
+    scopes = {name.lower(): options for name, options in syntax.update_indexes}
+    changed = replace(rescoped(table, scopes), partitioning=partitioning)
+    check_partitioned_table(changed)
+    if table.foreign_keys or any(referring(known.catalog, table.schema, table.name)):
+        raise tidb("schema:1506")
+    yield Step(
+        actions.ALTER_TABLE_PARTITIONING,
+        lambda before: replace(rescoped(before, scopes), partitioning=partitioning),
+    )
+
+
+def rescoped(table: Table, scopes: Mapping[str, KeyOptions]) -> Table:
+    """The table with the keys GLOBAL or not as UPDATE INDEXES says."""
+    def changed(index: Index) -> Index:
+        options = scopes.get(index.name.lower())
+        return replace(index, unpartitioned=options.scope == "GLOBAL") if options else index
+
+    return replace(table, indexes=tuple(map(changed, table.indexes)))
+
+
+def check_partitioned_table(table: Table) -> None:
+    """Raises DdlError for a partitioned table that TiDB would not have."""
+    if table.partitioning is None:
+        return
+    check_partitions(table.partitioning)
+    needed = partition_columns(table.partitioning)
+    for name in sorted(needed):
+        check_partition_column(name, table)
+    row_id = row_id_column(table)
+    if row_id is not None and needed - {row_id.lower()}:
+        raise tidb("ddl:1503", "PRIMARY KEY")
+    for index in table.indexes:
+        if index.unique and needed - set(lower(part.name for part in index.columns if part.length < 0)):
+            if index.primary and table.clustered:
+                raise tidb("ddl:1503", "CLUSTERED INDEX")
+            if not index.unpartitioned:
+                raise tidb("ddl:8264", index.name)
+
+
+def check_partition_column(name: str, table: Table) -> None:
+    """A column that rows may be spread by is there, and of a type for it."""
+    column, partitioning = column_named(table, name), table.partitioning
+    if column is None or partitioning is None:
+        raise tidb("ddl:1054", name, "partition function")
+    type = family(column.type)
+    wrong = type in ("json", "text", "vector") if partitioning.kind == "key" else type not in FOR_COLUMNS
+    if partitioning.columns and wrong:
+        raise tidb("ddl:1659", column.name)
+
+
+def remove_partitioning(spec: RemovePartitioning, alteration: Alteration) -> Steps:
+    if alteration.known is not None:
+        partitioned(alteration.known.table)
+
+    def apply(before: Table) -> Table:
+        indexes = tuple(replace(index, unpartitioned=False) for index in before.indexes)
+        return replace(before, partitioning=None, indexes=indexes)
+
+    yield Step(actions.REMOVE_PARTITIONING, apply)
+
+
+def exchange(spec: ExchangePartition, alteration: Alteration) -> Steps:
+    """Rows change places, definitions stay; raises DdlError where they differ."""
+    if alteration.known is not None:
+        check_exchange(spec, alteration.session.written(spec.table).schema, alteration.known)
+    yield Step(actions.EXCHANGE_TABLE_PARTITION)
+
+
+def check_exchange(spec: ExchangePartition, schema: str, known: KnownTable) -> None:
+    table = known.table
+    if known.catalog.database(schema) is None:
+        raise tidb("schema:1049", schema)
+    other = known.catalog.table(schema, spec.table.name)
+    if other is None:
+        raise tidb("schema:1146", schema, spec.table.name)
+    old = partitioned(table)
+    if other.partitioning is not None:
+        raise tidb("ddl:1732", other.name)
+    if other.foreign_keys:
+        raise tidb("ddl:1740", other.name)
+    if spec.partition.lower() not in lower(partition.name for partition in old.partitions):
+        raise tidb("table:1735", spec.partition.lower(), table.name)
+    check_same_definition(table, other)
+
+
+def check_same_definition(table: Table, other: Table) -> None:
+    """TiDB: checkTableDefCompatible."""
+    if other.temporary:
+        raise tidb("ddl:1733", other.name)
+    if shape(table) != shape(other) or len(table.columns) != len(other.columns):
+        raise tidb("ddl:1736")
+    for one, two in zip(table.columns, other.columns):
+        check_same_column(one, two, (one.name in table.primary_key) == (two.name in other.primary_key))
+    if len(table.indexes) != len(other.indexes):
+        raise tidb("ddl:1736")
+    for index in table.indexes:
+        check_same_index(index, next((one for one in other.indexes if one.name.lower() == index.name.lower()), None))
+
+
+def shape(table: Table) -> tuple[object, ...]:
+    """What of a table must be the same beside columns and keys."""
+    bits = dict(table.options).get("SHARD_ROW_ID_BITS", "0")
+    return tuple(column.shard_bits for column in table.columns), table.charset, table.collation, bits, table.clustered
+
+
+def check_same_column(one: Column, two: Column, same_key: bool) -> None:
+    if (one.generated == "virtual") != (two.generated == "virtual"):
+        raise tidb("ddl:3106", "Exchanging partitions for non-generated columns")
+    shown = replace(one.type, length=0), replace(two.type, length=0)
+    lengths = one.type.length == two.type.length or family(one.type) not in ("string", "text", "bit", "decimal")
+    same = (
+        one.name.lower() == two.name.lower() and shown[0] == shown[1] and lengths and same_key
+        and (one.not_null, one.auto_increment) == (two.not_null, two.auto_increment)
+        and plain(one.generated_expression) == plain(two.generated_expression)
+    )
+    if not same:
+        raise tidb("ddl:1736")
+    if one.id != two.id:
+        raise tidb("ddl:1731", f"column: {one.name}")
+
+
+def check_same_index(one: Index, two: Index | None) -> None:
+    if one.unpartitioned:
+        raise tidb("ddl:1731", f"global index: {one.name}")
+    if two is None or (one.unique, one.primary) != (two.unique, two.primary):
+        raise tidb("ddl:1736")
+    if [(part.name.lower(), part.length) for part in one.columns] != [
+        (part.name.lower(), part.length) for part in two.columns
+    ]:
+        raise tidb("ddl:1736")
+    if one.id != two.id:
+        raise tidb("ddl:1731", f"index: {one.name}")

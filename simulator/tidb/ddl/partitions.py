@@ -1,0 +1,264 @@
+"""ALTER TABLE … ADD, DROP, TRUNCATE, REORGANIZE, COALESCE PARTITION.
+
+One law: partitions are found by name, whatever its case, and keep their order; of bounds and members only what can be
+compared without evaluating SQL is, the rest is taken on trust (TiDB: pkg/ddl/executor.go, pkg/ddl/partition.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.steps import Alteration, Step, Steps, lower
+from simulator.tidb.ddl.tidb_errors import tidb, unsupported
+from simulator.tidb.model.table import Partition, Partitioning, Table
+from simulator.tidb.syntax.alter_partitions import (
+    AddPartitions,
+    CoalescePartition,
+    PartitionAction,
+    PartitionOptions,
+    ReorganizePartition,
+)
+from simulator.tidb.syntax.tables import PartitionDefinition
+
+
+UNKNOWN_SPEC = "Unsupported/unknown ALTER TABLE specification"
+"""TiDB says `Unsupported` twice."""
+
+
+def partitioned(table: Table) -> Partitioning:
+    """How the table is partitioned; raises DdlError where it is not."""
+    if table.partitioning is None:
+        raise tidb("ddl:1505")
+    return table.partitioning
+
+
+def with_partitions(partitions: tuple[Partition, ...]) -> Callable[[Table], Table]:
+    def apply(table: Table) -> Table:
+        assert table.partitioning is not None
+        return replace(table, partitioning=replace(table.partitioning, partitions=partitions))
+
+    return apply
+
+
+def add_partitions(spec: AddPartitions, alteration: Alteration) -> Steps:
+    """At the end; of HASH and KEY by number or by name, which reorganizes them. Raises DdlError.
+
+    Where the table is not known, only a number, or partitions without values, tell HASH and KEY.
+    """
+    if alteration.known is None:
+        valued = any(definition.kind for definition in spec.definitions)
+        yield Step(actions.ADD_TABLE_PARTITION if valued else actions.REORGANIZE_PARTITION)
+        return
+    old = partitioned(alteration.known.table)
+    action = actions.ADD_TABLE_PARTITION
+    if old.kind in ("hash", "key"):
+        action = actions.REORGANIZE_PARTITION
+        count = len(old.partitions)
+        new = tuple(partition_of(one, old.kind) for one in spec.definitions)
+        new = new or tuple(Partition(f"p{number}") for number in range(count, count + spec.count))
+    elif not spec.definitions:
+        raise tidb("ddl:1492", old.kind.upper())
+    else:
+        new = tuple(partition_of(one, old.kind) for one in spec.definitions)
+        if old.kind == "list" and any(("DEFAULT",) in partition.values for partition in old.partitions):
+            raise unsupported("ADD List partition, already contains DEFAULT partition. Please use REORGANIZE PARTITION"
+                              " instead")
+    names = lower(partition.name for partition in old.partitions)
+    repeated = next((partition.name for partition in new if partition.name.lower() in names), "")
+    if spec.if_not_exists and repeated:
+        yield f"Duplicate partition name {repeated}: no job"
+        return
+    partitions = (*old.partitions, *new)
+    check_partitions(replace(old, partitions=partitions))
+    yield Step(action, with_partitions(partitions))
+
+
+def partition_action(spec: PartitionAction, alteration: Alteration) -> Steps:
+    """DROP and TRUNCATE; raises DdlError for the verbs that TiDB only reads."""
+    if spec.verb in ("CHECK", "REBUILD", "OPTIMIZE", "REPAIR"):
+        raise unsupported(f"{spec.verb.lower()} partition")
+    if spec.verb not in PARTITION_VERBS:
+        raise unsupported(UNKNOWN_SPEC)
+    if alteration.known is None:
+        yield Step(PARTITION_VERBS[spec.verb])
+    elif spec.verb == "DROP":
+        yield from drop(spec, partitioned(alteration.known.table))
+    else:
+        yield from truncate(spec, partitioned(alteration.known.table), alteration.known.table)
+
+
+PARTITION_VERBS = {"DROP": actions.DROP_TABLE_PARTITION, "TRUNCATE": actions.TRUNCATE_TABLE_PARTITION}
+
+
+def drop(spec: PartitionAction, old: Partitioning) -> Steps:
+    """TiDB: CheckDropTablePartition."""
+    if old.kind not in ("range", "list"):
+        raise tidb("ddl:1512", "DROP")
+    gone, names = lower(spec.names), lower(partition.name for partition in old.partitions)
+    if len(names) <= len(gone):
+        raise tidb("ddl:1508")
+    if len(set(gone)) < len(gone) or any(name not in names for name in gone):
+        if spec.if_exists:
+            yield "Error in list of partitions to DROP: no job"
+            return
+        raise tidb("ddl:1507")
+    partitions = tuple(partition for partition in old.partitions if partition.name.lower() not in gone)
+    yield Step(actions.DROP_TABLE_PARTITION, with_partitions(partitions))
+
+
+def truncate(spec: PartitionAction, old: Partitioning, table: Table) -> Steps:
+    """The rows go, the partitions stay."""
+    names = lower(partition.name for partition in old.partitions)
+    for name in lower(spec.names):
+        if name not in names:
+            raise tidb("table:1735", name, table.name)
+    yield Step(actions.TRUNCATE_TABLE_PARTITION)
+
+
+def coalesce(spec: CoalescePartition, alteration: Alteration) -> Steps:
+    """The last partitions of HASH and KEY go, their rows to the others."""
+    if alteration.known is None:
+        yield Step(actions.REORGANIZE_PARTITION)
+        return
+    old = partitioned(alteration.known.table)
+    if old.kind not in ("hash", "key"):
+        raise tidb("ddl:1509")
+    if spec.count < 1:
+        raise tidb("ddl:1515")
+    if spec.count >= len(old.partitions):
+        raise tidb("ddl:1508")
+    yield Step(actions.REORGANIZE_PARTITION, with_partitions(old.partitions[:-spec.count]))
+
+
+def reorganize(spec: ReorganizePartition, alteration: Alteration) -> Steps:
+    """Named partitions become others that hold the same rows; raises DdlError (TiDB: checkReorgPartitionDefs)."""
+    if alteration.known is None:
+        yield Step(actions.REORGANIZE_PARTITION)
+        return
+    old = partitioned(alteration.known.table)
+    if old.kind not in ("range", "list"):
+        raise unsupported("reorganize partition")
+    places = places_of(spec.names, old)
+    if not spec.definitions or not places:
+        raise tidb("ddl:1492", old.kind.upper())
+    new = tuple(partition_of(one, old.kind) for one in spec.definitions)
+    first = min(places)
+    before = tuple(one for place, one in enumerate(old.partitions) if place < first)
+    after = tuple(one for place, one in enumerate(old.partitions) if place > first and place not in places)
+    partitions = (*before, *new, *after)
+    check_partitions(replace(old, partitions=partitions))
+    if old.kind == "range":
+        check_end(old.partitions[max(places)], new[-1], max(places) == len(old.partitions) - 1)
+    yield Step(actions.REORGANIZE_PARTITION, with_partitions(partitions))
+
+
+def places_of(names: tuple[str, ...], old: Partitioning) -> set[int]:
+    """Places of the named partitions, side by side where they are ranges."""
+    known = lower(partition.name for partition in old.partitions)
+    places: set[int] = set()
+    for name in lower(names):
+        if name not in known:
+            raise tidb("ddl:1567")
+        if known.index(name) in places:
+            raise tidb("ddl:1517", "%-.192s")
+        places.add(known.index(name))
+    if old.kind == "range" and len(places) != max(places, default=0) - min(places, default=0) + 1:
+        raise unsupported("REORGANIZE PARTITION of RANGE; not adjacent partitions")
+    return places
+
+
+def check_end(old: Partition, new: Partition, last: bool) -> None:
+    """Ranges end where they ended, but for the last, which may end elsewhere."""
+    if not last and (below(old.values[0], new.values[0]) or below(new.values[0], old.values[0])):
+        raise tidb("ddl:1493")
+
+
+def partition_options(spec: PartitionOptions, alteration: Alteration) -> Steps:
+    """Placement and attributes of a partition: nothing that rows show."""
+    if alteration.known is not None:
+        table = alteration.known.table
+        if spec.partition.lower() not in lower(partition.name for partition in partitioned(table).partitions):
+            raise tidb("table:1735", spec.partition, table.name)
+    names = {option.name for option in spec.options}
+    if "ATTRIBUTES" in names:
+        yield Step(actions.ALTER_TABLE_PARTITION_ATTRIBUTES)
+    if "PLACEMENT POLICY" in names:
+        yield Step(actions.ALTER_TABLE_PARTITION_PLACEMENT)
+
+
+MOST_PARTITIONS = 8192
+VALUES = {"range": ("RANGE", "LESS THAN"), "list": ("LIST", "IN")}
+KINDS = {"less than": "range", "in": "list", "default": "list"}
+
+
+def partition_of(definition: PartitionDefinition, kind: str) -> Partition:
+    """The partition as the table keeps it; raises DdlError where its values are not those of the partitioning."""
+    said = KINDS.get(definition.kind, "")
+    if said and said != kind:
+        raise tidb("ddl:1480", *VALUES[said])
+    if kind in VALUES and not definition.values:
+        raise tidb("ddl:1479", *VALUES[kind])
+    return Partition(definition.name, definition.values)
+
+
+def check_partitions(partitioning: Partitioning) -> None:
+    """Raises DdlError for a name twice, too many, bounds that do not grow, a member twice
+    (TiDB: checkPartitionDefinitionConstraints)."""
+    names: set[str] = set()
+    for partition in partitioning.partitions:
+        if partition.name.lower() in names:
+            raise tidb("ddl:1517", partition.name)
+        names.add(partition.name.lower())
+    if len(names) > MOST_PARTITIONS:
+        raise tidb("ddl:1499")
+    if partitioning.kind == "range":
+        check_growing(partitioning)
+    if partitioning.kind == "list":
+        check_members(partitioning.partitions)
+
+
+def check_growing(partitioning: Partitioning) -> None:
+    """Each bound is above the one before; MAXVALUE comes last."""
+    bounds = [partition.values[0] for partition in partitioning.partitions]
+    if len(partitioning.columns) <= 1 and any(bound == ("MAXVALUE",) for bound in bounds[:-1]):
+        raise tidb("ddl:1481")
+    for one, two in zip(bounds, bounds[1:]):
+        if not below(one, two):
+            raise tidb("ddl:1493")
+
+
+def below(one: tuple[str, ...], two: tuple[str, ...]) -> bool:
+    """Whether the one bound lies below the other, as far as that can be told."""
+    for left, right in zip(one, two):
+        if left == "MAXVALUE" or right == "MAXVALUE":
+            if left != right:
+                return right == "MAXVALUE"
+            continue
+        (left_kind, left_value), (right_kind, right_value) = comparable(left), comparable(right)
+        if left_kind != right_kind:
+            return True
+        if left_value != right_value:
+            return left_value < right_value
+    return False
+
+
+def comparable(text: str) -> tuple[str, tuple[int, str]]:
+    """What may be compared with what, and how: whole numbers, literals, and one function of literals."""
+    if text.lstrip("+-").isdecimal():
+        return "", (int(text), "")
+    call, quote, rest = text.partition("'")
+    return (call.upper().strip() + quote, (0, rest))
+
+
+def check_members(partitions: Iterable[Partition]) -> None:
+    """Raises DdlError for MAXVALUE, and for a member twice."""
+    seen: set[tuple[str, ...]] = set()
+    for partition in partitions:
+        for member in partition.values:
+            if any(value.upper() == "MAXVALUE" for value in member):
+                raise tidb("ddl:1656")
+            if member in seen:
+                raise tidb("ddl:1495")
+            seen.add(member)

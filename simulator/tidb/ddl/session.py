@@ -1,0 +1,130 @@
+"""What a statement is run in, and what TiDB makes of it: jobs of its queue, notes, the catalog behind it.
+
+One law: a name in a job is spelled as the catalog spells it, where it knows it, else as the statement does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from simulator.releases import Release
+from simulator.tidb.ddl.catalog import Catalog, Sequence, View, key
+from simulator.tidb.ddl.tidb_errors import tidb
+from simulator.tidb.model.table import Table
+from simulator.tidb.syntax.definitions import Pair, TableName
+from simulator.tidb.syntax.statements import CreateTable, Statement
+
+START = "1970-01-01 00:00:00.000000"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job of TiDB's queue, as TiCDC reads it (tidb: pkg/meta/model/job.go)."""
+
+    code: int
+    """TiDB's action type, or TiCDC's own 230 and 231."""
+
+    query: str
+    """The statement's whole text: all jobs of a statement have the same."""
+
+    statement: Statement | None
+    """None for the several statements of CREATE TABLES."""
+
+    schema: str = ""
+    """After the job; empty for what belongs to no database."""
+
+    table: str = ""
+    """Table, view or sequence after the job, of several the first; empty for a job on a database or on none."""
+
+    pairs: tuple[Pair, ...] = ()
+    """RENAME: old and new name of each table."""
+
+    written: tuple[Pair, ...] = ()
+    """The same names as the statement has them, perhaps without a schema."""
+
+    tables: tuple[CreateTable, ...] = ()
+    """CREATE TABLES: the statements in the text."""
+
+    like: TableName | None = None
+    """CREATE TABLE … LIKE: the table that is copied."""
+
+    exchanged: TableName | None = None
+    """EXCHANGE PARTITION: the plain table."""
+
+    steps: tuple[int, ...] = ()
+    """Multi-schema change: the codes of its sub-jobs."""
+
+    database: str = ""
+    """The current one of the session, empty for none."""
+
+
+@dataclass(frozen=True)
+class Executed:
+    """What TiDB makes of a statement."""
+
+    jobs: tuple[Job, ...]
+    """In order."""
+
+    notes: tuple[str, ...]
+    """What of the statement is no job, and why."""
+
+    catalog: Catalog | None
+    """What exists behind it; None where the session has no catalog."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """What a statement is run in."""
+
+    database: str
+    """The current database, empty for none."""
+
+    catalog: Catalog | None
+    """What exists; None where nothing is known: what needs to be looked up is then taken to be as the statement wants
+    it, and IF EXISTS and IF NOT EXISTS to let the job run."""
+
+    release: Release
+    now: str = START
+    """What CURRENT_TIMESTAMP(6) gives, for rows older than a column with that default: `2020-02-20 02:20:20.123456`."""
+
+    dropped: Mapping[int, TableName] = field(default_factory=dict)
+    """The table that each job dropped, for RECOVER TABLE BY JOB."""
+
+    def schema(self, name: str) -> str:
+        """The database of an object, as it was created; raises DdlError where none is named or current."""
+        if not name and not self.database:
+            raise tidb("planner:1046")
+        name = name or self.database
+        found = self.catalog.database(name) if self.catalog else None
+        return found.name if found else name
+
+    def written(self, name: TableName) -> TableName:
+        """A name with its database, both as the statement has them; raises as `schema`."""
+        if not name.schema and not self.database:
+            raise tidb("planner:1046")
+        return TableName(name.schema or self.database, name.name)
+
+    def new(self, name: TableName) -> TableName:
+        """A name that is given to something, with its database."""
+        return TableName(self.schema(name.schema), name.name)
+
+    def named(self, name: TableName) -> TableName:
+        """The name of something that exists, with its database, as it was created."""
+        new = self.new(name)
+        found = self._found(new)
+        return TableName(new.schema, found.name) if found else new
+
+    def _found(self, name: TableName) -> Table | View | Sequence | None:
+        if self.catalog is None:
+            return None
+        place = key(*name)
+        return self.catalog.tables.get(place) or self.catalog.views.get(place) or self.catalog.sequences.get(place)
+
+    def nothing(self, *notes: str) -> Executed:
+        """A statement that is no job and changes nothing."""
+        return Executed((), notes, self.catalog)
+
+    def done(self, jobs: Iterable[Job], change: Callable[[Catalog], Catalog] = lambda catalog: catalog) -> Executed:
+        """Jobs that change the catalog so, where there is one."""
+        return Executed(tuple(jobs), (), None if self.catalog is None else change(self.catalog))

@@ -1,0 +1,237 @@
+"""ALTER TABLE's options: comment, charset, TTL, AUTO_INCREMENT and what changes nothing that rows show.
+
+One law: OPTIONS lists the options that TiDB alters, by name; any other is refused. Only CONVERT TO changes the charset
+of columns that are there (TiDB: pkg/ddl/executor.go, AlterTable, AlterTableCharsetAndCollate).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.build.table import KEPT_OPTIONS, build_ttl
+from simulator.tidb.ddl.foreign_keys import referring
+from simulator.tidb.ddl.index_parts import check_parts
+from simulator.tidb.ddl.steps import Alteration, KnownTable, Step, Steps, column_named
+from simulator.tidb.ddl.tidb_errors import refused, tidb, unsupported, worded
+from simulator.tidb.ddl.type_changes import alike, check_charset
+from simulator.tidb.model.charsets import ALIASES, CHARSETS, resolve
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.types import family, is_binary
+from simulator.tidb.syntax.alter import Cache, ConvertCharset, RemoveTtl, SetOptions
+from simulator.tidb.syntax.definitions import KeyPart, KeySyntax
+from simulator.tidb.syntax.tables import TableOption
+
+
+Values = Mapping[str, TableOption]
+"""The options of one spec by name; of options said twice the last."""
+
+
+def set_options(spec: SetOptions, alteration: Alteration) -> Steps:
+    """A step for each option, charset and TTL options together one, and placement last; raises DdlError."""
+    values = {option.name: option for option in spec.options}
+    done: set[object] = set()
+    for option in spec.options:
+        change = OPTIONS.get(option.name)
+        if change is None:
+            raise worded("ddl:8200", "This type of ALTER TABLE is currently unsupported")
+        if change not in done:
+            yield from change(option, values, alteration)
+        if change in (charset, time_to_live):
+            done.add(change)
+    if "PLACEMENT POLICY" in values:
+        yield Step(actions.ALTER_TABLE_PLACEMENT)
+
+
+def comment(option: TableOption, values: Values, alteration: Alteration) -> Steps:
+    if len(option.value.encode()) > 2048:
+        raise worded("ddl:1628", f"Comment for table '{alteration.name.name.lower()}' is too long (max = 2048)")
+    yield Step(actions.MODIFY_TABLE_COMMENT, lambda before: replace(before, comment=option.value))
+
+
+def charset(option: TableOption, values: Values, alteration: Alteration) -> Steps:
+    """The default of later columns."""
+    named = "" if "CHARSET" not in values or values["CHARSET"].default else values["CHARSET"].value
+    collated = values["COLLATE"].value if "COLLATE" in values else ""
+    return charset_step(named, collated, False, alteration)
+
+
+def time_to_live(option: TableOption, values: Values, alteration: Alteration) -> Steps:
+    """TTL anew, or another of its settings; raises DdlError (TiDB: AlterTableTTLInfoOrEnable)."""
+    known = alteration.known
+    if known is None:
+        yield Step(actions.ALTER_TTL_INFO)
+        return
+    table = known.table
+    texts = {name: one.value for name, one in values.items()}
+    new = build_ttl(texts)
+    if new is not None:
+        check_ttl(new.column, table, known)
+    elif table.ttl is None:
+        raise tidb("ddl:8150", "TTL_ENABLE" if "TTL_ENABLE" in values else "TTL_JOB_INTERVAL")
+    else:
+        new = replace(
+            table.ttl,
+            enabled=texts.get("TTL_ENABLE", "ON" if table.ttl.enabled else "OFF").upper() != "OFF",
+            job_interval=texts.get("TTL_JOB_INTERVAL", table.ttl.job_interval),
+        )
+    yield Step(actions.ALTER_TTL_INFO, lambda before: replace(before, ttl=new))
+
+
+def check_ttl(name: str, table: Table, known: KnownTable) -> None:
+    """TiDB: checkTTLInfoValid."""
+    column = column_named(table, name)
+    if column is None:
+        raise tidb("ddl:1054", name, "TTL config")
+    if family(column.type) not in ("date", "datetime"):
+        raise tidb("ddl:8148", column.name)
+    if any(referring(known.catalog, table.schema, table.name)):
+        raise tidb("ddl:8152")
+    keys = {one.name: one.type for one in table.columns if one.name in table.primary_key}
+    if table.clustered and any(family(type) == "float" for type in keys.values()):
+        raise worded("ddl:8153", "Unsupported clustered primary key type FLOAT/DOUBLE for TTL")
+
+
+def remove_ttl(spec: RemoveTtl, alteration: Alteration) -> Steps:
+    if alteration.known is not None and alteration.known.table.ttl is None:
+        yield "the table has no TTL: no job"
+    else:
+        yield Step(actions.ALTER_TTL_REMOVE, lambda before: replace(before, ttl=None))
+
+
+def kept(option: TableOption, values: Values, alteration: Alteration) -> Steps:
+    """An option that changes no row."""
+    if alteration.known is not None:
+        table = alteration.known.table
+        if option.name == "SHARD_ROW_ID_BITS" and dict(table.options).get(option.name) == option.value:
+            yield f"{option.name} is {option.value} already: no job"
+            return
+        check_kept(option, table)
+    yield Step(KEPT_ACTIONS[option.name], lambda before: with_option(before, option.name, option.value))
+
+
+def check_kept(option: TableOption, table: Table) -> None:
+    if option.name == "SHARD_ROW_ID_BITS" and table.clustered and option.value.strip("0"):
+        raise unsupported("shard_row_id_bits for table with primary key as row id")
+    if option.name == "AUTO_RANDOM_BASE" and not any(column.auto_random for column in table.columns):
+        raise tidb("ddl:8216", "alter auto_random_base of a non auto_random table")
+    if option.name == "AUTO_ID_CACHE" and (option.value == "1") != (dict(table.options).get(option.name) == "1"):
+        raise worded("ddl:1105", "Can't Alter AUTO_ID_CACHE between 1 and non-1, the underlying implementation is"
+                                 " different")
+
+
+def with_option(table: Table, name: str, value: str) -> Table:
+    values = {**dict(table.options), name: value}
+    return replace(table, options=tuple((one, values[one]) for one in KEPT_OPTIONS if one in values))
+
+
+def last(option: TableOption, values: Values, alteration: Alteration) -> Steps:
+    """Placement, whose job comes behind those of all others."""
+    return iter(())
+
+
+def engine_attribute(option: TableOption, values: Values, alteration: Alteration) -> Steps:
+    raise tidb("ddl:3981")
+
+
+def nothing(option: TableOption, values: Values, alteration: Alteration) -> Steps:
+    """ENGINE and ROW_FORMAT: TiDB reads them, and makes no job of them."""
+    yield f"{option.name} is accepted, no job"
+
+
+def cache(spec: Cache, alteration: Alteration) -> Steps:
+    """ALTER TABLE … CACHE and NOCACHE (TiDB: AlterTableCache)."""
+    table, on = alteration.known.table if alteration.known else None, spec.on
+    if table and table.cached == on:
+        yield f"the table is {'' if on else 'not '}cached already: no job"
+        return
+    if table and on and table.partitioning is not None:
+        raise tidb("ddl:8242", "partition mode")
+    action = actions.ALTER_CACHE_TABLE if on else actions.ALTER_NO_CACHE_TABLE
+    yield Step(action, lambda before: replace(before, cached=on))
+
+
+KEPT_ACTIONS = MappingProxyType({
+    "AUTO_INCREMENT": actions.REBASE_AUTO_ID,
+    "AUTO_ID_CACHE": actions.MODIFY_TABLE_AUTO_ID_CACHE,
+    "AUTO_RANDOM_BASE": actions.REBASE_AUTO_RANDOM_BASE,
+    "SHARD_ROW_ID_BITS": actions.SHARD_ROW_ID,
+})
+
+OPTIONS: MappingProxyType[str, Callable[[TableOption, Values, Alteration], Steps]] = MappingProxyType({
+    "COMMENT": comment,
+    "CHARSET": charset,
+    "COLLATE": charset,
+    "TTL": time_to_live,
+    "TTL_ENABLE": time_to_live,
+    "TTL_JOB_INTERVAL": time_to_live,
+    "AUTO_INCREMENT": kept,
+    "AUTO_ID_CACHE": kept,
+    "AUTO_RANDOM_BASE": kept,
+    "SHARD_ROW_ID_BITS": kept,
+    "PLACEMENT POLICY": last,
+    "ENGINE": nothing,
+    "ROW_FORMAT": nothing,
+    "ENGINE_ATTRIBUTE": engine_attribute,
+})
+
+
+def convert_charset(spec: ConvertCharset, alteration: Alteration) -> Steps:
+    """The charset of the table and of all its columns that have one."""
+    return charset_step(spec.charset, spec.collation, True, alteration)
+
+
+def charset_step(name: str, collation: str, columns_too: bool, alteration: Alteration) -> Steps:
+    """TiDB: AlterTableCharsetAndCollate, checkAlterTableCharset."""
+    if name and ALIASES.get(name.lower(), name.lower()) not in CHARSETS:
+        raise tidb("ddl:1115", name)
+    if collation and collation.lower().partition("_")[0] not in (*CHARSETS, *ALIASES):
+        raise tidb("ddl:1273", collation)
+    known = alteration.known
+    if known is None:
+        yield Step(actions.MODIFY_TABLE_CHARSET_AND_COLLATE)
+        return
+    table = known.table
+    database = known.catalog.database(table.schema)
+    default = (database.charset, database.collation) if database else (table.charset, table.collation)
+    with refused("ddl:1253"):
+        wanted = resolve(name, collation, default, f"table {table.name!r}")
+    textual = [one.type for one in table.columns if one.type.charset != "binary"]
+    if (table.charset, table.collation) == wanted and all((one.charset, one.collation) == wanted for one in textual):
+        what = "the table and its columns have" if columns_too else "the table has"
+        yield f"{what} this character set and collation: no job"
+        return
+    check_charset(table.charset, table.collation, *wanted)
+    if columns_too:
+        check_columns(table, wanted)
+    yield Step(actions.MODIFY_TABLE_CHARSET_AND_COLLATE, lambda before: with_charset(before, wanted, columns_too))
+
+
+def check_columns(table: Table, wanted: tuple[str, str]) -> None:
+    """Every column can have the charset, and every key is short enough with it."""
+    for column in table.columns:
+        type = column.type
+        if type.name == "varchar" and type.length > (most := 65535 // CHARSETS[wanted[0]][1]):
+            raise tidb("types:1074", column.name, most)
+        if type.charset == "binary":
+            continue
+        indexed = any(column.name in (part.name for part in index.columns) for index in table.indexes)
+        if indexed and not alike(type.collation, wanted[1]):
+            raise worded("ddl:8200", f"Unsupported converting collation of column '{column.name.lower()}' from"
+                                     f" '{type.collation}' to '{wanted[1]}' when index is defined on it.")
+        check_charset(type.charset, type.collation, *wanted)
+    changed = with_charset(table, wanted, True)
+    for index in table.indexes:
+        parts = (KeyPart("" if one.expression else one.name, one.length, one.expression) for one in index.columns)
+        check_parts(KeySyntax("key", "", tuple(parts)), changed)
+
+
+def with_charset(table: Table, wanted: tuple[str, str], columns_too: bool) -> Table:
+    def converted(column: Column) -> Column:
+        if not columns_too or family(column.type) not in ("string", "text", "enum", "set") or is_binary(column.type):
+            return column
+        return replace(column, type=replace(column.type, charset=wanted[0], collation=wanted[1]))
+
+    return replace(table, charset=wanted[0], collation=wanted[1], columns=tuple(map(converted, table.columns)))

@@ -1,0 +1,193 @@
+"""DROP, TRUNCATE, RENAME, RECOVER, REPAIR and LOCK TABLE.
+
+One law: a table that goes is remembered, so that RECOVER and FLASHBACK find it (TiDB: pkg/ddl/executor.go).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.build.table import build_table
+from simulator.tidb.ddl.catalog import Catalog, key as place_of, with_dropped, with_table, without_table
+from simulator.tidb.ddl.foreign_keys import check_unreferred, followed
+from simulator.tidb.ddl.session import Executed, Job, Session
+from simulator.tidb.ddl.steps import Alteration, Step, Steps, lower
+from simulator.tidb.ddl.table_creation import TEMPORARY, found
+from simulator.tidb.ddl.tidb_errors import refused, tidb, worded
+from simulator.tidb.model.table import Table
+from simulator.tidb.syntax.alter import RenameTo
+from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.syntax.statements import (
+    DropTable,
+    FlashbackTable,
+    LockTables,
+    RecoverTable,
+    RenameTable,
+    RepairTable,
+    TruncateTable,
+    UnlockTables,
+)
+
+
+def drop_table(statement: DropTable, text: str, session: Session) -> Executed:
+    """A job for each table that is there; raises DdlError naming those that are not, unless IF EXISTS."""
+    if statement.temporary == "local":
+        return session.nothing(TEMPORARY)
+    jobs, missing, catalog = [], [], session.catalog
+    names = [session.written(name) for name in statement.tables]
+    also = {place_of(*name) for name in names}
+    for name in names:
+        if catalog is not None:
+            table = catalog.table(*name)
+            if table is None:
+                missing.append(name)
+                continue
+            check_unreferred(catalog, table, "ddl:3730", also)
+            if table.cached:
+                raise tidb("ddl:8242", "Drop Table")
+            catalog = with_dropped(without_table(catalog, table), table)
+        jobs.append(Job(actions.DROP_TABLE, text, statement, *session.named(name)))
+    if missing and not statement.if_exists:
+        raise tidb("schema:1051", ",".join(map(".".join, missing)))
+    return Executed(tuple(jobs), tuple(f"Unknown table '{'.'.join(name)}': no job" for name in missing), catalog)
+
+
+def truncate_table(statement: TruncateTable, text: str, session: Session) -> Executed:
+    """The rows go and the definition stays, its origin defaults without a row to serve; raises DdlError."""
+    written = session.written(statement.table)
+
+    def change(catalog: Catalog) -> Catalog:
+        if catalog.database(written.schema) is None:
+            raise tidb("schema:1049", written.schema)
+        table = catalog.table(*written)
+        if table is None:
+            raise tidb("schema:1146", *written)
+        if table.cached:
+            raise tidb("ddl:8242", "Truncate Table")
+        check_unreferred(catalog, table, "ddl:1701")
+        return with_dropped(catalog, table)
+
+    return session.done([Job(actions.TRUNCATE_TABLE, text, statement, *session.named(statement.table))], change)
+
+
+def rename_table(statement: RenameTable, text: str, session: Session) -> Executed:
+    """Pair by pair, so that names may change places; raises DdlError, and then nothing is done.
+
+    One job, of the code RenameTables for several pairs.
+    """
+    given: dict[tuple[str, str], TableName] = {}
+    pairs, catalog = [], session.catalog
+    for old, new in statement.pairs:
+        before, after = session.named(old), session.new(new)
+        before = given.pop(place_of(*before), before)
+        given[place_of(*after)] = after
+        pairs.append((before, after))
+        if catalog is not None:
+            catalog = renamed(catalog, session.written(old), session.written(new))
+    code = actions.RENAME_TABLES if len(pairs) > 1 else actions.RENAME_TABLE
+    job = Job(code, text, statement, *pairs[0][1], pairs=tuple(pairs), written=statement.pairs)
+    return Executed((job,), (), catalog)
+
+
+def renamed(catalog: Catalog, old: TableName, new: TableName) -> Catalog:
+    """With the table, view or sequence under another name."""
+    check_rename(catalog, old, new)
+    place, database = place_of(*old), catalog.databases[new.schema.lower()]
+    if place in catalog.views:
+        views = {held: one for held, one in catalog.views.items() if held != place}
+        return replace(catalog, views={**views, place_of(*new): replace(catalog.views[place], name=new.name)})
+    if place in catalog.sequences:
+        sequences = {held: one for held, one in catalog.sequences.items() if held != place}
+        sequence = replace(catalog.sequences[place], schema=database.name, name=new.name)
+        return replace(catalog, sequences={**sequences, place_of(*new): sequence})
+    table = catalog.tables[place]
+    return moved(catalog, table, replace(table, schema=database.name, name=new.name))
+
+
+def check_rename(catalog: Catalog, old: TableName, new: TableName) -> None:
+    """The one name is there and the other free (TiDB: ExtractTblInfos)."""
+    if not catalog.has(old.schema, old.name):
+        if catalog.has(new.schema, new.name):
+            raise tidb("schema:1050", f"{new.schema}.{new.name}")
+        raise tidb("schema:1146", old.schema, old.name)
+    if place_of(*old) in catalog.views and old.schema != new.schema:
+        raise tidb("schema:1450", old.schema, new.schema)
+    if catalog.database(new.schema) is None:
+        raise tidb("ddl:1025", old.schema, old.name, new.schema, new.name, new.schema)
+    if catalog.has(new.schema, new.name):
+        raise tidb("schema:1050", f"{new.schema}.{new.name}")
+    if len(new.name) > 64:
+        raise tidb("ddl:1059", new.name)
+    table = catalog.table(*old)
+    if table is not None and table.cached:
+        raise tidb("ddl:8242", "Rename Table")
+
+
+def rename_to(spec: RenameTo, alteration: Alteration) -> Steps:
+    """Another name, without a database in the current one; raises DdlError."""
+    known, new = alteration.known, alteration.session.new(spec.table)
+    if lower(new) == lower(alteration.name):
+        yield "the table has that name: no job"
+        return
+    if known is not None:
+        if known.catalog.database(new.schema) is None:
+            raise tidb("ddl:1025", *alteration.name, *new, new.schema)
+        if known.catalog.has(*new):
+            raise tidb("schema:1050", f"{new.schema}.{new.name}")
+        if len(new.name) > 64:
+            raise tidb("ddl:1059", new.name)
+    yield Step(actions.RENAME_TABLE, lambda before: replace(before, schema=new.schema, name=new.name))
+
+
+def moved(catalog: Catalog, table: Table, changed: Table) -> Catalog:
+    """The catalog with the table under another name."""
+    return with_table(without_table(followed(catalog, table, changed, {}), table), changed)
+
+
+def recover_table(statement: RecoverTable, text: str, session: Session) -> Executed:
+    """The table of RECOVER TABLE BY JOB is the session's to know; without a catalog it has no name where the session
+    does not."""
+    name = statement.table or session.dropped.get(statement.job)
+    if name is None and session.catalog is not None:
+        raise worded("ddl:1105", "RECOVER TABLE BY JOB: the jobs of a cluster are not known here; name the table")
+    named = session.named(name) if name else TableName("", "")
+    job = Job(actions.RECOVER_TABLE, text, statement, *named)
+    return session.done([job], lambda catalog: recovered(catalog, session.written(named), ""))
+
+
+def flashback_table(statement: FlashbackTable, text: str, session: Session) -> Executed:
+    """The job has the new name."""
+    old = session.new(statement.table)
+    job = Job(actions.RECOVER_TABLE, text, statement, old.schema, statement.new_name or old.name)
+    return session.done([job], lambda catalog: recovered(catalog, old, statement.new_name))
+
+
+def recovered(catalog: Catalog, old: TableName, new: str) -> Catalog:
+    """With the last table of the old name that was dropped or truncated; raises DdlError."""
+    table = catalog.dropped.get(place_of(*old))
+    if table is None:
+        raise worded("ddl:1105", f"Can't find dropped/truncated table: {old.name} in DDL history jobs")
+    if catalog.has(table.schema, new or table.name):
+        raise tidb("schema:1050", new or table.name)
+    return with_table(catalog, replace(table, name=new or table.name))
+
+
+def repair_table(statement: RepairTable, text: str, session: Session) -> Executed:
+    """The table as the statement defines it."""
+    def change(catalog: Catalog) -> Catalog:
+        table = found(catalog, *session.written(statement.table))
+        with refused("ddl:1105"):
+            new = build_table(statement.definition, table.schema, text, text)
+        return with_table(without_table(catalog, table), new)
+
+    return session.done([Job(actions.REPAIR_TABLE, text, statement, *session.named(statement.table))], change)
+
+
+def lock_tables(statement: LockTables, text: str, session: Session) -> Executed:
+    """One job, whatever the number of tables."""
+    return session.done([Job(actions.LOCK_TABLE, text, statement, *session.named(statement.locks[0][0]))])
+
+
+def unlock_tables(statement: UnlockTables, text: str, session: Session) -> Executed:
+    return session.done([Job(actions.UNLOCK_TABLE, text, statement)])

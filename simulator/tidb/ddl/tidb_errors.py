@@ -1,0 +1,156 @@
+"""TiDB's words for statements that do not fit the tables.
+
+One law: TEXTS is keyed by TiDB's class and code; a code of several texts is raised by `unsupported` or `worded`
+(TiDB v8.5: pkg/errno/errname.go, pkg/util/dbterror/ddl_terror.go, pkg/infoschema/error.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import MappingProxyType
+
+from simulator.errors import DdlError, SchemaError
+
+
+TEXTS = MappingProxyType({
+    "autoid:1075": "Incorrect table definition; there can be only one auto column and it must be defined as a key",
+    "planner:1046": "No database selected",
+    "schema:1007": "Can't create database '{}'; database exists",
+    "schema:1008": "Can't drop database '{}'; database doesn't exist",
+    "schema:1049": "Unknown database '{}'",
+    "schema:1050": "Table '{}' already exists",
+    "schema:1051": "Unknown table '{}'",
+    "schema:1054": "Unknown column '{}' in '{}'",
+    "schema:1060": "Duplicate column name '{}'",
+    "schema:1061": "Duplicate key name '{}'",
+    "schema:1068": "Multiple primary key defined",
+    "schema:1070": "Too many key parts specified; max {} parts allowed",
+    "schema:1091": "Can't DROP '{}'; check that column/key exists",
+    "schema:1146": "Table '{}.{}' doesn't exist",
+    "schema:1176": "Key '{}' doesn't exist in table '{}'",
+    "schema:1215": "Cannot add foreign key constraint",
+    "schema:1239": "Incorrect foreign key definition for '{}': Key reference and table reference don't match",
+    "schema:1506": "Foreign key clause is not yet supported in conjunction with partitioning",
+    "schema:1822": "Failed to add the foreign key constraint. Missing index for constraint '{}' in the referenced"
+                   " table '{}'",
+    "schema:1824": "Failed to open the referenced table '{}'",
+    "schema:1830": "Column '{}' cannot be NOT NULL: needed in a foreign key constraint '{}' SET NULL",
+    "schema:3104": "Cannot define foreign key with {} clause on a generated column.",
+    "schema:3733": "Foreign key '{}' uses virtual column '{}' which is not supported.",
+    "schema:3734": "Failed to add the foreign key constraint. Missing column '{}' for constraint '{}' in the"
+                   " referenced table '{}'",
+    "schema:1450": "Changing schema from '{}' to '{}' is not allowed.",
+    "schema:4139": "Unknown SEQUENCE: '{}'",
+    "ddl:1025": "Error on rename of '{}.{}' to '{}.{}' (errno: 168 - Database `{}` doesn't exist)",
+    "ddl:1054": "Unknown column '{}' in '{}'",
+    "ddl:1059": "Identifier name '{}' is too long",
+    "ddl:1061": "Duplicate key name '{}'",
+    "ddl:1067": "Invalid default value for '{}'",
+    "ddl:1069": "Too many keys specified; max {} keys allowed",
+    "ddl:1071": "Specified key was too long ({} bytes); max key length is {} bytes",
+    "ddl:1072": "Key column '{}' doesn't exist in table",
+    "ddl:1089": "Incorrect prefix key; the used key part isn't a string, the used length is longer than the key part,"
+                " or the storage engine doesn't support unique prefix keys",
+    "ddl:1090": "You can't delete all columns with ALTER TABLE; use DROP TABLE instead",
+    "ddl:1091": "Can't DROP '{}'; check that column/key exists",
+    "ddl:1101": "BLOB/TEXT/JSON column '{}' can't have a default value",
+    "ddl:1102": "Incorrect database name '{}'",
+    "ddl:1103": "Incorrect table name '{}'",
+    "ddl:1113": "A table must have at least 1 column",
+    "ddl:1115": "Unknown character set: '{}'",
+    "ddl:1117": "Too many columns",
+    "ddl:1166": "Incorrect column name '{}'",
+    "ddl:1170": "BLOB/TEXT column '{}' used in key specification without a key length",
+    "ddl:1171": "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead",
+    "ddl:1253": "COLLATION '{}' is not valid for CHARACTER SET '{}'",
+    "ddl:1273": "Unknown collation: '{}'",
+    "ddl:1294": "Invalid ON UPDATE clause for '{}' column",
+    "ddl:1347": "'{}.{}' is not {}",
+    "ddl:1391": "Key part '{}' length cannot be 0",
+    "ddl:1479": "Syntax : {} PARTITIONING requires definition of VALUES {} for each partition",
+    "ddl:1480": "Only {} PARTITIONING can use VALUES {} in partition definition",
+    "ddl:1481": "MAXVALUE can only be used in last partition definition",
+    "ddl:1488": "Field in list of fields for partition function not found in table",
+    "ddl:1492": "For {} partitions each partition must be defined",
+    "ddl:1493": "VALUES LESS THAN value must be strictly increasing for each partition",
+    "ddl:1495": "Multiple definition of same constant in list partitioning",
+    "ddl:1499": "Too many partitions (including subpartitions) were defined",
+    "ddl:1503": "A {} must include all columns in the table's partitioning function",
+    "ddl:1505": "Partition management on a not partitioned table is not possible",
+    "ddl:1507": "Error in list of partitions to DROP",
+    "ddl:1508": "Cannot remove all partitions, use DROP TABLE instead",
+    "ddl:1509": "COALESCE PARTITION can only be used on HASH/KEY partitions",
+    "ddl:1512": "{} PARTITION can only be used on RANGE/LIST partitions",
+    "ddl:1515": "At least one partition must be coalesced",
+    "ddl:1517": "Duplicate partition name {}",
+    "ddl:1553": "Cannot drop index '{}': needed in a foreign key constraint",
+    "ddl:1567": "Incorrect partition name",
+    "ddl:1656": "Cannot use MAXVALUE as value in VALUES IN",
+    "ddl:1659": "Field '{}' is of a not allowed type for this type of partitioning",
+    "ddl:1674": "Statement is unsafe because it uses a system function that may return a different value on the slave",
+    "ddl:1701": "Cannot truncate a table referenced in a foreign key constraint (`{}`.`{}` CONSTRAINT `{}`)",
+    "ddl:1731": "Non matching attribute '{}' between partition and table",
+    "ddl:1732": "Table to exchange with partition is partitioned: '{}'",
+    "ddl:1733": "Table to exchange with partition is temporary: '{}'",
+    "ddl:1736": "Tables have different definitions",
+    "ddl:1740": "Table to exchange with partition has foreign key references: '{}'",
+    "ddl:1826": "Duplicate foreign key constraint name '{}'",
+    "ddl:1828": "Cannot drop column '{}': needed in a foreign key constraint '{}'",
+    "ddl:1829": "Cannot drop column '{}': needed in a foreign key constraint '{}' of table '{}'",
+    "ddl:1832": "Cannot change column '{}': used in a foreign key constraint '{}'",
+    "ddl:1833": "Cannot change column '{}': used in a foreign key constraint '{}' of table '{}'",
+    "ddl:3106": "'{}' is not supported for generated columns.",
+    "ddl:3107": "Generated column can refer only to generated columns defined prior to it.",
+    "ddl:3108": "Column '{}' has a generated column dependency.",
+    "ddl:3109": "Generated column '{}' cannot refer to auto-increment column.",
+    "ddl:3152": "JSON column '{}' cannot be used in key specification.",
+    "ddl:3522": "A primary key index cannot be invisible",
+    "ddl:3730": "Cannot drop table '{}' referenced by a foreign key constraint '{}' on table '{}'.",
+    "ddl:3756": "The primary key cannot be an expression index",
+    "ddl:3780": "Referencing column '{}' and referenced column '{}' in foreign key constraint '{}' are incompatible.",
+    "ddl:3837": "Column '{}' has an expression index dependency and cannot be dropped or renamed",
+    "ddl:3855": "Column '{}' has a partitioning function dependency and cannot be dropped or renamed",
+    "ddl:3981": "Storage engine does not support ENGINE_ATTRIBUTE.",
+    "ddl:8148": "Field '{}' is of a not supported type for TTL config, expect DATETIME, DATE or TIMESTAMP",
+    "ddl:8149": "Cannot drop column '{}': needed in TTL config",
+    "ddl:8150": "Cannot set {} on a table without TTL config",
+    "ddl:8152": "Set TTL for a table referenced by foreign key is not allowed",
+    "ddl:8216": "Invalid auto random: {}",
+    "ddl:8230": "Unsupported using sequence as default value in add column '{}'",
+    "ddl:8242": "'{}' is unsupported on cache tables.",
+    "ddl:8264": "Global Index is needed for index '{}', since the unique index is not including all partitioning"
+                " columns, and GLOBAL is not given as IndexOption",
+    "table:1735": "Unknown partition '{}' in table '{}'",
+    "types:1067": "Invalid default value for '{}'",
+    "types:1074": "Column length too big for column '{}' (max = {}); use BLOB or TEXT instead",
+    "types:1291": "Column '{}' has duplicated value '{}' in {}",
+    "types:1425": "Too big scale {} specified for column '{}'. Maximum is {}.",
+    "types:1426": "Too-big precision {} specified for '{}'. Maximum is {}.",
+    "types:1427": "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{}').",
+    "types:1439": "Display width out of range for column '{}' (max = {})",
+})
+
+
+def tidb(code: str, *values: object) -> DdlError:
+    """The error of that class and code about those values."""
+    return DdlError(TEXTS[code].format(*values), code)
+
+
+def unsupported(what: str) -> DdlError:
+    """An operation that MySQL has and TiDB has not."""
+    return DdlError(f"Unsupported {what}", "ddl:8200")
+
+
+def worded(code: str, text: str) -> DdlError:
+    """An error whose text TiDB writes for the place."""
+    return DdlError(text, code)
+
+
+@contextmanager
+def refused(code: str) -> Iterator[None]:
+    """What the building of tables refuses, as an error of that code."""
+    try:
+        yield
+    except SchemaError as error:
+        raise DdlError(str(error), code) from error
