@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from simulator.explain.rules import Rules
 from simulator.releases import Release
 from simulator.ticdc.changefeed import Changefeed, load_file
 from simulator.ticdc.filters.events import event_filters
+from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.model.table import Table
 
 
-def verified(rules: Rules, tables: Iterable[Table]) -> None:
+def verified(rules: ChangefeedRules, tables: Iterable[Table]) -> None:
     """Raises ChangefeedError for what TiCDC refuses in expressions when a changefeed of those tables is created."""
     if any(rule.setting.expressions for rule in rules.event_filters.rules):
         from simulator.ticdc.filters.expression_checks import verify  # MySQL's functions take long to import

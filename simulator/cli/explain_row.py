@@ -10,9 +10,9 @@ from simulator.cli.changefeeds import verified, warned
 from simulator.cli.lines import show_json, show_lines
 from simulator.errors import UserError
 from simulator.explain import as_dict, explain_row, lines, read_row
-from simulator.explain.rules import rules
 from simulator.explain.sending import sending
 from simulator.files import json_document, read_text
+from simulator.ticdc.rules import rules
 from simulator.tidb.ddl.create_table import create_table
 
 

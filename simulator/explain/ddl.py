@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from simulator.errors import DdlError
 from simulator.explain.ddl_messages import MessageExplained, messages
 from simulator.explain.ddl_schema import SchemaChange, schema_changes
-from simulator.explain.rules import Rules
 from simulator.releases import Release
 from simulator.ticdc.ddl.classify import Decision, decided
 from simulator.ticdc.ddl.events import Event
 from simulator.ticdc.ddl.jobs_text import text_jobs, text_statements
+from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.actions import ACTIONS
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.evolve import applied
@@ -84,7 +84,7 @@ class DdlExplained:
     """Of the tables that are known."""
 
 
-def explain_ddl(text: str, database: str, catalog: Catalog | None, rules: Rules) -> DdlExplained:
+def explain_ddl(text: str, database: str, catalog: Catalog | None, rules: ChangefeedRules) -> DdlExplained:
     """What becomes of a statement; raises DdlError for one that TiDB does not take, or that does not fit the tables.
 
     Without a catalog, nothing is said of tables, and every table is taken for one with a valid index.
@@ -93,7 +93,7 @@ def explain_ddl(text: str, database: str, catalog: Catalog | None, rules: Rules)
 
 
 def explain_each(
-    statements: Sequence[tuple[str, str]], catalog: Catalog | None, rules: Rules,
+    statements: Sequence[tuple[str, str]], catalog: Catalog | None, rules: ChangefeedRules,
 ) -> Iterator[DdlExplained]:
     """What becomes of statements (current database and text), each seeing the tables as the one before leaves them.
 
@@ -111,7 +111,7 @@ def explain_each(
 
 
 def _explained(
-    text: str, database: str, catalog: Catalog | None, after: Catalog | None, rules: Rules,
+    text: str, database: str, catalog: Catalog | None, after: Catalog | None, rules: ChangefeedRules,
 ) -> DdlExplained:
     found = text_jobs(text, database, catalog, rules.release)
     renamed = [pair for job in found for pair in job.pairs]
@@ -133,7 +133,7 @@ def _after(text: str, database: str, catalog: Catalog | None, release: Release) 
     return catalog
 
 
-def _job(job: Job, before: Catalog | None, after: Catalog | None, rules: Rules) -> JobExplained:
+def _job(job: Job, before: Catalog | None, after: Catalog | None, rules: ChangefeedRules) -> JobExplained:
     decision = decided(
         job, before, after, rules.replication, rules.event_filters, rules.changefeed.force_replicate, rules.release,
         routes=rules.router.routes)
@@ -146,12 +146,12 @@ def _job(job: Job, before: Catalog | None, after: Catalog | None, rules: Rules) 
     )
 
 
-def _events(decision: Decision, rules: Rules) -> Iterator[EventExplained]:
+def _events(decision: Decision, rules: ChangefeedRules) -> Iterator[EventExplained]:
     for event, query in zip(decision.events, decision.queries, strict=True):
         yield _event(replace(event, query=query), rules)
 
 
-def _event(event: Event, rules: Rules) -> EventExplained:
+def _event(event: Event, rules: ChangefeedRules) -> EventExplained:
     topic, sent = messages(event, rules.router, rules.changefeed, rules.release, DEFAULT_START_TS + 1)
     action = ACTIONS[event.type_code].name
     holds_back = "its own table" if event.type_code in rules.release.single_table_ddl else "all tables"

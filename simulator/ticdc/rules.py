@@ -1,4 +1,4 @@
-"""What a changefeed's rules are, ready to be asked."""
+"""The rules of a changefeed, compiled: which tables, statements and rows are sent, and where."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.dispatch.routing import Router, router
 from simulator.ticdc.filters.events import EventFilters, event_filters
 from simulator.ticdc.filters.replication import Replication, replication
+from simulator.tidb.model.table import Table
 
 
 @dataclass(frozen=True)
-class Rules:
-    """A changefeed's rules, compiled."""
+class ChangefeedRules:
+    """All that decides what becomes of a table, a statement or a row."""
 
     replication: Replication
     event_filters: EventFilters
@@ -21,11 +22,15 @@ class Rules:
     changefeed: Changefeed
     release: Release
 
+    def replicates(self, table: Table) -> bool:
+        """Whether the changefeed's filter lets the table's rows through."""
+        return self.replication.table(table.schema, table.name)
 
-def rules(changefeed: Changefeed, release: Release) -> Rules:
-    """Raises ChangefeedError for a rule that TiCDC rejects."""
+
+def rules(changefeed: Changefeed, release: Release) -> ChangefeedRules:
+    """The rules of a changefeed; raises ChangefeedError for a rule that TiCDC rejects."""
     sensitive = changefeed.case_sensitive
-    return Rules(
+    return ChangefeedRules(
         replication(changefeed.rules, sensitive, changefeed.ignore_txn_start_ts, release),
         event_filters(changefeed.event_filters, release, sensitive), router(changefeed, release), changefeed,
         release,
