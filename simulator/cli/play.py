@@ -16,13 +16,14 @@ from simulator.cli.show import Display, Summary
 from simulator.errors import DeliveryError, UserError
 from simulator.read import lines as inspect
 from simulator.read.records import of_batch
-from simulator.run import outputs, pipeline, plan, scenario, storage
+from simulator.run import outputs, pipeline, plan, storage
 from simulator.run.engines import in_process
 from simulator.run.engines.work import Engine
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.run.progress import Listener
-from simulator.run.scenario import Scenario, Settings
+from simulator.run.scenario import Scenario
+from simulator.run.settings import Settings, merged
 from simulator.signals import Stopped, held
 from simulator.sinks.console import Screen
 from simulator.sinks.records import require_delivered
@@ -35,7 +36,7 @@ IN_PROCESS = "none"
 def play(played: Scenario, options: dict[str, Any]) -> None:
     """Plays it; raises SimulatorError, one line."""
     given = {name: options[name] for name in Settings.__dataclass_fields__}
-    said = scenario.merged(Settings(**given), played.settings)
+    said = merged(Settings(**given), played.settings)
     if said.sink_uri is None:
         raise UserError(
             "no sink-uri: give --sink-uri 'kafka://host:port/topic?protocol=open-protocol' "
@@ -53,7 +54,7 @@ def play(played: Scenario, options: dict[str, Any]) -> None:
     display.stage("reading the snapshots' tables")
     planned = plan.plan(script, changefeed, release)
     display.warn(planned.event_filters.warnings)
-    display.note(planned.said)
+    display.note(planned.notes)
     if changefeed.codec.large_message_handle_option == "claim-check":
         storage.require_writable(changefeed.codec.claim_check_storage_uri)
     with _output(planned, changefeed, options) as output, Listener(display.heard) as listener:

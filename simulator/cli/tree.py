@@ -13,10 +13,9 @@ from typing import Any
 
 import click
 
-from simulator import __version__, releases as known, tso
+from simulator import __version__, releases as known
 from simulator.errors import UserError
-from simulator.run import scenario
-from simulator.run.script import PLACES, SchemaChange
+from simulator.run.settings import PLACES, SETTINGS
 
 Command = Callable[..., None]
 Option = Callable[[Command], Command]
@@ -39,6 +38,12 @@ def _given(options: Sequence[Option]) -> Option:
 
 def _read(convert: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
     return lambda context, parameter, text: None if text is None else convert(text)
+
+
+def _setting(key: str, **shown: Any) -> Option:
+    """The option of a setting that scenario files have, too, and that is read as there."""
+    setting = SETTINGS[key]
+    return click.option(f"--{key}", setting.field, callback=_read(setting.read), **shown)
 
 
 def _without_pandas() -> None:
@@ -79,35 +84,11 @@ RUN = _given((
         help="What the files are.",
     ),
     click.option("--console", is_flag=True, help="Print the decoded messages; no Kafka is contacted."),
-    click.option(
-        "--start-ts",
-        callback=_read(tso.start_ts),
-        metavar="TSO|TIME",
-        help="Where simulated time starts.  [default: Dumpling's Pos]",
-    ),
-    click.option(
-        "--over",
-        "over_ms",
-        callback=_read(tso.duration_ms),
-        metavar="DURATION",
-        help="Simulated time that changes are spread over.  [default: 1m]",
-    ),
-    click.option(
-        "--resolved-interval",
-        "resolved_interval_ms",
-        callback=_read(tso.duration_ms),
-        metavar="DURATION",
-        help="Simulated time between watermarks.  [default: 1s]",
-    ),
-    click.option(
-        "--speed",
-        callback=_read(scenario.speed),
-        metavar="max|N",
-        help="N simulated seconds in a real one.  [default: max]",
-    ),
-    click.option(
-        "--seed", type=int, callback=_read(scenario.seed), help="Chooses the commit-ts of each row.  [default: 0]"
-    ),
+    _setting("start-ts", metavar="TSO|TIME", help="Where simulated time starts.  [default: Dumpling's Pos]"),
+    _setting("over", metavar="DURATION", help="Simulated time that changes are spread over.  [default: 1m]"),
+    _setting("resolved-interval", metavar="DURATION", help="Simulated time between watermarks.  [default: 1s]"),
+    _setting("speed", metavar="max|N", help="N simulated seconds in a real one.  [default: max]"),
+    _setting("seed", type=int, help="Chooses the commit-ts of each row.  [default: 0]"),
     click.option(
         "--master",
         default="local[*]",
@@ -162,6 +143,8 @@ def diff(before: Path, after: Path, file: Path | None, at: str, renamed: tuple[s
     """
     _without_pandas()
     from simulator.cli.play import play
+    from simulator.run import scenario
+    from simulator.run.steps.derivation import SchemaChange
 
     play(scenario.diff(before, after, SchemaChange(file, at, renamed)), options)
 
@@ -173,6 +156,7 @@ def run(file: Path, **options: Any) -> None:
     """Replay a scripted scenario."""
     _without_pandas()
     from simulator.cli.play import play
+    from simulator.run import scenario
 
     play(scenario.load(file), options)
 

@@ -134,7 +134,7 @@ def main() -> None:
     with timed(f"{asked.tables:,} tables of three rows written, twice"):
         before, after = make(asked.directory, asked.tables, asked.format)
     with timed("planned"):
-        planned = plan(scenario.diff(before, after).script(scenario.Settings()), load(URI, config), releases.V8_5)
+        planned = plan(scenario.diff(before, after).script(), load(URI, config), releases.V8_5)
     with timed(f"summed up, {len(planned.topics):,} topics"):
         summed_up(planned, config)
 

@@ -11,7 +11,7 @@ from simulator import releases, tso
 from simulator.errors import DdlError, UserError
 from simulator.run import scenario
 from simulator.run.plan import Plan, plan
-from simulator.run.script import SchemaChange
+from simulator.run.steps.derivation import SchemaChange
 from simulator.ticdc.changefeed import load
 from simulator.tidb.ddl.convert import Filled
 
@@ -46,7 +46,7 @@ class Shop:
         file = self.folder / "change.sql"
         file.write_text(ddl)
         change = SchemaChange(file if ddl else None, at, renamed)
-        script = scenario.diff(self.folder / "before", self.folder / "after", change).script(scenario.Settings())
+        script = scenario.diff(self.folder / "before", self.folder / "after", change).script()
         return plan(script, load(URI, config), releases.V8_5)
 
     def said(self, ddl: str = "", renamed: tuple[str, ...] = (), config: str = "") -> list[str]:
@@ -83,7 +83,7 @@ def test_statements_of_a_file_are_played_as_they_stand(shop: Shop) -> None:
     planned = shop.plan(ddl)
     said = [event.query for event in planned.statements]
     assert said == ["ALTER TABLE `a` ADD COLUMN `x` INT", "DROP TABLE `shop`.`b`"]
-    assert [line.partition(": ")[2] for line in planned.said] == ["ALTER TABLE a /* here */ add x int", "drop table b"]
+    assert [line.partition(": ")[2] for line in planned.notes] == ["ALTER TABLE a /* here */ add x int", "drop table b"]
 
 
 @pytest.mark.parametrize("at", ["start", "middle", "end"])
@@ -128,7 +128,7 @@ def test_what_is_not_replicated_runs_and_is_not_sent(shop: Shop) -> None:
     shop.before(a="(id int primary key)").after(a="(id int primary key, x int)")
     planned = shop.plan("ALTER TABLE a CACHE; ALTER TABLE a NOCACHE; ALTER TABLE a ADD x int")
     assert [event.query for event in planned.statements] == ["ALTER TABLE `a` ADD COLUMN `x` INT"]
-    assert re.search(r"ALTER TABLE a CACHE; not sent: .*allow-list", planned.said[0])
+    assert re.search(r"ALTER TABLE a CACHE; not sent: .*allow-list", planned.notes[0])
 
 
 def test_an_event_filter_ignores_the_statement_and_the_table_changes_all_the_same(shop: Shop) -> None:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from support.evolving import after as applied
 from simulator.columns import row_image as images
 from simulator.errors import DdlError
-from simulator.run.plan.lineage import lost_partitions, sources
+from simulator.run.plan.comparisons import lost_partitions, sources
 from simulator.sources.schema_change import Transition, Turn, events, prior
 from simulator.sources.snapshots import Places, locate_partition
 from simulator.ticdc import key_bytes

@@ -13,6 +13,7 @@ from simulator.tidb.ddl.derive import alterations
 from simulator.tidb.model.table import Table
 
 Name = tuple[str, str]
+"""Schema and name of a table, as they were given."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +28,9 @@ class Version:
 
 @dataclass
 class Versions:
-    """All versions met so far, and those that are there now."""
+    """All versions met so far."""
 
     every: list[Version] = field(default_factory=list)
-    now: dict[Name, int] = field(default_factory=dict)
     firsts: dict[Name, list[int]] = field(default_factory=dict)
 
     def first(self, table: Table) -> int:
