@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from simulator import tso
 from simulator.errors import DdlError
+from simulator.releases import Release
 from simulator.run.plan.versions import Name
 from simulator.ticdc import dispatch
 from simulator.ticdc.codecs import DdlEvent
@@ -42,10 +43,11 @@ class PendingStatement:
 
 @dataclass(frozen=True)
 class AppliedStatement:
-    """A statement and what it makes of the catalog."""
+    """A statement, its jobs, and what it makes of the catalog."""
 
     pending: PendingStatement
     statement: Statement
+    jobs: tuple[Job, ...]
     before: Catalog
     after: Catalog
 
@@ -70,7 +72,9 @@ def tables_of(catalog: Catalog) -> dict[Name, Table]:
     return {(table.schema, table.name): table for table in catalog.tables.values()}
 
 
-def apply(statements: Iterable[PendingStatement], known: Catalog, now: str) -> list[AppliedStatement]:
+def apply(
+    statements: Iterable[PendingStatement], known: Catalog, now: str, release: Release
+) -> list[AppliedStatement]:
     """The statements applied one after the other; raises DdlError as TiDB words it, with where it stands.
 
     `now` is what CURRENT_TIMESTAMP(6) gives.
@@ -82,7 +86,8 @@ def apply(statements: Iterable[PendingStatement], known: Catalog, now: str) -> l
             statement = read_statement(pending.text)
             assert statement is not None
             after = applied(before, statement, pending.database, pending.text, now)
-            done.append(AppliedStatement(pending, statement, before, after))
+            made = jobs(statement, pending.text, pending.database, before, release)
+            done.append(AppliedStatement(pending, statement, tuple(made), before, after))
         except DdlError as error:
             raise DdlError(f"{error.text} ({pending.origin or 'statement'}: {pending.text})", error.code) from error
     return done
@@ -97,8 +102,8 @@ def emit_jobs(
     """
     taken: Counter[int] = Counter()
     for statement in statements:
-        pending, first = statement.pending, first_ts(statement.pending)
-        for job in jobs(statement.statement, pending.text, pending.database, statement.before, rules.release):
+        first = first_ts(statement.pending)
+        for job in statement.jobs:
             yield _emitted(statement, job, first + taken[first], rules)
             taken[first] += 1
 

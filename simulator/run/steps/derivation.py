@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simulator.errors import UserError
+from simulator.releases import Release
 from simulator.run.plan.statements import (
     AFTER_ROWS,
     AMONG_ROWS,
@@ -44,7 +45,9 @@ class SchemaChange:
     """`old=new`, a column or a table, as short as it is clear; only for statements that are derived."""
 
 
-def statements_between(known: Catalog, wanted: Tables, change: SchemaChange, now: str) -> list[AppliedStatement]:
+def statements_between(
+    known: Catalog, wanted: Tables, change: SchemaChange, now: str, release: Release
+) -> list[AppliedStatement]:
     """Every statement of the way, applied; raises UserError where they do not lead to the tables that are wanted.
 
     `now` is what CURRENT_TIMESTAMP(6) gives at the schema change.
@@ -53,18 +56,20 @@ def statements_between(known: Catalog, wanted: Tables, change: SchemaChange, now
     if change.file and change.renamed:
         raise UserError("--rename says how to derive statements, and --ddl gives them: choose one")
     if change.file:
-        changing, changed = _given(change.file, known, now)
+        changing, changed = _given(change.file, known, now, release)
     else:
         renames = _renames(change.renamed, had, wanted)
         changing, changed = list(_derived(had, wanted, renames)), {renames.tables.get(name, name) for name in had}
     created = [table for name, table in sorted(wanted.items()) if name not in changed]
     dropped = sorted(changed - wanted.keys())
-    applied = apply([*_creating(created, known), *changing, *map(_dropping, dropped)], known, now)
+    applied = apply([*_creating(created, known), *changing, *map(_dropping, dropped)], known, now, release)
     _arrived(tables_of(applied[-1].after if applied else known), wanted, change.file)
     return applied
 
 
-def _given(file: Path, known: Catalog, now: str) -> tuple[list[PendingStatement], set[Name]]:
+def _given(
+    file: Path, known: Catalog, now: str, release: Release
+) -> tuple[list[PendingStatement], set[Name]]:
     """The statements of a file, and the tables that there are behind them."""
     schemas = {schema for schema, _ in tables_of(known)}
     current = schemas.pop() if len(schemas) == 1 else ""
@@ -74,7 +79,7 @@ def _given(file: Path, known: Catalog, now: str) -> tuple[list[PendingStatement]
     ]
     if not given:
         raise UserError(f"{file} has no statement")
-    return given, set(tables_of(apply(given, known, now)[-1].after))
+    return given, set(tables_of(apply(given, known, now, release)[-1].after))
 
 
 def _derived(had: Tables, wanted: Tables, renames: _Renames) -> Iterator[PendingStatement]:

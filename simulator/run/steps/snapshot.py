@@ -89,7 +89,7 @@ def _move(
     had, meant = _looked_at(cursor.catalog, wanted, change, rules)
     turn = _turn(change.at, span)
     now = tso.sql_time(tso.compose(span.start_ms + turn.slot))
-    applied = statements_between(had, meant, change, now)
+    applied = statements_between(had, meant, change, now, rules.release)
     jobs = tuple(emit_jobs(applied, lambda pending: _first_ts(pending, span, turn), rules))
     left = applied[-1].after if applied else had
     reached = tables_of(left)
