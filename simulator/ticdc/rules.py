@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from simulator.releases import Release
@@ -35,3 +36,11 @@ def rules(changefeed: Changefeed, release: Release) -> ChangefeedRules:
         event_filters(changefeed.event_filters, release, sensitive), router(changefeed, release), changefeed,
         release,
     )
+
+
+def verify(rules: ChangefeedRules, tables: Iterable[Table]) -> None:
+    """Raises ChangefeedError for what TiCDC refuses in expressions when a changefeed of those tables is created."""
+    if any(rule.setting.expressions for rule in rules.event_filters.rules):
+        from simulator.ticdc.filters import expression_checks  # MySQL's functions take long to import
+
+        expression_checks.verify(rules.event_filters, [table for table in tables if rules.replicates(table)])

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simulator import releases
-from simulator.cli.show import Display, Summary
+from simulator.cli.run_report import Display, Summary
 from simulator.run import outputs, scenario
 from simulator.run.pipeline import Account
 from simulator.run.plan import Plan, plan

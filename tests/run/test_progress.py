@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.cli.show import Display, reading, sending
+from simulator.cli.run_report import Display, reading, sending
 from simulator.run.progress import Complete, Listener, Progress, Reporter, counted
 from simulator.sinks.driver import Driver, SECRET_BYTES
 from simulator.sinks.records import Delivered, Records

@@ -21,8 +21,7 @@ from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import DdlEvent
 from simulator.ticdc.dispatch import Route
 from simulator.ticdc.filters.events import EventFilters
-from simulator.ticdc.filters.expression_checks import verify
-from simulator.ticdc.rules import ChangefeedRules, rules
+from simulator.ticdc.rules import ChangefeedRules, rules, verify
 from simulator.ticdc.split import SplitRule, split_rule
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Table
@@ -95,7 +94,7 @@ def plan(script: Script, changefeed: Changefeed, release: Release) -> Plan:
     topics = _topics(planning.versions, jobs, planning.rules)
     return Plan(
         tables,
-        tuple(dispatch.route(planning.rules.router, one.table) for one in tables),
+        tuple(dispatch.route(planning.rules.router, table.table) for table in tables),
         tuple(move(draft, places) for addition in additions for draft in addition.drafts),
         tuple(event for job in jobs for event in job.events),
         tuple(topic for job in jobs for topic in job.topics),
@@ -133,7 +132,7 @@ def _check(versions: Versions, rules: ChangefeedRules, first: Cursor) -> None:
     _eligible((version.table for version in replicated), rules.changefeed.force_replicate)
     firsts = [version.table for version in replicated if version.of is None]
     dispatch.verify_tables(rules.router, firsts)
-    verify(rules.event_filters, firsts)
+    verify(rules, firsts)
 
 
 def _eligible(tables: Iterable[Table], force_replicate: bool) -> None:

@@ -151,7 +151,7 @@ def _transition(origin: TableOrigin, before: Places, after: Places, sent: tuple[
 
 def lost_partitions(before: Table, emptied: frozenset[str]) -> frozenset[int]:
     """Ordinals of the partitions whose rows are gone; 0 for a table without partitions."""
-    names = [one.name.lower() for one in before.partitioning.partitions] if before.partitioning else [""]
+    names = [partition.name.lower() for partition in before.partitioning.partitions] if before.partitioning else [""]
     return frozenset(number for number, name in enumerate(names) if emptied & {name, "*"})
 
 

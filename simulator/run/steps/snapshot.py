@@ -93,7 +93,7 @@ def _move(
     jobs = tuple(emit_jobs(applied, lambda pending: _first_ts(pending, span, turn), rules))
     left = applied[-1].after if applied else had
     reached = tables_of(left)
-    origins = table_origins((one.applied, one.job) for one in jobs if one.applied.pending.place == AMONG_ROWS)
+    origins = table_origins((job.applied, job.job) for job in jobs if job.applied.pending.place == AMONG_ROWS)
     changed = tuple(_changed(origins, tables_of(had), {name: reached[name] for name in meant}, cursor, planning))
     untouched = {name: reached[name] for name in meant if name not in origins and rules.replicates(reached[name])}
     same = {
