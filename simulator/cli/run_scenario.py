@@ -25,7 +25,7 @@ from simulator.run.progress import Listener
 from simulator.run.scenario import Scenario
 from simulator.run.settings import Settings, merged
 from simulator.signals import Stopped, held
-from simulator.sinks.console import Screen
+from simulator.sinks.console import ConsoleServer
 from simulator.sinks.records import require_delivered
 from simulator.ticdc.changefeed import Changefeed, load_file
 
@@ -114,7 +114,7 @@ def _output(planned: Plan, changefeed: Changefeed, options: dict[str, Any]) -> I
         with outputs.to_fixtures(planned, changefeed, options["fixtures"], options["fixtures_format"]) as output:
             yield output
     elif options["console"]:
-        with Screen(_show) as screen:
+        with ConsoleServer(_show) as screen:
             try:
                 yield outputs.to_console(planned, changefeed, screen.driver)
             finally:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from simulator.errors import DeliveryError
 from simulator.sinks.driver import Driver, Server
-from simulator.sinks.files.parquet import SCHEMA, table
+from simulator.sinks.files.formats import SCHEMA, table
 from simulator.sinks.immediate import Immediate
 from simulator.sinks.records import Delivered, Run
 
@@ -25,7 +25,7 @@ SHOWN = b"."
 REFUSED = "standard output takes no more"
 
 
-class Console(Immediate):
+class ConsoleSink(Immediate):
     """A task's side: an Arrow stream of records as Spark's Kafka source shows them."""
 
     def __init__(self, driver: Driver, topics: Sequence[str]) -> None:
@@ -62,7 +62,7 @@ class Console(Immediate):
         return REFUSED
 
 
-class Screen:
+class ConsoleServer:
     """The driver's side: calls `show` with what the tasks send, a batch at a time, while it is open."""
 
     def __init__(self, show: Callable[[pa.RecordBatch], None]) -> None:
@@ -75,7 +75,7 @@ class Screen:
         self._server = Server(self._hear)
         self.driver = self._server.driver
 
-    def __enter__(self) -> Screen:
+    def __enter__(self) -> ConsoleServer:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,7 +1,7 @@
 """The first words with Kafka, before a client is built: TLS, versions, SASL, one question, and what went wrong in them.
 
-Law: what the user can mend is a UserError that names it, and at once; kafka-python 3.0.12 would try again for all of
-its timeout, leak sockets, and then say `Unable to bootstrap`.
+One law: what the user can mend is a UserError that names it, and at once; kafka-python 3.0.12 would try again for all
+of its timeout, leak sockets, and then say `Unable to bootstrap`.
 """
 
 from __future__ import annotations
