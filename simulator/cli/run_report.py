@@ -142,7 +142,7 @@ class Display:
         else:
             self._console.print(f"{text} …", style="dim")
 
-    def heard(self, progress: Progress) -> None:
+    def update(self, progress: Progress) -> None:
         """Called from the listener's thread with what the tasks have read and sent."""
         sends = bool(progress.events)
         if self._began == 0.0 or sends != self._sends:

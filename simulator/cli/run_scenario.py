@@ -57,7 +57,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any]) -> None:
     display.note(planned.notes)
     if changefeed.codec.large_message_handle_option == "claim-check":
         storage.require_writable(changefeed.codec.claim_check_storage_uri)
-    with _output(planned, changefeed, options) as output, Listener(display.heard) as listener:
+    with _output(planned, changefeed, options) as output, Listener(display.update) as listener:
         display.warn(output.notes)
         try:
             with _engine(options["master"], planned, display) as engine, display.following():

@@ -17,7 +17,7 @@ from simulator.errors import DeliveryError
 from simulator.sinks.driver import Driver, Server
 from simulator.sinks.files.formats import SCHEMA, table
 from simulator.sinks.immediate import Immediate
-from simulator.sinks.records import Delivered, Run
+from simulator.sinks.records import Delivered, PartitionRecords
 
 SHOWN = b"."
 """The driver's answer to a task of which everything has been shown."""
@@ -54,7 +54,7 @@ class ConsoleSink(Immediate):
             self._tallies[account.topic, account.partition].error = REFUSED
         return self._tallies.accounts()
 
-    def _deliver(self, run: Run, offset: int) -> None:
+    def _deliver(self, run: PartitionRecords, offset: int) -> None:
         self._stream.write_table(table(run.records, self._topics[run.topic], run.partition, offset))
         self._file.flush()
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from simulator.sinks.records import Delivered, Records, Run, Tallies, by_partition, sizes
+from simulator.sinks.records import Delivered, PartitionRecords, Records, Tallies, by_partition, sizes
 
 
 class Immediate(ABC):
@@ -48,7 +48,7 @@ class Immediate(ABC):
         return self._tallies.accounts()
 
     @abstractmethod
-    def _deliver(self, run: Run, offset: int) -> None:
+    def _deliver(self, run: PartitionRecords, offset: int) -> None:
         """Takes records of one partition, the first of which has that offset; raises OSError."""
 
     def _refusal(self, topic: int, partition: int, error: OSError) -> str:
@@ -59,5 +59,5 @@ class Immediate(ABC):
 class CountingSink(Immediate):
     """Counts records and bytes of each partition and forgets them: what the pipeline costs before Kafka or a disk."""
 
-    def _deliver(self, run: Run, offset: int) -> None:
+    def _deliver(self, run: PartitionRecords, offset: int) -> None:
         pass

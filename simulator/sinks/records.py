@@ -92,7 +92,7 @@ class Sink(Protocol):
 
 
 @dataclass(frozen=True)
-class Run:
+class PartitionRecords:
     """The records of one partition among those of a `write`, in order."""
 
     topic: int
@@ -100,13 +100,13 @@ class Run:
     records: Records
 
 
-def by_partition(records: Records) -> Iterator[Run]:
+def by_partition(records: Records) -> Iterator[PartitionRecords]:
     """Splits records into one run per (topic, partition), keeping the order inside each."""
     found = list(places_by_partition(records))
     ordered = take(records, pa.array(np.concatenate([places for *_, places in found]))) if len(found) > 1 else records
     start = 0
     for topic, partition, places in found:
-        yield Run(topic, partition, part(ordered, start, len(places)))
+        yield PartitionRecords(topic, partition, part(ordered, start, len(places)))
         start += len(places)
 
 

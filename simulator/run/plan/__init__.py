@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from simulator import tso
 from simulator.errors import UserError
 from simulator.releases import Release
-from simulator.run.plan.comparisons import Changed, Move, move, named, pairs
+from simulator.run.plan.comparisons import Move, move, named, pairs
 from simulator.run.plan.cursor import Addition, Cursor, Planning, Step, starting
 from simulator.run.plan.statements import AMONG_ROWS, EmittedJob
 from simulator.run.plan.versions import Name, Versions, physical
@@ -27,7 +27,7 @@ from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Table
 from simulator.tso import Timeline
 
-__all__ = ["Changed", "Move", "Plan", "Script", "plan"]
+__all__ = ["Move", "Plan", "Script", "plan"]
 
 
 @dataclass(frozen=True)

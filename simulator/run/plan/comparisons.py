@@ -46,7 +46,7 @@ class Draft:
     before: Snapshot
     after: Snapshot
     span: Span
-    turn: Turn
+    point: Turn
     same: tuple[Mapping[Name, int], Mapping[Name, int]]
     """The tables of either snapshot that no statement changes."""
 
@@ -58,7 +58,7 @@ class Draft:
 
 
 @dataclass(frozen=True)
-class Changed:
+class ChangedTable:
     """A table that statements change within a move, with its names in the two snapshots."""
 
     before: Name | None
@@ -75,11 +75,11 @@ class Move:
     before: Snapshot
     after: Snapshot
     span: Span
-    turn: Turn
+    point: Turn
     places: tuple[Mapping[Name, Places], Mapping[Name, Places]]
     """The tables to compare, in each of the two snapshots; those that change stand in `changed`."""
 
-    changed: tuple[Changed, ...]
+    changed: tuple[ChangedTable, ...]
 
 
 def table_origins(applied: Iterable[tuple[AppliedStatement, Job]]) -> dict[Name, TableOrigin]:
@@ -128,20 +128,20 @@ def _emptied(statement: Statement) -> frozenset[str]:
 def move(draft: Draft, places: Sequence[Places]) -> Move:
     """The move of a draft, `places` being those of each version; raises UserError for a change of type not known."""
     changed = tuple(
-        Changed(origin.name, name, _transition(
+        ChangedTable(origin.name, name, _transition(
             origin, places[before], places[after], (draft.sent[before], draft.sent[after])
         ))
         for origin, name, before, after in draft.changed
     )
     before, after = ({name: places[number] for name, number in side.items()} for side in draft.same)
-    return Move(draft.before, draft.after, draft.span, draft.turn, (before, after), changed)
+    return Move(draft.before, draft.after, draft.span, draft.point, (before, after), changed)
 
 
 def _transition(origin: TableOrigin, before: Places, after: Places, sent: tuple[bool, bool]) -> Transition:
     """A table that the statements create has no rows before, and none can be told before."""
     everything = range(len(before.indexes))
     lost = lost_partitions(before.table, origin.emptied) if origin.name else everything
-    came = sources(before.table, after.table)
+    came = column_sources(before.table, after.table)
     stays = _staying(before.table, after.table, came)
     return Transition(
         before, after, came, frozenset(before.indexes[number] for number in lost), sent,
@@ -155,7 +155,7 @@ def lost_partitions(before: Table, emptied: frozenset[str]) -> frozenset[int]:
     return frozenset(number for number, name in enumerate(names) if emptied & {name, "*"})
 
 
-def sources(before: Table, after: Table) -> tuple[ColumnSource, ...]:
+def column_sources(before: Table, after: Table) -> tuple[ColumnSource, ...]:
     """Where each visible column of the table after comes from; raises UserError for a conversion not known here."""
     came = conversion(before, after)
     for column, source in zip(visible_columns(after), came, strict=True):

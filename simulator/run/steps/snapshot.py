@@ -15,7 +15,7 @@ from simulator import tso
 from simulator.files import beside
 from simulator.run.plan.comparisons import Draft, TableOrigin, table_origins
 from simulator.run.plan.cursor import Addition, Cursor, Planning, starting
-from simulator.run.plan.statements import AMONG_ROWS, BEFORE_ROWS, PendingStatement, emit_jobs, tables_of
+from simulator.run.plan.statements import AFTER_ROWS, AMONG_ROWS, PendingStatement, emit_jobs, tables_of
 from simulator.run.plan.versions import Name
 from simulator.run.settings import Key, to_duration_ms, to_place, to_text, to_texts
 from simulator.run.steps.derivation import SchemaChange, statements_between
@@ -87,10 +87,10 @@ def _move(
     rules, versions = planning.rules, planning.versions
     wanted = {(entry.table.schema, entry.table.name): entry.table for entry in after.tables}
     had, meant = _looked_at(cursor.catalog, wanted, change, rules)
-    turn = _turn(change.at, span)
-    now = tso.sql_time(tso.compose(span.start_ms + turn.slot))
+    point = _point(change.at, span)
+    now = tso.sql_time(tso.compose(span.start_ms + point.slot))
     applied = statements_between(had, meant, change, now, rules.release)
-    jobs = tuple(emit_jobs(applied, lambda pending: _first_ts(pending, span, turn), rules))
+    jobs = tuple(emit_jobs(applied, lambda pending: _first_ts(pending, span, point), rules))
     left = applied[-1].after if applied else had
     reached = tables_of(left)
     origins = table_origins((job.applied, job.job) for job in jobs if job.applied.pending.place == AMONG_ROWS)
@@ -103,7 +103,7 @@ def _move(
     gone = {origin.name for origin, *_ in changed}
     sent = {number: rules.replicates(versions.every[number].table) for _, _, *pair in changed for number in pair}
     draft = Draft(
-        before, after, span, turn,
+        before, after, span, point,
         ({name: number for name, number in cursor.versions.items() if name not in gone}, same), changed, sent,
     )
     tables = [reached.get(name, table) for name, table in wanted.items()]
@@ -126,17 +126,18 @@ def _looked_at(
     return replace(known, tables=tables), {name: table for name, table in wanted.items() if rules.replicates(table)}
 
 
-def _turn(at: str, span: Span) -> Turn:
+def _point(at: str, span: Span) -> Turn:
     """The middle; or the end, with a tenth of the time left for what only the new definition can say."""
     slots = {"start": 0, "middle": span.over_ms // 2, "end": span.over_ms - max(1, span.over_ms // 10)}
     return Turn(slots[at], at == "end")
 
 
-def _first_ts(pending: PendingStatement, span: Span, turn: Turn) -> int:
+def _first_ts(pending: PendingStatement, span: Span, point: Turn) -> int:
     """The first commit-ts of a statement; rows have the logical part 1, those of its millisecond come before it."""
-    if pending.place == BEFORE_ROWS or pending.place == AMONG_ROWS and not turn.slot:
-        return tso.compose(span.start_ms, 1)
-    return tso.compose(span.start_ms + turn.slot, 2) if pending.place == AMONG_ROWS else tso.compose(span.end_ms + 1, 1)
+    if pending.place == AFTER_ROWS:
+        return tso.compose(span.end_ms + 1, 1)
+    slot = point.slot if pending.place == AMONG_ROWS else 0
+    return tso.compose(span.start_ms + slot, 2 if slot else 1)
 
 
 def _changed(

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from simulator import tso
 from simulator.sinks.files.settings import FileSettings
 from simulator.sinks.immediate import Immediate
-from simulator.sinks.records import Delivered, Records, Run
+from simulator.sinks.records import Delivered, PartitionRecords, Records
 from simulator.ticdc.codecs.binary import base64
 
 
@@ -28,7 +28,7 @@ class PartitionFiles(Immediate):
         self._settings = settings
         self._topics = list(topics)
 
-    def _path(self, run: Run) -> Path:
+    def _path(self, run: PartitionRecords) -> Path:
         """Where the file of that partition grows, its directory made; raises OSError."""
         path = self._settings.path(self._topics[run.topic], run.partition)
         path.parent.mkdir(exist_ok=True)
@@ -41,7 +41,7 @@ class PartitionFiles(Immediate):
 class JsonLines(PartitionFiles):
     """Appends to one file for each partition; holds none of them open."""
 
-    def _deliver(self, run: Run, offset: int) -> None:
+    def _deliver(self, run: PartitionRecords, offset: int) -> None:
         with self._path(run).open("ab") as file:
             file.write(lines(run.records, offset))
 
@@ -103,7 +103,7 @@ class ParquetFiles(PartitionFiles):
         self._writers.clear()
         return super().close()
 
-    def _deliver(self, run: Run, offset: int) -> None:
+    def _deliver(self, run: PartitionRecords, offset: int) -> None:
         place = run.topic, run.partition
         if place not in self._writers:
             self._writers[place] = pq.ParquetWriter(self._path(run), SCHEMA)

@@ -25,7 +25,7 @@ from kafka.errors import (
 
 from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.sinks.kafka.connect import client_options, reason, require_packages
-from simulator.sinks.kafka.greeting import reachable
+from simulator.sinks.kafka.handshake import reachable
 from simulator.sinks.kafka.settings import KafkaSettings, RECORD_BATCH_OVERHEAD
 
 

@@ -23,7 +23,7 @@ from kafka.errors import (
 from kafka.future import Future
 
 from simulator.sinks.kafka.connect import reason
-from simulator.sinks.records import Run, sizes
+from simulator.sinks.records import PartitionRecords, sizes
 
 BATCH_HEADER = 61
 """Bytes of a record batch before its first record (magic 2)."""
@@ -85,7 +85,7 @@ class Flight:
     """when it was first handed over, to whichever producer"""
 
 
-def pieces(run: Run, batch_bytes: int) -> Iterator[Piece]:
+def pieces(run: PartitionRecords, batch_bytes: int) -> Iterator[Piece]:
     """Cuts a run into pieces whose record batch, uncompressed, stays within `batch_bytes`."""
     rows = run.records
     keys, values = sizes(rows.key), sizes(rows.value)

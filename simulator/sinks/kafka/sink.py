@@ -19,7 +19,7 @@ from simulator.errors import SimulatorError
 from simulator.sinks.kafka.admin import described
 from simulator.sinks.kafka.connect import reason, require_packages
 from simulator.sinks.kafka.flight import Flight, HOPELESS, Interrupted, Outcome, Piece, failed, pieces, remedy
-from simulator.sinks.kafka.greeting import reachable
+from simulator.sinks.kafka.handshake import reachable
 from simulator.sinks.kafka.producers import AS_BATCH, BY_RECORD, batches_available, finish, kill, producer
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.records import Delivered, Records, Tallies, Waiting, by_partition, unwatched
