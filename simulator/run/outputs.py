@@ -63,7 +63,7 @@ def to_kafka(plan: Plan, changefeed: Changefeed, prepared_batches: bool = True) 
 
 
 def to_console(plan: Plan, changefeed: Changefeed, driver: Driver) -> Output:
-    """The `Screen` that listens there."""
+    """The `ConsoleServer` that listens there."""
     return replace(to_nowhere(plan, changefeed), sink="console", settings=driver)
 
 

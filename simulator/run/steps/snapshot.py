@@ -84,7 +84,7 @@ def _move(
 ) -> tuple[Cursor, Addition]:
     """From one snapshot to the next."""
     behind = cursor.passed(span.next_ms - span.start_ms)
-    rules, versions = planning.rules, planning.versions
+    rules = planning.rules
     wanted = {(entry.table.schema, entry.table.name): entry.table for entry in after.tables}
     had, meant = _looked_at(cursor.catalog, wanted, change, rules)
     point = _point(change.at, span)
@@ -95,17 +95,11 @@ def _move(
     reached = tables_of(left)
     origins = table_origins((job.applied, job.job) for job in jobs if job.applied.pending.place == AMONG_ROWS)
     changed = tuple(_changed(origins, tables_of(had), {name: reached[name] for name in meant}, cursor, planning))
-    untouched = {name: reached[name] for name in meant if name not in origins and rules.replicates(reached[name])}
-    same = {
-        name: cursor.versions[name] if name in cursor.versions else versions.first(table)
-        for name, table in untouched.items()
-    }
-    gone = {origin.name for origin, *_ in changed}
-    sent = {number: rules.replicates(versions.every[number].table) for _, _, *pair in changed for number in pair}
-    draft = Draft(
-        before, after, span, point,
-        ({name: number for name, number in cursor.versions.items() if name not in gone}, same), changed, sent,
-    )
+    same = _same({name: reached[name] for name in meant if name not in origins}, cursor, planning)
+    every, gone = planning.versions.every, {origin.name for origin, *_ in changed}
+    sent = {number: rules.replicates(every[number].table) for _, _, *pair in changed for number in pair}
+    stay = {name: number for name, number in cursor.versions.items() if name not in gone}
+    draft = Draft(before, after, span, point, (stay, same), changed, sent)
     tables = [reached.get(name, table) for name, table in wanted.items()]
     following = replace(
         behind,
@@ -144,11 +138,20 @@ def _changed(
     origins: Mapping[Name, TableOrigin], had: Mapping[Name, Table], reached: Mapping[Name, Table], cursor: Cursor,
     planning: Planning,
 ) -> Iterator[tuple[TableOrigin, Name, int, int]]:
+    """`Draft.changed`, in the order in which statements touch the tables."""
     for name, origin in origins.items():
         if name in reached:
             pair = _versions_of(origin, had, reached[name], cursor, planning)
             if pair is not None:
                 yield (origin, name, *pair)
+
+
+def _same(untouched: Mapping[Name, Table], cursor: Cursor, planning: Planning) -> dict[Name, int]:
+    """The versions of the tables that are replicated, as they were or new."""
+    return {
+        name: cursor.versions[name] if name in cursor.versions else planning.versions.first(table)
+        for name, table in untouched.items() if planning.rules.replicates(table)
+    }
 
 
 def _versions_of(
