@@ -1,6 +1,6 @@
 """Apache Kafka's jars: fetched once from Maven Central into the user's cache, with the Ivy among pyspark's own jars.
 
-Law: a directory of jars is complete or absent; it is filled aside and renamed.
+One law: a directory of jars is complete or absent; it is filled aside and renamed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def cache_directory() -> Path:
     return (Path(root) if root else Path.home() / ".cache") / "ticdc-simulator"
 
 
-def java() -> str:
+def find_java() -> str:
     """The java program that PATH or JAVA_HOME names; raises UserError where there is none."""
     home = os.environ.get("JAVA_HOME")
     found = shutil.which(str(Path(home) / "bin" / "java")) if home else shutil.which("java")
@@ -40,7 +40,7 @@ def java() -> str:
     return found
 
 
-def jars(java_program: str) -> Path:
+def kafka_jars(java_program: str) -> Path:
     """The directory with Kafka's jars, fetched when missing (44 MB); raises UserError where that is impossible."""
     return fetched(java_program, f"kafka-{KAFKA}", f"Apache Kafka {KAFKA}", IVY_FILE)
 

@@ -1,6 +1,6 @@
 """A real single-node Apache Kafka for trying things out, without docker: jars from Maven by the Ivy that pyspark ships.
 
-Law: one directory is one broker; its state file says which process serves it, and is checked each time.
+One law: one directory is one broker; its state file says which process serves it, and is checked each time.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from simulator import signals
-from simulator.broker import jars as broker_jars
-from simulator.broker.properties import properties
+from simulator.broker.jars import cache_directory, find_java, kafka_jars, last_line
 from simulator.errors import DeliveryError, UserError
 
 READY_WITHIN = 60.0
@@ -41,7 +40,7 @@ class Broker:
 
 def default_directory() -> Path:
     """Where `broker start` keeps its data unless told otherwise."""
-    return broker_jars.cache_directory() / "broker"
+    return cache_directory() / "broker"
 
 
 def start(port: int | None = None, directory: Path | None = None) -> str:
@@ -54,8 +53,8 @@ def start(port: int | None = None, directory: Path | None = None) -> str:
     if running is not None:
         return _same_port(running, port)
     broker_port = _chosen_port(port, home)
-    java = broker_jars.java()
-    jars = broker_jars.jars(java)
+    java = find_java()
+    jars = kafka_jars(java)
     home.mkdir(parents=True, exist_ok=True)
     settings = home / "server.properties"
     settings.write_text(properties(broker_port, free_port(), home / "data"), encoding="ascii")
@@ -150,7 +149,7 @@ def _format(java: str, jars: Path, settings: Path, home: Path) -> None:
         capture_output=True, text=True,
     )
     if done.returncode != 0:
-        raise UserError(f"Kafka cannot use {home}: {broker_jars.last_line(done.stdout + done.stderr)}")
+        raise UserError(f"Kafka cannot use {home}: {last_line(done.stdout + done.stderr)}")
 
 
 def _launch(java: str, jars: Path, settings: Path, home: Path) -> int:
@@ -171,7 +170,7 @@ def _wait_ready(broker: Broker) -> None:
     while time.monotonic() < end:
         if not _is_kafka(broker.pid, home):
             log = (home / "broker.log").read_text(encoding="utf-8", errors="replace")
-            raise DeliveryError(f"Kafka did not start: {broker_jars.last_line(log)} (see {home / 'broker.log'})")
+            raise DeliveryError(f"Kafka did not start: {last_line(log)} (see {home / 'broker.log'})")
         if answers(broker.address):
             return
         time.sleep(0.2)
@@ -207,3 +206,39 @@ def _command(pid: int) -> str | None:
             return None
         done = subprocess.run(["ps", "-p", str(pid), "-o", "args="], capture_output=True, text=True)
         return done.stdout if done.returncode == 0 else None
+
+
+def properties(port: int, controller: int, data: Path) -> str:
+    """The text of server.properties for those ports, its data in that directory: broker and controller in one process,
+    on 127.0.0.1 alone.
+    """
+    return PROPERTIES.format(port=port, controller=controller, data=data)
+
+
+PROPERTIES = """process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+controller.listener.names=CONTROLLER
+inter.broker.listener.name=PLAINTEXT
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+log.dirs={data}
+auto.create.topics.enable=false
+num.partitions=1
+default.replication.factor=1
+min.insync.replicas=1
+offsets.topic.num.partitions=1
+offsets.topic.replication.factor=1
+transaction.state.log.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+share.coordinator.state.topic.num.partitions=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+log.cleaner.enable=false
+broker.session.timeout.ms=3000
+broker.heartbeat.interval.ms=500
+"""
+"""The last two: after a kill, a restart on the same directory takes 6-9 s with them, 12 s without."""

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from simulator import releases
-from simulator.cli.changefeeds import verified, warned
-from simulator.cli.lines import show_json, show_lines
+from simulator.cli.explain_row import warned
+from simulator.cli.output import show_json, show_lines
 from simulator.errors import UserError, did_you_mean
 from simulator.explain.ddl import DdlExplained, explain_each
 from simulator.explain.ddl_render import ddl_as_dict, ddl_lines, several_lines
-from simulator.explain.rules import rules
 from simulator.explain.table import explain_table, table_as_dict
 from simulator.explain.table_catalog import read_catalog
 from simulator.explain.table_render import table_lines
 from simulator.files import read_text
 from simulator.releases import Release
 from simulator.ticdc.changefeed import Changefeed
+from simulator.ticdc.rules import rules, verify
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.read import reading
@@ -30,7 +30,7 @@ def ddl(
 ) -> None:
     changefeed, found = _changefeed(sink_uri, config, release, architecture)
     catalog, said = _catalog(schemas, database) if schemas else None, rules(changefeed, found)
-    verified(said, catalog.tables.values() if catalog else ())
+    verify(said, catalog.tables.values() if catalog else ())
     statements = _statements(statement, database)
     explained = []
     try:
@@ -49,7 +49,7 @@ def table(
         raise UserError("explain table needs --schema FILE.sql with the table's CREATE TABLE")
     changefeed, found = _changefeed(sink_uri, config, release, architecture)
     catalog = _catalog(schemas, database)
-    verified(rules(changefeed, found), catalog.tables.values())
+    verify(rules(changefeed, found), catalog.tables.values())
     explained = explain_table(_table(catalog, name, database), changefeed, found)
     if as_json:
         show_json(table_as_dict(explained))

@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from simulator import releases
-from simulator.cli.changefeeds import verified, warned
-from simulator.cli.lines import show_json, show_lines
+from simulator.cli.output import show_json, show_lines, warn
 from simulator.errors import UserError
 from simulator.explain import as_dict, explain_row, lines, read_row
-from simulator.explain.rules import rules
 from simulator.explain.sending import sending
 from simulator.files import json_document, read_text
+from simulator.releases import Release
+from simulator.ticdc.changefeed import Changefeed, load_file
+from simulator.ticdc.filters.events import event_filters
+from simulator.ticdc.rules import rules, verify
 from simulator.tidb.ddl.create_table import create_table
 
 
@@ -24,7 +26,7 @@ def row(
     changefeed = warned(sink_uri, config, found)
     table = create_table(read_text(schema), database)
     filters, asked = rules(changefeed, found), read_row(table, _document(change))
-    verified(filters, [table])
+    verify(filters, [table])
 
     decision = sending(table, asked, filters)
     explained = explain_row(table, changefeed, asked, found, decision)
@@ -32,6 +34,16 @@ def row(
         show_json(as_dict(explained))
     else:
         show_lines(lines(explained))
+
+
+def warned(sink_uri: str, config: Path | None, release: Release) -> Changefeed:
+    """The changefeed, with what of it has no effect said; raises ChangefeedError for what TiCDC rejects."""
+    changefeed = load_file(sink_uri, config, release)
+    filters = event_filters(changefeed.event_filters, release, changefeed.case_sensitive)
+    warnings = (*changefeed.warnings, *filters.warnings)
+    if warnings:
+        warn(warnings)
+    return changefeed
 
 
 def _document(text: str) -> dict[str, Any]:

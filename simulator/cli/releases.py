@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from simulator.cli.lines import show_json
+from simulator.cli.output import show_json
 from simulator.cli.release_tables import show_differences, show_lines, show_release
 from simulator.releases.behaviours import Behaviour, behaviours
 from simulator.releases.compare import Difference, Line, differences, lines, named

@@ -8,15 +8,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from functools import reduce
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import click
 
-from simulator import __version__, releases as known, tso
+from simulator import __version__, releases as known
 from simulator.errors import UserError
-from simulator.run import scenario
-from simulator.run.script import PLACES, SchemaChange
+from simulator.run.settings import PLACES, SETTINGS
 
 Command = Callable[..., None]
 Option = Callable[[Command], Command]
@@ -41,6 +41,12 @@ def _read(convert: Callable[[Any], Any]) -> Callable[[click.Context, click.Param
     return lambda context, parameter, text: None if text is None else convert(text)
 
 
+def _setting(key: str, **shown: Any) -> Option:
+    """The option of a setting that scenario files have, too, and that is read as there."""
+    setting = SETTINGS[key]
+    return click.option(f"--{key}", setting.field, callback=_read(setting.read), **shown)
+
+
 def _without_pandas() -> None:
     """For commands that need pyarrow: called before they import their work."""
     from simulator.run.bare_arrow import without_pandas
@@ -57,17 +63,26 @@ def _as_text(_: click.Context, parameter: click.Parameter, name: str) -> str:
     return name
 
 
+def _architecture(text: str) -> Option:
+    return click.option("--architecture", type=click.Choice(list(known.RELEASES)), help=text)
+
+
+def _current_database(text: str) -> Option:
+    return click.option(
+        "--use", "database", callback=_as_text, default="test", show_default=True, metavar="DB", help=text)
+
+
+CONFIG = click.option(
+    "--config", type=click.Path(path_type=Path), metavar="FILE", help="TiCDC's changefeed.toml.")
+JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document, for programs.")
+
 RUN = _given((
     click.option(
         "--sink-uri", metavar="URI", help="TiCDC's sink URI: kafka://host:port/topic?protocol=open-protocol&…"
     ),
-    click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="TiCDC's changefeed.toml."),
+    CONFIG,
     click.option("--release", metavar="TAG", help="TiCDC release to simulate.  [default: v8.5.3]"),
-    click.option(
-        "--architecture",
-        type=click.Choice(list(known.RELEASES)),
-        help="TiCDC architecture.  [default: classic where the release has both]",
-    ),
+    _architecture("TiCDC architecture.  [default: classic where the release has both]"),
     click.option(
         "--fixtures",
         type=click.Path(path_type=Path),
@@ -79,35 +94,11 @@ RUN = _given((
         help="What the files are.",
     ),
     click.option("--console", is_flag=True, help="Print the decoded messages; no Kafka is contacted."),
-    click.option(
-        "--start-ts",
-        callback=_read(tso.start_ts),
-        metavar="TSO|TIME",
-        help="Where simulated time starts.  [default: Dumpling's Pos]",
-    ),
-    click.option(
-        "--over",
-        "over_ms",
-        callback=_read(tso.duration_ms),
-        metavar="DURATION",
-        help="Simulated time that changes are spread over.  [default: 1m]",
-    ),
-    click.option(
-        "--resolved-interval",
-        "resolved_interval_ms",
-        callback=_read(tso.duration_ms),
-        metavar="DURATION",
-        help="Simulated time between watermarks.  [default: 1s]",
-    ),
-    click.option(
-        "--speed",
-        callback=_read(scenario.speed),
-        metavar="max|N",
-        help="N simulated seconds in a real one.  [default: max]",
-    ),
-    click.option(
-        "--seed", type=int, callback=_read(scenario.seed), help="Chooses the commit-ts of each row.  [default: 0]"
-    ),
+    _setting("start-ts", metavar="TSO|TIME", help="Where simulated time starts.  [default: Dumpling's Pos]"),
+    _setting("over", metavar="DURATION", help="Simulated time that changes are spread over.  [default: 1m]"),
+    _setting("resolved-interval", metavar="DURATION", help="Simulated time between watermarks.  [default: 1s]"),
+    _setting("speed", metavar="max|N", help="N simulated seconds in a real one.  [default: max]"),
+    _setting("seed", type=int, help="Chooses the commit-ts of each row.  [default: 0]"),
     click.option(
         "--master",
         default="local[*]",
@@ -161,9 +152,11 @@ def diff(before: Path, after: Path, file: Path | None, at: str, renamed: tuple[s
     <db>.<table>-schema.sql; a directory here, or where fsspec has a driver for (s3://bucket/monday).
     """
     _without_pandas()
-    from simulator.cli.play import play
+    from simulator.cli.run_scenario import run_scenario
+    from simulator.run import scenario
+    from simulator.run.steps.derivation import SchemaChange
 
-    play(scenario.diff(before, after, SchemaChange(file, at, renamed)), options)
+    run_scenario(scenario.diff(before, after, SchemaChange(file, at, renamed)), options)
 
 
 @commands.command()
@@ -172,9 +165,10 @@ def diff(before: Path, after: Path, file: Path | None, at: str, renamed: tuple[s
 def run(file: Path, **options: Any) -> None:
     """Replay a scripted scenario."""
     _without_pandas()
-    from simulator.cli.play import play
+    from simulator.cli.run_scenario import run_scenario
+    from simulator.run import scenario
 
-    play(scenario.load(file), options)
+    run_scenario(scenario.load(file), options)
 
 
 @commands.command()
@@ -188,15 +182,20 @@ def run(file: Path, **options: Any) -> None:
 @click.option(
     "--limit", type=click.IntRange(1, sys.maxsize), metavar="N", help="Stop after N events (--raw: messages)."
 )
-def inspect(**asked: Any) -> None:
+def inspect(source: str, as_json: bool, raw: bool, follow: bool, protocol: str | None, limit: int | None) -> None:
     """Messages decoded for people, one line an event.
 
     SOURCE is a fixtures directory or kafka://host:port/topic.
     """
+    if raw and (as_json or protocol):
+        raise UserError("--raw shows bytes as they are: --json and --protocol say how to decode them")
     _without_pandas()
-    from simulator.cli import look
+    from simulator.cli.output import show_lines, warn
+    from simulator.read.lines import lines, raw_lines
+    from simulator.read.records import read
 
-    look.inspect(**asked)
+    records = read(source, follow, warn)
+    show_lines(islice(raw_lines(records) if raw else lines(records, as_json, protocol), limit))
 
 
 @commands.group()
@@ -209,10 +208,10 @@ CHANGEFEED = (
         "--sink-uri", default="kafka://127.0.0.1:9092/topic?protocol=open-protocol", show_default=True, metavar="URI",
         help="TiCDC's sink URI.",
     ),
-    click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="TiCDC's changefeed.toml."),
+    CONFIG,
     click.option("--release", default=known.DEFAULT, show_default=True, metavar="TAG", help="TiCDC release."),
-    click.option("--architecture", type=click.Choice(list(known.RELEASES)), help="By default the release's."),
-    click.option("--json", "as_json", is_flag=True, help="One JSON document, for programs."),
+    _architecture("By default the release's."),
+    JSON,
 )
 """Of everything that is explained under a changefeed."""
 
@@ -226,15 +225,7 @@ CHANGEFEED = (
     metavar="FILE.sql",
     help="CREATE TABLE of the row's table.",
 )
-@click.option(
-    "--use",
-    "database",
-    callback=_as_text,
-    default="test",
-    show_default=True,
-    metavar="DB",
-    help="Database, where the statement names none.",
-)
+@_current_database("Database, where the statement names none.")
 @_given(CHANGEFEED)
 def row(**asked: Any) -> None:
     """Whether a row change, given as {"before": {…}, "after": {…}}, is sent, its flags, handle, partition and bytes.
@@ -252,10 +243,7 @@ CATALOG = (
         "--schema", "schemas", type=click.Path(path_type=Path), multiple=True, metavar="FILE.sql",
         help="CREATE DATABASE, CREATE TABLE, … of what exists; may be given several times.",
     ),
-    click.option(
-        "--use", "database", callback=_as_text, default="test", show_default=True, metavar="DB",
-        help="The current database.",
-    ),
+    _current_database("The current database."),
 )
 
 
@@ -289,10 +277,8 @@ def table(**asked: Any) -> None:
 @commands.command()
 @click.argument("first", metavar="[A", required=False)
 @click.argument("second", metavar="[B]]", required=False)
-@click.option(
-    "--architecture", type=click.Choice(list(known.RELEASES)), help="Of releases that do not say theirs as new:TAG."
-)
-@click.option("--json", "as_json", is_flag=True, help="One JSON document, for programs.")
+@_architecture("Of releases that do not say theirs as new:TAG.")
+@JSON
 def releases(**asked: Any) -> None:
     """What TiCDC releases do, and what changes from one to another.
 
@@ -327,24 +313,31 @@ DIRECTORY = click.option(
 @DIRECTORY
 def start(port: int | None, directory: Path | None) -> None:
     """Start it; the first time Kafka itself is fetched from Maven Central (44 MB)."""
-    from simulator.cli import brokers
+    from simulator.broker import server
+    from simulator.cli.output import show_lines
 
-    brokers.start(port, directory)
+    address = server.start(port, directory)
+    show_lines([f"Kafka serves {address}; sink-uri: kafka://{address}/<topic>?protocol=open-protocol"])
 
 
 @broker.command()
 @DIRECTORY
 def stop(directory: Path | None) -> None:
     """Stop it; its topics stay for the next start."""
-    from simulator.cli import brokers
+    from simulator.broker import server
+    from simulator.cli.output import show_lines
 
-    brokers.stop(directory)
+    show_lines(["stopped" if server.stop(directory) else "no broker was running"])
 
 
 @broker.command()
 @DIRECTORY
 def status(directory: Path | None) -> None:
     """Say whether it runs, and where."""
-    from simulator.cli import brokers
+    from simulator.broker import server
+    from simulator.cli.output import show_lines
 
-    brokers.status(directory)
+    running = server.status(directory)
+    if running is None:
+        raise UserError("no broker is running; start one with: ticdc-sim broker start")
+    show_lines([f"running on {running.address}, pid {running.pid}, data in {running.directory}"])

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from simulator.errors import DdlError
-from simulator.explain.rules import Rules
 from simulator.explain.schema_differences import SchemaChange, schema_changes
 from simulator.releases import Release
 from simulator.ticdc.changefeed.model import Changefeed
@@ -18,6 +17,7 @@ from simulator.ticdc.ddl.classify import Decision, decided
 from simulator.ticdc.ddl.events import Event
 from simulator.ticdc.ddl.jobs_text import execute_text
 from simulator.ticdc.dispatch.routing import Router, topic_of_ddl
+from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.actions import ACTIONS
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import Job, Session
@@ -96,7 +96,7 @@ class DdlExplained:
 
 
 def explain_each(
-    statements: Sequence[tuple[str, str]], catalog: Catalog | None, rules: Rules,
+    statements: Sequence[tuple[str, str]], catalog: Catalog | None, rules: ChangefeedRules,
 ) -> Iterator[DdlExplained]:
     """What becomes of statements (current database and text), each seeing the tables as the one before leaves them.
 
@@ -113,7 +113,7 @@ def explain_each(
         yield explained
 
 
-def _explained(text: str, session: Session, rules: Rules) -> tuple[DdlExplained, Catalog | None]:
+def _explained(text: str, session: Session, rules: ChangefeedRules) -> tuple[DdlExplained, Catalog | None]:
     executed, before = execute_text(text, session), session.catalog
     renamed = [pair for job in executed.jobs for pair in job.pairs]
     jobs = tuple(_job(job, before, executed.catalog, rules) for job in executed.jobs)
@@ -122,7 +122,7 @@ def _explained(text: str, session: Session, rules: Rules) -> tuple[DdlExplained,
     return DdlExplained(text, release.name, release.architecture, jobs, executed.notes, changes), executed.catalog
 
 
-def _job(job: Job, before: Catalog | None, after: Catalog | None, rules: Rules) -> JobExplained:
+def _job(job: Job, before: Catalog | None, after: Catalog | None, rules: ChangefeedRules) -> JobExplained:
     decision = decided(
         job, before, after, rules.replication, rules.event_filters, rules.changefeed.force_replicate, rules.release,
         routes=rules.router.routes)
@@ -135,12 +135,12 @@ def _job(job: Job, before: Catalog | None, after: Catalog | None, rules: Rules) 
     )
 
 
-def _events(decision: Decision, rules: Rules) -> Iterator[EventExplained]:
+def _events(decision: Decision, rules: ChangefeedRules) -> Iterator[EventExplained]:
     for event, query in zip(decision.events, decision.queries, strict=True):
         yield _event(replace(event, query=query), rules)
 
 
-def _event(event: Event, rules: Rules) -> EventExplained:
+def _event(event: Event, rules: ChangefeedRules) -> EventExplained:
     topic, sent = _messages(event, rules.router, rules.changefeed, rules.release, DEFAULT_START_TS + 1)
     action = ACTIONS[event.type_code].name
     holds_back = "its own table" if event.type_code in rules.release.single_table_ddl else "all tables"

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from simulator.explain.change import RowChange
 from simulator.explain.row import Sending, packed
-from simulator.explain.rules import Rules
 from simulator.ticdc.ddl.allow import eligible
 from simulator.ticdc.filters.events import ignoring_row, looks
 from simulator.ticdc.filters.replication import filter_rule
+from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.model.table import Table
 from simulator.tso import BEFORE_COMMIT
 
 
-def sending(table: Table, change: RowChange, rules: Rules) -> Sending:
+def sending(table: Table, change: RowChange, rules: ChangefeedRules) -> Sending:
     """What the filters make of a row change; its values are asked only where a rule looks at them."""
     name, kind = (table.schema, table.name), change.op.lower()
     passes = filter_rule(rules.replication, *name)

@@ -15,7 +15,7 @@ from simulator.run import storage
 from simulator.run.events import Destinations
 from simulator.run.plan import Plan
 from simulator.sinks.driver import Driver
-from simulator.sinks.files import directory as files
+from simulator.sinks.files.directory import begin, commit, discard
 from simulator.sinks.kafka.settings import KafkaSettings, of_changefeed
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import CodecOptions
@@ -38,11 +38,11 @@ def to_fixtures(plan: Plan, changefeed: Changefeed, directory: Path, format: str
     counts = {topic: changefeed.kafka.partitions for topic in plan.topics}
     with ExitStack() as undo:
         with signals.held():
-            settings = files.begin(directory, format)
-            undo.callback(signals.held()(files.discard), settings)
+            settings = begin(directory, format)
+            undo.callback(signals.held()(discard), settings)
         yield Output(format, settings, _destinations(plan, counts), _options(changefeed))
         with signals.held():
-            files.commit(settings, counts)
+            commit(settings, counts)
 
 
 def to_kafka(plan: Plan, changefeed: Changefeed, prepared_batches: bool = True) -> Output:
@@ -63,7 +63,7 @@ def to_kafka(plan: Plan, changefeed: Changefeed, prepared_batches: bool = True) 
 
 
 def to_console(plan: Plan, changefeed: Changefeed, driver: Driver) -> Output:
-    """The `Screen` that listens there."""
+    """The `ConsoleServer` that listens there."""
     return replace(to_nowhere(plan, changefeed), sink="console", settings=driver)
 
 

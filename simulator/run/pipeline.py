@@ -71,7 +71,7 @@ def _work(
     comparison = Comparison(
         plan.tables,
         Clock(seed, _salts(plan), tuple(move.span for move in plan.moves)),
-        tuple(move.turn for move in plan.moves),
+        tuple(move.point for move in plan.moves),
         tuple(_changed(move) for move in plan.moves),
     )
     before, after = (

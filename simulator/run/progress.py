@@ -45,7 +45,7 @@ class Progress:
     """By task, while its sink waits for acknowledgements: since when and until when, in seconds since 1970."""
 
 
-class Complete:
+class CompletePartitions:
     """Up to where partitions are complete; the rows of one write may lie in any order, those of the next are above."""
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class Reporter:
 
     def __init__(self, driver: Driver | None) -> None:
         self._driver = driver
-        self._marks = Complete()
+        self._marks = CompletePartitions()
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._events = self._bytes = 0
         self._last = 0.0
@@ -134,9 +134,9 @@ def _send(outwards: socket.socket, driver: Driver, message: dict[str, object]) -
 class Listener:
     """The driver's side: a thread that keeps `progress` up to date while it is open."""
 
-    def __init__(self, heard: Callable[[Progress], None] = lambda progress: None) -> None:
+    def __init__(self, update: Callable[[Progress], None] = lambda progress: None) -> None:
         self.progress = Progress()
-        self._heard = heard
+        self._update = update
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.bind(("127.0.0.1", 0))
         self.driver = Driver(*self._socket.getsockname())
@@ -161,7 +161,7 @@ class Listener:
             message = json.loads(datagram[SECRET_BYTES:])
             if "reads" in message:
                 self.progress.read[message["reads"]] = message["rows"]
-                self._heard(self.progress)
+                self._update(self.progress)
                 continue
             task = message["task"]
             self.progress.events[task] = message["events"]
@@ -170,4 +170,4 @@ class Listener:
             self.progress.waiting.pop(task, None)
             if message["waiting"] is not None:
                 self.progress.waiting[task] = tuple(message["waiting"])
-            self._heard(self.progress)
+            self._update(self.progress)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from simulator.sinks.counting import Counting
 from simulator.sinks.driver import Driver
 from simulator.sinks.files.settings import FileSettings
+from simulator.sinks.immediate import CountingSink
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.records import Sink, Waiting, unwatched
 
@@ -22,25 +22,25 @@ def _kafka(settings: KafkaSettings, topics: Sequence[str], waiting: Waiting = un
 
 
 def _jsonl(settings: FileSettings, topics: Sequence[str], waiting: Waiting = unwatched) -> Sink:
-    from simulator.sinks.files.jsonl import JsonLines
+    from simulator.sinks.files.formats import JsonLines
 
     return JsonLines(settings, topics)
 
 
 def _parquet(settings: FileSettings, topics: Sequence[str], waiting: Waiting = unwatched) -> Sink:
-    from simulator.sinks.files.parquet import ParquetFiles
+    from simulator.sinks.files.formats import ParquetFiles
 
     return ParquetFiles(settings, topics)
 
 
 def _console(driver: Driver, topics: Sequence[str], waiting: Waiting = unwatched) -> Sink:
-    from simulator.sinks.console import Console
+    from simulator.sinks.console import ConsoleSink
 
-    return Console(driver, topics)
+    return ConsoleSink(driver, topics)
 
 
 def _counting(settings: None, topics: Sequence[str], waiting: Waiting = unwatched) -> Sink:
-    return Counting()
+    return CountingSink()
 
 
 SINKS: dict[str, Callable[..., Sink]] = {

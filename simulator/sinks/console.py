@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from simulator.errors import DeliveryError
 from simulator.sinks.driver import Driver, Server
-from simulator.sinks.files.parquet import SCHEMA, table
+from simulator.sinks.files.formats import SCHEMA, table
 from simulator.sinks.immediate import Immediate
-from simulator.sinks.records import Delivered, Run
+from simulator.sinks.records import Delivered, PartitionRecords
 
 SHOWN = b"."
 """The driver's answer to a task of which everything has been shown."""
@@ -25,7 +25,7 @@ SHOWN = b"."
 REFUSED = "standard output takes no more"
 
 
-class Console(Immediate):
+class ConsoleSink(Immediate):
     """A task's side: an Arrow stream of records as Spark's Kafka source shows them."""
 
     def __init__(self, driver: Driver, topics: Sequence[str]) -> None:
@@ -54,7 +54,7 @@ class Console(Immediate):
             self._tallies[account.topic, account.partition].error = REFUSED
         return self._tallies.accounts()
 
-    def _deliver(self, run: Run, offset: int) -> None:
+    def _deliver(self, run: PartitionRecords, offset: int) -> None:
         self._stream.write_table(table(run.records, self._topics[run.topic], run.partition, offset))
         self._file.flush()
 
@@ -62,7 +62,7 @@ class Console(Immediate):
         return REFUSED
 
 
-class Screen:
+class ConsoleServer:
     """The driver's side: calls `show` with what the tasks send, a batch at a time, while it is open."""
 
     def __init__(self, show: Callable[[pa.RecordBatch], None]) -> None:
@@ -75,7 +75,7 @@ class Screen:
         self._server = Server(self._hear)
         self.driver = self._server.driver
 
-    def __enter__(self) -> Screen:
+    def __enter__(self) -> ConsoleServer:
         return self
 
     def __exit__(self, *_: object) -> None:

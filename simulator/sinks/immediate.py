@@ -1,14 +1,13 @@
 """Sinks that know at once what became of records: files, the console, the sink that counts.
 
-Law: after a partition's records were refused, nothing more of that partition is tried; the others go on.
+One law: after a partition's records were refused, nothing more of that partition is tried; the others go on.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from simulator.sinks.records import Delivered, Records, Run, by_partition, sizes
-from simulator.sinks.tally import Tallies
+from simulator.sinks.records import Delivered, PartitionRecords, Records, Tallies, by_partition, sizes
 
 
 class Immediate(ABC):
@@ -49,9 +48,16 @@ class Immediate(ABC):
         return self._tallies.accounts()
 
     @abstractmethod
-    def _deliver(self, run: Run, offset: int) -> None:
+    def _deliver(self, run: PartitionRecords, offset: int) -> None:
         """Takes records of one partition, the first of which has that offset; raises OSError."""
 
     def _refusal(self, topic: int, partition: int, error: OSError) -> str:
         """One line for people."""
         return str(error)
+
+
+class CountingSink(Immediate):
+    """Counts records and bytes of each partition and forgets them: what the pipeline costs before Kafka or a disk."""
+
+    def _deliver(self, run: PartitionRecords, offset: int) -> None:
+        pass

@@ -1,6 +1,6 @@
 """What a sink is given and what it gives back: Arrow columns in, one account per partition out.
 
-Law: a sink keeps the order of the records of each partition, and what it did not deliver it says.
+One law: a sink keeps the order of the records of each partition, and what it did not deliver it says.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Sink(Protocol):
 
 
 @dataclass(frozen=True)
-class Run:
+class PartitionRecords:
     """The records of one partition among those of a `write`, in order."""
 
     topic: int
@@ -100,13 +100,13 @@ class Run:
     records: Records
 
 
-def by_partition(records: Records) -> Iterator[Run]:
+def by_partition(records: Records) -> Iterator[PartitionRecords]:
     """Splits records into one run per (topic, partition), keeping the order inside each."""
     found = list(places_by_partition(records))
     ordered = take(records, pa.array(np.concatenate([places for *_, places in found]))) if len(found) > 1 else records
     start = 0
     for topic, partition, places in found:
-        yield Run(topic, partition, part(ordered, start, len(places)))
+        yield PartitionRecords(topic, partition, part(ordered, start, len(places)))
         start += len(places)
 
 
@@ -160,3 +160,51 @@ def _columns(records: Records) -> tuple[pa.Array | None, ...]:
 
 def _ints(column: pa.Array) -> npt.NDArray[np.int32]:
     return np.asarray(column, dtype=np.int32)
+
+
+class Tally:
+    """Counts what one partition was given and what of it was delivered, in order."""
+
+    def __init__(self, topic: int, partition: int) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.records = 0
+        self.bytes = 0
+        self.first_offset: int | None = None
+        self.next_offset: int | None = None
+        self.commit_ts: int | None = None
+        self.error: str | None = None
+
+    def delivered(self, records: int, size: int, offset: int | None, commit_ts: int) -> None:
+        """Adds records that arrived; `offset` is the first one's, None where unknown."""
+        if offset is not None:
+            self.first_offset = offset if self.first_offset is None else self.first_offset
+            self.next_offset = offset + records
+        self.records += records
+        self.bytes += size
+        self.commit_ts = commit_ts
+
+    def account(self) -> Delivered:
+        """The account as it stands."""
+        return Delivered(
+            self.topic, self.partition, self.records, self.bytes, self.first_offset, self.commit_ts, self.error
+        )
+
+
+class Tallies:
+    """The accounts of all partitions of a sink, made when first asked for."""
+
+    def __init__(self) -> None:
+        self._of: dict[tuple[int, int], Tally] = {}
+
+    def __getitem__(self, place: tuple[int, int]) -> Tally:
+        return self._of.setdefault(place, Tally(*place))
+
+    @property
+    def failed(self) -> bool:
+        """Whether any partition has an error."""
+        return any(tally.error is not None for tally in self._of.values())
+
+    def accounts(self) -> list[Delivered]:
+        """In order of topic and partition."""
+        return [self._of[place].account() for place in sorted(self._of)]

@@ -19,8 +19,7 @@ from simulator.broker import server as broker
 from simulator.run import outputs, pipeline, plan, scenario
 from simulator.run.engines import on_spark
 from simulator.run.engines.session import session
-from simulator.run.scenario import Settings
-from simulator.run.script import SchemaChange
+from simulator.run.steps.derivation import SchemaChange
 from simulator.ticdc.changefeed import load
 
 ROWS = 1000
@@ -44,7 +43,7 @@ def seconds(spark: SparkSession, folder: Path, statements: int, address: str, to
         f"kafka://{address}/{topic}?protocol=open-protocol&partition-num=2",
         '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]',
     )
-    planned = plan.plan(scenario.diff(before, after, change).script(Settings()), changefeed, releases.V8_5)
+    planned = plan.plan(scenario.diff(before, after, change).script(), changefeed, releases.V8_5)
     output = outputs.to_kafka(planned, changefeed)
     began = time.perf_counter()
     account = pipeline.run(partial(on_spark.run, spark), planned, output, releases.V8_5, 0, 0.0, None)

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simulator import releases
-from simulator.cli.show import Display, Summary
+from simulator.cli.run_report import Display, Summary
 from simulator.run import outputs, scenario
 from simulator.run.pipeline import Account
 from simulator.run.plan import Plan, plan
@@ -134,7 +134,7 @@ def main() -> None:
     with timed(f"{asked.tables:,} tables of three rows written, twice"):
         before, after = make(asked.directory, asked.tables, asked.format)
     with timed("planned"):
-        planned = plan(scenario.diff(before, after).script(scenario.Settings()), load(URI, config), releases.V8_5)
+        planned = plan(scenario.diff(before, after).script(), load(URI, config), releases.V8_5)
     with timed(f"summed up, {len(planned.topics):,} topics"):
         summed_up(planned, config)
 

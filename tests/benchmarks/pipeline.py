@@ -28,7 +28,6 @@ from simulator.run.engines import on_spark
 from simulator.run.engines.session import session
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
-from simulator.run.scenario import Settings
 from simulator.ticdc.changefeed import load
 
 PROTOCOLS = ("open-protocol", "canal-json")
@@ -126,7 +125,7 @@ def measured(
     counter = iter(range(1000))
 
     def prepared(uri: str) -> Plan:
-        script = scenario.diff(before, after).script(Settings())
+        script = scenario.diff(before, after).script()
         return plan.plan(script, load(uri, config), releases.V8_5)
 
     def counting() -> int:

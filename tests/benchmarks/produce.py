@@ -20,8 +20,8 @@ import pyarrow as pa
 from kafka.future import Future
 
 from simulator.broker import server as broker
-from simulator.sinks.kafka import plain as kafka_plain
 from simulator.sinks.kafka.admin import prepare_topics
+from simulator.sinks.kafka import producers
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.kafka.sink import KafkaSink
 from simulator.sinks.records import Records, require_delivered
@@ -61,7 +61,7 @@ def sink(settings: KafkaSettings, topic: str, batches: list[Records]) -> None:
 
 def loop(settings: KafkaSettings, topic: str, batches: list[tuple[list[int], list[bytes], list[bytes]]]) -> None:
     """Record by record through kafka-python."""
-    producer, flying = kafka_plain.producer(settings), 0
+    producer, flying = producers.producer(settings), 0
     waiting: deque[tuple[Future, int]] = deque()
     for partitions, keys, values in batches:
         for partition, key, value in zip(partitions, keys, values, strict=True):

@@ -18,7 +18,8 @@ from simulator import releases
 from simulator.run import outputs, pipeline, plan, scenario
 from simulator.run.engines import on_spark
 from simulator.run.engines.session import session
-from simulator.run.script import PLACES, SchemaChange
+from simulator.run.settings import PLACES
+from simulator.run.steps.derivation import SchemaChange
 from simulator.ticdc.changefeed import load
 
 URI = "kafka://127.0.0.1:9092/orders?protocol=open-protocol&partition-num=4"
@@ -50,7 +51,7 @@ def main() -> None:
         spark = session("local[*]", 1 << 30)
         for what, after, place in (("warm", made.after, "middle"), ("as it is", made.after, "middle"),
                                    *(("altered", other, place) for place in PLACES)):
-            script = scenario.diff(made.before, after, SchemaChange(at=place)).script(scenario.Settings())
+            script = scenario.diff(made.before, after, SchemaChange(at=place)).script()
             planned = plan.plan(script, changefeed, release)
             began = time.monotonic()
             account = pipeline.run(

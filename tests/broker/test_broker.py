@@ -122,7 +122,7 @@ def test_jars_that_cannot_be_fetched_are_one_line_and_leave_nothing(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     with pytest.raises(UserError, match="could not be fetched from Maven Central: WARN: UNRESOLVED DEPENDENCIES$"):
-        broker_jars.jars(str(java))
+        broker_jars.kafka_jars(str(java))
     assert [] == list(broker_jars.cache_directory().iterdir())
 
 

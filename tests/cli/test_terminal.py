@@ -12,7 +12,8 @@ import pytest
 from support.playing import play
 from pyspark.sql import SparkSession
 
-from simulator.cli import look, run
+from simulator.cli import run
+from simulator.read import records
 
 URI = "kafka://127.0.0.1:1/shop?protocol=canal-json"
 RED = "\x1b[31m"
@@ -131,7 +132,7 @@ def test_a_defect_is_one_line_and_an_exit_code_of_its_own(
     def broken(source: str, follow: bool, warn: object) -> None:
         raise ZeroDivisionError(f"{RED}one\ntwo")
 
-    monkeypatch.setattr(look, "read", broken)
+    monkeypatch.setattr(records, "read", broken)
     assert run(arguments) == 70
     err = capsys.readouterr().err.splitlines()
     said = r"this is a defect of ticdc-sim itself: ZeroDivisionError: \x1b[31mone (--traceback shows where it arose)"

@@ -11,11 +11,11 @@ import pytest
 from simulator.cli import run
 from simulator.explain.ddl import DdlExplained, explain_each
 from simulator.explain.ddl_render import ddl_lines
-from simulator.explain.rules import rules
 from simulator.explain.table import TableExplained, explain_table
 from simulator.explain.table_catalog import read_catalog
 from simulator.releases import find
 from simulator.ticdc.changefeed import load
+from simulator.ticdc.rules import rules
 from simulator.tidb.ddl.catalog import Catalog
 
 SCHEMA = """

@@ -37,6 +37,7 @@ ROOMS = (
     "ticdc.filters",
     "ticdc.ddl",
     "ticdc.dispatch",
+    "ticdc.rules",
     "ticdc.split",
     "sources.snapshots",
     "sources.diff",

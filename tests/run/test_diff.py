@@ -49,10 +49,11 @@ def test_a_real_kafka_holds_what_the_fixtures_hold(
     uri = f"kafka://{kafka}/{topic}?{protocol}&partition-num=3"
     assert play("diff", BEFORE, AFTER, "--sink-uri", uri) == 0
     assert play("diff", BEFORE, AFTER, "--sink-uri", uri, "--fixtures", tmp_path / "out") == 0
-    sent = [(one.topic, one.partition, one.offset, one.key, one.value) for one in read(f"kafka://{kafka}/{topic}")]
-    assert sorted(sent) == sorted(
-        (one.topic, one.partition, one.offset, one.key, one.value) for one in read(str(tmp_path / "out"))
+    sent, written = (
+        sorted((record.topic, record.partition, record.offset, record.key, record.value) for record in read(source))
+        for source in (f"kafka://{kafka}/{topic}", str(tmp_path / "out"))
     )
+    assert sent == written
     assert_contract(read(f"kafka://{kafka}/{topic}"), load(uri), {topic: 3}, BEFORE, AFTER)
 
 
@@ -100,7 +101,8 @@ def test_another_seed_moves_rows_in_time_and_changes_nothing_else(spark: SparkSe
         rows = [json.loads(record.value or b"") for record in read(str(tmp_path / seed))]
         contents.append(sorted(json.dumps({**row, "es": 0, "ts": 0}) for row in rows))
     assert contents[0] == contents[1]
-    assert [one.value for one in read(str(tmp_path / "1"))] != [one.value for one in read(str(tmp_path / "2"))]
+    first, second = ([record.value for record in read(str(tmp_path / seed))] for seed in ("1", "2"))
+    assert first != second
 
 
 def counter(directory: Path, rows: str | None, table: str = "counter") -> Path:
@@ -145,7 +147,8 @@ def test_the_only_table_may_be_dropped(spark: SparkSession, tmp_path: Path) -> N
     options = ("--fixtures", tmp_path / "out", "--summary", summary)
     assert play(*only_the_dropped(tmp_path, "1,5\n2,6\n"), *options) == 0
     said = json.loads(summary.read_text())
-    assert ([one["query"] for one in said["statements"]], said["rows"]) == (["DROP TABLE `shop`.`counter`"], 0)
+    assert [statement["query"] for statement in said["statements"]] == ["DROP TABLE `shop`.`counter`"]
+    assert said["rows"] == 0
 
 
 def test_a_wrong_value_in_the_only_table_is_told_even_if_it_is_dropped(

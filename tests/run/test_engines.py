@@ -20,7 +20,7 @@ from simulator import releases
 from simulator.run import outputs, pipeline, plan, scenario
 from simulator.run.engines import in_process, on_spark
 from simulator.run.engines.work import Work
-from simulator.run.script import SchemaChange
+from simulator.run.steps.derivation import SchemaChange
 from simulator.ticdc.changefeed import load
 
 URI = "kafka://127.0.0.1:9092/all?partition-num=3&protocol="
@@ -142,7 +142,7 @@ def play_with(spark: SparkSession, before: Path, after: Path, dispatcher: str) -
     columns = ', columns = ["n"]' if dispatcher == "columns" else ""
     toml = f'[sink]\ndispatchers = [{{matcher = ["*.*"], partition = "{dispatcher}"{columns}}}]\n'
     changefeed = load(URI + "open-protocol", toml)
-    script = scenario.diff(before, after, SchemaChange()).script(scenario.Settings())
+    script = scenario.diff(before, after, SchemaChange()).script()
     planned = plan.plan(script, changefeed, releases.V8_5)
 
     def engine(work: Work) -> Any:

@@ -11,7 +11,7 @@ from simulator import releases, tso
 from simulator.errors import DdlError, UserError
 from simulator.run import scenario
 from simulator.run.plan import Plan, plan
-from simulator.run.script import SchemaChange
+from simulator.run.steps.derivation import SchemaChange
 from simulator.ticdc.changefeed import load
 from simulator.tidb.ddl.column_sources import FromDefault
 
@@ -46,7 +46,7 @@ class Shop:
         file = self.folder / "change.sql"
         file.write_text(ddl)
         change = SchemaChange(file if ddl else None, at, renamed)
-        script = scenario.diff(self.folder / "before", self.folder / "after", change).script(scenario.Settings())
+        script = scenario.diff(self.folder / "before", self.folder / "after", change).script()
         return plan(script, load(URI, config), releases.V8_5)
 
     def said(self, ddl: str = "", renamed: tuple[str, ...] = (), config: str = "") -> list[str]:
@@ -83,7 +83,7 @@ def test_statements_of_a_file_are_played_as_they_stand(shop: Shop) -> None:
     planned = shop.plan(ddl)
     said = [event.query for event in planned.statements]
     assert said == ["ALTER TABLE `a` ADD COLUMN `x` INT", "DROP TABLE `shop`.`b`"]
-    assert [line.partition(": ")[2] for line in planned.said] == ["ALTER TABLE a /* here */ add x int", "drop table b"]
+    assert [line.partition(": ")[2] for line in planned.notes] == ["ALTER TABLE a /* here */ add x int", "drop table b"]
 
 
 @pytest.mark.parametrize("at", ["start", "middle", "end"])
@@ -109,8 +109,9 @@ def test_a_table_that_the_user_says_is_renamed_keeps_its_rows_and_its_ids(shop: 
     assert [event.query for event in planned.statements] == [
         "RENAME TABLE `shop`.`item` TO `shop`.`goods`", "ALTER TABLE `shop`.`goods` RENAME COLUMN `n` TO `m`",
     ]
-    assert [(one.table.name, one.table_id) for one in planned.tables] == [("item", 100), ("goods", 100)]
-    assert [(one.before, one.after) for one in planned.moves[0].changed] == [(("shop", "item"), ("shop", "goods"))]
+    assert [(physical.table.name, physical.table_id) for physical in planned.tables] == [("item", 100), ("goods", 100)]
+    [changed] = planned.moves[0].changed
+    assert (changed.before, changed.after) == (("shop", "item"), ("shop", "goods"))
 
 
 def test_a_renamed_table_has_its_statement_in_the_topic_of_its_old_name(shop: Shop) -> None:
@@ -128,7 +129,7 @@ def test_what_is_not_replicated_runs_and_is_not_sent(shop: Shop) -> None:
     shop.before(a="(id int primary key)").after(a="(id int primary key, x int)")
     planned = shop.plan("ALTER TABLE a CACHE; ALTER TABLE a NOCACHE; ALTER TABLE a ADD x int")
     assert [event.query for event in planned.statements] == ["ALTER TABLE `a` ADD COLUMN `x` INT"]
-    assert re.search(r"ALTER TABLE a CACHE; not sent: .*allow-list", planned.said[0])
+    assert re.search(r"ALTER TABLE a CACHE; not sent: .*allow-list", planned.notes[0])
 
 
 def test_an_event_filter_ignores_the_statement_and_the_table_changes_all_the_same(shop: Shop) -> None:
@@ -136,7 +137,7 @@ def test_an_event_filter_ignores_the_statement_and_the_table_changes_all_the_sam
     config = '[filter]\nevent-filters = [{matcher = ["shop.a"], ignore-event = ["add column"]}]\n'
     planned = shop.plan(config=config)
     assert planned.statements == ()
-    assert [len(one.table.columns) for one in planned.tables] == [1, 2]
+    assert [len(physical.table.columns) for physical in planned.tables] == [1, 2]
 
 
 def test_tables_that_the_filter_leaves_out_may_differ_in_anything(shop: Shop) -> None:
@@ -208,10 +209,10 @@ def test_rows_of_what_is_emptied_or_dropped_go_with_the_statement(shop: Shop) ->
     parted = f"(id int primary key) partition by range (id) {parts}"
     shop.before(a="(id int primary key)", p=parted).after(a="(id int primary key)", p=parted)
     planned = shop.plan("TRUNCATE TABLE a; ALTER TABLE p TRUNCATE PARTITION p1")
-    lost = {one.after[1]: [planned.tables[index].partition_id for index in one.transition.lost]
-            for one in planned.moves[0].changed}
+    lost = {changed.after[1]: [planned.tables[index].partition_id for index in changed.transition.lost]
+            for changed in planned.moves[0].changed}
     assert lost == {"a": [None], "p": [103]}
-    ids = [one.partition_id for one in planned.tables if one.table.name == "p"]
+    ids = [physical.partition_id for physical in planned.tables if physical.table.name == "p"]
     assert ids == [102, 103, 102, 104]
 
 

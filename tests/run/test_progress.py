@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.cli.show import Display, reading, sending
-from simulator.run.progress import Complete, Listener, Progress, Reporter, counted
+from simulator.cli.run_report import Display, reading, sending
+from simulator.run.progress import CompletePartitions, Listener, Progress, Reporter, counted
 from simulator.sinks.driver import Driver, SECRET_BYTES
 from simulator.sinks.records import Delivered, Records
 
@@ -31,7 +31,7 @@ def records(rows: list[tuple[int, int]]) -> Records:
 
 def test_a_write_counts_only_when_all_of_it_is_delivered() -> None:
     """Rows of one table may stand before earlier rows of another one."""
-    marks = Complete()
+    marks = CompletePartitions()
     marks.given(records([(0, 5), (1, 6), (0, 9), (0, 2)]))
     marks.given(records([(0, 9), (0, 12)]))
     found = []
@@ -44,7 +44,7 @@ def test_a_write_counts_only_when_all_of_it_is_delivered() -> None:
 
 @given(st.lists(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), max_size=9), max_size=5), st.data())
 def test_nothing_below_what_is_said_is_missing(writes: list[list[tuple[int, int]]], data: st.DataObject) -> None:
-    marks, sent = Complete(), []
+    marks, sent = CompletePartitions(), []
     for number, rows in enumerate(writes):
         rising = [(partition, 10 * number + commit_ts) for partition, commit_ts in rows]
         marks.given(records(rising))
@@ -103,7 +103,7 @@ def test_a_kafka_that_is_silent_is_said_with_since_when_and_until_when(capfd: py
     shown: list[str] = []
 
     def hear(progress: Progress) -> None:
-        display.heard(progress)
+        display.update(progress)
         shown.append(sending(progress, 2.0))
         heard.set()
 

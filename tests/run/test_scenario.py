@@ -12,8 +12,14 @@ from support.databases import Rows, Table, contents, played, state, write
 from support.playing import assert_leads, play
 
 from simulator import tso
+from simulator.errors import ScenarioError
 from simulator.read.decode import Event, RowEvent, Watermark, decode
 from simulator.read.records import read
+from simulator.run.scenario import load as load_scenario
+from simulator.run.settings import Key, to_text
+from simulator.run.steps import STEPS
+from simulator.run.steps.kind import KeyGroup, StepKind
+from simulator.run.steps.wait import WaitStep
 from simulator.ticdc.changefeed import load
 
 TOMLS = (Path(__file__).parent.parent.parent / "scenarios").glob("*.toml")
@@ -199,24 +205,24 @@ def test_a_shipped_scenario_plays(path: Path, tmp_path: Path) -> None:
     assert json.loads(summary.read_text())["rows"] > 0
 
 
-STEPS = '[[step]]\nsnapshot = "../monday"\n[[step]]\nsnapshot = "../tuesday"\n'
+BARE = '[[step]]\nsnapshot = "../monday"\n[[step]]\nsnapshot = "../tuesday"\n'
 
 
 @pytest.mark.parametrize(("text", "words"), [
-    ('sinkuri = "x"\n' + STEPS, ["unknown key 'sinkuri'. Did you mean 'sink-uri'?"]),
-    ('[[step]]\nsnapshto = "x"\n' + STEPS, ["step 1: unknown key 'snapshto'. Did you mean 'snapshot'?",
-                                            "step 1: exactly one of snapshot, wait is expected"]),
-    ('over = "1 minute"\nseed = "x"\nspeed = -1\n' + STEPS, ["over: bad duration '1 minute'", "seed: bad seed 'x'",
-                                                             "speed: bad speed '-1'"]),
-    (STEPS + '[[step]]\nwait = "5"\n', ["step 3: wait: bad duration '5'"]),
-    (STEPS + '[[step]]\nwait = "5s"\nover = "5s"\n', ["step 3: over: only a snapshot that follows another takes time"]),
+    ('sinkuri = "x"\n' + BARE, ["unknown key 'sinkuri'. Did you mean 'sink-uri'?"]),
+    ('[[step]]\nsnapshto = "x"\n' + BARE, ["step 1: unknown key 'snapshto'. Did you mean 'snapshot'?",
+                                           "step 1: exactly one of snapshot, wait is expected"]),
+    ('over = "1 minute"\nseed = "x"\nspeed = -1\n' + BARE, ["over: bad duration '1 minute'", "seed: bad seed 'x'",
+                                                            "speed: bad speed '-1'"]),
+    (BARE + '[[step]]\nwait = "5"\n', ["step 3: wait: bad duration '5'"]),
+    (BARE + '[[step]]\nwait = "5s"\nover = "5s"\n', ["step 3: over: only a snapshot that follows another takes time"]),
     ('[[step]]\nsnapshot = "a"\nover = "1s"\n[[step]]\nwait = "1s"\n', ["step 1: over: only a snapshot that follows"]),
-    ('[[step]]\nwait = "1s"\n' + STEPS, ["the first [[step]] must be a snapshot"]),
+    ('[[step]]\nwait = "1s"\n' + BARE, ["the first [[step]] must be a snapshot"]),
     ('[[step]]\nsnapshot = "../monday"\n', ["at least two snapshots"]),
     ('[[step]]\nsnapshot = "../monday"\n[[step]]\nwait = "1m"\n', ["at least two snapshots"]),
     ("[step]\n", ["step must be a list of tables"]),
     ("seed = 1\n", ["the first [[step]] must be a snapshot"]),
-    ("seed = 99999999999999999999999\n" + STEPS, ["seed: bad seed 99999999999999999999999: expected"]),
+    ("seed = 99999999999999999999999\n" + BARE, ["seed: bad seed 99999999999999999999999: expected"]),
     ("a = \n", ["is not TOML", "line 1"]),
 ])  # fmt: skip
 def test_every_mistake_is_named_at_once(
@@ -231,6 +237,22 @@ def test_every_mistake_is_named_at_once(
     assert str(path) in said and "Traceback" not in said
 
 
+def test_a_kind_of_step_is_known_to_the_registry_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One more there is read, is named where a step is none, and its keys are refused in steps of other kinds."""
+    hours = KeyGroup({"hours": Key("hours", int)}, "only a nap has hours")
+    nap = StepKind(to_text, lambda _, values, file: WaitStep(3_600_000 * int(values["hours"])), (hours,))
+    monkeypatch.setitem(STEPS, "nap", nap)
+    path = tmp_path / "naps.toml"
+    path.write_text(BARE + '[[step]]\nnap = "deep"\nhours = 2\n')
+    assert load_scenario(path).steps[-1] == WaitStep(7_200_000)
+    path.write_text(BARE + '[[step]]\nwait = "1s"\nhours = 2\n[[step]]\nhours = 2\n')
+    with pytest.raises(ScenarioError) as caught:
+        load_scenario(path)
+    assert [line.partition(": ")[2] for line in caught.value.args] == [
+        "step 3: hours: only a nap has hours", "step 4: exactly one of snapshot, wait, nap is expected",
+    ]
+
+
 @pytest.mark.parametrize(("options", "words"), [
     ((), "no sink-uri"),
     (("--sink-uri", URI, "--seed", 2**63), "seed"),
@@ -242,7 +264,7 @@ def test_options_that_cannot_be_are_named(
     folder: Path, capsys: pytest.CaptureFixture[str], options: tuple[object, ...], words: str
 ) -> None:
     path = folder / "plays" / "bare.toml"
-    path.write_text(STEPS)
+    path.write_text(BARE)
     assert play("run", path, "--console", *options) == 2
     said = capsys.readouterr().err
     assert words in said and "Traceback" not in said

@@ -94,7 +94,7 @@ def test_what_is_said_of_partitions_is_true_of_the_topic(
     uri = f"kafka://{kafka}/{topic}?protocol=open-protocol&partition-num=2"
 
     def well_on_its_way() -> bool:
-        records = Counter(one.partition for one in held(kafka, topic))
+        records = Counter(record.partition for record in held(kafka, topic))
         return min(records[0], records[1]) > 8
 
     with started(*two_tables, *RUN, uri, "--speed", "1", "--master", master) as process:
@@ -107,10 +107,11 @@ def test_what_is_said_of_partitions_is_true_of_the_topic(
     pattern = rf"  {topic}/([01]): (\d+) \(2025-01-01 00:\d\d:\d\d\.\d+ UTC\)"
     below = {int(found[1]): int(found[2]) for line in said[1:-1] if (found := re.fullmatch(pattern, line))}
     for partition in (0, 1):
-        expected = [one for one in whole if one.partition == partition]
-        sent = [one for one in held(kafka, topic) if one.partition == partition]
+        expected = [record for record in whole if record.partition == partition]
+        sent = [record for record in held(kafka, topic) if record.partition == partition]
         rest = expected[len(sent):]
-        assert [(one.key, one.value) for one in sent] == [(one.key, one.value) for one in expected[: len(sent)]]
+        assert [(record.key, record.value) for record in sent] == [
+            (record.key, record.value) for record in expected[: len(sent)]]
         assert rest and min(commit_ts(rest)) >= below[partition] > min(commit_ts(sent))
 
 

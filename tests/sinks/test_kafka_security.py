@@ -19,7 +19,7 @@ from simulator.errors import DeliveryError
 from simulator.run import outputs
 from simulator.sinks import SINKS
 from simulator.sinks.kafka.admin import prepare_topics
-from simulator.sinks.kafka.greeting import reachable
+from simulator.sinks.kafka.handshake import reachable
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.records import Records
 from simulator.ticdc import changefeed

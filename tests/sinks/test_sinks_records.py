@@ -14,10 +14,10 @@ from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from simulator.errors import DeliveryError
 from simulator.sinks import SINKS
-from simulator.sinks.console import Screen
+from simulator.sinks.console import ConsoleServer
 from simulator.sinks.driver import Driver, SECRET_BYTES, STRANGERS
-from simulator.sinks.files.parquet import SCHEMA, table
-from simulator.sinks.record_batch import body
+from simulator.sinks.files.formats import SCHEMA, table
+from simulator.sinks.kafka.record_batch import body
 from simulator.sinks.records import Delivered, Records, by_partition, require_delivered
 
 BYTES = st.lists(st.one_of(st.none(), st.binary(max_size=300)), min_size=1, max_size=40)
@@ -88,7 +88,7 @@ def test_the_console_has_shown_all_that_a_task_wrote_once_its_sink_is_closed() -
     def show(batch: pa.RecordBatch) -> None:
         shown.extend((row["topic"], row["partition"], row["offset"]) for row in batch.to_pylist())
 
-    with Screen(show) as screen:
+    with ConsoleServer(show) as screen:
         sink = SINKS["console"](screen.driver, ["a", "b"])
         sink.write(records([(0, 0), (1, 2), (0, 0)]))
         sink.write(records([(0, 0)]))
@@ -104,7 +104,7 @@ def test_a_console_that_can_show_no_more_is_told() -> None:
     def show(batch: pa.RecordBatch) -> None:
         raise BrokenPipeError
 
-    with Screen(show) as screen:
+    with ConsoleServer(show) as screen:
         sink = SINKS["console"](screen.driver, ["a"])
         sink.write(records([(0, 0)]))
         accounts = sink.close()
@@ -116,7 +116,8 @@ def test_a_console_that_can_show_no_more_is_told() -> None:
 def test_strangers_are_shown_nothing_of_and_hold_nothing_up() -> None:
     """Whatever they send, how much of it, and however long they stay."""
     shown: list[str] = []
-    with ExitStack() as strangers, Screen(lambda batch: shown.extend(batch.column("topic").to_pylist())) as screen:
+    server = ConsoleServer(lambda batch: shown.extend(batch.column("topic").to_pylist()))
+    with ExitStack() as strangers, server as screen:
 
         def stranger(start: bytes = b"") -> socket.socket:
             connected = strangers.enter_context(socket.create_connection(screen.driver.address, timeout=30))

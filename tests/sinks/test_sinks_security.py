@@ -15,8 +15,7 @@ from support.identity_provider import Answer, granted, identity_provider
 from simulator.errors import DeliveryError, UserError
 from simulator.sinks import SINKS
 from simulator.sinks.kafka.admin import prepare_topics
-from simulator.sinks.kafka.connect import client_options
-from simulator.sinks.kafka.oauth import ClientCredentials
+from simulator.sinks.kafka.connect import ClientCredentials, client_options
 from simulator.sinks.kafka.settings import KafkaSettings, OAuth, Security
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from support.evolving import after as applied
 from simulator.columns import row_image as images
 from simulator.errors import DdlError
-from simulator.run.plan.lineage import lost_partitions, sources
+from simulator.run.plan.comparisons import column_sources, lost_partitions
 from simulator.sources.schema_change import Transition, Turn, events, prior
 from simulator.sources.snapshots import Places, locate_partition
 from simulator.ticdc import key_bytes
@@ -178,7 +178,7 @@ def alter(definition: str, statements: Iterable[str], sent: tuple[bool, bool] = 
         for table in (before, after))
     emptied = frozenset("p0" for statement in done if statement.endswith("PARTITION p0"))
     lost = frozenset(old.indexes[one] for one in lost_partitions(before, emptied))
-    return Altered(Transition(old, new, sources(before, after), lost, sent), tuple(done))
+    return Altered(Transition(old, new, column_sources(before, after), lost, sent), tuple(done))
 
 
 def texts(table: Table, rows: Sequence[Row]) -> list[pa.Array]:

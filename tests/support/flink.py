@@ -84,7 +84,7 @@ def flink() -> Iterator[Flink]:
     """One process for all tests."""
     with tempfile.TemporaryDirectory(prefix="ticdc-sim-flink-") as directory:
         try:
-            java = broker_jars.java()
+            java = broker_jars.find_java()
             listed = (SOURCES / "ivy.xml").read_text("ascii")
             jars = broker_jars.fetched(java, f"flink-canal-json-{FLINK}", f"Apache Flink {FLINK}", listed)
         except UserError as error:

@@ -23,7 +23,7 @@ with warnings.catch_warnings():
 def require_kafka_jars() -> None:
     """Skips the test where Kafka cannot be fetched; under CI that is a failure."""
     try:
-        broker_jars.jars(broker_jars.java())
+        broker_jars.kafka_jars(broker_jars.find_java())
     except UserError as error:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(str(error))
 

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import serialization
 from support.kafka_fixture import require_kafka_jars
 
 from simulator.broker import jars as broker_jars, server as broker
-from simulator.broker.properties import properties
+from simulator.broker.server import properties
 from simulator.sinks.kafka.admin import answers
 
 USER, PASSWORD = "ada", "open sesame &+=% co"
@@ -55,8 +55,8 @@ class Secured:
 def secured_kafka(home: Path) -> Iterator[Secured]:
     """The broker while it runs; its files lie under `home`."""
     require_kafka_jars()
-    java = broker_jars.java()
-    classes = f"{broker_jars.jars(java)}/*"
+    java = broker_jars.find_java()
+    classes = f"{broker_jars.kafka_jars(java)}/*"
     authority, stranger = trustme.CA(), trustme.CA()
     names = ("plain", *PROTOCOLS)
     addresses = {name: f"127.0.0.1:{broker.free_port()}" for name in names}

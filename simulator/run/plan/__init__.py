@@ -5,36 +5,45 @@ One law: pure, no Spark and no Kafka; whatever is wrong with the input as a whol
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from simulator import tso
 from simulator.errors import UserError
 from simulator.releases import Release
-from simulator.run.plan.activity import active_spans
-from simulator.run.plan.events import Sender, Told
-from simulator.run.plan.moves import Changed, Move, move
-from simulator.run.plan.statements import TURN
-from simulator.run.plan.steps import Draft, begin, draft_step
-from simulator.run.plan.versions import Versions, physical
-from simulator.run.script import Becomes, Script, Wait
-from simulator.sources import snapshots
-from simulator.sources.snapshots import PhysicalTable, Snapshot
+from simulator.run.plan.comparisons import Move, move, named, pairs
+from simulator.run.plan.cursor import Addition, Cursor, Planning, Step, starting
+from simulator.run.plan.statements import AMONG_ROWS, EmittedJob
+from simulator.run.plan.versions import Name, Versions, physical
+from simulator.sources.snapshots import PhysicalTable
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import DdlEvent
 from simulator.ticdc.dispatch import Route
-from simulator.ticdc.filters import replication
-from simulator.ticdc.filters.events import EventFilters, event_filters
-from simulator.ticdc.filters.expression_checks import verify
+from simulator.ticdc.filters.events import EventFilters
+from simulator.ticdc.rules import ChangefeedRules, rules, verify
 from simulator.ticdc.split import SplitRule, split_rule
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Table
-from simulator.tso import Span, Timeline
+from simulator.tso import Timeline
 
-__all__ = ["Changed", "Move", "Plan", "plan"]
+__all__ = ["Move", "Plan", "Script", "plan"]
 
-Name = tuple[str, str]
+
+@dataclass(frozen=True)
+class Script:
+    """What is to be played."""
+
+    steps: tuple[Step, ...]
+    over_ms: int
+    """How long a step takes that does not say it."""
+
+    start_ts: int | None
+    """None for when the first snapshot was taken, where it says so."""
+
+    resolved_interval_ms: int
+    seed: int
+    speed: float
 
 
 @dataclass(frozen=True)
@@ -58,8 +67,8 @@ class Plan:
     left_out: tuple[Name, ...]
     """Tables that the changefeed's filter leaves out."""
 
-    said: tuple[str, ...]
-    """For people: the statements at the turn from one schema to another, and those that are not sent."""
+    notes: tuple[str, ...]
+    """For people: the statements of schema changes, and those that are not sent."""
 
     event_filters: EventFilters
     ignored_start_ts: frozenset[int]
@@ -76,83 +85,54 @@ class Plan:
 
 def plan(script: Script, changefeed: Changefeed, release: Release) -> Plan:
     """The plan; raises UserError for a snapshot, a schema or a rule that does not fit."""
-    opened = [
-        snapshots.open(path)
-        for path in (script.start, *(step.directory for step in script.steps if isinstance(step, Becomes)))
-    ]
-    spans, timeline = _times(script, opened[0])
-    sender, versions = _sender(changefeed, release), Versions()
-    drafts = _drafts(script, opened, spans, versions, sender)
-    if not versions.every:
-        raise UserError(f"no table to replicate: the changefeed's filter leaves out every table of {opened[0].path}")
-    _check(versions, sender)
-    tables, places = physical(versions.every)
-    said = [one for draft in drafts for one in draft.told]
-    topics = _topics(changefeed.topic, versions, said, sender)
-    routes = tuple(dispatch.route(sender.router, physical.table) for physical in tables)
+    planning = Planning(rules(changefeed, release), script.start_ts, script.over_ms)
+    cursors, additions = _steps(script, planning)
+    first, last = cursors[0], cursors[-1]
+    _check(planning.versions, planning.rules, first)
+    tables, places = physical(planning.versions.every)
+    jobs = [job for addition in additions for job in addition.jobs]
+    topics = _topics(planning.versions, jobs, planning.rules)
     return Plan(
         tables,
-        routes,
-        tuple(move(draft, places) for draft in drafts),
-        tuple(event for one in said for event in one.events),
-        tuple(topic for one in said for topic in one.topics),
+        tuple(dispatch.route(planning.rules.router, table.table) for table in tables),
+        tuple(move(draft, places) for addition in additions for draft in addition.drafts),
+        tuple(event for job in jobs for event in job.events),
+        tuple(topic for job in jobs for topic in job.topics),
         topics,
-        active_spans(topics, changefeed.topic, drafts[0].before_names, versions.now, said, sender),
-        timeline,
-        _left_out(opened, sender),
-        tuple(_note(one) for one in said if one.played.spoken.place == TURN or not one.events),
-        sender.event_filters,
-        sender.replication.ignored_start_ts,
+        _active(topics, first, last, jobs, planning.rules),
+        Timeline(first.start_ms, last.now_ms, script.resolved_interval_ms),
+        _left_out(cursors, planning.rules),
+        tuple(_note(job) for job in jobs if job.applied.pending.place == AMONG_ROWS or not job.events),
+        planning.rules.event_filters,
+        planning.rules.replication.ignored_start_ts,
         split_rule(release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value),
     )
 
 
-def _drafts(
-    script: Script, opened: Sequence[Snapshot], spans: Sequence[Span], versions: Versions, sender: Sender
-) -> list[Draft]:
-    known = begin(opened[0], versions, sender)
-    dispatch.verify_routes(sender.router, versions.now)
-    drafts: list[Draft] = []
-    changes = [step.schema_change for step in script.steps if isinstance(step, Becomes)]
-    for before, after, span, change in zip(opened, opened[1:], spans, changes, strict=False):
-        draft, known = draft_step(before, after, known, span, change, versions, sender)
-        drafts.append(draft)
-    return drafts
+def _steps(script: Script, planning: Planning) -> tuple[list[Cursor], list[Addition]]:
+    """Behind each step: where the run stands, and what the step added."""
+    cursor = starting(script.start_ts or tso.DEFAULT_START_TS)
+    cursors: list[Cursor] = []
+    additions: list[Addition] = []
+    for step in script.steps:
+        cursor, addition = step.plan(cursor, planning)
+        if not cursors:
+            dispatch.verify_routes(planning.rules.router, cursor.versions)
+        cursors.append(cursor)
+        additions.append(addition)
+    return cursors, additions
 
 
-def _check(versions: Versions, sender: Sender) -> None:
+def _check(versions: Versions, rules: ChangefeedRules, first: Cursor) -> None:
     """What TiCDC checks when a changefeed starts, of all tables that the run begins with or creates."""
-    _eligible((one.table for one in versions.every if sender.replicates(one.table)), sender.force_replicate)
-    firsts = [one.table for one in versions.every if one.of is None and sender.replicates(one.table)]
-    dispatch.verify_tables(sender.router, firsts)
-    verify(sender.event_filters, firsts)
-
-
-def _topics(default: str, versions: Versions, said: Iterable[Told], sender: Sender) -> tuple[str, ...]:
-    """Every topic that gets something, the default one first."""
-    names = [(one.table.schema, one.table.name) for one in versions.every if sender.replicates(one.table)]
-    active = dispatch.active_topics(sender.router, names)
-    return tuple(dict.fromkeys([default, *active, *(topic for one in said for topic in one.topics)]))
-
-
-def _left_out(opened: Iterable[Snapshot], sender: Sender) -> tuple[Name, ...]:
-    names = {(entry.table.schema, entry.table.name) for snapshot in opened for entry in snapshot.tables}
-    return tuple(sorted(name for name in names if not sender.replication.table(*name)))
-
-
-def _note(one: Told) -> str:
-    text = " ".join(one.played.spoken.text.split())
-    return f"at {tso.describe(one.commit_ts)}: {text}" + ("" if one.events else f"; not sent: {one.why}")
-
-
-def _sender(changefeed: Changefeed, release: Release) -> Sender:
-    return Sender(
-        replication(changefeed.rules, changefeed.case_sensitive, changefeed.ignore_txn_start_ts, release),
-        event_filters(changefeed.event_filters, release, changefeed.case_sensitive),
-        changefeed.force_replicate,
-        dispatch.router(changefeed, release),
-        release,
-    )
+    if not versions.every:
+        where = f" of {first.state.path}" if first.state else ""
+        raise UserError(f"no table to replicate: the changefeed's filter leaves out every table{where}")
+    replicated = [version for version in versions.every if rules.replicates(version.table)]
+    _eligible((version.table for version in replicated), rules.changefeed.force_replicate)
+    firsts = [version.table for version in replicated if version.of is None]
+    dispatch.verify_tables(rules.router, firsts)
+    verify(rules, firsts)
 
 
 def _eligible(tables: Iterable[Table], force_replicate: bool) -> None:
@@ -166,20 +146,45 @@ def _eligible(tables: Iterable[Table], force_replicate: bool) -> None:
         )
 
 
-def _times(script: Script, first: Snapshot) -> tuple[list[Span], Timeline]:
-    origin = script.start_ts or first.start_ts or tso.DEFAULT_START_TS
-    # Everything that happens lies above the start, as a changefeed sends what is committed after its start-ts.
-    begin = now = tso.physical(origin) + 1
-    spans = []
-    for step in script.steps:
-        if isinstance(step, Wait):
-            now += step.milliseconds
-        else:
-            spans.append(Span(now, step.over_ms))
-            now = spans[-1].next_ms
-    if now > tso.physical(tso.FOREVER):
-        raise UserError(
-            f"the run would end after the last TSO there is, {tso.describe(tso.FOREVER)}: it starts at "
-            f"{tso.describe(origin)} and takes {now - begin} ms of simulated time; let it start earlier or be shorter"
-        )
-    return spans, Timeline(begin, now, script.resolved_interval_ms)
+def _topics(versions: Versions, jobs: Iterable[EmittedJob], rules: ChangefeedRules) -> tuple[str, ...]:
+    """Every topic that gets something, the default one first."""
+    tables = (version.table for version in versions.every)
+    names = [(table.schema, table.name) for table in tables if rules.replicates(table)]
+    active = dispatch.active_topics(rules.router, names)
+    return tuple(dict.fromkeys([rules.changefeed.topic, *active, *(topic for job in jobs for topic in job.topics)]))
+
+
+def _active(
+    topics: Sequence[str], first: Cursor, last: Cursor, jobs: Iterable[EmittedJob], rules: ChangefeedRules
+) -> tuple[tuple[int, int], ...]:
+    """As long as `topics`: the statement that gives a topic its first table, and the one that takes its last.
+
+    The default topic always has watermarks (tiflow v8.5.3: cdc/sink/ddlsink/mq/mq_ddl_sink.go, WriteCheckpointTs).
+    """
+    default = rules.changefeed.topic
+    since = {default: 0, **{dispatch.topic_of(rules.router, *name): 0 for name in first.versions}}
+    until = {default: tso.FOREVER, **{dispatch.topic_of(rules.router, *name): tso.FOREVER for name in last.versions}}
+    for job in jobs:
+        for name in _moved(job):
+            if rules.replication.table(*name):
+                topic = dispatch.topic_of(rules.router, *name)
+                since[topic] = min(since.get(topic, job.commit_ts), job.commit_ts)
+                until[topic] = max(until.get(topic, job.commit_ts), job.commit_ts)
+    return tuple((since.get(topic, 0), until.get(topic, tso.FOREVER)) for topic in topics)
+
+
+def _moved(job: EmittedJob) -> Iterator[Name]:
+    """The tables that come or go with a job."""
+    for old, new in pairs([job.job]).items():
+        there, then = named(job.applied.before, old), named(job.applied.after, new)
+        yield from (name for name in (there, then) if name and there != then)
+
+
+def _left_out(cursors: Iterable[Cursor], rules: ChangefeedRules) -> tuple[Name, ...]:
+    tables = (table for cursor in cursors for table in cursor.catalog.tables.values())
+    return tuple(sorted({(table.schema, table.name) for table in tables if not rules.replicates(table)}))
+
+
+def _note(job: EmittedJob) -> str:
+    text = " ".join(job.applied.pending.text.split())
+    return f"at {tso.describe(job.commit_ts)}: {text}" + ("" if job.events else f"; not sent: {job.why}")

@@ -1,78 +1,70 @@
-"""The statements of a step: those that create tables, those that change them, those that drop them.
+"""Statements of a run: applied to the catalog, and what TiCDC sends of their jobs.
 
-One law: played in order on what was there before, they give what is there after.
+One law: statements run in the order they are given, each job at a commit-ts of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-from simulator.errors import DdlError, UserError
+from simulator import tso
+from simulator.errors import DdlError
 from simulator.releases import Release
-from simulator.run.plan.renames import Renames, renames
-from simulator.run.plan.versions import same
-from simulator.run.script import SchemaChange
+from simulator.run.plan.versions import Name
+from simulator.ticdc import dispatch
+from simulator.ticdc.codecs import DdlEvent
+from simulator.ticdc.ddl.classify import decided
+from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog
-from simulator.tidb.ddl.derive import alterations
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.read import read_statement
-from simulator.tidb.parser.sql_file import sql_statements
-from simulator.tidb.restore.restoring import quoted
 from simulator.tidb.syntax.statements import Statement
 
-Name = tuple[str, str]
-Tables = Mapping[Name, Table]
-
-FIRST, TURN, LAST = range(3)
-"""Where a statement stands: before all rows of its step, at the turn from one schema to the next, behind all rows."""
+BEFORE_ROWS, AMONG_ROWS, AFTER_ROWS = range(3)
+"""Where a statement stands: before all rows of its step, at the schema change among them, behind all rows."""
 
 
 @dataclass(frozen=True)
-class Spoken:
-    """A statement, not yet played."""
+class PendingStatement:
+    """A statement, not yet applied."""
 
     text: str
     database: str
+    """The current one."""
+
     place: int
     origin: str = ""
     """Where it is from, for errors."""
 
 
 @dataclass(frozen=True)
-class Played:
+class AppliedStatement:
     """A statement, its jobs, and what it makes of the catalog."""
 
-    spoken: Spoken
+    pending: PendingStatement
     statement: Statement
     jobs: tuple[Job, ...]
     before: Catalog
     after: Catalog
 
 
-def step_statements(
-    known: Catalog, wanted: Tables, change: SchemaChange, now: str, release: Release,
-) -> list[Played]:
-    """Every statement of a step, played; raises UserError where they do not lead to the tables that are wanted.
+@dataclass(frozen=True)
+class EmittedJob:
+    """A job that ran, and what of it is sent."""
 
-    `now` is what CURRENT_TIMESTAMP(6) gives at the turn.
-    """
-    had = tables_of(known)
-    if change.file and change.renamed:
-        raise UserError("--rename says how to derive statements, and --ddl gives them: choose one")
-    if change.file:
-        turn, turned = _given(change.file, known, now, release)
-    else:
-        said = renames(change.renamed, had, wanted)
-        turn, turned = list(_derived(had, wanted, said)), {said.tables.get(name, name) for name in had}
-    created = [table for name, table in sorted(wanted.items()) if name not in turned]
-    dropped = sorted(turned - wanted.keys())
-    played = _play([*_creating(created, known), *turn, *map(_dropping, dropped)], known, now, release)
-    _arrived(tables_of(played[-1].after if played else known), wanted, change.file)
-    return played
+    applied: AppliedStatement
+    job: Job
+    commit_ts: int
+    events: tuple[DdlEvent, ...]
+    topics: tuple[str, ...]
+    """As long as `events`."""
+
+    why: str
+    """Why nothing is sent, or what decided."""
 
 
 def tables_of(catalog: Catalog) -> dict[Name, Table]:
@@ -80,71 +72,55 @@ def tables_of(catalog: Catalog) -> dict[Name, Table]:
     return {(table.schema, table.name): table for table in catalog.tables.values()}
 
 
-def _given(file: Path, known: Catalog, now: str, release: Release) -> tuple[list[Spoken], set[Name]]:
-    """The statements of a file, and the tables that there are behind them."""
-    schemas = {schema for schema, _ in tables_of(known)}
-    current = schemas.pop() if len(schemas) == 1 else ""
-    spoken = [
-        Spoken(text, database, TURN, f"{file}, statement {number}")
-        for number, (database, text) in enumerate(sql_statements(file, current), 1)
-    ]
-    if not spoken:
-        raise UserError(f"{file} has no statement")
-    return spoken, set(tables_of(_play(spoken, known, now, release)[-1].after))
+def apply(
+    statements: Iterable[PendingStatement], known: Catalog, now: str, release: Release
+) -> list[AppliedStatement]:
+    """The statements applied one after the other; raises DdlError as TiDB words it, with where it stands.
 
-
-def _derived(had: Tables, wanted: Tables, said: Renames) -> Iterator[Spoken]:
-    for old, new in said.tables.items():
-        text = f"RENAME TABLE {_dotted(old)} TO {_dotted(new)}"
-        yield Spoken(text, new[0], TURN, "--rename")
-    for name, table in sorted(had.items()):
-        new = said.tables.get(name, name)
-        if new in wanted:
-            for text in alterations(table, wanted[new], said.columns.get(new, {})):
-                yield Spoken(text, new[0], TURN, f"derived for table {'.'.join(new)}")
-
-
-def _creating(tables: Iterable[Table], known: Catalog) -> Iterator[Spoken]:
-    tables = list(tables)
-    for schema in sorted({table.schema for table in tables}):
-        if known.database(schema) is None:
-            yield Spoken(f"CREATE DATABASE {quoted(schema)}", schema, FIRST)
-    for table in tables:
-        yield Spoken(table.statement, table.schema, FIRST)
-
-
-def _dropping(name: Name) -> Spoken:
-    return Spoken(f"DROP TABLE {_dotted(name)}", name[0], LAST)
-
-
-def _play(spoken: Iterable[Spoken], known: Catalog, now: str, release: Release) -> list[Played]:
-    """The statements applied one after the other; raises DdlError as TiDB words it, with where it stands."""
-    played: list[Played] = []
-    for one in spoken:
-        before = played[-1].after if played else known
+    `now` is what CURRENT_TIMESTAMP(6) gives.
+    """
+    done: list[AppliedStatement] = []
+    for pending in statements:
+        before = done[-1].after if done else known
         try:
-            statement = read_statement(one.text)
+            statement = read_statement(pending.text)
             assert statement is not None
-            executed = execute(statement, one.text, Session(one.database, before, release, now))
+            executed = execute(statement, pending.text, Session(pending.database, before, release, now))
             assert executed.catalog is not None
-            played.append(Played(one, statement, executed.jobs, before, executed.catalog))
+            done.append(AppliedStatement(pending, statement, executed.jobs, before, executed.catalog))
         except DdlError as error:
-            raise DdlError(f"{error.text} ({one.origin or 'statement'}: {one.text})", error.code) from error
-    return played
+            raise DdlError(f"{error.text} ({pending.origin or 'statement'}: {pending.text})", error.code) from error
+    return done
 
 
-def _arrived(reached: Tables, wanted: Tables, file: Path | None) -> None:
-    """Raises UserError where the statements lead somewhere else."""
-    for name, table in wanted.items():
-        there = reached.get(name)
-        if there is None or there is not table and not same(there, table):
-            left = "; ".join(alterations(there, table, {})) if there else "the table is not there"
-            way = f"after the statements of {file}" if file else "no statement leads there"
-            raise UserError(
-                f"table {'.'.join(name)} is not as the next snapshot has it: {way}; "
-                f"still needed: {left or 'another clustering of its primary key'}"
-            )
+def emit_jobs(
+    statements: Iterable[AppliedStatement], first_ts: Callable[[PendingStatement], int], rules: ChangefeedRules
+) -> Iterator[EmittedJob]:
+    """Each job of the statements, in order; raises DdlError where TiCDC stops the changefeed.
+
+    `first_ts` is the first commit-ts that a statement's jobs may have; those of one TSO follow each other from there.
+    """
+    taken: Counter[int] = Counter()
+    for statement in statements:
+        first = first_ts(statement.pending)
+        for job in statement.jobs:
+            yield _emitted(statement, job, first + taken[first], rules)
+            taken[first] += 1
 
 
-def _dotted(name: Name) -> str:
-    return ".".join(map(quoted, name))
+def _emitted(applied: AppliedStatement, job: Job, commit_ts: int, rules: ChangefeedRules) -> EmittedJob:
+    decision = decided(
+        job, applied.before, applied.after, rules.replication, rules.event_filters, rules.changefeed.force_replicate,
+        rules.release, commit_ts - tso.BEFORE_COMMIT, rules.router.routes,
+    )
+    if decision.error is not None:
+        origin = applied.pending.origin or applied.pending.text
+        raise DdlError(f"{decision.error.text} ({origin})", decision.error.code)
+    events = tuple(
+        DdlEvent(commit_ts, *made.told, query, made.type_code)
+        for made, query in zip(decision.events, decision.queries, strict=True)
+    )
+    topics = tuple(
+        dispatch.topic_of_ddl(rules.router, made.schema, made.table, made.old) for made in decision.events
+    )
+    return EmittedJob(applied, job, commit_ts, events, topics, decision.why)

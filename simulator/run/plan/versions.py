@@ -13,6 +13,7 @@ from simulator.tidb.ddl.derive import alterations
 from simulator.tidb.model.table import Table
 
 Name = tuple[str, str]
+"""Schema and name of a table, as they were given."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +28,9 @@ class Version:
 
 @dataclass
 class Versions:
-    """All versions met so far, and those that are there now."""
+    """All versions met so far."""
 
     every: list[Version] = field(default_factory=list)
-    now: dict[Name, int] = field(default_factory=dict)
     firsts: dict[Name, list[int]] = field(default_factory=dict)
 
     def first(self, table: Table) -> int:
@@ -56,10 +56,10 @@ def physical(versions: Sequence[Version]) -> tuple[tuple[PhysicalTable, ...], tu
     firsts = physical_tables(version.table for version in versions if version.of is None)
     listed = list(firsts)
     by_table: dict[int, list[int]] = {}
-    for index, one in enumerate(firsts):
-        by_table.setdefault(id(one.table), []).append(index)
+    for index, first in enumerate(firsts):
+        by_table.setdefault(id(first.table), []).append(index)
     places: list[tuple[int, ...]] = []
-    following = max((max(one.table_id, one.partition_id or 0) for one in firsts), default=99) + 1
+    following = max((max(first.table_id, first.partition_id or 0) for first in firsts), default=99) + 1
     for version in versions:
         if version.of is None:
             places.append(tuple(by_table[id(version.table)]))
@@ -68,7 +68,7 @@ def physical(versions: Sequence[Version]) -> tuple[tuple[PhysicalTable, ...], tu
         made, following = _successors(version, before, following)
         places.append(tuple(range(len(listed), len(listed) + len(made))))
         listed += made
-    return tuple(listed), tuple(Places(one.table, place) for one, place in zip(versions, places, strict=True))
+    return tuple(listed), tuple(Places(version.table, place) for version, place in zip(versions, places, strict=True))
 
 
 def _successors(
@@ -79,8 +79,8 @@ def _successors(
     if table.partitioning is None:
         return [PhysicalTable(table, None, table_id)], following
     was = before[0].table.partitioning
-    names = [one.name.lower() for one in was.partitions] if was else []
-    known = {name: one.partition_id for name, one in zip(names, before) if name not in version.emptied}
+    names = [partition.name.lower() for partition in was.partitions] if was else []
+    known = {name: physical.partition_id for name, physical in zip(names, before) if name not in version.emptied}
     made = []
     for partition in table.partitioning.partitions:
         partition_id = known.get(partition.name.lower())
@@ -90,6 +90,6 @@ def _successors(
     return made, following
 
 
-def same(one: Table, other: Table) -> bool:
+def same(table: Table, other: Table) -> bool:
     """Whether two definitions of a table differ in nothing that a statement could change."""
-    return one.clustered == other.clustered and not alterations(one, other, {})
+    return table.clustered == other.clustered and not alterations(table, other, {})

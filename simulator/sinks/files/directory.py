@@ -1,6 +1,6 @@
 """Fixtures: a directory with one file for each Kafka partition, `DIR/<topic>/<partition>.jsonl` or `.parquet`.
 
-Law: nothing half-written is ever seen under DIR: files grow in a hidden directory beside it and are moved at the end.
+One law: nothing half-written is seen under DIR: files grow in a hidden directory beside it and are moved at the end.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from simulator.errors import UserError
-from simulator.sinks.files import jsonl, parquet
+from simulator.sinks.files.formats import write_empty
 from simulator.sinks.files.settings import FileSettings, disk_errors
 
 FORMATS = ("jsonl", "parquet")
@@ -42,7 +42,7 @@ def commit(settings: FileSettings, topics: Mapping[str, int]) -> None:
                 path = settings.path(topic, partition)
                 path.parent.mkdir(exist_ok=True)
                 if not path.exists():
-                    (jsonl if settings.format == "jsonl" else parquet).empty(path)
+                    write_empty(path)
         _refuse_foreign(final)
         _replace(final, staging)
 

@@ -1,6 +1,6 @@
 """Topics before the first record: found or created, counted, and their limits asked, as TiCDC does when it starts.
 
-Law: whatever would stop the run at its first record stops it here, on the driver
+One law: whatever would stop the run at its first record stops it here, on the driver
 (tiflow pkg/sink/kafka/options.go AdjustOptions, cdc/sink/dmlsink/mq/manager/kafka_manager.go).
 """
 
@@ -25,7 +25,7 @@ from kafka.errors import (
 
 from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.sinks.kafka.connect import client_options, reason, require_packages
-from simulator.sinks.kafka.greeting import reachable
+from simulator.sinks.kafka.handshake import reachable
 from simulator.sinks.kafka.settings import KafkaSettings, RECORD_BATCH_OVERHEAD
 
 
@@ -83,8 +83,8 @@ def described(settings: KafkaSettings, topics: Iterable[str]) -> dict[str, int |
         found = admin.describe_topics(list(topics))
     finally:
         admin.close()
-    errors = {one["name"]: for_code(one["error_code"])(one["name"]) for one in found if one["error_code"]}
-    return {one["name"]: errors.get(one["name"]) or len(one["partitions"]) for one in found}
+    errors = {topic["name"]: for_code(topic["error_code"])(topic["name"]) for topic in found if topic["error_code"]}
+    return {topic["name"]: errors.get(topic["name"]) or len(topic["partitions"]) for topic in found}
 
 
 def answers(address: str) -> bool:

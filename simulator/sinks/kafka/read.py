@@ -12,7 +12,7 @@ from kafka.structs import TopicPartition
 from simulator.errors import DeliveryError
 from simulator.sinks.kafka.admin import partitions
 from simulator.sinks.kafka.connect import client_options, reason, require_packages
-from simulator.sinks.kafka.greeting import reachable
+from simulator.sinks.kafka.handshake import reachable
 from simulator.sinks.kafka.settings import KafkaSettings
 
 

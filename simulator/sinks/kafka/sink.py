@@ -1,6 +1,6 @@
 """The Kafka sink: pieces of record batches in order, a bound on what is in flight, and a producer that may die.
 
-Law: what is not acknowledged is sent again, in order, by a new producer; at least once, as TiCDC does. What is not
+One law: what is not acknowledged is sent again, in order, by a new producer; at least once, as TiCDC does. What is not
 acknowledged for `silence` ends its partition.
 """
 
@@ -11,21 +11,18 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from operator import itemgetter
-from types import ModuleType
 
 from kafka import KafkaProducer
 from kafka.errors import IllegalStateError, KafkaError, UnknownTopicOrPartitionError
 
 from simulator.errors import SimulatorError
-from simulator.sinks.kafka import batches as kafka_batches, plain as kafka_plain
 from simulator.sinks.kafka.admin import described
 from simulator.sinks.kafka.connect import reason, require_packages
-from simulator.sinks.kafka.failures import HOPELESS, remedy
-from simulator.sinks.kafka.flight import Flight, Interrupted, Outcome, Piece, failed, pieces
-from simulator.sinks.kafka.greeting import reachable
+from simulator.sinks.kafka.flight import Flight, HOPELESS, Interrupted, Outcome, Piece, failed, pieces, remedy
+from simulator.sinks.kafka.handshake import reachable
+from simulator.sinks.kafka.producers import AS_BATCH, BY_RECORD, batches_available, finish, kill, producer
 from simulator.sinks.kafka.settings import KafkaSettings
-from simulator.sinks.records import Delivered, Records, Waiting, by_partition, unwatched
-from simulator.sinks.tally import Tallies
+from simulator.sinks.records import Delivered, Records, Tallies, Waiting, by_partition, unwatched
 
 POLL = 1.0
 
@@ -47,8 +44,7 @@ class KafkaSink:
         self._settings = settings
         self._topics = list(topics)
         self._waiting = waiting
-        prepared = settings.prepared_batches and kafka_batches.available()
-        self._path: ModuleType = kafka_batches if prepared else kafka_plain
+        self._handing = AS_BATCH if settings.prepared_batches and batches_available() else BY_RECORD
         self._producer: KafkaProducer | None = None
         self._known: dict[str, int | BaseException] = {}
         self._flights: deque[Flight] = deque()
@@ -90,7 +86,7 @@ class KafkaSink:
         while self._flights:
             self._settle(POLL)
         if self._producer is not None:
-            kafka_plain.finish(self._producer, self._settings.write_timeout)
+            finish(self._producer, self._settings.write_timeout)
             self._producer = None
         return self._tallies.accounts()
 
@@ -119,7 +115,7 @@ class KafkaSink:
                 self._fail(piece, f"the topic has {known} partitions")
                 return
             try:
-                futures = self._path.send(self._producer, topic, piece.partition, piece.keys, piece.values)
+                futures = self._handing.send(self._producer, topic, piece.partition, piece.keys, piece.values)
             except (KafkaError, ValueError) as error:
                 # ValueError: what kafka-python says of a topic that it has just lost from its metadata (3.0.12).
                 self._known[topic] = error
@@ -155,8 +151,7 @@ class KafkaSink:
         if not flight.futures:
             time.sleep(timeout)
             return None
-        outcome: Outcome | None = self._path.outcome(flight.futures, len(flight.piece.values), timeout)
-        return outcome
+        return self._handing.outcome(flight.futures, len(flight.piece.values), timeout)
 
     def _count(self, piece: Piece, outcome: Outcome) -> None:
         self._heard = self._acknowledged[piece.place] = time.monotonic()
@@ -178,7 +173,7 @@ class KafkaSink:
         if not self._connect(first):
             self._give_up([piece for piece, _ in left])
             return
-        for piece, since in sorted(left, key=lambda one: one[0].place == oldest.place):
+        for piece, since in sorted(left, key=lambda waiting: waiting[0].place == oldest.place):
             if time.monotonic() > self._silent(piece, since) + self._settings.silence:
                 self._fail(piece, self._silence(piece))
             if self._tallies[piece.place].error is None:
@@ -216,7 +211,7 @@ class KafkaSink:
         if outcome.records:
             self._count(piece.part(0, outcome.records), outcome)
             piece = piece.part(outcome.records, len(piece.values))
-        left = remedy(piece, outcome.error, self._settings.message_limit, self._path is kafka_batches)
+        left = remedy(piece, outcome.error, self._settings.message_limit, self._handing is AS_BATCH)
         if isinstance(left, str):
             self._fail(piece, left)
             return []
@@ -232,7 +227,7 @@ class KafkaSink:
             try:
                 reached = reachable(hasty)
                 self._known = described(reached, self._topics)
-                self._producer = kafka_plain.producer(reached)
+                self._producer = producer(reached)
                 self._changed = time.monotonic()
                 return True
             except (KafkaError, OSError, SimulatorError) as error:
@@ -243,7 +238,7 @@ class KafkaSink:
 
     def _drop_producer(self) -> None:
         if self._producer is not None:
-            kafka_plain.kill(self._producer)
+            kill(self._producer)
         self._producer = None
 
     def _give_up(self, left: Sequence[Piece]) -> None:

@@ -1,6 +1,6 @@
 """The records of a Kafka record batch (magic 2) from Arrow columns, all at once.
 
-Law: the same bytes as kafka-python's DefaultRecordBatchBuilder.append, called for each record in turn.
+One law: the same bytes as kafka-python's DefaultRecordBatchBuilder.append, called for each record in turn.
 """
 
 from __future__ import annotations

@@ -12,19 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from simulator import releases
-from simulator.cli.show import Display, Summary
+from simulator.cli.run_report import Display, Summary
 from simulator.errors import DeliveryError, UserError
-from simulator.read import lines as inspect
+from simulator.read.lines import lines
 from simulator.read.records import of_batch
-from simulator.run import outputs, pipeline, plan, scenario, storage
+from simulator.run import outputs, pipeline, plan, storage
 from simulator.run.engines import in_process
 from simulator.run.engines.work import Engine
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.run.progress import Listener
-from simulator.run.scenario import Scenario, Settings
+from simulator.run.scenario import Scenario
+from simulator.run.settings import Settings, merged
 from simulator.signals import Stopped, held
-from simulator.sinks.console import Screen
+from simulator.sinks.console import ConsoleServer
 from simulator.sinks.records import require_delivered
 from simulator.ticdc.changefeed import Changefeed, load_file
 
@@ -32,31 +33,31 @@ IN_PROCESS = "none"
 """The --master that needs no Spark."""
 
 
-def play(played: Scenario, options: dict[str, Any]) -> None:
-    """Plays it; raises SimulatorError, one line."""
+def run_scenario(scenario: Scenario, options: dict[str, Any]) -> None:
+    """Plays it, by the options of the command line; raises SimulatorError, one line."""
     given = {name: options[name] for name in Settings.__dataclass_fields__}
-    said = scenario.merged(Settings(**given), played.settings)
-    if said.sink_uri is None:
+    settings = merged(Settings(**given), scenario.settings)
+    if settings.sink_uri is None:
         raise UserError(
             "no sink-uri: give --sink-uri 'kafka://host:port/topic?protocol=open-protocol' "
             "(with --fixtures nothing is contacted)"
         )
     if options["console"] and options["fixtures"]:
         raise UserError("--console and --fixtures exclude each other: choose one")
-    release = releases.find(said.release or releases.DEFAULT, said.architecture)
-    changefeed = load_file(said.sink_uri, said.config, release)
+    release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
+    changefeed = load_file(settings.sink_uri, settings.config, release)
     _check_summary(options["summary"])
-    script = played.script(said)
+    script = scenario.script(settings)
     display = Display()
     display.warn(changefeed.warnings)
     began = time.monotonic()
     display.stage("reading the snapshots' tables")
     planned = plan.plan(script, changefeed, release)
     display.warn(planned.event_filters.warnings)
-    display.note(planned.said)
+    display.note(planned.notes)
     if changefeed.codec.large_message_handle_option == "claim-check":
         storage.require_writable(changefeed.codec.claim_check_storage_uri)
-    with _output(planned, changefeed, options) as output, Listener(display.heard) as listener:
+    with _output(planned, changefeed, options) as output, Listener(display.update) as listener:
         display.warn(output.notes)
         try:
             with _engine(options["master"], planned, display) as engine, display.following():
@@ -113,7 +114,7 @@ def _output(planned: Plan, changefeed: Changefeed, options: dict[str, Any]) -> I
         with outputs.to_fixtures(planned, changefeed, options["fixtures"], options["fixtures_format"]) as output:
             yield output
     elif options["console"]:
-        with Screen(_show) as screen:
+        with ConsoleServer(_show) as screen:
             try:
                 yield outputs.to_console(planned, changefeed, screen.driver)
             finally:
@@ -124,5 +125,5 @@ def _output(planned: Plan, changefeed: Changefeed, options: dict[str, Any]) -> I
 
 
 def _show(batch: Any) -> None:
-    sys.stdout.write("".join(f"{line}\n" for line in inspect.lines(of_batch(batch))))
+    sys.stdout.write("".join(f"{line}\n" for line in lines(of_batch(batch))))
     sys.stdout.flush()

@@ -1,7 +1,7 @@
 """The first words with Kafka, before a client is built: TLS, versions, SASL, one question, and what went wrong in them.
 
-Law: what the user can mend is a UserError that names it, and at once; kafka-python 3.0.12 would try again for all of
-its timeout, leak sockets, and then say `Unable to bootstrap`.
+One law: what the user can mend is a UserError that names it, and at once; kafka-python 3.0.12 would try again for all
+of its timeout, leak sockets, and then say `Unable to bootstrap`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def reachable(settings: KafkaSettings) -> KafkaSettings:
     why = ""
     for broker in settings.brokers:
         try:
-            _Greeting(broker, place(broker), settings.security, options, timeout).exchange()
+            _Handshake(broker, host_and_port(broker), settings.security, options, timeout).exchange()
             return replace(settings, brokers=(broker,))
         except UserError as error:
             refused = refused or error
@@ -55,7 +55,7 @@ def reachable(settings: KafkaSettings) -> KafkaSettings:
     raise DeliveryError(f"Kafka at {settings.address} does not answer: {why}")
 
 
-def place(broker: str) -> tuple[str, int]:
+def host_and_port(broker: str) -> tuple[str, int]:
     """Host and port; raises UserError."""
     host, _, port = broker.rpartition(":")
     if not host or not (port.isascii() and port.isdecimal()) or not 0 < int(port[:6]) < 1 << 16:
@@ -71,7 +71,7 @@ def _require_protected(security: Security) -> None:
         )
 
 
-class _Line:
+class _Connection:
     """A connection on which one question follows the other."""
 
     def __init__(self, connection: socket.socket) -> None:
@@ -94,8 +94,8 @@ class _Line:
 
 
 @dataclass(frozen=True)
-class _Greeting:
-    """The first words with one broker."""
+class _Handshake:
+    """All that is said to one broker before a client is built."""
 
     broker: str
     place: tuple[str, int]
@@ -137,9 +137,9 @@ class _Greeting:
                 raise UserError(self._alerted(error)) from error
             raise
 
-    def _first(self, connection: socket.socket) -> _Line:
+    def _first(self, connection: socket.socket) -> _Connection:
         try:
-            return _Line(connection)
+            return _Connection(connection)
         except TimeoutError:
             raise
         except (KafkaError, OSError) as error:
@@ -149,7 +149,7 @@ class _Greeting:
                 raise UserError(self._alerted(error)) from error
             raise
 
-    def _authenticate(self, line: _Line, mechanism: str) -> None:
+    def _authenticate(self, line: _Connection, mechanism: str) -> None:
         answer = line.ask(SaslHandshakeRequest(mechanism=mechanism, version=1))
         if answer.error_code == IllegalSaslStateError.errno:
             raise UserError(f"Kafka at {self.broker} takes no SASL on this port: leave out sasl-mechanism")
@@ -168,14 +168,14 @@ class _Greeting:
         except Exception as error:  # each mechanism has errors of its own
             raise UserError(self._failed(mechanism, reason(error))) from error
 
-    def _question(self, line: _Line) -> None:
+    def _question(self, line: _Connection) -> None:
         """Versions are told to anybody; whoever misses SASL ends the connection at the next question."""
         try:
             line.ask(MetadataRequest(topics=[]))
         except ConnectionError as error:
             with ExitStack() as held:
                 request = SaslHandshakeRequest(mechanism="", version=1)
-                accepted = ", ".join(_Line(self._connected(held)).ask(request).mechanisms)
+                accepted = ", ".join(_Connection(self._connected(held)).ask(request).mechanisms)
             if self.security.sasl_mechanism or not accepted:
                 raise
             wanted = f"give sasl-mechanism ({accepted}), sasl-user and sasl-password"
@@ -184,7 +184,7 @@ class _Greeting:
     def _speaks_plainly(self) -> bool:
         try:
             with self._dial() as connection:
-                _Line(connection)
+                _Connection(connection)
         except (KafkaError, OSError):
             return False
         return True

@@ -1,4 +1,4 @@
-"""What a command says on standard output: lines for people, documents for programs."""
+"""What a command says: lines for people and documents for programs on standard output, warnings on standard error."""
 
 from __future__ import annotations
 
@@ -18,3 +18,10 @@ def show_lines(lines: Iterable[str]) -> None:
 def show_json(document: object) -> None:
     """One document for programs."""
     click.echo(printable_json(document, indent=2))
+
+
+def warn(lines: Iterable[str]) -> None:
+    """Warnings, a line each."""
+    from simulator.cli.terminal import Terminal  # rich takes longer than most commands that have nothing to warn of
+
+    Terminal(stderr=True).warn(lines)

@@ -64,12 +64,21 @@ class Summary:
         first = self.output.destinations.first
         return [
             {
-                "topic": self.plan.topics[one.topic],
-                "rows": rows[first[one.topic] + one.partition],
-                **_plain(asdict(one)),
+                "topic": self.plan.topics[account.topic],
+                "rows": rows[first[account.topic] + account.partition],
+                **_plain(asdict(account)),
             }
-            for one in self.account.delivered
+            for account in self.account.delivered
         ]
+
+    @property
+    def messages(self) -> int:
+        return sum(account.records for account in self.account.delivered)
+
+    @property
+    def bytes(self) -> int:
+        """Of their keys and values."""
+        return sum(account.bytes for account in self.account.delivered)
 
     @property
     def rows(self) -> int:
@@ -89,8 +98,8 @@ class Summary:
         document = {
             "protocol": self.output.options.protocol,
             "rows": self.rows,
-            "messages": sum(one.records for one in self.account.delivered),
-            "bytes": sum(one.bytes for one in self.account.delivered),
+            "messages": self.messages,
+            "bytes": self.bytes,
             "seconds": round(self.seconds, 3),
             "sending_seconds": round(self.account.sending, 3),
             "rows_per_second": round(self.rate),
@@ -133,7 +142,7 @@ class Display:
         else:
             self._console.print(f"{text} …", style="dim")
 
-    def heard(self, progress: Progress) -> None:
+    def update(self, progress: Progress) -> None:
         """Called from the listener's thread with what the tasks have read and sent."""
         sends = bool(progress.events)
         if self._began == 0.0 or sends != self._sends:
@@ -183,11 +192,9 @@ class Display:
         if tables:
             out.print(_tables(tables), "")
         out.print(_partitions(summary), "")
-        size = sum(one.bytes for one in summary.account.delivered)
-        messages = sum(one.records for one in summary.account.delivered)
         out.print(
-            f"{summary.rows:,} row changes in {messages:,} messages, {size / 1e6:,.1f} MB, {summary.seconds:.1f} s, "
-            f"of which {summary.account.sending:.1f} s sending ({summary.rate:,.0f} rows/s)",
+            f"{summary.rows:,} row changes in {summary.messages:,} messages, {summary.bytes / 1e6:,.1f} MB, "
+            f"{summary.seconds:.1f} s, of which {summary.account.sending:.1f} s sending ({summary.rate:,.0f} rows/s)",
             f"simulated time {tso.describe(tso.compose(summary.plan.timeline.start_ms))} "
             f"to {tso.describe(tso.compose(summary.plan.timeline.end_ms))}",
             sep="\n",
@@ -237,14 +244,12 @@ def _tables(tables: dict[str, Counter[int]]) -> Table:
 def _partitions(summary: Summary) -> Table:
     every = summary.by_partition()
     shown = _plain_table("topic", "partition", "rows", "messages", "bytes", "last commit-ts")
-    for one in every[:MANY]:
-        last = str(one["commit_ts"] or "-")
-        shown.add_row(
-            one["topic"], str(one["partition"]), f"{one['rows']:,}", f"{one['messages']:,}", f"{one['bytes']:,}", last
-        )
+    for place in every[:MANY]:
+        figures = (f"{place[name]:,}" for name in ("rows", "messages", "bytes"))
+        shown.add_row(place["topic"], str(place["partition"]), *figures, str(place["commit_ts"] or "-"))
     rest = every[MANY:]
     if rest:
-        sums = (f"{sum(one[name] for one in rest):,}" for name in ("rows", "messages", "bytes"))
+        sums = (f"{sum(place[name] for place in rest):,}" for name in ("rows", "messages", "bytes"))
         shown.add_row(f"… {len(rest)} more partitions", "", *sums, "")
     return shown
 

@@ -1,0 +1,88 @@
+"""The fold that a plan is: where a run stands between two steps, and what a step adds.
+
+One law: a step is planned from what the steps before it left behind, and from nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from simulator import tso
+from simulator.errors import UserError
+from simulator.run.plan.comparisons import Draft
+from simulator.run.plan.statements import EmittedJob
+from simulator.run.plan.versions import Name, Versions
+from simulator.sources.snapshots import Snapshot
+from simulator.ticdc.rules import ChangefeedRules
+from simulator.tidb.ddl.catalog import Catalog
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """Where a run stands between two steps."""
+
+    start_ts: int
+    """The TSO above which everything lies that happens."""
+
+    now_ms: int
+    """The first millisecond in which nothing has happened yet."""
+
+    catalog: Catalog = Catalog()
+    versions: Mapping[Name, int] = field(default_factory=dict)
+    """The version of each table that is there and replicated."""
+
+    state: Snapshot | None = None
+    """Where the rows lie; None before the first step."""
+
+    @property
+    def start_ms(self) -> int:
+        """As a changefeed sends what is committed after its start-ts."""
+        return tso.physical(self.start_ts) + 1
+
+    def passed(self, milliseconds: int) -> Cursor:
+        """So much later; raises UserError behind the last TSO."""
+        now_ms = self.now_ms + milliseconds
+        if now_ms > tso.physical(tso.FOREVER):
+            raise UserError(
+                f"the run would end after the last TSO there is, {tso.describe(tso.FOREVER)}: it starts at "
+                f"{tso.describe(self.start_ts)} and takes {now_ms - self.start_ms} ms of simulated time; let it start "
+                "earlier or be shorter"
+            )
+        return replace(self, now_ms=now_ms)
+
+
+def starting(start_ts: int) -> Cursor:
+    """Nothing is there yet."""
+    return Cursor(start_ts, tso.physical(start_ts) + 1)
+
+
+@dataclass(frozen=True)
+class Addition:
+    """What a step adds to the plan."""
+
+    jobs: tuple[EmittedJob, ...] = ()
+    drafts: tuple[Draft, ...] = ()
+
+
+@dataclass(frozen=True)
+class Planning:
+    """What all steps of a run are planned with."""
+
+    rules: ChangefeedRules
+    start_ts: int | None
+    """Where the user lets the run start."""
+
+    over_ms: int
+    """How long a step takes that does not say it."""
+
+    versions: Versions = field(default_factory=Versions)
+    """All versions of tables met so far; planners add to them."""
+
+
+class Step(Protocol):
+    """A step of a scenario."""
+
+    def plan(self, cursor: Cursor, planning: Planning) -> tuple[Cursor, Addition]:
+        """The cursor behind the step, and what the step adds; raises UserError."""

@@ -1,0 +1,115 @@
+"""What a user sets of a run, by options of the command line or by keys of a scenario file, and how it is read.
+
+One law: nothing is imported here but what takes no time: `--help` imports it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simulator import tso
+from simulator.errors import UserError, masked
+
+DEFAULT_OVER_MS = 60_000
+DEFAULT_RESOLVED_INTERVAL_MS = 1000
+
+PLACES = ("start", "middle", "end")
+"""Where in the time of a step its schema change may be; the end leaves the last tenth behind it."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line's options and a scenario's settings both say; None is unsaid."""
+
+    sink_uri: str | None = None
+    config: Path | None = None
+    release: str | None = None
+    architecture: str | None = None
+    start_ts: int | None = None
+    over_ms: int | None = None
+    resolved_interval_ms: int | None = None
+    speed: float | None = None
+    """Simulated seconds in a real one; 0.0 for as fast as Kafka takes it."""
+
+    seed: int | None = None
+
+
+def merged(options: Settings, file: Settings) -> Settings:
+    """Each setting from the options, else from the file."""
+    pairs = {name: (getattr(options, name), getattr(file, name)) for name in Settings.__dataclass_fields__}
+    return Settings(**{name: in_file if option is None else option for name, (option, in_file) in pairs.items()})
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of a scenario file."""
+
+    field: str
+    """What its value is called in Python."""
+
+    read: Callable[[Any], Any]
+    """From the value as TOML has it; raises UserError for one that cannot be."""
+
+
+def to_text(value: object) -> str:
+    """A text; raises UserError."""
+    if not isinstance(value, str):
+        raise UserError(f"expected text, got {masked(repr(value))}")
+    return value
+
+
+def to_texts(value: object) -> tuple[str, ...]:
+    """A list of texts; raises UserError."""
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise UserError(f"expected a list of texts such as ['name=full_name'], got {value!r}")
+    return tuple(value)
+
+
+def to_duration_ms(value: object) -> int:
+    """`1m30s` in milliseconds; raises UserError."""
+    return tso.duration_ms(to_text(value))
+
+
+def to_place(value: object) -> str:
+    """One of PLACES; raises UserError."""
+    if value not in PLACES:
+        raise UserError(f"expected one of {', '.join(PLACES)}, got {value!r}")
+    return str(value)
+
+
+def to_speed(value: object) -> float:
+    """`max`, or how many simulated seconds pass in a real one; raises UserError. 0.0 stands for max."""
+    text = str(value)
+    if text == "max":
+        return 0.0
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = 0.0
+    if not 0.0 < speed < float("inf"):
+        raise UserError(f"bad speed {text!r}: expected max, or a number above 0 such as 1 (real time) or 10")
+    return speed
+
+
+def to_seed(value: object) -> int:
+    """A number of 64 bits; raises UserError."""
+    if not isinstance(value, int) or isinstance(value, bool) or not -(1 << 63) <= value < 1 << 63:
+        raise UserError(f"bad seed {value!r}: expected a whole number of 64 bits")
+    return value
+
+
+SETTINGS: Mapping[str, Key] = {
+    "sink-uri": Key("sink_uri", to_text),
+    "config": Key("config", to_text),
+    "release": Key("release", to_text),
+    "architecture": Key("architecture", to_text),
+    "start-ts": Key("start_ts", lambda value: tso.start_ts(str(value))),
+    "over": Key("over_ms", to_duration_ms),
+    "resolved-interval": Key("resolved_interval_ms", to_duration_ms),
+    "speed": Key("speed", to_speed),
+    "seed": Key("seed", to_seed),
+}
+"""The settings by their keys in a scenario file, which are also the names of the options."""

@@ -1,0 +1,8 @@
+"""The kinds of steps that a scenario can have, each by the key that names it. A new one is a module and a line here."""
+
+from __future__ import annotations
+
+from simulator.run.steps import snapshot, wait
+from simulator.run.steps.kind import StepKind
+
+STEPS: dict[str, StepKind] = {"snapshot": snapshot.KIND, "wait": wait.KIND}

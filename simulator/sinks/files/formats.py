@@ -1,0 +1,133 @@
+"""Fixture files that grow record by record, one for each Kafka partition: lines of JSON, or Parquet.
+
+Offsets start at 0; a timestamp is the physical time of the record's last TSO; in JSON key and value are base64 or null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from simulator import tso
+from simulator.sinks.files.settings import FileSettings
+from simulator.sinks.immediate import Immediate
+from simulator.sinks.records import Delivered, PartitionRecords, Records
+from simulator.ticdc.codecs.binary import base64
+
+
+class PartitionFiles(Immediate):
+    """What the file formats have in common."""
+
+    def __init__(self, settings: FileSettings, topics: Sequence[str]) -> None:
+        super().__init__()
+        self._settings = settings
+        self._topics = list(topics)
+
+    def _path(self, run: PartitionRecords) -> Path:
+        """Where the file of that partition grows, its directory made; raises OSError."""
+        path = self._settings.path(self._topics[run.topic], run.partition)
+        path.parent.mkdir(exist_ok=True)
+        return path
+
+    def _refusal(self, topic: int, partition: int, error: OSError) -> str:
+        return self._settings.refusal(self._topics[topic], partition, error)
+
+
+class JsonLines(PartitionFiles):
+    """Appends to one file for each partition; holds none of them open."""
+
+    def _deliver(self, run: PartitionRecords, offset: int) -> None:
+        with self._path(run).open("ab") as file:
+            file.write(lines(run.records, offset))
+
+
+def lines(records: Records, offset: int) -> memoryview:
+    """The lines of the records of one partition, the first of which has that offset."""
+    number = pa.array(np.arange(offset, offset + len(records.value)))
+    events = records.events if records.events is not None else pa.scalar("[]", pa.large_string())
+    fields = [
+        '{"offset": ', number, ', "timestamp": ', pc.shift_right(records.commit_ts, tso.LOGICAL_BITS),
+        ', "key": ', _quoted(records.key), ', "value": ', _quoted(records.value),
+        ', "events": ', events, "}\n",
+    ]  # fmt: skip
+    return _bytes(pc.binary_join_element_wise(*(_text(field) for field in fields), _text("")))
+
+
+def _quoted(column: pa.Array) -> pa.Array:
+    quoted = pc.binary_join_element_wise(_text('"'), _text(base64(column)), _text('"'), _text(""))
+    return quoted.fill_null("null") if column.null_count else quoted
+
+
+def _text(field: str | pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
+    return pa.scalar(field, pa.large_string()) if isinstance(field, str) else field.cast(pa.large_string())
+
+
+def _bytes(column: pa.Array) -> memoryview:
+    offsets = np.frombuffer(column.buffers()[1], np.int64)[column.offset : column.offset + len(column) + 1]
+    return memoryview(column.buffers()[2])[int(offsets[0]) : int(offsets[-1])]
+
+
+SCHEMA = pa.schema(
+    [
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp", pa.timestamp("us", tz="UTC")),
+        ("timestampType", pa.int32()),
+    ]
+)
+"""docs.spark.apache.org, Structured Streaming + Kafka; timestampType 0 is CreateTime."""
+
+
+class ParquetFiles(PartitionFiles):
+    """Holds one open file for each partition."""
+
+    def __init__(self, settings: FileSettings, topics: Sequence[str]) -> None:
+        super().__init__(settings, topics)
+        self._writers: dict[tuple[int, int], pq.ParquetWriter] = {}
+
+    def close(self) -> list[Delivered]:
+        """Completes the files."""
+        for place, writer in self._writers.items():
+            try:
+                writer.close()
+            except OSError as error:
+                self._tallies[place].error = self._refusal(*place, error)
+        self._writers.clear()
+        return super().close()
+
+    def _deliver(self, run: PartitionRecords, offset: int) -> None:
+        place = run.topic, run.partition
+        if place not in self._writers:
+            self._writers[place] = pq.ParquetWriter(self._path(run), SCHEMA)
+        self._writers[place].write_table(table(run.records, self._topics[run.topic], run.partition, offset))
+
+
+def table(records: Records, topic: str, partition: int, offset: int) -> pa.Table:
+    """The records of one partition, the first of which has that offset, as Spark's Kafka source shows them."""
+    count = len(records.value)
+    columns = [
+        records.key,
+        records.value,
+        pa.repeat(topic, count),
+        records.partition,
+        pa.array(np.arange(offset, offset + count)),
+        pc.multiply(pc.shift_right(records.commit_ts, tso.LOGICAL_BITS), 1000).cast(SCHEMA.field("timestamp").type),
+        pa.array(np.zeros(count, np.int32)),
+    ]
+    return pa.Table.from_arrays(columns, schema=SCHEMA)
+
+
+def write_empty(path: Path) -> None:
+    """The file of a partition without records."""
+    if path.suffix == ".parquet":
+        pq.write_table(SCHEMA.empty_table(), path)
+    else:
+        path.touch()

@@ -1,0 +1,188 @@
+"""Producers of kafka-python, and two ways to hand them a piece: as a ready record batch, by its private API at the one
+version that was read and tested, or record by record, by its public one, against which the first is measured.
+
+One law: kafka-python keeps everything that concerns the broker (sequence numbers, compression, checksum, retries);
+it is only spared the work per record. A producer that a piece has failed sends nothing more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import pyarrow as pa
+from kafka import KafkaProducer
+from kafka.errors import IllegalStateError, KafkaError
+from kafka.future import Future
+from kafka.producer.producer_batch import ProducerBatch
+from kafka.record.memory_records import MemoryRecordsBuilder
+from kafka.structs import TopicPartition
+
+from simulator.sinks.kafka.connect import Option, client_options
+from simulator.sinks.kafka.flight import Interrupted, Outcome
+from simulator.sinks.kafka.record_batch import body
+from simulator.sinks.kafka.settings import KafkaSettings
+
+
+LINGER_MS = 20
+
+KILLED_WITHIN = 10.0
+
+
+def producer(settings: KafkaSettings) -> KafkaProducer:
+    """A producer that keeps the order of each partition; raises kafka.errors.KafkaError where no broker answers."""
+    options: dict[str, Option] = {
+        **client_options(settings),
+        "acks": settings.required_acks,
+        "enable_idempotence": settings.required_acks == -1,
+        # Without idempotence a retry overtakes what was sent after it, unless one request is awaited before the next.
+        "max_in_flight_requests_per_connection": 5 if settings.required_acks == -1 else 1,
+        "compression_type": None if settings.compression == "none" else settings.compression,
+        "batch_size": settings.batch_bytes,
+        "linger_ms": LINGER_MS,
+        "max_request_size": max(settings.in_flight_bytes, settings.max_message_bytes) + (1 << 20),
+        "request_timeout_ms": int(max(settings.write_timeout, settings.read_timeout) * 1000),
+        "delivery_timeout_ms": int(2 * (settings.silence + settings.write_timeout + settings.read_timeout) * 1000),
+        # Never reached: a batch that expires lets the next one overtake it, and its producer hangs (3.0.12).
+        "max_block_ms": int(settings.dial_timeout * 1000),
+        "allow_auto_create_topics": False,
+    }
+    return KafkaProducer(**options)
+
+
+def finish(producer: KafkaProducer, timeout: float) -> None:
+    """Closes a producer of which everything is acknowledged, or nothing is awaited but the last bytes' way out."""
+    try:
+        producer.close(timeout=timeout)
+    except KafkaError:
+        kill(producer)
+
+
+def kill(producer: KafkaProducer) -> None:
+    """Stops a producer now, whatever it still has: nothing of it may be written once its successor sends again.
+
+    `close(timeout=0)` alone raises at the first unacknowledged record and leaves the producer running (3.0.12).
+    """
+    producer._sender.force_close()
+    producer._sender.join(KILLED_WITHIN)
+    with suppress(KafkaError):
+        producer.close(timeout=0)
+
+
+def send_records(producer: KafkaProducer, topic: str, partition: int, keys: pa.Array, values: pa.Array) -> list[Future]:
+    """Sends each record, stamped with now; one future a record.
+
+    The first that fails stops the producer, in the producer's own thread, before that turns to the next batch.
+    Raises kafka.errors.KafkaError where one has failed.
+    """
+    give: Callable[..., Future] = producer.send
+    pairs = zip(keys.to_pylist(), values.to_pylist(), strict=True)
+
+    def stop(error: BaseException) -> None:
+        producer._sender.force_close()
+
+    return [give(topic, value, key, partition=partition).add_errback(stop) for key, value in pairs]
+
+
+def records_outcome(futures: list[Future], count: int, timeout: float) -> Outcome | None:
+    """What became of the records, waiting up to `timeout` seconds for the last; None while some are on their way."""
+    if timeout and not futures[-1].is_done:
+        with suppress(KafkaError):
+            futures[-1].get(timeout)
+    done = 0
+    while done < len(futures) and futures[done].succeeded():
+        done += 1
+    offset = futures[0].value.offset if done else None
+    offset = offset if offset is not None and offset >= 0 else None
+    broken = next((future.exception for future in futures[done:] if future.is_done and future.failed()), None)
+    if done < len(futures) and broken is None:
+        return None
+    return Outcome(done, offset, broken)
+
+
+TESTED = "3.0.12"
+
+
+def batches_available() -> bool:
+    """Whether the kafka-python that is installed is the one whose internals this relies on."""
+    return version("kafka-python") == TESTED
+
+
+def send_batch(producer: KafkaProducer, topic: str, partition: int, keys: pa.Array, values: pa.Array) -> list[Future]:
+    """Queues the records as one batch, stamped with now; one future for all of them.
+
+    Raises kafka.errors.KafkaError where a batch has failed.
+    """
+    producer._sender.add_topic(topic)
+    accumulator, place = producer._accumulator, TopicPartition(topic, partition)
+    batch = PreparedBatch(place, _builder(producer, keys, values))
+    batch.sender = producer._sender
+    accumulator._appends_in_progress.increment()
+    try:
+        with accumulator._tp_lock(place):
+            if accumulator._closed:
+                raise IllegalStateError("the producer has been stopped")
+            accumulator._batches[place].append(batch)
+            accumulator._incomplete.add(batch)
+    finally:
+        accumulator._appends_in_progress.decrement()
+    producer._sender.wakeup()
+    return [batch.produce_future]
+
+
+def batch_outcome(futures: list[Future], count: int, timeout: float) -> Outcome | None:
+    """What became of the batch of `count` records, waiting up to `timeout` seconds; None while on its way."""
+    (future,) = futures
+    if not future.is_done and not future.wait(timeout):
+        return None
+    if future.failed():
+        return Outcome(0, None, future.exception)
+    offset, _, failure = future.value
+    return Outcome(count, offset if offset >= 0 else None) if failure is None else Outcome(0, None, failure(0))
+
+
+class PreparedBatch(ProducerBatch):  # type: ignore[misc]
+    """A batch that kafka-python sends whole, or fails together with all that the producer still has."""
+
+    record_count = 1
+    """Whatever is inside: a batch of one is never split (splitting would lose our future)."""
+
+    def complete_exceptionally(self, error: Exception, of_record: object) -> bool:
+        """Stops the producer before its thread can turn to what is queued behind this batch, or is queued later.
+
+        What else has been answered together with this batch still counts; then all that is left is aborted.
+        """
+        self.sender.force_close()
+        return bool(super().complete_exceptionally(error, of_record))
+
+    def abort(self, exception: Exception) -> None:
+        """Tells a batch that is failed for another one's sake from one that failed itself."""
+        super().abort(Interrupted(exception))
+
+
+def _builder(producer: KafkaProducer, keys: pa.Array, values: pa.Array) -> MemoryRecordsBuilder:
+    """A builder as if every record had been appended; batch size 1 makes it full, so that nothing lingers."""
+    records = MemoryRecordsBuilder(2, producer.config["compression_attrs"], 1)
+    inner, now = records._builder, int(time.time() * 1000)
+    inner._buffer += memoryview(body(keys, values))
+    inner._first_timestamp = inner._max_timestamp = now
+    inner._num_records = records._next_offset = len(values)
+    inner._last_offset = len(values) - 1
+    return records
+
+
+@dataclass(frozen=True)
+class Handing:
+    """A way to hand a producer a piece."""
+
+    send: Callable[[KafkaProducer, str, int, pa.Array, pa.Array], list[Future]]
+    """Topic, partition, keys and values; raises kafka.errors.KafkaError."""
+
+    outcome: Callable[[list[Future], int, float], Outcome | None]
+    """What became of the futures of so many records, waiting up to so many seconds; None while on their way."""
+
+
+AS_BATCH, BY_RECORD = Handing(send_batch, batch_outcome), Handing(send_records, records_outcome)

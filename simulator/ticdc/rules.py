@@ -1,0 +1,46 @@
+"""The rules of a changefeed, compiled: which tables, statements and rows are sent, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from simulator.releases import Release
+from simulator.ticdc.changefeed.model import Changefeed
+from simulator.ticdc.dispatch.routing import Router, router
+from simulator.ticdc.filters.events import EventFilters, event_filters
+from simulator.ticdc.filters.replication import Replication, replication
+from simulator.tidb.model.table import Table
+
+
+@dataclass(frozen=True)
+class ChangefeedRules:
+    """All that decides what becomes of a table, a statement or a row."""
+
+    replication: Replication
+    event_filters: EventFilters
+    router: Router
+    changefeed: Changefeed
+    release: Release
+
+    def replicates(self, table: Table) -> bool:
+        """Whether the changefeed's filter lets the table's rows through."""
+        return self.replication.table(table.schema, table.name)
+
+
+def rules(changefeed: Changefeed, release: Release) -> ChangefeedRules:
+    """The rules of a changefeed; raises ChangefeedError for a rule that TiCDC rejects."""
+    sensitive = changefeed.case_sensitive
+    return ChangefeedRules(
+        replication(changefeed.rules, sensitive, changefeed.ignore_txn_start_ts, release),
+        event_filters(changefeed.event_filters, release, sensitive), router(changefeed, release), changefeed,
+        release,
+    )
+
+
+def verify(rules: ChangefeedRules, tables: Iterable[Table]) -> None:
+    """Raises ChangefeedError for what TiCDC refuses in expressions when a changefeed of those tables is created."""
+    if any(rule.setting.expressions for rule in rules.event_filters.rules):
+        from simulator.ticdc.filters import expression_checks  # MySQL's functions take long to import
+
+        expression_checks.verify(rules.event_filters, [table for table in tables if rules.replicates(table)])
