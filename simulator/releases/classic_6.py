@@ -126,6 +126,7 @@ V6_5_4 = replace(
     name="v6.5.4",
     update_split="several",
     rename_filter="old-name",
+    rename_event_in_lower_case=True,
     rename_errors_wrapped=frozenset({"one", "several", "snapshot"}),
     start_ts_discards_ddl=True,
     event_filter_discards=True,

@@ -359,6 +359,10 @@ class Release:
     """Whether ADD FOREIGN KEY on columns that begin no index adds that index too, both as one job 61 (TiDB 6.5+:
     ddl/ddl_api.go CreateForeignKey)."""
 
+    codes_search_indexes: bool
+    """Whether a job whose text has ADD FULLTEXT INDEX (230) or begins with CREATE HYBRID INDEX (231) gets the code that
+    TiCDC has for it, whatever TiDB's is (new: logservice/schemastore/persist_storage.go handleDDLJob)."""
+
     ddl_text: str
     """How the query is written: `raw` as it was typed (4.0.0, 4.0.1), `marked`: as typed, TiDB's features put in
     comments by regular expressions (4.0.2+: cdc/changefeed.go, tidb sessionctx/binloginfo AddSpecialComment),
@@ -409,6 +413,41 @@ class Release:
     escapes_rebuilt_names: bool
     """Whether back-quotes in names of rebuilt DROP statements are doubled (new from 8.5.6: there)."""
 
+    restores_rebuilt: bool
+    """Whether a statement that TiCDC writes anew is restored as others are (classic: cdc/owner/ddl_sink.go
+    addSpecialComment); elsewhere it is sent as it is written (new:
+    logservice/schemastore/persist_storage_ddl_handlers.go)."""
+
+    rebuilds_rename: bool
+    """Whether a RENAME of one table is written anew, too, and event filters and errors have what is written for all
+    pairs (new: logservice/schemastore/persist_storage_ddl_handlers.go buildPersistedDDLEventForRenameTable); classic
+    keeps the statement."""
+
+    rename_as_written: bool
+    """Whether a rebuilt RENAME spells its tables as the statement does (new: there); classic as they are called
+    (cdc/model/sink.go FromRenameTablesJob)."""
+
+    rename_event_in_lower_case: bool
+    """Whether the event of a RENAME of one table has its new database in lower case, as TiDB's job has it (6.5.4+,
+    7.1.2+, 7.4+: cdc/entry/schema/snapshot.go FillSchemaName); not in new."""
+
+    exchange_from_restored: bool
+    """Whether the partition and WITHOUT VALIDATION of a rebuilt EXCHANGE PARTITION are looked for in the restored text
+    (new: logservice/schemastore/persist_storage_ddl_handlers.go
+    buildPersistedDDLEventForExchangePartition); classic looks in the text as it was typed (cdc/model/sink.go)."""
+
+    exchange_keeps_quotes: bool
+    """Whether back-quotes in the name of that partition stay (new from 8.5.7:
+    logservice/schemastore/persist_storage_ddl_handlers.go buildPersistedDDLEventForExchangePartition)."""
+
+    create_like_finds_schema: bool
+    """Whether CREATE TABLE … LIKE gets the schema of the other table, where it names none and that is another one (new
+    from 8.5.7: logservice/schemastore/persist_storage_ddl_handlers.go setReferTableForCreateTableLike)."""
+
+    view_finds_schemas: bool
+    """Whether CREATE VIEW over tables of other schemas has the query that TiDB keeps, which names them (new from 8.5.7:
+    pkg/common/event/ddl_query_normalizer.go)."""
+
     # -- where and how a statement goes --------------------------------------------------------------------------
 
     single_table_ddl: frozenset[int]
@@ -417,6 +456,11 @@ class Release:
 
     watermark_after_ddl: bool
     """Whether a watermark follows a DDL at once (6.1+: cdc/owner/ddl_sink.go)."""
+
+    exchange_event_of_plain: bool
+    """Whether the event of EXCHANGE PARTITION is the plain table's, in the topic of the partitioned one (new:
+    logservice/schemastore/persist_storage_ddl_handlers.go buildDDLEventForExchangeTablePartition); classic the other
+    way round."""
 
     canal_ddl_in_partition_0: bool
     """Whether Canal-JSON's DDL goes to partition 0 alone (5.4+: cdc/sink/mq.go, later GetDDLDispatchRuleByProtocol
@@ -475,6 +519,11 @@ class Release:
     """Whether a RENAME of one table that names no schema gets the old schema as it is spelled (new from 8.5.7:
     logservice/schemastore)."""
 
+    exchange_passes_by_either: bool
+    """Whether EXCHANGE PARTITION passes the table filter where one of its tables does (new:
+    logservice/schemastore/persist_storage_ddl_handlers.go buildDDLEventForExchangeTablePartition); classic asks it for
+    the database of the plain table and the name of the partitioned one."""
+
     start_ts_discards_ddl: bool
     """Whether a DDL in ignore-txn-start-ts leaves TiCDC's schema as it was (6.5.4–6.5.7, 7.1.2–7.1.3, 7.4–7.5.0, 7.5.7,
     7.6, 8.5.4+: pkg/filter/filter.go ShouldDiscardDDL); elsewhere it is not sent, but applied."""
@@ -522,6 +571,23 @@ class Release:
     event_matcher_folds_case: bool
     """Whether the matcher of an event filter follows `case-sensitive` (new: pkg/filter/sql_event_filter.go); classic
     always minds the case."""
+
+    event_filter_sees_sent_text: bool
+    """Whether `ignore-sql` looks at the text that is sent (new: logservice/schemastore/utils.go transformDDLJobQuery);
+    classic at the statement before it is restored (cdc/owner/ddl_manager.go)."""
+
+    event_filter_needs_old_name: bool
+    """Whether a RENAME that is judged by an old name which TiCDC does not know is CDC:ErrTableIneligible (classic:
+    pkg/filter/sql_event_filter.go shouldSkipDDL); new takes the new name."""
+
+    bad_event_filter_stops: bool
+    """Whether an `ignore-sql` that is no regular expression, or an `ignore-event` that is no valid event type, is
+    CDC:ErrFilterRuleInvalid (new: pkg/filter/sql_event_filter.go newSQLEventRule); classic logs it and goes on without
+    the rule's `ignore-event` and `ignore-sql`."""
+
+    checks_expressions_first: bool
+    """Whether the expressions of event filters are checked against every table before anything is sent (classic:
+    pkg/filter/expr_filter.go verify); new looks at one when a row needs it (pkg/filter/filter.go Verify)."""
 
     # == what can be asked for =========================================================================================
 

@@ -175,15 +175,15 @@ def _creates_eligible(event: Event, job: Job, view: View) -> bool:
 
 
 def _ignoring(event: Event, job: Job, view: View) -> str:
-    """The event filter that ignores an event, in words; empty for none. The new architecture looks at restored text,
-    in a RENAME at that of all pairs."""
+    """The event filter that ignores an event, in words; empty for none. `ignore-sql` may look at the text
+    that is sent, in a RENAME at that of all pairs."""
     if view.event_filters is None or not view.release.event_filter_ddl:
         return ""
     of = replace(event, schema=job.schema, table=job.table) if job.exchanged else event
     query, old = event.query, None
     if event.type_code == actions.RENAME_TABLE:
-        query, old = query if view.release.architecture == "classic" else renaming_text(job, view.release), event.old
-    elif view.release.architecture == "new":
+        query, old = renaming_text(job, view.release) if view.release.rebuilds_rename else query, event.old
+    elif view.release.event_filter_sees_sent_text:
         query = sent_query(event, view.release)
     return _worded(ignoring_ddl(view.event_filters, of.schema, of.table, query, event.type_code, old))
 

@@ -58,13 +58,12 @@ def _tables(job: Job, catalog: Catalog | None, replication: Replication, release
 
 
 def _exchange(job: Job, catalog: Catalog | None, replication: Replication, release: Release) -> Kept:
-    """Classic takes the database of the plain table and the name of the partitioned one; the new architecture wants one
-    of the two tables to pass."""
+    """By either of the two tables, or by the database of the plain one and the name of the partitioned one."""
     assert job.exchanged is not None
-    if release.architecture == "classic":
-        names = [(job.exchanged.schema, job.table)]
-    else:
+    if release.exchange_passes_by_either:
         names = [(job.schema, job.table), (job.exchanged.schema, job.exchanged.name)]
+    else:
+        names = [(job.exchanged.schema, job.table)]
     passing = next((name for name in names if replication.table(*name)), None)
     return Kept(job if passing else None, filter_rule(replication, *(passing or names[0])))
 
@@ -88,8 +87,8 @@ def _rename(
 
 
 def renaming_text(job: Job, release: Release) -> str:
-    """What TiCDC takes for the text of a RENAME: the job's, in the new architecture what it writes for all pairs."""
-    return job.query if release.architecture == "classic" else "".join(rename_texts(job.pairs, job.written, release))
+    """What TiCDC takes for the text of a RENAME: the job's, or what it writes for all pairs."""
+    return "".join(rename_texts(job.pairs, job.written, release)) if release.rebuilds_rename else job.query
 
 
 def _snapshot(pairs: Sequence[Pair], catalog: Catalog | None, replication: Replication) -> Known:

@@ -58,7 +58,7 @@ class Event:
 
 def events(job: Job, release: Release) -> tuple[Event, ...]:
     """The events of a job, in order."""
-    rule = RULES.get((release.architecture, job.code))
+    rule = RULES.get(job.code)
     found = rule(job, release) if rule else [_plain(job, release)]
     return tuple(replace(event, seq=seq) for seq, event in enumerate(found))
 
@@ -80,19 +80,19 @@ def _dropped(job: Job, release: Release) -> Iterator[Event]:
         return
     what = "TABLE" if job.code == actions.DROP_TABLE else "VIEW"
     query = f"DROP {what} {quoted_name(job.schema, job.table, release)}"
-    yield replace(event, query=query, as_is=release.architecture == "new")
+    yield replace(event, query=query, as_is=not release.restores_rebuilt)
 
 
 def _renamed_pairs(job: Job, release: Release) -> Iterator[Event]:
     if not release.splits_renames:
         yield Event(job.code, job.pairs[-1][1].schema.lower(), "", job.query)
         return
-    new = release.architecture == "new"
+    as_is = not release.restores_rebuilt
     ending = ";" if release.keeps_statement_end else ""
     pairs = tuple(map(_lowered, job.pairs)) if release.renames_in_lower_case else job.pairs
     texts = rename_texts(pairs, job.written, release)
     for (old, _), (_, name), text in zip(job.pairs, pairs, texts, strict=True):
-        yield Event(actions.RENAME_TABLE, *name, text.removesuffix(";"), old, as_is=new, ending=ending)
+        yield Event(actions.RENAME_TABLE, *name, text.removesuffix(";"), old, as_is=as_is, ending=ending)
 
 
 def _lowered(pair: Pair) -> Pair:
@@ -101,14 +101,14 @@ def _lowered(pair: Pair) -> Pair:
 
 
 def _exchanged(job: Job, release: Release) -> Iterator[Event]:
-    """Classic: an event of the partitioned table, in the topic of the plain one; new: the other way round."""
+    """An event of one of the two tables, in the topic of the other."""
     event, plain = _plain(job, release), job.exchanged
     assert plain is not None
     query = exchanging(job, plain, release) if release.rebuilds_exchange else job.query
-    if release.architecture == "new":
-        yield Event(job.code, *plain, query, TableName(job.schema, job.table), as_is=True)
-    else:
-        yield replace(event, query=query, old=plain)
+    event = replace(event, query=query, old=plain, as_is=not release.restores_rebuilt)
+    if release.exchange_event_of_plain:
+        event = replace(event, schema=plain.schema, table=plain.name, old=TableName(job.schema, job.table))
+    yield event
 
 
 def _created_tables(job: Job, release: Release) -> Iterator[Event]:
@@ -120,24 +120,19 @@ def _created_tables(job: Job, release: Release) -> Iterator[Event]:
         yield Event(release.create_tables_code, job.schema, statement.name, restored(statement), ending=ending)
 
 
-def _renamed_classic(job: Job, release: Release) -> Iterator[Event]:
-    """The statement as it is. Where the old name decides about it, TiCDC takes the new database's name from TiDB's job,
-    which has it in lower case (tiflow v6.5.4: cdc/entry/schema/snapshot.go FillSchemaName)."""
-    event = _plain(job, release)
-    yield replace(event, schema=job.schema.lower()) if release.rename_filter == "old-name" else event
-
-
 def _renamed(job: Job, release: Release) -> Iterator[Event]:
-    """The new architecture writes a single RENAME anew."""
     event = _plain(job, release)
-    yield replace(event, query=rename_texts(job.pairs, job.written, release)[0], as_is=True)
+    if release.rename_event_in_lower_case:
+        event = replace(event, schema=job.schema.lower())
+    if release.rebuilds_rename:
+        query, = rename_texts(job.pairs, job.written, release)
+        event = replace(event, query=query, as_is=not release.restores_rebuilt)
+    yield event
 
 
 def _created(job: Job, release: Release) -> Iterator[Event]:
-    """From ticdc 8.5.7 (as rename_finds_old_schema), CREATE TABLE … LIKE names the other table's database, where it is
-    another one and the statement does not."""
     event, statement, like = _plain(job, release), job.statement, job.like
-    if isinstance(statement, CreateTable) and like and release.rename_finds_old_schema and _unnamed(statement, job):
+    if isinstance(statement, CreateTable) and like and release.create_like_finds_schema and _unnamed(statement, job):
         named = TableName(like.schema, statement.like.name if statement.like else like.name)
         event = replace(event, query=restored(replace(statement, like=named)))
     yield event
@@ -150,9 +145,8 @@ def _unnamed(statement: CreateTable, job: Job) -> bool:
 
 
 def _created_view(job: Job, release: Release) -> Iterator[Event]:
-    """From ticdc 8.5.7 (as rename_finds_old_schema), a view over tables of other databases names them."""
     event, statement = _plain(job, release), job.statement
-    if isinstance(statement, CreateView) and release.rename_finds_old_schema:
+    if isinstance(statement, CreateView) and release.view_finds_schemas:
         named = naming_databases(statement, job.schema, job.database)
         event = replace(event, query=restored(named)) if named is not statement else event
     yield event
@@ -160,19 +154,13 @@ def _created_view(job: Job, release: Release) -> Iterator[Event]:
 
 Rule = Callable[[Job, Release], Iterable[Event]]
 
-RULES: Mapping[tuple[str, int], Rule] = {
-    ("classic", actions.DROP_TABLE): _dropped,
-    ("classic", actions.DROP_VIEW): _dropped,
-    ("classic", actions.RENAME_TABLE): _renamed_classic,
-    ("classic", actions.RENAME_TABLES): _renamed_pairs,
-    ("classic", actions.EXCHANGE_TABLE_PARTITION): _exchanged,
-    ("classic", actions.CREATE_TABLES): _created_tables,
-    ("new", actions.CREATE_TABLE): _created,
-    ("new", actions.CREATE_VIEW): _created_view,
-    ("new", actions.DROP_TABLE): _dropped,
-    ("new", actions.DROP_VIEW): _dropped,
-    ("new", actions.RENAME_TABLE): _renamed,
-    ("new", actions.RENAME_TABLES): _renamed_pairs,
-    ("new", actions.EXCHANGE_TABLE_PARTITION): _exchanged,
-    ("new", actions.CREATE_TABLES): _created_tables,
+RULES: Mapping[int, Rule] = {
+    actions.CREATE_TABLE: _created,
+    actions.CREATE_TABLES: _created_tables,
+    actions.CREATE_VIEW: _created_view,
+    actions.DROP_TABLE: _dropped,
+    actions.DROP_VIEW: _dropped,
+    actions.RENAME_TABLE: _renamed,
+    actions.RENAME_TABLES: _renamed_pairs,
+    actions.EXCHANGE_TABLE_PARTITION: _exchanged,
 }

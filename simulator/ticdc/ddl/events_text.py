@@ -25,10 +25,12 @@ def quoted_name(schema: str, table: str, release: Release) -> str:
 def exchanging(job: Job, plain: TableName, release: Release) -> str:
     """Classic copies the partition's name from the text, back-quotes and all, and looks for WITHOUT VALIDATION at the
     very end of it; the new architecture does so in the restored text."""
-    new = release.architecture == "new"
-    spec = _exchange(job)
-    partition = _partition(spec.partition, release) if new else _between(job.query, "EXCHANGE PARTITION", "WITH TABLE")
-    without = not spec.validation if new else job.query.upper().endswith(WITHOUT_VALIDATION.strip())
+    if release.exchange_from_restored:
+        spec = _exchange(job)
+        partition, without = _partition(spec.partition, release), not spec.validation
+    else:
+        partition = _between(job.query, "EXCHANGE PARTITION", "WITH TABLE")
+        without = job.query.upper().endswith(WITHOUT_VALIDATION.strip())
     text = f"ALTER TABLE {quoted_name(job.schema, job.table, release)} EXCHANGE PARTITION {_quoted(partition, release)}"
     return f"{text} WITH TABLE {quoted_name(*plain, release)}{WITHOUT_VALIDATION * without}"
 
@@ -39,8 +41,7 @@ def _exchange(job: Job) -> ExchangePartition:
 
 
 def _partition(name: str, release: Release) -> str:
-    """Before ticdc 8.5.7 (as rename_finds_old_schema) the name loses its own back-quotes too."""
-    return name if release.rename_finds_old_schema else name.replace("`", "")
+    return name if release.exchange_keeps_quotes else name.replace("`", "")
 
 
 def _quoted(name: str, release: Release) -> str:

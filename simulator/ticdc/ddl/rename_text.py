@@ -17,9 +17,9 @@ def rename_texts(pairs: Sequence[Pair], written: Sequence[Pair], release: Releas
     """`RENAME TABLE … TO …` for each pair of a job: `pairs` as the objects are called, `written` as its statement has
     the same names, perhaps without schemas.
 
-    Classic TiCDC sends these where the statement has several pairs, and the statement's own text where it has one.
+    A statement of one pair is sent as it is where the release does not rebuild it.
     """
-    if release.architecture == "classic":
+    if not release.rename_as_written:
         return tuple(f"RENAME TABLE {_plain(old)} TO {_plain(new)}" for old, new in pairs)
     spelled, end = (_several, ";") if len(pairs) > 1 else (_one, "")
     full = _quoted if release.rename_quotes_names else _plain
