@@ -14,8 +14,9 @@ import pytest
 import simulator
 from simulator.cli import run
 from simulator.releases import RELEASES, Release, find
-from simulator.releases.behaviours import behaviours, first_sentence
+from simulator.releases.behaviour import first_sentence
 from simulator.releases.compare import differences, lines
+from simulator.releases.release import behaviours
 
 EVERY = [release for releases in RELEASES.values() for release in releases.values()]
 FIELDS = [field.name for field in dataclasses.fields(Release)]
@@ -42,14 +43,21 @@ def _screen(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("COLUMNS", request.param)
 
 
-def test_every_field_is_shown_with_the_first_sentence_of_its_docstring() -> None:
-    """In the order of release.py; each says more than its name, and ends before the releases and sources."""
+def test_every_field_is_shown_with_the_first_sentence_about_it() -> None:
+    """In the order of Release; each says more than its name, and ends before the releases and sources."""
     found = behaviours()
 
     assert [one.name for one in found] == [name for name in FIELDS if name not in OURS]
     assert [one.name for one in found if len(one.meaning.split()) < 3 or not one.meaning[0].isupper()] == []
     assert [one.name for one in found if re.search(r"\.go|\bthere$|[;:,(]$", one.meaning)] == []
     assert [one.name for one in found if not (one.chapter and one.section and one.sources)] == []
+
+
+def test_every_source_is_a_file_or_a_folder_and_stands_where_it_is_cited() -> None:
+    """With a function at most behind it; `there` stands for those of the field above."""
+    assert [source for one in behaviours() for source in one.cited if not re.fullmatch(
+        r"[\w*{},.-]+(/[\w*{},.-]+)+( \w+(, \w+)*)?|go\.mod", source)] == []
+    assert [one.name for one in behaviours() if one.text.count("%s") < len(one.cited) and "there" not in one.text] == []
 
 
 def test_every_field_is_read_by_what_it_is_about() -> None:
