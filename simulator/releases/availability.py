@@ -1,4 +1,4 @@
-"""Which releases have a setting, asked of one release or told of all.
+"""Which releases have a setting, asked of one release, or of all in words.
 
 One law: a setting that no release names is in all of them; one in a table that a release does not have is not in it.
 """
@@ -24,7 +24,7 @@ def has(release: Release, option: str) -> bool:
     return not within & TRACKED - release.options
 
 
-def told(option: str) -> str:
+def releases_with(option: str) -> str:
     """Who has a setting: `since v7.3.0 (and v6.5.4+, v7.1.2+)`, `in v7.2.0`, `since v8.5.4 (new architecture)`."""
     classic, new = (_spans(architecture, lambda release: has(release, option)) for architecture in ("classic", "new"))
     if not classic:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from simulator.errors import UserError, did_you_mean
-from simulator.releases import classic_4_5, classic_6, classic_7_8, new
+from simulator.releases import classic_4, classic_5, classic_6, classic_7_8, new
 from simulator.releases.release import Release
 
 Lines = Mapping[str, tuple[int, Sequence[Release]]]
@@ -32,7 +32,7 @@ def _by_name(releases: Iterator[Release] | Sequence[Release]) -> dict[str, Relea
 
 
 RELEASES: Mapping[str, Mapping[str, Release]] = {
-    "classic": _by_name(_tags({**classic_4_5.LINES, **classic_6.LINES, **classic_7_8.LINES})),
+    "classic": _by_name(_tags({**classic_4.LINES, **classic_5.LINES, **classic_6.LINES, **classic_7_8.LINES})),
     "new": _by_name(_tags(new.LINES)) | _by_name(new.BETAS),
 }
 """Architecture, then tag, in order of version (betas last)."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator.releases import classic_7_8, event_names, option_names
+from simulator.releases import classic_7_8, option_names
 
 V8_5_4 = replace(
     classic_7_8.V8_5_4,
@@ -44,8 +44,8 @@ V8_5_4 = replace(
     start_ts_discards_ddl=False,
     cdc_schemas=frozenset({"tidb_cdc", "lightning_task_info", "workload_schema"}),
     cdc_schemas_in_any_case=True,
-    event_filter_names=classic_7_8.V8_5_4.event_filter_names | event_names.SEARCH_INDEXES,
-    unclassified_events=event_names.FOREIGN_KEYS | event_names.SEARCH_INDEXES,
+    event_filter_names=classic_7_8.V8_5_4.event_filter_names | option_names.SEARCH_INDEX_EVENTS,
+    unclassified_events=option_names.FOREIGN_KEY_EVENTS | option_names.SEARCH_INDEX_EVENTS,
     event_matcher_folds_case=True,
     event_filter_sees_sent_text=True,
     event_filter_needs_old_name=False,
@@ -130,7 +130,7 @@ V9_0_0_BETA_2 = replace(
     dispatch_lowers_names=True,
     event_filter_ddl=False,
     allowed_ddl=V8_5_4.allowed_ddl - {9, 10, 231},
-    event_filter_names=V8_5_4.event_filter_names - event_names.FOREIGN_KEYS - {"create hybrid index"},
+    event_filter_names=V8_5_4.event_filter_names - option_names.FOREIGN_KEY_EVENTS - {"create hybrid index"},
     unclassified_events=frozenset({"add fulltext index"}),
     cdc_schemas_in_any_case=False,
     canal_virtual_columns=True,

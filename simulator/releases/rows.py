@@ -13,7 +13,7 @@ CANAL = section(ON_THE_WIRE, "rows in Canal-JSON")
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Rows:
-    """What rows are in messages: fields alone, whose methods Release has."""
+    """What rows are in messages."""
 
     short_control_escapes: bool = field(metadata=ROWS(
         r"""Whether Open Protocol writes U+0008 and U+000C as `\b` and `\f` (%s from Go 1.22: classic 8.4+).""",
