@@ -30,7 +30,7 @@ def messages(
 ) -> tuple[str, tuple[MessageExplained, ...]]:
     """The topic, and a message of each protocol that the release has; the event's query is the text that is sent."""
     topic = topic_of_ddl(router, event.schema, event.table, event.old)
-    said = DdlEvent(commit_ts, *event.told, event.query, event.type_code)
+    said = DdlEvent(commit_ts, *event.sent_name, event.query, event.type_code)
     there = [one for one in CODECS if one == "open-protocol" or one in release.protocols]
     return topic, tuple(_message(protocol, said, changefeed, release) for protocol in there)
 

@@ -79,7 +79,7 @@ def _told(one: Played, job: Job, commit_ts: int, sender: Sender) -> Told:
     if decision.error is not None:
         raise DdlError(f"{decision.error.text} ({one.spoken.origin or one.spoken.text})", decision.error.code)
     events = tuple(
-        DdlEvent(commit_ts, *made.told, query, made.type_code)
+        DdlEvent(commit_ts, *made.sent_name, query, made.type_code)
         for made, query in zip(decision.events, decision.queries, strict=True)
     )
     topics = tuple(

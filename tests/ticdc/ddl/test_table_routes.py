@@ -16,7 +16,7 @@ from simulator.read.contract.terms import sent_tables
 from simulator.read.records import read
 from simulator.releases import find
 from simulator.ticdc.changefeed import load
-from simulator.ticdc.ddl.route_names import renamed
+from simulator.ticdc.ddl.routes import renamed
 from simulator.ticdc.filters.table_routes import conflict, table_routes
 from simulator.tidb.parser.read import read_statement
 from simulator.tidb.restore.restore import restored
