@@ -9,9 +9,9 @@ from simulator import releases
 from simulator.cli.changefeeds import verified, warned
 from simulator.cli.lines import show_json, show_lines
 from simulator.errors import UserError
-from simulator.explain import as_dict, explain_row, lines, read_row
+from simulator.explain.change import read_row
+from simulator.explain.row import explain_row, row_as_dict, row_lines, sending
 from simulator.explain.rules import rules
-from simulator.explain.sending import sending
 from simulator.files import json_document, read_text
 from simulator.tidb.ddl.create_table import create_table
 
@@ -29,9 +29,9 @@ def row(
     decision = sending(table, asked, filters)
     explained = explain_row(table, changefeed, asked, found, decision)
     if as_json:
-        show_json(as_dict(explained))
+        show_json(row_as_dict(explained))
     else:
-        show_lines(lines(explained))
+        show_lines(row_lines(explained))
 
 
 def _document(text: str) -> dict[str, Any]:
