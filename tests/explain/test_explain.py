@@ -54,7 +54,8 @@ def test_a_row_has_flags_handle_and_destination() -> None:
         ("b", 15, 65, ("binary", "nullable"), False, True),
         ("v", 3, 69, ("binary", "generated", "nullable"), False, False),
         ("n", 8, 129, ("binary", "unsigned"), False, True),
-    ] == [(one.name, one.type_code, one.flags, one.flag_names, one.handle, one.sent) for one in found.columns]
+    ] == [(column.name, column.type_code, column.flags, column.flag_names, column.handle, column.sent)
+          for column in found.columns]
 
 
 def test_the_message_is_what_the_codec_writes() -> None:
@@ -161,7 +162,8 @@ def test_bytes_are_those_of_ticdc(release: tuple[str, str], changefeed: Changefe
         if not vector["options"] and not vector["error"]:
             table = parsed(vector["create_table"], vector["schema"])
             found = explain_row(table, changefeed, change(vector, table), of)
-            wanted = [(one["key"] and b64decode(one["key"]), b64decode(one["value"])) for one in vector["messages"]]
+            wanted = [(message["key"] and b64decode(message["key"]), b64decode(message["value"]))
+                      for message in vector["messages"]]
             if changefeed is CANAL:
                 wanted = [(key, stamped(value, found)) for key, value in wanted]
             assert wanted == [*found.messages], vector["id"]

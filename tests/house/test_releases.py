@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import simulator
 from simulator.cli import commands
 from simulator.errors import UserError
-from simulator.releases import DEFAULT, RELEASES, V8_5, find
+from simulator.releases import DEFAULT, RELEASES, Release, V8_5, find
 from simulator.ticdc.filters import replication
 from simulator.ticdc.filters.replication import is_system
 
@@ -32,13 +32,11 @@ def test_every_tag_of_both_architectures_is_there() -> None:
     assert all(found.name == tag for releases in RELEASES.values() for tag, found in releases.items())
 
 
-@pytest.mark.parametrize("release", EVERY, ids=lambda one: f"{one.architecture} {one.name}")
-def test_a_release_is_found_by_its_tag_with_or_without_v(release: object) -> None:
+@pytest.mark.parametrize("release", EVERY, ids=lambda release: f"{release.architecture} {release.name}")
+def test_a_release_is_found_by_its_tag_with_or_without_v(release: Release) -> None:
     """And by its architecture."""
-    one = next(found for found in EVERY if found is release)
-
-    assert find(one.name, one.architecture) is one
-    assert find(one.name.removeprefix("v"), one.architecture) is one
+    assert find(release.name, release.architecture) is release
+    assert find(release.name.removeprefix("v"), release.architecture) is release
 
 
 @pytest.mark.parametrize(("patch", "like"), [

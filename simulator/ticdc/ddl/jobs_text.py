@@ -34,7 +34,7 @@ def text_jobs(
         return ()
     if len(found) == 1:
         return jobs(found[0], text, database, catalog, release, dropped)
-    tables = [one for one in found if isinstance(one, CreateTable)]
+    tables = [statement for statement in found if isinstance(statement, CreateTable)]
     if len(tables) < len(found):
         raise DdlError("invalid ddlQuery statement size", "CDC:ErrUnexpected")
     return (batch(tables, text, database, catalog, release),)

@@ -36,7 +36,7 @@ def decided(release: Release, *texts: str, tables: str = "shop.t1 shop.t2 shop.t
     return [f"{'.'.join(old)} > {'.'.join(new)}" for old, new in kept]
 
 
-@pytest.mark.parametrize("release", [CLASSIC, NEW], ids=lambda one: str(one.name))
+@pytest.mark.parametrize("release", [CLASSIC, NEW], ids=lambda release: str(release.name))
 def test_a_table_may_leave_the_filter_and_not_enter_it(release: Release) -> None:
     assert decided(release, "shop.t1 > shop.t9") == ["shop.t1 > shop.t9"]
     assert decided(release, "shop.t1 > shop.x") == ["shop.t1 > shop.x"]
@@ -45,7 +45,7 @@ def test_a_table_may_leave_the_filter_and_not_enter_it(release: Release) -> None
     assert decided(release, "shop.x > shop.t9") == ["CDC:ErrSyncRenameTableFailed"]
 
 
-@pytest.mark.parametrize("release", [CLASSIC, NEW], ids=lambda one: str(one.name))
+@pytest.mark.parametrize("release", [CLASSIC, NEW], ids=lambda release: str(release.name))
 def test_pairs_that_were_never_in_the_filter_drop_out(release: Release) -> None:
     assert decided(release, "shop.t1 > shop.t9", "shop.x > shop.y") == ["shop.t1 > shop.t9"]
     assert decided(release, "shop.x > shop.y", "shop.v > shop.w") == []
