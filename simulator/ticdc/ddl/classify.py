@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.ticdc.ddl.allow import allowed, eligibility, eligible
 from simulator.ticdc.ddl.events import Event, events, sent_query
-from simulator.ticdc.ddl.rename import Discards, Rename, SchemaSnapshot, kept_pairs, rename_texts, schema_snapshot
+from simulator.ticdc.ddl.rename import Rename, SchemaSnapshot, kept_pairs, rename_texts, schema_snapshot
 from simulator.ticdc.ddl.routes import routed
 from simulator.ticdc.filters.events import EventFilters, EventRule, ignoring_ddl
 from simulator.ticdc.filters.replication import Replication, filter_rule
@@ -89,7 +88,7 @@ def passing(job: Job, context: JobContext) -> Decision:
     ignored_ts = context.start_ts in context.replication.ignored_start_ts
     if ignored_ts and context.release.start_ts_discards_ddl:
         return Decision(DISCARD, f"start-ts {context.start_ts} is in ignore-txn-start-ts")
-    found = filtered(job, context.before, context.replication, context.release, partial(_ignored_rename, job, context))
+    found = _filtered(job, context)
     if found.job is None:
         return Decision(DISCARD, found.why)
     if rule := _discarding(job, context):
@@ -201,54 +200,47 @@ class Filtered:
     """The rule that decides."""
 
 
-def filtered(
-    job: Job, catalog: Catalog | None, replication: Replication, release: Release, ignored: Discards,
-) -> Filtered:
-    """What passes; `catalog` is what exists before the job. Raises DdlError where TiCDC stops at a RENAME.
-
-    `ignored` says of a schema and a table whether event filters discard a RENAME of them before its rule is asked.
-    """
-    if job.pairs:
-        return _by_names(job, catalog, replication, release, ignored)
-    return FILTERING.get(job.code, _by_table)(job, replication, release)
+def _filtered(job: Job, context: JobContext) -> Filtered:
+    """What the table filter lets through; raises DdlError where TiCDC stops at a RENAME."""
+    rule = _by_names if job.pairs else FILTERING.get(job.code, _by_table)
+    return rule(job, context)
 
 
-def _by_table(job: Job, replication: Replication, release: Release) -> Filtered:
-    passes = replication.table(job.schema, job.table)
-    return Filtered(job if passes else None, filter_rule(replication, job.schema, job.table))
+def _by_table(job: Job, context: JobContext) -> Filtered:
+    passes = context.replication.table(job.schema, job.table)
+    return Filtered(job if passes else None, filter_rule(context.replication, job.schema, job.table))
 
 
-def _by_schema(job: Job, replication: Replication, release: Release) -> Filtered:
-    if replication.schema(job.schema):
+def _by_schema(job: Job, context: JobContext) -> Filtered:
+    if context.replication.schema(job.schema):
         return Filtered(job, f"the rules have tables of database {job.schema}")
     return Filtered(None, f"the rules have no tables of database {job.schema}")
 
 
-def _by_each_table(job: Job, replication: Replication, release: Release) -> Filtered:
-    through = tuple(table for table in job.tables if replication.table(job.schema, table.name))
+def _by_each_table(job: Job, context: JobContext) -> Filtered:
+    through = tuple(table for table in job.tables if context.replication.table(job.schema, table.name))
     named = (through or job.tables)[0].name
     first = replace(job, tables=through, table=named) if through else None
-    return Filtered(first, filter_rule(replication, job.schema, named))
+    return Filtered(first, filter_rule(context.replication, job.schema, named))
 
 
-def _by_either_table(job: Job, replication: Replication, release: Release) -> Filtered:
+def _by_either_table(job: Job, context: JobContext) -> Filtered:
     """By either of the two tables, or by the database of the plain one and the name of the partitioned one."""
     assert job.exchanged is not None
-    if release.exchange_passes_by_either:
+    if context.release.exchange_passes_by_either:
         names = [(job.schema, job.table), (job.exchanged.schema, job.exchanged.name)]
     else:
         names = [(job.exchanged.schema, job.table)]
-    passing = next((name for name in names if replication.table(*name)), None)
-    return Filtered(job if passing else None, filter_rule(replication, *(passing or names[0])))
+    first = next((name for name in names if context.replication.table(*name)), None)
+    return Filtered(job if first else None, filter_rule(context.replication, *(first or names[0])))
 
 
-def _by_names(
-    job: Job, catalog: Catalog | None, replication: Replication, release: Release, ignored: Discards,
-) -> Filtered:
-    snapshot = _snapshot(job.pairs, catalog, replication)
+def _by_names(job: Job, context: JobContext) -> Filtered:
+    replication, release = context.replication, context.release
+    snapshot = _snapshot(job.pairs, context.before, replication)
 
     def discards(schema: str, table: str) -> bool:
-        return not replication.table(schema, table) or ignored(schema, table)
+        return not replication.table(schema, table) or _ignored_rename(job, context, schema, table)
 
     found = kept_pairs(Rename(job.pairs, _rename_text(job, release)), discards, snapshot, release)
     if not found:
@@ -256,7 +248,7 @@ def _by_names(
         of = "passes rules and event filters" if named else "is in the rules"
         return Filtered(None, f"neither the old name nor the new one {of}")
     why = f"the old name is in the rules: {filter_rule(replication, *found[0][0])}"
-    written = tuple(said for pair, said in zip(job.pairs, job.written, strict=True) if pair in found)
+    written = tuple(names for pair, names in zip(job.pairs, job.written, strict=True) if pair in found)
     return Filtered(replace(job, pairs=found, written=written), why)
 
 
@@ -273,7 +265,7 @@ def _snapshot(pairs: Sequence[Pair], catalog: Catalog | None, replication: Repli
     return schema_snapshot(tables, filter(replication.schema, schemas))
 
 
-FILTERING: Mapping[int, Callable[[Job, Replication, Release], Filtered]] = {
+FILTERING: Mapping[int, Callable[[Job, JobContext], Filtered]] = {
     **dict.fromkeys(actions.SCHEMA_ACTIONS, _by_schema),
     actions.CREATE_TABLES: _by_each_table,
     actions.EXCHANGE_TABLE_PARTITION: _by_either_table,

@@ -185,29 +185,29 @@ def rename_texts(pairs: Sequence[Pair], written: Sequence[Pair], release: Releas
     """
     if not release.rename_as_written:
         return tuple(f"RENAME TABLE {_plain(old)} TO {_plain(new)}" for old, new in pairs)
-    spelled, end = (_several, ";") if len(pairs) > 1 else (_one, "")
+    spell, end = (_several, ";") if len(pairs) > 1 else (_single, "")
     full = _quoted if release.rename_quotes_names else _plain
-    names = [spelled(pair, said, release) for pair, said in zip(pairs, written, strict=True)]
+    names = [spell(pair, spelled, release) for pair, spelled in zip(pairs, written, strict=True)]
     return tuple(f"RENAME TABLE {full(old)} TO {full(new)}{end}" for old, new in names)
 
 
-def _one(pair: Pair, written: Pair, release: Release) -> Pair:
+def _single(pair: Pair, written: Pair, release: Release) -> Pair:
     """The old name is the statement's; a schema that is not in it is the job's, in lower case before ticdc 8.5.7."""
-    (old, new), (said, _) = pair, written
+    (old, new), (old_written, _) = pair, written
     schema = old.schema if release.rename_finds_old_schema else old.schema.lower()
-    return TableName(said.schema or schema, said.name), new
+    return _with_schema(old_written, schema), new
 
 
 def _several(pair: Pair, written: Pair, release: Release) -> Pair:
     """The tables as the statement has them; from ticdc 8.5.6 their schemas too, where it names them."""
-    (old, new), (old_said, new_said) = pair, written
+    (old, new), (old_written, new_written) = pair, written
     if not release.rename_quotes_names:
-        return TableName(old.schema, old_said.name), TableName(new.schema, new_said.name)
-    return _filled(old_said, old.schema), _filled(new_said, new.schema)
+        return TableName(old.schema, old_written.name), TableName(new.schema, new_written.name)
+    return _with_schema(old_written, old.schema), _with_schema(new_written, new.schema)
 
 
-def _filled(said: TableName, schema: str) -> TableName:
-    return TableName(said.schema or schema, said.name)
+def _with_schema(name: TableName, schema: str) -> TableName:
+    return TableName(name.schema or schema, name.name)
 
 
 def _plain(name: TableName) -> str:

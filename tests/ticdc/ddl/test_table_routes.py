@@ -211,8 +211,8 @@ def test_explain_row_sends_the_target_and_dispatches_by_the_source(
     routed, plain = outputs
     assert "sent as      far.t_r" in routed and member in routed and "sent as" not in plain
     for name in ("dispatcher ", "destination "):
-        said, unrouted = ([line for line in output.splitlines() if name in line] for output in (routed, plain))
-        assert said == unrouted
+        assert [line for line in routed.splitlines() if name in line] == [
+            line for line in plain.splitlines() if name in line]
 
 
 def test_other_releases_do_not_know_targets() -> None:
