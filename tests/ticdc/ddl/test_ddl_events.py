@@ -1,0 +1,62 @@
+"""A job as events: behaviours that came with one release are asked each by its own field."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from simulator.releases import Release, find
+from simulator.ticdc.ddl.events import events, sent_query
+from simulator.ticdc.ddl.jobs_text import text_jobs
+
+NEW = find("v8.5.7", "new")
+
+TEXTS = {
+    "rename_finds_old_schema": ("RENAME TABLE t TO u", "RENAME TABLE `Shop`.`t` TO `Shop`.`u`",
+                                "RENAME TABLE `shop`.`t` TO `Shop`.`u`"),
+    "exchange_keeps_quotes": ("ALTER TABLE t EXCHANGE PARTITION `a``b` WITH TABLE u",
+                              "ALTER TABLE `Shop`.`t` EXCHANGE PARTITION `a``b` WITH TABLE `Shop`.`u`",
+                              "ALTER TABLE `Shop`.`t` EXCHANGE PARTITION `ab` WITH TABLE `Shop`.`u`"),
+    "create_like_finds_schema": ("CREATE TABLE far.t LIKE u", "CREATE TABLE `far`.`t` LIKE `Shop`.`u`",
+                                 "CREATE TABLE `far`.`t` LIKE `u`"),
+    "view_finds_schemas": ("CREATE VIEW far.v AS SELECT a FROM u",
+                           "CREATE ALGORITHM = UNDEFINED DEFINER = CURRENT_USER SQL SECURITY DEFINER VIEW `far`.`v` AS "
+                           "SELECT `a` AS `a` FROM `Shop`.`u`",
+                           "CREATE ALGORITHM = UNDEFINED DEFINER = CURRENT_USER SQL SECURITY DEFINER VIEW `far`.`v` AS "
+                           "SELECT `a` FROM `u`"),
+}
+"""By field: a statement, what is sent of it, and what is sent without that behaviour."""
+
+
+def sent(text: str, release: Release) -> str:
+    (job,) = text_jobs(text, "Shop", None, release)
+    (event,) = events(job, release)
+    return sent_query(event, release)
+
+
+@pytest.mark.parametrize("field", TEXTS)
+def test_what_came_with_8_5_7_is_decided_by_a_field_for_each_statement(field: str) -> None:
+    """With one of them off, the others' statements are sent as before."""
+    without = replace(NEW, **{field: False})
+
+    assert {name: sent(text, NEW) for name, (text, _, _) in TEXTS.items()} == {
+        name: wanted for name, (_, wanted, _) in TEXTS.items()}
+    assert {name: sent(text, without) for name, (text, _, _) in TEXTS.items()} == {
+        name: other if name == field else wanted for name, (_, wanted, other) in TEXTS.items()}
+
+
+def test_a_statement_that_is_written_anew_is_restored_by_its_own_field() -> None:
+    """The new architecture sends it as it writes it."""
+    (job,) = text_jobs("RENAME TABLE a TO b, c TO d", "shop", None, NEW)
+
+    assert [event.as_is for event in events(job, NEW)] == [True, True]
+    assert [event.as_is for event in events(job, replace(NEW, restores_rebuilt=True))] == [False, False]
+
+
+def test_the_event_of_an_exchange_is_of_one_table_in_the_topic_of_the_other() -> None:
+    (job,) = text_jobs("ALTER TABLE s.parts EXCHANGE PARTITION p WITH TABLE r.plain", "", None, NEW)
+    (event,), (other,) = (events(job, replace(NEW, exchange_event_of_plain=plain)) for plain in (True, False))
+
+    assert (event.schema, event.table, event.old) == ("r", "plain", ("s", "parts"))
+    assert (other.schema, other.table, other.old) == ("s", "parts", ("r", "plain"))
