@@ -10,7 +10,7 @@ from simulator.cli.changefeeds import verified, warned
 from simulator.cli.lines import show_json, show_lines
 from simulator.errors import UserError
 from simulator.explain.change import read_row
-from simulator.explain.row import explain_row, row_as_dict, row_lines, sending
+from simulator.explain.row import explain_row, filter_decision, row_as_dict, row_lines
 from simulator.explain.rules import rules
 from simulator.files import json_document, read_text
 from simulator.tidb.ddl.create_table import create_table
@@ -26,7 +26,7 @@ def row(
     filters, asked = rules(changefeed, found), read_row(table, _document(change))
     verified(filters, [table])
 
-    decision = sending(table, asked, filters)
+    decision = filter_decision(table, asked, filters)
     explained = explain_row(table, changefeed, asked, found, decision)
     if as_json:
         show_json(row_as_dict(explained))

@@ -49,7 +49,7 @@ class ColumnExplained:
 
 
 @dataclass(frozen=True)
-class Sending:
+class FilterDecision:
     """Whether the filters let a row change through."""
 
     sent: bool
@@ -92,47 +92,47 @@ class RowExplained:
     """Full name in messages, where table routing gives another one."""
 
     sent: bool = True
-    """As Sending has it; there are no messages else."""
+    """Whether the filters let it through; there are no messages else."""
 
     why: str = ""
 
 
-def sending(table: Table, change: RowChange, rules: Rules) -> Sending:
+def filter_decision(table: Table, change: RowChange, rules: Rules) -> FilterDecision:
     """What the filters make of a row change, asked in TiCDC's order: table filter, valid index, ignored transactions,
     kinds of changes, and values where a rule looks at them (tiflow v8.5.3: pkg/filter/filter.go ShouldIgnoreDMLEvent).
     """
     name, kind = (table.schema, table.name), change.op.lower()
     passes = filter_rule(rules.replication, *name)
     if not rules.replication.table(*name):
-        return Sending(False, passes)
+        return FilterDecision(False, passes)
     if not eligible(table, rules.changefeed.force_replicate):
-        return Sending(False, "the table has no primary key and no unique key of NOT NULL columns, "
-                              "and force-replicate is off")
+        return FilterDecision(
+            False, "the table has no primary key and no unique key of NOT NULL columns, and force-replicate is off")
     start_ts = change.commit_ts - BEFORE_COMMIT
     if start_ts in rules.replication.ignored_start_ts:
-        return Sending(False, f"ignore-txn-start-ts has {start_ts}, when its transaction is taken to start")
+        return FilterDecision(False, f"ignore-txn-start-ts has {start_ts}, when its transaction is taken to start")
     rule = ignoring_row(rules.event_filters, *name, kind)
     if rule is not None:
-        return Sending(False, f"{rule.where}: ignore-event has {', '.join(sorted(rule.types))}")
+        return FilterDecision(False, f"{rule.where}: ignore-event has {', '.join(sorted(rule.types))}")
     if any(looks(rule, table) for rule in rules.event_filters.rules):
         from simulator.ticdc.filters.rows import ignoring_values  # MySQL's functions take long to import
 
         rule = ignoring_values(rules.event_filters, table, packed(change.before), packed(change.after))
         if rule is not None:
-            return Sending(False, f"{rule.where}: an expression on the row's values holds")
-    return Sending(True, passes)
+            return FilterDecision(False, f"{rule.where}: an expression on the row's values holds")
+    return FilterDecision(True, passes)
 
 
 def explain_row(
     table: Table, changefeed: Changefeed, change: RowChange, release: Release = V8_5,
-    sending: Sending = Sending(True, ""),
+    decision: FilterDecision = FilterDecision(True, ""),
 ) -> RowExplained:
     """What becomes of a row change that `read_row` has checked; raises EncodeError where TiCDC could not encode it."""
     partitions = change.partitions or changefeed.kafka.partitions
     to = route(router(changefeed, release), table)
     hashed, row_id = hashes(to, table, cells.columns([change.image])), pa.array([_row_id(table, change)], pa.int64())
     place = partitions_of(to, hashed, np.array([change.commit_ts]), row_id, partitions)
-    encoded = _encoded(sent_table(to, table), changefeed, change, release, to.selected) if sending.sent else None
+    encoded = _encoded(sent_table(to, table), changefeed, change, release, to.selected) if decision.sent else None
     return RowExplained(
         release=release.name, architecture=release.architecture, schema=table.schema, table=table.name, op=change.op,
         columns=_columns(table, changefeed.codec, release, to.selected), handle_key=handle_key(table),
@@ -142,7 +142,7 @@ def explain_row(
         messages=_messages(encoded, changefeed.codec, release) if encoded else (),
         split_by=_split_by(table, change, changefeed, release), moved_by=_moved_by(table, change),
         stored=_stored(encoded, changefeed.codec) if encoded else (), sent_as=".".join(to.sent_as or ()),
-        sent=sending.sent, why=sending.why,
+        sent=decision.sent, why=decision.why,
     )
 
 
