@@ -12,21 +12,16 @@ from simulator.ticdc.ddl.jobs_text import text_jobs
 
 NEW = find("v8.5.7", "new")
 
-TEXTS = {
-    "rename_finds_old_schema": ("RENAME TABLE t TO u", "RENAME TABLE `Shop`.`t` TO `Shop`.`u`",
-                                "RENAME TABLE `shop`.`t` TO `Shop`.`u`"),
-    "exchange_keeps_quotes": ("ALTER TABLE t EXCHANGE PARTITION `a``b` WITH TABLE u",
-                              "ALTER TABLE `Shop`.`t` EXCHANGE PARTITION `a``b` WITH TABLE `Shop`.`u`",
-                              "ALTER TABLE `Shop`.`t` EXCHANGE PARTITION `ab` WITH TABLE `Shop`.`u`"),
-    "create_like_finds_schema": ("CREATE TABLE far.t LIKE u", "CREATE TABLE `far`.`t` LIKE `Shop`.`u`",
-                                 "CREATE TABLE `far`.`t` LIKE `u`"),
-    "view_finds_schemas": ("CREATE VIEW far.v AS SELECT a FROM u",
-                           "CREATE ALGORITHM = UNDEFINED DEFINER = CURRENT_USER SQL SECURITY DEFINER VIEW `far`.`v` AS "
-                           "SELECT `a` AS `a` FROM `Shop`.`u`",
-                           "CREATE ALGORITHM = UNDEFINED DEFINER = CURRENT_USER SQL SECURITY DEFINER VIEW `far`.`v` AS "
-                           "SELECT `a` FROM `u`"),
+VIEW = "CREATE ALGORITHM = UNDEFINED DEFINER = CURRENT_USER SQL SECURITY DEFINER VIEW `far`.`v` AS "
+
+SENT = {
+    "RENAME TABLE t TO u": "RENAME TABLE `Shop`.`t` TO `Shop`.`u`",
+    "ALTER TABLE t EXCHANGE PARTITION `a``b` WITH TABLE u":
+        "ALTER TABLE `Shop`.`t` EXCHANGE PARTITION `a``b` WITH TABLE `Shop`.`u`",
+    "CREATE TABLE far.t LIKE u": "CREATE TABLE `far`.`t` LIKE `Shop`.`u`",
+    "CREATE VIEW far.v AS SELECT a FROM u": f"{VIEW}SELECT `a` AS `a` FROM `Shop`.`u`",
 }
-"""By field: a statement, what is sent of it, and what is sent without that behaviour."""
+"""What of statements is sent, the current database being Shop."""
 
 
 def sent(text: str, release: Release) -> str:
@@ -35,15 +30,17 @@ def sent(text: str, release: Release) -> str:
     return sent_query(event, release)
 
 
-@pytest.mark.parametrize("field", TEXTS)
-def test_what_came_with_8_5_7_is_decided_by_a_field_for_each_statement(field: str) -> None:
+@pytest.mark.parametrize(("without", "text", "other"), [
+    (replace(NEW, rename_finds_old_schema=False), "RENAME TABLE t TO u", "RENAME TABLE `shop`.`t` TO `Shop`.`u`"),
+    (replace(NEW, exchange_keeps_quotes=False), "ALTER TABLE t EXCHANGE PARTITION `a``b` WITH TABLE u",
+     "ALTER TABLE `Shop`.`t` EXCHANGE PARTITION `ab` WITH TABLE `Shop`.`u`"),
+    (replace(NEW, create_like_finds_schema=False), "CREATE TABLE far.t LIKE u", "CREATE TABLE `far`.`t` LIKE `u`"),
+    (replace(NEW, view_finds_schemas=False), "CREATE VIEW far.v AS SELECT a FROM u", f"{VIEW}SELECT `a` FROM `u`"),
+])
+def test_what_came_with_8_5_7_is_decided_by_a_field_for_each_statement(without: Release, text: str, other: str) -> None:
     """With one of them off, the others' statements are sent as before."""
-    without = replace(NEW, **{field: False})
-
-    assert {name: sent(text, NEW) for name, (text, _, _) in TEXTS.items()} == {
-        name: wanted for name, (_, wanted, _) in TEXTS.items()}
-    assert {name: sent(text, without) for name, (text, _, _) in TEXTS.items()} == {
-        name: other if name == field else wanted for name, (_, wanted, other) in TEXTS.items()}
+    assert {text: sent(text, NEW) for text in SENT} == SENT
+    assert {text: sent(text, without) for text in SENT} == {**SENT, text: other}
 
 
 def test_a_statement_that_is_written_anew_is_restored_by_its_own_field() -> None:
