@@ -31,7 +31,6 @@ from simulator.tidb.syntax.tables import Query
 Target = Callable[[str, str], TableName]
 """The names that a schema and a table, or a schema and nothing, get."""
 
-
 UNSUPPORTED = (actions.ADD_FULLTEXT_INDEX, actions.CREATE_HYBRID_INDEX)
 
 

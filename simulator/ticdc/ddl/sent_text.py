@@ -15,17 +15,16 @@ from simulator.releases import Release
 from simulator.tidb.parser.read import read_statements
 from simulator.tidb.restore.restore import restored
 
-
 SHARDS = (
-    re.compile(r"(?ai)(?P<mark>SHARD_ROW_ID_BITS\s*=\s*\d+\s*)"),
-    re.compile(r"(?ai)(?P<mark>PRE_SPLIT_REGIONS\s*=\s*\d+\s*)"),
+    r"(?ai)(?P<mark>SHARD_ROW_ID_BITS\s*=\s*\d+\s*)",
+    r"(?ai)(?P<mark>PRE_SPLIT_REGIONS\s*=\s*\d+\s*)",
 )
 FEATURES = (
-    ("auto_rand", re.compile(r"(?ai)(?P<mark>AUTO_RANDOM\b\s*(\s*\(\s*\d+\s*\)\s*)?)")),
-    ("auto_id_cache", re.compile(r"(?ai)(?P<mark>AUTO_ID_CACHE\s*=?\s*\d+\s*)")),
-    ("auto_rand_base", re.compile(r"(?ai)(?P<mark>AUTO_RANDOM_BASE\s*=?\s*\d+\s*)")),
-    ("clustered_index", re.compile(r"(?ai)(PRIMARY)?\s+KEY(\s*\(.*\))?\s+(?P<mark>(NON)?CLUSTERED\b)")),
-    ("force_inc", re.compile(r"(?ai)(?P<mark>FORCE)\b\s*AUTO_INCREMENT\s*")),
+    ("auto_rand", r"(?ai)(?P<mark>AUTO_RANDOM\b\s*(\s*\(\s*\d+\s*\)\s*)?)"),
+    ("auto_id_cache", r"(?ai)(?P<mark>AUTO_ID_CACHE\s*=?\s*\d+\s*)"),
+    ("auto_rand_base", r"(?ai)(?P<mark>AUTO_RANDOM_BASE\s*=?\s*\d+\s*)"),
+    ("clustered_index", r"(?ai)(PRIMARY)?\s+KEY(\s*\(.*\))?\s+(?P<mark>(NON)?CLUSTERED\b)"),
+    ("force_inc", r"(?ai)(?P<mark>FORCE)\b\s*AUTO_INCREMENT\s*"),
 )
 
 
@@ -59,12 +58,12 @@ def _marked(query: str, opening: str) -> str:
     return query
 
 
-def _collected(query: str, opening: str, patterns: Iterable[re.Pattern[str]]) -> str:
+def _collected(query: str, opening: str, patterns: Iterable[str]) -> str:
     """All that the patterns find, taken out and put into one comment where the first of it stood."""
     found: list[str] = []
     first = len(query)
     for pattern in patterns:
-        while match := pattern.search(query):
+        while match := re.search(pattern, query):
             start, end = match.span("mark")
             found.append(query[start:end])
             first = min(first, start)
