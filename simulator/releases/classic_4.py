@@ -88,6 +88,7 @@ V4_0_0 = Release(
     rename_filter="new-name",
     rename_errors_wrapped=frozenset(),
     rename_quotes_names=False,
+    rename_keeps_schemas=False,
     rename_finds_old_schema=False,
     exchange_passes_by_either=False,
     start_ts_discards_ddl=False,

@@ -89,6 +89,7 @@ V8_5_6 = replace(
     dispatch_nulls=frozenset(),
     dispatch_time_fraction=True,
     rename_quotes_names=True,
+    rename_keeps_schemas=True,
     escapes_rebuilt_names=True,
 )
 

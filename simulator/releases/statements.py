@@ -79,8 +79,8 @@ class Statements:
         "pkg/common/event/ddl_event.go"))
 
     escapes_rebuilt_names: bool = field(metadata=TEXT(
-        "Whether back-quotes in names of rebuilt DROP statements are doubled (new from 8.5.6: there).",
-        "pkg/common/event/ddl_event.go"))
+        """Whether back-quotes in names of rebuilt DROP and EXCHANGE PARTITION statements are doubled (new from 8.5.6:
+        %s).""", "logservice/schemastore/persist_storage_ddl_handlers.go"))
 
     restores_rebuilt: bool = field(metadata=TEXT(
         """Whether a statement that TiCDC writes anew is restored as others are (classic: %s); elsewhere it is sent as
@@ -93,8 +93,22 @@ class Statements:
         "logservice/schemastore/persist_storage_ddl_handlers.go buildPersistedDDLEventForRenameTable"))
 
     rename_as_written: bool = field(metadata=TEXT(
-        """Whether a rebuilt RENAME spells its tables as the statement does (new: there); classic as they are called
-        (%s).""", "cdc/model/sink.go FromRenameTablesJob"))
+        """Whether a rebuilt RENAME spells its tables as the statement does (new: %s); classic as they are called
+        (%s).""", "logservice/schemastore/persist_storage_ddl_handlers.go",
+        "cdc/model/sink.go FromRenameTablesJob"))
+
+    rename_quotes_names: bool = field(metadata=TEXT(
+        "Whether back-quotes in the names of a rebuilt RENAME are doubled (new from 8.5.6: %s).",
+        "logservice/schemastore/persist_storage_ddl_handlers.go"))
+
+    rename_keeps_schemas: bool = field(metadata=TEXT(
+        """Whether a rebuilt RENAME of several tables has the schemas that the statement names, as it spells them (new
+        from 8.5.6: %s).""",
+        "logservice/schemastore/persist_storage_ddl_handlers.go buildPersistedDDLEventForRenameTables"))
+
+    rename_finds_old_schema: bool = field(metadata=TEXT(
+        """Whether a RENAME of one table that names no schema gets the old schema as it is spelled (new from 8.5.7:
+        %s).""", "logservice/schemastore"))
 
     rename_event_in_lower_case: bool = field(metadata=TEXT(
         """Whether the event of a RENAME of one table has its new database in lower case, as TiDB's job has it (6.5.4+,
@@ -179,14 +193,6 @@ class Statements:
         of `several`, of the schema `snapshot`. All in 6.5.4–6.5.9, 7.1.2–7.1.5, 7.4–7.5.1, 7.6, 8.0; not `one` in
         6.5.10+, 7.5.7, 8.1+; `snapshot` alone in 7.1.6; none elsewhere.""", "cdc/puller/ddl_puller.go"))
 
-    rename_quotes_names: bool = field(metadata=FILTER(
-        """Whether back-quotes in the names of a rebuilt RENAME are doubled, and the statement's own schemas stay (new
-        from 8.5.6: %s).""", "logservice/schemastore/persist_storage_ddl_handlers.go"))
-
-    rename_finds_old_schema: bool = field(metadata=FILTER(
-        """Whether a RENAME of one table that names no schema gets the old schema as it is spelled (new from 8.5.7:
-        %s).""", "logservice/schemastore"))
-
     exchange_passes_by_either: bool = field(metadata=FILTER(
         """Whether EXCHANGE PARTITION passes the table filter where one of its tables does (new: %s); classic asks it
         for the database of the plain table and the name of the partitioned one.""",
@@ -218,7 +224,7 @@ class Statements:
 
     event_filter_discards: bool = field(metadata=EVENTS(
         """Whether a DDL that an event filter ignores leaves TiCDC's schema, too (6.5.4–6.5.7, 7.1.2–7.1.3, 7.4, 7.5.0,
-        7.6: there).""", "pkg/filter/filter.go ShouldDiscardDDL"))
+        7.6: %s).""", "pkg/filter/filter.go ShouldDiscardDDL"))
 
     event_filter_rename: str = field(metadata=EVENTS(
         """By which name event filters judge a RENAME. `new-name` (6.2–6.5.3, 6.5.8–6.5.11, 6.6–7.1.1, 7.1.4–7.1.6, 7.2,

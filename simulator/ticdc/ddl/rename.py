@@ -201,7 +201,7 @@ def _single(pair: Pair, written: Pair, release: Release) -> Pair:
 def _several(pair: Pair, written: Pair, release: Release) -> Pair:
     """The tables as the statement has them; from ticdc 8.5.6 their schemas too, where it names them."""
     (old, new), (old_written, new_written) = pair, written
-    if not release.rename_quotes_names:
+    if not release.rename_keeps_schemas:
         return TableName(old.schema, old_written.name), TableName(new.schema, new_written.name)
     return _with_schema(old_written, old.schema), _with_schema(new_written, new.schema)
 
