@@ -11,9 +11,8 @@ from simulator.cli.output import show_json, show_lines
 from simulator.errors import UserError, did_you_mean
 from simulator.explain.ddl import DdlExplained, explain_each
 from simulator.explain.ddl_render import ddl_as_dict, ddl_lines, several_lines
-from simulator.explain.table import explain_table, table_as_dict
-from simulator.explain.table_catalog import read_catalog
-from simulator.explain.table_render import table_lines
+from simulator.explain.schema_files import read_catalog
+from simulator.explain.table import explain_table, table_as_dict, table_lines
 from simulator.files import read_text
 from simulator.releases import Release
 from simulator.ticdc.changefeed import Changefeed

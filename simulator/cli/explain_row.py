@@ -8,8 +8,8 @@ from typing import Any
 from simulator import releases
 from simulator.cli.output import show_json, show_lines, warn
 from simulator.errors import UserError
-from simulator.explain import as_dict, explain_row, lines, read_row
-from simulator.explain.sending import sending
+from simulator.explain.change import read_row
+from simulator.explain.row import explain_row, filter_decision, row_as_dict, row_lines
 from simulator.files import json_document, read_text
 from simulator.releases import Release
 from simulator.ticdc.changefeed import Changefeed, load_file
@@ -28,12 +28,12 @@ def row(
     filters, asked = rules(changefeed, found), read_row(table, _document(change))
     verify(filters, [table])
 
-    decision = sending(table, asked, filters)
+    decision = filter_decision(table, asked, filters)
     explained = explain_row(table, changefeed, asked, found, decision)
     if as_json:
-        show_json(as_dict(explained))
+        show_json(row_as_dict(explained))
     else:
-        show_lines(lines(explained))
+        show_lines(row_lines(explained))
 
 
 def warned(sink_uri: str, config: Path | None, release: Release) -> Changefeed:

@@ -1,6 +1,6 @@
 """Releases as tables for people: lines, one release, two side by side.
 
-One law: what is shown is read from the fields of Release and their docstrings; a narrow screen gets the same words in
+One law: what is shown is read from the fields of Release and their metadata; a narrow screen gets the same words in
 fewer columns.
 """
 
@@ -17,9 +17,9 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from simulator.cli.terminal import Terminal
-from simulator.releases.behaviours import Behaviour, behaviours
+from simulator.releases.behaviour import Behaviour
 from simulator.releases.compare import Difference, Line
-from simulator.releases.release import Release
+from simulator.releases.release import Release, behaviours
 from simulator.tidb.ddl.actions import ACTIONS
 
 WIDE = 130
@@ -101,7 +101,7 @@ def title(release: Release) -> str:
 
 
 def in_words(behaviour: Behaviour, value: object) -> str:
-    """A value as people say it, with what its docstring says of it."""
+    """A value as people say it, with what its text says of it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, frozenset):

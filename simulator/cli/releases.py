@@ -7,9 +7,9 @@ from typing import Any
 
 from simulator.cli.output import show_json
 from simulator.cli.release_tables import show_differences, show_lines, show_release
-from simulator.releases.behaviours import Behaviour, behaviours
+from simulator.releases.behaviour import Behaviour
 from simulator.releases.compare import Difference, Line, differences, lines, named
-from simulator.releases.release import Release
+from simulator.releases.release import Release, behaviours
 
 
 def releases(first: str | None, second: str | None, architecture: str | None, as_json: bool) -> None:

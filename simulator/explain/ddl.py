@@ -154,7 +154,7 @@ def _messages(
 ) -> tuple[str, tuple[MessageExplained, ...]]:
     """The topic, and a message of each protocol that the release has; the event's query is the text that is sent."""
     topic = topic_of_ddl(router, event.schema, event.table, event.old)
-    sent = DdlEvent(commit_ts, *event.told, event.query, event.type_code)
+    sent = DdlEvent(commit_ts, *event.sent_name, event.query, event.type_code)
     protocols = [protocol for protocol in CODECS if protocol == "open-protocol" or protocol in release.protocols]
     return topic, tuple(_message(protocol, sent, changefeed, release) for protocol in protocols)
 

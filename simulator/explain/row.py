@@ -1,18 +1,20 @@
-"""One row change under a changefeed: types, flags, handle key, dispatching and bytes.
+"""One row change under a changefeed: whether it is sent and why, types, flags, handle key, dispatching and bytes.
 
 One law: it asks the modules that the pipeline asks, and works nothing out itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from simulator.columns import cells
 from simulator.explain.change import RowChange
+from simulator.read.lines import as_text, show
 from simulator.releases import Release, V8_5
 from simulator.ticdc import key_bytes
 from simulator.ticdc.changefeed.model import Changefeed
@@ -20,18 +22,17 @@ from simulator.ticdc.codecs import CODECS, CodecOptions, Encoded, Rows
 from simulator.ticdc.codecs.canal_json.types import mysql_type, sql_type
 from simulator.ticdc.codecs.claim_check import address
 from simulator.ticdc.codecs.options import known
+from simulator.ticdc.ddl.allow import eligible
 from simulator.ticdc.dispatch import hashes, partitions as partitions_of, route, router, sent_table
+from simulator.ticdc.filters.events import ignoring_row, looks
+from simulator.ticdc.filters.replication import filter_rule
+from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.split import changed, split_rule
-from simulator.ticdc.table_info import flags, handle_columns, handle_key
+from simulator.ticdc.table_info import flag_names, flags, handle_columns, handle_key
 from simulator.tidb.model.rows import row_id_column, visible_columns
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import type_code
-
-FLAGS = {
-    1: "binary", 2: "handle key", 4: "generated", 8: "primary key", 16: "unique key", 32: "multiple key",
-    64: "nullable", 128: "unsigned", 256: "zerofill",
-}
-"""Bits of Open Protocol's `f` (tiflow v8.5 cdc/model/sink.go)."""
+from simulator.tso import BEFORE_COMMIT
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class ColumnExplained:
 
 
 @dataclass(frozen=True)
-class Sending:
+class FilterDecision:
     """Whether the filters let a row change through."""
 
     sent: bool
@@ -91,21 +92,47 @@ class RowExplained:
     """Full name in messages, where table routing gives another one."""
 
     sent: bool = True
-    """As Sending has it; there are no messages else."""
+    """Whether the filters let it through; there are no messages else."""
 
     why: str = ""
 
 
+def filter_decision(table: Table, change: RowChange, rules: ChangefeedRules) -> FilterDecision:
+    """What the filters make of a row change, asked in TiCDC's order: table filter, valid index, ignored transactions,
+    kinds of changes, and values where a rule looks at them (tiflow v8.5.3: pkg/filter/filter.go ShouldIgnoreDMLEvent).
+    """
+    name, kind = (table.schema, table.name), change.op.lower()
+    passes = filter_rule(rules.replication, *name)
+    if not rules.replication.table(*name):
+        return FilterDecision(False, passes)
+    if not eligible(table, rules.changefeed.force_replicate):
+        return FilterDecision(
+            False, "the table has no primary key and no unique key of NOT NULL columns, and force-replicate is off")
+    start_ts = change.commit_ts - BEFORE_COMMIT
+    if start_ts in rules.replication.ignored_start_ts:
+        return FilterDecision(False, f"ignore-txn-start-ts has {start_ts}, when its transaction is taken to start")
+    rule = ignoring_row(rules.event_filters, *name, kind)
+    if rule is not None:
+        return FilterDecision(False, f"{rule.where}: ignore-event has {', '.join(sorted(rule.types))}")
+    if any(looks(rule, table) for rule in rules.event_filters.rules):
+        from simulator.ticdc.filters.rows import ignoring_values  # MySQL's functions take long to import
+
+        rule = ignoring_values(rules.event_filters, table, packed(change.before), packed(change.after))
+        if rule is not None:
+            return FilterDecision(False, f"{rule.where}: an expression on the row's values holds")
+    return FilterDecision(True, passes)
+
+
 def explain_row(
     table: Table, changefeed: Changefeed, change: RowChange, release: Release = V8_5,
-    sending: Sending = Sending(True, ""),
+    decision: FilterDecision = FilterDecision(True, ""),
 ) -> RowExplained:
     """What becomes of a row change that `read_row` has checked; raises EncodeError where TiCDC could not encode it."""
     partitions = change.partitions or changefeed.kafka.partitions
     to = route(router(changefeed, release), table)
     hashed, row_id = hashes(to, table, cells.columns([change.image])), pa.array([_row_id(table, change)], pa.int64())
     place = partitions_of(to, hashed, np.array([change.commit_ts]), row_id, partitions)
-    encoded = _encoded(sent_table(to, table), changefeed, change, release, to.selected) if sending.sent else None
+    encoded = _encoded(sent_table(to, table), changefeed, change, release, to.selected) if decision.sent else None
     return RowExplained(
         release=release.name, architecture=release.architecture, schema=table.schema, table=table.name, op=change.op,
         columns=_columns(table, changefeed.codec, release, to.selected), handle_key=handle_key(table),
@@ -115,7 +142,7 @@ def explain_row(
         messages=_messages(encoded, changefeed.codec, release) if encoded else (),
         split_by=_split_by(table, change, changefeed, release), moved_by=_moved_by(table, change),
         stored=_stored(encoded, changefeed.codec) if encoded else (), sent_as=".".join(to.sent_as or ()),
-        sent=sending.sent, why=sending.why,
+        sent=decision.sent, why=decision.why,
     )
 
 
@@ -147,10 +174,6 @@ def _moved_by(table: Table, change: RowChange) -> tuple[str, ...]:
         return ()
     before, after = (key_bytes.parts_of(table, cells.columns([image])) for image in (change.before, change.after))
     return tuple(name for (name, old), (_, new) in zip(before, after, strict=True) if old != new)
-
-
-def flag_names(bits: int) -> tuple[str, ...]:
-    return tuple(name for bit, name in FLAGS.items() if bits & bit)
 
 
 def _encoded(
@@ -189,3 +212,65 @@ def packed(image: Mapping[str, str | None] | None) -> bytes | None:
     if image is None:
         return None
     return b"\xff".join(b"\xfe" if text is None else text.encode("utf-8", "surrogatepass") for text in image.values())
+
+
+def row_as_dict(found: RowExplained) -> dict[str, Any]:
+    """For programs: everything, message bytes in hex."""
+    result: dict[str, Any] = {**vars(found), "columns": [vars(column) for column in found.columns]}
+    result["messages"] = [{"key": _hex(key), "value": _hex(value)} for key, value in found.messages]
+    return result
+
+
+def row_lines(found: RowExplained) -> Iterator[str]:
+    """For people: the columns as a table, then where the row goes, then its bytes."""
+    yield f"{found.op} on {found.schema}.{found.table} under TiCDC {found.release} ({found.architecture})"
+    yield ""
+    yield from _aligned(("column", "type", "mysqlType", "sqlType", "flags", ""), *map(_cells, found.columns))
+    yield ""
+    yield f"handle key   {', '.join(found.handle_key) or 'none'}"
+    yield f"dispatcher   {found.dispatcher}: {_source(found)}"
+    yield f"destination  {found.topic}/{found.partition} of {found.partitions} partitions"
+    if found.sent_as:
+        yield f"sent as      {found.sent_as}"
+    if found.why:
+        yield f"decision     {'sent' if found.sent else 'not sent'}"
+        yield f"why          {found.why}"
+    if found.moved_by:
+        yield f"split        TiDB writes this UPDATE as DELETE and INSERT, since {', '.join(found.moved_by)} changes,"
+        yield "             under which it stores the row: explain each by itself"
+    if found.split_by:
+        yield f"split        TiCDC sends this UPDATE as DELETE and INSERT, since {', '.join(found.split_by)} changes:"
+        yield "             explain each by itself; output-raw-change-event=true keeps it whole, as below"
+    for place, size in found.stored:
+        yield f"stored       {size} bytes at {place}"
+    for key, value in found.messages:
+        for name, data in (("key", key), ("value", value)):
+            yield f"{name:<12} {'null' if data is None else f'{len(data)} bytes'}"
+            if data is not None:
+                yield f"  text       {as_text(data)}"
+                yield f"  hex        {data.hex()}"
+
+
+def _source(found: RowExplained) -> str:
+    """What the partition is made from."""
+    values = ", ".join(found.hashed)
+    if found.dispatcher in ("ts", "row-id"):
+        return "the commit-ts" if found.dispatcher == "ts" else "the row id"
+    if found.dispatcher == "single-column":
+        return f"hash {found.hash:#010x} of the JSON of {values} alone"
+    return f"hash {found.hash:#010x} of schema, table" + (f" and the values of {values}" if values else "")
+
+
+def _cells(column: ColumnExplained) -> tuple[str, ...]:
+    names = ", ".join(column.flag_names) + ("" if column.sent else "; never sent")
+    return show(column.name), str(column.type_code), column.mysql_type, str(column.sql_type), str(column.flags), names
+
+
+def _aligned(*rows: tuple[str, ...]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _hex(data: bytes | None) -> str | None:
+    return None if data is None else data.hex()

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from simulator.explain.row import flag_names
 from simulator.releases import Release
-from simulator.ticdc.table_info import flags, handle_key
+from simulator.ticdc.table_info import flag_names, flags, handle_key
 from simulator.tidb.ddl.catalog import Catalog, key
 from simulator.tidb.model.table import Column, Index, Table
 from simulator.tidb.model.types import mysql_type

@@ -5,9 +5,10 @@ One law: it asks the modules that the pipeline asks, and works nothing out itsel
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from simulator.explain.schema_differences import TableShown, shown
+from simulator.explain.schema_differences import TableShown, described, shown
 from simulator.releases import Release
 from simulator.ticdc.changefeed.model import Changefeed, DispatchRule
 from simulator.ticdc.ddl.allow import eligible
@@ -78,3 +79,42 @@ def _rule(number: int | None, rule: DispatchRule) -> str:
 def table_as_dict(found: TableExplained) -> dict[str, object]:
     """For programs."""
     return asdict(found)
+
+
+def table_lines(found: TableExplained) -> Iterator[str]:
+    """Columns, keys, then what the changefeed does with its rows."""
+    table = found.table
+    yield f"{table.schema}.{table.table} under TiCDC {found.release} ({found.architecture})"
+    yield ""
+    for column in table.columns:
+        yield f"column       {column.name} {described(column)}"
+    for key in table.keys:
+        yield f"key          {key.name} {described(key)}"
+    if table.partitions:
+        yield f"partitions   {', '.join(table.partitions)}"
+    yield ""
+    yield f"filter       {'replicated' if found.replicated else 'not replicated'}: {found.filter_rule}"
+    yield f"eligible     {_eligible_words(found)}"
+    yield f"handle key   {_handle_words(found)}"
+    yield f"dispatcher   {found.dispatcher}, by rule {found.dispatcher_rule}{_hashed(found)}"
+    yield f"topic        {found.topic}{f', of expression {found.topic_rule}' if found.topic_rule else ''}"
+    if found.sent_as:
+        yield f"sent as      {found.sent_as}"
+
+
+def _eligible_words(found: TableExplained) -> str:
+    if found.handle:
+        return "yes, it has a valid index"
+    return "yes, with force-replicate alone" if found.eligible else "no, it has no valid index: a primary key, or a " \
+        "unique key whose columns are all NOT NULL and not virtual (force-replicate = true replicates it)"
+
+
+def _handle_words(found: TableExplained) -> str:
+    return f"{', '.join(found.table.handle_key)}, of the {found.handle}" if found.handle else "none"
+
+
+def _hashed(found: TableExplained) -> str:
+    if found.dispatcher == "ts":
+        return ": the commit-ts"
+    values = " and the values of " + ", ".join(found.hashed) if found.hashed else ""
+    return f": schema, table{values}"

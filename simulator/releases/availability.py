@@ -1,4 +1,4 @@
-"""Which releases have a setting, asked of one release or told of all.
+"""Which releases have a setting, asked of one release, or of all in words.
 
 One law: a setting that no release names is in all of them; one in a table that a release does not have is not in it.
 """
@@ -24,9 +24,9 @@ def has(release: Release, option: str) -> bool:
     return not within & TRACKED - release.options
 
 
-def told(option: str) -> str:
+def releases_with(option: str) -> str:
     """Who has a setting: `since v7.3.0 (and v6.5.4+, v7.1.2+)`, `in v7.2.0`, `since v8.5.4 (new architecture)`."""
-    classic, new = (spans(architecture, lambda release: has(release, option)) for architecture in ("classic", "new"))
+    classic, new = (_spans(architecture, lambda release: has(release, option)) for architecture in ("classic", "new"))
     if not classic:
         return f"{new} (new architecture)"
     if not new and classic.startswith("since"):
@@ -35,10 +35,14 @@ def told(option: str) -> str:
     return classic if whole or not new else f"{classic}, {new} of the new architecture"
 
 
-def spans(architecture: str, chosen: Callable[[Release], bool]) -> str:
-    """The releases of an architecture that are chosen, in words; empty where none is."""
+def spans(release: Release, chosen: Callable[[Release], bool]) -> str:
+    """The releases of that release's architecture that are chosen, in words; empty where none is."""
+    return _spans(release.architecture, chosen)
+
+
+def _spans(architecture: str, chosen: Callable[[Release], bool]) -> str:
     releases = _releases(architecture)
-    runs = [run for run in _runs(releases, chosen)]
+    runs = list(_runs(releases, chosen))
     open_end = [run for run in runs if run[1] == releases[-1].name]
     others = [_span(*run, releases) for run in runs if run not in open_end]
     if not open_end:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator.releases import event_names, option_names
-from simulator.releases.classic_4_5 import V5_4_0, V5_4_1
+from simulator.releases import option_names
+from simulator.releases.classic_5 import V5_4_0, V5_4_1
 
 V6_0_0 = replace(
     V5_4_1,
@@ -61,7 +61,7 @@ V6_2_0 = replace(
     name="v6.2.0",
     size_error="CDC:ErrOpenProtocolCodecRowTooLarge",
     allowed_ddl=V6_1_0.allowed_ddl | {13, 41, 61},
-    event_filter_names=event_names.BY_SQL,
+    event_filter_names=option_names.EVENTS_BY_SQL,
     event_type_from_sql=True,
     multi_schema_change=True,
     canal_alters=V6_1_0.canal_alters | {41, 61},
@@ -126,6 +126,7 @@ V6_5_4 = replace(
     name="v6.5.4",
     update_split="several",
     rename_filter="old-name",
+    rename_event_in_lower_case=True,
     rename_errors_wrapped=frozenset({"one", "several", "snapshot"}),
     start_ts_discards_ddl=True,
     event_filter_discards=True,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator.releases import event_names, option_names
+from simulator.releases import option_names
 from simulator.releases.classic_6 import V6_5_2, V6_6_0
 
 V7_0_0 = replace(
@@ -57,6 +57,7 @@ V7_1_2 = replace(
     update_split="all",
     handle_split="as any",
     rename_filter="old-name",
+    rename_event_in_lower_case=True,
     rename_errors_wrapped=frozenset({"one", "several", "snapshot"}),
     start_ts_discards_ddl=True,
     event_filter_discards=True,
@@ -137,6 +138,7 @@ V7_4_0 = replace(
     topic_rules="any",
     group_by_partition_key=True,
     rename_filter="old-name",
+    rename_event_in_lower_case=True,
     rename_errors_wrapped=frozenset({"one", "several", "snapshot"}),
     start_ts_discards_ddl=True,
     event_filter_discards=True,
@@ -234,7 +236,7 @@ V8_0_0 = replace(
     primary_is_unique=False,
     start_ts_discards_ddl=False,
     cdc_schemas=frozenset({"tidb_cdc"}),
-    event_filter_names=event_names.BY_ACTION,
+    event_filter_names=option_names.EVENTS_BY_ACTION,
     event_type_from_sql=False,
     event_filter_discards=False,
     event_filter_rename="new-name",
@@ -286,7 +288,7 @@ V8_5_4 = replace(
     dispatch_refuses_virtual=True,
     allowed_ddl=V8_5_3.allowed_ddl | {9, 10},
     start_ts_discards_ddl=True,
-    event_filter_names=V8_5_3.event_filter_names | event_names.FOREIGN_KEYS,
+    event_filter_names=V8_5_3.event_filter_names | option_names.FOREIGN_KEY_EVENTS,
 )
 
 V8_5_7 = replace(V8_5_4, name="v8.5.7", options=V8_5_4.options | option_names.MAX_RETRY)

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from simulator.releases.behaviours import Behaviour, behaviours
+from simulator.releases.behaviour import Behaviour
 from simulator.releases.find import RELEASES, find
-from simulator.releases.release import Release
+from simulator.releases.release import Release, behaviours
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,15 @@ def named(name: str, architecture: str | None = None) -> Release:
 
 def differences(before: Release, after: Release) -> tuple[Difference, ...]:
     """What the second release does otherwise, what is on the wire first."""
-    found = ((one, getattr(before, one.name), getattr(after, one.name)) for one in behaviours())
-    return tuple(Difference(one, old, new) for one, old, new in found if old != new)
+    every = (Difference(behaviour, *(getattr(release, behaviour.name) for release in (before, after)))
+             for behaviour in behaviours())
+    return tuple(difference for difference in every if difference.before != difference.after)
 
 
 def lines(architecture: str | None = None) -> tuple[Line, ...]:
     """Every line of one architecture or of both, in order of version."""
-    kinds = [one for one in RELEASES if architecture in (None, one)]
-    return tuple(line for kind in kinds for line in _lines(kind, RELEASES[kind]))
+    chosen = [name for name in RELEASES if architecture in (None, name)]
+    return tuple(line for name in chosen for line in _lines(name, RELEASES[name]))
 
 
 def _lines(architecture: str, releases: Mapping[str, Release]) -> Iterator[Line]:

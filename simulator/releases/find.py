@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from simulator.errors import UserError, did_you_mean
-from simulator.releases import classic_4_5, classic_6, classic_7_8, new
+from simulator.releases import classic_4, classic_5, classic_6, classic_7_8, new
 from simulator.releases.release import Release
 
 Lines = Mapping[str, tuple[int, Sequence[Release]]]
@@ -19,8 +19,8 @@ def _tags(lines: Lines) -> Iterator[Release]:
     for line, (last, changed) in lines.items():
         found = {_patch(release.name): release for release in changed}
         for patch in range(min(found), last + 1):
-            release = found[max(one for one in found if one <= patch)]
-            yield replace(release, name=f"{line}.{patch}")
+            release = found[max(number for number in found if number <= patch)]
+            yield release if patch in found else replace(release, name=f"{line}.{patch}")
 
 
 def _patch(name: str) -> int:
@@ -32,7 +32,7 @@ def _by_name(releases: Iterator[Release] | Sequence[Release]) -> dict[str, Relea
 
 
 RELEASES: Mapping[str, Mapping[str, Release]] = {
-    "classic": _by_name(_tags({**classic_4_5.LINES, **classic_6.LINES, **classic_7_8.LINES})),
+    "classic": _by_name(_tags({**classic_4.LINES, **classic_5.LINES, **classic_6.LINES, **classic_7_8.LINES})),
     "new": _by_name(_tags(new.LINES)) | _by_name(new.BETAS),
 }
 """Architecture, then tag, in order of version (betas last)."""
@@ -61,8 +61,8 @@ def _unknown(name: str, tag: str, architecture: str | None) -> str:
         has = list(RELEASES[architecture])
         span = f"begins with {has[0]}" if architecture == "new" else f"is {has[0]} – {has[-1]}"
         return f"TiCDC {tag} has no {architecture} architecture, which {span}"
-    tags = list(dict.fromkeys(one for kind in kinds for one in RELEASES[kind]))
-    line = [one for one in tags if one.startswith(f"{tag}.")]
+    tags = list(dict.fromkeys(known for kind in kinds for known in RELEASES[kind]))
+    line = [known for known in tags if known.startswith(f"{tag}.")]
     if line:
         return f"{name!r} is a line of TiCDC releases: name one of {', '.join(line)}"
     return f"unknown TiCDC release {name!r}.{did_you_mean(tag, tags)} Nearest: {', '.join(_nearest(tag, tags))}"
@@ -71,10 +71,10 @@ def _unknown(name: str, tag: str, architecture: str | None) -> str:
 def _nearest(tag: str, tags: Sequence[str]) -> list[str]:
     """The tags of the same line, or of the same major version, or the last of every line."""
     for prefix in (_prefix(tag, 2), _prefix(tag, 1)):
-        near = [one for one in tags if one.startswith(prefix)]
+        near = [known for known in tags if known.startswith(prefix)]
         if near:
             return near
-    return list({one.rpartition(".")[0]: one for one in tags}.values())
+    return list({known.rpartition(".")[0]: known for known in tags}.values())
 
 
 def _prefix(tag: str, parts: int) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator.releases import classic_7_8, event_names, option_names
+from simulator.releases import classic_7_8, option_names
 
 V8_5_4 = replace(
     classic_7_8.V8_5_4,
@@ -38,16 +38,28 @@ V8_5_4 = replace(
     allowed_ddl=classic_7_8.V8_5_4.allowed_ddl | {230, 231},
     eligibility="silent",
     rename_filter="names-alone",
+    rename_event_in_lower_case=False,
+    exchange_passes_by_either=True,
     rename_errors_wrapped=frozenset(),
     start_ts_discards_ddl=False,
     cdc_schemas=frozenset({"tidb_cdc", "lightning_task_info", "workload_schema"}),
     cdc_schemas_in_any_case=True,
-    event_filter_names=classic_7_8.V8_5_4.event_filter_names | event_names.SEARCH_INDEXES,
-    unclassified_events=event_names.FOREIGN_KEYS | event_names.SEARCH_INDEXES,
+    event_filter_names=classic_7_8.V8_5_4.event_filter_names | option_names.SEARCH_INDEX_EVENTS,
+    unclassified_events=option_names.FOREIGN_KEY_EVENTS | option_names.SEARCH_INDEX_EVENTS,
     event_matcher_folds_case=True,
+    event_filter_sees_sent_text=True,
+    event_filter_needs_old_name=False,
+    bad_event_filter_stops=True,
+    checks_expressions_first=False,
     ddl_text_joined=True,
     create_tables_code=3,
     keeps_statement_end=True,
+    codes_search_indexes=True,
+    restores_rebuilt=False,
+    rebuilds_rename=True,
+    rename_as_written=True,
+    exchange_from_restored=True,
+    exchange_event_of_plain=True,
     single_table_ddl=frozenset({5, 6, 7, 8, 11, 12, 13, 14, 15, 17, 18, 21, 22, 24, 32, 33, 37, 38, 41, 61, 65, 67}),
     open_empty_names=True,
     open_escapes_html=False,
@@ -77,6 +89,7 @@ V8_5_6 = replace(
     dispatch_nulls=frozenset(),
     dispatch_time_fraction=True,
     rename_quotes_names=True,
+    rename_keeps_schemas=True,
     escapes_rebuilt_names=True,
 )
 
@@ -84,6 +97,9 @@ V8_5_7 = replace(
     V8_5_6,
     name="v8.5.7",
     rename_finds_old_schema=True,
+    exchange_keeps_quotes=True,
+    create_like_finds_schema=True,
+    view_finds_schemas=True,
     canal_null_types=True,
     options=V8_5_6.options | option_names.MAX_RETRY | option_names.TABLE_ROUTES,
 )
@@ -115,7 +131,7 @@ V9_0_0_BETA_2 = replace(
     dispatch_lowers_names=True,
     event_filter_ddl=False,
     allowed_ddl=V8_5_4.allowed_ddl - {9, 10, 231},
-    event_filter_names=V8_5_4.event_filter_names - event_names.FOREIGN_KEYS - {"create hybrid index"},
+    event_filter_names=V8_5_4.event_filter_names - option_names.FOREIGN_KEY_EVENTS - {"create hybrid index"},
     unclassified_events=frozenset({"add fulltext index"}),
     cdc_schemas_in_any_case=False,
     canal_virtual_columns=True,

@@ -1,7 +1,8 @@
-"""Settings that not every release has, by what brought them, and the releases that have them.
+"""Settings that not every release has, and names that `ignore-event` takes, by what brought them.
 
 One law: `?name` is a parameter of the sink-uri, the others are keys or whole tables of changefeed.toml, dotted; what is
-not here is in every release. Checked at every tag: pkg/config/*.go (toml tags), cdc/sink/**, pkg/sink/**.
+not here is in every release. Checked at every tag: pkg/config/*.go (toml tags), cdc/sink/**, pkg/sink/**; for
+`ignore-event` pkg/filter/sql_event_filter.go and utils.go SupportedEventTypes, pkg/binlog-filter/filter.go.
 """
 
 from __future__ import annotations
@@ -218,3 +219,31 @@ ROW_KEY = frozenset({"?output-row-key", "sink.kafka-config.codec-config.output-r
 
 TABLE_ROUTES = frozenset({"sink.dispatchers.target-schema", "sink.dispatchers.target-table"})
 """The new architecture, 8.5.7."""
+
+EVENTS_BY_SQL = frozenset(
+    {
+        *("all dml", "all ddl", "insert", "update", "delete"),
+        *("create schema", "create database", "drop schema", "drop database"),
+        *("create table", "drop table", "rename table", "truncate table", "alter table"),
+        *("create view", "drop view"),
+        *("add table partition", "drop table partition", "truncate table partition"),
+    }
+)
+"""`ignore-event` of event filters, 6.2 – 7.6: what a parser can tell from the SQL text."""
+
+EVENTS_BY_ACTION = EVENTS_BY_SQL | {
+    *("modify schema charset and collate", "recover table"),
+    *("modify table comment", "modify table charset and collate"),
+    *("exchange table partition", "reorganize table partition"),
+    *("alter table partitioning", "remove table partitioning"),
+    *("add column", "drop column", "modify column", "set default value", "rebase auto id"),
+    *("add primary key", "drop primary key", "create index", "drop index", "rename index", "alter index visibility"),
+    *("alter ttl info", "alter ttl remove", "multi schema change"),
+}
+"""8.0+: one name for each entry of the allow-list."""
+
+FOREIGN_KEY_EVENTS = frozenset({"add foreign key", "drop foreign key"})
+"""8.5.4+."""
+
+SEARCH_INDEX_EVENTS = frozenset({"add fulltext index", "create hybrid index"})
+"""The new architecture, from 8.5.4."""

@@ -17,6 +17,17 @@ BINARY, HANDLE_KEY, GENERATED, PRIMARY_KEY, UNIQUE_KEY, MULTIPLE_KEY, NULLABLE, 
     1 << n for n in range(9))
 """Open Protocol's flag bits (tiflow 4.0.5+: cdc/model/sink.go)."""
 
+FLAG_NAMES = (
+    "binary", "handle key", "generated", "primary key", "unique key", "multiple key", "nullable", "unsigned",
+    "zerofill",
+)
+"""In words, from the lowest bit."""
+
+
+def flag_names(bits: int) -> tuple[str, ...]:
+    """The flags that are set, in words."""
+    return tuple(name for place, name in enumerate(FLAG_NAMES) if bits >> place & 1)
+
 
 def handle_key(table: Table) -> tuple[str, ...]:
     """Names of the columns that identify a row, in key order, in every release; empty where no key does. What a release

@@ -14,8 +14,9 @@ import pytest
 import simulator
 from simulator.cli import run
 from simulator.releases import RELEASES, Release, find
-from simulator.releases.behaviours import behaviours, first_sentence
+from simulator.releases.behaviour import first_sentence
 from simulator.releases.compare import differences, lines
+from simulator.releases.release import behaviours
 
 EVERY = [release for releases in RELEASES.values() for release in releases.values()]
 FIELDS = [field.name for field in dataclasses.fields(Release)]
@@ -42,14 +43,23 @@ def _screen(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("COLUMNS", request.param)
 
 
-def test_every_field_is_shown_with_the_first_sentence_of_its_docstring() -> None:
-    """In the order of release.py; each says more than its name, and ends before the releases and sources."""
+def test_every_field_is_shown_with_the_first_sentence_about_it() -> None:
+    """In the order of Release; each says more than its name, and ends before the releases and sources."""
     found = behaviours()
+    meanings = [behaviour.meaning for behaviour in found]
 
-    assert [one.name for one in found] == [name for name in FIELDS if name not in OURS]
-    assert [one.name for one in found if len(one.meaning.split()) < 3 or not one.meaning[0].isupper()] == []
-    assert [one.name for one in found if re.search(r"\.go|\bthere$|[;:,(]$", one.meaning)] == []
-    assert [one.name for one in found if not (one.chapter and one.section and one.sources)] == []
+    assert [behaviour.name for behaviour in found] == [name for name in FIELDS if name not in OURS]
+    assert [text for text in meanings if len(text.split()) < 3 or not text[0].isupper()] == []
+    assert [text for text in meanings if re.search(r"\.go|\bthere$|[;:,(]$", text)] == []
+    assert all(behaviour.chapter and behaviour.section and behaviour.sources for behaviour in found)
+
+
+def test_every_source_is_a_file_or_a_folder_and_stands_where_it_is_cited() -> None:
+    """With a function at most behind it; `there` stands for those of the field above."""
+    assert [source for behaviour in behaviours() for source in behaviour.cited if not re.fullmatch(
+        r"[\w*{},.-]+(/[\w*{},.-]+)+( \w+(, \w+)*)?|go\.mod", source)] == []
+    assert [behaviour.name for behaviour in behaviours()
+            if behaviour.text.count("%s") < len(behaviour.cited) and "there" not in behaviour.text] == []
 
 
 def test_every_field_is_read_by_what_it_is_about() -> None:
@@ -81,7 +91,7 @@ def test_without_arguments_every_line_says_where_behaviours_change(capsys: pytes
     assert "classic architecture" in text and "new architecture" in text
     assert "v6.5 v6.5.0 – v6.5.12" in text and "v7.3 v7.3.0" in text and "v8.5 v8.5.4 – v8.5.7" in text
     assert {line["line"] for line in document(capsys)["lines"]} == {
-        re.match(r"v\d+\.\d+", one.name)[0] for one in EVERY}  # type: ignore[index]
+        re.match(r"v\d+\.\d+", release.name)[0] for release in EVERY}  # type: ignore[index]
     assert {line["architecture"] for line in document(capsys, "--architecture", "new")["lines"]} == {"new"}
 
 
@@ -101,7 +111,7 @@ def test_a_release_is_shown_whole(capsys: pytest.CaptureFixture[str]) -> None:
     assert [name for name in FIELDS if name not in OURS and name not in text] == []
     assert "add column (5)" in text and "old-name: by the" in text
     found = document(capsys, "v7.1.3")
-    by_name = {one["name"]: one for one in found["behaviours"]}
+    by_name = {behaviour["name"]: behaviour for behaviour in found["behaviours"]}
     assert (found["release"], found["architecture"]) == ("v7.1.3", "classic")
     assert by_name["flush_rows"]["value"] == 2048
     assert by_name["dispatchers"]["value"] == ["default", "index-value", "rowid", "table", "ts"]
@@ -114,13 +124,13 @@ def test_between_two_releases_only_what_differs_is_shown_what_is_on_the_wire_fir
     """Does my consumer survive the upgrade from 6.5 to 8.5? The first line says how much of it is on the wire."""
     text = shown(capsys, "v6.5.0", "v8.5.3")
     found = document(capsys, "v6.5.0", "v8.5.3")["differences"]
-    by_name = {one["name"]: one for one in found}
+    by_name = {difference["name"]: difference for difference in found}
 
-    wire = [one["on_the_wire"] for one in found]
+    wire = [difference["on_the_wire"] for difference in found]
     assert wire == sorted(wire, reverse=True) and any(wire) and not all(wire)
     assert text.startswith(
         f"TiCDC v6.5.0 (classic) → v8.5.3 (classic): {len(found)} behaviours differ, {sum(wire)} on the wire"
-        f" on the wire: rows ({sum(one['section'] == 'rows' for one in found)}), ")
+        f" on the wire: rows ({sum(difference['section'] == 'rows' for difference in found)}), ")
     assert "…" not in text
     assert (by_name["float_widened"]["from"], by_name["float_widened"]["to"]) == (True, False)
     assert (by_name["dispatchers"]["added"], by_name["dispatchers"]["removed"]) == (["columns"], [])
@@ -133,13 +143,13 @@ def test_architectures_are_compared_by_their_prefix(capsys: pytest.CaptureFixtur
 
     assert [found[side]["architecture"] for side in ("from", "to")] == ["classic", "new"]
     assert document(capsys, "classic:8.5.4", "8.5.4", "--architecture", "new") == found
-    assert {"dispatch_nulls", "open_escapes_html"} <= {one["name"] for one in found["differences"]}
+    assert {"dispatch_nulls", "open_escapes_html"} <= {difference["name"] for difference in found["differences"]}
     assert "v8.5.4 (classic) v8.5.4 (new)" in shown(capsys, "v8.5.4", "new:v8.5.4")
 
 
 def test_a_value_that_is_a_word_is_explained_from_the_docstring() -> None:
     """Up to the sources; values that it does not mention stay as they are."""
-    by_name = {one.name: one for one in behaviours()}
+    by_name = {behaviour.name: behaviour for behaviour in behaviours()}
 
     assert by_name["rename_filter"].means("old-name") == "by the old name, an error where only the new one matches"
     assert by_name["default_dispatcher"].means("table") == "always"

@@ -17,9 +17,8 @@ from pyspark.sql import SparkSession
 
 from simulator.cli import run
 from simulator.errors import UserError
-from simulator.explain import RowExplained, as_dict, explain_row, lines, read_row
-from simulator.explain.change import RowChange
-from simulator.explain.values import read_value
+from simulator.explain.change import RowChange, read_row, read_value
+from simulator.explain.row import RowExplained, explain_row, row_as_dict, row_lines
 from simulator.releases import Release, V8_5, find
 from simulator.ticdc.changefeed.model import Changefeed, DispatchRule, Kafka
 from simulator.ticdc.codecs.options import CodecOptions
@@ -55,7 +54,8 @@ def test_a_row_has_flags_handle_and_destination() -> None:
         ("b", 15, 65, ("binary", "nullable"), False, True),
         ("v", 3, 69, ("binary", "generated", "nullable"), False, False),
         ("n", 8, 129, ("binary", "unsigned"), False, True),
-    ] == [(one.name, one.type_code, one.flags, one.flag_names, one.handle, one.sent) for one in found.columns]
+    ] == [(column.name, column.type_code, column.flags, column.flag_names, column.handle, column.sent)
+          for column in found.columns]
 
 
 def test_the_message_is_what_the_codec_writes() -> None:
@@ -68,20 +68,21 @@ def test_the_message_is_what_the_codec_writes() -> None:
 
 def test_people_see_columns_destination_and_bytes() -> None:
     """The text of the bytes with its controls escaped, then hex."""
-    text = "\n".join(lines(explained({**INSERT, "partitions": 3})))
+    text = "\n".join(row_lines(explained({**INSERT, "partitions": 3})))
     assert text.startswith("INSERT on test.t1 under TiCDC v8.5.3 (classic)\n")
     assert text.splitlines()[2] == "column  type  mysqlType        sqlType  flags"
     assert "v       3     int              4        69     binary, generated, nullable; never sent" in text
     assert "dispatcher   index-value: hash 0x315db3e1 of schema, table and the values of id" in text
     assert "destination  shop/0 of 3 partitions" in text
     assert r'\x00\x00\x00\x00\x00\x00\x00.{"ts":1,"scm":"test","tbl":"t1","rid":2,"t":1}' in text
-    assert "by commit-ts" not in text and "ts: the commit-ts" in "\n".join(lines(explained(INSERT, dispatcher="ts")))
+    assert "by commit-ts" not in text
+    assert "ts: the commit-ts" in "\n".join(row_lines(explained(INSERT, dispatcher="ts")))
 
 
 def test_programs_get_the_same_as_json() -> None:
     """With bytes in hex."""
     found = explained({**INSERT, "partitions": 3})
-    data = json.loads(json.dumps(as_dict(found)))
+    data = json.loads(json.dumps(row_as_dict(found)))
     assert (found.hash, found.partition, ["id"]) == (data["hash"], data["partition"], data["handle_key"])
     ((key, value),) = found.messages
     assert key is not None
@@ -161,7 +162,8 @@ def test_bytes_are_those_of_ticdc(release: tuple[str, str], changefeed: Changefe
         if not vector["options"] and not vector["error"]:
             table = parsed(vector["create_table"], vector["schema"])
             found = explain_row(table, changefeed, change(vector, table), of)
-            wanted = [(one["key"] and b64decode(one["key"]), b64decode(one["value"])) for one in vector["messages"]]
+            wanted = [(message["key"] and b64decode(message["key"]), b64decode(message["value"]))
+                      for message in vector["messages"]]
             if changefeed is CANAL:
                 wanted = [(key, stamped(value, found)) for key, value in wanted]
             assert wanted == [*found.messages], vector["id"]
@@ -192,7 +194,7 @@ def test_an_update_that_ticdc_splits_says_so() -> None:
 
     other = {"id": 1, "uk": 2}
     assert ("uk",) == found(other).split_by
-    assert "TiCDC sends this UPDATE as DELETE and INSERT" in "\n".join(lines(found(other)))
+    assert "TiCDC sends this UPDATE as DELETE and INSERT" in "\n".join(row_lines(found(other)))
     assert () == found(other, replace(OPEN, output_raw_change_event=True)).split_by
     assert () == found(other, release=find("v7.1.1")).split_by
     assert () == found({"id": 1, "uk": 1, "n": 2}).split_by
@@ -204,7 +206,7 @@ def test_an_update_of_a_clustered_key_is_two_changes_to_tidb_already() -> None:
                       replace(OPEN, output_raw_change_event=True))
 
     assert (found.moved_by, found.split_by) == (("id",), ())
-    assert "TiDB writes this UPDATE as DELETE and INSERT" in "\n".join(lines(found))
+    assert "TiDB writes this UPDATE as DELETE and INSERT" in "\n".join(row_lines(found))
 
 
 def test_a_clustered_key_in_another_letter_case_is_one_update_that_ticdc_splits() -> None:

@@ -11,8 +11,8 @@ import pytest
 from simulator.cli import run
 from simulator.explain.ddl import DdlExplained, explain_each
 from simulator.explain.ddl_render import ddl_lines
+from simulator.explain.schema_files import read_catalog
 from simulator.explain.table import TableExplained, explain_table
-from simulator.explain.table_catalog import read_catalog
 from simulator.releases import find
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.rules import rules

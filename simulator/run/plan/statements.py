@@ -117,7 +117,7 @@ def _emitted(applied: AppliedStatement, job: Job, commit_ts: int, rules: Changef
         origin = applied.pending.origin or applied.pending.text
         raise DdlError(f"{decision.error.text} ({origin})", decision.error.code)
     events = tuple(
-        DdlEvent(commit_ts, *made.told, query, made.type_code)
+        DdlEvent(commit_ts, *made.sent_name, query, made.type_code)
         for made, query in zip(decision.events, decision.queries, strict=True)
     )
     topics = tuple(

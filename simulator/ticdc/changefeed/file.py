@@ -62,8 +62,8 @@ def _refuse_later(found: list[tuple[str, str, Value, str]], name: str, release: 
     absent = [one for one in dict.fromkeys(given) if not availability.has(release, one)]
     missing = [one for one in absent if one.rpartition(".")[0] not in absent]
     if missing:
-        said = [f"{one} {availability.told(one)}" for one in missing]
-        since = f"it: {availability.told(missing[0])}" if len(missing) == 1 else f"them: {', '.join(said)}"
+        said = [f"{one} {availability.releases_with(one)}" for one in missing]
+        since = f"it: {availability.releases_with(missing[0])}" if len(missing) == 1 else f"them: {', '.join(said)}"
         raise ChangefeedError(
             f"component TiCDC changefeed's config file {name} contained unknown configuration options: "
             f"{', '.join(missing)}; TiCDC {release.name} does not have {since}"

@@ -75,7 +75,7 @@ def idle(settings: Settings, protocol: str) -> Iterator[str]:
     """A warning for what the release does not do, or nobody."""
     asked, release = _asked(settings), settings.release
     if asked == "claim-check" and not _has_claim_check(settings):
-        since = availability.told(f"{TABLE}.claim-check-storage-uri")
+        since = availability.releases_with(f"{TABLE}.claim-check-storage-uri")
         yield f"large-message-handle-option claim-check has no effect in TiCDC {release.name} ({since})"
     stored = text(settings, "claim-check-compression")
     if stored and asked != "claim-check":

@@ -57,5 +57,5 @@ def replaced(settings: Settings) -> Iterator[str]:
 
 
 def _since(name: str, release: Release) -> str:
-    said = availability.spans(release.architecture, lambda one: name in one.protocols)
+    said = availability.spans(release, lambda one: name in one.protocols)
     return f" TiCDC has it {said}." if said else ""

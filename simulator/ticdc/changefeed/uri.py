@@ -110,7 +110,7 @@ def _remarks(pairs: list[tuple[str, str]], release: Release) -> list[str]:
         for name in dict.fromkeys(names)
         if name not in known
     ] + [
-        f"sink-uri: {name} is ignored: TiCDC {release.name} does not have it ({availability.told(f'?{name}')})"
+        f"sink-uri: {name} is ignored: TiCDC {release.name} does not have it ({availability.releases_with(f'?{name}')})"
         for name in dict.fromkeys(names)
         if name in known and not _has(release, name)
     ]

@@ -15,7 +15,7 @@ from simulator.releases import Release
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Table
 
-Decision = Literal["send", "skip"]
+Verdict = Literal["send", "skip"]
 
 INELIGIBLE = (
     "An eligible table become ineligible after DDL: [{query}] it is a dangerous operation and may cause data loss. If "
@@ -37,7 +37,7 @@ def eligible(table: Table | None, force_replicate: bool) -> bool:
 
 def eligibility(
     before: Table | None, after: Table | None, force_replicate: bool, release: Release, query: str = ""
-) -> Decision:
+) -> Verdict:
     """Whether a DDL that makes `after` of `before` is sent.
 
     `before` is None where TiCDC knows no such table (it is being created, or was filtered out), `after` where there is
@@ -48,29 +48,29 @@ def eligibility(
     return _RULES[release.eligibility](before, kept, after, query)
 
 
-def _stays(before: Table | None, kept: tuple[bool, bool], after: Table | None, query: str) -> Decision:
+def _stays(before: Table | None, kept: tuple[bool, bool], after: Table | None, query: str) -> Verdict:
     """What was ineligible stays so until it is dropped, which is sent."""
     return "send" if after is None or all(kept) else "skip"
 
 
-def _after(before: Table | None, kept: tuple[bool, bool], after: Table | None, query: str) -> Decision:
+def _after(before: Table | None, kept: tuple[bool, bool], after: Table | None, query: str) -> Verdict:
     """The table after the statement decides; one that is gone is not ineligible."""
     return "send" if kept[1] else "skip"
 
 
-def _error(before: Table | None, kept: tuple[bool, bool], after: Table | None, query: str) -> Decision:
+def _error(before: Table | None, kept: tuple[bool, bool], after: Table | None, query: str) -> Verdict:
     """So, but a table may not become ineligible."""
     if not kept[1] and before is not None and kept[0]:
         raise DdlError(INELIGIBLE.format(query=query), "CDC:ErrOwnerUnknown")
     return _after(before, kept, after, query)
 
 
-def _silent(before: Table | None, kept: tuple[bool, bool], after: Table | None, query: str) -> Decision:
+def _silent(before: Table | None, kept: tuple[bool, bool], after: Table | None, query: str) -> Verdict:
     """So, but a table that is dropped is asked for the keys it had."""
     return "send" if (kept[0] if after is None else kept[1]) else "skip"
 
 
-_RULES: dict[str, Callable[[Table | None, tuple[bool, bool], Table | None, str], Decision]] = {
+_RULES: dict[str, Callable[[Table | None, tuple[bool, bool], Table | None, str], Verdict]] = {
     "stays": _stays,
     "after": _after,
     "error": _error,

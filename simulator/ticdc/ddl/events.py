@@ -1,6 +1,7 @@
 """A job as the events TiCDC makes of it: one for most, one for each table of RENAME and CREATE of several.
 
-One law: what an event says follows from the job and the release; whether it is sent is decided elsewhere.
+One law: what an event says follows from the job and the release; whether it is sent is decided elsewhere. What TiCDC
+writes anew names its databases; classic doubles no back-quote in a name, so that such a name breaks the statement.
 Sources: tiflow cdc/model/sink.go FromJobWithArgs, cdc/entry/schema_storage.go BuildDDLEvents (v5.4.0 … v8.5.3);
 ticdc v8.5.4 and v8.5.7 logservice/schemastore/persist_storage_ddl_handlers.go, pkg/common/event/ddl_event.go.
 """
@@ -10,17 +11,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from simulator.errors import DdlError
 from simulator.releases import Release
-from simulator.ticdc.ddl.events_text import exchanging, quoted_name
-from simulator.ticdc.ddl.events_view import naming_databases
-from simulator.ticdc.ddl.rename_text import rename_texts
-from simulator.ticdc.ddl.text import sent_text
+from simulator.ticdc.ddl.rename import rename_texts
+from simulator.ticdc.ddl.sent_text import sent_text
+from simulator.ticdc.ddl.views import naming_databases
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.restore.restore import restored
+from simulator.tidb.restore.restoring import quoted
+from simulator.tidb.syntax.alter_partitions import ExchangePartition
 from simulator.tidb.syntax.definitions import Pair, TableName
 from simulator.tidb.syntax.objects import CreateView
-from simulator.tidb.syntax.statements import CreateTable
+from simulator.tidb.syntax.statements import AlterTable, CreateTable
+
+WITHOUT_VALIDATION = " WITHOUT VALIDATION"
 
 
 @dataclass(frozen=True)
@@ -38,9 +43,6 @@ class Event:
     old: TableName | None = None
     """The name that chooses the topic, where it is not that of the event (RENAME, EXCHANGE PARTITION)."""
 
-    seq: int = 0
-    """The order of the events of one job, which all have its commit-ts."""
-
     as_is: bool = False
     """Whether the query is sent without being restored."""
 
@@ -51,16 +53,15 @@ class Event:
     """What messages call it, where table routing gives it other names."""
 
     @property
-    def told(self) -> TableName:
+    def sent_name(self) -> TableName:
         """Schema and table in messages."""
         return self.sent_as or TableName(self.schema, self.table)
 
 
 def events(job: Job, release: Release) -> tuple[Event, ...]:
     """The events of a job, in order."""
-    rule = RULES.get((release.architecture, job.code))
-    found = rule(job, release) if rule else [_plain(job, release)]
-    return tuple(replace(event, seq=seq) for seq, event in enumerate(found))
+    rule = RULES.get(job.code)
+    return tuple(rule(job, release)) if rule else (_plain(job, release),)
 
 
 def sent_query(event: Event, release: Release) -> str:
@@ -79,20 +80,20 @@ def _dropped(job: Job, release: Release) -> Iterator[Event]:
         yield event
         return
     what = "TABLE" if job.code == actions.DROP_TABLE else "VIEW"
-    query = f"DROP {what} {quoted_name(job.schema, job.table, release)}"
-    yield replace(event, query=query, as_is=release.architecture == "new")
+    query = f"DROP {what} {_full_name(job.schema, job.table, release)}"
+    yield replace(event, query=query, as_is=not release.restores_rebuilt)
 
 
 def _renamed_pairs(job: Job, release: Release) -> Iterator[Event]:
     if not release.splits_renames:
         yield Event(job.code, job.pairs[-1][1].schema.lower(), "", job.query)
         return
-    new = release.architecture == "new"
+    as_is = not release.restores_rebuilt
     ending = ";" if release.keeps_statement_end else ""
     pairs = tuple(map(_lowered, job.pairs)) if release.renames_in_lower_case else job.pairs
     texts = rename_texts(pairs, job.written, release)
     for (old, _), (_, name), text in zip(job.pairs, pairs, texts, strict=True):
-        yield Event(actions.RENAME_TABLE, *name, text.removesuffix(";"), old, as_is=new, ending=ending)
+        yield Event(actions.RENAME_TABLE, *name, text.removesuffix(";"), old, as_is=as_is, ending=ending)
 
 
 def _lowered(pair: Pair) -> Pair:
@@ -101,14 +102,14 @@ def _lowered(pair: Pair) -> Pair:
 
 
 def _exchanged(job: Job, release: Release) -> Iterator[Event]:
-    """Classic: an event of the partitioned table, in the topic of the plain one; new: the other way round."""
+    """An event of one of the two tables, in the topic of the other."""
     event, plain = _plain(job, release), job.exchanged
     assert plain is not None
-    query = exchanging(job, plain, release) if release.rebuilds_exchange else job.query
-    if release.architecture == "new":
-        yield Event(job.code, *plain, query, TableName(job.schema, job.table), as_is=True)
-    else:
-        yield replace(event, query=query, old=plain)
+    query = _exchange_text(job, plain, release) if release.rebuilds_exchange else job.query
+    event = replace(event, query=query, old=plain, as_is=not release.restores_rebuilt)
+    if release.exchange_event_of_plain:
+        event = replace(event, schema=plain.schema, table=plain.name, old=TableName(job.schema, job.table))
+    yield event
 
 
 def _created_tables(job: Job, release: Release) -> Iterator[Event]:
@@ -120,24 +121,19 @@ def _created_tables(job: Job, release: Release) -> Iterator[Event]:
         yield Event(release.create_tables_code, job.schema, statement.name, restored(statement), ending=ending)
 
 
-def _renamed_classic(job: Job, release: Release) -> Iterator[Event]:
-    """The statement as it is. Where the old name decides about it, TiCDC takes the new database's name from TiDB's job,
-    which has it in lower case (tiflow v6.5.4: cdc/entry/schema/snapshot.go FillSchemaName)."""
-    event = _plain(job, release)
-    yield replace(event, schema=job.schema.lower()) if release.rename_filter == "old-name" else event
-
-
 def _renamed(job: Job, release: Release) -> Iterator[Event]:
-    """The new architecture writes a single RENAME anew."""
     event = _plain(job, release)
-    yield replace(event, query=rename_texts(job.pairs, job.written, release)[0], as_is=True)
+    if release.rename_event_in_lower_case:
+        event = replace(event, schema=job.schema.lower())
+    if release.rebuilds_rename:
+        query, = rename_texts(job.pairs, job.written, release)
+        event = replace(event, query=query, as_is=not release.restores_rebuilt)
+    yield event
 
 
 def _created(job: Job, release: Release) -> Iterator[Event]:
-    """From ticdc 8.5.7 (as rename_finds_old_schema), CREATE TABLE … LIKE names the other table's database, where it is
-    another one and the statement does not."""
     event, statement, like = _plain(job, release), job.statement, job.like
-    if isinstance(statement, CreateTable) and like and release.rename_finds_old_schema and _unnamed(statement, job):
+    if isinstance(statement, CreateTable) and like and release.create_like_finds_schema and _unnamed(statement, job):
         named = TableName(like.schema, statement.like.name if statement.like else like.name)
         event = replace(event, query=restored(replace(statement, like=named)))
     yield event
@@ -150,29 +146,60 @@ def _unnamed(statement: CreateTable, job: Job) -> bool:
 
 
 def _created_view(job: Job, release: Release) -> Iterator[Event]:
-    """From ticdc 8.5.7 (as rename_finds_old_schema), a view over tables of other databases names them."""
     event, statement = _plain(job, release), job.statement
-    if isinstance(statement, CreateView) and release.rename_finds_old_schema:
+    if isinstance(statement, CreateView) and release.view_finds_schemas:
         named = naming_databases(statement, job.schema, job.database)
         event = replace(event, query=restored(named)) if named is not statement else event
     yield event
 
 
+def _full_name(schema: str, table: str, release: Release) -> str:
+    """`schema`.`table` between back-quotes."""
+    return f"{_quoted(schema, release)}.{_quoted(table, release)}"
+
+
+def _exchange_text(job: Job, plain: TableName, release: Release) -> str:
+    """Either has TiCDC the partition and WITHOUT VALIDATION from the restored text, or it copies the name from the text
+    as it was typed, back-quotes and all, and looks for the other at the very end of it."""
+    if release.exchange_from_restored:
+        spec = _exchange(job)
+        partition = spec.partition if release.exchange_keeps_quotes else spec.partition.replace("`", "")
+        without = not spec.validation
+    else:
+        partition = _between(job.query, "EXCHANGE PARTITION", "WITH TABLE")
+        without = job.query.upper().endswith(WITHOUT_VALIDATION.strip())
+    table, other = _full_name(job.schema, job.table, release), _full_name(*plain, release)
+    text = f"ALTER TABLE {table} EXCHANGE PARTITION {_quoted(partition, release)} WITH TABLE {other}"
+    return text + WITHOUT_VALIDATION * without
+
+
+def _exchange(job: Job) -> ExchangePartition:
+    assert isinstance(job.statement, AlterTable)
+    return next(spec for spec in job.statement.specs if isinstance(spec, ExchangePartition))
+
+
+def _quoted(name: str, release: Release) -> str:
+    return quoted(name) if release.escapes_rebuilt_names else f"`{name}`"
+
+
+def _between(text: str, begin: str, end: str) -> str:
+    """What stands between two phrases; TiCDC does not look whether it finds the first, and panics without the other."""
+    upper = "".join(letter.upper() if len(letter.upper()) == 1 else letter for letter in text)
+    start, stop = upper.find(begin) + len(begin), upper.find(end)
+    if stop < start:
+        raise DdlError(f"TiCDC panics: it looks for {end!r} with one space in {text!r}", "CDC:ErrUnexpected")
+    return text[start:stop].strip()
+
+
 Rule = Callable[[Job, Release], Iterable[Event]]
 
-RULES: Mapping[tuple[str, int], Rule] = {
-    ("classic", actions.DROP_TABLE): _dropped,
-    ("classic", actions.DROP_VIEW): _dropped,
-    ("classic", actions.RENAME_TABLE): _renamed_classic,
-    ("classic", actions.RENAME_TABLES): _renamed_pairs,
-    ("classic", actions.EXCHANGE_TABLE_PARTITION): _exchanged,
-    ("classic", actions.CREATE_TABLES): _created_tables,
-    ("new", actions.CREATE_TABLE): _created,
-    ("new", actions.CREATE_VIEW): _created_view,
-    ("new", actions.DROP_TABLE): _dropped,
-    ("new", actions.DROP_VIEW): _dropped,
-    ("new", actions.RENAME_TABLE): _renamed,
-    ("new", actions.RENAME_TABLES): _renamed_pairs,
-    ("new", actions.EXCHANGE_TABLE_PARTITION): _exchanged,
-    ("new", actions.CREATE_TABLES): _created_tables,
+RULES: Mapping[int, Rule] = {
+    actions.CREATE_TABLE: _created,
+    actions.CREATE_TABLES: _created_tables,
+    actions.CREATE_VIEW: _created_view,
+    actions.DROP_TABLE: _dropped,
+    actions.DROP_VIEW: _dropped,
+    actions.RENAME_TABLE: _renamed,
+    actions.RENAME_TABLES: _renamed_pairs,
+    actions.EXCHANGE_TABLE_PARTITION: _exchanged,
 }

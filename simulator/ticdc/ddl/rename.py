@@ -1,7 +1,9 @@
-"""What TiCDC does with RENAME TABLE: which pairs go on, which are dropped, and which stop the changefeed.
+"""What TiCDC does with RENAME TABLE: which pairs go on, which are dropped, which stop the changefeed, and their texts.
 
 One law: a table may leave the filter but not enter it. Sources: tiflow cdc/puller/ddl_puller.go (v6.2.0, v6.5.3,
-v6.5.4, v7.1.6, v7.5.7, v8.5.3), cdc/entry/schema/snapshot.go; ticdc v8.5.4 logservice/schemastore.
+v6.5.4, v7.1.6, v7.5.7, v8.5.3), cdc/entry/schema/snapshot.go, of the texts cdc/model/sink.go FromJobWithArgs; ticdc
+v8.5.4, v8.5.6 and v8.5.7 logservice/schemastore/persist_storage_ddl_handlers.go,
+buildPersistedDDLEventForRenameTable(s).
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from simulator.errors import DdlError
 from simulator.releases import Release
+from simulator.tidb.restore.restoring import quoted
 from simulator.tidb.syntax.definitions import Pair, TableName
 
 Discards = Callable[[str, str], bool]
@@ -30,8 +33,8 @@ NO_ID = 0
 
 
 @dataclass(frozen=True)
-class Known:
-    """TiCDC's schema snapshot: what classic TiCDC knows of is what its filter let in."""
+class SchemaSnapshot:
+    """What TiCDC knows of tables and databases; classic TiCDC of those that its filter let in."""
 
     tables: frozenset[tuple[str, str]]
     """In lower case, as the schemas."""
@@ -45,17 +48,17 @@ class Rename:
 
     pairs: tuple[Pair, ...]
     query: str = ""
-    """For errors: the job's text, in the new architecture the one that it writes anew."""
+    """For errors: the job's text, or the one that TiCDC writes anew."""
 
     start_ts: int = 0
 
 
-def known(tables: Iterable[tuple[str, str]], schemas: Iterable[str]) -> Known:
+def schema_snapshot(tables: Iterable[tuple[str, str]], schemas: Iterable[str]) -> SchemaSnapshot:
     """The snapshot with these names."""
-    return Known(frozenset(map(_folded, tables)), frozenset(schema.lower() for schema in schemas))
+    return SchemaSnapshot(frozenset(map(_folded, tables)), frozenset(schema.lower() for schema in schemas))
 
 
-def kept_pairs(rename: Rename, discards: Discards, snapshot: Known, release: Release) -> tuple[Pair, ...]:
+def kept_pairs(rename: Rename, discards: Discards, snapshot: SchemaSnapshot, release: Release) -> tuple[Pair, ...]:
     """The pairs that are replicated, in order; none of them means that the statement is discarded.
 
     Raises DdlError where TiCDC stops the changefeed: CDC:ErrSyncRenameTableFailed for a table that would enter the
@@ -66,7 +69,7 @@ def kept_pairs(rename: Rename, discards: Discards, snapshot: Known, release: Rel
     return RULES[release.rename_filter](rename, discards, snapshot, release)
 
 
-def _by_new_name(rename: Rename, discards: Discards, snapshot: Known, release: Release) -> tuple[Pair, ...]:
+def _by_new_name(rename: Rename, discards: Discards, snapshot: SchemaSnapshot, release: Release) -> tuple[Pair, ...]:
     """Before 6.3 a RENAME is an event like others, of the new name, which the filter sees as the event has it."""
     lower = release.renames_in_lower_case and len(rename.pairs) > 1
     return tuple(
@@ -74,7 +77,7 @@ def _by_new_name(rename: Rename, discards: Discards, snapshot: Known, release: R
         if not discards(new.schema.lower() if lower else new.schema, new.name))
 
 
-def _by_new_schema(rename: Rename, discards: Discards, snapshot: Known, release: Release) -> tuple[Pair, ...]:
+def _by_new_schema(rename: Rename, discards: Discards, snapshot: SchemaSnapshot, release: Release) -> tuple[Pair, ...]:
     """6.3 to 6.5.3: a single pair's old table name is looked for in its new schema; several are not mixed up."""
     if len(rename.pairs) > 1:
         if any(new.schema.lower() not in snapshot.schemas for _, new in rename.pairs):
@@ -88,7 +91,7 @@ def _by_new_schema(rename: Rename, discards: Discards, snapshot: Known, release:
     return _let_through(rename, lambda _, table: discards(new.schema, table), snapshot, release)
 
 
-def _by_old_name(rename: Rename, discards: Discards, snapshot: Known, release: Release) -> tuple[Pair, ...]:
+def _by_old_name(rename: Rename, discards: Discards, snapshot: SchemaSnapshot, release: Release) -> tuple[Pair, ...]:
     """From 6.5.4. TiDB's job of one pair has the new database in lower case, and that is what the filter sees."""
     if len(rename.pairs) > 1:
         return _applied(_let_through(rename, discards, snapshot, release), rename, snapshot, release)
@@ -97,7 +100,7 @@ def _by_old_name(rename: Rename, discards: Discards, snapshot: Known, release: R
     return rename.pairs if _let_through(lower, discards, snapshot, release) else ()
 
 
-def _by_names_alone(rename: Rename, discards: Discards, snapshot: Known, release: Release) -> tuple[Pair, ...]:
+def _by_names_alone(rename: Rename, discards: Discards, snapshot: SchemaSnapshot, release: Release) -> tuple[Pair, ...]:
     """The new architecture: the names that are written decide, wherever the tables are."""
     through = []
     for old, new in rename.pairs:
@@ -108,7 +111,7 @@ def _by_names_alone(rename: Rename, discards: Discards, snapshot: Known, release
     return tuple(through)
 
 
-def _let_through(rename: Rename, discards: Discards, snapshot: Known, release: Release) -> tuple[Pair, ...]:
+def _let_through(rename: Rename, discards: Discards, snapshot: SchemaSnapshot, release: Release) -> tuple[Pair, ...]:
     """The pairs whose old name is replicated; raises DdlError where only the new one is.
 
     A table is found by its id: the old name is the pair's schema and the name that the table has before the statement.
@@ -132,7 +135,7 @@ def _tables(pairs: Sequence[Pair]) -> list[TableName]:
     return found
 
 
-def _applied(pairs: Sequence[Pair], rename: Rename, snapshot: Known, release: Release) -> tuple[Pair, ...]:
+def _applied(pairs: Sequence[Pair], rename: Rename, snapshot: SchemaSnapshot, release: Release) -> tuple[Pair, ...]:
     """The pairs, if the snapshot takes them: it drops the table of every pair, then creates every new one."""
     tables = [_folded(table) for pair, table in zip(rename.pairs, _tables(rename.pairs), strict=True) if pair in pairs]
     if len(set(tables)) < len(tables):
@@ -166,9 +169,51 @@ def _folded(name: tuple[str, str]) -> tuple[str, str]:
     return name[0].lower(), name[1].lower()
 
 
-RULES: dict[str, Callable[[Rename, Discards, Known, Release], tuple[Pair, ...]]] = {
+RULES: dict[str, Callable[[Rename, Discards, SchemaSnapshot, Release], tuple[Pair, ...]]] = {
     "new-name": _by_new_name,
     "new-schema": _by_new_schema,
     "old-name": _by_old_name,
     "names-alone": _by_names_alone,
 }
+
+
+def rename_texts(pairs: Sequence[Pair], written: Sequence[Pair], release: Release) -> tuple[str, ...]:
+    """`RENAME TABLE … TO …` for each pair of a job: `pairs` as the objects are called, `written` as its statement has
+    the same names, perhaps without schemas.
+
+    A statement of one pair is sent as it is where the release does not rebuild it.
+    """
+    if not release.rename_as_written:
+        return tuple(f"RENAME TABLE {_plain(old)} TO {_plain(new)}" for old, new in pairs)
+    spell, end = (_several, ";") if len(pairs) > 1 else (_single, "")
+    full = _quoted if release.rename_quotes_names else _plain
+    names = [spell(pair, spelled, release) for pair, spelled in zip(pairs, written, strict=True)]
+    return tuple(f"RENAME TABLE {full(old)} TO {full(new)}{end}" for old, new in names)
+
+
+def _single(pair: Pair, written: Pair, release: Release) -> Pair:
+    """The old name is the statement's; a schema that is not in it is the job's, in lower case before ticdc 8.5.7."""
+    (old, new), (old_written, _) = pair, written
+    schema = old.schema if release.rename_finds_old_schema else old.schema.lower()
+    return _with_schema(old_written, schema), new
+
+
+def _several(pair: Pair, written: Pair, release: Release) -> Pair:
+    """The tables as the statement has them; from ticdc 8.5.6 their schemas too, where it names them."""
+    (old, new), (old_written, new_written) = pair, written
+    if not release.rename_keeps_schemas:
+        return TableName(old.schema, old_written.name), TableName(new.schema, new_written.name)
+    return _with_schema(old_written, old.schema), _with_schema(new_written, new.schema)
+
+
+def _with_schema(name: TableName, schema: str) -> TableName:
+    return TableName(name.schema or schema, name.name)
+
+
+def _plain(name: TableName) -> str:
+    """Back-quotes inside of a name are not doubled: TiDB would not read the text of such a name."""
+    return f"`{name.schema}`.`{name.name}`"
+
+
+def _quoted(name: TableName) -> str:
+    return f"{quoted(name.schema)}.{quoted(name.name)}"

@@ -71,7 +71,7 @@ def event_filters(settings: Sequence[EventFilter], release: Release, case_sensit
         try:
             rules.append(_rule(number, setting, release, case_sensitive))
         except ValueError as error:
-            if release.architecture == "new":
+            if release.bad_event_filter_stops:
                 text = f"filter rule is invalid failed to create binlog event filter: {error}"
                 raise ChangefeedError(text, "CDC:ErrFilterRuleInvalid") from error
             where = f"filter.event-filters[{number}]"
@@ -141,7 +141,7 @@ def _sql(patterns: Sequence[str]) -> re.Pattern[str]:
 
 
 def _old_name(release: Release, new: tuple[str, str], old: tuple[str, str] | None) -> tuple[str, str]:
-    if old is None and release.architecture == "classic":
+    if old is None and release.event_filter_needs_old_name:
         text = f"some tables are not eligible to replicate({'.'.join(new)}), if you want to ignore these tables, "
         raise DdlError(f"{text}please set ignore_ineligible_table to true", "CDC:ErrTableIneligible")
     return old or new

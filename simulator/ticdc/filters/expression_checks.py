@@ -18,11 +18,11 @@ from simulator.tidb.syntax.expressions import Call, ColumnName, Fragment, Litera
 
 
 def verify(filters: EventFilters, tables: Sequence[Table]) -> None:
-    """What classic TiCDC checks when a changefeed is created: every expression against every table it is for.
+    """What TiCDC checks when a changefeed is created: every expression against every table it is for, or nothing.
 
-    Raises ChangefeedError as `check` does. The new architecture looks at an expression when a row needs it.
+    Raises ChangefeedError as `check` does.
     """
-    if filters.release.architecture == "new":
+    if not filters.release.checks_expressions_first:
         return
     for rule in filters.rules:
         for table in tables:

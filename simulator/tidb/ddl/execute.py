@@ -77,9 +77,9 @@ def _finished(executed: Executed, session: Session) -> Executed:
 
 
 def _recoded(job: Job, release: Release) -> Job:
-    """A job under TiCDC's own code, which the new architecture gives by the text alone, comments included
+    """A job under TiCDC's own code, which some releases give by the text alone, comments included
     (ticdc v8.5.4: logservice/schemastore/persist_storage.go handleDDLJob)."""
-    text = job.query.upper() if release.architecture == "new" else ""
+    text = job.query.upper() if release.codes_search_indexes else ""
     if text.strip().startswith("CREATE HYBRID INDEX"):
         return replace(job, code=actions.CREATE_HYBRID_INDEX)
     return replace(job, code=actions.ADD_FULLTEXT_INDEX) if "ADD FULLTEXT INDEX" in text else job

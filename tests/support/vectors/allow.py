@@ -8,15 +8,15 @@ from collections.abc import Iterable
 from support.vectors import keys as vector_keys
 from simulator.releases import RELEASES, Release
 from simulator.ticdc.ddl.allow import allowed, eligibility
-from simulator.tidb.ddl import create_table as parse
 from simulator.tidb.ddl.actions import ACTIONS, CODES, SCHEMA_ACTIONS, VIEW_ACTIONS
+from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.table import Table
 from support.vectors.codecs import Json
 from support.vectors.files import Vector, releases_of
 from support.vectors.keys import Kind
 
-BARE = parse.create_table("CREATE TABLE t (a INT, b INT UNIQUE, KEY k (a))", "test")
-KEYED = parse.create_table("CREATE TABLE t (a INT PRIMARY KEY, b INT UNIQUE, KEY k (a))", "test")
+BARE = create_table("CREATE TABLE t (a INT, b INT UNIQUE, KEY k (a))", "test")
+KEYED = create_table("CREATE TABLE t (a INT PRIMARY KEY, b INT UNIQUE, KEY k (a))", "test")
 
 DROP_TABLE = CODES["DropTable"]
 MADE = {"CREATE TABLE", "RECOVER TABLE"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from support.vectors import keys as vector_keys
-from simulator.ticdc.ddl.text import sent_text
+from simulator.ticdc.ddl.sent_text import sent_text
 from support.vectors.files import Vector
 from support.vectors.keys import Kind
 

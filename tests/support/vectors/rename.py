@@ -13,8 +13,8 @@ from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.ticdc.ddl.events import events, sent_query
 from simulator.ticdc.ddl.jobs_text import execute_text
-from simulator.ticdc.ddl.rename import Rename, kept_pairs, known
-from simulator.ticdc.ddl.text import sent_text
+from simulator.ticdc.ddl.rename import Rename, kept_pairs, schema_snapshot
+from simulator.ticdc.ddl.sent_text import sent_text
 from simulator.ticdc.filters import replication
 from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.syntax.definitions import Pair, TableName
@@ -27,7 +27,7 @@ def check_rename(vector: Vector) -> None:
     """A vector of `facts.rename`."""
     data, release = vector.data, vector.release
     filtered = replication(data["rules"], data["case_sensitive"])
-    snapshot = known(map(named, data["known_tables"] or ()), data["known_schemas"] or ())
+    snapshot = schema_snapshot(map(named, data["known_tables"] or ()), data["known_schemas"] or ())
     rename = Rename(pairs(data["pairs"]), data["ddl"])
     assert job_of(data, release).pairs == rename.pairs
 

@@ -48,7 +48,7 @@ def refused(release: str, uri: str = OPEN, toml: str = "") -> tuple[str, str]:
     ("?max-retry", "since v8.5.7, in v8.5.7 of the new architecture"),
 ])
 def test_who_has_an_option_is_told_in_words(option: str, said: str) -> None:
-    assert availability.told(option) == said
+    assert availability.releases_with(option) == said
 
 
 def test_an_option_that_no_release_names_is_in_all_of_them() -> None:
@@ -62,7 +62,7 @@ def test_an_option_that_no_release_names_is_in_all_of_them() -> None:
 ])
 def test_a_parameter_that_the_release_does_not_have_is_ignored_and_said(release: str, name: str) -> None:
     feed = loaded(release, f"{OPEN}&{name}=1")
-    wanted = f"sink-uri: {name} is ignored: TiCDC {release} does not have it ({availability.told(f'?{name}')})"
+    wanted = f"sink-uri: {name} is ignored: TiCDC {release} does not have it ({availability.releases_with(f'?{name}')})"
     assert feed == loaded(release, OPEN) or wanted in feed.warnings
     assert [said for said in feed.warnings if name in said] == [wanted]
     assert feed.codec == loaded(release).codec and feed.kafka == loaded(release).kafka
@@ -92,7 +92,7 @@ def test_a_key_that_the_release_does_not_have_is_refused_as_by_ticdcs_strict_dec
 ) -> None:
     code, text = refused(release, OPEN, toml)
     start = f"component TiCDC changefeed's config file changefeed.toml contained unknown configuration options: {keys};"
-    assert (code, text) == ("", f"{start} TiCDC {release} does not have it: {availability.told(keys)}")
+    assert (code, text) == ("", f"{start} TiCDC {release} does not have it: {availability.releases_with(keys)}")
 
 
 def test_several_missing_keys_are_told_together() -> None:

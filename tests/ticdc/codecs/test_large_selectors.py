@@ -10,7 +10,8 @@ import pytest
 
 from support.codec_rows import Change, rows
 from simulator.errors import ChangefeedError, EncodeError
-from simulator.explain import as_dict, explain_row, read_row
+from simulator.explain.change import read_row
+from simulator.explain.row import explain_row, row_as_dict
 from simulator.releases import Release, V8_5, find
 from simulator.ticdc import changefeed, dispatch
 from simulator.ticdc.codecs import CODECS, CodecOptions, Rows
@@ -150,7 +151,7 @@ def explained(release: Release, protocol: str, columns: list[str]) -> list[tuple
     toml = f"[sink]\ncolumn-selectors = [{{matcher = ['*.*'], columns = {columns}}}]"
     made = changefeed.load(URI + protocol, toml, release)
     found = [explain_row(TABLE, made, read_row(TABLE, {"before": one, "after": two}), release) for one, two in CHANGES]
-    assert all([column["name"] for column in as_dict(one)["columns"] if column["sent"]] == [
+    assert all([column["name"] for column in row_as_dict(one)["columns"] if column["sent"]] == [
         column.name for column in TABLE.columns if column.name in columns] for one in found)
     return [message for one in found for message in one.messages]
 

@@ -7,8 +7,8 @@ import pytest
 from simulator.errors import DdlError
 from simulator.releases import RELEASES, Release, find
 from simulator.ticdc.ddl.allow import eligibility, eligible
-from simulator.tidb.ddl import create_table as parse
 from simulator.tidb.ddl.actions import ACTIONS, CODES, SCHEMA_ACTIONS
+from simulator.tidb.ddl.create_table import create_table
 from support.vectors.allow import BARE, KEYED, check_docs
 
 AFTER, ERROR, SILENT, STAYS = find("v6.5.3"), find("v8.5.3"), find("v8.5.7", "new"), find("v5.4.0")
@@ -51,7 +51,7 @@ DOCS = """
 ROWS = [(line[:30].strip(), *line[30:].split()) for line in (row[4:] for row in DOCS.strip("\n").splitlines())]
 
 
-@pytest.mark.parametrize("release", [ERROR, find("v8.5.7"), SILENT], ids=lambda one: f"{one.architecture} {one.name}")
+@pytest.mark.parametrize("release", [ERROR, find("v8.5.7"), SILENT], ids=lambda of: f"{of.architecture} {of.name}")
 @pytest.mark.parametrize(("statement", "action", "valid", "none", "forced"), ROWS, ids=lambda cell: cell)
 def test_the_docs_table_holds_but_for_what_the_code_does_otherwise(
     statement: str, action: str, valid: str, none: str, forced: str, release: Release
@@ -68,7 +68,7 @@ def test_the_docs_table_holds_but_for_what_the_code_does_otherwise(
 ])
 def test_a_primary_key_or_a_unique_key_without_null_is_a_valid_index(statement: str) -> None:
     """Rows can be told apart by it."""
-    assert eligible(parse.create_table(statement, "test"), force_replicate=False)
+    assert eligible(create_table(statement, "test"), force_replicate=False)
 
 
 @pytest.mark.parametrize("statement", [
@@ -80,7 +80,7 @@ def test_a_primary_key_or_a_unique_key_without_null_is_a_valid_index(statement: 
 ])
 def test_anything_else_is_none_and_needs_force_replicate(statement: str) -> None:
     """NULL is not unique, and virtual columns are not in rows."""
-    table = parse.create_table(statement, "test")
+    table = create_table(statement, "test")
 
     assert not eligible(table, force_replicate=False)
     assert eligible(table, force_replicate=True)
@@ -95,7 +95,7 @@ def test_taking_the_last_valid_index_away_stops_newer_classic_releases() -> None
     assert eligibility(KEYED, BARE, True, ERROR) == "send"
 
 
-@pytest.mark.parametrize("release", [STAYS, AFTER, SILENT], ids=lambda one: one.name)
+@pytest.mark.parametrize("release", [STAYS, AFTER, SILENT], ids=lambda release: release.name)
 def test_taking_the_last_valid_index_away_is_ignored_elsewhere(release: Release) -> None:
     """Older classic releases and the new architecture say nothing."""
     assert eligibility(KEYED, BARE, False, release) == "skip"

@@ -6,8 +6,7 @@ import pytest
 
 from simulator.errors import DdlError
 from simulator.releases import Release, find
-from simulator.ticdc.ddl.rename import Rename, kept_pairs, known
-from simulator.ticdc.ddl.rename_text import rename_texts
+from simulator.ticdc.ddl.rename import Rename, kept_pairs, rename_texts, schema_snapshot
 from simulator.ticdc.filters import replication
 from simulator.tidb.syntax.definitions import Pair, TableName
 
@@ -27,7 +26,7 @@ def pairs(*texts: str) -> tuple[Pair, ...]:
 
 def decided(release: Release, *texts: str, tables: str = "shop.t1 shop.t2 shop.t3", schemas: str = "shop") -> list[str]:
     """The kept pairs, or the code of the error and, where it is wrapped, of the one inside."""
-    snapshot = known(map(name, tables.split()), schemas.split())
+    snapshot = schema_snapshot(map(name, tables.split()), schemas.split())
     rename = Rename(pairs(*texts), f"RENAME TABLE {', '.join(texts)}", 7)
     try:
         kept = kept_pairs(rename, lambda schema, table: not FOLLOWED.table(schema, table), snapshot, release)
@@ -37,7 +36,7 @@ def decided(release: Release, *texts: str, tables: str = "shop.t1 shop.t2 shop.t
     return [f"{'.'.join(old)} > {'.'.join(new)}" for old, new in kept]
 
 
-@pytest.mark.parametrize("release", [CLASSIC, NEW], ids=lambda one: str(one.name))
+@pytest.mark.parametrize("release", [CLASSIC, NEW], ids=lambda release: str(release.name))
 def test_a_table_may_leave_the_filter_and_not_enter_it(release: Release) -> None:
     assert decided(release, "shop.t1 > shop.t9") == ["shop.t1 > shop.t9"]
     assert decided(release, "shop.t1 > shop.x") == ["shop.t1 > shop.x"]
@@ -46,7 +45,7 @@ def test_a_table_may_leave_the_filter_and_not_enter_it(release: Release) -> None
     assert decided(release, "shop.x > shop.t9") == ["CDC:ErrSyncRenameTableFailed"]
 
 
-@pytest.mark.parametrize("release", [CLASSIC, NEW], ids=lambda one: str(one.name))
+@pytest.mark.parametrize("release", [CLASSIC, NEW], ids=lambda release: str(release.name))
 def test_pairs_that_were_never_in_the_filter_drop_out(release: Release) -> None:
     assert decided(release, "shop.t1 > shop.t9", "shop.x > shop.y") == ["shop.t1 > shop.t9"]
     assert decided(release, "shop.x > shop.y", "shop.v > shop.w") == []
@@ -117,7 +116,7 @@ def test_the_wrapper_says_how_to_skip_the_statement() -> None:
     with pytest.raises(DdlError) as caught:
         kept_pairs(
             Rename(pairs("shop.t1 > b.t1", "shop.t2 > b.t2"), "RENAME …", 41), lambda *_: False,
-            known([("shop", "t1"), ("shop", "t2")], ["shop"]), CLASSIC)
+            schema_snapshot([("shop", "t1"), ("shop", "t2")], ["shop"]), CLASSIC)
     assert str(caught.value) == (
         "[CDC:ErrHandleDDLFailed] handle ddl failed, query: RENAME …, startTs: 41. If you want to skip this DDL and "
         "continue with replication, you can manually execute this DDL downstream. Afterwards, add "

@@ -6,7 +6,7 @@ import pytest
 
 from simulator.errors import DdlError
 from simulator.releases import find
-from simulator.ticdc.ddl.text import sent_text
+from simulator.ticdc.ddl.sent_text import sent_text
 
 RESTORED = (
     # databases

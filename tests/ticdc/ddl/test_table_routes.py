@@ -16,7 +16,7 @@ from simulator.read.contract.terms import sent_tables
 from simulator.read.records import read
 from simulator.releases import find
 from simulator.ticdc.changefeed import load
-from simulator.ticdc.ddl.route_names import renamed
+from simulator.ticdc.ddl.routes import renamed
 from simulator.ticdc.filters.table_routes import conflict, table_routes
 from simulator.tidb.parser.read import read_statement
 from simulator.tidb.restore.restore import restored
@@ -142,7 +142,7 @@ def explained_(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
 def sent(job: dict[str, Any], protocol: str) -> dict[str, Any]:
     """The message of the one event of a job: of Open Protocol its key and value."""
     event, = job["events"]
-    message, = (one for one in event["messages"] if one["protocol"] == protocol)
+    message, = (made for made in event["messages"] if made["protocol"] == protocol)
     if protocol == "canal-json":
         return dict(json.loads(message["value"]["text"]))
     return {**json.loads(message["key"]["text"][16:]), **json.loads(message["value"]["text"][8:])}
@@ -163,7 +163,7 @@ def test_a_renamed_table_has_the_targets_of_both_names(explained: Any) -> None:
     assert job["events"][0]["query"] == "RENAME TABLE `far`.`t_r` TO `other`.`t`"
     assert (job["events"][0]["topic"], job["events"][0]["sent_as"]) == ("shop", "other.t")
     several, = explained("ddl", "rename table t to v, far.u_r to other.u")["jobs"]
-    assert [(one["query"], one["sent_as"]) for one in several["events"]] == [
+    assert [(event["query"], event["sent_as"]) for event in several["events"]] == [
         ("RENAME TABLE `far`.`t_r` TO `far`.`v_r`;", "far.v_r"),
         ("RENAME TABLE `far`.`u_r` TO `other`.`u`;", "")]
 
@@ -210,8 +210,9 @@ def test_explain_row_sends_the_target_and_dispatches_by_the_source(
         outputs.append(capsys.readouterr().out)
     routed, plain = outputs
     assert "sent as      far.t_r" in routed and member in routed and "sent as" not in plain
-    for line in ("dispatcher ", "destination "):
-        assert [one for one in routed.splitlines() if line in one] == [one for one in plain.splitlines() if line in one]
+    for name in ("dispatcher ", "destination "):
+        assert [line for line in routed.splitlines() if name in line] == [
+            line for line in plain.splitlines() if name in line]
 
 
 def test_other_releases_do_not_know_targets() -> None:
@@ -224,14 +225,15 @@ def test_other_releases_do_not_know_targets() -> None:
 def databases(directory: Path) -> tuple[Path, Path]:
     """Two tables, one of which is routed, changed by rows and by a statement."""
     found = directory / "before", directory / "after"
-    for number, one in enumerate(found):
-        one.mkdir()
+    for number, folder in enumerate(found):
+        folder.mkdir()
         more = ", `c` int" if number else ""
         for name in ("shop.t", "bak.t"):
             table = name.partition(".")[2]
-            (one / f"{name}-schema.sql").write_text(f"CREATE TABLE `{table}` (`id` int PRIMARY KEY{more});\n")
+            (folder / f"{name}-schema.sql").write_text(f"CREATE TABLE `{table}` (`id` int PRIMARY KEY{more});\n")
             cells = ",5" if number else ""
-            (one / f"{name}.csv").write_text("".join(f"{row}{cells}\n" for row in range(number * 9, 30 + number * 9)))
+            rows = range(number * 9, 30 + number * 9)
+            (folder / f"{name}.csv").write_text("".join(f"{row}{cells}\n" for row in rows))
     return found
 
 
@@ -252,13 +254,13 @@ def test_a_run_tells_of_targets_alone_and_keeps_the_contract(
     tables = tables_of(after, before)
     names = {old: new for old, new in zip(tables, sent_tables(feed, tables.values(), RELEASE), strict=True)}
     assert names == {("shop", "t"): ("far", "t_r"), ("bak", "t"): ("bak", "t")}
-    was, then = ({names[name]: rows for name, rows in state(one).items()} for one in (before, after))
+    was, then = ({names[name]: rows for name, rows in state(folder).items()} for folder in (before, after))
     assert_leads(records, feed, {"all": 3, "shop": 3, "wrong": 3}, tables, was, then, RELEASE)
 
 
 def test_a_name_is_free_again_when_its_table_is_dropped(explained: Any) -> None:
     job, = explained("ddl", "rename table far.u_r to other.w, t to u")["jobs"]
-    assert [one["sent_as"] for one in job["events"]] == ["", "far.u_r"]
+    assert [event["sent_as"] for event in job["events"]] == ["", "far.u_r"]
 
 
 def test_tables_that_meet_under_one_name_are_refused_before_anything_is_sent(

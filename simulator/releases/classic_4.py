@@ -1,4 +1,4 @@
-"""Classic TiCDC 4.0 – 5.4, one value per release that changed something; each is the one above it and what it changed.
+"""Classic TiCDC 4.0, one value per release that changed something; each is the one above it and what it changed.
 
 Verified at every tag of tiflow: pkg/filter/filter.go, cdc/changefeed.go, cdc/owner/changefeed.go, cdc/model/sink.go,
 cdc/sink/codec/canal*.go.
@@ -88,7 +88,9 @@ V4_0_0 = Release(
     rename_filter="new-name",
     rename_errors_wrapped=frozenset(),
     rename_quotes_names=False,
+    rename_keeps_schemas=False,
     rename_finds_old_schema=False,
+    exchange_passes_by_either=False,
     start_ts_discards_ddl=False,
     system_schemas=frozenset({"INFORMATION_SCHEMA", "PERFORMANCE_SCHEMA", "MYSQL", "METRIC_SCHEMA"}),
     cdc_schemas=frozenset(),
@@ -100,8 +102,13 @@ V4_0_0 = Release(
     event_filter_ddl=True,
     unclassified_events=frozenset(),
     event_matcher_folds_case=False,
+    event_filter_sees_sent_text=False,
+    event_filter_needs_old_name=True,
+    bad_event_filter_stops=False,
+    checks_expressions_first=True,
     multi_schema_change=False,
     foreign_key_index=False,
+    codes_search_indexes=False,
     ddl_text="raw",
     ddl_mark="",
     ddl_text_placement=True,
@@ -115,8 +122,17 @@ V4_0_0 = Release(
     create_tables_code=0,
     keeps_statement_end=False,
     escapes_rebuilt_names=False,
+    restores_rebuilt=True,
+    rebuilds_rename=False,
+    rename_as_written=False,
+    rename_event_in_lower_case=False,
+    exchange_from_restored=False,
+    exchange_keeps_quotes=False,
+    create_like_finds_schema=False,
+    view_finds_schemas=False,
     single_table_ddl=frozenset(),
     watermark_after_ddl=False,
+    exchange_event_of_plain=False,
     canal_ddl_in_partition_0=False,
     tidb_extension=False,
     canal_build_time=False,
@@ -245,137 +261,7 @@ V4_0_16 = replace(
     topic_limit="refuses",
 )
 
-V5_0_0 = replace(
-    V4_0_9,
-    name="v5.0.0",
-    options=V4_0_9.options | option_names.AUTO_CREATE,
-    batch_size_sets_bytes=False,
-    old_value=True,
-)
-
-V5_0_1 = replace(V5_0_0, name="v5.0.1", max_batch_size=16)
-
-V5_0_3 = replace(V5_0_1, name="v5.0.3", options=V5_0_1.options | option_names.SASL)
-
-V5_0_4 = replace(V5_0_3, name="v5.0.4", handle_split="in place")
-
-V5_0_6 = replace(
-    V5_0_4,
-    name="v5.0.6",
-    record_overhead_counted=True,
-    size_error="CDC:ErrJSONCodecRowTooLarge",
-    max_message_bytes=10 << 20,
-    new_topic_partitions=3,
-    topic_limit="lowers",
-)
-V5_1_0 = replace(
-    V5_0_0,
-    name="v5.1.0",
-    quoted_unicode=13,
-    options=V5_0_0.options | option_names.SASL,
-    max_batch_size=16,
-)
-
-V5_1_1 = replace(V5_1_0, name="v5.1.1", handle_split="in place")
-
-V5_1_4 = replace(
-    V5_1_1,
-    name="v5.1.4",
-    record_overhead_counted=True,
-    size_error="CDC:ErrJSONCodecRowTooLarge",
-    max_message_bytes=10 << 20,
-    new_topic_partitions=3,
-    canal_forces_old_value=True,
-    topic_limit="lowers",
-)
-
-V5_1_5 = replace(V5_1_4, name="v5.1.5", eligibility="after")
-
-V5_2_0 = replace(
-    V5_1_1,
-    name="v5.2.0",
-    protocols=V5_1_0.protocols | {"craft"},
-)
-
-V5_2_2 = replace(
-    V5_2_0,
-    name="v5.2.2",
-    record_overhead_counted=True,
-    size_error="CDC:ErrJSONCodecRowTooLarge",
-    max_message_bytes=1 << 20,
-)
-
-V5_2_4 = replace(
-    V5_2_2,
-    name="v5.2.4",
-    ddl_text="restored",
-    options=V5_2_2.options | option_names.TIMEOUTS,
-    max_message_bytes=10 << 20,
-    new_topic_partitions=3,
-    refuses_zero_partitions=True,
-    canal_forces_old_value=True,
-    topic_limit="lowers",
-)
-
-V5_3_0 = replace(
-    V5_2_0,
-    name="v5.3.0",
-    record_overhead_counted=True,
-    size_error="CDC:ErrJSONCodecRowTooLarge",
-    options=V5_2_0.options | option_names.REDO_LOG,
-    max_message_bytes=1 << 20,
-)
-
-V5_3_1 = replace(
-    V5_3_0,
-    name="v5.3.1",
-    ddl_text="restored",
-    options=V5_3_0.options | option_names.TIMEOUTS,
-    max_message_bytes=10 << 20,
-    new_topic_partitions=3,
-    refuses_zero_partitions=True,
-    canal_forces_old_value=True,
-    topic_limit="lowers",
-)
-
-V5_4_0 = replace(
-    V5_3_1,
-    name="v5.4.0",
-    allowed_ddl=V5_3_1.allowed_ddl | {47},
-    canal_ddl_in_partition_0=True,
-    tidb_extension=True,
-    canal_build_time=True,
-    canal_renames=frozenset({14, 47}),
-    canal_old_everywhere=False,
-    canal_wide_sql_types=False,
-    canal_unsigned_types=True,
-    canal_latin1_strings=True,
-    canal_fails_on_unsigned_null=True,
-    options=(
-        V5_3_1.options
-        - option_names.TIMEOUTS
-        | option_names.TIDB_EXTENSION
-        | option_names.COLUMN_SELECTORS
-    ),
-    protocols=V5_3_1.protocols | {"open-protocol"},
-    unknown_protocol="CDC:ErrMQSinkUnknownProtocol",
-    checks_insync_replicas=True,
-    kafka_refuses_tidb_extension=True,
-)
-
-V5_4_1 = replace(
-    V5_4_0,
-    name="v5.4.1",
-    canal_fails_on_unsigned_null=False,
-    options=V5_4_0.options | option_names.TIMEOUTS,
-)
-
 LINES = {
     "v4.0": (16, (V4_0_0, V4_0_2, V4_0_3, V4_0_5, V4_0_6, V4_0_8, V4_0_9, V4_0_10, V4_0_13, V4_0_14, V4_0_15, V4_0_16)),
-    "v5.0": (6, (V5_0_0, V5_0_1, V5_0_3, V5_0_4, V5_0_6)),
-    "v5.1": (5, (V5_1_0, V5_1_1, V5_1_4, V5_1_5)),
-    "v5.2": (4, (V5_2_0, V5_2_2, V5_2_4)),
-    "v5.3": (4, (V5_3_0, V5_3_1)),
-    "v5.4": (3, (V5_4_0, V5_4_1)),
 }
 """Last patch of each line, and its releases that changed something."""

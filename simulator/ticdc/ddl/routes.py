@@ -1,7 +1,8 @@
-"""A statement with its tables and databases under other names, as table routing sends it.
+"""A statement under table routing: its event, its text and the tables in it with the names that they get.
 
 One law: every name of a table is asked for, that of a common table expression too, and one without a database has the
-statement's. Source: ticdc v8.5.7 pkg/routing/ddl_query_rewriter.go.
+statement's; an event keeps its names where no name in its text gets another. Sources: ticdc v8.5.7
+pkg/routing/router.go ApplyToDDLEvent, ddl_query_rewriter.go.
 """
 
 from __future__ import annotations
@@ -15,8 +16,13 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from simulator.errors import DdlError, SchemaError
+from simulator.ticdc.ddl.events import Event
+from simulator.ticdc.filters.table_routes import TableRoutes
+from simulator.tidb.ddl import actions
 from simulator.tidb.parser.dialect import read, tokenize
 from simulator.tidb.parser.queries import read_query
+from simulator.tidb.parser.read import read_statement
+from simulator.tidb.restore.restore import restored
 from simulator.tidb.restore.restoring import quoted
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.statements import AlterDatabase, CreateDatabase, CreateTable, DropDatabase, Statement
@@ -25,13 +31,30 @@ from simulator.tidb.syntax.tables import Query
 Target = Callable[[str, str], TableName]
 """The names that a schema and a table, or a schema and nothing, get."""
 
+UNSUPPORTED = (actions.ADD_FULLTEXT_INDEX, actions.CREATE_HYBRID_INDEX)
+
+
+def routed(event: Event, query: str, routes: TableRoutes) -> tuple[Event, str]:
+    """The event and the text that is sent; raises DdlError (CDC:ErrTableRoutingFailed) where TiCDC stops."""
+    if not routes.rules:
+        return event, query
+    if event.type_code in UNSUPPORTED:
+        text = f"table routing does not support ddl type {event.type_code}, query: {query}"
+        raise DdlError(text, "CDC:ErrTableRoutingFailed")
+    statement = read_statement(query)
+    found = renamed(statement, event.schema, routes.target) if statement else None
+    if statement is None or found is None or found == statement:
+        return event, query
+    ending = ";" if query.endswith(";") else ""
+    return replace(event, sent_as=routes.target(event.schema, event.table)), restored(found) + ending
+
 
 def renamed(statement: Statement, schema: str, target: Target) -> Statement:
     """The statement, or itself where no name of it gets another; `schema` is that of names without one."""
     if isinstance(statement, CreateDatabase | AlterDatabase | DropDatabase):
         return replace(statement, name=target(statement.name, "").schema)
     names = Names(schema, target)
-    found: Statement = _anew(statement, names)
+    found: Statement = _with_targets(statement, names)
     return found if any(old != new for old, new in names.asked.items()) else statement
 
 
@@ -49,17 +72,17 @@ class Names:
         return self.asked[full]
 
 
-def _anew(value: Any, names: Names) -> Any:
+def _with_targets(value: Any, names: Names) -> Any:
     """A value of a statement with every name in it asked for, whatever it is made of."""
     if isinstance(value, TableName):
         return names.of(value)
     if isinstance(value, tuple):
-        return tuple(_anew(one, names) for one in value)
+        return tuple(_with_targets(part, names) for part in value)
     if isinstance(value, Query):
         return _query(value, names)
     if not is_dataclass(value) or isinstance(value, type):
         return value
-    inner = {one.name: _anew(getattr(value, one.name), names) for one in fields(value)}
+    inner = {part.name: _with_targets(getattr(value, part.name), names) for part in fields(value)}
     if isinstance(value, CreateTable):
         inner["schema"], inner["name"] = names.of(TableName(value.schema, value.name))
     return replace(value, **inner)

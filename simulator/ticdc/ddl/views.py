@@ -33,7 +33,7 @@ def naming_databases(statement: CreateView, schema: str, database: str) -> Creat
         tables, columns = list(_tables(tree, database)), list(_columns(tree, database))
         if not columns and all((table.db or database).lower() == schema.lower() for table, _ in tables):
             return statement
-        added = [one for _, one in tables if one] + columns + list(_aliases(tree, text))
+        added = [insertion for _, insertion in tables if insertion] + columns + list(_aliases(tree, text))
         written = _inserted(text, added)
         return replace(statement, query=read(written, tokenize(written), read_query))
     except (SqlglotError, SchemaError, RecursionError, KeyError):
@@ -42,7 +42,7 @@ def naming_databases(statement: CreateView, schema: str, database: str) -> Creat
 
 def _tables(tree: exp.Expr, database: str) -> Iterator[tuple[exp.Table, Insertion | None]]:
     """Each table that is no common table expression, and the database that it lacks."""
-    common = {one.alias.lower() for one in tree.find_all(exp.CTE)}
+    common = {expression.alias.lower() for expression in tree.find_all(exp.CTE)}
     for table in tree.find_all(exp.Table):
         if isinstance(table.this, exp.Identifier) and (table.db or table.name.lower() not in common):
             yield table, None if table.db else (_start(table.this), f"{quoted(database)}.")

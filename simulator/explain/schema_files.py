@@ -61,7 +61,7 @@ def _prepared(catalog: Catalog, read: Statement, database: str) -> Catalog:
     """A database that is not created in the files is taken to be there; one that is created twice, once."""
     if isinstance(read, CreateDatabase):
         key = read.name.lower()
-        return replace(catalog, databases={name: one for name, one in catalog.databases.items() if name != key})
+        return replace(catalog, databases={name: known for name, known in catalog.databases.items() if name != key})
     return _with(catalog, read.schema or database) if isinstance(read, CreateTable) else catalog
 
 

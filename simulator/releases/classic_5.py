@@ -1,0 +1,146 @@
+"""Classic TiCDC 5, one value per release that changed something; each is the one above it and what it changed.
+
+Verified at every tag of tiflow: pkg/filter/filter.go, cdc/changefeed.go, cdc/owner/changefeed.go, cdc/model/sink.go,
+cdc/sink/codec/canal*.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from simulator.releases import option_names
+from simulator.releases.classic_4 import V4_0_9
+
+V5_0_0 = replace(
+    V4_0_9,
+    name="v5.0.0",
+    options=V4_0_9.options | option_names.AUTO_CREATE,
+    batch_size_sets_bytes=False,
+    old_value=True,
+)
+
+V5_0_1 = replace(V5_0_0, name="v5.0.1", max_batch_size=16)
+
+V5_0_3 = replace(V5_0_1, name="v5.0.3", options=V5_0_1.options | option_names.SASL)
+
+V5_0_4 = replace(V5_0_3, name="v5.0.4", handle_split="in place")
+
+V5_0_6 = replace(
+    V5_0_4,
+    name="v5.0.6",
+    record_overhead_counted=True,
+    size_error="CDC:ErrJSONCodecRowTooLarge",
+    max_message_bytes=10 << 20,
+    new_topic_partitions=3,
+    topic_limit="lowers",
+)
+V5_1_0 = replace(
+    V5_0_0,
+    name="v5.1.0",
+    quoted_unicode=13,
+    options=V5_0_0.options | option_names.SASL,
+    max_batch_size=16,
+)
+
+V5_1_1 = replace(V5_1_0, name="v5.1.1", handle_split="in place")
+
+V5_1_4 = replace(
+    V5_1_1,
+    name="v5.1.4",
+    record_overhead_counted=True,
+    size_error="CDC:ErrJSONCodecRowTooLarge",
+    max_message_bytes=10 << 20,
+    new_topic_partitions=3,
+    canal_forces_old_value=True,
+    topic_limit="lowers",
+)
+
+V5_1_5 = replace(V5_1_4, name="v5.1.5", eligibility="after")
+
+V5_2_0 = replace(
+    V5_1_1,
+    name="v5.2.0",
+    protocols=V5_1_0.protocols | {"craft"},
+)
+
+V5_2_2 = replace(
+    V5_2_0,
+    name="v5.2.2",
+    record_overhead_counted=True,
+    size_error="CDC:ErrJSONCodecRowTooLarge",
+    max_message_bytes=1 << 20,
+)
+
+V5_2_4 = replace(
+    V5_2_2,
+    name="v5.2.4",
+    ddl_text="restored",
+    options=V5_2_2.options | option_names.TIMEOUTS,
+    max_message_bytes=10 << 20,
+    new_topic_partitions=3,
+    refuses_zero_partitions=True,
+    canal_forces_old_value=True,
+    topic_limit="lowers",
+)
+
+V5_3_0 = replace(
+    V5_2_0,
+    name="v5.3.0",
+    record_overhead_counted=True,
+    size_error="CDC:ErrJSONCodecRowTooLarge",
+    options=V5_2_0.options | option_names.REDO_LOG,
+    max_message_bytes=1 << 20,
+)
+
+V5_3_1 = replace(
+    V5_3_0,
+    name="v5.3.1",
+    ddl_text="restored",
+    options=V5_3_0.options | option_names.TIMEOUTS,
+    max_message_bytes=10 << 20,
+    new_topic_partitions=3,
+    refuses_zero_partitions=True,
+    canal_forces_old_value=True,
+    topic_limit="lowers",
+)
+
+V5_4_0 = replace(
+    V5_3_1,
+    name="v5.4.0",
+    allowed_ddl=V5_3_1.allowed_ddl | {47},
+    canal_ddl_in_partition_0=True,
+    tidb_extension=True,
+    canal_build_time=True,
+    canal_renames=frozenset({14, 47}),
+    canal_old_everywhere=False,
+    canal_wide_sql_types=False,
+    canal_unsigned_types=True,
+    canal_latin1_strings=True,
+    canal_fails_on_unsigned_null=True,
+    options=(
+        V5_3_1.options
+        - option_names.TIMEOUTS
+        | option_names.TIDB_EXTENSION
+        | option_names.COLUMN_SELECTORS
+    ),
+    protocols=V5_3_1.protocols | {"open-protocol"},
+    unknown_protocol="CDC:ErrMQSinkUnknownProtocol",
+    checks_insync_replicas=True,
+    kafka_refuses_tidb_extension=True,
+)
+
+V5_4_1 = replace(
+    V5_4_0,
+    name="v5.4.1",
+    canal_fails_on_unsigned_null=False,
+    options=V5_4_0.options | option_names.TIMEOUTS,
+)
+
+LINES = {
+    "v5.0": (6, (V5_0_0, V5_0_1, V5_0_3, V5_0_4, V5_0_6)),
+    "v5.1": (5, (V5_1_0, V5_1_1, V5_1_4, V5_1_5)),
+    "v5.2": (4, (V5_2_0, V5_2_2, V5_2_4)),
+    "v5.3": (4, (V5_3_0, V5_3_1)),
+    "v5.4": (3, (V5_4_0, V5_4_1)),
+}
+"""Last patch of each line, and its releases that changed something."""

@@ -1,0 +1,77 @@
+"""The text TiCDC sends for a job's query, by release: as typed, with TiDB's features marked, or read and written back.
+
+One law: the text goes through here once, after statements that TiCDC rebuilds have been rebuilt. Features are marked,
+put into comments, by searching for their words (TiDB: sessionctx/binloginfo/binloginfo.go AddSpecialComment,
+types/parser_driver/special_cmt_ctrl.go).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from simulator.errors import DdlError
+from simulator.releases import Release
+from simulator.tidb.parser.read import read_statements
+from simulator.tidb.restore.restore import restored
+
+SHARDS = (
+    r"(?ai)(?P<mark>SHARD_ROW_ID_BITS\s*=\s*\d+\s*)",
+    r"(?ai)(?P<mark>PRE_SPLIT_REGIONS\s*=\s*\d+\s*)",
+)
+FEATURES = (
+    ("auto_rand", r"(?ai)(?P<mark>AUTO_RANDOM\b\s*(\s*\(\s*\d+\s*\)\s*)?)"),
+    ("auto_id_cache", r"(?ai)(?P<mark>AUTO_ID_CACHE\s*=?\s*\d+\s*)"),
+    ("auto_rand_base", r"(?ai)(?P<mark>AUTO_RANDOM_BASE\s*=?\s*\d+\s*)"),
+    ("clustered_index", r"(?ai)(PRIMARY)?\s+KEY(\s*\(.*\))?\s+(?P<mark>(NON)?CLUSTERED\b)"),
+    ("force_inc", r"(?ai)(?P<mark>FORCE)\b\s*AUTO_INCREMENT\s*"),
+)
+
+
+def sent_text(query: str, release: Release, charset: str = "") -> str:
+    """The text that release sends for the query of a job; empty where nothing is left of it.
+
+    `charset` is the job's, utf8mb4 if empty: the introducer of strings in releases that look at it. Raises DdlError as
+    TiCDC stops: `parser:1064` for text that it cannot parse, `CDC:ErrUnexpected` for several statements in classic
+    TiCDC (tiflow cdc/owner/ddl_sink.go addSpecialComment; ticdc logservice/schemastore/utils.go).
+    """
+    if release.ddl_text == "raw":
+        return query
+    if release.ddl_text == "marked":
+        return _marked(query, release.ddl_mark)
+    statements = read_statements(query, charset if release.ddl_text_charset else "")
+    if len(statements) != 1 and not (statements and release.ddl_text_joined):
+        raise DdlError(f"invalid ddlQuery statement size: {len(statements)} statements; one is accepted",
+                       "CDC:ErrUnexpected")
+    return ";".join(
+        restored(statement, release.ddl_text_placement, release.ddl_text_ttl_off) for statement in statements)
+
+
+def _marked(query: str, opening: str) -> str:
+    """The query with its features marked, or as it is where it has a mark already; `opening` is that of
+    SHARD_ROW_ID_BITS and PRE_SPLIT_REGIONS."""
+    if opening in query or "/*T!" in query:
+        return query
+    query = _collected(query, opening, SHARDS)
+    for feature, pattern in FEATURES:
+        query = _collected(query, f"/*T![{feature}]", (pattern,))
+    return query
+
+
+def _collected(query: str, opening: str, patterns: Iterable[str]) -> str:
+    """All that the patterns find, taken out and put into one comment where the first of it stood."""
+    found: list[str] = []
+    first = len(query)
+    for pattern in patterns:
+        while match := re.search(pattern, query):
+            start, end = match.span("mark")
+            found.append(query[start:end])
+            first = min(first, start)
+            query = query[:start] + query[end:]
+    if not found:
+        return query
+    comment = opening
+    for text in (*found, "*/"):
+        comment += text if comment.endswith(" ") else f" {text}"
+    rest = query[first:]
+    return f"{query[:first]}{comment} {rest}" if rest else query[:first] + comment
