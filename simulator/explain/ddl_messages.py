@@ -31,14 +31,12 @@ def messages(
     """The topic, and a message of each protocol that the release has; the event's query is the text that is sent."""
     topic = topic_of_ddl(router, event.schema, event.table, event.old)
     said = DdlEvent(commit_ts, *event.told, event.query, event.type_code)
-    there = [one for one in CODECS if one == "open-protocol" or one in release.protocols]
+    there = [name for name, codec in CODECS.items() if codec.protocol.exists(release)]
     return topic, tuple(_message(protocol, said, changefeed, release) for protocol in there)
 
 
 def _message(protocol: str, event: DdlEvent, changefeed: Changefeed, release: Release) -> MessageExplained:
     codec, options = CODECS[protocol], replace(changefeed.codec, protocol=protocol)
     key, value = codec.message(codec.ddl(event, options, release), options, release)
-    count = changefeed.kafka.partitions
-    first = protocol == "canal-json" and release.canal_ddl_in_partition_0
-    partitions = (0,) if first else tuple(range(count))
+    partitions = tuple(codec.ddl_partitions(range(changefeed.kafka.partitions), release))
     return MessageExplained(protocol, protocol == changefeed.codec.protocol, partitions, key, value)

@@ -122,7 +122,7 @@ def explain_row(
 def _columns(
     table: Table, options: CodecOptions, release: Release, selected: frozenset[str] | None,
 ) -> tuple[ColumnExplained, ...]:
-    full = options.protocol == "canal-json" and known(options, release).content_compatible
+    full = known(options, release).content_compatible
     bits, handle = flags(table, release), handle_columns(table, release)
     sent = {column.name for column in visible_columns(table) if selected is None or column.name in selected}
     return tuple(

@@ -123,7 +123,7 @@ def test_a_stream_leads_to_the_rows_that_are_left(protocol: str, name: str, data
     records = list(stream(made, history, options, release))
     said = terms(made, options, release)
     assert [] == list(check(records, said))
-    done = replay(events(records, said), {}, said.tables, said.reading)
+    done = replay(events(records, said), {}, said.tables, said.fidelity)
     left = {str((new or old or {})["id"]): new for old, new in history}
     expected = state_of(
         (made.table, one) for new in left.values() if (one := image(new, made.table, made.binary)) is not None)
@@ -161,7 +161,7 @@ def test_a_row_changed_and_changed_back_is_an_update_with_equal_images(
         before = after
     records, said = list(stream(KEYED, history, options, release, at)), terms(KEYED, options, release)
     assert [] == list(check(records, said))
-    done = replay(events(records, said), {}, said.tables, said.reading)
+    done = replay(events(records, said), {}, said.tables, said.fidelity)
     left = [image(one, KEYED.table, frozenset()) for one in before if one]
     expected = state_of((KEYED.table, one) for one in left if one is not None)
     assert [] == [*done.violations, *compare(done.state, expected, said.tables)]

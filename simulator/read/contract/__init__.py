@@ -12,7 +12,6 @@ from simulator.read.contract.broadcast import ddl_everywhere, watermarks_everywh
 from simulator.read.contract.destinations import destinations
 from simulator.read.contract.messages import Message, Placed, Step, Terms, Violation, events, messages
 from simulator.read.contract.order import commit_order, ddl_order, row_order, watermark_order
-from simulator.read.contract.readings import Reading
 from simulator.read.contract.replay import Replayed, in_commit_order, replay
 from simulator.read.contract.schema_changes import definitions
 from simulator.read.contract.sizes import sizes
@@ -21,7 +20,7 @@ from simulator.read.contract.terms import terms_of
 from simulator.read.records import Record
 
 __all__ = [
-    "Message", "Placed", "RULES", "Reading", "Replayed", "State", "Step", "Terms", "Violation", "check", "commit_order",
+    "Message", "Placed", "RULES", "Replayed", "State", "Step", "Terms", "Violation", "check", "commit_order",
     "compare", "ddl_everywhere", "ddl_order", "definitions", "destinations", "events", "in_commit_order", "messages",
     "replay", "row_order", "sizes", "state_of", "terms_of", "unknown", "watermark_order", "watermarks_everywhere",
 ]

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from simulator.errors import UserError
-from simulator.read.contract.readings import Reading
 from simulator.read.contract.repeats import Place, repeats, time_of
 from simulator.read.decode import DdlEvent, Event, RowEvent, decode, fetched
 from simulator.read.records import Record
+from simulator.ticdc.codecs.codec import Fidelity
+from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD
 from simulator.tidb.model.table import Table
-
-RECORD_OVERHEAD = 36
-"""Bytes that TiCDC adds for Kafka's record (tiflow v8.5 pkg/sink/codec/common/message.go)."""
 
 
 @dataclass(frozen=True)
@@ -40,16 +38,15 @@ class Terms:
     """Whether a row by itself may be above max_message_bytes, as in releases that do not look."""
 
     watermarks: bool = True
-    """Whether the protocol has them: canal-json only with enable-tidb-extension."""
+    """Whether the protocol has them with these options."""
 
-    reading: Reading = Reading()
-    """How far the values of messages can be relied on."""
+    fidelity: Fidelity = Fidelity()
 
     stages: Callable[[Table], Mapping[str, int]] | None = None
     """Of a table, by kind of row change, what comes after what at one commit-ts; empty where TiCDC keeps no order."""
 
     ddl_in_every_partition: bool = True
-    """False for canal-json from 5.4, whose DDL is in partition 0 only."""
+    """False where it is in partition 0 alone."""
 
     restarts: bool = False
     """Whether rows may come again, as after a restart of the changefeed."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from simulator.read.decode.compressed import plain
-from simulator.read.decode.events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
+from simulator.read.decode.events import ColumnInfo, DdlEvent, Decoder, Event, Image, RowEvent, Value, Watermark
 from simulator.read.decode.wire import integer, members, parse, text
 
 OPERATIONS = ("INSERT", "UPDATE", "DELETE")
@@ -23,6 +23,15 @@ text (tiflow v4.0 cdc/sink/codec/canal.go)."""
 
 LOST = "\ufffd"
 """What stands for each byte that was not UTF-8."""
+
+
+def recognised(key: bytes | None, value: bytes | None) -> bool:
+    """Whether a message looks like one of the protocol."""
+    try:
+        text = plain(value or b"")
+    except ValueError:
+        return False
+    return text[:1] == b"{" and b'"isDdl"' in text
 
 
 def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
@@ -93,3 +102,6 @@ def _value(value: object, column: ColumnInfo) -> Value:
     if column.sql_type == BLOB:
         return said.encode("latin-1")
     return said if LOST in said else said.encode("utf-8")
+
+
+DECODER = Decoder(decode, recognised, "Canal-JSON (an object with isDdl)")

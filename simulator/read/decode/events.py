@@ -6,7 +6,7 @@ Invalid UTF-8 that the wire carries is lone surrogates, as Python's surrogateesc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -86,3 +86,17 @@ class Watermark:
 
 
 Event: TypeAlias = "RowEvent | DdlEvent | Watermark"
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """One protocol read back."""
+
+    decode: Callable[[bytes | None, bytes | None], tuple[Event, ...]]
+    """Key and value → the events of one message; raises ValueError or KeyError where it is not one."""
+
+    recognised: Callable[[bytes | None, bytes | None], bool]
+    """Whether key and value look like a message of the protocol."""
+
+    looks: str
+    """The same in words."""

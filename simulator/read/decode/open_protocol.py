@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from simulator.read.decode.compressed import plain
-from simulator.read.decode.events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
+from simulator.read.decode.events import ColumnInfo, DdlEvent, Decoder, Event, Image, RowEvent, Value, Watermark
 from simulator.read.decode.nameless import named
 from simulator.read.decode.wire import integer, members, pairs, parse, text, unquote
 
@@ -27,6 +27,11 @@ LONG_STRINGS = frozenset((249, 250, 251, 252))
 
 INVALID = "surrogateescape"
 """The new architecture copies bytes that are not UTF-8 (ticdc pkg/util/json_writer.go)."""
+
+
+def recognised(key: bytes | None, value: bytes | None) -> bool:
+    """Whether a message looks like one of the protocol."""
+    return key is not None and key[:8] == VERSION
 
 
 def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
@@ -137,3 +142,6 @@ def _value(column: Mapping[str, Any], info: ColumnInfo) -> Value:
     if not isinstance(value, str):
         raise ValueError(f"a value that is neither text nor number: {value!r}")
     return str(value)
+
+
+DECODER = Decoder(decode, recognised, "Open Protocol (a key that begins with version 1)")

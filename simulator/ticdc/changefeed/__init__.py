@@ -5,6 +5,7 @@ One law: whatever is written and has no effect is said by name; the URI wins ove
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from simulator.errors import ChangefeedError, UserError
@@ -23,6 +24,7 @@ from simulator.ticdc.changefeed.model import (
     Tls,
     partition_count,
 )
+from simulator.ticdc.codecs import CODECS
 
 __all__ = [
     "Changefeed", "ColumnSelector", "DispatchRule", "EventFilter", "Kafka", "Sasl", "Tls", "key", "load",
@@ -82,7 +84,7 @@ def _changefeed(settings: Settings) -> Changefeed:
         scheme=settings.uri.scheme,
         topic=topic,
         codec=codec,
-        kafka=reached,
+        kafka=replace(reached, topic_limit=CODECS[codec.protocol].topic_limit(settings.release)),
         case_sensitive=bool(settings.of_file("(top level)", "case-sensitive")),
         force_replicate=force_replicate,
         rules=tuple(map(str, filtered)) if isinstance(filtered, list) else (),

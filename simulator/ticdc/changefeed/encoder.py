@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from simulator.errors import ChangefeedError
 from simulator.releases import Release, option_names
+from simulator.ticdc.changefeed.protocols import PROTOCOLS
 from simulator.ticdc.codecs.options import CodecOptions
 
 
@@ -17,7 +18,7 @@ def check(options: CodecOptions, release: Release) -> None:
         text = 'old value must be enabled when configuration "only-output-updated-columns" is true.'
         if option_names.UPDATED_COLUMNS <= release.options:
             raise ChangefeedError(text, release.codec_error)
-    if options.enable_tidb_extension and options.protocol not in ("canal-json", "avro"):
+    if options.enable_tidb_extension and not PROTOCOLS[options.protocol].tidb_extension(release):
         if release.tidb_extension_refusal:
             raise ChangefeedError(release.tidb_extension_refusal, release.codec_error)
     for name, value in (("bytes", options.max_message_bytes), ("size", options.max_batch_size)):

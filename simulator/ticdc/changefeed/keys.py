@@ -152,6 +152,8 @@ FILE_PLACE: Mapping[str, str] = {
 }
 """Where the file has a key of the sink-uri."""
 
+FORCE_REPLICATE = "force-replicate"
+GLUE = "sink.kafka-config.glue-schema-registry-config"
 DISPATCHERS = ("default", "table", "index-value", "columns", "ts", "rowid")
 NO_LIMIT = 1 << 31
 """max-batch-size where a release has no limit."""

@@ -12,18 +12,19 @@ from simulator.errors import ChangefeedError, did_you_mean
 from simulator.releases import availability, option_names
 from simulator.ticdc.changefeed.merged import Settings
 from simulator.ticdc.changefeed.protocols import known
+from simulator.ticdc.codecs.codec import Protocol
 
 TABLE = option_names.LARGE
 FORERUNNER = "large-message-only-handle-key-columns"
 WAYS = ("none", "handle-key-only", "claim-check")
 
 
-def way(settings: Settings, protocol: str) -> str:
+def way(settings: Settings, protocol: Protocol) -> str:
     """none, handle-key-only or claim-check: the one that has an effect."""
     asked = _asked(settings)
     if settings.of_file("sink", FORERUNNER):
         # 7.2.0 cuts messages of Open Protocol alone (tiflow v7.2.0: pkg/sink/codec/open/open_protocol_encoder.go)
-        return "handle-key-only" if protocol == "open-protocol" else "none"
+        return "handle-key-only" if f"sink.{FORERUNNER}" in protocol.settings else "none"
     if asked == "claim-check" and not _has_claim_check(settings):
         return "none"
     return asked if asked in WAYS else "none"
@@ -38,17 +39,17 @@ def check(settings: Settings, extension: bool) -> None:
     """Raise ChangefeedError for settings that do not suit the protocol."""
     if TABLE not in settings.file.tables:
         return
-    option, given = _asked(settings), known(settings)
+    option, protocol = _asked(settings), known(settings)
     compression = text(settings, "large-message-handle-compression") or "none"
     if compression not in ("none", "snappy", "lz4"):
         raise _replica(f"large message handle compression is not supported, got {compression}")
     if option == "none":
         return
     start = f"large message handle is set to {option},"
-    if given not in ("open-protocol", "simple", "canal-json"):
-        raise _replica(f"{start} protocol is {given}, it's not supported")
-    if given == "canal-json" and not extension:
-        raise _replica(f"{start} protocol is canal-json, but enable-tidb-extension is false")
+    if protocol is None or TABLE not in protocol.settings:
+        raise _replica(f"{start} protocol is {protocol.name if protocol else ''}, it's not supported")
+    if protocol.large_messages_need_extension and not extension:
+        raise _replica(f"{start} protocol is {protocol.name}, but enable-tidb-extension is false")
     if option != "claim-check" or not _has_claim_check(settings):
         return
     if not text(settings, "claim-check-storage-uri"):
@@ -56,8 +57,9 @@ def check(settings: Settings, extension: bool) -> None:
     stored = text(settings, "claim-check-compression")
     if stored and stored.lower() not in ("snappy", "lz4"):
         raise _replica(f"claim-check compression support snappy, lz4, got {stored}")
-    if settings.of_file(TABLE, "claim-check-raw-value") and given == "open-protocol":
-        raise _replica(f"{start} raw value is not supported for the open protocol")
+    refusal = protocol.refusals.get(f"{TABLE}.claim-check-raw-value")
+    if refusal and settings.of_file(TABLE, "claim-check-raw-value"):
+        raise _replica(f"{start} {refusal}")
 
 
 def check_force_replicate(settings: Settings) -> None:
@@ -71,7 +73,7 @@ def check_force_replicate(settings: Settings) -> None:
         raise _codec(f"force-replicate must be disabled, {what}")
 
 
-def idle(settings: Settings, protocol: str) -> Iterator[str]:
+def idle(settings: Settings, protocol: Protocol) -> Iterator[str]:
     """A warning for what the release does not do, or nobody."""
     asked, release = _asked(settings), settings.release
     if asked == "claim-check" and not _has_claim_check(settings):
@@ -86,8 +88,8 @@ def idle(settings: Settings, protocol: str) -> Iterator[str]:
     if asked not in WAYS:
         hint = did_you_mean(asked, WAYS)
         yield f"large-message-handle-option {asked!r} is unknown and has no effect; accepted: {', '.join(WAYS)}.{hint}"
-    if settings.of_file("sink", FORERUNNER) and protocol != "open-protocol":
-        yield f"sink.{FORERUNNER} has no effect with {protocol} in TiCDC {release.name}"
+    if settings.of_file("sink", FORERUNNER) and f"sink.{FORERUNNER}" not in protocol.settings:
+        yield f"sink.{FORERUNNER} has no effect with {protocol.name} in TiCDC {release.name}"
 
 
 def _asked(settings: Settings) -> str:

@@ -126,7 +126,7 @@ class Kafka:
     """Partitions of a topic that TiCDC creates without `partition-num`."""
 
     topic_limit: str = "lowers"
-    """What a topic that takes less than max-message-bytes does, as `Release.topic_limit` says."""
+    """What a topic that takes less than max-message-bytes does, as `Codec.topic_limit` says."""
 
     topic_limit_margin: int = 128
     """How many bytes max-message-bytes stays below what a topic takes."""

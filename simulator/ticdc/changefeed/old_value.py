@@ -9,26 +9,27 @@ from collections.abc import Iterator
 
 from simulator.errors import ChangefeedError
 from simulator.ticdc.changefeed.merged import Settings
+from simulator.ticdc.codecs.codec import Protocol
 
 REQUIRED = "enable-old-value = true in changefeed.toml is accepted"
 
 
-def enabled(settings: Settings, protocol: str) -> bool:
+def enabled(settings: Settings, protocol: Protocol) -> bool:
     """Whether it is on; raises ChangefeedError where the protocol or force-replicate needs it."""
     chosen, release = _chosen(settings), settings.release
-    forced = protocol in ("canal", "maxwell") or protocol == "canal-json" and release.canal_forces_old_value
+    rule = protocol.old_values(release)
     if not chosen and settings.of_file("(top level)", "force-replicate") and release.force_replicate_needs_old_value:
         text = f"old value is not enabled: if use force replicate, old value feature must be enabled; {REQUIRED}"
         raise ChangefeedError(text, "CDC:ErrOldValueNotEnabled")
-    if not chosen and protocol == "canal-json" and not forced:
+    if not chosen and rule == "required":
         raise ChangefeedError(f"Canal requires old value to be enabled; {REQUIRED}", "CDC:ErrKafkaInvalidConfig")
-    return chosen or forced
+    return chosen or rule == "forced"
 
 
-def idle(settings: Settings, protocol: str) -> Iterator[str]:
+def idle(settings: Settings, protocol: Protocol) -> Iterator[str]:
     """A warning where the protocol turns it on."""
     if not _chosen(settings) and enabled(settings, protocol):
-        yield f"enable-old-value = false has no effect: {protocol} turns it on"
+        yield f"enable-old-value = false has no effect: {protocol.name} turns it on"
 
 
 def _chosen(settings: Settings) -> bool:

@@ -9,19 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simulator.errors import ChangefeedError
-from simulator.releases import option_names
+from simulator.releases import Release, option_names
 from simulator.ticdc.changefeed import (
     encoder,
     kafka as reaching,
     large_messages,
     old_value,
     protocols,
-    rejections,
     security,
 )
+from simulator.ticdc.changefeed.keys import FORCE_REPLICATE
 from simulator.ticdc.changefeed.merged import Settings
 from simulator.ticdc.changefeed.model import Kafka
-from simulator.ticdc.codecs.options import CodecOptions
+from simulator.ticdc.codecs import CODECS, CodecOptions
+from simulator.ticdc.codecs.codec import Protocol
+
+COMPATIBLE, ROW_KEY = "?content-compatible", "?output-row-key"
 
 
 def codec(settings: Settings, force_replicate: bool) -> CodecOptions:
@@ -30,26 +33,22 @@ def codec(settings: Settings, force_replicate: bool) -> CodecOptions:
     old_values = old_value.enabled(settings, protocol)
     if force_replicate:
         _check_force_replicate(settings, protocol)
-    encoding = settings.text("encoding-format", "json")
-    if protocol == "simple" and encoding not in ("json", "avro"):
-        raise _codec(f"unsupported encoding format type: {encoding} for the simple protocol")
-    if protocol == "avro":
-        _check_avro(settings)
+    protocols.check_own(settings, protocol)
     _check_extension(settings, protocol)
     options = _options(settings, protocol, old_values)
     encoder.check(options, settings.release)
     large_messages.check(settings, options.enable_tidb_extension)
-    if protocol not in protocols.SIMULATED:
-        raise ChangefeedError(f"protocol {protocol} is not simulated yet; accepted: {', '.join(protocols.SIMULATED)}")
+    if protocol.name not in CODECS:
+        raise ChangefeedError(f"protocol {protocol.name} is not simulated yet; accepted: {', '.join(CODECS)}")
     return options
 
 
-def _options(settings: Settings, protocol: str, old_values: bool) -> CodecOptions:
-    compatible = protocol == "canal-json" and settings.truth("content-compatible")
+def _options(settings: Settings, protocol: Protocol, old_values: bool) -> CodecOptions:
+    compatible = COMPATIBLE in protocol.settings and settings.truth("content-compatible")
     handle_key = bool(settings.of_file("sink", "delete-only-output-handle-key-columns"))
     batch, size = _limits(settings)
     return CodecOptions(
-        protocol=protocol,
+        protocol=protocol.name,
         enable_tidb_extension=settings.truth("enable-tidb-extension"),
         max_batch_size=batch,
         max_message_bytes=size,
@@ -68,9 +67,9 @@ def _options(settings: Settings, protocol: str, old_values: bool) -> CodecOption
     )
 
 
-def _terminator(settings: Settings, protocol: str) -> str:
+def _terminator(settings: Settings, protocol: Protocol) -> str:
     given = settings.file.values.get(("sink", "terminator")) or "\r\n"
-    return str(given) if settings.release.canal_ends_rows and protocol == "canal-json" else ""
+    return str(given) if settings.release.canal_ends_rows and "sink.terminator" in protocol.settings else ""
 
 
 def _limits(settings: Settings) -> tuple[int, int]:
@@ -82,20 +81,25 @@ def _limits(settings: Settings) -> tuple[int, int]:
     return batch, size
 
 
-def _check_force_replicate(settings: Settings, protocol: str) -> None:
-    if protocol == "avro":
-        raise _codec("force-replicate must be disabled, when using avro protocol")
+def _check_force_replicate(settings: Settings, protocol: Protocol) -> None:
+    if refusal := protocol.refusals.get(FORCE_REPLICATE):
+        raise _codec(refusal)
     large_messages.check_force_replicate(settings)
     if settings.of_file("sink", "delete-only-output-handle-key-columns"):
         what = '"delete-only-output-handle-key-columns" is true.'
         raise _codec(f"force-replicate must be disabled when configuration {what}")
 
 
-def _check_extension(settings: Settings, protocol: str) -> None:
-    given = settings.parameters.get("enable-tidb-extension")
-    if settings.release.kafka_refuses_tidb_extension and given is not None and protocol != "canal-json":
-        text = "enable-tidb-extension only support canal-json protocol"
+def _check_extension(settings: Settings, protocol: Protocol) -> None:
+    given, release = settings.parameters.get("enable-tidb-extension"), settings.release
+    if release.kafka_refuses_tidb_extension and given is not None and not protocol.tidb_extension(release):
+        text = f"enable-tidb-extension only support {_extended(release)} protocol"
         raise ChangefeedError(text, "CDC:ErrKafkaInvalidConfig")
+
+
+def _extended(release: Release) -> str:
+    """The protocols that have enable-tidb-extension."""
+    return " and ".join(name for name, protocol in protocols.PROTOCOLS.items() if protocol.tidb_extension(release))
 
 
 def _only_updated(settings: Settings) -> bool:
@@ -105,47 +109,37 @@ def _only_updated(settings: Settings) -> bool:
     return settings.truth("only-output-updated-columns") or bool(by_file)
 
 
-def _check_avro(settings: Settings) -> None:
-    registries = '"schema-registry" or "glue-schema-registry"'
-    registry, glue = settings.text("schema-registry"), rejections.GLUE in settings.file.tables
-    if registry and glue:
-        raise _codec(f"Avro protocol requires only one of {registries} to specify the schema registry")
-    if not registry and not glue:
-        raise _codec(f"Avro protocol requires parameter {registries} to specify the schema registry")
-    if settings.text("avro-decimal-handling-mode", "precise") not in ("precise", "string"):
-        raise _codec('avro-decimal-handling-mode value could only be "string" or "precise"')
-    if settings.text("avro-bigint-unsigned-handling-mode", "long") not in ("long", "string"):
-        raise _codec('avro-bigint-unsigned-handling-mode value could only be "long" or "string"')
-
-
 def idle(settings: Settings, codec: CodecOptions, kafka: Kafka) -> Iterator[str]:
     """A warning for each option that the protocol or another option leaves without effect."""
-    canal, given = codec.protocol == "canal-json", settings.get
+    protocol, given, release = CODECS[codec.protocol].protocol, settings.get, settings.release
+    may_drop_old = "sink.open" in protocol.settings
     compression = settings.text("compression", "none")
     if compression.strip().lower() not in reaching.COMPRESSIONS:
         yield f"compression {compression!r} is unknown, none is used; accepted: {', '.join(reaching.COMPRESSIONS)}"
-    if codec.enable_tidb_extension and not canal:
-        yield "enable-tidb-extension has no effect with open-protocol: it concerns canal-json and avro only"
-    if given("max-batch-size") is not None and canal:
-        yield "max-batch-size has no effect with canal-json: its messages hold one row"
-    if settings.parameters.get("content-compatible") and not canal:
-        yield "content-compatible has no effect with open-protocol in the sink-uri"
-    if settings.file.values.get(("sink.open", "output-old-value")) is not None and canal:
-        yield "sink.open.output-old-value has no effect with canal-json"
-    elif not codec.output_old_value and not settings.release.open_old_optional:
-        yield f"sink.open.output-old-value has no effect: TiCDC {settings.release.name} reads it and does not mind it"
-    if settings.of_file("sink.kafka-config", "output-raw-change-event") and not canal and not codec.output_old_value:
+    if codec.enable_tidb_extension and not protocol.tidb_extension(release):
+        yield f"enable-tidb-extension has no effect with {protocol.name}: it concerns {_extended(release)} only"
+    if given("max-batch-size") is not None and not CODECS[codec.protocol].batches:
+        yield f"max-batch-size has no effect with {protocol.name}: its messages hold one row"
+    if settings.parameters.get("content-compatible") and COMPATIBLE not in protocol.settings:
+        yield f"content-compatible has no effect with {protocol.name} in the sink-uri"
+    if settings.file.values.get(("sink.open", "output-old-value")) is not None and not may_drop_old:
+        yield f"sink.open.output-old-value has no effect with {protocol.name}"
+    elif not codec.output_old_value and not release.open_old_optional:
+        yield f"sink.open.output-old-value has no effect: TiCDC {release.name} reads it and does not mind it"
+    raw = settings.of_file("sink.kafka-config", "output-raw-change-event")
+    if raw and may_drop_old and not codec.output_old_value:
         yield "output-raw-change-event without sink.open.output-old-value: an UPDATE of a key does not say the old key"
-    if given("max-batch-size") is not None and settings.release.batch_size_sets_bytes:
-        yield f"max-batch-size sets max-message-bytes: a mistake of TiCDC {settings.release.name}"
-    if codec.output_row_key and not (canal and codec.enable_tidb_extension):
-        yield "output-row-key has no effect without canal-json and enable-tidb-extension"
+    if given("max-batch-size") is not None and release.batch_size_sets_bytes:
+        yield f"max-batch-size sets max-message-bytes: a mistake of TiCDC {release.name}"
+    if codec.output_row_key and not (ROW_KEY in protocol.settings and codec.enable_tidb_extension):
+        having = " or ".join(name for name, codec in CODECS.items() if ROW_KEY in codec.protocol.settings)
+        yield f"output-row-key has no effect without {having} and enable-tidb-extension"
     if settings.file.values.get(("sink", "terminator")) is not None and not codec.terminator:
         yield "sink.terminator has no effect: it concerns storage sinks only"
     yield from reaching.idle(kafka)
     yield from protocols.replaced(settings)
-    yield from old_value.idle(settings, codec.protocol)
-    yield from large_messages.idle(settings, codec.protocol)
+    yield from old_value.idle(settings, protocol)
+    yield from large_messages.idle(settings, protocol)
     yield from security.idle(settings, kafka.sasl, kafka.tls)
 
 

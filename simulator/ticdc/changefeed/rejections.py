@@ -13,7 +13,7 @@ from simulator.errors import ChangefeedError, did_you_mean
 from simulator.releases import option_names
 from simulator.ticdc.changefeed import go, large_messages, protocols
 from simulator.ticdc.changefeed.key import Value
-from simulator.ticdc.changefeed.keys import KEYS
+from simulator.ticdc.changefeed.keys import GLUE, KEYS
 from simulator.ticdc.changefeed.merged import Settings
 
 QUEUES = ("kafka", "kafka+ssl", "pulsar", "pulsar+ssl", "pulsar+http", "pulsar+https")
@@ -21,8 +21,6 @@ DATABASES = ("mysql", "mysql+ssl", "tidb", "tidb+ssl")
 STORAGES = ("file", "s3", "gcs", "gs", "azblob", "azure", "noop")
 ROUTE = re.compile(r"(?:[^{}]|\{schema\}|\{table\})*")
 """What a target of table routing may be (ticdc v8.5.7: pkg/config/sink.go)."""
-
-GLUE = "sink.kafka-config.glue-schema-registry-config"
 
 
 def reject(settings: Settings) -> None:
@@ -93,11 +91,10 @@ def _rest(settings: Settings) -> None:
     concurrency = settings.of_file("sink", "encoder-concurrency")
     if isinstance(concurrency, int) and concurrency < 0:
         raise _sink(f"encoder-concurrency should greater than 0, but got {concurrency}")
-    if protocols.known(settings) == "csv" and settings.of_file("sink", "delete-only-output-handle-key-columns"):
-        raise _sink(
-            "CSV protocol always output all columns for the delete event, "
-            "do not set `delete-only-output-handle-key-columns` to true"
-        )
+    protocol = protocols.known(settings)
+    refusal = protocol and protocol.refusals.get("sink.delete-only-output-handle-key-columns")
+    if refusal and settings.of_file("sink", "delete-only-output-handle-key-columns"):
+        raise _sink(refusal)
 
 
 def _integrity(settings: Settings) -> None:

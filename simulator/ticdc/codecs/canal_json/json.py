@@ -49,7 +49,9 @@ def encode(rows: Rows, options: CodecOptions, release: Release) -> Encoded:
     def whole(large: Encoded) -> Messages:
         return frame_single(large, np.arange(len(large.values)), options, release)
 
-    return limited(encoded, rows, options, RECORD_OVERHEAD + _clock_bytes(options), cut, whole, release)
+    # 7.3.0 makes a file's name once more for the message (tiflow v7.3.0: canal_json_row_event_encoder.go)
+    return limited(
+        encoded, rows, options, RECORD_OVERHEAD + _clock_bytes(options), cut, whole, release, named_anew=True)
 
 
 def _clock_bytes(options: CodecOptions) -> int:
