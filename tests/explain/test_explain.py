@@ -22,7 +22,7 @@ from simulator.explain.change import RowChange
 from simulator.explain.values import read_value
 from simulator.releases import Release, V8_5, find
 from simulator.ticdc.changefeed.model import Changefeed, DispatchRule, Kafka
-from simulator.ticdc.codecs.options import CodecOptions
+from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Column, Table

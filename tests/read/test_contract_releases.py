@@ -26,7 +26,7 @@ from simulator.read.records import Record
 from simulator.releases import RELEASES, Release, find
 from simulator.ticdc.changefeed.model import Changefeed, Kafka
 from simulator.ticdc.codecs import CODECS, CodecOptions
-from simulator.ticdc.codecs.options import known
+from simulator.ticdc.codecs.codec_options import known_options
 from simulator.ticdc.split import net, sent, split_rule
 from simulator.ticdc.split.transaction import Row
 from simulator.tidb.ddl.create_table import create_table
@@ -112,7 +112,7 @@ def test_a_stream_leads_to_the_rows_that_are_left(protocol: str, name: str, data
         if protocol == "open-protocol" or protocol in one.protocols]))
     made, history = data.draw(histories())
     asked = replace(CodecOptions(protocol), **OPTIONS[protocol][name])
-    options = known(asked, release)
+    options = known_options(asked, release)
     if name == "cut":
         options = replace(options, max_message_bytes=data.draw(st.integers(450, 900)))
     case = Case(release, made, options, tuple(history))
@@ -147,7 +147,7 @@ def test_a_row_changed_and_changed_back_is_an_update_with_equal_images(
     """It is never split, stands among the UPDATEs of its transaction, and leaves the row as it is; of a row inserted
     and deleted again nothing is sent."""
     release = find(tag, architecture)
-    options = known(replace(CodecOptions(protocol), **OPTIONS[protocol][name]), release)
+    options = known_options(replace(CodecOptions(protocol), **OPTIONS[protocol][name]), release)
     before: list[Row | None] = [row(key, key, 0) for key in range(3)]
     history: list[tuple[Row | None, Row | None]] = [(None, new) for new in before]
     at = [0] * len(history)

@@ -19,7 +19,7 @@ from simulator.releases import V8_5
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS
-from simulator.ticdc.codecs.rows import Rows
+from simulator.ticdc.codecs.row_changes import Rows
 from simulator.ticdc.dispatch import hashes, partitions, route, router
 from simulator.tidb.ddl.create_table import create_table
 

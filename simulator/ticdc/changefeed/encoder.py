@@ -9,7 +9,7 @@ from __future__ import annotations
 from simulator.errors import ChangefeedError
 from simulator.releases import Release, option_names
 from simulator.ticdc.changefeed.protocols import PROTOCOLS
-from simulator.ticdc.codecs.options import CodecOptions
+from simulator.ticdc.codecs.codec_options import CodecOptions
 
 
 def check(options: CodecOptions, release: Release) -> None:

@@ -27,11 +27,11 @@ from simulator.columns.cells import latin1, undisguised
 from simulator.columns.row_image import split
 from simulator.releases import Release
 from simulator.ticdc import table_info
+from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.compression import compressed_bytes
-from simulator.ticdc.codecs.members import Form
-from simulator.ticdc.codecs.options import CodecOptions
-from simulator.ticdc.codecs.rows import Messages, Rows, StoredFile
-from simulator.ticdc.codecs.values import enum_number, plain_float, set_number
+from simulator.ticdc.codecs.json_members import Form
+from simulator.ticdc.codecs.row_changes import Messages, Rows, StoredFile
+from simulator.ticdc.codecs.wire_numbers import enum_number, plain_float, set_number
 from simulator.tidb.model import types
 from simulator.tidb.model.table import ColumnType
 

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from simulator.releases import Release
-from simulator.ticdc.codecs.options import CodecOptions
-from simulator.ticdc.codecs.rows import DdlEvent, Encoded, Messages, Rows
+from simulator.ticdc.codecs.codec_options import CodecOptions
+from simulator.ticdc.codecs.row_changes import DdlEvent, Encoded, Messages, Rows
 
 Entry = tuple[bytes | None, bytes]
 """Key and value of one event; the key is None in a protocol without."""

@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.errors import EncodeError
-from simulator.ticdc.codecs.options import CodecOptions
-from simulator.ticdc.codecs.rows import Encoded
-from simulator.ticdc.codecs.text import buffers, rebuilt
+from simulator.ticdc.codecs.codec_options import CodecOptions
+from simulator.ticdc.codecs.json_text import buffers, rebuilt
+from simulator.ticdc.codecs.row_changes import Encoded
 
 _LZ4 = (0, lz4.frame.BLOCKSIZE_MAX4MB, True, False, False, False)
 """compression_level, block_size, content_checksum, block_checksum, block_linked and store_size, by place: the library

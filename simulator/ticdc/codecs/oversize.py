@@ -16,11 +16,10 @@ from simulator.columns.row_image import split
 from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs import claim_check
+from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.compression import compressed
-from simulator.ticdc.codecs.operations import chosen
-from simulator.ticdc.codecs.options import CodecOptions
-from simulator.ticdc.codecs.rows import Encoded, Messages, Rows, StoredFile
-from simulator.ticdc.codecs.text import lengths
+from simulator.ticdc.codecs.json_text import lengths
+from simulator.ticdc.codecs.row_changes import Encoded, Messages, Rows, StoredFile, chosen
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.rows import visible_columns
 

@@ -7,7 +7,7 @@ import pytest
 from simulator.errors import ChangefeedError
 from simulator.releases import RELEASES, Release, availability, find, option_names
 from simulator.ticdc.changefeed import Changefeed, encoder, load
-from simulator.ticdc.codecs.options import CodecOptions
+from simulator.ticdc.codecs.codec_options import CodecOptions
 
 OPEN = "kafka://127.0.0.1:9092/shop?protocol=open-protocol"
 CANAL = "kafka://127.0.0.1:9092/shop?protocol=canal-json"

@@ -21,7 +21,7 @@ from simulator.errors import EncodeError
 from simulator.read.decode import Event, RowEvent, decode, row_text
 from simulator.releases import RELEASES, Release
 from simulator.ticdc.codecs import CODECS, CodecOptions, Encoded, Messages, Rows
-from simulator.ticdc.codecs.options import known
+from simulator.ticdc.codecs.codec_options import known_options
 from simulator.ticdc.table_info import handle_columns
 
 EVERY = [one for of in RELEASES.values() for one in of.values()]
@@ -46,7 +46,7 @@ def cases(draw: DrawFn, protocol: str) -> Case:
     switches["enable_tidb_extension"] &= protocol == "canal-json"
     if protocol == "canal-json" or "enable-old-value" not in release.options:
         switches["enable_old_value"] = True
-    options = known(replace(CodecOptions(protocol, build_ts=CLOCK), **switches), release)
+    options = known_options(replace(CodecOptions(protocol, build_ts=CLOCK), **switches), release)
     return Case(release, made, options, tuple(draw(changes(made))), draw(selections(made, options, release)))
 
 
@@ -259,7 +259,7 @@ def test_a_row_that_is_too_large_is_cut_down_to_its_key(protocol: str, data: st.
     """With handle-key-only, where the release has it; the rows that are small enough stay whole."""
     case = data.draw(cases(protocol))
     large = replace(case.options, large_message_handle_option="handle-key-only")
-    options = known(replace(large, enable_tidb_extension=protocol == "canal-json"), case.release)
+    options = known_options(replace(large, enable_tidb_extension=protocol == "canal-json"), case.release)
     case = replace(case, options=options)
     made_of = encoded_if_not_refused(case)
     keyed = handle_columns(case.made.table, case.release) & set(case.made.values)

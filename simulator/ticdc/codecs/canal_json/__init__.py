@@ -16,11 +16,12 @@
 from __future__ import annotations
 
 from simulator.releases import Release, option_names
-from simulator.ticdc.codecs.canal_json.json import ddl, encode, watermark
+from simulator.ticdc.codecs.canal_json.encoder import encode
+from simulator.ticdc.codecs.canal_json.statements import ddl, watermark
 from simulator.ticdc.codecs.codec import Codec, Fidelity, Protocol, SizeRules, ZEROS
-from simulator.ticdc.codecs.framing import frame_single
-from simulator.ticdc.codecs.options import CodecOptions
+from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD
+from simulator.ticdc.codecs.row_changes import frame_single
 
 
 def _tidb_extension(release: Release) -> bool:

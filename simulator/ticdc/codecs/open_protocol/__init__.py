@@ -15,9 +15,9 @@ import sys
 
 from simulator.releases import Release, option_names
 from simulator.ticdc.codecs.codec import Codec, Fidelity, Protocol, SizeRules, ZEROS
-from simulator.ticdc.codecs.framing import frame_open, overhead
-from simulator.ticdc.codecs.open_protocol.protocol import ddl, encode, watermark
-from simulator.ticdc.codecs.options import CodecOptions
+from simulator.ticdc.codecs.codec_options import CodecOptions
+from simulator.ticdc.codecs.open_protocol.encoder import ddl, encode, watermark
+from simulator.ticdc.codecs.open_protocol.framing import frame_open, overhead
 
 
 def _ddl_everywhere(release: Release) -> bool:

@@ -1,31 +1,33 @@
-"""Open Protocol: key and value JSON per row, several rows to a message.
+"""Open Protocol's rows, statements and watermarks as keys and values, not framed yet.
 
-Value `{"u":{…},"p":{…}}` or `{"d":{…}}`, a column `{"t":type,"h":true,"f":flags,"v":value}` (tiflow v8.5.3:
-pkg/sink/codec/open, pkg/sink/codec/internal; ticdc: pkg/sink/codec/open). One law: a row is encoded by itself; which
-rows share a message is framing.py's matter. Keys are open_keys.py's, columns open_members.py's and open_forms.py's.
+One law: a row is encoded by itself; which rows share a message is framing.py's matter. A key says which row it is, and
+whether its value is cut down. With only-output-updated-columns `p` lists the columns that an UPDATE changed: what is
+compared is the images, what is written is the release's affair (tiflow v8.5.3: pkg/sink/codec/internal/message_key.go,
+pkg/sink/codec/open/open_protocol_message.go; ticdc v8.5.4: pkg/sink/codec/open/codec.go).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from simulator.columns.row_image import Image
 from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc import table_info
+from simulator.ticdc.codecs.codec_options import CodecOptions, known_options
 from simulator.ticdc.codecs.compression import compressed_value
-from simulator.ticdc.codecs.framing import VERSION, frame_open, overhead
-from simulator.ticdc.codecs.members import Piece, object_pieces
-from simulator.ticdc.codecs.open_protocol.keys import cut_mark, row_keys
-from simulator.ticdc.codecs.open_protocol.members import members, old_members, string
-from simulator.ticdc.codecs.open_protocol.updated import updated_pieces
-from simulator.ticdc.codecs.operations import Changes, by_operation
-from simulator.ticdc.codecs.options import CodecOptions, known
+from simulator.ticdc.codecs.json_members import Listed, Mask, Member, Piece, differs, listed_members, object_pieces
+from simulator.ticdc.codecs.json_text import decimal, join
+from simulator.ticdc.codecs.open_protocol.columns import members, nothing, old_members, string
+from simulator.ticdc.codecs.open_protocol.framing import VERSION, frame_open, overhead
 from simulator.ticdc.codecs.oversize import limited
-from simulator.ticdc.codecs.rows import DdlEvent, Encoded, Messages, Rows
-from simulator.ticdc.codecs.text import join
+from simulator.ticdc.codecs.row_changes import Changes, DdlEvent, Encoded, Messages, Rows, by_operation
+from simulator.tidb.model import types
 
 
 def encode(rows: Rows, options: CodecOptions, release: Release) -> Encoded:
@@ -34,7 +36,7 @@ def encode(rows: Rows, options: CodecOptions, release: Release) -> Encoded:
     `codec_error` where its encoder does not take enable-tidb-extension."""
     if options.enable_tidb_extension and release.tidb_extension_refusal:
         raise EncodeError(release.tidb_extension_refusal, release.codec_error)
-    options = known(options, release)
+    options = known_options(options, release)
     encoded = _encode(rows, options, release, mark=())
 
     def cut(large: Rows, locations: pa.Array | None) -> Encoded:
@@ -105,9 +107,72 @@ def ddl(event: DdlEvent, options: CodecOptions, release: Release) -> tuple[bytes
     names = b"".join(
         b',"%s":%s' % (member, string(name, release)) for member, name in named if name or release.open_empty_names)
     value = b'{"q":%s,"t":%d}' % (string(event.query, release), event.type_code)
-    return b'{"ts":%d%s,"t":2}' % (event.commit_ts, names), compressed_value(value, known(options, release))
+    return b'{"ts":%d%s,"t":2}' % (event.commit_ts, names), compressed_value(value, known_options(options, release))
 
 
 def watermark(ts: int, options: CodecOptions, release: Release) -> tuple[bytes, bytes]:
     """Resolved event: its value is empty, which framing makes 8 zero bytes (tiflow: open_protocol_encoder.go)."""
     return b'{"ts":%d,"t":3}' % ts, b""
+
+
+def row_keys(rows: Rows, mark: tuple[Piece, ...], release: Release) -> pa.Array:
+    """Key JSON; `rid` is left out where it is null or 0, `ptn` where the table has no partitions. `mark` is what says
+    that values are cut down."""
+    table = rows.table
+    names = b',"scm":' + string(table.schema, release) + b',"tbl":' + string(table.name, release)
+    row_id = _row_id(rows.row_id) if release.open_row_ids else []
+    physical = rows.partition_id if release.open_partition_ids else None
+    partition = b"" if physical is None else b',"ptn":%d' % physical
+    tail = [b',"t":1', *mark, partition] if release.open_partition_last else [partition + b',"t":1', *mark]
+    return join(b'{"ts":', decimal(rows.commit_ts), names, *row_id, *tail, b"}", null=b"")
+
+
+def _row_id(row_id: pa.Array) -> list[Piece]:
+    if row_id.null_count == len(row_id):
+        return []
+    shown = pc.fill_null(pc.not_equal(row_id, 0), False)
+    if pc.all(shown).as_py():
+        return [b',"rid":', decimal(row_id)]
+    text = join(b',"rid":', decimal(row_id), null=b"")
+    return [pc.if_else(shown, text, pa.scalar(b"", pa.binary()))]
+
+
+def cut_mark(locations: pa.Array | None, release: Release) -> tuple[Piece, ...]:
+    """What says in a key that the value is cut down: `ohk`, or `ccl` with the place of the whole one."""
+    if locations is None:
+        return (b',"ohk":true',)
+    flag = b',"ohk":true,"ohk":false' if release.open_location_repeats_ohk else b""
+    texts = [string(location.decode(), release) for location in locations.to_pylist()]
+    return flag + b',"ccl":', pa.array(texts, pa.binary())
+
+
+_EMPTY = pa.scalar(b"", pa.binary())
+
+
+def updated_pieces(
+        current: Sequence[Member], former: Sequence[Member], old: Image, new: Image, release: Release,
+) -> list[bytes | pa.Array]:
+    """`,"p":{…}`: `former` are the members that `p` writes, `current` the same columns as they are elsewhere."""
+    columns = zip((one for one in current if one.form is not nothing), former, strict=True)
+    changed = listed_members((one for pair in columns for one in _listed(*pair, old, new, release)), old)
+    if release.open_old_always:
+        return [b',"p":{', changed, b"}"]
+    return [pc.if_else(pc.equal(changed, _EMPTY), _EMPTY, join(b',"p":{', changed, b"}"))]
+
+
+def _listed(current: Member, former: Member, old: Image, new: Image, release: Release) -> Iterator[Listed]:
+    """The member in the rows that changed it: without its name where it became NULL, in releases that lose that."""
+    before, after = old.cells(current.position), new.cells(current.position)
+    changed = differs(current, old, new)
+    if not release.open_old_bits and types.family(current.type) == "bit":
+        changed = changed & (valid(before) != valid(after))
+    if release.open_old_nameless and after.null_count:
+        lost = valid(before) & ~valid(after)
+        yield Listed(current, lost, bare=True)
+        changed = changed & ~lost
+    yield Listed(former, changed)
+
+
+def valid(cells: pa.Array) -> Mask:
+    found: Mask = cells.is_valid().to_numpy(zero_copy_only=False)
+    return found

@@ -7,10 +7,10 @@ encoding/json or goccy/go-json writes).
 from __future__ import annotations
 
 from simulator.releases import Release
+from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.compression import compressed_value
-from simulator.ticdc.codecs.options import CodecOptions
-from simulator.ticdc.codecs.rows import DdlEvent
-from simulator.ticdc.codecs.text import quoted
+from simulator.ticdc.codecs.json_text import quoted
+from simulator.ticdc.codecs.row_changes import DdlEvent
 
 _DDL_TYPES = {
     3: "CREATE", 4: "ERASE", 11: "TRUNCATE",

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.row_image import Image
-from simulator.ticdc.codecs.text import join, scattered
-from simulator.ticdc.codecs.values import numeric
+from simulator.ticdc.codecs.json_text import join, scattered
+from simulator.ticdc.codecs.wire_numbers import numeric
 from simulator.tidb.model.table import ColumnType
 from simulator.tidb.model.types import family
 
