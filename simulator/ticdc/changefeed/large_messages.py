@@ -1,7 +1,7 @@
 """What becomes of messages that are too large: `[sink.kafka-config.large-message-handle]`, by release.
 
 One law: same codes, same texts as TiCDC (pkg/config/large_message.go AdjustAndValidate, pkg/sink/codec/common/config.go
-Apply); a way that the release does not have is none.
+Apply); an option that the release does not have is none.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from collections.abc import Iterator
 
 from simulator.errors import ChangefeedError, did_you_mean
 from simulator.releases import availability, option_names
-from simulator.ticdc.changefeed.merged import Settings
 from simulator.ticdc.changefeed.protocols import known
+from simulator.ticdc.changefeed.settings import Settings
 from simulator.ticdc.codecs.codec import Protocol
 
 TABLE = option_names.LARGE
 FORERUNNER = "large-message-only-handle-key-columns"
-WAYS = ("none", "handle-key-only", "claim-check")
+HANDLE_OPTIONS = ("none", "handle-key-only", "claim-check")
 
 
-def way(settings: Settings, protocol: Protocol) -> str:
+def handle_option(settings: Settings, protocol: Protocol) -> str:
     """none, handle-key-only or claim-check: the one that has an effect."""
     asked = _asked(settings)
     if settings.of_file("sink", FORERUNNER):
@@ -27,7 +27,7 @@ def way(settings: Settings, protocol: Protocol) -> str:
         return "handle-key-only" if f"sink.{FORERUNNER}" in protocol.settings else "none"
     if asked == "claim-check" and not _has_claim_check(settings):
         return "none"
-    return asked if asked in WAYS else "none"
+    return asked if asked in HANDLE_OPTIONS else "none"
 
 
 def text(settings: Settings, name: str) -> str:
@@ -85,9 +85,10 @@ def idle(settings: Settings, protocol: Protocol) -> Iterator[str]:
     elif stored != stored.lower():
         # tiflow v7.3.0: pkg/config/sink.go lowers the word to check it, cdc/sink/dmlsink/mq/claim_check.go compares it
         yield f"claim-check-compression {stored!r} has no effect: TiCDC {release.name} wants it in lower case"
-    if asked not in WAYS:
-        hint = did_you_mean(asked, WAYS)
-        yield f"large-message-handle-option {asked!r} is unknown and has no effect; accepted: {', '.join(WAYS)}.{hint}"
+    if asked not in HANDLE_OPTIONS:
+        hint = did_you_mean(asked, HANDLE_OPTIONS)
+        accepted = ", ".join(HANDLE_OPTIONS)
+        yield f"large-message-handle-option {asked!r} is unknown and has no effect; accepted: {accepted}.{hint}"
     if settings.of_file("sink", FORERUNNER) and f"sink.{FORERUNNER}" not in protocol.settings:
         yield f"sink.{FORERUNNER} has no effect with {protocol.name} in TiCDC {release.name}"
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from simulator.errors import ChangefeedError, did_you_mean
 from simulator.releases import Release, availability, option_names
 from simulator.ticdc.changefeed.keys import FORCE_REPLICATE, GLUE
-from simulator.ticdc.changefeed.merged import Settings
+from simulator.ticdc.changefeed.settings import Settings
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.codecs.codec import Protocol
 

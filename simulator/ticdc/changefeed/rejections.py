@@ -12,9 +12,8 @@ from collections.abc import Callable, Mapping
 from simulator.errors import ChangefeedError, did_you_mean
 from simulator.releases import option_names
 from simulator.ticdc.changefeed import go, large_messages, protocols
-from simulator.ticdc.changefeed.key import Value
-from simulator.ticdc.changefeed.keys import GLUE, KEYS
-from simulator.ticdc.changefeed.merged import Settings
+from simulator.ticdc.changefeed.keys import GLUE, KEYS, Value
+from simulator.ticdc.changefeed.settings import Settings
 
 QUEUES = ("kafka", "kafka+ssl", "pulsar", "pulsar+ssl", "pulsar+http", "pulsar+https")
 DATABASES = ("mysql", "mysql+ssl", "tidb", "tidb+ssl")

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from simulator.errors import did_you_mean
 from simulator.releases import Release
 from simulator.ticdc.changefeed.keys import DISPATCHERS, Value
-from simulator.ticdc.changefeed.merged import Settings
 from simulator.ticdc.changefeed.model import ColumnSelector, DispatchRule, EventFilter
 from simulator.ticdc.changefeed.rejections import filter_rows, rows
+from simulator.ticdc.changefeed.settings import Settings
 
 
 def dispatchers(settings: Settings) -> tuple[DispatchRule, ...]:

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 
 from simulator.errors import is_secret
 from simulator.releases import Release
-from simulator.ticdc.changefeed.file import File
-from simulator.ticdc.changefeed.key import Value
-from simulator.ticdc.changefeed.keys import FILE_PLACE, KEYS, default
-from simulator.ticdc.changefeed.uri import SinkUri
+from simulator.ticdc.changefeed.keys import FILE_PLACE, KEYS, Value, default
+from simulator.ticdc.changefeed.sink_uri import SinkUri
+from simulator.ticdc.changefeed.toml_file import File
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ def conflicts(settings: Settings) -> Iterator[str]:
             yield f"{name} differs in sink-uri and [{place}]{said}: {why}"
 
 
-def idle(settings: Settings) -> Iterator[str]:
+def idle_parameters(settings: Settings) -> Iterator[str]:
     """A warning for each known parameter of the URI that has no effect."""
     for name in settings.parameters:
         if KEYS["sink-uri"][name].idle:

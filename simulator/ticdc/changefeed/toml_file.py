@@ -13,8 +13,7 @@ from simulator import files
 from simulator.errors import ChangefeedError, HIDDEN, did_you_mean, is_secret, masked
 from simulator.releases import Release, availability
 from simulator.ticdc.changefeed import go
-from simulator.ticdc.changefeed.key import Value
-from simulator.ticdc.changefeed.keys import KEYS, option
+from simulator.ticdc.changefeed.keys import KEYS, Value, option
 
 TAKES = {
     "bool": "true or false",
@@ -43,7 +42,7 @@ class File:
     warnings: tuple[str, ...] = ()
 
 
-def parse(text: str, name: str, release: Release) -> File:
+def parse_file(text: str, name: str, release: Release) -> File:
     """The file's content; raises ChangefeedError with the position or the keys at fault."""
     try:
         content = files.toml(text)
