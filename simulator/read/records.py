@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from simulator.errors import ChangefeedError, UserError, shown
 from simulator.files import reason
@@ -29,6 +29,10 @@ class Record:
 
     key: bytes | None
     value: bytes | None
+
+
+Place: TypeAlias = "tuple[str, int]"
+"""Topic and partition."""
 
 
 @dataclass(frozen=True)

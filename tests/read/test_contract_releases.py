@@ -21,7 +21,7 @@ from support.codec_rows import image, rows
 from support.random_tables import Change, Made, Values, numbered_tables
 from simulator.columns.change_frame import UPDATE
 from simulator.errors import EncodeError
-from simulator.read.contract import Terms, check, compare, events, replay, state_of, terms_of, unknown
+from simulator.read.contract import StreamSpec, check, compare, events, replay, state_of, stream_spec_of, unknown
 from simulator.read.records import Record
 from simulator.releases import RELEASES, Release, find
 from simulator.ticdc.changefeed.model import Changefeed, Kafka
@@ -97,9 +97,9 @@ def refused(case: Case) -> bool:
     return too_large(entries, case, case.options.max_message_bytes)
 
 
-def terms(made: Made, options: CodecOptions, release: Release) -> Terms:
+def stream_spec(made: Made, options: CodecOptions, release: Release) -> StreamSpec:
     changefeed = Changefeed("kafka", "t", options, Kafka(("127.0.0.1:9092",)))
-    return terms_of(changefeed, [made.table], {"t": 1}, release=release)
+    return stream_spec_of(changefeed, [made.table], {"t": 1}, release=release)
 
 
 @pytest.mark.parametrize(("protocol", "name"), [(one, name) for one in OPTIONS for name in OPTIONS[one]])
@@ -121,7 +121,7 @@ def test_a_stream_leads_to_the_rows_that_are_left(protocol: str, name: str, data
             list(stream(made, history, options, release))
         return
     records = list(stream(made, history, options, release))
-    said = terms(made, options, release)
+    said = stream_spec(made, options, release)
     assert [] == list(check(records, said))
     done = replay(events(records, said), {}, said.tables, said.fidelity)
     left = {str((new or old or {})["id"]): new for old, new in history}
@@ -159,7 +159,7 @@ def test_a_row_changed_and_changed_back_is_an_update_with_equal_images(
         history += [(one.before, one.after) for one in found]
         at += [number] * len(found)
         before = after
-    records, said = list(stream(KEYED, history, options, release, at)), terms(KEYED, options, release)
+    records, said = list(stream(KEYED, history, options, release, at)), stream_spec(KEYED, options, release)
     assert [] == list(check(records, said))
     done = replay(events(records, said), {}, said.tables, said.fidelity)
     left = [image(one, KEYED.table, frozenset()) for one in before if one]

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from simulator import tso
 from simulator.errors import DdlError
-from simulator.read.contract.messages import Placed
-from simulator.read.contract.repeats import time_of
 from simulator.read.contract.state import HIDDEN, Handle, NAME, State, count, handle_of, image_of, row_of
-from simulator.read.decode import DdlEvent
+from simulator.read.contract.stream import Placed
+from simulator.read.decode import DdlEvent, time_of
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import Catalog, catalog, key
 from simulator.tidb.ddl.defaults import value_text

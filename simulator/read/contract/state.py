@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from simulator.read.contract.messages import Violation
+from simulator.read.contract.stream import Violation
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Column, Table

@@ -10,13 +10,25 @@ from functools import partial
 from simulator.errors import UserError, did_you_mean
 from simulator.files import reason
 from simulator.read.decode import canal_json, open_protocol
-from simulator.read.decode.events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
-from simulator.read.decode.stored import whole
-from simulator.read.decode.texts import before_image, full_image, row_text
+from simulator.read.decode.row_texts import before_image, full_image, row_text
+from simulator.read.decode.stream_events import (
+    ColumnInfo,
+    DROPPING,
+    DdlEvent,
+    EMPTYING,
+    Event,
+    Image,
+    RowEvent,
+    Value,
+    Watermark,
+    is_exact,
+    time_of,
+)
+from simulator.read.decode.whole_messages import whole
 
 __all__ = [
-    "ColumnInfo", "DECODERS", "DdlEvent", "Event", "Image", "RowEvent", "Value", "Watermark", "before_image",
-    "decode", "fetched", "full_image", "protocol_of", "row_text",
+    "ColumnInfo", "DECODERS", "DROPPING", "DdlEvent", "EMPTYING", "Event", "Image", "RowEvent", "Value", "Watermark",
+    "before_image", "decode", "fetched", "full_image", "is_exact", "protocol_of", "row_text", "time_of",
 ]
 
 DECODERS = {"open-protocol": open_protocol.DECODER, "canal-json": canal_json.DECODER}

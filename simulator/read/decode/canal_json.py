@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from simulator.read.decode.compressed import plain
-from simulator.read.decode.events import ColumnInfo, DdlEvent, Decoder, Event, Image, RowEvent, Value, Watermark
-from simulator.read.decode.wire import integer, members, parse, text
+from simulator.read.decode.go_json import integer, members, parse, text
+from simulator.read.decode.stream_events import ColumnInfo, DdlEvent, Decoder, Event, Image, RowEvent, Value, Watermark
+from simulator.read.decode.whole_messages import plain
 
 OPERATIONS = ("INSERT", "UPDATE", "DELETE")
 WATERMARK = "TIDB_WATERMARK"

@@ -1,41 +1,94 @@
-"""The terms of a stream from the changefeed that made it."""
+"""What was asked of a stream, from the changefeed that made it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
 from simulator.columns import cells
-from simulator.read.contract.messages import Terms
-from simulator.read.contract.repeats import Place
-from simulator.read.decode import RowEvent, full_image, row_text
+from simulator.read.decode import RowEvent, full_image, row_text, time_of
+from simulator.read.records import Place
 from simulator.releases import Release, V8_5
 from simulator.run import storage
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.codecs.codec import Fidelity
+from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD
 from simulator.ticdc.dispatch import Route, Router, hashes, partitions as partitions_of, route, router, sent_table
 from simulator.ticdc.split import split_rule, stages
 from simulator.tidb.model.rows import row_id_column
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.definitions import TableName
 
+
+@dataclass(frozen=True)
+class StreamSpec:
+    """What was asked of the stream."""
+
+    protocol: str
+    partitions: Mapping[str, int]
+    """Topic -> how many partitions, those that stayed empty included."""
+
+    tables: Mapping[tuple[str, str], Table]
+    """By schema and name."""
+
+    destination: Callable[[RowEvent, Table], Place | None]
+    """The topic and partition that the dispatcher gives a row; None where the message does not say enough."""
+
+    max_message_bytes: int = 10485760
+    max_batch_size: int = 16
+    record_overhead: int = RECORD_OVERHEAD
+    """Bytes that the release counts on top of key and value."""
+
+    large_rows: bool = False
+    """Whether a row by itself may be above max_message_bytes, as in releases that do not look."""
+
+    watermarks: bool = True
+    """Whether the protocol has them with these options."""
+
+    fidelity: Fidelity = Fidelity()
+
+    stages: Callable[[Table], Mapping[str, int]] | None = None
+    """Of a table, by kind of row change, what comes after what at one commit-ts; empty where TiCDC keeps no order."""
+
+    ddl_in_every_partition: bool = True
+    """False where it is in partition 0 alone."""
+
+    restarts: bool = False
+    """Whether rows may come again, as after a restart of the changefeed."""
+
+    finished: bool = True
+    """Whether the run came to its end, so that a watermark covers the last row."""
+
+    stored: Callable[[str], bytes] | None = None
+    """Reads what lies at a claim-check location; None: such rows stay cut down to their handle key."""
+
+    later: tuple[tuple[int, Mapping[tuple[str, str], Table]], ...] = ()
+    """The tables behind each statement that changes them, with its commit-ts, in order (`definitions`)."""
+
+    def table(self, event: RowEvent) -> Table | None:
+        """The row's table as it was defined then."""
+        behind = [tables for ts, tables in self.later if ts < time_of(event)]
+        return (behind[-1] if behind else self.tables).get((event.schema, event.table))
+
+
 LOST = "\ufffd"
 """What messages have for bytes that are not UTF-8."""
 
 
-def terms_of(
+def stream_spec_of(
     changefeed: Changefeed, tables: Iterable[Table], partitions: Mapping[str, int],
     finished: bool = True, restarts: bool = False, release: Release = V8_5,
-) -> Terms:
-    """The terms under which that changefeed writes those tables to topics with so many partitions."""
+) -> StreamSpec:
+    """How that changefeed writes those tables to topics with so many partitions."""
     options, tables = changefeed.codec, list(tables)
     codec = CODECS[options.protocol]
     sizes = codec.sizes(options, release)
-    return Terms(
+    return StreamSpec(
         protocol=options.protocol,
         partitions=partitions,
         tables=sent_tables(changefeed, tables, release),

@@ -87,6 +87,24 @@ class Watermark:
 
 Event: TypeAlias = "RowEvent | DdlEvent | Watermark"
 
+DROPPING = (4, "ERASE")
+"""Type of DROP TABLE in Open Protocol and in canal."""
+
+EMPTYING = (*DROPPING, 11, "TRUNCATE")
+"""Types after which a table has no rows: TRUNCATE TABLE's, too."""
+
+
+def time_of(event: Event) -> int:
+    """The TSO; where canal-json has none, that of the beginning of its millisecond."""
+    if isinstance(event, Watermark):
+        return event.ts
+    return event.commit_ts if event.commit_ts is not None else (event.es or 0) << 18
+
+
+def is_exact(event: RowEvent | DdlEvent) -> bool:
+    """Whether `time_of` is the TSO itself."""
+    return event.commit_ts is not None
+
 
 @dataclass(frozen=True)
 class Decoder:
