@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from simulator.errors import DdlError, UserError
 from simulator.read.contract.schema_changes import changed
-from simulator.read.contract.state import HIDDEN, Handle, NAME, State, alike, count, handle_of, image_of
+from simulator.read.contract.state import HIDDEN, Handle, Name, State, alike, count, handle_of, image_of
 from simulator.read.contract.stream import Placed, Violation
 from simulator.read.decode import DdlEvent, EMPTYING, Image, RowEvent, Watermark, before_image, row_text, time_of
 from simulator.read.records import Place
@@ -57,7 +57,7 @@ def in_commit_order(partitions: Iterable[Iterable[Placed]]) -> Iterator[Placed]:
 
 
 def replay(
-    events: Iterable[Placed], before: State, tables: Mapping[NAME, Table], fidelity: Fidelity = Fidelity(),
+    events: Iterable[Placed], before: State, tables: Mapping[Name, Table], fidelity: Fidelity = Fidelity(),
 ) -> Replayed:
     """The state after the events; `before` itself stays as it is.
 
@@ -65,8 +65,8 @@ def replay(
     doubtful are unknown in the state.
     """
     done = Replayed({name: dict(rows) for name, rows in before.items()})
-    versions: dict[NAME, dict[Handle, Version]] = {}
-    emptied: dict[NAME, int] = {}
+    versions: dict[Name, dict[Handle, Version]] = {}
+    emptied: dict[Name, int] = {}
     known, played = catalog(tables.values()), set[tuple[int, str]]()
     doubts: Doubts = {}
     for placed in events:
@@ -89,7 +89,7 @@ def replay(
 
 
 def _apply(
-    placed: Placed, event: RowEvent, state: State, versions: dict[NAME, dict[Handle, Version]], doubts: Doubts,
+    placed: Placed, event: RowEvent, state: State, versions: dict[Name, dict[Handle, Version]], doubts: Doubts,
     table: Table | None, fidelity: Fidelity,
 ) -> Iterator[Violation]:
     name = event.schema, event.table
@@ -157,7 +157,7 @@ def _stale(known: Version | None, version: Version) -> bool:
 
 
 def _emptied(
-    event: DdlEvent, state: State, versions: dict[NAME, dict[Handle, Version]], emptied: dict[NAME, int],
+    event: DdlEvent, state: State, versions: dict[Name, dict[Handle, Version]], emptied: dict[Name, int],
 ) -> None:
     name, ts = (event.schema, event.table), time_of(event)
     if event.type not in EMPTYING or emptied.get(name, -1) >= ts:
@@ -169,8 +169,8 @@ def _emptied(
 
 def before_texts(event: RowEvent, table: Table, fidelity: Fidelity) -> dict[str, str | None] | None:
     """The old row as far as it is known; doubt about what an UPDATE changed is not about the rest."""
-    said, changed = _texts(before_image(event), table, fidelity), _texts(event.before, table, fidelity, changed=True)
-    return said if said is None or event.after is None else {**said, **(changed or {})}
+    known, changed = _texts(before_image(event), table, fidelity), _texts(event.before, table, fidelity, changed=True)
+    return known if known is None or event.after is None else {**known, **(changed or {})}
 
 
 def _texts(

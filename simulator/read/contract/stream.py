@@ -87,7 +87,7 @@ def messages(records: Iterable[Record], spec: StreamSpec) -> Iterator[Message | 
 
 def _fetched(found: tuple[Event, ...], record: Record, spec: StreamSpec) -> tuple[tuple[Event, ...], list[Violation]]:
     """The events, those of claim-check whole; and what there is to say of files that are not as they should be."""
-    if spec.stored is None or not any(isinstance(one, RowEvent) and one.stored_at for one in found):
+    if spec.stored is None or not any(isinstance(event, RowEvent) and event.stored_at for event in found):
         return found, []
     whole, missing = list(found), []
     for place, event in enumerate(found):
@@ -143,15 +143,15 @@ def repeats() -> Callable[[Record, tuple[Event, ...]], frozenset[int]]:
         place, repeated = (record.topic, record.partition), []
         for number, event in enumerate(found):
             if isinstance(event, Watermark):
-                rows[place] = {one: ts for one, ts in rows.get(place, {}).items() if ts > event.ts}
+                rows[place] = {change: ts for change, ts in rows.get(place, {}).items() if ts > event.ts}
             elif isinstance(event, DdlEvent):
                 before = statements.setdefault(place, set())
                 repeated += [number] if event in before else []
                 before.add(event)
             else:
-                seen, one = rows.setdefault(place, {}), fingerprint(event)
-                repeated += [number] if one in seen else []
-                seen[one] = time_of(event)
+                seen, change = rows.setdefault(place, {}), fingerprint(event)
+                repeated += [number] if change in seen else []
+                seen[change] = time_of(event)
                 if len(seen) > 2 * WINDOW:
                     rows[place] = dict(islice(seen.items(), WINDOW, None))
         return frozenset(repeated)

@@ -96,12 +96,12 @@ def _value(value: object, column: ColumnInfo) -> Value:
     """Text, or bytes of a binary column; its text where Canal-JSON before 5.4 lost bytes that were not UTF-8."""
     if value is None:
         return None
-    said = text(value)
+    content = text(value)
     if str(column.type).split("(")[0].split(" ")[0] not in BINARY:
-        return said
+        return content
     if column.sql_type == BLOB:
-        return said.encode("latin-1")
-    return said if LOST in said else said.encode("utf-8")
+        return content.encode("latin-1")
+    return content if LOST in content else content.encode("utf-8")
 
 
 DECODER = Decoder(decode, recognised, "Canal-JSON (an object with isDdl)")

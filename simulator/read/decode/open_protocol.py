@@ -48,7 +48,7 @@ def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
         values = [b""]
     if len(keys) != len(values) or not keys:
         raise ValueError(f"{len(keys)} events in the key, {len(values)} in the value")
-    return tuple(_event(parse(one), plain(body)) for one, body in zip(keys, values, strict=True))
+    return tuple(_event(parse(head), plain(body)) for head, body in zip(keys, values, strict=True))
 
 
 def _frames(data: bytes, where: str) -> list[bytes]:
@@ -88,7 +88,7 @@ def _row(
     assert columns is not None
     infos = {name: _info(members(column)) for name, column in columns.items()}
     nameless: list[dict[str, Any]] = []
-    if previous is not None and not all(isinstance(one, dict) for one in previous.values()):
+    if previous is not None and not all(isinstance(column, dict) for column in previous.values()):
         previous, nameless = named(pairs(body, INVALID), columns)
     return RowEvent(
         commit_ts=commit_ts, schema=schema, table=table,
@@ -98,7 +98,7 @@ def _row(
         columns=infos,
         rid=integer(key["rid"]) if "rid" in key else None,
         ptn=integer(key["ptn"]) if "ptn" in key else None,
-        unnamed=tuple(_value(one, _info(one)) for one in nameless),
+        unnamed=tuple(_value(column, _info(column)) for column in nameless),
         only_handle=key.get("ohk") is True or "ccl" in key,
         stored_at=text(key.get("ccl", "")),
     )
@@ -114,7 +114,10 @@ def _image(columns: dict[str, Any] | None, infos: Mapping[str, ColumnInfo]) -> I
     `u` and `d` are taken."""
     if columns is None:
         return None
-    return {name: _value(members(one), infos[name] if name in infos else _info(one)) for name, one in columns.items()}
+    return {
+        name: _value(members(column), infos[name] if name in infos else _info(column))
+        for name, column in columns.items()
+    }
 
 
 def _early(value: str) -> Value:
@@ -157,7 +160,7 @@ def named(
     """The members of `p` by name, and those that stay without one; `value` is the message's value as pairs."""
     columns: dict[str, Column] = {}
     nameless: list[Column] = []
-    for name, found in next(one for member, one in value if member == "p"):
+    for name, found in next(content for member, content in value if member == "p"):
         if isinstance(found, list):
             columns[name] = dict(found)
             continue
@@ -175,10 +178,10 @@ def _matched(
     """Where as many columns became NULL as values of their type and flags have no name, both in table order."""
     left: list[Column] = []
     for kind in dict.fromkeys(map(_kind, nameless)):
-        values = [one for one in nameless if _kind(one) == kind]
+        values = [column for column in nameless if _kind(column) == kind]
         empty = [
-            name for name, one in updated.items()
-            if one["v"] is None and name not in columns and _kind(one) == kind
+            name for name, column in updated.items()
+            if column["v"] is None and name not in columns and _kind(column) == kind
         ]
         if len(empty) == len(values):
             columns.update(zip(empty, values, strict=True))

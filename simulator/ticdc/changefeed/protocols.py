@@ -71,11 +71,11 @@ def protocol(settings: Settings) -> Protocol:
         hint = did_you_mean(given, release.protocols) if given else ""
         accepted = " or ".join(f"protocol={name}" for name in CODECS)
         more = f"{hint}{_since(given, release)} Accepted: {accepted}"
-        said = f"unknown '{settings.text('protocol')}' message protocol for sink.{more}"
-        raise ChangefeedError(said, release.unknown_protocol)
+        text = f"unknown '{settings.text('protocol')}' message protocol for sink.{more}"
+        raise ChangefeedError(text, release.unknown_protocol)
     if given in SPELLINGS and SPELLINGS[given] is not FALLBACK:
-        said = f"protocol {given} is unknown to TiCDC {release.name}, which would send {FALLBACK.title}."
-        raise ChangefeedError(f"{said}{_since(given, release)}")
+        text = f"protocol {given} is unknown to TiCDC {release.name}, which would send {FALLBACK.title}."
+        raise ChangefeedError(f"{text}{_since(given, release)}")
     return FALLBACK
 
 
@@ -103,8 +103,8 @@ def replaced(settings: Settings) -> Iterator[str]:
 
 
 def _since(name: str, release: Release) -> str:
-    said = availability.spans(release.architecture, lambda one: name in one.protocols)
-    return f" TiCDC has it {said}." if said else ""
+    releases = availability.spans(release.architecture, lambda release: name in release.protocols)
+    return f" TiCDC has it {releases}." if releases else ""
 
 
 def _check_avro(settings: Settings) -> None:

@@ -76,7 +76,7 @@ def _idle_topic(rule: DispatchRule, release: Release) -> Iterator[str]:
 
 
 def _idle_partition(rule: DispatchRule, name: str, release: Release) -> Iterator[str]:
-    known = [one for one in DISPATCHERS if one in release.dispatchers]
+    known = [dispatcher for dispatcher in DISPATCHERS if dispatcher in release.dispatchers]
     if name not in known:
         since = f" to TiCDC {release.name}" if name in DISPATCHERS else ""
         yield f"partition {rule.partition!r} is unknown{since}, default is used.{did_you_mean(name, known)}"

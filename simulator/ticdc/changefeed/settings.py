@@ -18,7 +18,7 @@ from simulator.ticdc.changefeed.toml_file import File
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything the user said; what nobody said is None or its default."""
+    """Everything that sink-uri and file say; what neither says is None or its default."""
 
     uri: SinkUri
     parameters: Mapping[str, Value] = field(repr=False)
@@ -63,12 +63,12 @@ def conflicts(settings: Settings) -> Iterator[str]:
         file = settings.file.values.get((place, name))
         if file is None or uri == file:
             continue
-        said = "" if is_secret(name) else f" ({_shown(uri)} and {_shown(file)})"
+        values = "" if is_secret(name) else f" ({_shown(uri)} and {_shown(file)})"
         if uri:
-            yield f"{name} differs in sink-uri and [{place}]{said}: the sink-uri counts"
+            yield f"{name} differs in sink-uri and [{place}]{values}: the sink-uri counts"
         else:
             why = "TiCDC takes a zero in the sink-uri for unset, the file counts"
-            yield f"{name} differs in sink-uri and [{place}]{said}: {why}"
+            yield f"{name} differs in sink-uri and [{place}]{values}: {why}"
 
 
 def idle_parameters(settings: Settings) -> Iterator[str]:

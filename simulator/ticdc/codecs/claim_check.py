@@ -62,7 +62,7 @@ def stored(
 
 def locations(files: tuple[StoredFile, ...]) -> pa.Array:
     """binary: where each file is as messages say it; what is no UTF-8 there is U+FFFD, as in all JSON of Go's."""
-    return pa.array([re.sub("[\udc80-\udcff]", "\ufffd", file.said).encode() for file in files], pa.binary())
+    return pa.array([re.sub("[\udc80-\udcff]", "\ufffd", file.location).encode() for file in files], pa.binary())
 
 
 def address(file: StoredFile, options: CodecOptions) -> str:
@@ -95,12 +95,12 @@ def _of_uuid(content: Content, options: CodecOptions) -> StoredFile:
 def _of_row(row: bytes, content: Content, options: CodecOptions, named_anew: bool) -> StoredFile:
     """The file of 7.3.0, which messages name without its storage."""
     day = tso.sql_time(content.commit_ts)[:10]
-    name = said = posixpath.normpath(posixpath.join(day.encode(), row)).decode("utf-8", "surrogateescape")
+    name = location = posixpath.normpath(posixpath.join(day.encode(), row)).decode("utf-8", "surrogateescape")
     if len(name.encode("utf-8", "surrogateescape")) > LONGEST:
-        name = said = f"{day}/{_uuid(content, options)}.json"
+        name = location = f"{day}/{_uuid(content, options)}.json"
         if named_anew:
-            said = f"{day}/{_uuid(content, options, b'message')}.json"
-    return StoredFile(name, compressed_bytes(_text(content, options), options.claim_check_compression), said)
+            location = f"{day}/{_uuid(content, options, b'message')}.json"
+    return StoredFile(name, compressed_bytes(_text(content, options), options.claim_check_compression), location)
 
 
 def _rows(rows: Rows, release: Release) -> Iterator[bytes]:

@@ -40,8 +40,8 @@ def compressed(encoded: Encoded, options: CodecOptions) -> Encoded:
 def compressed_values(values: pa.Array, compression: str) -> pa.Array:
     """binary → binary: a library call for each value, since no library takes a column."""
     data, offsets = buffers(values)
-    whole, one = data.data, _WRITERS[compression]
-    parts = [one(whole[start:end]) if start < end else b"" for start, end in pairwise(offsets.tolist())]
+    whole, compress = data.data, _WRITERS[compression]
+    parts = [compress(whole[start:end]) if start < end else b"" for start, end in pairwise(offsets.tolist())]
     ends = np.concatenate(([0], np.cumsum([len(part) for part in parts], dtype=np.int64)))
     joined = np.frombuffer(bytearray().join(parts), np.uint8)
     if compression == "lz4":

@@ -57,7 +57,7 @@ class StoredFile:
     """Below the storage's URI; bytes that are no UTF-8 as lone surrogates."""
 
     content: bytes
-    said: str = ""
+    location: str = ""
     """Where messages say that it is."""
 
 

@@ -65,12 +65,12 @@ def numeric(cells: pa.Array) -> pa.Array:
 
 
 def _respelt(text: pa.Array, unusual: pa.Array) -> pa.Array:
-    """Text without an exponent where `unusual`; such numbers are few, and each distinct one is spelt once."""
+    """Text without an exponent where `unusual`; such numbers are few, and each distinct one is written once."""
     if not pc.any(unusual).as_py():
         return text.cast(pa.binary())
     rare = text.filter(unusual).dictionary_encode()
-    spelt = pa.array([format(Decimal(one), "f") for one in rare.dictionary.to_pylist()], pa.string())
-    return pc.replace_with_mask(text, pc.fill_null(unusual, False), spelt.take(rare.indices)).cast(pa.binary())
+    written = pa.array([format(Decimal(number), "f") for number in rare.dictionary.to_pylist()], pa.string())
+    return pc.replace_with_mask(text, pc.fill_null(unusual, False), written.take(rare.indices)).cast(pa.binary())
 
 
 def enum_number(cells: pa.Array, type: ColumnType) -> pa.Array:

@@ -144,8 +144,8 @@ def _old(
     old = [column if column.selected else _blank(column) for column in every]
     if not options.only_output_updated_columns:
         return [b"[{", *json_members.object_pieces([column.member for column in old], before), b"}]"]
-    listed = (json_members.Listed(column.member, _differs(column, before, data, release)) for column in old)
-    return [b"[{", json_members.listed_members(listed, before), b"}]"]
+    listed = (json_members.PartialMember(column.member, _differs(column, before, data, release)) for column in old)
+    return [b"[{", json_members.partial_members(listed, before), b"}]"]
 
 
 def _blank(column: CanalColumn) -> CanalColumn:

@@ -21,7 +21,15 @@ from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs.codec_options import CodecOptions, known_options
 from simulator.ticdc.codecs.compression import compressed_value
-from simulator.ticdc.codecs.json_members import Listed, Mask, Member, Piece, differs, listed_members, object_pieces
+from simulator.ticdc.codecs.json_members import (
+    Mask,
+    Member,
+    PartialMember,
+    Piece,
+    differs,
+    object_pieces,
+    partial_members,
+)
 from simulator.ticdc.codecs.json_text import decimal, join
 from simulator.ticdc.codecs.open_protocol.columns import members, nothing, old_members, string
 from simulator.ticdc.codecs.open_protocol.framing import VERSION, frame_open, overhead
@@ -52,8 +60,8 @@ def encode(rows: Rows, options: CodecOptions, release: Release) -> Encoded:
 def _encode(rows: Rows, options: CodecOptions, release: Release, mark: tuple[Piece, ...]) -> Encoded:
     """Entries; those that are marked so are cut down to the handle key."""
     count = len(table_info.visible_columns(rows.table))
-    one = partial(_values, options=options, release=release, cut=bool(mark))
-    return Encoded(row_keys(rows, mark, release), by_operation(rows, count, one))
+    encode_values = partial(_values, options=options, release=release, cut=bool(mark))
+    return Encoded(row_keys(rows, mark, release), by_operation(rows, count, encode_values))
 
 
 def _values(changes: Changes, options: CodecOptions, release: Release, cut: bool) -> pa.Array:
@@ -73,7 +81,7 @@ def _values(changes: Changes, options: CodecOptions, release: Release, cut: bool
         return join(*pieces, b"}")
     old = changes.before()
     if options.only_output_updated_columns:
-        former = tuple(one for one in old_members(table, release, selected) if one.handle or not by_key)
+        former = tuple(member for member in old_members(table, release, selected) if member.handle or not by_key)
         return join(*pieces, *updated_pieces(written, former, old, new, release), b"}")
     return join(*pieces, b',"p":{', *object_pieces(written, old), b"}}")
 
@@ -153,14 +161,14 @@ def updated_pieces(
         current: Sequence[Member], former: Sequence[Member], old: Image, new: Image, release: Release,
 ) -> list[bytes | pa.Array]:
     """`,"p":{…}`: `former` are the members that `p` writes, `current` the same columns as they are elsewhere."""
-    columns = zip((one for one in current if one.form is not nothing), former, strict=True)
-    changed = listed_members((one for pair in columns for one in _listed(*pair, old, new, release)), old)
+    columns = zip((member for member in current if member.form is not nothing), former, strict=True)
+    changed = partial_members((member for pair in columns for member in _changed(*pair, old, new, release)), old)
     if release.open_old_always:
         return [b',"p":{', changed, b"}"]
     return [pc.if_else(pc.equal(changed, _EMPTY), _EMPTY, join(b',"p":{', changed, b"}"))]
 
 
-def _listed(current: Member, former: Member, old: Image, new: Image, release: Release) -> Iterator[Listed]:
+def _changed(current: Member, former: Member, old: Image, new: Image, release: Release) -> Iterator[PartialMember]:
     """The member in the rows that changed it: without its name where it became NULL, in releases that lose that."""
     before, after = old.cells(current.position), new.cells(current.position)
     changed = differs(current, old, new)
@@ -168,9 +176,9 @@ def _listed(current: Member, former: Member, old: Image, new: Image, release: Re
         changed = changed & (valid(before) != valid(after))
     if release.open_old_nameless and after.null_count:
         lost = valid(before) & ~valid(after)
-        yield Listed(current, lost, bare=True)
+        yield PartialMember(current, lost, bare=True)
         changed = changed & ~lost
-    yield Listed(former, changed)
+    yield PartialMember(former, changed)
 
 
 def valid(cells: pa.Array) -> Mask:
