@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from simulator.read.contract.stream import Violation
+from simulator.read.decode import LOST
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Column, Table
@@ -31,7 +32,6 @@ JOIN, NULL, UNKNOWN = b"\xff", b"\xfe", b"\xfd"
 HIDDEN = "\ufdd0"
 """The text of an unknown cell: a code point that is no character."""
 
-LOST = "\ufffd"
 INVALID = re.compile("[\udc80-\udcff]")
 """A byte that is not UTF-8, as Python's surrogateescape writes it."""
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns import cells
-from simulator.read.decode import RowEvent, full_image, row_text, time_of
+from simulator.read.decode import LOST, RowEvent, full_image, row_text, time_of
 from simulator.read.records import Place
 from simulator.releases import Release, V8_5
 from simulator.run import storage
@@ -74,10 +74,6 @@ class StreamSpec:
         """The row's table as it was defined then."""
         behind = [tables for ts, tables in self.later if ts < time_of(event)]
         return (behind[-1] if behind else self.tables).get((event.schema, event.table))
-
-
-LOST = "\ufffd"
-"""What messages have for bytes that are not UTF-8."""
 
 
 def stream_spec_of(

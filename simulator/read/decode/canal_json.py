@@ -9,7 +9,17 @@ from dataclasses import replace
 from typing import Any
 
 from simulator.read.decode.go_json import integer, members, parse, text
-from simulator.read.decode.stream_events import ColumnInfo, DdlEvent, Decoder, Event, Image, RowEvent, Value, Watermark
+from simulator.read.decode.stream_events import (
+    ColumnInfo,
+    DdlEvent,
+    Decoder,
+    Event,
+    Image,
+    LOST,
+    RowEvent,
+    Value,
+    Watermark,
+)
 from simulator.read.decode.whole_messages import plain
 
 OPERATIONS = ("INSERT", "UPDATE", "DELETE")
@@ -20,9 +30,6 @@ BINARY = frozenset(("binary", "varbinary", "tinyblob", "blob", "mediumblob", "lo
 BLOB = 2004
 """The sqlType of bytes in Latin-1. Before 5.4 BINARY and VARBINARY had those of CHAR and VARCHAR, and were written as
 text (tiflow v4.0 cdc/sink/codec/canal.go)."""
-
-LOST = "\ufffd"
-"""What stands for each byte that was not UTF-8."""
 
 
 def recognised(key: bytes | None, value: bytes | None) -> bool:

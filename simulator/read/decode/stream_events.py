@@ -10,6 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from simulator import tso
+
+LOST = "\ufffd"
+"""What messages have for each byte that is not UTF-8."""
+
 Value: TypeAlias = "str | bytes | None"
 Image: TypeAlias = "Mapping[str, Value]"
 """Column name -> value, in the order of the message."""
@@ -98,7 +103,7 @@ def time_of(event: Event) -> int:
     """The TSO; where canal-json has none, that of the beginning of its millisecond."""
     if isinstance(event, Watermark):
         return event.ts
-    return event.commit_ts if event.commit_ts is not None else (event.es or 0) << 18
+    return event.commit_ts if event.commit_ts is not None else tso.compose(event.es or 0)
 
 
 def is_exact(event: RowEvent | DdlEvent) -> bool:

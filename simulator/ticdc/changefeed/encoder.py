@@ -78,11 +78,11 @@ def _limits(settings: Settings) -> tuple[int, int]:
 
 def _check_force_replicate(settings: Settings, protocol: Protocol) -> None:
     if refusal := protocol.refusals.get(FORCE_REPLICATE):
-        raise _codec(refusal)
+        raise protocols.codec_invalid(refusal)
     large_messages.check_force_replicate(settings)
     if settings.of_file("sink", "delete-only-output-handle-key-columns"):
         what = '"delete-only-output-handle-key-columns" is true.'
-        raise _codec(f"force-replicate must be disabled when configuration {what}")
+        raise protocols.codec_invalid(f"force-replicate must be disabled when configuration {what}")
 
 
 def _check_extension(settings: Settings, protocol: Protocol) -> None:
@@ -176,7 +176,3 @@ def idle_old_values(settings: Settings, protocol: Protocol) -> Iterator[str]:
 
 def _old_values_chosen(settings: Settings) -> bool:
     return bool(settings.of_file("(top level)", "enable-old-value"))
-
-
-def _codec(text: str) -> ChangefeedError:
-    return ChangefeedError(text, "CDC:ErrCodecInvalidConfig")

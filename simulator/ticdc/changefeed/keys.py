@@ -31,6 +31,9 @@ class Key:
     """Why the key has no effect here; empty where it has one."""
 
 
+BITS = {"int": 64, "int16": 16, "int32": 32}
+"""How wide the kinds of integers are."""
+
 DATABASE = "it concerns database sinks only"
 STORAGE = "it concerns storage sinks only"
 PULSAR = "it concerns Pulsar only"

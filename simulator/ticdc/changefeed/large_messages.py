@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from simulator.errors import ChangefeedError, did_you_mean
 from simulator.releases import availability, option_names
-from simulator.ticdc.changefeed.protocols import known
+from simulator.ticdc.changefeed.protocols import codec_invalid, known
 from simulator.ticdc.changefeed.settings import Settings
 from simulator.ticdc.codecs.codec import Protocol
 
@@ -42,24 +42,24 @@ def check(settings: Settings, extension: bool) -> None:
     option, protocol = _asked(settings), known(settings)
     compression = text(settings, "large-message-handle-compression") or "none"
     if compression not in ("none", "snappy", "lz4"):
-        raise _replica(f"large message handle compression is not supported, got {compression}")
+        raise replica_invalid(f"large message handle compression is not supported, got {compression}")
     if option == "none":
         return
     start = f"large message handle is set to {option},"
     if protocol is None or TABLE not in protocol.settings:
-        raise _replica(f"{start} protocol is {protocol.name if protocol else ''}, it's not supported")
+        raise replica_invalid(f"{start} protocol is {protocol.name if protocol else ''}, it's not supported")
     if protocol.large_messages_need_extension and not extension:
-        raise _replica(f"{start} protocol is {protocol.name}, but enable-tidb-extension is false")
+        raise replica_invalid(f"{start} protocol is {protocol.name}, but enable-tidb-extension is false")
     if option != "claim-check" or not _has_claim_check(settings):
         return
     if not text(settings, "claim-check-storage-uri"):
-        raise _replica(f"{start} but the claim-check-storage-uri is empty")
+        raise replica_invalid(f"{start} but the claim-check-storage-uri is empty")
     stored = text(settings, "claim-check-compression")
     if stored and stored.lower() not in ("snappy", "lz4"):
-        raise _replica(f"claim-check compression support snappy, lz4, got {stored}")
+        raise replica_invalid(f"claim-check compression support snappy, lz4, got {stored}")
     refusal = protocol.refusals.get(f"{TABLE}.claim-check-raw-value")
     if refusal and settings.of_file(TABLE, "claim-check-raw-value"):
-        raise _replica(f"{start} {refusal}")
+        raise replica_invalid(f"{start} {refusal}")
 
 
 def check_force_replicate(settings: Settings) -> None:
@@ -67,10 +67,10 @@ def check_force_replicate(settings: Settings) -> None:
     option = _asked(settings)
     if _has_claim_check(settings) and option != "none":
         what = "when the large message handle is enabled, large message handle:"
-        raise _codec(f'force-replicate must be disabled, {what} "{option}"')
+        raise codec_invalid(f'force-replicate must be disabled, {what} "{option}"')
     if option == "handle-key-only":
         what = 'when the large message handle option is set to "handle-key-only"'
-        raise _codec(f"force-replicate must be disabled, {what}")
+        raise codec_invalid(f"force-replicate must be disabled, {what}")
 
 
 def idle(settings: Settings, protocol: Protocol) -> Iterator[str]:
@@ -101,9 +101,6 @@ def _has_claim_check(settings: Settings) -> bool:
     return option_names.CLAIM_CHECK <= settings.release.options
 
 
-def _replica(text: str) -> ChangefeedError:
+def replica_invalid(text: str) -> ChangefeedError:
+    """As TiCDC refuses a changefeed's configuration."""
     return ChangefeedError(text, "CDC:ErrInvalidReplicaConfig")
-
-
-def _codec(text: str) -> ChangefeedError:
-    return ChangefeedError(text, "CDC:ErrCodecInvalidConfig")

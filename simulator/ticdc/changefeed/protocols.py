@@ -111,23 +111,24 @@ def _check_avro(settings: Settings) -> None:
     registries = '"schema-registry" or "glue-schema-registry"'
     registry, glue = settings.text("schema-registry"), GLUE in settings.file.tables
     if registry and glue:
-        raise _codec(f"Avro protocol requires only one of {registries} to specify the schema registry")
+        raise codec_invalid(f"Avro protocol requires only one of {registries} to specify the schema registry")
     if not registry and not glue:
-        raise _codec(f"Avro protocol requires parameter {registries} to specify the schema registry")
+        raise codec_invalid(f"Avro protocol requires parameter {registries} to specify the schema registry")
     if settings.text("avro-decimal-handling-mode", "precise") not in ("precise", "string"):
-        raise _codec('avro-decimal-handling-mode value could only be "string" or "precise"')
+        raise codec_invalid('avro-decimal-handling-mode value could only be "string" or "precise"')
     if settings.text("avro-bigint-unsigned-handling-mode", "long") not in ("long", "string"):
-        raise _codec('avro-bigint-unsigned-handling-mode value could only be "long" or "string"')
+        raise codec_invalid('avro-bigint-unsigned-handling-mode value could only be "long" or "string"')
 
 
 def _check_simple(settings: Settings) -> None:
     encoding = settings.text("encoding-format", "json")
     if encoding not in ("json", "avro"):
-        raise _codec(f"unsupported encoding format type: {encoding} for the simple protocol")
+        raise codec_invalid(f"unsupported encoding format type: {encoding} for the simple protocol")
 
 
 _OWN_CHECKS: dict[str, Callable[[Settings], None]] = {"avro": _check_avro, "simple": _check_simple}
 
 
-def _codec(text: str) -> ChangefeedError:
+def codec_invalid(text: str) -> ChangefeedError:
+    """As TiCDC's encoders refuse their options."""
     return ChangefeedError(text, "CDC:ErrCodecInvalidConfig")

@@ -63,7 +63,7 @@ def _registries(settings: Settings) -> None:
     if GLUE not in settings.file.tables:
         return
     if settings.file.values.get(("sink", "schema-registry")) is not None:
-        raise _replica(
+        raise large_messages.replica_invalid(
             "schema-registry and glue-schema-registry-configcannot be set at the same time,schema-registry is used by"
             " confluent schema registry, glue-schema-registry-config is used by aws glue schema registry"
         )
@@ -101,9 +101,9 @@ def _integrity(settings: Settings) -> None:
     handling = settings.of_file("integrity", "corruption-handle-level")
     if level not in ("none", "correctness") or handling not in ("warn", "error"):
         accepted = "integrity-check-level none or correctness, corruption-handle-level warn or error"
-        raise _replica(f"invalid replica config, {level}, {handling}; accepted: {accepted}")
+        raise large_messages.replica_invalid(f"invalid replica config, {level}, {handling}; accepted: {accepted}")
     if level == "correctness" and settings.of_file("sink", "column-selectors"):
-        raise _replica("integrity check enabled and column selector set, not allowed")
+        raise large_messages.replica_invalid("integrity check enabled and column selector set, not allowed")
 
 
 def _stuck(settings: Settings) -> None:
@@ -111,7 +111,7 @@ def _stuck(settings: Settings) -> None:
     seconds = go.parse_duration(given) if isinstance(given, str) else int(str(given)) / 1e9
     if seconds < 1800:
         text = f"The ChangefeedErrorStuckDuration:{seconds:f} must be larger than 1800.000000 Seconds"
-        raise _replica(f"invalid replica config, {text}")
+        raise large_messages.replica_invalid(f"invalid replica config, {text}")
 
 
 def _events(settings: Settings) -> None:
@@ -141,10 +141,6 @@ def _go(value: object) -> str:
 
 def _sink(text: str) -> ChangefeedError:
     return ChangefeedError(text, "CDC:ErrSinkInvalidConfig")
-
-
-def _replica(text: str) -> ChangefeedError:
-    return ChangefeedError(text, "CDC:ErrInvalidReplicaConfig")
 
 
 CHECKS: tuple[Callable[[Settings], None], ...] = (

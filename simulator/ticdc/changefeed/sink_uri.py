@@ -14,7 +14,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from simulator.errors import ChangefeedError, did_you_mean, shown
 from simulator.releases import Release, availability
 from simulator.ticdc.changefeed import go
-from simulator.ticdc.changefeed.keys import KEYS, Value, option
+from simulator.ticdc.changefeed.keys import BITS, KEYS, Value, option
 
 ACCEPTED = "kafka://host:port[,host:port]/topic?protocol=open-protocol"
 EMPTY = {"bool": "false", "int": "0", "int16": "0", "int32": "0"}
@@ -24,7 +24,6 @@ TAKES = {"bool": "true or false", "int": "an integer", "int16": "an integer", "i
 BIND = {True: "CDC:ErrMySQLInvalidConfig", False: "CDC:ErrKafkaInvalidConfig"}
 """TiCDC's code for what does not parse, with gin and without (pkg/sink/kafka/options.go, Apply)."""
 
-BITS = {"int": 64, "int16": 16, "int32": 32}
 NO_PORT = re.compile(r":[^:\]]*[^\d:\]][^:\]]*$")
 """A host's end that is no port: half of a password with / or ? in it."""
 

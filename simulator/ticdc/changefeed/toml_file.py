@@ -13,7 +13,7 @@ from simulator import files
 from simulator.errors import ChangefeedError, HIDDEN, did_you_mean, is_secret, masked
 from simulator.releases import Release, availability
 from simulator.ticdc.changefeed import go
-from simulator.ticdc.changefeed.keys import KEYS, Value, option
+from simulator.ticdc.changefeed.keys import BITS, KEYS, Value, option
 
 TAKES = {
     "bool": "true or false",
@@ -24,7 +24,6 @@ TAKES = {
     "ints": "a list of integers of 64 bits",
     "rows": "an array of tables",
 }
-BITS = {"int": 64, "int16": 16, "int32": 32}
 TABLES = KEYS.keys() - {"sink-uri", "(top level)"}
 """What the file may call a table; the other places are not of the file."""
 

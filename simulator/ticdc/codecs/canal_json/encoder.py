@@ -28,6 +28,7 @@ from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD, key_text, limited
 from simulator.ticdc.codecs.row_changes import Changes, Encoded, Messages, Rows, by_operation, frame_single
 from simulator.tidb.model import types
 from simulator.tidb.model.table import ColumnType, Table
+from simulator.tso import LOGICAL_BITS
 
 
 def encode(rows: Rows, options: CodecOptions, release: Release) -> Encoded:
@@ -94,7 +95,7 @@ def row_values(changes: Changes, options: CodecOptions, release: Release, cut: C
 
 
 def _head(changes: Changes, options: CodecOptions, release: Release) -> list[Piece]:
-    physical = decimal(pc.shift_right(changes.rows.commit_ts, 18))
+    physical = decimal(pc.shift_right(changes.rows.commit_ts, LOGICAL_BITS))
     build: Piece = physical if options.build_ts is None else b"%d" % options.build_ts
     seen = changes.rows.selected if release.column_selectors == "rows" else None
     names = _names(changes.rows.table, changes.operation, seen, release)
