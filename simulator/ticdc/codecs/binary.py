@@ -1,6 +1,6 @@
 """Bytes of binary columns as TiCDC writes them: strconv.Quote, base64, Latin-1.
 
-One law: as in json_text.py, whole buffers only. Which code points strconv.Quote leaves as they are is a fact of Go, not
+One law: as in `json_text`, whole buffers only. Which code points strconv.Quote leaves as they are is a fact of Go, not
 of the Python that runs this: `_STEPS` are the distances (hexadecimal) from one boundary to the next: not printable up
 to the first, printable up to the second, and so on (strconv.IsPrint with the tables of Unicode 15, which Go 1.21 to
 1.26 carry).
@@ -21,7 +21,7 @@ Places = npt.NDArray[np.int64]
 
 
 def surrogate_escaped(cells: pa.Array) -> pa.Array:
-    """Bytes as text: what is UTF-8 as it is, every other byte as a lone surrogate (see json_text.py)."""
+    """Bytes as text: what is UTF-8 as it is, every other byte as a lone surrogate (see `json_text`)."""
     data, offsets = buffers(cells)
     odd = data >= 0x80
     if not odd.any():

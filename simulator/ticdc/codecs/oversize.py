@@ -19,7 +19,7 @@ from simulator.ticdc.codecs import claim_check
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.compression import compressed
 from simulator.ticdc.codecs.json_text import lengths
-from simulator.ticdc.codecs.row_changes import Encoded, Messages, Rows, StoredFile, chosen
+from simulator.ticdc.codecs.row_changes import Encoded, Messages, Rows, StoredFile, rows_at
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.rows import visible_columns
 
@@ -46,7 +46,7 @@ def limited(
     if not code or not long.any():
         return encoded
     mask = pa.array(long)
-    large, original = chosen(rows, pa.array(np.flatnonzero(long))), _filtered(encoded, mask)
+    large, original = rows_at(rows, pa.array(np.flatnonzero(long))), _filtered(encoded, mask)
     if options.large_message_handle_option == "none":
         raise _too_large(large, 0, int(_sizes(original, overhead)[0]), options, code)
     files = _stored(original, large, options, whole, release, named_anew)

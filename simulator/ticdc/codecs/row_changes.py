@@ -1,7 +1,7 @@
 """What a codec is given and what it gives back: row changes, entries, messages. Arrow arrays, no Spark and no Kafka.
 
 A row image is the TiDB text of each visible column in table order, joined by the byte 0xFF, 0xFE alone standing for
-NULL. Bytes of binary columns are Latin-1 text; invalid UTF-8 in a text column travels as json_text.py says.
+NULL. Bytes of binary columns are Latin-1 text; invalid UTF-8 in a text column travels as `json_text` says.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Changes:
         return split(self.rows.after, self.columns)
 
 
-def chosen(rows: Rows, places: pa.Array) -> Rows:
+def rows_at(rows: Rows, places: pa.Array) -> Rows:
     """Some of the rows, in the order of `places`."""
     return Rows(
         rows.table, rows.partition_id, rows.commit_ts.take(places), rows.row_id.take(places), rows.before.take(places),
@@ -140,7 +140,7 @@ def by_operation(rows: Rows, columns: int, encode: Callable[[Changes], pa.Array]
     if len(present) < 2:  # none of them: an empty batch
         return encode(Changes(next(iter(present), "INSERT"), rows, columns))
     return join(*(
-        scattered(encode(Changes(name, chosen(rows, pa.array(places)), columns, pa.array(places))), masks[name])
+        scattered(encode(Changes(name, rows_at(rows, pa.array(places)), columns, pa.array(places))), masks[name])
         for name, places in present.items()))
 
 

@@ -1,6 +1,6 @@
 """Open Protocol: key and value JSON per row, several rows to a message.
 
-* a message: version 1 and the length of each key, and of each value, before it (framing.py)
+* a message: version 1 and the length of each key, and of each value, before it
 * key: `{"ts":…,"scm":…,"tbl":…,"t":1}`, `t` being 1 for a row, 2 for a statement, 3 for a watermark
 * value of a row: `{"u":{…},"p":{…}}` or `{"d":{…}}`, a column `{"t":type,"h":true,"f":flags,"v":value}`
 * value of a statement: `{"q":query,"t":action type}`; of a watermark: none

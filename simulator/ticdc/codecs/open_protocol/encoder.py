@@ -1,6 +1,6 @@
 """Open Protocol's rows, statements and watermarks as keys and values, not framed yet.
 
-One law: a row is encoded by itself; which rows share a message is framing.py's matter. A key says which row it is, and
+One law: a row is encoded by itself; which rows share a message is the framing's matter. A key says which row it is, and
 whether its value is cut down. With only-output-updated-columns `p` lists the columns that an UPDATE changed: what is
 compared is the images, what is written is the release's affair (tiflow v8.5.3: pkg/sink/codec/internal/message_key.go,
 pkg/sink/codec/open/open_protocol_message.go; ticdc v8.5.4: pkg/sink/codec/open/codec.go).
