@@ -79,13 +79,13 @@ class PartialMember:
 
 
 def partial_members(members: Iterable[PartialMember], image: Image) -> pa.Array:
-    """The image's members in the rows that have them, with commas between them; empty text for npartial."""
+    """The image's members in the rows that have them, with commas between them; empty text for none."""
     begun = np.zeros(image.rows, np.bool_)
     pieces: list[Piece] = []
-    for member in members:
-        if member.where.any():
-            pieces += _partial_pieces(member, image.cells(member.member.position), begun)
-            begun |= member.where
+    for partial in members:
+        if partial.where.any():
+            pieces += _partial_pieces(partial, image.cells(partial.member.position), begun)
+            begun |= partial.where
     return join(*pieces) if pieces else pa.repeat(pa.scalar(b"", pa.binary()), image.rows)
 
 
