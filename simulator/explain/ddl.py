@@ -155,14 +155,12 @@ def _messages(
     """The topic, and a message of each protocol that the release has; the event's query is the text that is sent."""
     topic = topic_of_ddl(router, event.schema, event.table, event.old)
     sent = DdlEvent(commit_ts, *event.sent_name, event.query, event.type_code)
-    protocols = [protocol for protocol in CODECS if protocol == "open-protocol" or protocol in release.protocols]
+    protocols = [name for name, codec in CODECS.items() if codec.protocol.exists(release)]
     return topic, tuple(_message(protocol, sent, changefeed, release) for protocol in protocols)
 
 
 def _message(protocol: str, event: DdlEvent, changefeed: Changefeed, release: Release) -> MessageExplained:
     codec, options = CODECS[protocol], replace(changefeed.codec, protocol=protocol)
     key, value = codec.message(codec.ddl(event, options, release), options, release)
-    count = changefeed.kafka.partitions
-    first = protocol == "canal-json" and release.canal_ddl_in_partition_0
-    partitions = (0,) if first else tuple(range(count))
+    partitions = tuple(codec.ddl_partitions(range(changefeed.kafka.partitions), release))
     return MessageExplained(protocol, protocol == changefeed.codec.protocol, partitions, key, value)

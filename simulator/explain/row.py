@@ -19,9 +19,9 @@ from simulator.releases import Release, V8_5
 from simulator.ticdc import key_bytes
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS, CodecOptions, Encoded, Rows
-from simulator.ticdc.codecs.canal_json.types import mysql_type, sql_type
+from simulator.ticdc.codecs.canal_json.columns import mysql_type, sql_type
 from simulator.ticdc.codecs.claim_check import address
-from simulator.ticdc.codecs.options import known
+from simulator.ticdc.codecs.codec_options import known_options
 from simulator.ticdc.ddl.allow import eligible
 from simulator.ticdc.dispatch import hashes, partitions as partitions_of, route, router, sent_table
 from simulator.ticdc.filters.events import ignoring_row, looks
@@ -149,7 +149,7 @@ def explain_row(
 def _columns(
     table: Table, options: CodecOptions, release: Release, selected: frozenset[str] | None,
 ) -> tuple[ColumnExplained, ...]:
-    full = options.protocol == "canal-json" and known(options, release).content_compatible
+    full = known_options(options, release).content_compatible
     bits, handle = flags(table, release), handle_columns(table, release)
     sent = {column.name for column in visible_columns(table) if selected is None or column.name in selected}
     return tuple(

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from simulator.errors import ChangefeedError, UserError, shown
 from simulator.files import reason
@@ -31,6 +31,10 @@ class Record:
     value: bytes | None
 
 
+Place: TypeAlias = "tuple[str, int]"
+"""Topic and partition."""
+
+
 @dataclass(frozen=True)
 class Shard:
     """One partition of a fixtures directory."""
@@ -45,7 +49,7 @@ def read(
 ) -> Iterator[Record]:
     """Every record of a fixtures directory or of `kafka://host:port/topic`, partition by partition.
 
-    With `follow` a topic is waited on for ever; `warn` is told what of the address has no effect. Raises UserError:
+    With `follow` a topic is waited on for ever; `warn` gets what of the address has no effect. Raises UserError:
     no such directory, no fixtures in it, a broken line.
     """
     if "://" in source:
@@ -65,9 +69,9 @@ def shards(directory: Path) -> list[Shard]:
     )
     if not found:
         raise UserError(f"no fixtures in {directory}: <topic>/<partition>.jsonl or .parquet is expected")
-    for one, other in zip(found, found[1:]):
-        if (one.topic, one.partition) == (other.topic, other.partition):
-            raise UserError(f"two files for one partition: {one.path} and {other.path}; keep one")
+    for shard, other in zip(found, found[1:]):
+        if (shard.topic, shard.partition) == (other.topic, other.partition):
+            raise UserError(f"two files for one partition: {shard.path} and {other.path}; keep one")
     return found
 
 
@@ -160,11 +164,11 @@ def _record(shard: Shard, number: int, line: bytes) -> Record:
         key, value = (_bytes(found[name]) for name in ("key", "value"))
         return Record(shard.topic, shard.partition, int(found["offset"]), int(found["timestamp"]), key, value)
     except KeyError as error:
-        said = f"member {error} is missing"
+        why = f"member {error} is missing"
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        said = reason(error)
+        why = reason(error)
     shape = '{"offset": 0, "timestamp": 0, "key": base64 or null, "value": base64 or null}'
-    raise UserError(f"{shard.path}, line {number}: {said}; expected {shape}")
+    raise UserError(f"{shard.path}, line {number}: {why}; expected {shape}")
 
 
 def _bytes(text: str | None) -> bytes | None:

@@ -124,7 +124,7 @@ def _flushes(events: Iterable[pa.RecordBatch], job: Job, passed: Callable[[], bo
         if number and not passed():
             return
         due = _paced(leg, job, begun) if job.speed else leg
-        if job.options.protocol == "open-protocol":
+        if CODECS[job.options.protocol].batches:
             yield from grouped(due, keys, eager=bool(job.speed))
         else:
             yield from ungrouped(due)

@@ -81,7 +81,7 @@ def kafka_settings(changefeed: Changefeed, prepared_batches: bool = True) -> Kaf
         settings,
         security=replace(settings.security, ca=ca, cert=cert, key=key),
         max_message_bytes=changefeed.codec.max_message_bytes,
-        topic_limit=_topic_limit(changefeed),
+        topic_limit=changefeed.kafka.topic_limit,
         prepared_batches=prepared_batches,
     )
 
@@ -89,12 +89,6 @@ def kafka_settings(changefeed: Changefeed, prepared_batches: bool = True) -> Kaf
 def _options(changefeed: Changefeed) -> CodecOptions:
     codec = changefeed.codec
     return replace(codec, claim_check_storage_uri=storage.absolute(codec.claim_check_storage_uri))
-
-
-def _topic_limit(changefeed: Changefeed) -> str:
-    # TiCDC 4.0.16 compares for Open Protocol alone (tiflow v4.0.16: cdc/sink/producer/kafka/kafka.go topicPreProcess)
-    alone = changefeed.kafka.topic_limit == "refuses" and changefeed.codec.protocol != "open-protocol"
-    return "ignored" if alone else changefeed.kafka.topic_limit
 
 
 def _destinations(plan: Plan, counts: Mapping[str, int]) -> Destinations:

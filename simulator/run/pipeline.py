@@ -124,17 +124,12 @@ def _by_name(snapshot: Snapshot) -> dict[tuple[str, str] | None, SnapshotTable]:
 def _marks(plan: Plan, output: Output, release: Release) -> Marks:
     """Statements and watermarks."""
     to, options = output.destinations, output.options
-    watermarks = CODECS[options.protocol].watermark(0, options, release) is not None
+    codec = CODECS[options.protocol]
     placed = tuple(
-        Statement(event.commit_ts, index, ddl_destinations(to.of_topic(topic), options.protocol, release))
+        Statement(event.commit_ts, index, codec.ddl_partitions(to.of_topic(topic), release))
         for index, (event, topic) in enumerate(zip(plan.statements, plan.statement_topics, strict=True))
     )
-    return Marks(placed, plan.timeline, watermarks, release.watermark_after_ddl, to)
-
-
-def ddl_destinations(topic: range, protocol: str, release: Release) -> range:
-    """Where a statement goes in its topic: Canal-JSON's to partition 0, other protocols' to all."""
-    return topic[:1] if protocol == "canal-json" and release.canal_ddl_in_partition_0 else topic
+    return Marks(placed, plan.timeline, codec.has_watermarks(options, release), release.watermark_after_ddl, to)
 
 
 def _account(reports: Sequence[TaskReport], shuffles: int) -> Account:

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from simulator.errors import DeliveryError, UserError, shown
-from simulator.ticdc.codecs.rows import StoredFile
+from simulator.ticdc.codecs.row_changes import StoredFile
 
 ACCEPTED = "file:///directory, s3://bucket/prefix, gs://bucket/prefix, azure://container/prefix, or what fsspec opens"
 

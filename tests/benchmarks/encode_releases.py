@@ -20,7 +20,7 @@ from encode import NARROW, WIDE, batch, narrow_row, wide_row
 
 from simulator.releases import Release, V8_5, find, option_names
 from simulator.ticdc.codecs import CODECS, CodecOptions, Rows
-from simulator.ticdc.codecs.options import known
+from simulator.ticdc.codecs.codec_options import known_options
 from simulator.tidb.ddl.create_table import create_table
 
 MIXED = """CREATE TABLE shop.mixed (id BIGINT PRIMARY KEY, f FLOAT, g FLOAT, d DOUBLE, t TINYINT UNSIGNED,
@@ -86,7 +86,7 @@ def has(release: Release, options: CodecOptions) -> bool:
     """Whether the release has the protocol, and all that is set."""
     canal, large = options.protocol == "canal-json", options.large_message_handle_option
     return (
-        known(options, release) == options
+        known_options(options, release) == options
         and (not canal or "canal-json" in release.protocols)
         and (canal or not options.content_compatible)
         and (not canal or options.output_old_value)

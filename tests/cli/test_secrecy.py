@@ -13,7 +13,7 @@ from simulator.cli import run
 from simulator.errors import masked, shown
 from simulator.run import storage
 from simulator.ticdc.codecs import claim_check
-from simulator.ticdc.codecs.rows import StoredFile
+from simulator.ticdc.codecs.row_changes import StoredFile
 
 HUSH = "hush0hush"
 NUMBER = 40404041

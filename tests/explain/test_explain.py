@@ -21,7 +21,7 @@ from simulator.explain.change import RowChange, read_row, read_value
 from simulator.explain.row import RowExplained, explain_row, row_as_dict, row_lines
 from simulator.releases import Release, V8_5, find
 from simulator.ticdc.changefeed.model import Changefeed, DispatchRule, Kafka
-from simulator.ticdc.codecs.options import CodecOptions
+from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Column, Table

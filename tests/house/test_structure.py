@@ -57,7 +57,7 @@ DOORS = {
     "duckdb": ("tidb.expressions",),
     "fsspec": ("files", "run.storage"),
     "kafka": ("sinks.kafka",),
-    "lz4": ("ticdc.codecs.compression", "read.decode.compressed"),
+    "lz4": ("ticdc.codecs.compression", "read.decode.whole_messages"),
     "numpy": ("*",),
     "pandas": (),
     "pyarrow": ("*",),

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.read.contract import Violation, check, compare, events, in_commit_order, replay, state_of
-from simulator.read.contract.messages import Terms
 from simulator.read.contract.state import State
+from simulator.read.contract.stream_spec import StreamSpec
 from simulator.read.records import Record
 from simulator.tidb.ddl.create_table import create_table
 from support.contract_stream import (
@@ -28,7 +28,7 @@ from support.contract_stream import (
     good,
     records,
     rows_of,
-    terms,
+    stream_spec,
     ts,
 )
 
@@ -37,7 +37,7 @@ SHAPES = [(OPEN, True), (CANAL, True), (CANAL, False)]
 
 
 def broken(stream: Stream, protocol: str = OPEN, extension: bool = True, **changes: object) -> list[Violation]:
-    asked = replace(terms(protocol, extension), **changes)  # type: ignore[arg-type]
+    asked = replace(stream_spec(protocol, extension), **changes)  # type: ignore[arg-type]
     return list(check(records(stream, protocol, extension), asked))
 
 
@@ -151,7 +151,7 @@ def test_without_watermarks_milliseconds_are_enough(breaking: Callable[[Stream],
 
 def test_a_watermark_that_should_not_be_there_is_told() -> None:
     """Without the extension canal-json has none."""
-    found = list(check(records(good(), CANAL, True), terms(CANAL, False)))
+    found = list(check(records(good(), CANAL, True), stream_spec(CANAL, False)))
     assert {4} == rules(found)
 
 
@@ -159,7 +159,7 @@ def test_canal_statements_belong_in_partition_0() -> None:
     """From v5.4 on."""
     stream: Stream = {0: [[Mark(ts(0))]], 1: [[Mark(ts(0))]], 2: [[Mark(ts(0))]]}
     (first, *rest) = records({**stream, 0: [[Ddl(ts(0))], *stream[0]]}, CANAL)
-    found = list(check([*rest, replace(first, partition=1)], terms(CANAL)))
+    found = list(check([*rest, replace(first, partition=1)], stream_spec(CANAL)))
     assert [5, 5] == [violation.rule for violation in found]
     assert found[0].what.startswith("DDL outside partition 0: CREATE") and found[1].what.startswith("no DDL at")
 
@@ -168,7 +168,7 @@ def test_an_unreadable_message_and_a_partition_too_many_are_told() -> None:
     """As rule 0, with the reason."""
     places = ("shop", 0, 99), ("shop", 7, 0), ("x", 0, 0)
     junk = [Record(topic, partition, offset, 0, None, b"junk") for topic, partition, offset in places]
-    found = list(check([*records(good(), OPEN), *junk], terms(OPEN)))
+    found = list(check([*records(good(), OPEN), *junk], stream_spec(OPEN)))
     assert [
         "rule 0, shop/0@99: not a open-protocol message: the key is null",
         "rule 0, shop/7@0: the topic has 3 partitions",
@@ -234,8 +234,8 @@ def after(stream: Stream) -> State:
 
 
 def replayed(stream: Stream, protocol: str = OPEN, extension: bool = True, before: State | None = None,
-             asked: Terms | None = None) -> list[Violation]:
-    used = asked or terms(protocol, extension)
+             asked: StreamSpec | None = None) -> list[Violation]:
+    used = asked or stream_spec(protocol, extension)
     all_records = records(stream, protocol, extension)
     parts = (events([record for record in all_records if record.partition == number], used) for number in stream)
     done = replay(in_commit_order(parts), before or {}, TABLES)
@@ -274,7 +274,7 @@ def test_rows_that_come_again_change_nothing() -> None:
     stream = good()
     for messages in stream.values():
         messages[-1:-1] = copy.deepcopy(messages[messages.index([Mark(ts(3, 0))]) + 1:-1])
-    assert [] == replayed(stream, asked=replace(terms(OPEN), restarts=True))
+    assert [] == replayed(stream, asked=replace(stream_spec(OPEN), restarts=True))
 
 
 def test_a_difference_names_table_row_and_column() -> None:
@@ -297,7 +297,7 @@ def test_dropping_a_table_empties_it_once() -> None:
     for messages in stream.values():
         messages += [drop, create]
     stream[1].append([Row(ts(7), 1, None, "again")])
-    used = terms(OPEN)
+    used = stream_spec(OPEN)
     merged = in_commit_order(events(part, used) for part in split(stream))
     one_by_one = (event for part in split(stream) for event in events(part, used))
     for found in (merged, one_by_one):
@@ -339,8 +339,8 @@ def test_rows_without_a_handle_key_are_counted() -> None:
     message = framed_key(row), len(value).to_bytes(8, "big") + value
     twice = [Record("shop", 0, offset, 0, *message) for offset in range(2)]
     marks = [Record("shop", number, 9, 0, framed_key(b'{"ts":%d,"t":3}' % ts(2, 0)), bytes(8)) for number in range(3)]
-    assert [] == list(check([*twice, *marks], terms(OPEN)))
-    done = replay(events(twice, terms(OPEN)), state_of([(KEYLESS, b"0")]), TABLES)
+    assert [] == list(check([*twice, *marks], stream_spec(OPEN)))
+    done = replay(events(twice, stream_spec(OPEN)), state_of([(KEYLESS, b"0")]), TABLES)
     assert [] == list(compare(done.state, state_of([(KEYLESS, b"0")] * 3), TABLES))
 
 

@@ -21,12 +21,12 @@ from support.codec_rows import image, rows
 from support.random_tables import Change, Made, Values, numbered_tables
 from simulator.columns.change_frame import UPDATE
 from simulator.errors import EncodeError
-from simulator.read.contract import Terms, check, compare, events, replay, state_of, terms_of, unknown
+from simulator.read.contract import StreamSpec, check, compare, events, replay, state_of, stream_spec_of, unknown
 from simulator.read.records import Record
 from simulator.releases import RELEASES, Release, find
 from simulator.ticdc.changefeed.model import Changefeed, Kafka
 from simulator.ticdc.codecs import CODECS, CodecOptions
-from simulator.ticdc.codecs.options import known
+from simulator.ticdc.codecs.codec_options import known_options
 from simulator.ticdc.split import net, sent, split_rule
 from simulator.ticdc.split.transaction import Row
 from simulator.tidb.ddl.create_table import create_table
@@ -97,9 +97,9 @@ def refused(case: Case) -> bool:
     return too_large(entries, case, case.options.max_message_bytes)
 
 
-def terms(made: Made, options: CodecOptions, release: Release) -> Terms:
+def stream_spec(made: Made, options: CodecOptions, release: Release) -> StreamSpec:
     changefeed = Changefeed("kafka", "t", options, Kafka(("127.0.0.1:9092",)))
-    return terms_of(changefeed, [made.table], {"t": 1}, release=release)
+    return stream_spec_of(changefeed, [made.table], {"t": 1}, release=release)
 
 
 @pytest.mark.parametrize(("protocol", "name"), [(one, name) for one in OPTIONS for name in OPTIONS[one]])
@@ -112,7 +112,7 @@ def test_a_stream_leads_to_the_rows_that_are_left(protocol: str, name: str, data
         if protocol == "open-protocol" or protocol in one.protocols]))
     made, history = data.draw(histories())
     asked = replace(CodecOptions(protocol), **OPTIONS[protocol][name])
-    options = known(asked, release)
+    options = known_options(asked, release)
     if name == "cut":
         options = replace(options, max_message_bytes=data.draw(st.integers(450, 900)))
     case = Case(release, made, options, tuple(history))
@@ -121,9 +121,9 @@ def test_a_stream_leads_to_the_rows_that_are_left(protocol: str, name: str, data
             list(stream(made, history, options, release))
         return
     records = list(stream(made, history, options, release))
-    said = terms(made, options, release)
+    said = stream_spec(made, options, release)
     assert [] == list(check(records, said))
-    done = replay(events(records, said), {}, said.tables, said.reading)
+    done = replay(events(records, said), {}, said.tables, said.fidelity)
     left = {str((new or old or {})["id"]): new for old, new in history}
     expected = state_of(
         (made.table, one) for new in left.values() if (one := image(new, made.table, made.binary)) is not None)
@@ -147,7 +147,7 @@ def test_a_row_changed_and_changed_back_is_an_update_with_equal_images(
     """It is never split, stands among the UPDATEs of its transaction, and leaves the row as it is; of a row inserted
     and deleted again nothing is sent."""
     release = find(tag, architecture)
-    options = known(replace(CodecOptions(protocol), **OPTIONS[protocol][name]), release)
+    options = known_options(replace(CodecOptions(protocol), **OPTIONS[protocol][name]), release)
     before: list[Row | None] = [row(key, key, 0) for key in range(3)]
     history: list[tuple[Row | None, Row | None]] = [(None, new) for new in before]
     at = [0] * len(history)
@@ -159,9 +159,9 @@ def test_a_row_changed_and_changed_back_is_an_update_with_equal_images(
         history += [(one.before, one.after) for one in found]
         at += [number] * len(found)
         before = after
-    records, said = list(stream(KEYED, history, options, release, at)), terms(KEYED, options, release)
+    records, said = list(stream(KEYED, history, options, release, at)), stream_spec(KEYED, options, release)
     assert [] == list(check(records, said))
-    done = replay(events(records, said), {}, said.tables, said.reading)
+    done = replay(events(records, said), {}, said.tables, said.fidelity)
     left = [image(one, KEYED.table, frozenset()) for one in before if one]
     expected = state_of((KEYED.table, one) for one in left if one is not None)
     assert [] == [*done.violations, *compare(done.state, expected, said.tables)]

@@ -17,7 +17,7 @@ from support.codec_losses import sent
 from simulator.errors import UserError
 from simulator.read.contract.state import image_of
 from simulator.read.decode import DdlEvent, RowEvent, Watermark, before_image, decode, row_text
-from simulator.read.decode.wire import unquote
+from simulator.read.decode.go_json import unquote
 from simulator.releases import Release
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.table import ColumnType

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from support import airports
 import pytest
+from support.codec_cases import cases, encoded_if_not_refused
 from support.codec_expected import Case, expected
 from support.codec_losses import LOST
 from support.codec_readings import Texts
@@ -22,7 +23,6 @@ from hypothesis import assume, given, reject, settings
 from support.playing import play, state, tables_of
 from pyspark.sql import SparkSession
 from support.random_tables import Change
-from test_codec_laws import cases, encoded_if_not_refused
 
 from simulator.read.contract.state import row_of
 from simulator.read.records import read

@@ -12,7 +12,7 @@ import pytest
 from support.codec_rows import Change, rows
 from simulator.errors import UserError
 from simulator.read import contract, lines as inspect
-from simulator.read.contract.terms import terms_of
+from simulator.read.contract.stream_spec import stream_spec_of
 from simulator.read.decode import RowEvent, decode, fetched
 from simulator.read.records import Record
 from simulator.releases import V8_5
@@ -120,18 +120,18 @@ def test_a_file_that_is_gone_or_of_another_row_is_a_violation(protocol: str, tmp
     feed = changefeed.load(uri, f"{toml}claim-check-storage-uri = 'file://{tmp_path}'")
     changes: list[Change] = [(None, {"id": str(key), "v": f"{key}" * 3000}) for key in (7, 8)]
     records = sent(feed.codec, *changes)
-    terms = terms_of(feed, [TABLE], {"t": 1}, finished=False)
-    assert list(contract.check(records, terms)) == []
-    replayed = contract.replay(contract.events(records, terms), {}, {("shop", "t"): TABLE})
+    spec = stream_spec_of(feed, [TABLE], {"t": 1}, finished=False)
+    assert list(contract.check(records, spec)) == []
+    replayed = contract.replay(contract.events(records, spec), {}, {("shop", "t"): TABLE})
     assert replayed.violations == []
     assert sorted(replayed.state["shop", "t"].values()) == [b"7\xff" + b"7" * 3000, b"8\xff" + b"8" * 3000]
 
     one, other = tmp_path.iterdir()
     other.write_bytes(one.read_bytes())
     one.unlink()
-    said = sorted(violation.what for violation in contract.check(records, terms))
+    said = sorted(violation.what for violation in contract.check(records, spec))
     assert [words in text for words, text in zip(("cannot be read: No such", "another row"), sorted(
         said, key=lambda text: "another" in text), strict=True)] == [True, True]
-    replayed = contract.replay(contract.events(records, terms), {}, {("shop", "t"): TABLE})
+    replayed = contract.replay(contract.events(records, spec), {}, {("shop", "t"): TABLE})
     assert replayed.violations == []
     assert {cell for image in replayed.state["shop", "t"].values() for cell in image.split(b"\xff")[1:]} == {b"\xfd"}

@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from simulator.read.contract.messages import Terms
-from simulator.read.contract.repeats import Place
+from simulator.read.contract.stream_spec import StreamSpec
 from simulator.read.decode import RowEvent, full_image
-from simulator.read.records import Record
+from simulator.read.records import Place, Record
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.table import Table
 
@@ -82,8 +81,8 @@ def records(stream: Stream, protocol: str, extension: bool = True, topic: str = 
     return found
 
 
-def terms(protocol: str, extension: bool = True) -> Terms:
-    return Terms(
+def stream_spec(protocol: str, extension: bool = True) -> StreamSpec:
+    return StreamSpec(
         protocol=protocol, partitions={"shop": PARTITIONS}, tables=TABLES, destination=destination, max_batch_size=16,
         watermarks=protocol == "open-protocol" or extension, ddl_in_every_partition=protocol == "open-protocol",
     )

@@ -10,7 +10,7 @@ from typing import Any
 from simulator import cli
 from simulator.read import contract
 from simulator.read.contract.state import State, compare, state_of
-from simulator.read.contract.terms import terms_of
+from simulator.read.contract.stream_spec import stream_spec_of
 from simulator.read.records import Record
 from simulator.releases import Release, V8_5
 from simulator.sources import snapshots
@@ -79,7 +79,7 @@ def assert_leads(
     """The stream breaks no rule, and leads from the state before exactly to the state after, both by the names that
     messages have."""
     stream = list(records)
-    terms = terms_of(changefeed, tables.values(), partitions, release=release)
+    terms = stream_spec_of(changefeed, tables.values(), partitions, release=release)
     tables = terms.tables
     played = list(contract.in_commit_order(contract.events(part, terms) for part in _partitions(stream)))
     terms = replace(terms, later=contract.definitions(played, tables))

@@ -8,22 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from simulator.read.contract.broadcast import ddl_everywhere, watermarks_everywhere
-from simulator.read.contract.destinations import destinations
-from simulator.read.contract.messages import Message, Placed, Step, Terms, Violation, events, messages
 from simulator.read.contract.order import commit_order, ddl_order, row_order, watermark_order
-from simulator.read.contract.readings import Reading
+from simulator.read.contract.placement import ddl_everywhere, destinations, sizes, watermarks_everywhere
 from simulator.read.contract.replay import Replayed, in_commit_order, replay
 from simulator.read.contract.schema_changes import definitions
-from simulator.read.contract.sizes import sizes
 from simulator.read.contract.state import State, compare, state_of, unknown
-from simulator.read.contract.terms import terms_of
+from simulator.read.contract.stream import Checker, Message, Placed, Violation, events, messages
+from simulator.read.contract.stream_spec import StreamSpec, stream_spec_of
 from simulator.read.records import Record
 
 __all__ = [
-    "Message", "Placed", "RULES", "Reading", "Replayed", "State", "Step", "Terms", "Violation", "check", "commit_order",
+    "Message", "Placed", "RULES", "Replayed", "State", "Checker", "StreamSpec", "Violation", "check", "commit_order",
     "compare", "ddl_everywhere", "ddl_order", "definitions", "destinations", "events", "in_commit_order", "messages",
-    "replay", "row_order", "sizes", "state_of", "terms_of", "unknown", "watermark_order", "watermarks_everywhere",
+    "replay", "row_order", "sizes", "state_of", "stream_spec_of", "unknown", "watermark_order", "watermarks_everywhere",
 ]
 
 
@@ -40,10 +37,10 @@ RULES = {
 """What can be told from the stream alone: points 1 to 6 of the contract; point 7 is `replay` and `compare`."""
 
 
-def check(records: Iterable[Record], terms: Terms) -> Iterator[Violation]:
+def check(records: Iterable[Record], spec: StreamSpec) -> Iterator[Violation]:
     """Every breach of points 1 to 6, as the stream is read; those that only its end shows come last."""
-    steps: Mapping[str, Step] = {name: rule(terms) for name, rule in RULES.items()}
-    for message in messages(records, terms):
+    steps: Mapping[str, Checker] = {name: rule(spec) for name, rule in RULES.items()}
+    for message in messages(records, spec):
         if isinstance(message, Violation):
             yield message
             continue

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simulator.read.contract.messages import Message, Step, Terms, Violation, at, each, is_exact, place_of
-from simulator.read.contract.repeats import Place, time_of
-from simulator.read.decode import DdlEvent, RowEvent, Watermark
+from simulator.read.contract.stream import Checker, Message, Violation, at, each, place_of
+from simulator.read.contract.stream_spec import StreamSpec
+from simulator.read.decode import DdlEvent, RowEvent, Watermark, is_exact, time_of
+from simulator.read.records import Place
 from simulator.ticdc.table_info import handle_key
 
 
-def watermark_order(terms: Terms) -> Step:
+def watermark_order(spec: StreamSpec) -> Checker:
     """Point 2: watermarks never fall, and a row is strictly above every earlier one."""
     low: dict[Place, int] = {}
 
@@ -26,7 +27,7 @@ def watermark_order(terms: Terms) -> Step:
     return step
 
 
-def commit_order(terms: Terms) -> Step:
+def commit_order(spec: StreamSpec) -> Checker:
     """Point 3: per physical table and partition the commit-ts of first emissions never falls, and each comes once.
 
     A table without handle key may hold equal rows, so that two equal changes of it are no repetition.
@@ -38,21 +39,21 @@ def commit_order(terms: Terms) -> Step:
             if not isinstance(event, RowEvent):
                 continue
             ts, key = time_of(event), (place_of(message), event.schema, event.table, event.ptn)
-            if again and not terms.restarts and _has_handle(event, terms):
+            if again and not spec.restarts and _has_handle(event, spec):
                 yield at(3, message, f"a row of {_name(event)} at {ts} that was already sent")
-            if ts < high.get(key, -1) and not (again and terms.restarts):
+            if ts < high.get(key, -1) and not (again and spec.restarts):
                 yield at(3, message, f"a row of {_name(event)} at {ts} after one at {high[key]}")
             high[key] = max(high.get(key, -1), ts)
     return step
 
 
-def row_order(terms: Terms) -> Step:
+def row_order(spec: StreamSpec) -> Checker:
     """Point 3: at one commit-ts the DELETEs, UPDATEs and INSERTs of a physical table stand in the release's order."""
     last: dict[tuple[Place, str, str, int | None], tuple[int, int, str]] = {}
 
     def step(message: Message | None) -> Iterator[Violation]:
         for message, event, again in each(message):
-            stage = _stage(event, terms) if isinstance(event, RowEvent) and not again else None
+            stage = _stage(event, spec) if isinstance(event, RowEvent) and not again else None
             if stage is None or not isinstance(event, RowEvent):
                 continue
             ts, key = time_of(event), (place_of(message), event.schema, event.table, event.ptn)
@@ -63,17 +64,17 @@ def row_order(terms: Terms) -> Step:
     return step
 
 
-def _stage(event: RowEvent, terms: Terms) -> int | None:
+def _stage(event: RowEvent, spec: StreamSpec) -> int | None:
     """Where the change stands among those of its commit-ts; None where that is not told."""
-    table = terms.table(event)
-    if table is None or terms.stages is None or not is_exact(event):
+    table = spec.table(event)
+    if table is None or spec.stages is None or not is_exact(event):
         return None
     if table.partitioning is not None and event.ptn is None:
         return None
-    return terms.stages(table).get(event.op)
+    return spec.stages(table).get(event.op)
 
 
-def ddl_order(terms: Terms) -> Step:
+def ddl_order(spec: StreamSpec) -> Checker:
     """Point 5: DDL in commit-ts order, not below a watermark, after each row ≤ C and before rows > C of its tables."""
     low: dict[Place, int] = {}
     last: dict[Place, int] = {}
@@ -86,7 +87,7 @@ def ddl_order(terms: Terms) -> Step:
         of_tables = [of_schema.get(ddl.table, -1)] if ddl.table else list(of_schema.values())
         marks = {"DDL at": last.get(place, -1), "a row of its table at": max(of_tables, default=-1)}
         for what, mark in marks.items():
-            if ts < mark and not (again and terms.restarts):
+            if ts < mark and not (again and spec.restarts):
                 yield at(5, message, f"DDL at {ts} after {what} {mark}: {ddl.query}")
         if ts < low.get(place, -1):
             yield at(5, message, f"DDL at {ts} below the earlier watermark {low[place]}: {ddl.query}")
@@ -96,7 +97,7 @@ def ddl_order(terms: Terms) -> Step:
     def row(message: Message, event: RowEvent, again: bool) -> Iterator[Violation]:
         place, ts = place_of(message), time_of(event)
         limit = max(done.get((place, event.schema, table), -1) for table in (event.table, ""))
-        if (ts < limit or ts == limit and is_exact(event)) and not (again and terms.restarts):
+        if (ts < limit or ts == limit and is_exact(event)) and not (again and spec.restarts):
             yield at(5, message, f"a row of {_name(event)} at {ts} after the DDL at {limit}")
         of_schema = rows.setdefault((place, event.schema), {})
         of_schema[event.table] = max(of_schema.get(event.table, -1), ts)
@@ -112,8 +113,8 @@ def ddl_order(terms: Terms) -> Step:
     return step
 
 
-def _has_handle(event: RowEvent, terms: Terms) -> bool:
-    table = terms.table(event)
+def _has_handle(event: RowEvent, spec: StreamSpec) -> bool:
+    table = spec.table(event)
     return table is not None and bool(handle_key(table))
 
 

@@ -12,19 +12,18 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from simulator.errors import DdlError, UserError
-from simulator.read.contract.messages import Placed, Violation
-from simulator.read.contract.readings import Reading
-from simulator.read.contract.repeats import Place, time_of
 from simulator.read.contract.schema_changes import changed
-from simulator.read.contract.state import HIDDEN, Handle, NAME, State, alike, count, handle_of, image_of
-from simulator.read.decode import DdlEvent, Image, RowEvent, Watermark, before_image, row_text
+from simulator.read.contract.state import HIDDEN, Handle, Name, State, alike, count, handle_of, image_of
+from simulator.read.contract.stream import Placed, Violation
+from simulator.read.decode import DdlEvent, EMPTYING, Image, RowEvent, Watermark, before_image, row_text, time_of
+from simulator.read.records import Place
+from simulator.ticdc.codecs.codec import Fidelity
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import catalog
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.types import family
 
 RANK = {"DELETE": 0, "UPDATE": 1, "INSERT": 2}
-EMPTYING = (4, 11, "ERASE", "TRUNCATE")
-"""Types of DROP TABLE and TRUNCATE TABLE, as Open Protocol and as canal."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ def in_commit_order(partitions: Iterable[Iterable[Placed]]) -> Iterator[Placed]:
 
 
 def replay(
-    events: Iterable[Placed], before: State, tables: Mapping[NAME, Table], reading: Reading = Reading(),
+    events: Iterable[Placed], before: State, tables: Mapping[Name, Table], fidelity: Fidelity = Fidelity(),
 ) -> Replayed:
     """The state after the events; `before` itself stays as it is.
 
@@ -66,8 +65,8 @@ def replay(
     doubtful are unknown in the state.
     """
     done = Replayed({name: dict(rows) for name, rows in before.items()})
-    versions: dict[NAME, dict[Handle, Version]] = {}
-    emptied: dict[NAME, int] = {}
+    versions: dict[Name, dict[Handle, Version]] = {}
+    emptied: dict[Name, int] = {}
     known, played = catalog(tables.values()), set[tuple[int, str]]()
     doubts: Doubts = {}
     for placed in events:
@@ -84,14 +83,14 @@ def replay(
                     done.violations.append(_wrong(placed, f"{event.query}: {error}"))
         elif time_of(event) > emptied.get((event.schema, event.table), -1):
             table = known.table(event.schema, event.table)
-            done.violations.extend(_apply(placed, event, done.state, versions, doubts, table, reading))
+            done.violations.extend(_apply(placed, event, done.state, versions, doubts, table, fidelity))
     done.violations.extend(doubts.values())
     return done
 
 
 def _apply(
-    placed: Placed, event: RowEvent, state: State, versions: dict[NAME, dict[Handle, Version]], doubts: Doubts,
-    table: Table | None, reading: Reading,
+    placed: Placed, event: RowEvent, state: State, versions: dict[Name, dict[Handle, Version]], doubts: Doubts,
+    table: Table | None, fidelity: Fidelity,
 ) -> Iterator[Violation]:
     name = event.schema, event.table
     rows = state.setdefault(name, {})
@@ -99,14 +98,14 @@ def _apply(
         yield _wrong(placed, f"a row of {'.'.join(name)}, a table that is not known")
         return
     try:
-        old, new = before_texts(event, table, reading), _texts(event.after, table, reading)
+        old, new = before_texts(event, table, fidelity), _texts(event.after, table, fidelity)
         if not handle_key(table):
             for texts, by in ((old, -1), (new, 1)):
                 if texts is not None:
                     count(rows, texts, table, by)
             return
-        replaces = old is None and (not reading.old_values or event.only_handle)
-        if old is None and new is not None and reading.hides_same:
+        replaces = old is None and (not fidelity.old_values or event.only_handle)
+        if old is None and new is not None and fidelity.hides_same:
             handle = handle_of(new, table)
             replaces = replaces or not [*_held(handle, new, table, rows.get(handle))]
         for what in _change(placed, event, (old, new), table, rows, versions.setdefault(name, {}), doubts, replaces):
@@ -158,7 +157,7 @@ def _stale(known: Version | None, version: Version) -> bool:
 
 
 def _emptied(
-    event: DdlEvent, state: State, versions: dict[NAME, dict[Handle, Version]], emptied: dict[NAME, int],
+    event: DdlEvent, state: State, versions: dict[Name, dict[Handle, Version]], emptied: dict[Name, int],
 ) -> None:
     name, ts = (event.schema, event.table), time_of(event)
     if event.type not in EMPTYING or emptied.get(name, -1) >= ts:
@@ -168,22 +167,29 @@ def _emptied(
     state[name] = {handle: image for handle, image in state.get(name, {}).items() if handle in later}
 
 
-def before_texts(event: RowEvent, table: Table, reading: Reading) -> dict[str, str | None] | None:
+def before_texts(event: RowEvent, table: Table, fidelity: Fidelity) -> dict[str, str | None] | None:
     """The old row as far as it is known; doubt about what an UPDATE changed is not about the rest."""
-    said, changed = _texts(before_image(event), table, reading), _texts(event.before, table, reading, changed=True)
-    return said if said is None or event.after is None else {**said, **(changed or {})}
+    known, changed = _texts(before_image(event), table, fidelity), _texts(event.before, table, fidelity, changed=True)
+    return known if known is None or event.after is None else {**known, **(changed or {})}
 
 
 def _texts(
-    image: Image | None, table: Table, reading: Reading, changed: bool = False,
+    image: Image | None, table: Table, fidelity: Fidelity, changed: bool = False,
 ) -> dict[str, str | None] | None:
     if image is None:
         return None
     columns = {column.name: column for column in table.columns}
     return {
-        name: HIDDEN if reading.doubtful(text, columns[name], changed) else text
+        name: HIDDEN if _doubtful(text, columns[name], changed, fidelity) else text
         for name, text in row_text(image, table).items()
     }
+
+
+def _doubtful(text: str | None, column: Column, changed: bool, fidelity: Fidelity) -> bool:
+    """Whether a value may stand for another one; `changed` is whether it is an old one that an UPDATE changed."""
+    if text is None:
+        return family(column.type) in (fidelity.old_nulls if changed else fidelity.nulls)
+    return fidelity.whole_seconds and family(column.type) == "time" and column.type.decimal > 0
 
 
 def _rank(placed: Placed) -> tuple[int, int]:

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from simulator import tso
 from simulator.errors import DdlError
-from simulator.read.contract.messages import Placed
-from simulator.read.contract.repeats import time_of
-from simulator.read.contract.state import HIDDEN, Handle, NAME, State, count, handle_of, image_of, row_of
-from simulator.read.decode import DdlEvent
+from simulator.read.contract.state import HIDDEN, Handle, Name, State, count, handle_of, image_of, row_of
+from simulator.read.contract.stream import Placed
+from simulator.read.decode import DdlEvent, time_of
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.build.defaults import value_text
@@ -32,16 +31,16 @@ ALREADY = ("schema:1007", "schema:1050")
 
 
 def definitions(
-    events: Iterable[Placed], tables: Mapping[NAME, Table]
-) -> tuple[tuple[int, Mapping[NAME, Table]], ...]:
+    events: Iterable[Placed], tables: Mapping[Name, Table]
+) -> tuple[tuple[int, Mapping[Name, Table]], ...]:
     """The tables behind each statement of a stream in commit order, with its commit-ts; raises DdlError."""
     known, found = catalog(tables.values()), []
     seen: set[tuple[int, str]] = set()
     for event in (placed.event for placed in events):
-        if isinstance(event, DdlEvent) and (said := (time_of(event), event.query)) not in seen:
-            seen.add(said)
+        if isinstance(event, DdlEvent) and (sent := (time_of(event), event.query)) not in seen:
+            seen.add(sent)
             known = changed(event, known, {})
-            found.append((said[0], {(table.schema, table.name): table for table in known.tables.values()}))
+            found.append((sent[0], {(table.schema, table.name): table for table in known.tables.values()}))
     return tuple(found)
 
 
@@ -76,7 +75,7 @@ def _executed(statement: Statement, event: DdlEvent, known: Catalog) -> Catalog:
     return after
 
 
-def _renames(statement: Statement | None, schema: str) -> Iterator[tuple[NAME, NAME]]:
+def _renames(statement: Statement | None, schema: str) -> Iterator[tuple[Name, Name]]:
     pairs = statement.pairs if isinstance(statement, RenameTable) else ()
     if isinstance(statement, AlterTable):
         pairs = tuple((statement.table, spec.table) for spec in statement.specs if isinstance(spec, RenameTo))
@@ -102,8 +101,8 @@ def _partition(image: bytes, table: Table) -> str:
         raise DdlError(f"which rows of {table.schema}.{table.name} a partition has is not known to the replay")
     value = columns[column]
     return next(
-        one.name.lower() for one in rule.partitions
-        if value is None or one.values[0][0] == "MAXVALUE" or int(value) < int(one.values[0][0])
+        partition.name.lower() for partition in rule.partitions
+        if value is None or partition.values[0][0] == "MAXVALUE" or int(value) < int(partition.values[0][0])
     )
 
 

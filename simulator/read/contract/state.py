@@ -12,17 +12,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from simulator.read.contract.messages import Violation
+from simulator.read.contract.stream import Violation
+from simulator.read.decode import LOST
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import is_binary
 
-NAME: TypeAlias = "tuple[str, str]"
+Name: TypeAlias = "tuple[str, str]"
 """Schema and table."""
 
 Handle: TypeAlias = "tuple[str | None, ...]"
-State: TypeAlias = "dict[NAME, dict[Handle, bytes]]"
+State: TypeAlias = "dict[Name, dict[Handle, bytes]]"
 """Table -> handle key -> row image. Without handle key the whole row is the key, and the image its count in decimal."""
 
 JOIN, NULL, UNKNOWN = b"\xff", b"\xfe", b"\xfd"
@@ -31,7 +32,6 @@ JOIN, NULL, UNKNOWN = b"\xff", b"\xfe", b"\xfd"
 HIDDEN = "\ufdd0"
 """The text of an unknown cell: a code point that is no character."""
 
-LOST = "\ufffd"
 INVALID = re.compile("[\udc80-\udcff]")
 """A byte that is not UTF-8, as Python's surrogateescape writes it."""
 
@@ -66,16 +66,16 @@ def image_of(texts: Mapping[str, str | None], table: Table, under: bytes | None 
     return JOIN.join(_cell(texts.get(column.name, rest.get(column.name, HIDDEN)), column) for column in columns)
 
 
-def alike(one: bytes, other: bytes) -> bool:
+def alike(image: bytes, other: bytes) -> bool:
     """Whether two row images may be of one row: where both are known, they are equal."""
-    if one == other or UNKNOWN not in one + other:
-        return one == other
-    return all(a == b or UNKNOWN in (a, b) for a, b in zip(one.split(JOIN), other.split(JOIN), strict=True))
+    if image == other or UNKNOWN not in image + other:
+        return image == other
+    return all(a == b or UNKNOWN in (a, b) for a, b in zip(image.split(JOIN), other.split(JOIN), strict=True))
 
 
-def unknown(state: State, tables: Mapping[NAME, Table]) -> dict[NAME, Counter[str]]:
+def unknown(state: State, tables: Mapping[Name, Table]) -> dict[Name, Counter[str]]:
     """Table -> column -> in how many rows the messages did not tell its value."""
-    found: dict[NAME, Counter[str]] = {}
+    found: dict[Name, Counter[str]] = {}
     for name, rows in state.items():
         for image in rows.values():
             if UNKNOWN in image:
@@ -100,7 +100,7 @@ def count(rows: dict[Handle, bytes], texts: Mapping[str, str | None], table: Tab
         rows.pop(row, None)
 
 
-def compare(state: State, expected: State, tables: Mapping[NAME, Table]) -> Iterator[Violation]:
+def compare(state: State, expected: State, tables: Mapping[Name, Table]) -> Iterator[Violation]:
     """Point 7: where the two differ, row by row; a table that is missing is one without rows."""
     for name in sorted({*state, *expected}):
         found, wanted = state.get(name, {}), expected.get(name, {})
@@ -116,13 +116,13 @@ def compare(state: State, expected: State, tables: Mapping[NAME, Table]) -> Iter
 def _difference(found: bytes, wanted: bytes, table: Table | None) -> str:
     if table is None or not handle_key(table):
         return f"is there {found.decode()} times, {wanted.decode()} expected"
-    one, other = row_of(found, table), row_of(wanted, table)
+    row, other = row_of(found, table), row_of(wanted, table)
     return "; ".join(
-        f"{name} is {one[name]!r}, {other[name]!r} expected" for name in one
-        if one[name] != other[name] and HIDDEN not in (one[name], other[name]))
+        f"{name} is {row[name]!r}, {other[name]!r} expected" for name in row
+        if row[name] != other[name] and HIDDEN not in (row[name], other[name]))
 
 
-def _differs(name: NAME, handle: Handle, what: str) -> Violation:
+def _differs(name: Name, handle: Handle, what: str) -> Violation:
     return Violation(7, "", None, None, f"{'.'.join(name)}, row {', '.join(map(str, handle))}: {what}")
 
 

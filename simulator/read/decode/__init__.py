@@ -10,27 +10,38 @@ from functools import partial
 from simulator.errors import UserError, did_you_mean
 from simulator.files import reason
 from simulator.read.decode import canal_json, open_protocol
-from simulator.read.decode.compressed import plain
-from simulator.read.decode.events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
-from simulator.read.decode.stored import whole
-from simulator.read.decode.texts import before_image, full_image, row_text
+from simulator.read.decode.row_texts import before_image, full_image, row_text
+from simulator.read.decode.stream_events import (
+    ColumnInfo,
+    DROPPING,
+    DdlEvent,
+    EMPTYING,
+    Event,
+    Image,
+    LOST,
+    RowEvent,
+    Value,
+    Watermark,
+    is_exact,
+    time_of,
+)
+from simulator.read.decode.whole_messages import whole
 
 __all__ = [
-    "ColumnInfo", "DECODERS", "DdlEvent", "Event", "Image", "RowEvent", "Value", "Watermark", "before_image",
-    "decode", "fetched", "full_image", "protocol_of", "row_text",
+    "ColumnInfo", "DECODERS", "DROPPING", "DdlEvent", "EMPTYING", "Event", "Image", "LOST", "RowEvent", "Value",
+    "Watermark", "before_image", "decode", "fetched", "full_image", "is_exact", "protocol_of", "row_text", "time_of",
 ]
 
-DECODERS = {"open-protocol": open_protocol.decode, "canal-json": canal_json.decode}
-"""TiCDC's protocol name -> (key, value) -> events."""
+DECODERS = {"open-protocol": open_protocol.DECODER, "canal-json": canal_json.DECODER}
+"""By TiCDC's name of the protocol."""
 
 
 def protocol_of(key: bytes | None, value: bytes | None) -> str:
     """The protocol a message looks like; raises UserError where it looks like none."""
-    if key is not None and key[:8] == open_protocol.VERSION:
-        return "open-protocol"
-    if value is not None and _is_canal(value):
-        return "canal-json"
-    raise UserError("neither Open Protocol (a key that begins with version 1) nor Canal-JSON (an object with isDdl)")
+    for name, decoder in DECODERS.items():
+        if decoder.recognised(key, value):
+            return name
+    raise UserError(f"neither {' nor '.join(decoder.looks for decoder in DECODERS.values())}")
 
 
 def decode(key: bytes | None, value: bytes | None, protocol: str | None = None) -> tuple[Event, ...]:
@@ -39,7 +50,7 @@ def decode(key: bytes | None, value: bytes | None, protocol: str | None = None) 
     if name not in DECODERS:
         raise UserError(f"no decoder for protocol {name!r}.{did_you_mean(name, DECODERS)} Known: {', '.join(DECODERS)}")
     try:
-        return DECODERS[name](key, value)
+        return DECODERS[name].decode(key, value)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
         raise UserError(f"not a {name} message: {_reason(error)}") from error
 
@@ -47,14 +58,6 @@ def decode(key: bytes | None, value: bytes | None, protocol: str | None = None) 
 def fetched(event: RowEvent, read: Callable[[str], bytes], protocol: str) -> RowEvent:
     """A row of claim-check with all its columns, by way of the file that it names; raises UserError."""
     return whole(event, read, partial(decode, protocol=protocol))
-
-
-def _is_canal(value: bytes) -> bool:
-    try:
-        text = plain(value)
-    except ValueError:
-        return False
-    return text[:1] == b"{" and b'"isDdl"' in text
 
 
 def _reason(error: Exception) -> str:

@@ -8,9 +8,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from simulator.read.decode.compressed import plain
-from simulator.read.decode.events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
-from simulator.read.decode.wire import integer, members, parse, text
+from simulator.read.decode.go_json import integer, members, parse, text
+from simulator.read.decode.stream_events import (
+    ColumnInfo,
+    DdlEvent,
+    Decoder,
+    Event,
+    Image,
+    LOST,
+    RowEvent,
+    Value,
+    Watermark,
+)
+from simulator.read.decode.whole_messages import plain
 
 OPERATIONS = ("INSERT", "UPDATE", "DELETE")
 WATERMARK = "TIDB_WATERMARK"
@@ -21,8 +31,14 @@ BLOB = 2004
 """The sqlType of bytes in Latin-1. Before 5.4 BINARY and VARBINARY had those of CHAR and VARCHAR, and were written as
 text (tiflow v4.0 cdc/sink/codec/canal.go)."""
 
-LOST = "\ufffd"
-"""What stands for each byte that was not UTF-8."""
+
+def recognised(key: bytes | None, value: bytes | None) -> bool:
+    """Whether a message looks like one of the protocol."""
+    try:
+        text = plain(value or b"")
+    except ValueError:
+        return False
+    return text[:1] == b"{" and b'"isDdl"' in text
 
 
 def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
@@ -87,9 +103,12 @@ def _value(value: object, column: ColumnInfo) -> Value:
     """Text, or bytes of a binary column; its text where Canal-JSON before 5.4 lost bytes that were not UTF-8."""
     if value is None:
         return None
-    said = text(value)
+    content = text(value)
     if str(column.type).split("(")[0].split(" ")[0] not in BINARY:
-        return said
+        return content
     if column.sql_type == BLOB:
-        return said.encode("latin-1")
-    return said if LOST in said else said.encode("utf-8")
+        return content.encode("latin-1")
+    return content if LOST in content else content.encode("utf-8")
+
+
+DECODER = Decoder(decode, recognised, "Canal-JSON (an object with isDdl)")

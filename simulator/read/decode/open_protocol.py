@@ -1,18 +1,21 @@
 """Open Protocol messages into events (docs: open-protocol; tiflow v8.5 pkg/sink/codec/open).
 
 A key is version 1 and length-prefixed JSON objects, a value as many of them; a resolved event's is empty.
+
+With only-output-updated-columns the new architecture writes a column that becomes NULL into `p` as `"t":15,"f":64,
+"v":"…"` beside the named ones (ticdc up to v8.5.7 and v26.3.4: pkg/sink/codec/open/codec.go); such a value gets a name
+only where no other column could have it.
 """
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
-from simulator.read.decode.compressed import plain
-from simulator.read.decode.events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
-from simulator.read.decode.nameless import named
-from simulator.read.decode.wire import integer, members, pairs, parse, text, unquote
+from simulator.read.decode.go_json import integer, members, pairs, parse, text, unquote
+from simulator.read.decode.stream_events import ColumnInfo, DdlEvent, Decoder, Event, Image, RowEvent, Value, Watermark
+from simulator.read.decode.whole_messages import plain
 
 VERSION = (1).to_bytes(8, "big")
 ROW, DDL, RESOLVED = 1, 2, 3
@@ -29,6 +32,11 @@ INVALID = "surrogateescape"
 """The new architecture copies bytes that are not UTF-8 (ticdc pkg/util/json_writer.go)."""
 
 
+def recognised(key: bytes | None, value: bytes | None) -> bool:
+    """Whether a message looks like one of the protocol."""
+    return key is not None and key[:8] == VERSION
+
+
 def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
     """The events of one message; raises ValueError or KeyError where it is not one."""
     if key is None or value is None:
@@ -40,7 +48,7 @@ def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
         values = [b""]
     if len(keys) != len(values) or not keys:
         raise ValueError(f"{len(keys)} events in the key, {len(values)} in the value")
-    return tuple(_event(parse(one), plain(body)) for one, body in zip(keys, values, strict=True))
+    return tuple(_event(parse(head), plain(body)) for head, body in zip(keys, values, strict=True))
 
 
 def _frames(data: bytes, where: str) -> list[bytes]:
@@ -80,7 +88,7 @@ def _row(
     assert columns is not None
     infos = {name: _info(members(column)) for name, column in columns.items()}
     nameless: list[dict[str, Any]] = []
-    if previous is not None and not all(isinstance(one, dict) for one in previous.values()):
+    if previous is not None and not all(isinstance(column, dict) for column in previous.values()):
         previous, nameless = named(pairs(body, INVALID), columns)
     return RowEvent(
         commit_ts=commit_ts, schema=schema, table=table,
@@ -90,7 +98,7 @@ def _row(
         columns=infos,
         rid=integer(key["rid"]) if "rid" in key else None,
         ptn=integer(key["ptn"]) if "ptn" in key else None,
-        unnamed=tuple(_value(one, _info(one)) for one in nameless),
+        unnamed=tuple(_value(column, _info(column)) for column in nameless),
         only_handle=key.get("ohk") is True or "ccl" in key,
         stored_at=text(key.get("ccl", "")),
     )
@@ -106,7 +114,10 @@ def _image(columns: dict[str, Any] | None, infos: Mapping[str, ColumnInfo]) -> I
     `u` and `d` are taken."""
     if columns is None:
         return None
-    return {name: _value(members(one), infos[name] if name in infos else _info(one)) for name, one in columns.items()}
+    return {
+        name: _value(members(column), infos[name] if name in infos else _info(column))
+        for name, column in columns.items()
+    }
 
 
 def _early(value: str) -> Value:
@@ -137,3 +148,50 @@ def _value(column: Mapping[str, Any], info: ColumnInfo) -> Value:
     if not isinstance(value, str):
         raise ValueError(f"a value that is neither text nor number: {value!r}")
     return str(value)
+
+
+Column: TypeAlias = "dict[str, Any]"
+"""`t`, `f`, `v` of one column."""
+
+
+def named(
+    value: list[tuple[str, Any]], updated: Mapping[str, Column],
+) -> tuple[dict[str, Column], list[Column]]:
+    """The members of `p` by name, and those that stay without one; `value` is the message's value as pairs."""
+    columns: dict[str, Column] = {}
+    nameless: list[Column] = []
+    for name, found in next(content for member, content in value if member == "p"):
+        if isinstance(found, list):
+            columns[name] = dict(found)
+            continue
+        if name == "t":
+            nameless.append({})
+        if not nameless:
+            raise ValueError(f"member {name!r} of p is no column")
+        nameless[-1][name] = found
+    return _matched(columns, nameless, updated)
+
+
+def _matched(
+    columns: dict[str, Column], nameless: list[Column], updated: Mapping[str, Column],
+) -> tuple[dict[str, Column], list[Column]]:
+    """Where as many columns became NULL as values of their type and flags have no name, both in table order."""
+    left: list[Column] = []
+    for kind in dict.fromkeys(map(_kind, nameless)):
+        values = [column for column in nameless if _kind(column) == kind]
+        empty = [
+            name for name, column in updated.items()
+            if column["v"] is None and name not in columns and _kind(column) == kind
+        ]
+        if len(empty) == len(values):
+            columns.update(zip(empty, values, strict=True))
+        else:
+            left += values
+    return columns, left
+
+
+def _kind(column: Column) -> tuple[Any, Any]:
+    return column["t"], column.get("f")
+
+
+DECODER = Decoder(decode, recognised, "Open Protocol (a key that begins with version 1)")

@@ -5,14 +5,14 @@ One law: whatever is written and has no effect is said by name; the URI wins ove
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from simulator.errors import ChangefeedError, UserError
 from simulator.files import read_text
 from simulator.releases import Release, V8_5
-from simulator.ticdc.changefeed import file, kafka, merged, options, rejections, rules, security, uri
+from simulator.ticdc.changefeed import encoder, kafka, rejections, rules, security
 from simulator.ticdc.changefeed.keys import key
-from simulator.ticdc.changefeed.merged import Settings
 from simulator.ticdc.changefeed.model import (
     Changefeed,
     ColumnSelector,
@@ -23,6 +23,10 @@ from simulator.ticdc.changefeed.model import (
     Tls,
     partition_count,
 )
+from simulator.ticdc.changefeed.settings import Settings, conflicts, idle_parameters
+from simulator.ticdc.changefeed.sink_uri import parse_uri, typed_parameters
+from simulator.ticdc.changefeed.toml_file import parse_file
+from simulator.ticdc.codecs import CODECS
 
 __all__ = [
     "Changefeed", "ColumnSelector", "DispatchRule", "EventFilter", "Kafka", "Sasl", "Tls", "key", "load",
@@ -37,8 +41,8 @@ def load(sink_uri: str, toml_text: str = "", release: Release = V8_5, name: str 
 
     Table filters and topic expressions are judged where they are compiled: `filters.replication`, `dispatch.router`.
     """
-    parsed, content = uri.parse(sink_uri, release), file.parse(toml_text, name, release)
-    settings = Settings(parsed, uri.typed(parsed, release), content, release)
+    parsed, content = parse_uri(sink_uri, release), parse_file(toml_text, name, release)
+    settings = Settings(parsed, typed_parameters(parsed, release), content, release)
     rejections.reject(settings)
     if parsed.scheme not in SCHEMES:
         raise ChangefeedError(f"scheme {parsed.scheme} is not simulated; accepted: {', '.join(SCHEMES)}")
@@ -47,10 +51,10 @@ def load(sink_uri: str, toml_text: str = "", release: Release = V8_5, name: str 
 
 def reach(source: str, release: Release = V8_5) -> tuple[str, Kafka, tuple[str, ...]]:
     """Topic and Kafka of `kafka://host:port/topic?…` read as a sink-uri is, with a warning for what has no effect."""
-    parsed = uri.parse(source, release)
+    parsed = parse_uri(source, release)
     if parsed.scheme not in SCHEMES:
         raise ChangefeedError(f"scheme {parsed.scheme} is not read; accepted: {', '.join(SCHEMES)}")
-    settings = Settings(parsed, uri.typed(parsed, release), file.parse("", "", release), release)
+    settings = Settings(parsed, typed_parameters(parsed, release), parse_file("", "", release), release)
     reached = kafka.kafka(settings)
     return kafka.topic(settings), reached, (*parsed.warnings, *security.idle(settings, reached.sasl, reached.tls))
 
@@ -69,12 +73,12 @@ def load_file(sink_uri: str, path: str | Path | None = None, release: Release = 
 def _changefeed(settings: Settings) -> Changefeed:
     force_replicate = bool(settings.of_file("(top level)", "force-replicate"))
     topic, reached = kafka.topic(settings), kafka.kafka(settings)
-    codec, dispatchers = options.codec(settings, force_replicate), rules.dispatchers(settings)
+    codec, dispatchers = encoder.encoder_options(settings, force_replicate), rules.dispatchers(settings)
     filtered, ignored = settings.of_file("filter", "rules"), settings.of_file("filter", "ignore-txn-start-ts")
     ignored_ts = tuple(int(str(ts)) for ts in ignored) if isinstance(ignored, list) else ()
     warnings = [
-        *(*settings.uri.warnings, *settings.file.warnings, *merged.idle(settings), *merged.conflicts(settings)),
-        *(*options.idle(settings, codec, reached), *rules.idle(dispatchers, settings.release)),
+        *(*settings.uri.warnings, *settings.file.warnings, *idle_parameters(settings), *conflicts(settings)),
+        *(*encoder.idle(settings, codec, reached), *rules.idle(dispatchers, settings.release)),
         *rules.idle_selectors(settings),
         *(f"filter.ignore-txn-start-ts: {ts} has no effect, it is no TSO" for ts in ignored_ts if ts < 1),
     ]
@@ -82,7 +86,7 @@ def _changefeed(settings: Settings) -> Changefeed:
         scheme=settings.uri.scheme,
         topic=topic,
         codec=codec,
-        kafka=reached,
+        kafka=replace(reached, topic_limit=CODECS[codec.protocol].topic_limit(settings.release)),
         case_sensitive=bool(settings.of_file("(top level)", "case-sensitive")),
         force_replicate=force_replicate,
         rules=tuple(map(str, filtered)) if isinstance(filtered, list) else (),

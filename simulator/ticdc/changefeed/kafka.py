@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from simulator.errors import ChangefeedError
 from simulator.ticdc.changefeed import go, security
-from simulator.ticdc.changefeed.merged import Settings
 from simulator.ticdc.changefeed.model import Kafka
+from simulator.ticdc.changefeed.settings import Settings
 
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
 TIMEOUT = "10s"

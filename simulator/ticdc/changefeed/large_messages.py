@@ -1,7 +1,7 @@
 """What becomes of messages that are too large: `[sink.kafka-config.large-message-handle]`, by release.
 
 One law: same codes, same texts as TiCDC (pkg/config/large_message.go AdjustAndValidate, pkg/sink/codec/common/config.go
-Apply); a way that the release does not have is none.
+Apply); an option that the release does not have is none.
 """
 
 from __future__ import annotations
@@ -10,23 +10,24 @@ from collections.abc import Iterator
 
 from simulator.errors import ChangefeedError, did_you_mean
 from simulator.releases import availability, option_names
-from simulator.ticdc.changefeed.merged import Settings
-from simulator.ticdc.changefeed.protocols import known
+from simulator.ticdc.changefeed.protocols import codec_invalid, known
+from simulator.ticdc.changefeed.settings import Settings
+from simulator.ticdc.codecs.codec import Protocol
 
 TABLE = option_names.LARGE
 FORERUNNER = "large-message-only-handle-key-columns"
-WAYS = ("none", "handle-key-only", "claim-check")
+HANDLE_OPTIONS = ("none", "handle-key-only", "claim-check")
 
 
-def way(settings: Settings, protocol: str) -> str:
+def handle_option(settings: Settings, protocol: Protocol) -> str:
     """none, handle-key-only or claim-check: the one that has an effect."""
     asked = _asked(settings)
     if settings.of_file("sink", FORERUNNER):
         # 7.2.0 cuts messages of Open Protocol alone (tiflow v7.2.0: pkg/sink/codec/open/open_protocol_encoder.go)
-        return "handle-key-only" if protocol == "open-protocol" else "none"
+        return "handle-key-only" if f"sink.{FORERUNNER}" in protocol.settings else "none"
     if asked == "claim-check" and not _has_claim_check(settings):
         return "none"
-    return asked if asked in WAYS else "none"
+    return asked if asked in HANDLE_OPTIONS else "none"
 
 
 def text(settings: Settings, name: str) -> str:
@@ -38,26 +39,27 @@ def check(settings: Settings, extension: bool) -> None:
     """Raise ChangefeedError for settings that do not suit the protocol."""
     if TABLE not in settings.file.tables:
         return
-    option, given = _asked(settings), known(settings)
+    option, protocol = _asked(settings), known(settings)
     compression = text(settings, "large-message-handle-compression") or "none"
     if compression not in ("none", "snappy", "lz4"):
-        raise _replica(f"large message handle compression is not supported, got {compression}")
+        raise replica_invalid(f"large message handle compression is not supported, got {compression}")
     if option == "none":
         return
     start = f"large message handle is set to {option},"
-    if given not in ("open-protocol", "simple", "canal-json"):
-        raise _replica(f"{start} protocol is {given}, it's not supported")
-    if given == "canal-json" and not extension:
-        raise _replica(f"{start} protocol is canal-json, but enable-tidb-extension is false")
+    if protocol is None or TABLE not in protocol.settings:
+        raise replica_invalid(f"{start} protocol is {protocol.name if protocol else ''}, it's not supported")
+    if protocol.large_messages_need_extension and not extension:
+        raise replica_invalid(f"{start} protocol is {protocol.name}, but enable-tidb-extension is false")
     if option != "claim-check" or not _has_claim_check(settings):
         return
     if not text(settings, "claim-check-storage-uri"):
-        raise _replica(f"{start} but the claim-check-storage-uri is empty")
+        raise replica_invalid(f"{start} but the claim-check-storage-uri is empty")
     stored = text(settings, "claim-check-compression")
     if stored and stored.lower() not in ("snappy", "lz4"):
-        raise _replica(f"claim-check compression support snappy, lz4, got {stored}")
-    if settings.of_file(TABLE, "claim-check-raw-value") and given == "open-protocol":
-        raise _replica(f"{start} raw value is not supported for the open protocol")
+        raise replica_invalid(f"claim-check compression support snappy, lz4, got {stored}")
+    refusal = protocol.refusals.get(f"{TABLE}.claim-check-raw-value")
+    if refusal and settings.of_file(TABLE, "claim-check-raw-value"):
+        raise replica_invalid(f"{start} {refusal}")
 
 
 def check_force_replicate(settings: Settings) -> None:
@@ -65,13 +67,13 @@ def check_force_replicate(settings: Settings) -> None:
     option = _asked(settings)
     if _has_claim_check(settings) and option != "none":
         what = "when the large message handle is enabled, large message handle:"
-        raise _codec(f'force-replicate must be disabled, {what} "{option}"')
+        raise codec_invalid(f'force-replicate must be disabled, {what} "{option}"')
     if option == "handle-key-only":
         what = 'when the large message handle option is set to "handle-key-only"'
-        raise _codec(f"force-replicate must be disabled, {what}")
+        raise codec_invalid(f"force-replicate must be disabled, {what}")
 
 
-def idle(settings: Settings, protocol: str) -> Iterator[str]:
+def idle(settings: Settings, protocol: Protocol) -> Iterator[str]:
     """A warning for what the release does not do, or nobody."""
     asked, release = _asked(settings), settings.release
     if asked == "claim-check" and not _has_claim_check(settings):
@@ -83,11 +85,12 @@ def idle(settings: Settings, protocol: str) -> Iterator[str]:
     elif stored != stored.lower():
         # tiflow v7.3.0: pkg/config/sink.go lowers the word to check it, cdc/sink/dmlsink/mq/claim_check.go compares it
         yield f"claim-check-compression {stored!r} has no effect: TiCDC {release.name} wants it in lower case"
-    if asked not in WAYS:
-        hint = did_you_mean(asked, WAYS)
-        yield f"large-message-handle-option {asked!r} is unknown and has no effect; accepted: {', '.join(WAYS)}.{hint}"
-    if settings.of_file("sink", FORERUNNER) and protocol != "open-protocol":
-        yield f"sink.{FORERUNNER} has no effect with {protocol} in TiCDC {release.name}"
+    if asked not in HANDLE_OPTIONS:
+        hint = did_you_mean(asked, HANDLE_OPTIONS)
+        accepted = ", ".join(HANDLE_OPTIONS)
+        yield f"large-message-handle-option {asked!r} is unknown and has no effect; accepted: {accepted}.{hint}"
+    if settings.of_file("sink", FORERUNNER) and f"sink.{FORERUNNER}" not in protocol.settings:
+        yield f"sink.{FORERUNNER} has no effect with {protocol.name} in TiCDC {release.name}"
 
 
 def _asked(settings: Settings) -> str:
@@ -98,9 +101,6 @@ def _has_claim_check(settings: Settings) -> bool:
     return option_names.CLAIM_CHECK <= settings.release.options
 
 
-def _replica(text: str) -> ChangefeedError:
+def replica_invalid(text: str) -> ChangefeedError:
+    """As TiCDC refuses a changefeed's configuration."""
     return ChangefeedError(text, "CDC:ErrInvalidReplicaConfig")
-
-
-def _codec(text: str) -> ChangefeedError:
-    return ChangefeedError(text, "CDC:ErrCodecInvalidConfig")

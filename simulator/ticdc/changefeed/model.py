@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from simulator.errors import ChangefeedError
-from simulator.ticdc.codecs.options import CodecOptions
+from simulator.ticdc.codecs.codec_options import CodecOptions
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Kafka:
     """Partitions of a topic that TiCDC creates without `partition-num`."""
 
     topic_limit: str = "lowers"
-    """What a topic that takes less than max-message-bytes does, as `Release.topic_limit` says."""
+    """What a topic that takes less than max-message-bytes does, as `Codec.topic_limit` says."""
 
     topic_limit_margin: int = 128
     """How many bytes max-message-bytes stays below what a topic takes."""

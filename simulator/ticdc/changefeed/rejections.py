@@ -12,17 +12,14 @@ from collections.abc import Callable, Mapping
 from simulator.errors import ChangefeedError, did_you_mean
 from simulator.releases import option_names
 from simulator.ticdc.changefeed import go, large_messages, protocols
-from simulator.ticdc.changefeed.key import Value
-from simulator.ticdc.changefeed.keys import KEYS
-from simulator.ticdc.changefeed.merged import Settings
+from simulator.ticdc.changefeed.keys import GLUE, KEYS, Value
+from simulator.ticdc.changefeed.settings import Settings
 
 QUEUES = ("kafka", "kafka+ssl", "pulsar", "pulsar+ssl", "pulsar+http", "pulsar+https")
 DATABASES = ("mysql", "mysql+ssl", "tidb", "tidb+ssl")
 STORAGES = ("file", "s3", "gcs", "gs", "azblob", "azure", "noop")
 ROUTE = re.compile(r"(?:[^{}]|\{schema\}|\{table\})*")
 """What a target of table routing may be (ticdc v8.5.7: pkg/config/sink.go)."""
-
-GLUE = "sink.kafka-config.glue-schema-registry-config"
 
 
 def reject(settings: Settings) -> None:
@@ -66,7 +63,7 @@ def _registries(settings: Settings) -> None:
     if GLUE not in settings.file.tables:
         return
     if settings.file.values.get(("sink", "schema-registry")) is not None:
-        raise _replica(
+        raise large_messages.replica_invalid(
             "schema-registry and glue-schema-registry-configcannot be set at the same time,schema-registry is used by"
             " confluent schema registry, glue-schema-registry-config is used by aws glue schema registry"
         )
@@ -93,11 +90,10 @@ def _rest(settings: Settings) -> None:
     concurrency = settings.of_file("sink", "encoder-concurrency")
     if isinstance(concurrency, int) and concurrency < 0:
         raise _sink(f"encoder-concurrency should greater than 0, but got {concurrency}")
-    if protocols.known(settings) == "csv" and settings.of_file("sink", "delete-only-output-handle-key-columns"):
-        raise _sink(
-            "CSV protocol always output all columns for the delete event, "
-            "do not set `delete-only-output-handle-key-columns` to true"
-        )
+    protocol = protocols.known(settings)
+    refusal = protocol and protocol.refusals.get("sink.delete-only-output-handle-key-columns")
+    if refusal and settings.of_file("sink", "delete-only-output-handle-key-columns"):
+        raise _sink(refusal)
 
 
 def _integrity(settings: Settings) -> None:
@@ -105,9 +101,9 @@ def _integrity(settings: Settings) -> None:
     handling = settings.of_file("integrity", "corruption-handle-level")
     if level not in ("none", "correctness") or handling not in ("warn", "error"):
         accepted = "integrity-check-level none or correctness, corruption-handle-level warn or error"
-        raise _replica(f"invalid replica config, {level}, {handling}; accepted: {accepted}")
+        raise large_messages.replica_invalid(f"invalid replica config, {level}, {handling}; accepted: {accepted}")
     if level == "correctness" and settings.of_file("sink", "column-selectors"):
-        raise _replica("integrity check enabled and column selector set, not allowed")
+        raise large_messages.replica_invalid("integrity check enabled and column selector set, not allowed")
 
 
 def _stuck(settings: Settings) -> None:
@@ -115,7 +111,7 @@ def _stuck(settings: Settings) -> None:
     seconds = go.parse_duration(given) if isinstance(given, str) else int(str(given)) / 1e9
     if seconds < 1800:
         text = f"The ChangefeedErrorStuckDuration:{seconds:f} must be larger than 1800.000000 Seconds"
-        raise _replica(f"invalid replica config, {text}")
+        raise large_messages.replica_invalid(f"invalid replica config, {text}")
 
 
 def _events(settings: Settings) -> None:
@@ -145,10 +141,6 @@ def _go(value: object) -> str:
 
 def _sink(text: str) -> ChangefeedError:
     return ChangefeedError(text, "CDC:ErrSinkInvalidConfig")
-
-
-def _replica(text: str) -> ChangefeedError:
-    return ChangefeedError(text, "CDC:ErrInvalidReplicaConfig")
 
 
 CHECKS: tuple[Callable[[Settings], None], ...] = (

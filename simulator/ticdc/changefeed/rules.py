@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from simulator.errors import did_you_mean
 from simulator.releases import Release
 from simulator.ticdc.changefeed.keys import DISPATCHERS, Value
-from simulator.ticdc.changefeed.merged import Settings
 from simulator.ticdc.changefeed.model import ColumnSelector, DispatchRule, EventFilter
 from simulator.ticdc.changefeed.rejections import filter_rows, rows
+from simulator.ticdc.changefeed.settings import Settings
 
 
 def dispatchers(settings: Settings) -> tuple[DispatchRule, ...]:
@@ -76,7 +76,7 @@ def _idle_topic(rule: DispatchRule, release: Release) -> Iterator[str]:
 
 
 def _idle_partition(rule: DispatchRule, name: str, release: Release) -> Iterator[str]:
-    known = [one for one in DISPATCHERS if one in release.dispatchers]
+    known = [dispatcher for dispatcher in DISPATCHERS if dispatcher in release.dispatchers]
     if name not in known:
         since = f" to TiCDC {release.name}" if name in DISPATCHERS else ""
         yield f"partition {rule.partition!r} is unknown{since}, default is used.{did_you_mean(name, known)}"

@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 
 from simulator.errors import ChangefeedError, shown
 from simulator.releases import availability
-from simulator.ticdc.changefeed.kafka_keys import OAUTH, SASL
-from simulator.ticdc.changefeed.merged import Settings
+from simulator.ticdc.changefeed.keys import OAUTH, SASL
 from simulator.ticdc.changefeed.model import Kafka, Sasl, Tls
+from simulator.ticdc.changefeed.settings import Settings
 
 SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 MECHANISMS = ("PLAIN", *SCRAM, "GSSAPI", "OAUTHBEARER")

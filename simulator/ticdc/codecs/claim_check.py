@@ -27,11 +27,11 @@ from simulator.columns.cells import latin1, undisguised
 from simulator.columns.row_image import split
 from simulator.releases import Release
 from simulator.ticdc import table_info
+from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.compression import compressed_bytes
-from simulator.ticdc.codecs.members import Form
-from simulator.ticdc.codecs.options import CodecOptions
-from simulator.ticdc.codecs.rows import Messages, Rows, StoredFile
-from simulator.ticdc.codecs.values import enum_number, plain_float, set_number
+from simulator.ticdc.codecs.json_members import Form
+from simulator.ticdc.codecs.row_changes import Messages, Rows, StoredFile
+from simulator.ticdc.codecs.wire_numbers import enum_number, plain_float, set_number
 from simulator.tidb.model import types
 from simulator.tidb.model.table import ColumnType
 
@@ -48,18 +48,21 @@ class Content:
     commit_ts: int
 
 
-def stored(messages: Messages, rows: Rows, options: CodecOptions, release: Release) -> tuple[StoredFile, ...]:
-    """A file for each message, which holds the row at its place alone."""
+def stored(
+        messages: Messages, rows: Rows, options: CodecOptions, release: Release, named_anew: bool,
+) -> tuple[StoredFile, ...]:
+    """A file for each message, which holds the row at its place alone; `named_anew`: where a name is a UUID in 7.3.0,
+    messages say another one."""
     contents = [Content(*parts) for parts in zip(*_columns(messages), rows.commit_ts.to_pylist(), strict=True)]
     if release.claim_check_by_row:
         named = zip(_rows(rows, release), contents, strict=True)
-        return tuple(_of_row(row, content, options) for row, content in named)
+        return tuple(_of_row(row, content, options, named_anew) for row, content in named)
     return tuple(_of_uuid(content, options) for content in contents)
 
 
 def locations(files: tuple[StoredFile, ...]) -> pa.Array:
     """binary: where each file is as messages say it; what is no UTF-8 there is U+FFFD, as in all JSON of Go's."""
-    return pa.array([re.sub("[\udc80-\udcff]", "\ufffd", file.said).encode() for file in files], pa.binary())
+    return pa.array([re.sub("[\udc80-\udcff]", "\ufffd", file.location).encode() for file in files], pa.binary())
 
 
 def address(file: StoredFile, options: CodecOptions) -> str:
@@ -89,16 +92,15 @@ def _of_uuid(content: Content, options: CodecOptions) -> StoredFile:
     return StoredFile(name, _text(content, options), f"{root(options.claim_check_storage_uri)}/{name}")
 
 
-def _of_row(row: bytes, content: Content, options: CodecOptions) -> StoredFile:
-    """The file of 7.3.0, which messages name without its storage. Canal-JSON makes the name once more for the message,
-    so that a UUID there is another one (tiflow v7.3.0: pkg/sink/codec/canal/canal_json_row_event_encoder.go)."""
+def _of_row(row: bytes, content: Content, options: CodecOptions, named_anew: bool) -> StoredFile:
+    """The file of 7.3.0, which messages name without its storage."""
     day = tso.sql_time(content.commit_ts)[:10]
-    name = said = posixpath.normpath(posixpath.join(day.encode(), row)).decode("utf-8", "surrogateescape")
+    name = location = posixpath.normpath(posixpath.join(day.encode(), row)).decode("utf-8", "surrogateescape")
     if len(name.encode("utf-8", "surrogateescape")) > LONGEST:
-        name = said = f"{day}/{_uuid(content, options)}.json"
-        if options.protocol == "canal-json":
-            said = f"{day}/{_uuid(content, options, b'message')}.json"
-    return StoredFile(name, compressed_bytes(_text(content, options), options.claim_check_compression), said)
+        name = location = f"{day}/{_uuid(content, options)}.json"
+        if named_anew:
+            location = f"{day}/{_uuid(content, options, b'message')}.json"
+    return StoredFile(name, compressed_bytes(_text(content, options), options.claim_check_compression), location)
 
 
 def _rows(rows: Rows, release: Release) -> Iterator[bytes]:

@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.errors import EncodeError
-from simulator.ticdc.codecs.options import CodecOptions
-from simulator.ticdc.codecs.rows import Encoded
-from simulator.ticdc.codecs.text import buffers, rebuilt
+from simulator.ticdc.codecs.codec_options import CodecOptions
+from simulator.ticdc.codecs.json_text import buffers, rebuilt
+from simulator.ticdc.codecs.row_changes import Encoded
 
 _LZ4 = (0, lz4.frame.BLOCKSIZE_MAX4MB, True, False, False, False)
 """compression_level, block_size, content_checksum, block_checksum, block_linked and store_size, by place: the library
@@ -40,8 +40,8 @@ def compressed(encoded: Encoded, options: CodecOptions) -> Encoded:
 def compressed_values(values: pa.Array, compression: str) -> pa.Array:
     """binary → binary: a library call for each value, since no library takes a column."""
     data, offsets = buffers(values)
-    whole, one = data.data, _WRITERS[compression]
-    parts = [one(whole[start:end]) if start < end else b"" for start, end in pairwise(offsets.tolist())]
+    whole, compress = data.data, _WRITERS[compression]
+    parts = [compress(whole[start:end]) if start < end else b"" for start, end in pairwise(offsets.tolist())]
     ends = np.concatenate(([0], np.cumsum([len(part) for part in parts], dtype=np.int64)))
     joined = np.frombuffer(bytearray().join(parts), np.uint8)
     if compression == "lz4":

@@ -16,11 +16,10 @@ from simulator.columns.row_image import split
 from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs import claim_check
+from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.compression import compressed
-from simulator.ticdc.codecs.operations import chosen
-from simulator.ticdc.codecs.options import CodecOptions
-from simulator.ticdc.codecs.rows import Encoded, Messages, Rows, StoredFile
-from simulator.ticdc.codecs.text import lengths
+from simulator.ticdc.codecs.json_text import lengths
+from simulator.ticdc.codecs.row_changes import Encoded, Messages, Rows, StoredFile, rows_at
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.rows import visible_columns
 
@@ -36,21 +35,21 @@ Whole = Callable[[Encoded], Messages]
 
 def limited(
         encoded: Encoded, rows: Rows, options: CodecOptions, overhead: int, cut: Cut, whole: Whole,
-        release: Release, code: str = "CDC:ErrMessageTooLarge") -> Encoded:
+        release: Release, code: str = "CDC:ErrMessageTooLarge", named_anew: bool = False) -> Encoded:
     """The rows as they were encoded, compressed as the options say, those that are too long encoded anew by `cut`.
 
-    `overhead` is what TiCDC adds to a row's key and value before it compares. Raises EncodeError with that code;
-    without one, such rows are sent as they are.
+    `overhead` is what TiCDC adds to a row's key and value before it compares, `named_anew` is claim_check's. Raises
+    EncodeError with that code; without one, such rows are sent as they are.
     """
     encoded = compressed(encoded, options)
     long = _sizes(encoded, overhead) > options.max_message_bytes
     if not code or not long.any():
         return encoded
     mask = pa.array(long)
-    large, original = chosen(rows, pa.array(np.flatnonzero(long))), _filtered(encoded, mask)
+    large, original = rows_at(rows, pa.array(np.flatnonzero(long))), _filtered(encoded, mask)
     if options.large_message_handle_option == "none":
         raise _too_large(large, 0, int(_sizes(original, overhead)[0]), options, code)
-    files = _stored(original, large, options, whole, release)
+    files = _stored(original, large, options, whole, release, named_anew)
     shorter = compressed(cut(large, claim_check.locations(files) if files else None), options)
     still = np.flatnonzero(_sizes(shorter, overhead) > options.max_message_bytes)
     if len(still):
@@ -65,11 +64,12 @@ def _filtered(encoded: Encoded, mask: pa.Array) -> Encoded:
 
 
 def _stored(
-        large: Encoded, rows: Rows, options: CodecOptions, whole: Whole, release: Release) -> tuple[StoredFile, ...]:
+        large: Encoded, rows: Rows, options: CodecOptions, whole: Whole, release: Release, named_anew: bool,
+) -> tuple[StoredFile, ...]:
     """Claim-check's files, one for each of the rows; none of them otherwise."""
     if options.large_message_handle_option != "claim-check":
         return ()
-    return claim_check.stored(whole(large), rows, options, release)
+    return claim_check.stored(whole(large), rows, options, release, named_anew)
 
 
 def _sizes(encoded: Encoded, overhead: int) -> npt.NDArray[np.int64]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from simulator.errors import ChangefeedError
 from simulator.releases import Release, V8_5
 from simulator.ticdc.changefeed.model import Changefeed, DispatchRule
+from simulator.ticdc.changefeed.protocols import FALLBACK
 from simulator.ticdc.dispatch import topics
 from simulator.ticdc.dispatch.dispatchers import DISPATCHERS, Hashed, dispatcher_of, knows_index
 from simulator.ticdc.dispatch.hashing import Hashing
@@ -75,7 +76,7 @@ def router(changefeed: Changefeed, release: Release = V8_5) -> Router:
 def compile_rules(
     rules: Sequence[DispatchRule],
     default_topic: str,
-    protocol: str = "open-protocol",
+    protocol: str = FALLBACK.name,
     case_sensitive: bool = False,
     scheme: str = "kafka",
     release: Release = V8_5,

@@ -9,6 +9,7 @@ import re
 
 from simulator.errors import ChangefeedError
 from simulator.releases import Release, V8_5
+from simulator.ticdc.changefeed.protocols import FALLBACK, PROTOCOLS
 
 LONGEST = 249
 """Kafka's limit for a topic name."""
@@ -51,14 +52,14 @@ def used(expression: str, release: Release) -> str:
 
 
 def validate(
-    expression: str, protocol: str = "open-protocol", scheme: str = "kafka", release: Release = V8_5,
+    expression: str, protocol: str = FALLBACK.name, scheme: str = "kafka", release: Release = V8_5,
 ) -> None:
     """Raise ChangefeedError for an expression that TiCDC rejects; an empty one means the default topic."""
     if not expression or release.topic_rules == "none" or is_static(expression) and release.topic_rules == "any":
         return
     if scheme.startswith("pulsar"):
         _validate_pulsar(expression)
-    elif protocol == "avro" and not AVRO.fullmatch(expression):
+    elif PROTOCOLS[protocol].topics_name_tables and not AVRO.fullmatch(expression):
         raise _invalid(expression, "topic rule for Avro must contain {schema} and {table}")
     elif not EXPRESSIONS[release.topic_rules][0].fullmatch(expression):
         raise _invalid(expression, f"TiCDC {release.name} accepts {EXPRESSIONS[release.topic_rules][1]}")

@@ -10,7 +10,7 @@ from support.vectors import keys as vector_keys
 from support.codec_rows import rows
 from simulator.releases import Release
 from simulator.ticdc.codecs import CODECS, CodecOptions
-from simulator.ticdc.codecs.canal_json.types import mysql_type, promoted_sql_type, sql_type
+from simulator.ticdc.codecs.canal_json.columns import mysql_type, promotion, sql_type
 from simulator.ticdc.table_info import BINARY, NULLABLE, UNSIGNED, flags, handle_columns
 from simulator.tidb.ddl.create_table import column, create_table
 from simulator.tidb.model.rows import visible_columns
@@ -48,9 +48,10 @@ def check_column_type(vector: Vector) -> None:
     assert data["mysql_type_short"] == mysql_type(of.type, False, release)
     assert data["mysql_type_full"] in (None, mysql_type(of.type, True, release))
     value = int(data["value"]) if str(data["value"]).lstrip("-").isdecimal() else None
-    promoted = promoted_sql_type(of.type, value, release)
+    limit, usual = promotion(of.type, release), sql_type(of.type, release)
+    promoted = limit[1] if limit and value is not None and value > limit[0] else usual
     assert data["java_type_for_value"] in (None, promoted)
-    assert data["java_type"] in (None, promoted, sql_type(of.type, release))
+    assert data["java_type"] in (None, promoted, usual)
     for name in ("java_type", "java_type_for_value"):
         assert JAVA_TYPES.get(data.get(f"{name}_name", ""), data[name]) == data[name]
     if "mysql_type_code_name" in data:

@@ -7,7 +7,7 @@ import pytest
 from simulator.errors import ChangefeedError
 from simulator.releases import RELEASES, Release, availability, find, option_names
 from simulator.ticdc.changefeed import Changefeed, encoder, load
-from simulator.ticdc.codecs.options import CodecOptions
+from simulator.ticdc.codecs.codec_options import CodecOptions
 
 OPEN = "kafka://127.0.0.1:9092/shop?protocol=open-protocol"
 CANAL = "kafka://127.0.0.1:9092/shop?protocol=canal-json"
@@ -322,6 +322,11 @@ def test_what_a_topic_takes_binds_max_message_bytes_as_in_the_release(
 ) -> None:
     kafka = loaded(release).kafka
     assert (kafka.topic_limit, kafka.topic_limit_margin, kafka.checks_insync_replicas) == (limit, margin, checks)
+
+
+@pytest.mark.parametrize(("release", "limit"), [("v4.0.15", "ignored"), ("v4.0.16", "ignored"), ("v5.0.6", "lowers")])
+def test_one_release_looks_at_what_a_topic_takes_for_open_protocol_alone(release: str, limit: str) -> None:
+    assert loaded(release, CANAL, OLD_VALUE).kafka.topic_limit == limit
 
 
 EVERY = [release for releases in RELEASES.values() for release in releases.values()]

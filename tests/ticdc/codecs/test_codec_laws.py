@@ -4,71 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.strategies import DrawFn
 
+from support.codec_cases import arrays, cases, encoded, encoded_if_not_refused
 from support.codec_expected import Case, Wanted, cut_down, expected, same
 from support.codec_readings import Reading, Texts, canal, open_text, opened
-from support.codec_refusals import overhead, refusal, sizes, too_large
-from support.codec_rows import rows, unframed
-from support.random_tables import Made, changes, tables
+from support.codec_refusals import overhead, sizes, too_large
+from support.codec_rows import unframed
 from simulator.errors import EncodeError
 from simulator.read.decode import Event, RowEvent, decode, row_text
-from simulator.releases import RELEASES, Release
-from simulator.ticdc.codecs import CODECS, CodecOptions, Encoded, Messages, Rows
-from simulator.ticdc.codecs.options import known
+from simulator.ticdc.codecs import CODECS, Encoded, Messages, Rows
+from simulator.ticdc.codecs.codec_options import known_options
 from simulator.ticdc.table_info import handle_columns
 
-EVERY = [one for of in RELEASES.values() for one in of.values()]
-SWITCHES = (
-    "enable_tidb_extension", "only_output_updated_columns", "delete_only_output_handle_key_columns",
-    "content_compatible", "output_old_value", "enable_old_value")
-CLOCK = 1_735_689_600_000
 few = settings(max_examples=40, deadline=None)
-
-
-def releases_of(protocol: str) -> list[Release]:
-    """The releases that have the protocol; Open Protocol is the default before it has a name."""
-    return [one for one in EVERY if protocol == "open-protocol" or protocol in one.protocols]
-
-
-@st.composite
-def cases(draw: DrawFn, protocol: str) -> Case:
-    """Changes of a table under a release's protocol with options that the release has."""
-    release = draw(st.sampled_from(releases_of(protocol)))
-    made = draw(tables())
-    switches: dict[str, Any] = {name: draw(st.booleans()) for name in SWITCHES}
-    switches["enable_tidb_extension"] &= protocol == "canal-json"
-    if protocol == "canal-json" or "enable-old-value" not in release.options:
-        switches["enable_old_value"] = True
-    options = known(replace(CodecOptions(protocol, build_ts=CLOCK), **switches), release)
-    return Case(release, made, options, tuple(draw(changes(made))), draw(selections(made, options, release)))
-
-
-@st.composite
-def selections(draw: DrawFn, made: Made, options: CodecOptions, release: Release) -> frozenset[str] | None:
-    """Columns that selectors leave: the handle key and perhaps more, None for all; without what TiCDC crashes on."""
-    updates = options.only_output_updated_columns and options.protocol == "canal-json"
-    if release.column_selectors == "nothing" or release.column_selectors == "rows" and updates:
-        return None
-    chosen = draw(st.none() | st.sets(st.sampled_from(sorted(made.values)), min_size=1))
-    return None if chosen is None else handle_columns(made.table, release) | chosen
-
-
-def encoded(case: Case) -> Encoded:
-    """The case's rows as entries."""
-    return CODECS[case.options.protocol].encode(arrays(case), case.options, case.release)
-
-
-def arrays(case: Case) -> Rows:
-    """The case's rows as the codecs take them."""
-    made = rows(case.made.table, case.changes, case.made.binary)
-    return replace(made, partition_id=case.made.partition, selected=case.selected)
 
 
 def read(message: tuple[bytes | None, bytes], case: Case) -> list[Reading]:
@@ -110,17 +63,6 @@ def test_a_message_gives_back_its_row(protocol: str, data: st.DataObject) -> Non
     for number, (one, reading, event) in enumerate(zip(wanted, found, events, strict=True)):
         assert_read(reading, one, case, number)
         assert_decoded(event, reading, one, case)
-
-
-def encoded_if_not_refused(case: Case) -> Encoded | None:
-    """The rows as entries; None where the release refuses them, as it is to."""
-    told = refusal(case)
-    if not told:
-        return encoded(case)
-    with pytest.raises(EncodeError) as caught:
-        encoded(case)
-    assert caught.value.text.startswith(told)
-    return None
 
 
 def assert_read(one: Reading, wanted: Wanted, case: Case, number: int) -> None:
@@ -259,7 +201,7 @@ def test_a_row_that_is_too_large_is_cut_down_to_its_key(protocol: str, data: st.
     """With handle-key-only, where the release has it; the rows that are small enough stay whole."""
     case = data.draw(cases(protocol))
     large = replace(case.options, large_message_handle_option="handle-key-only")
-    options = known(replace(large, enable_tidb_extension=protocol == "canal-json"), case.release)
+    options = known_options(replace(large, enable_tidb_extension=protocol == "canal-json"), case.release)
     case = replace(case, options=options)
     made_of = encoded_if_not_refused(case)
     keyed = handle_columns(case.made.table, case.release) & set(case.made.values)

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from simulator.cli import run
 from simulator.errors import ChangefeedError, DdlError
-from simulator.read.contract.terms import sent_tables
+from simulator.read.contract.stream_spec import sent_tables
 from simulator.read.records import read
 from simulator.releases import find
 from simulator.ticdc.changefeed import load

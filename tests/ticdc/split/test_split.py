@@ -17,9 +17,9 @@ from pyspark.sql import SparkSession
 
 from simulator.columns.cells import columns
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
-from simulator.read.contract.messages import Message, Terms
 from simulator.read.contract.order import row_order
-from simulator.read.contract.terms import stages_of
+from simulator.read.contract.stream import Message
+from simulator.read.contract.stream_spec import StreamSpec, stages_of
 from simulator.read.decode import DdlEvent, Event, RowEvent as Sent, before_image, decode
 from simulator.read.records import read
 from simulator.releases import find
@@ -184,10 +184,10 @@ def order_found_wrong(tag: str, architecture: str, ops: str, config: str = "", p
     """Whether changes of those kinds, at one commit-ts and in this order, break the order of the release."""
     release = find(tag, architecture)
     changefeed = load(f"kafka://127.0.0.1:9092/shop?protocol={protocol}", config)
-    terms = Terms("canal-json", {"shop": 1}, {("test", "t"): TABLE}, lambda event, table: None,
-                  stages=stages_of(changefeed, release))
+    spec = StreamSpec("canal-json", {"shop": 1}, {("test", "t"): TABLE}, lambda event, table: None,
+                      stages=stages_of(changefeed, release))
     kinds = {"D": "DELETE", "U": "UPDATE", "I": "INSERT"}
-    step = row_order(terms)
+    step = row_order(spec)
     events = (Sent(7, "test", "t", kinds[op], None, {"id": "1"}) for op in ops)
     return any(list(step(Message("shop", 0, offset, 99, (event,)))) for offset, event in enumerate(events))
 

@@ -1,1 +1,78 @@
-"""Canal-JSON."""
+"""Canal-JSON: one JSON object per event, no key; one message a row.
+
+`{"id":0,"database":…,"table":…,"pkNames":[…],"isDdl":false,"type":…,"es":…,"ts":…,"sql":"","sqlType":{…},
+"mysqlType":{…},"old":…,"data":…,"_tidb":{"commitTs":…}}`
+
+* every value is a string or null, whatever its type: ENUM and SET are their numbers, FLOAT and DOUBLE have no exponent,
+  bytes are Latin-1 text, everything else is as it is
+* statements have `isDdl` and `sql`; they go to the first partition of their topic from 5.4 on, before to all
+* `_tidb` and watermarks (`TIDB_WATERMARK`) exist with enable-tidb-extension alone
+* `mysqlType`, whose order is random in TiCDC from 6.1.3 and 6.5, is in table order there; `ts`, TiCDC's wall clock, is
+  CodecOptions.build_ts
+
+(tiflow v8.5.3: pkg/sink/codec/canal; ticdc: pkg/sink/codec/canal; docs: canal-json).
+"""
+
+from __future__ import annotations
+
+from simulator.releases import Release, option_names
+from simulator.ticdc.codecs.canal_json.encoder import encode
+from simulator.ticdc.codecs.canal_json.statements import ddl, watermark
+from simulator.ticdc.codecs.codec import Codec, Fidelity, Protocol, SizeRules, ZEROS
+from simulator.ticdc.codecs.codec_options import CodecOptions
+from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD
+from simulator.ticdc.codecs.row_changes import frame_single
+
+
+def _tidb_extension(release: Release) -> bool:
+    return True
+
+
+def _old_values(release: Release) -> str:
+    return "forced" if release.canal_forces_old_value else "required"
+
+
+def _ddl_everywhere(release: Release) -> bool:
+    return not release.canal_ddl_in_partition_0
+
+
+def _sizes(options: CodecOptions, release: Release) -> SizeRules:
+    return SizeRules(options.max_message_bytes, 1, RECORD_OVERHEAD, large_rows=not release.canal_size_limit)
+
+
+def _topic_limit(release: Release) -> str:
+    # TiCDC 4.0.16 compares for Open Protocol alone (tiflow v4.0.16: cdc/sink/producer/kafka/kafka.go topicPreProcess)
+    return "ignored" if release.topic_limit == "refuses" else release.topic_limit
+
+
+def _fidelity(options: CodecOptions, release: Release) -> Fidelity:
+    nulls = ZEROS if release.canal_zero_null else frozenset()
+    if release.canal_text_null:
+        nulls |= {"string", "text", "json"}
+    return Fidelity(
+        old_values=options.enable_old_value or not release.update_without_old_value,
+        nulls=nulls,
+        old_nulls=nulls,
+        whole_seconds=release.canal_whole_seconds,
+    )
+
+
+CANAL_JSON = Codec(
+    protocol=Protocol(
+        name="canal-json",
+        title="Canal-JSON",
+        settings=option_names.LARGE_MESSAGES | option_names.COMPATIBLE | option_names.ROW_KEY | {"sink.terminator"},
+        tidb_extension=_tidb_extension,
+        old_values=_old_values,
+        large_messages_need_extension=True,
+    ),
+    batches=False,
+    encode=encode,
+    frame=frame_single,
+    ddl=ddl,
+    watermark=watermark,
+    ddl_everywhere=_ddl_everywhere,
+    sizes=_sizes,
+    topic_limit=_topic_limit,
+    fidelity=_fidelity,
+)

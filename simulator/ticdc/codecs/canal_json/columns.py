@@ -1,6 +1,7 @@
 """The columns of Canal-JSON's rows: which there are, in which order, their types and the texts of their values.
 
-One law: all of it follows from table, release and options, and is made once for all rows of a table.
+One law: all of it follows from table, release and options, and is made once for all rows of a table. A type has one
+sqlType, a number of java.sql.Types, and large unsigned values may have a wider one.
 """
 
 from __future__ import annotations
@@ -10,16 +11,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from simulator.columns.cells import latin1
 from simulator.releases import Release
 from simulator.ticdc import table_info
-from simulator.ticdc.codecs import values
-from simulator.ticdc.codecs.binary import disguised
-from simulator.ticdc.codecs.canal_json import types as canal_types
-from simulator.ticdc.codecs.canal_json.nulls import nulled
-from simulator.ticdc.codecs.members import Form, Member
-from simulator.ticdc.codecs.text import escape, quoted
+from simulator.ticdc.codecs import wire_numbers
+from simulator.ticdc.codecs.binary import surrogate_escaped
+from simulator.ticdc.codecs.json_members import Form, Member
+from simulator.ticdc.codecs.json_text import escape, quoted
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, ColumnType, Table
 
@@ -32,7 +32,7 @@ class CanalColumn:
 
     sql_type: bytes
     promotion: tuple[int, int] | None
-    """See canal_types.promotion."""
+    """Of an unsigned integer: the largest value that keeps `sql_type`, and the sqlType of larger ones."""
 
     mysql_type: bytes
     """`"id":"int unsigned"`."""
@@ -49,7 +49,8 @@ _ORDERS: dict[str, Callable[[Column], bytes]] = {
 
 
 @lru_cache(maxsize=1024)
-def columns(table: Table, selected: frozenset[str] | None, full: bool, release: Release) -> tuple[CanalColumn, ...]:
+def canal_columns(
+        table: Table, selected: frozenset[str] | None, full: bool, release: Release) -> tuple[CanalColumn, ...]:
     """Every column that rows can have, in the release's order; `full`: mysqlType with sizes (content-compatible)."""
     handle, visible = table_info.handle_columns(table, release), table_info.visible_columns(table)
     places = {column.name: place for place, column in enumerate(visible)}
@@ -66,16 +67,15 @@ def _column(
     text = _nothing if place is None else nulled(_text(type, release), type, release)
     is_text = types.family(type) in ("string", "text", "json")
     member = Member(place or 0, type, name + b":", b"", True, handle, _escaped(text) if is_text else text)
-    promotion = None if place is None else canal_types.promotion(type, release)
     return CanalColumn(
-        member, text, b"%d" % canal_types.sql_type(type, release), promotion,
-        name + b":" + quoted(canal_types.mysql_type(type, full, release)), selected)
+        member, text, b"%d" % sql_type(type, release), None if place is None else promotion(type, release),
+        name + b":" + quoted(mysql_type(type, full, release)), selected)
 
 
 def _text(type: ColumnType, release: Release) -> Form:
     family = types.family(type)
     if family == "float":
-        return values.widened_plain_float if release.float_widened else values.plain_float
+        return wire_numbers.widened_plain_float if release.float_widened else wire_numbers.plain_float
     if family == "string" and types.is_binary(type) and not release.canal_latin1_strings:
         return _bytes_as_text
     return _TEXTS.get(family, _as_it_is)
@@ -86,15 +86,112 @@ def _as_it_is(cells: pa.Array, type: ColumnType) -> pa.Array:
 
 
 def _bytes_as_text(cells: pa.Array, type: ColumnType) -> pa.Array:
-    return disguised(latin1(cells))
+    return surrogate_escaped(latin1(cells))
 
 
 def _nothing(cells: pa.Array, type: ColumnType) -> pa.Array:
     return pa.nulls(len(cells), pa.binary())
 
 
-_TEXTS: dict[str, Form] = {"enum": values.enum_number, "set": values.set_number}
+_TEXTS: dict[str, Form] = {"enum": wire_numbers.enum_number, "set": wire_numbers.set_number}
 
 
 def _escaped(text: Form) -> Form:
     return lambda cells, type: escape(text(cells, type), short_controls=False)
+
+
+BLOB = 2004
+
+WIDE = {
+    **{"tinyint": 5, "smallint": 4, "mediumint": 4, "int": -5, "bigint": 3, "float": 7, "double": 8, "decimal": 3},
+    **{"bit": -7, "year": 91, "date": 91, "time": 92, "datetime": 93, "timestamp": 93, "char": 1, "varchar": 12},
+    **dict.fromkeys(("tinytext", "text", "mediumtext", "longtext"), 12),
+    **{"enum": 1, "set": 1, "json": -1},
+}
+"""sqlType up to 5.3 (tiflow v4.0.9: cdc/sink/codec/canal.go buildColumn, java.go); the types that came later are as in
+the releases that brought them."""
+
+PROMOTIONS = {"tinyint": (127, 5), "smallint": (32767, 4), "int": (2147483647, -5), "bigint": (9223372036854775807, 3)}
+"""Largest value of the unsigned type that keeps its sqlType, and the sqlType of those above; MEDIUMINT has none
+(tiflow 5.4+: pkg/sink/codec/canal, java type of a value)."""
+
+
+def sql_type(type: ColumnType, release: Release) -> int:
+    """sqlType, before a value beyond the signed range promotes it (`promotion`)."""
+    if not release.canal_wide_sql_types:
+        return BLOB if types.is_binary(type) else types.TYPES[type.name].sql_type
+    if types.is_blob(type) and types.is_binary(type):
+        return BLOB
+    return WIDE.get(type.name, types.TYPES[type.name].sql_type)
+
+
+def promotion(type: ColumnType, release: Release) -> tuple[int, int] | None:
+    """For an unsigned integer: the largest value that keeps `sql_type`, and the sqlType of larger ones."""
+    return PROMOTIONS.get(type.name) if type.unsigned and not release.canal_wide_sql_types else None
+
+
+def mysql_type(type: ColumnType, full: bool, release: Release) -> str:
+    """mysqlType: `int unsigned`, or with `full` (content-compatible) TiDB's whole text, `int(10) unsigned`."""
+    if full:
+        return types.mysql_type(type, full=True)
+    unsigned = " unsigned" if type.unsigned and release.canal_unsigned_types else ""
+    return types.bare_name(type) + unsigned + (" zerofill" if type.zerofill and release.canal_zerofill_types else "")
+
+
+@dataclass(frozen=True)
+class Nullish:
+    """Texts that stand for NULL: those that begin so, which is quickly seen, and then match."""
+
+    beginnings: tuple[str, ...]
+    pattern: str
+
+
+_NULL = Nullish(("null",), "^null$")
+_ZEROS = {
+    **dict.fromkeys(("enum", "set"), Nullish(("0",), "^0$")),
+    **dict.fromkeys(("date", "datetime"), Nullish(("0000-00-00",), r"^0000-00-00( 00:00:00(\.0+)?)?$")),
+    "time": Nullish(("0", "-0"), "^-?0+:00:00$"),
+    "decimal": Nullish(("0", "-0"), r"^-?0+(\.0+)?$"),
+    "json": Nullish(("0", "-0"), r"^-?0(\.0+)?$"),
+}
+"""What 9.0.0-beta.1 takes for NULL beside empty texts (ticdc v9.0.0-beta.1: pkg/sink/codec/canal/helper.go)."""
+
+
+def nulled(form: Form, type: ColumnType, release: Release) -> Form:
+    """The form with nulls where the release has them."""
+    family = types.family(type)
+    if release.canal_whole_seconds and family == "time":
+        form = _without_fraction(form)
+    if release.canal_text_null and family in ("string", "text", "json"):
+        form = _without(_NULL, form)
+    if release.canal_zero_null and family in ("string", "text"):
+        form = _without_empty(form)
+    if release.canal_zero_null and family in _ZEROS:
+        form = _without(_ZEROS[family], form)
+    return form
+
+
+def _without(nullish: Nullish, form: Form) -> Form:
+    def nulling(cells: pa.Array, type: ColumnType) -> pa.Array:
+        made = form(cells, type)
+        if not any(pc.any(pc.starts_with(made, text)).as_py() for text in nullish.beginnings):
+            return made
+        return _nulls_where(pc.match_substring_regex(made, nullish.pattern), made)
+
+    return nulling
+
+
+def _without_empty(form: Form) -> Form:
+    def nulling(cells: pa.Array, type: ColumnType) -> pa.Array:
+        made = form(cells, type)
+        return _nulls_where(pc.equal(pc.binary_length(made), 0), made)
+
+    return nulling
+
+
+def _nulls_where(found: pa.Array, made: pa.Array) -> pa.Array:
+    return pc.if_else(found, pa.scalar(None, pa.binary()), made) if pc.any(found).as_py() else made
+
+
+def _without_fraction(form: Form) -> Form:
+    return lambda cells, type: pc.replace_substring_regex(form(cells, type), r"\..*$", "")

@@ -17,8 +17,8 @@ from simulator.columns.row_image import Image
 from simulator.errors import EncodeError
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs.binary import base64
-from simulator.ticdc.codecs.operations import Changes
-from simulator.ticdc.codecs.text import Bytes, buffers, join
+from simulator.ticdc.codecs.json_text import Bytes, buffers, join
+from simulator.ticdc.codecs.row_changes import Changes
 from simulator.tidb.collations.compare import is_weighed, padded, pads
 from simulator.tidb.model import types
 from simulator.tidb.model.rows import common_handle

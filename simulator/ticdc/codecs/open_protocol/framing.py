@@ -16,10 +16,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from simulator.releases import Release
-from simulator.ticdc.codecs.options import CodecOptions
+from simulator.ticdc.codecs.codec_options import CodecOptions
+from simulator.ticdc.codecs.json_text import buffers, join, lengths
 from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD
-from simulator.ticdc.codecs.rows import Encoded, Messages
-from simulator.ticdc.codecs.text import buffers, join, lengths
+from simulator.ticdc.codecs.row_changes import Encoded, Messages
 
 VERSION = struct.pack(">Q", 1)
 FULL = 4 << 20
@@ -93,9 +93,3 @@ def _coarser(rows: pa.Array, first_row: npt.NDArray[np.int32]) -> pa.Array:
     data, offsets = buffers(rows)
     return pa.Array.from_buffers(
         pa.binary(), len(first_row) - 1, [None, pa.py_buffer(offsets[first_row]), pa.py_buffer(data)])
-
-
-def frame_single(
-        encoded: Encoded, group: npt.NDArray[np.int64], options: CodecOptions, release: Release) -> Messages:
-    """One message a row, as Canal-JSON has it."""
-    return Messages(encoded.keys, encoded.values, pa.array(np.arange(len(encoded.values) + 1, dtype=np.int32)))

@@ -11,15 +11,14 @@ from dataclasses import dataclass, field
 
 from simulator.errors import is_secret
 from simulator.releases import Release
-from simulator.ticdc.changefeed.file import File
-from simulator.ticdc.changefeed.key import Value
-from simulator.ticdc.changefeed.keys import FILE_PLACE, KEYS, default
-from simulator.ticdc.changefeed.uri import SinkUri
+from simulator.ticdc.changefeed.keys import FILE_PLACE, KEYS, Value, default
+from simulator.ticdc.changefeed.sink_uri import SinkUri
+from simulator.ticdc.changefeed.toml_file import File
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything the user said; what nobody said is None or its default."""
+    """Everything that sink-uri and file say; what neither says is None or its default."""
 
     uri: SinkUri
     parameters: Mapping[str, Value] = field(repr=False)
@@ -64,15 +63,15 @@ def conflicts(settings: Settings) -> Iterator[str]:
         file = settings.file.values.get((place, name))
         if file is None or uri == file:
             continue
-        said = "" if is_secret(name) else f" ({_shown(uri)} and {_shown(file)})"
+        values = "" if is_secret(name) else f" ({_shown(uri)} and {_shown(file)})"
         if uri:
-            yield f"{name} differs in sink-uri and [{place}]{said}: the sink-uri counts"
+            yield f"{name} differs in sink-uri and [{place}]{values}: the sink-uri counts"
         else:
             why = "TiCDC takes a zero in the sink-uri for unset, the file counts"
-            yield f"{name} differs in sink-uri and [{place}]{said}: {why}"
+            yield f"{name} differs in sink-uri and [{place}]{values}: {why}"
 
 
-def idle(settings: Settings) -> Iterator[str]:
+def idle_parameters(settings: Settings) -> Iterator[str]:
     """A warning for each known parameter of the URI that has no effect."""
     for name in settings.parameters:
         if KEYS["sink-uri"][name].idle:

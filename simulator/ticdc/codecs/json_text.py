@@ -1,4 +1,11 @@
-"""JSON text as Go writes it, over whole columns: escaping and joining. One law: work is done per buffer, not per value.
+r"""JSON text as Go writes it, over whole columns: escaping and joining.
+
+One law: work is done per buffer, not per value.
+
+`escape` and `quoted` are encoding/json and easyjson with HTML escaping. `raw_escape` and `raw_quoted` are the new
+architecture's writer for Open Protocol, jsoniter without it: only what JSON forbids is escaped (`"`, `\` and controls:
+`\n`, `\r`, `\t`, else `\u00xx`), all other bytes go as they are, valid UTF-8 or not (ticdc v8.5.4:
+pkg/util/json_writer.go).
 
 Text with invalid UTF-8 travels as Python's surrogateescape writes it (one lone surrogate a byte, 0xED 0xB2..0xB3
 0x80..0xBF): a pattern that no valid text holds, and free of the bytes 0xFE and 0xFF, which have their own meaning in a
@@ -14,6 +21,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from simulator.columns.cells import undisguised
 
 Bytes = npt.NDArray[np.uint8]
 Offsets = npt.NDArray[np.int32]
@@ -110,7 +119,7 @@ def replaced(raw: bytes, found: Iterable[int], table: Mapping[int, bytes]) -> by
 
 
 def _three_byte_starts(data: Bytes) -> Bytes:
-    """1 where three bytes begin that six characters replace: U+2028, U+2029, or an invalid byte in its disguise."""
+    """1 where three bytes begin that six characters replace: U+2028, U+2029, or a surrogate for an invalid byte."""
     first, second, third = data[:-2], data[1:-1], data[2:]
     separator = (first == 0xE2) & (second == 0x80) & ((third & 0xFE) == 0xA8)
     starts = separator | ((first == 0xED) & ((second & 0xFE) == 0xB2))
@@ -146,3 +155,30 @@ def scattered(cells: pa.Array, where: npt.NDArray[np.bool_]) -> pa.Array:
 def decimal(numbers: pa.Array) -> pa.Array:
     """Integers as binary decimal text."""
     return numbers.cast(pa.string()).cast(pa.binary())
+
+
+_RAW_NAMED = {0x5C: b"\\\\", 0x22: b'\\"', 0x09: b"\\t", 0x0A: b"\\n", 0x0D: b"\\r"}
+_RAW_ESCAPES = _RAW_NAMED | {code: b"\\u%04x" % code for code in range(0x20) if code not in _RAW_NAMED}
+_RAW_TRANSLATED = {byte: escaped.decode() for byte, escaped in _RAW_ESCAPES.items()}
+_RAW_GROWTH = bytes(len(_RAW_ESCAPES.get(byte, b"1")) - 1 for byte in range(256))
+
+
+def raw_quoted(text: str) -> bytes:
+    """One JSON string with its quotes; lone surrogates stand for invalid bytes, which are sent as such."""
+    return b'"' + text.translate(_RAW_TRANSLATED).encode("utf-8", "surrogateescape") + b'"'
+
+
+def raw_escape(cells: pa.Array) -> pa.Array:
+    """A column's text as the inside of JSON strings; its invalid bytes are those that it had (see above)."""
+    data, offsets = buffers(cells)
+    if not len(data):
+        return cells
+    raw = data.tobytes()
+    lowest = 0 if data.min() < 0x20 else 0x20
+    found = [byte for byte in _RAW_ESCAPES if byte >= lowest and byte in raw]
+    if not found:
+        return undisguised(cells)
+    growth = np.frombuffer(raw.translate(_RAW_GROWTH), np.uint8)
+    where = np.flatnonzero(growth)
+    ends = moved(offsets, where, growth[where].astype(np.int64))
+    return undisguised(rebuilt(cells, replaced(raw, found, _RAW_ESCAPES), ends))

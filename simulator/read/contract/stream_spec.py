@@ -1,54 +1,103 @@
-"""The terms of a stream from the changefeed that made it."""
+"""What was asked of a stream, from the changefeed that made it."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
 from simulator.columns import cells
-from simulator.read.contract.messages import RECORD_OVERHEAD, Terms
-from simulator.read.contract.readings import reading_of
-from simulator.read.contract.repeats import Place
-from simulator.read.decode import RowEvent, full_image, row_text
+from simulator.read.decode import LOST, RowEvent, full_image, row_text, time_of
+from simulator.read.records import Place
 from simulator.releases import Release, V8_5
 from simulator.run import storage
 from simulator.ticdc.changefeed.model import Changefeed
+from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.codecs.codec import Fidelity
+from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD
 from simulator.ticdc.dispatch import Route, Router, hashes, partitions as partitions_of, route, router, sent_table
 from simulator.ticdc.split import split_rule, stages
 from simulator.tidb.model.rows import row_id_column
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.definitions import TableName
 
-LOST = "\ufffd"
-"""What messages have for bytes that are not UTF-8."""
+
+@dataclass(frozen=True)
+class StreamSpec:
+    """What was asked of the stream."""
+
+    protocol: str
+    partitions: Mapping[str, int]
+    """Topic -> how many partitions, those that stayed empty included."""
+
+    tables: Mapping[tuple[str, str], Table]
+    """By schema and name."""
+
+    destination: Callable[[RowEvent, Table], Place | None]
+    """The topic and partition that the dispatcher gives a row; None where the message does not say enough."""
+
+    max_message_bytes: int = 10485760
+    max_batch_size: int = 16
+    record_overhead: int = RECORD_OVERHEAD
+    """Bytes that the release counts on top of key and value."""
+
+    large_rows: bool = False
+    """Whether a row by itself may be above max_message_bytes, as in releases that do not look."""
+
+    watermarks: bool = True
+    """Whether the protocol has them with these options."""
+
+    fidelity: Fidelity = Fidelity()
+
+    stages: Callable[[Table], Mapping[str, int]] | None = None
+    """Of a table, by kind of row change, what comes after what at one commit-ts; empty where TiCDC keeps no order."""
+
+    ddl_in_every_partition: bool = True
+    """False where it is in partition 0 alone."""
+
+    restarts: bool = False
+    """Whether rows may come again, as after a restart of the changefeed."""
+
+    finished: bool = True
+    """Whether the run came to its end, so that a watermark covers the last row."""
+
+    stored: Callable[[str], bytes] | None = None
+    """Reads what lies at a claim-check location; None: such rows stay cut down to their handle key."""
+
+    later: tuple[tuple[int, Mapping[tuple[str, str], Table]], ...] = ()
+    """The tables behind each statement that changes them, with its commit-ts, in order (`definitions`)."""
+
+    def table(self, event: RowEvent) -> Table | None:
+        """The row's table as it was defined then."""
+        behind = [tables for ts, tables in self.later if ts < time_of(event)]
+        return (behind[-1] if behind else self.tables).get((event.schema, event.table))
 
 
-def terms_of(
+def stream_spec_of(
     changefeed: Changefeed, tables: Iterable[Table], partitions: Mapping[str, int],
     finished: bool = True, restarts: bool = False, release: Release = V8_5,
-) -> Terms:
-    """The terms under which that changefeed writes those tables to topics with so many partitions."""
-    codec, tables = changefeed.codec, list(tables)
-    is_open = codec.protocol == "open-protocol"
-    return Terms(
-        protocol=codec.protocol,
+) -> StreamSpec:
+    """How that changefeed writes those tables to topics with so many partitions."""
+    options, tables = changefeed.codec, list(tables)
+    codec = CODECS[options.protocol]
+    sizes = codec.sizes(options, release)
+    return StreamSpec(
+        protocol=options.protocol,
         partitions=partitions,
         tables=sent_tables(changefeed, tables, release),
         destination=destination_of(changefeed, partitions, release, tables),
-        max_message_bytes=codec.max_message_bytes if release.open_batch_size or not is_open else sys.maxsize,
-        max_batch_size=1 if not is_open else codec.max_batch_size if release.open_batch_size else sys.maxsize,
-        record_overhead=RECORD_OVERHEAD if release.record_overhead_counted or not is_open else 0,
-        large_rows=not (release.size_error if is_open else release.canal_size_limit),
-        watermarks=is_open or codec.enable_tidb_extension and release.tidb_extension,
-        reading=reading_of(codec, release),
+        max_message_bytes=sizes.max_message_bytes,
+        max_batch_size=sizes.max_batch_size,
+        record_overhead=sizes.record_overhead,
+        large_rows=sizes.large_rows,
+        watermarks=codec.has_watermarks(options, release),
+        fidelity=codec.fidelity(options, release),
         stages=stages_of(changefeed, release, tables),
-        ddl_in_every_partition=is_open or not release.canal_ddl_in_partition_0,
-        stored=partial(storage.read, uri=codec.claim_check_storage_uri) if codec.claim_check_storage_uri else None,
+        ddl_in_every_partition=codec.ddl_everywhere(release),
+        stored=partial(storage.read, uri=options.claim_check_storage_uri) if options.claim_check_storage_uri else None,
         restarts=restarts,
         finished=finished,
     )
@@ -82,8 +131,8 @@ def stages_of(
     """The order of row changes at one commit-ts. From 7.4 on TiCDC keeps it among rows of one partition key alone, so
     that tables whose rows have several in a partition have none (tiflow: cdc/sink/dmlsink/mq/worker.go)."""
     rule = split_rule(release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value)
-    reading = reading_of(changefeed.codec, release)
-    found = stages(rule, reading.old_values and not reading.hides_same)
+    fidelity = CODECS[changefeed.codec.protocol].fidelity(changefeed.codec, release)
+    found = stages(rule, fidelity.old_values and not fidelity.hides_same)
     rules = router(changefeed, release)
     source = _source(rules, tables)
 

@@ -8,13 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from simulator.errors import UserError
-from simulator.read.decode.events import Image, RowEvent, Value
+from simulator.read.decode.stream_events import Image, LOST, RowEvent, Value
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import is_binary
-
-
-LOST = "\ufffd"
-"""What is written for each byte that is not UTF-8."""
 
 
 def before_image(event: RowEvent) -> Image | None:

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.columns import cells
-from simulator.read.contract import check, compare, events, in_commit_order, replay, state_of, terms_of
+from simulator.read.contract import check, compare, events, in_commit_order, replay, state_of, stream_spec_of
 from simulator.read.decode import protocol_of
 from simulator.read.records import Record
 from simulator.releases import V8_5
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS
-from simulator.ticdc.codecs.rows import Rows
+from simulator.ticdc.codecs.row_changes import Rows
 from simulator.ticdc.dispatch import hashes, partitions, route, router
 from simulator.tidb.ddl.create_table import create_table
 
@@ -122,13 +122,13 @@ def test_what_codecs_and_dispatchers_make_keeps_it(
     changefeed = load(URIS[uri], f"[sink]\ndispatchers = [{RULES[rule]}]\n")
     rows = changes(data)
     parts = stream(changefeed, rows)
-    terms = terms_of(changefeed, [TABLE], {topic: PARTITIONS for topic, _ in parts})
-    assert [] == list(check((record for part in parts.values() for record in part), terms))
+    spec = stream_spec_of(changefeed, [TABLE], {topic: PARTITIONS for topic, _ in parts})
+    assert [] == list(check((record for part in parts.values() for record in part), spec))
     left = [(row.after[0], image(row.after)) for row in rows if row.after is not None]
     gone = {row.before[0] for row in rows if row.before is not None and row.after is None}
     expected = state_of((TABLE, last) for row_id, last in dict(left).items() if row_id not in gone and last is not None)
-    done = replay(in_commit_order(events(part, terms) for part in parts.values()), {}, terms.tables)
-    assert [] == [*done.violations, *compare(done.state, expected, terms.tables)]
+    done = replay(in_commit_order(events(part, spec) for part in parts.values()), {}, spec.tables)
+    assert [] == [*done.violations, *compare(done.state, expected, spec.tables)]
 
 
 @pytest.mark.parametrize("rule", ["index-value", "columns", "ts"])
@@ -137,16 +137,16 @@ def test_a_row_in_another_partition_is_told_by_its_rule(rule: str) -> None:
     changefeed = load(URIS["open-protocol"], f"[sink]\ndispatchers = [{RULES[rule]}]\n")
     row: Values = ("a", None, None, "1.5", *[None] * 8)
     parts = stream(changefeed, changes([(row, None)]))
-    terms = terms_of(changefeed, [TABLE], {topic: PARTITIONS for topic, _ in parts})
+    spec = stream_spec_of(changefeed, [TABLE], {topic: PARTITIONS for topic, _ in parts})
     turned = [
         Record(topic, (partition + 1) % PARTITIONS, record.offset, 0, record.key, record.value)
         for (topic, partition), part in parts.items() for record in part]
-    assert {1} == {violation.rule for violation in check(turned, terms)}
+    assert {1} == {violation.rule for violation in check(turned, spec)}
 
 
-def test_terms_follow_the_changefeed() -> None:
+def test_a_spec_follows_its_changefeed() -> None:
     """Watermarks, batches and DDL by protocol and extension."""
-    found = {uri: terms_of(load(text), [TABLE], {"shop": PARTITIONS}) for uri, text in URIS.items()}
+    found = {uri: stream_spec_of(load(text), [TABLE], {"shop": PARTITIONS}) for uri, text in URIS.items()}
     assert {
         "open-protocol": (True, True, 4), "canal-json": (True, False, 1),
         "canal-json without extension": (False, False, 1),

@@ -14,8 +14,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from simulator.errors import ChangefeedError, did_you_mean, shown
 from simulator.releases import Release, availability
 from simulator.ticdc.changefeed import go
-from simulator.ticdc.changefeed.key import Value
-from simulator.ticdc.changefeed.keys import KEYS, option
+from simulator.ticdc.changefeed.keys import BITS, KEYS, Value, option
 
 ACCEPTED = "kafka://host:port[,host:port]/topic?protocol=open-protocol"
 EMPTY = {"bool": "false", "int": "0", "int16": "0", "int32": "0"}
@@ -25,7 +24,6 @@ TAKES = {"bool": "true or false", "int": "an integer", "int16": "an integer", "i
 BIND = {True: "CDC:ErrMySQLInvalidConfig", False: "CDC:ErrKafkaInvalidConfig"}
 """TiCDC's code for what does not parse, with gin and without (pkg/sink/kafka/options.go, Apply)."""
 
-BITS = {"int": 64, "int16": 16, "int32": 32}
 NO_PORT = re.compile(r":[^:\]]*[^\d:\]][^:\]]*$")
 """A host's end that is no port: half of a password with / or ? in it."""
 
@@ -43,7 +41,7 @@ class SinkUri:
     warnings: tuple[str, ...] = ()
 
 
-def parse(text: str, release: Release) -> SinkUri:
+def parse_uri(text: str, release: Release) -> SinkUri:
     """The parts of a sink-uri; raises ChangefeedError (CDC:ErrSinkURIInvalid) where it is no URI at all."""
     try:
         parts = urlsplit(text.strip())
@@ -73,7 +71,7 @@ def brokers(netloc: str) -> tuple[str, ...]:
     return found
 
 
-def typed(uri: SinkUri, release: Release) -> dict[str, Value]:
+def typed_parameters(uri: SinkUri, release: Release) -> dict[str, Value]:
     """The parameters that the release has, valued; raises ChangefeedError naming the first that does not parse."""
     found = {name: key.kind for name, key in KEYS["sink-uri"].items() if name in uri.texts and _has(release, name)}
     given = {name: kind for name, kind in found.items() if uri.texts[name] or release.uri_bound_by_gin}

@@ -6,9 +6,14 @@ Invalid UTF-8 that the wire carries is lone surrogates, as Python's surrogateesc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from simulator import tso
+
+LOST = "\ufffd"
+"""What messages have for each byte that is not UTF-8."""
 
 Value: TypeAlias = "str | bytes | None"
 Image: TypeAlias = "Mapping[str, Value]"
@@ -86,3 +91,35 @@ class Watermark:
 
 
 Event: TypeAlias = "RowEvent | DdlEvent | Watermark"
+
+DROPPING = (4, "ERASE")
+"""Type of DROP TABLE in Open Protocol and in canal."""
+
+EMPTYING = (*DROPPING, 11, "TRUNCATE")
+"""Types after which a table has no rows: TRUNCATE TABLE's, too."""
+
+
+def time_of(event: Event) -> int:
+    """The TSO; where canal-json has none, that of the beginning of its millisecond."""
+    if isinstance(event, Watermark):
+        return event.ts
+    return event.commit_ts if event.commit_ts is not None else tso.compose(event.es or 0)
+
+
+def is_exact(event: RowEvent | DdlEvent) -> bool:
+    """Whether `time_of` is the TSO itself."""
+    return event.commit_ts is not None
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """One protocol read back."""
+
+    decode: Callable[[bytes | None, bytes | None], tuple[Event, ...]]
+    """Key and value → the events of one message; raises ValueError or KeyError where it is not one."""
+
+    recognised: Callable[[bytes | None, bytes | None], bool]
+    """Whether key and value look like a message of the protocol."""
+
+    looks: str
+    """The same in words."""

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.row_image import Image
-from simulator.ticdc.codecs.text import join, scattered
-from simulator.ticdc.codecs.values import numeric
+from simulator.ticdc.codecs.json_text import join, scattered
+from simulator.ticdc.codecs.wire_numbers import numeric
 from simulator.tidb.model.table import ColumnType
 from simulator.tidb.model.types import family
 
@@ -70,7 +70,7 @@ def object_pieces(members: Sequence[Member], image: Image) -> list[Piece]:
 
 
 @dataclass(frozen=True)
-class Listed:
+class PartialMember:
     """A member that only some rows have."""
 
     member: Member
@@ -78,23 +78,24 @@ class Listed:
     bare: bool = False
 
 
-def listed_members(listed: Iterable[Listed], image: Image) -> pa.Array:
+def partial_members(members: Iterable[PartialMember], image: Image) -> pa.Array:
     """The image's members in the rows that have them, with commas between them; empty text for none."""
     begun = np.zeros(image.rows, np.bool_)
     pieces: list[Piece] = []
-    for one in listed:
-        if one.where.any():
-            pieces += _listed_pieces(one, image.cells(one.member.position), begun)
-            begun |= one.where
+    for partial in members:
+        if partial.where.any():
+            pieces += _partial_pieces(partial, image.cells(partial.member.position), begun)
+            begun |= partial.where
     return join(*pieces) if pieces else pa.repeat(pa.scalar(b"", pa.binary()), image.rows)
 
 
-def _listed_pieces(one: Listed, cells: pa.Array, begun: Mask) -> list[Piece]:
+def _partial_pieces(partial: PartialMember, cells: pa.Array, begun: Mask) -> list[Piece]:
     """What the other rows do not have is not made; `begun`: the rows that have members already."""
-    if one.where.all():
-        return [_comma(begun), *member_pieces(one.member, cells, one.bare)]
-    some = cells.filter(pa.array(one.where))
-    return [scattered(join(_comma(begun[one.where]), *member_pieces(one.member, some, one.bare)), one.where)]
+    if partial.where.all():
+        return [_comma(begun), *member_pieces(partial.member, cells, partial.bare)]
+    some = cells.filter(pa.array(partial.where))
+    text = join(_comma(begun[partial.where]), *member_pieces(partial.member, some, partial.bare))
+    return [scattered(text, partial.where)]
 
 
 def _comma(begun: Mask) -> Piece:

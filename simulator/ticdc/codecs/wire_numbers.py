@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.errors import EncodeError
-from simulator.ticdc.codecs.text import decimal
+from simulator.ticdc.codecs.json_text import decimal
 from simulator.tidb.model import types
 from simulator.tidb.model.table import ColumnType
 
@@ -65,12 +65,12 @@ def numeric(cells: pa.Array) -> pa.Array:
 
 
 def _respelt(text: pa.Array, unusual: pa.Array) -> pa.Array:
-    """Text without an exponent where `unusual`; such numbers are few, and each distinct one is spelt once."""
+    """Text without an exponent where `unusual`; such numbers are few, and each distinct one is written once."""
     if not pc.any(unusual).as_py():
         return text.cast(pa.binary())
     rare = text.filter(unusual).dictionary_encode()
-    spelt = pa.array([format(Decimal(one), "f") for one in rare.dictionary.to_pylist()], pa.string())
-    return pc.replace_with_mask(text, pc.fill_null(unusual, False), spelt.take(rare.indices)).cast(pa.binary())
+    written = pa.array([format(Decimal(number), "f") for number in rare.dictionary.to_pylist()], pa.string())
+    return pc.replace_with_mask(text, pc.fill_null(unusual, False), written.take(rare.indices)).cast(pa.binary())
 
 
 def enum_number(cells: pa.Array, type: ColumnType) -> pa.Array:
@@ -106,13 +106,3 @@ def _known(cells: pa.Array, found: pa.Array, kind: str, type: ColumnType) -> Non
     if pc.any(lost).as_py():
         value = cells.filter(lost)[0].as_py().decode("utf-8", "replace")
         raise EncodeError(f"not a member of the {kind}: {value!r}; accepted: {', '.join(map(repr, type.elements))}")
-
-
-def promoted(cells: pa.Array, usual: bytes, limit: int, wider: int) -> bytes | pa.Array:
-    """The sqlType of each integer: `wider` for those above `limit`; one for all where no value is so large."""
-    if (pc.max(pc.binary_length(cells)).as_py() or 0) < len(str(limit)):
-        return usual
-    high = pc.greater(cells.cast(pa.string()).cast(pa.uint64()), pa.scalar(limit, pa.uint64()))
-    if not pc.any(high).as_py():
-        return usual
-    return pc.if_else(pc.fill_null(high, False), pa.scalar(b"%d" % wider), pa.scalar(usual))

@@ -6,11 +6,12 @@ encoding/json or goccy/go-json writes).
 
 from __future__ import annotations
 
+from simulator import tso
 from simulator.releases import Release
+from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.compression import compressed_value
-from simulator.ticdc.codecs.options import CodecOptions
-from simulator.ticdc.codecs.rows import DdlEvent
-from simulator.ticdc.codecs.text import quoted
+from simulator.ticdc.codecs.json_text import quoted
+from simulator.ticdc.codecs.row_changes import DdlEvent
 
 _DDL_TYPES = {
     3: "CREATE", 4: "ERASE", 11: "TRUNCATE",
@@ -51,7 +52,7 @@ def _extended(options: CodecOptions, release: Release) -> bool:
 def _event(
         schema: str, table: str, is_ddl: bool, type: str, ts: int, query: str, extension: bytes,
         options: CodecOptions, release: Release) -> bytes:
-    physical = ts >> 18
+    physical = tso.physical(ts)
     build = physical if options.build_ts is None else options.build_ts
     text = b'{"id":0,"database":%s,"table":%s,"pkNames":null,"isDdl":%s,"type":"%s","es":%d,"ts":%d,"sql":%s' % (
         quoted(schema), quoted(table), b"true" if is_ddl else b"false", type.encode(), physical,

@@ -13,8 +13,7 @@ from simulator import files
 from simulator.errors import ChangefeedError, HIDDEN, did_you_mean, is_secret, masked
 from simulator.releases import Release, availability
 from simulator.ticdc.changefeed import go
-from simulator.ticdc.changefeed.key import Value
-from simulator.ticdc.changefeed.keys import KEYS, option
+from simulator.ticdc.changefeed.keys import BITS, KEYS, Value, option
 
 TAKES = {
     "bool": "true or false",
@@ -25,7 +24,6 @@ TAKES = {
     "ints": "a list of integers of 64 bits",
     "rows": "an array of tables",
 }
-BITS = {"int": 64, "int16": 16, "int32": 32}
 TABLES = KEYS.keys() - {"sink-uri", "(top level)"}
 """What the file may call a table; the other places are not of the file."""
 
@@ -43,7 +41,7 @@ class File:
     warnings: tuple[str, ...] = ()
 
 
-def parse(text: str, name: str, release: Release) -> File:
+def parse_file(text: str, name: str, release: Release) -> File:
     """The file's content; raises ChangefeedError with the position or the keys at fault."""
     try:
         content = files.toml(text)
@@ -59,11 +57,12 @@ def parse(text: str, name: str, release: Release) -> File:
 def _refuse_later(found: list[tuple[str, str, Value, str]], name: str, release: Release) -> None:
     """Raise ChangefeedError for keys and tables that other releases have."""
     given = [option(place, key) if key else place for place, key, _, _ in found if place != "(top level)" or key]
-    absent = [one for one in dict.fromkeys(given) if not availability.has(release, one)]
-    missing = [one for one in absent if one.rpartition(".")[0] not in absent]
+    absent = [option for option in dict.fromkeys(given) if not availability.has(release, option)]
+    missing = [option for option in absent if option.rpartition(".")[0] not in absent]
     if missing:
-        said = [f"{one} {availability.releases_with(one)}" for one in missing]
-        since = f"it: {availability.releases_with(missing[0])}" if len(missing) == 1 else f"them: {', '.join(said)}"
+        having = [availability.releases_with(option) for option in missing]
+        each = ", ".join(f"{option} {releases}" for option, releases in zip(missing, having, strict=True))
+        since = f"it: {having[0]}" if len(missing) == 1 else f"them: {each}"
         raise ChangefeedError(
             f"component TiCDC changefeed's config file {name} contained unknown configuration options: "
             f"{', '.join(missing)}; TiCDC {release.name} does not have {since}"
@@ -94,7 +93,7 @@ def _known(place: str, key: str, value: object, name: str) -> Iterator[tuple[str
         inner = _dotted(place, key)
         for number, row in enumerate(checked, 1):
             assert isinstance(row, dict)
-            yield from ((inner, one, None, "") for one in row if one in KEYS[inner])
+            yield from ((inner, column, None, "") for column in row if column in KEYS[inner])
             yield from ((place, "", None, remark) for remark in _row_remarks(inner, number, row, name))
 
 
@@ -112,8 +111,8 @@ def _row_remarks(place: str, number: int, row: dict[str, object], name: str) -> 
 def check(kind: str, value: object, where: str) -> Value:
     """The value, if it is of the kind; raises ChangefeedError."""
     if not _fits(kind, value):
-        said = HIDDEN if is_secret(where.rpartition(".")[2]) else masked(repr(value))
-        raise ChangefeedError(f"{where} = {said}: {TAKES[kind]} is expected")
+        value_text = HIDDEN if is_secret(where.rpartition(".")[2]) else masked(repr(value))
+        raise ChangefeedError(f"{where} = {value_text}: {TAKES[kind]} is expected")
     if kind == "duration" and isinstance(value, str):
         try:
             go.parse_duration(value)
@@ -125,9 +124,9 @@ def check(kind: str, value: object, where: str) -> Value:
 
 def _fits(kind: str, value: object) -> bool:
     if kind == "ints":
-        return isinstance(value, list) and all(_fits("int", one) for one in value)
+        return isinstance(value, list) and all(_fits("int", number) for number in value)
     if kind in ("texts", "rows"):
-        return isinstance(value, list) and all(isinstance(one, str if kind == "texts" else dict) for one in value)
+        return isinstance(value, list) and all(isinstance(entry, str if kind == "texts" else dict) for entry in value)
     if kind == "bool":
         return isinstance(value, bool)
     if kind in BITS or kind == "duration" and not isinstance(value, str):

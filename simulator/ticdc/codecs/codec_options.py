@@ -78,7 +78,7 @@ _SETTINGS = {
 """Options that not every release has, and the settings that bring them, one of which is enough."""
 
 
-def known(options: CodecOptions, release: Release) -> CodecOptions:
+def known_options(options: CodecOptions, release: Release) -> CodecOptions:
     """The options as the release understands them: those that it does not have are as if they were not set."""
     without = {name for name, settings in _SETTINGS.items() if not settings & release.options}
     if options.large_message_handle_option == "claim-check" and not option_names.CLAIM_CHECK & release.options:

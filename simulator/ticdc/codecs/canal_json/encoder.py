@@ -1,0 +1,243 @@
+"""Rows of Canal-JSON: an envelope whose members stand in the release's order, around the columns of a row.
+
+One law: rows of one operation are glued from constants and columns in one go, never row by row.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.row_image import Image, split
+from simulator.errors import EncodeError
+from simulator.releases import Release, option_names
+from simulator.ticdc import table_info
+from simulator.ticdc.codecs import json_members
+from simulator.ticdc.codecs.canal_json import row_keys
+from simulator.ticdc.codecs.canal_json.columns import CanalColumn, canal_columns
+from simulator.ticdc.codecs.codec_options import CodecOptions, known_options
+from simulator.ticdc.codecs.json_members import Piece
+from simulator.ticdc.codecs.json_text import decimal, join, quoted
+from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD, key_text, limited
+from simulator.ticdc.codecs.row_changes import Changes, Encoded, Messages, Rows, by_operation, frame_single
+from simulator.tidb.model import types
+from simulator.tidb.model.table import ColumnType, Table
+from simulator.tso import LOGICAL_BITS
+
+
+def encode(rows: Rows, options: CodecOptions, release: Release) -> Encoded:
+    """Values of the rows. Raises EncodeError: CDC:ErrMessageTooLarge for a row above max-message-bytes, and for a row
+    that the release crashes on."""
+    options = canal_options(options, release)
+    rows = rows if options.enable_old_value else _without_old_values(rows)
+    if release.canal_fails_on_unsigned_null:
+        refuse_unsigned_nulls(rows)
+    refuse_selection(rows, options, release)
+    encoded = _encode(rows, options, release, None)
+
+    def cut(large: Rows, locations: pa.Array | None) -> Encoded:
+        return _encode(large, options, release, Cut(locations))
+
+    def whole(large: Encoded) -> Messages:
+        return frame_single(large, np.arange(len(large.values)), options, release)
+
+    # 7.3.0 makes a file's name once more for the message (tiflow v7.3.0: canal_json_row_event_encoder.go)
+    return limited(
+        encoded, rows, options, RECORD_OVERHEAD + _clock_bytes(options), cut, whole, release, named_anew=True)
+
+
+def _clock_bytes(options: CodecOptions) -> int:
+    """What the wall clock, milliseconds in 13 digits, is longer than what stands in for it."""
+    return 0 if options.build_ts is None else 13 - len(str(options.build_ts))
+
+
+def _encode(rows: Rows, options: CodecOptions, release: Release, cut: Cut | None) -> Encoded:
+    count = len(table_info.visible_columns(rows.table))
+    return Encoded(None, by_operation(rows, count, partial(row_values, options=options, release=release, cut=cut)))
+
+
+def _without_old_values(rows: Rows) -> Rows:
+    """UPDATEs as INSERTs, which is what they are without enable-old-value (tiflow v4.0.9: cdc/entry/mounter.go)."""
+    return replace(rows, before=pc.if_else(pc.is_null(rows.after), rows.before, pa.scalar(None, pa.binary())))
+
+
+Columns = Sequence[CanalColumn]
+
+
+@dataclass(frozen=True)
+class Cut:
+    """That rows are cut down to their handle key."""
+
+    locations: pa.Array | None
+    """binary: where the whole message of each row is; None for handle-key-only."""
+
+
+def row_values(changes: Changes, options: CodecOptions, release: Release, cut: Cut | None) -> pa.Array:
+    """JSON of rows that are all of one operation; `options` are those that the release knows (`canal_options`)."""
+    table, deletes = changes.rows.table, changes.operation == "DELETE"
+    every = canal_columns(table, changes.rows.selected, options.content_compatible, release)
+    if cut or deletes and (options.delete_only_output_handle_key_columns or not options.enable_old_value):
+        every = tuple(column for column in every if column.member.handle)
+    sent = [column for column in every if column.selected]
+    data = changes.before() if deletes else changes.after()
+    row = [b"[{", *json_members.object_pieces([column.member for column in sent], data), b"}]"]
+    old = _old(every if release.canal_blank_old_values else sent, changes, row, data, options, release)
+    images = [b',"old":', *old, b',"data":', *row] if release.canal_old_first else [b',"data":', *row, b',"old":', *old]
+    return join(
+        *_head(changes, options, release), *_types(sent, data, release), *images, *_extension(changes, options, cut),
+        b"}" + (b"" if cut else options.terminator.encode()))
+
+
+def _head(changes: Changes, options: CodecOptions, release: Release) -> list[Piece]:
+    physical = decimal(pc.shift_right(changes.rows.commit_ts, LOGICAL_BITS))
+    build: Piece = physical if options.build_ts is None else b"%d" % options.build_ts
+    seen = changes.rows.selected if release.column_selectors == "rows" else None
+    names = _names(changes.rows.table, changes.operation, seen, release)
+    return [names, physical, b',"ts":', build if release.canal_build_time else b"0", b',"sql":""']
+
+
+@lru_cache(maxsize=1024)
+def _names(table: Table, operation: str, seen: frozenset[str] | None, release: Release) -> bytes:
+    primary = table_info.primary_key_names(table, release)
+    names = b",".join(quoted(name) for name in primary if seen is None or name in seen)
+    return b'{"id":0,"database":%s,"table":%s,"pkNames":[%s],"isDdl":false,"type":"%s","es":' % (
+        quoted(table.schema), quoted(table.name), names, operation.encode())
+
+
+def _types(sent: Columns, data: Image, release: Release) -> list[Piece]:
+    if not sent:
+        return [b',"sqlType":null,"mysqlType":null' if release.canal_null_types else b',"sqlType":null,"mysqlType":{}']
+    pieces: list[Piece] = []
+    for column in sent:
+        pieces += [b"," if pieces else b',"sqlType":{', column.member.opening, _sql_type(column, data)]
+    return [*pieces, b'},"mysqlType":{', b",".join(column.mysql_type for column in sent), b"}"]
+
+
+def _sql_type(column: CanalColumn, data: Image) -> Piece:
+    if column.promotion is None:
+        return column.sql_type
+    return promoted(data.cells(column.member.position), column.sql_type, *column.promotion)
+
+
+def promoted(cells: pa.Array, usual: bytes, limit: int, wider: int) -> Piece:
+    """The sqlType of each integer: `wider` for those above `limit`; one for all where no value is so large."""
+    if (pc.max(pc.binary_length(cells)).as_py() or 0) < len(str(limit)):
+        return usual
+    high = pc.greater(cells.cast(pa.string()).cast(pa.uint64()), pa.scalar(limit, pa.uint64()))
+    if not pc.any(high).as_py():
+        return usual
+    return pc.if_else(pc.fill_null(high, False), pa.scalar(b"%d" % wider), pa.scalar(usual))
+
+
+def _old(
+        every: Columns, changes: Changes, row: list[Piece], data: Image, options: CodecOptions, release: Release,
+) -> list[Piece]:
+    if changes.operation != "UPDATE":
+        both = row if changes.operation == "DELETE" else [b"[null]"]
+        return both if release.canal_old_everywhere else [b"null"]
+    before = changes.before()
+    old = [column if column.selected else _blank(column) for column in every]
+    if not options.only_output_updated_columns:
+        return [b"[{", *json_members.object_pieces([column.member for column in old], before), b"}]"]
+    listed = (json_members.PartialMember(column.member, _differs(column, before, data, release)) for column in old)
+    return [b"[{", json_members.partial_members(listed, before), b"}]"]
+
+
+def _blank(column: CanalColumn) -> CanalColumn:
+    """The column as an empty text, whatever it holds."""
+    return replace(column, text=_empty, member=replace(column.member, form=_empty))
+
+
+def _empty(cells: pa.Array, type: ColumnType) -> pa.Array:
+    return pa.repeat(pa.scalar(b"", pa.binary()), len(cells))
+
+
+def _differs(column: CanalColumn, before: Image, after: Image, release: Release) -> json_members.Mask:
+    if not release.canal_compares_texts:
+        return json_members.differs(column.member, before, after)
+    position, type = column.member.position, column.member.type
+    return json_members.unequal(column.text(before.cells(position), type), column.text(after.cells(position), type))
+
+
+def _extension(changes: Changes, options: CodecOptions, cut: Cut | None) -> list[Piece]:
+    if not options.enable_tidb_extension:
+        return []
+    pieces: list[Piece] = [b',"_tidb":{"commitTs":', decimal(changes.rows.commit_ts)]
+    if cut and cut.locations is None:
+        pieces += [b',"onlyHandleKey":true']
+    elif cut:
+        texts = [quoted(location.decode()) for location in changes.own(cut.locations).to_pylist()]
+        pieces += [b',"claimCheckLocation":', pa.array(texts, pa.binary())]
+    if options.output_row_key:
+        pieces += [b',"rowkey":"', row_keys.encoded(changes), b'"']
+    return [*pieces, b"}"]
+
+
+@lru_cache(maxsize=256)
+def canal_options(options: CodecOptions, release: Release) -> CodecOptions:
+    """The options without those that came later; content-compatible brings only-output-updated-columns, and a release
+    that does not look at sizes has no largest message (tiflow v8.5.3: pkg/sink/codec/common/config.go). What 7.2.0 has
+    for large messages is Open Protocol's alone."""
+    options = known_options(options, release)
+    handles_large = bool(option_names.LARGE_MESSAGES & release.options)
+    extended = options.enable_tidb_extension and release.tidb_extension
+    return replace(
+        options,
+        enable_tidb_extension=extended,
+        only_output_updated_columns=options.only_output_updated_columns or options.content_compatible,
+        large_message_handle_option=options.large_message_handle_option if handles_large else "none",
+        max_message_bytes=options.max_message_bytes if release.canal_size_limit else sys.maxsize,
+        output_row_key=options.output_row_key and extended,
+        terminator=options.terminator if release.canal_ends_rows else "",
+    )
+
+
+def refuse_unsigned_nulls(rows: Rows) -> None:
+    """Raises EncodeError for NULL in an unsigned integer column, which 5.4.0 panics on (tiflow v5.4.0:
+    cdc/sink/codec/canal.go getJavaSQLType)."""
+    columns = table_info.visible_columns(rows.table)
+    unsigned = [place for place, column in enumerate(columns) if _is_unsigned_integer(column.type)]
+    for images in (rows.before, rows.after):
+        image = split(images.drop_null(), len(columns))
+        for place in unsigned:
+            if image.cells(place).null_count:
+                raise _panic(rows, _first_null(images, image.cells(place)), columns[place].name)
+
+
+def refuse_selection(rows: Rows, options: CodecOptions, release: Release) -> None:
+    """Raises EncodeError for rows that lack columns which the release's encoder cannot do without.
+
+    Classic TiCDC takes columns out of rows and then looks up the name of each to compare it with the old one (tiflow
+    v8.5.3: pkg/sink/codec/canal/canal_json_row_event_encoder.go newColsMap); the new one wants any column at all.
+    """
+    if rows.selected is None:
+        return
+    if release.column_selectors == "messages" and not rows.selected:
+        raise EncodeError("not found valid columns for the event", "CDC:ErrCanalEncodeFailed")
+    updates = np.flatnonzero(pc.and_(rows.before.is_valid(), rows.after.is_valid()).to_numpy(zero_copy_only=False))
+    if release.column_selectors == "rows" and options.only_output_updated_columns and len(updates):
+        raise EncodeError(
+            f"panic: invalid memory address: an UPDATE in {rows.table.schema}.{rows.table.name}, key "
+            f"{key_text(rows, int(updates[0]))}; TiCDC {release.name} crashes on column-selectors together with "
+            "only-output-updated-columns in canal-json: leave one of them out")
+
+
+def _is_unsigned_integer(type: ColumnType) -> bool:
+    return type.unsigned and types.family(type) == "integer"
+
+
+def _first_null(images: pa.Array, cells: pa.Array) -> int:
+    present = np.flatnonzero(images.is_valid().to_numpy(zero_copy_only=False))
+    return int(present[np.argmax(cells.is_null().to_numpy(zero_copy_only=False))])
+
+
+def _panic(rows: Rows, row: int, column: str) -> EncodeError:
+    return EncodeError(
+        f"panic: unsigned value not in type uint64: {column} is NULL in {rows.table.schema}.{rows.table.name}, key "
+        f"{key_text(rows, row)}; TiCDC v5.4.0 crashes on NULL in unsigned integer columns, v5.4.1 does not")

@@ -1,0 +1,83 @@
+"""A protocol is one thing: what depends on it is asked of its Codec, and its name stands where it is made or read back.
+
+The tables come first; a protocol that is added changes none of them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+import click
+import pytest
+
+from simulator.cli.tree import commands
+from simulator.read.decode import DECODERS
+from simulator.ticdc.changefeed.protocols import OTHERS, PROTOCOLS
+from simulator.ticdc.codecs import CODECS
+
+HOMES = (
+    "releases/*",  # which names each release takes, and what it says
+    "ticdc/codecs/*",
+    "ticdc/changefeed/protocols.py",  # TiCDC's protocols that are not made here
+    "read/decode/*",
+    "cli/tree.py",  # whose import is to be quick: held against DECODERS below
+)
+"""Where a protocol may be named."""
+
+EXAMPLE = re.compile(r"protocol=[a-z-]+")
+"""In a sink-uri that shows people what one looks like."""
+
+MEANS_MORE = {"csv", "avro"}
+"""Names that files have, too."""
+
+PACKAGE = Path(__file__).parent.parent.parent / "simulator"
+ELSEWHERE = [
+    path for path in sorted(PACKAGE.rglob("*.py"))
+    if not any(fnmatch(path.relative_to(PACKAGE).as_posix(), home) for home in HOMES)
+]
+
+
+def texts(path: Path) -> Iterator[tuple[int, str]]:
+    """Every string of a file with its line, but for docstrings and examples of sink-uris."""
+    tree = ast.parse(path.read_text("utf-8"))
+    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+            yield node.lineno, EXAMPLE.sub("", node.value)
+
+
+@pytest.mark.parametrize("name", CODECS)
+def test_a_protocol_that_is_made_is_named_where_it_is_made(name: str) -> None:
+    """Not compared, and not written into a message either: its Codec has the name."""
+    found = [f"{path.relative_to(PACKAGE)}:{line}" for path in ELSEWHERE for line, text in texts(path) if name in text]
+
+    assert [] == found
+
+
+@pytest.mark.parametrize("name", sorted({protocol.name for protocol in OTHERS} - MEANS_MORE))
+def test_no_other_protocol_is_compared(name: str) -> None:
+    """What TiCDC checks of it stands in the table."""
+    found = [f"{path.relative_to(PACKAGE)}:{line}" for path in ELSEWHERE for line, text in texts(path) if name == text]
+
+    assert [] == found
+
+
+def test_what_is_made_can_be_read_back() -> None:
+    """A codec has a decoder, and the command line knows both."""
+    inspect = commands.commands["inspect"]
+    choice = next(option.type for option in inspect.params if option.name == "protocol")
+
+    assert isinstance(choice, click.Choice)
+    assert [*CODECS] == [*DECODERS] == [*choice.choices]
+
+
+def test_one_protocol_is_taken_for_those_that_old_releases_do_not_know() -> None:
+    """And no spelling means two of them."""
+    spellings = [one for protocol in PROTOCOLS.values() for one in (protocol.name, *protocol.aliases)]
+
+    assert 1 == sum(protocol.is_fallback for protocol in PROTOCOLS.values())
+    assert sorted(set(spellings)) == sorted(spellings)
