@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from simulator.columns import cells
+from simulator.columns import cells, row_image
 from simulator.explain.change import RowChange
 from simulator.releases import Release, V8_5
 from simulator.ticdc import key_bytes
@@ -188,4 +188,5 @@ def packed(image: Mapping[str, str | None] | None) -> bytes | None:
     """The row image of TiDB texts."""
     if image is None:
         return None
-    return b"\xff".join(b"\xfe" if text is None else text.encode("utf-8", "surrogatepass") for text in image.values())
+    return row_image.joined(
+        None if text is None else text.encode("utf-8", "surrogatepass") for text in image.values())

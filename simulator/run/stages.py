@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.change_frame import CHANGES, op_of
-from simulator.columns.row_image import cell
+from simulator.columns.row_image import LazyCells
 from simulator.run.events import Destinations, EVENTS, Ints, ROW, ints
 from simulator.sources import schema_change as transitions
 from simulator.sources.diff import Clock
@@ -179,7 +178,8 @@ def _splitting(changes: pa.RecordBatch, rules: Rules) -> npt.NDArray[np.bool_]:
     for number, at in by_table(np.where(asked, table, -1)):
         if number >= 0:
             definition, rows = rules.tables[number].table, pa.array(at)
-            old, new = (LazyTexts(image.take(rows), definition) for image in (before, after))
+            names = [column.name for column in visible_columns(definition)]
+            old, new = (LazyCells(image.take(rows), names) for image in (before, after))
             found[at] = split.keys_changed(definition, old, new, rules.split)
     return found
 
@@ -231,7 +231,8 @@ def _facts(images: pa.Array, handles: pa.Array, number: int, rules: Rules) -> tu
     """Row id and dispatch hash of rows of a table."""
     table = rules.tables[number].table
     row_ids = key_bytes.row_ids(table, handles, number)
-    texts = LazyTexts(images, table, key_bytes.told_by_row_id(table, row_ids))
+    names = [column.name for column in visible_columns(table)]
+    texts = LazyCells(images, names, key_bytes.told_by_row_id(table, row_ids))
     return row_ids, dispatch.hashes(rules.routes[number], table, texts, len(images))
 
 
@@ -239,25 +240,6 @@ def _destinations(number: int, hashes: Hashes, commit_ts: Ints, row_ids: pa.Arra
     to = rules.routes[number]
     first, count = rules.partitions[to.topic]
     return first + dispatch.partitions(to, hashes, commit_ts, row_ids, count)
-
-
-class LazyTexts(Mapping[str, pa.Array]):
-    """TiDB texts by visible column, of which only those are cut out of the images that are asked for."""
-
-    def __init__(self, images: pa.Array, table: Table, known: Mapping[str, pa.Array] = MappingProxyType({})) -> None:
-        self._images, self._known = images, known
-        self._places = {column.name: place for place, column in enumerate(visible_columns(table))}
-
-    def __getitem__(self, name: str) -> pa.Array:
-        if name in self._known:
-            return self._known[name]
-        return cell(self._images, len(self._places), self._places[name])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
 
 
 def _in_place(parts: Sequence[pa.Array], places: Sequence[Ints]) -> pa.Array:

@@ -6,6 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import pyarrow as pa
+
+from simulator.columns import row_image
 from simulator.errors import SnapshotError
 from simulator.run.emit import Job, TaskReport
 from simulator.run.stages import Comparison, Rules
@@ -54,8 +57,9 @@ Engine = Callable[[Work], Sequence[TaskReport]]
 
 def duplicate(table: Table, image: bytes) -> SnapshotError:
     """The error of rows of a snapshot that have one key."""
-    cells = dict(zip((column.name for column in visible_columns(table)), image.split(b"\xff"), strict=True))
-    key = ", ".join(f"{name}={cells[name].decode('utf-8', 'backslashreplace')}" for name in handle_key(table))
+    cells = row_image.named(pa.array([image], pa.binary()), [column.name for column in visible_columns(table)])
+    texts = {name: cells[name][0].as_py().decode("utf-8", "backslashreplace") for name in handle_key(table)}
+    key = ", ".join(f"{name}={text}" for name, text in texts.items())
     return SnapshotError(
         f"duplicate key in a snapshot: table {table.schema}.{table.name} has several rows with {key}; "
         "a handle key must be unique"

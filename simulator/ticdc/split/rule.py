@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.columns import row_image
 from simulator.columns.cells import columns
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.releases import Release
@@ -27,9 +28,6 @@ SPLIT_DELETE, SPLIT_INSERT = 3, 4
 
 NULL = b"null"
 """What `ColumnValueString` makes of NULL (tiflow: cdc/model/sink.go)."""
-
-NO_TEXT = b"\xfe"
-"""What no text is."""
 
 Mask = npt.NDArray[np.bool_]
 
@@ -102,10 +100,10 @@ def changed(
 
 def _differ(table: Table, name: str, before: Texts, after: Texts, rule: SplitRule) -> Mask:
     kind = next(family(column.type) for column in table.columns if column.name == name)
-    null = NULL if null_is_text(kind, rule) else NO_TEXT
-    old, new = (pc.fill_null(side[name].cast(pa.binary()), null) for side in (before, after))
-    found: Mask = pc.not_equal(old, new).to_numpy(zero_copy_only=False)
-    return found
+    old, new = (side[name].cast(pa.binary()) for side in (before, after))
+    if null_is_text(kind, rule):
+        old, new = (pc.fill_null(cells, NULL) for cells in (old, new))
+    return ~row_image.same(old, new)
 
 
 def null_is_text(family: str, rule: SplitRule) -> bool:
