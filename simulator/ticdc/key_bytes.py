@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns import row_image as images
+from simulator.columns import row_image
 from simulator.columns.cells import Bytes, Places, buffers, fixed, raw
 from simulator.columns.hashing import Hashes, xxhash64
 from simulator.ticdc.table_info import handle_index, handle_key
@@ -33,7 +33,7 @@ def handle(table: Table, texts: Texts) -> pa.Array:
     """Binary keys of rows; of a table without a handle key their images."""
     parts = [part for _, part in parts_of(table, texts)]
     if not parts:
-        return images.pack([texts[column.name] for column in visible_columns(table)])
+        return row_image.pack([texts[column.name] for column in visible_columns(table)])
     return parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, b"")
 
 

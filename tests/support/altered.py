@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from support.evolving import after as applied
-from simulator.columns import row_image as images
+from simulator.columns import row_image
 from simulator.errors import DdlError
 from simulator.run.plan.lineage import lost_partitions, sources
 from simulator.sources.schema_change import Transition, Turn, events, prior
@@ -236,7 +236,7 @@ def told(
     for part in (old[:cut], old[cut:]):
         batch = prior(change, texts(altered.before, part), numbers(change.before, part))
         state += list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
-    whole = images.pack(texts(altered.after, new))
+    whole = row_image.pack(texts(altered.after, new))
     handles = key_bytes.handle(altered.after, dict(zip(
         (column.name for column in visible_columns(altered.after)), texts(altered.after, new), strict=True
     ))) if handle_key(altered.after) else whole

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.columns import hashing, row_image as images
+from simulator.columns import hashing, row_image
 from simulator.ticdc.key_bytes import handle, row_ids, told_by_handle
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.table import Table
@@ -144,7 +144,7 @@ def test_a_table_without_a_key_has_its_rows_images_as_handles() -> None:
     table = create_table("CREATE TABLE t (a INT, v INT AS (a) VIRTUAL, b VARCHAR(9))", "test")
     texts = {"a": pa.array(["1", None]), "b": pa.array(["x ", "y"])}
 
-    assert handle(table, texts) == images.pack([texts["a"], texts["b"]])
+    assert handle(table, texts) == row_image.pack([texts["a"], texts["b"]])
 
 
 def test_row_ids_are_the_integer_key_or_follow_from_the_handle() -> None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns import row_image as images
+from simulator.columns import row_image
 from simulator.tidb.ddl.convert import ColumnSource, Computed, Filled, Kept
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Table
@@ -27,7 +27,7 @@ OCCURRENCE_BYTES = 8
 
 def texts_of(table: Table, image: pa.Array) -> dict[str, pa.Array]:
     """TiDB text of each visible column, by name."""
-    cells = images.named(image, [column.name for column in visible_columns(table)])
+    cells = row_image.named(image, [column.name for column in visible_columns(table)])
     return {name: cell.cast(pa.string()) for name, cell in cells.items()}
 
 

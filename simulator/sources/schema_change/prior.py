@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns import row_image as images
+from simulator.columns import row_image
 from simulator.errors import SnapshotError
 from simulator.sources.schema_change.forms import converted, pack_was, true
 from simulator.sources.schema_change.model import Transition
@@ -45,9 +45,9 @@ def prior(change: Transition, texts: Sequence[pa.Array], table: pa.Array) -> pa.
     now, given = _shaped(change, old, rows)
     place = located(change.after, now, rows)
     _refuse_misfits(change, old, now, given, place)
-    image = images.pack(list(now.values()))
+    image = row_image.pack(list(now.values()))
     handle = key_bytes.handle(after, now) if handle_key(after) else image
-    was = pack_was(table, images.pack(old))
+    was = pack_was(table, row_image.pack(old))
     return pa.RecordBatch.from_arrays([place, handle, image, was], ["table", "handle", "image", "was"])
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns import row_image as images
+from simulator.columns import row_image
 from simulator.sources.schema_change.forms import (
     OCCURRENCE_BYTES,
     converted,
@@ -70,7 +70,7 @@ def told_new(
     for condition in (*_allowed(change, taken.values()), *_reached(change, list(taken.values()), new)):
         said = said & condition
     kept = pa.array(said)
-    image = images.pack([text.filter(kept) for text in taken.values()])
+    image = row_image.pack([text.filter(kept) for text in taken.values()])
     told = Told(place.filter(kept), _handle(change, handle.filter(kept), image), image)
     if old is None or change.key_stays:
         return said, told

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from simulator.columns import row_image as images
+from simulator.columns import row_image
 from simulator.sources.snapshots import parquet, records, streams, strict
 from simulator.sources.snapshots.parquet import BYTES, ROWS
 from simulator.sources.snapshots.pieces import Piece
@@ -99,7 +99,7 @@ def _state(piece: Piece, raw: Raw) -> pa.RecordBatch:
         made = reading.finish(list(texts.values()), numbers)
         columns = [made.column(name) for name in STATE.names[1:]]
     else:
-        image = images.pack(list(texts.values()))
+        image = row_image.pack(list(texts.values()))
         handle = key_bytes.handle(reading.place.table, texts) if handle_key(reading.place.table) else image
         columns = [numbers, handle, image, pa.nulls(len(image), pa.binary())]
     moves = pa.repeat(pa.scalar(reading.move, pa.int32()), len(columns[0]))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from simulator.columns import cells, row_image as images
+from simulator.columns import cells, row_image
 from simulator.columns.change_frame import DELETE, INSERT
 from simulator.ticdc import key_bytes
 from simulator.ticdc.split import RowEvent, SplitRule, beside, halves, keys_changed, ranked, sent, splits
@@ -84,7 +84,7 @@ def by_batch(transaction: Transaction) -> list[RowEvent]:
 def packed(table: Table, rows: Sequence[Row | None]) -> pa.Array:
     """Images of rows."""
     return pa.concat_arrays([
-        pa.nulls(1, pa.binary()) if row is None else images.pack(list(cells.columns([row]).values())) for row in rows])
+        pa.nulls(1, pa.binary()) if row is None else row_image.pack(list(cells.columns([row]).values())) for row in rows])
 
 
 def unpacked(table: Table, image: bytes | None) -> Row | None:
