@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from simulator.run.events import DDL, ROW
+from simulator.columns.change_frame import DDL, ROW
 from simulator.sinks.driver import Driver, Server
 
 Ints = npt.NDArray[np.int64]

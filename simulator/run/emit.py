@@ -18,11 +18,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.change_frame import OPERATIONS
+from simulator.columns.change_frame import DDL, OPERATIONS, ROW, ints, picked, picked_values
 from simulator.releases import Release
 from simulator.run import storage
 from simulator.run.barriers import Attendance, legs
-from simulator.run.events import DDL, Destinations, ROW, ints, picked, picked_values
 from simulator.run.flush import Flush, GroupKeys, grouped, ungrouped
 from simulator.run.marks import Marks, merged
 from simulator.run.progress import Reporter
@@ -33,7 +32,7 @@ from simulator.sources.snapshots.physical import PhysicalTable
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows
 from simulator.ticdc.codecs.binary import valid_utf8
 from simulator.ticdc.codecs.compression import decompressed_values
-from simulator.ticdc.dispatch import Route, sent_table
+from simulator.ticdc.dispatch import Destinations, Route, sent_table
 from simulator.tso import LOGICAL_BITS
 
 

@@ -16,9 +16,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.columns.change_frame import Ints, ROW, ints
 from simulator.releases import Release
 from simulator.run.barriers import leg_of
-from simulator.run.events import Ints, ROW, ints
 from simulator.ticdc.dispatch import Route
 
 TICK_ROWS = 1 << 16
@@ -198,7 +198,7 @@ def _rank_by_key(
     table = ints(events, "table")[order]
     by = keys.by[np.where(barrier, 0, table)]
     number = keys.table[np.where(barrier, 0, table)]
-    hashed = np.where(by == "hash", ints(events, "hash")[order], ints(events, "commit_ts")[order])
+    hashed = np.where(by == "hash", ints(events, "dispatch_hash")[order], ints(events, "commit_ts")[order])
     gathers = (by == "table") & ~barrier
     code = np.where(gathers, number, -1)
     runs = _starts(window) | _starts(code) | (~gathers & (_starts(hashed) | _starts(number))) | barrier

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from simulator.run.events import DDL, Destinations, EVENTS, Ints, ROW, WATERMARK, ints, picked
+from simulator.columns.change_frame import DDL, EVENTS, Ints, ROW, WATERMARK, ints, picked
+from simulator.ticdc.dispatch import Destinations
 from simulator.tso import LOGICAL_BITS, Timeline
 
 CHUNK = 16_384

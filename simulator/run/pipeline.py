@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from simulator.columns.change_frame import STATE
 from simulator.errors import DeliveryError
 from simulator.releases import Release
 from simulator.run.emit import Job, TaskReport
@@ -22,12 +23,12 @@ from simulator.run.marks import Marks, Statement
 from simulator.run.outputs import Output
 from simulator.run.plan import Move, Plan
 from simulator.run.progress import Listener
-from simulator.run.stages import Comparison, Rules
+from simulator.run.stages import Rules
 from simulator.sinks.records import Delivered
-from simulator.sources import schema_change as transitions
-from simulator.sources.diff import Clock
-from simulator.sources.schema_change import Transition
-from simulator.sources.snapshots import Reading, STATE, Snapshot, SnapshotTable
+from simulator.sources.clock import Clock
+from simulator.sources.diff import Comparison
+from simulator.sources.schema_change import Transition, altered_rows
+from simulator.sources.snapshots import Reading, Snapshot, SnapshotTable
 from simulator.ticdc.codecs import CODECS
 
 
@@ -101,7 +102,7 @@ def _before(move: Move, number: int) -> Iterator[Reading]:
         if one.before in tables:
             yield Reading(
                 tables[one.before], one.transition.before, move.before.csv, number,
-                partial(transitions.prior, one.transition),
+                partial(altered_rows, one.transition),
             )
 
 

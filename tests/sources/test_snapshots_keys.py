@@ -26,7 +26,7 @@ def batch(rows: list[Row], hashed: bool) -> pa.RecordBatch:
         "move": pa.array([row[0] for row in rows], pa.int32()), "table": pa.array([row[1] for row in rows], pa.int32()),
         "handle": pa.array([row[2] for row in rows], pa.binary())}
     if hashed:
-        columns["key"] = pa.array([sum(row[2]) for row in rows], pa.int64())
+        columns["row_hash"] = pa.array([sum(row[2]) for row in rows], pa.int64())
     return pa.record_batch(columns)
 
 

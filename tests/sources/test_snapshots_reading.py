@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from simulator import files
+from simulator.columns.change_frame import STATE
 from simulator.errors import SnapshotError
 from simulator.sources import snapshots
 from simulator.sources.snapshots import parquet, pieces, states, streams
@@ -142,7 +143,7 @@ def test_the_rows_of_small_tables_share_batches(tmp_path: Path) -> None:
         dumps.write_schema(tmp_path, "shop", f"t{number:02}", f"CREATE TABLE `t{number:02}` (`id` int PRIMARY KEY)")
         (tmp_path / f"shop.t{number:02}.csv").write_text("1\n2\n")
     batches = list(state_batches(all_pieces(tmp_path)))
-    assert len(batches) == 1 and batches[0].schema == states.STATE
+    assert len(batches) == 1 and batches[0].schema == STATE
     assert batches[0].column("table").to_pylist() == [number for number in range(20) for _ in "12"]
 
 
@@ -425,8 +426,8 @@ def test_a_table_that_statements_change_is_finished_by_them(tmp_path: Path) -> N
     changed = pieces.Reading(reading.table, reading.place, reading.csv, 3, first_two)
     [batch] = state_batches(pieces.tasks([changed])[0])
     assert batch.to_pylist() == [
-        {"move": 3, "table": 7, "handle": b"-1", "image": b"i", "was": b"w"},
-        {"move": 3, "table": 7, "handle": b"2", "image": b"i", "was": b"w"}]
+        {"move": 3, "table": 7, "handle": b"-1", "image": b"i", "unaltered": b"w"},
+        {"move": 3, "table": 7, "handle": b"2", "image": b"i", "unaltered": b"w"}]
 
 
 def first_two(texts: list[pa.Array], table: pa.Array) -> pa.RecordBatch:
@@ -434,4 +435,4 @@ def first_two(texts: list[pa.Array], table: pa.Array) -> pa.RecordBatch:
     handle = texts[0].cast(pa.binary())[:2]
     constant = [pa.repeat(pa.scalar(one), 2) for one in (b"i", b"w")]
     return pa.RecordBatch.from_arrays(
-        [pa.array([7, 7], pa.int32()), handle, *constant], ["table", "handle", "image", "was"])
+        [pa.array([7, 7], pa.int32()), handle, *constant], ["table", "handle", "image", "unaltered"])

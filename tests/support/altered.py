@@ -18,7 +18,7 @@ from support.evolving import after as applied
 from simulator.columns import row_image
 from simulator.errors import DdlError
 from simulator.run.plan.lineage import lost_partitions, sources
-from simulator.sources.schema_change import Transition, Turn, events, prior
+from simulator.sources.schema_change import SchemaChangePoint, Transition, altered_rows, row_changes
 from simulator.sources.snapshots import Places, locate_partition
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
@@ -36,7 +36,7 @@ Event = tuple[int, int, bytes, bytes | None, bytes | None]
 """A row of CHANGES."""
 
 SPAN = Span(1_700_000_000_000, 1000)
-START, MIDDLE, END = Turn(0, False), Turn(500, False), Turn(900, True)
+START, MIDDLE, END = SchemaChangePoint(0, False), SchemaChangePoint(500, False), SchemaChangePoint(900, True)
 
 
 class Misfit(Exception):
@@ -227,14 +227,14 @@ def scattered(handle: bytes) -> int:
 
 
 def told(
-    altered: Altered, turn: Turn, old: Sequence[Row], new: Sequence[Row], cut: int = 0,
+    altered: Altered, point: SchemaChangePoint, old: Sequence[Row], new: Sequence[Row], cut: int = 0,
     slot_of: Callable[[bytes], int] = scattered,
 ) -> list[Event]:
     """The changes between two snapshots, in the order in which they are sent; the first is read in two batches."""
     change = altered.change
     state: list[State] = []
     for part in (old[:cut], old[cut:]):
-        batch = prior(change, texts(altered.before, part), numbers(change.before, part))
+        batch = altered_rows(change, texts(altered.before, part), numbers(change.before, part))
         state += list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
     whole = row_image.pack(texts(altered.after, new))
     handles = key_bytes.handle(altered.after, dict(zip(
@@ -247,9 +247,9 @@ def told(
     found: list[Event] = []
     for table in change.after.indexes:
         some = [(key[1], *one, other[0]) for key, one, other in met if key[0] == table and one[0] != other[0]]
-        handle, before, was, after = (pa.array([row[place] for row in some], pa.binary()) for place in range(4))
+        handle, before, unaltered, after = (pa.array([row[place] for row in some], pa.binary()) for place in range(4))
         slots = np.array([slot_of(row[0]) for row in some], np.int64)
-        batch = events(change, turn, SPAN, slots, table, handle, before, after, was)
+        batch = row_changes(change, point, SPAN, slots, table, handle, before, after, unaltered)
         found += zip(*(column.to_pylist() for column in batch.columns), strict=True)
     return sorted(found, key=order)
 

@@ -36,7 +36,7 @@ def state(directory: Path) -> State:
 
 
 def rows_of(directory: Path) -> tuple[Sequence[snapshots.PhysicalTable], list[dict[str, Any]]]:
-    """The physical tables of a snapshot, and its rows (`snapshots.STATE`)."""
+    """The physical tables of a snapshot, and its rows (STATE)."""
     snapshot = snapshots.open(directory)
     physical = snapshots.physical_tables(entry.table for entry in snapshot.tables)
     found = places(physical)

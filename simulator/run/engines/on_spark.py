@@ -19,20 +19,30 @@ from pyspark.accumulators import AccumulatorParam
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from simulator.columns.change_frame import CHANGES, DELETE, INSERT, OPERATIONS, UPDATE
+from simulator.columns.change_frame import (
+    CHANGES,
+    DELETE,
+    INSERT,
+    JOINED,
+    OPERATIONS,
+    ORDER,
+    SENT,
+    SIDE,
+    UPDATE,
+    ints,
+)
 from simulator.errors import DeliveryError
 from simulator.run import stages
 from simulator.run.barriers import Meeting
 from simulator.run.emit import Job, TaskReport, send
 from simulator.run.engines.failures import carrying, translated
 from simulator.run.engines.frames import by_number, map_in_arrow
-from simulator.run.engines.sides import Placing, SIDE
+from simulator.run.engines.sides import Placing
 from simulator.run.engines.work import Work, duplicate
-from simulator.run.events import ints
 from simulator.run.flush import FLUSH_BYTES
 from simulator.run.progress import counted
-from simulator.run.stages import JOINED, ORDER, Rules, SENT
-from simulator.sources import snapshots
+from simulator.run.stages import Rules
+from simulator.sources import diff, snapshots
 from simulator.sources.snapshots import KeyRanges, Reading, Report, unproven
 from simulator.tidb.model.rows import visible_columns
 from simulator.tso import LOGICAL_BITS
@@ -126,7 +136,7 @@ def _meeting(work: Work, tasks: int) -> AbstractContextManager[Meeting | None]:
 def _side(
     spark: SparkSession, readings: Sequence[Reading], placing: Placing, number: int, work: Work, met: Met
 ) -> DataFrame:
-    """The rows (`sides.SIDE`) of one side of all moves; each task tells `met` of their keys."""
+    """The rows (SIDE) of one side of all moves; each task tells `met` of their keys."""
     tasks, progress = snapshots.tasks(readings, spark.sparkContext.defaultParallelism), work.job.progress
 
     def read(batches: Batches) -> Batches:
@@ -143,27 +153,27 @@ def _side(
 
 
 def _joined(old: DataFrame, new: DataFrame, work: Work) -> DataFrame:
-    """The rows (`stages.JOINED`) whose images differ."""
-    on = ["key", "handle", "place"]  # The key comes first: its bytes are what Spark sorts by before it compares more.
+    """The rows (JOINED) whose images differ."""
+    on = ["row_hash", "handle", "place"]  # The hash comes first: Spark sorts by its bytes before it compares more.
     if not work.comparison.keyed.all():
-        on.append("number")
-        old, new = (side.withColumn("number", _number()) for side in (old, new))
+        on.append("occurrence")
+        old, new = (side.withColumn("occurrence", _occurrence()) for side in (old, new))
     if work.shuffles == 1:
         on.append("slice")
-    before = old.select(*on, F.col("image").alias("before"), *(["was"] if work.shuffles == 2 else []))
+    before = old.select(*on, F.col("image").alias("before"), *(["unaltered"] if work.shuffles == 2 else []))
     after = new.select(*on, F.col("image").alias("after"))
     joined = before.join(after, on, "full_outer").where(~F.col("before").eqNullSafe(F.col("after")))
-    blank = {"number": F.lit(1).cast("long"), "was": F.lit(None).cast("binary")}
+    blank = {"occurrence": F.lit(1).cast("long"), "unaltered": F.lit(None).cast("binary")}
     return joined.select(*(F.col(name) if name in joined.columns else blank[name].alias(name) for name in JOINED.names))
 
 
-def _number() -> Column:
+def _occurrence() -> Column:
     """Of equal rows of a table without a handle key, so that the join compares multisets."""
-    return F.row_number().over(Window.partitionBy("key", "handle", "place").orderBy("was")).cast("long")
+    return F.row_number().over(Window.partitionBy("row_hash", "handle", "place").orderBy("unaltered")).cast("long")
 
 
 def _in_one(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
-    """Changes in order (`stages.SENT`), one partition a task, out of the slices in which they were compared."""
+    """Changes in order (SENT), one partition a task, out of the slices in which they were compared."""
     clock, tables = work.comparison.clock, len(work.comparison.tables)
     move = F.expr(f"place div {tables}")
     start = by_number([span.start_ms + 1 for span in clock.spans], move)
@@ -171,7 +181,7 @@ def _in_one(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
     op = F.when(F.col("after").isNull(), DELETE).when(F.col("before").isNull(), INSERT).otherwise(UPDATE)
     ranks = work.rules.split.ranks[:OPERATIONS]
     changes = joined.select(
-        (F.shiftleft(start + F.pmod("key", over), LOGICAL_BITS) + 1).alias("commit_ts"),
+        (F.shiftleft(start + F.pmod("row_hash", over), LOGICAL_BITS) + 1).alias("commit_ts"),
         F.pmod("place", F.lit(tables)).alias("table"),
         "handle",
         "before",
@@ -188,7 +198,7 @@ def _in_two(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
 
     def changed(batches: Batches) -> Batches:
         with carrying():
-            yield from (stages.changes(batch, comparison) for batch in batches if batch.num_rows)
+            yield from (diff.changes(batch, comparison) for batch in batches if batch.num_rows)
 
     def routed(batches: Batches) -> Batches:
         with carrying():

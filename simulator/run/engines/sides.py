@@ -1,6 +1,6 @@
 """One side of a comparison: rows of snapshots, each with what the engines join and place it by.
 
-One law: a row is known by its place and handle, and found in time by its key, whatever its image says.
+One law: a row is known by its place and handle, and found in time by its hash, whatever its image says.
 """
 
 from __future__ import annotations
@@ -11,15 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from simulator.run.events import Ints, ints
-from simulator.run.stages import Comparison, Rules, by_table, destinations
+from simulator.columns.change_frame import Ints, SIDE, by_table, ints
+from simulator.run.stages import Rules, destinations
+from simulator.sources.diff import Comparison
 from simulator.sources.snapshots import Piece, state_batches
-
-SIDE = pa.schema([
-    ("key", pa.int64()), ("place", pa.int32()), ("handle", pa.binary()), ("image", pa.binary()), ("was", pa.binary()),
-    ("slice", pa.int32()),
-])
-"""`key` and `place` as in `stages.JOINED`; `slice` is the partition of the shuffle."""
 
 
 @dataclass(frozen=True)
@@ -41,23 +36,23 @@ class Placing:
     def keys(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """What `snapshots.KeyRanges` notes of rows (SIDE)."""
         move, table = np.divmod(ints(rows, "place"), len(self.comparison.tables))
-        return pa.record_batch({"move": move, "table": table, "handle": rows["handle"], "key": rows["key"]})
+        return pa.record_batch({"move": move, "table": table, "handle": rows["handle"], "row_hash": rows["row_hash"]})
 
     def _placed(self, state: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows of a batch (`snapshots.STATE`)."""
+        """The rows of a batch (STATE)."""
         move, table, handle = ints(state, "move"), ints(state, "table"), state.column("handle")
-        key = self.comparison.clock.keys(table, handle)
+        row_hash = self.comparison.clock.row_hashes(table, handle)
         place = move * len(self.comparison.tables) + table
-        slices = self._slices(state, move, table, key) if self.slices else np.zeros(len(key), np.int64)
+        slices = self._slices(state, move, table, row_hash) if self.slices else np.zeros(len(row_hash), np.int64)
         return pa.RecordBatch.from_arrays([
-            pa.array(key), pa.array(place.astype(np.int32)), handle, state.column("image"), state.column("was"),
-            pa.array(slices.astype(np.int32)),
+            pa.array(row_hash), pa.array(place.astype(np.int32)), handle, state.column("image"),
+            state.column("unaltered"), pa.array(slices.astype(np.int32)),
         ], schema=SIDE)
 
-    def _slices(self, state: pa.RecordBatch, move: Ints, table: Ints, key: Ints) -> Ints:
+    def _slices(self, state: pa.RecordBatch, move: Ints, table: Ints, row_hash: Ints) -> Ints:
         """Rows of one group lie in slices of rising time."""
         clock = self.comparison.clock
-        slots, destination = clock.slots(key, move), np.empty(len(key), np.int64)
+        slots, destination = clock.slots(row_hash, move), np.empty(len(row_hash), np.int64)
         commit_ts = clock.commit_ts(slots, move)
         for number, at in by_table(table):
             rows = state if len(at) == len(table) else state.take(pa.array(at))

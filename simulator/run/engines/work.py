@@ -11,7 +11,8 @@ import pyarrow as pa
 from simulator.columns import row_image
 from simulator.errors import SnapshotError
 from simulator.run.emit import Job, TaskReport
-from simulator.run.stages import Comparison, Rules
+from simulator.run.stages import Rules
+from simulator.sources.diff import Comparison
 from simulator.sources.snapshots import Reading
 from simulator.ticdc.dispatch import known_when_read
 from simulator.ticdc.table_info import handle_key

@@ -13,7 +13,7 @@ from simulator import tso
 from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.run.plan.statements import FIRST, Played, TURN
-from simulator.sources.schema_change import Turn
+from simulator.sources.schema_change import SchemaChangePoint
 from simulator.ticdc import dispatch
 from simulator.ticdc.codecs import DdlEvent
 from simulator.ticdc.ddl.classify import decided
@@ -55,7 +55,7 @@ class Told:
     """Why nothing is sent, or what decided."""
 
 
-def told(played: Sequence[Played], span: Span, turn: Turn, sender: Sender) -> Iterator[Told]:
+def told(played: Sequence[Played], span: Span, turn: SchemaChangePoint, sender: Sender) -> Iterator[Told]:
     """Each job of the statements, in order; raises DdlError where TiCDC stops the changefeed."""
     numbers: Counter[int] = Counter()
     for one in played:
@@ -67,7 +67,7 @@ def told(played: Sequence[Played], span: Span, turn: Turn, sender: Sender) -> It
             yield _told(one, job, tso.compose(millisecond, numbers[millisecond] + behind), sender)
 
 
-def _millisecond(place: int, span: Span, turn: Turn) -> int:
+def _millisecond(place: int, span: Span, turn: SchemaChangePoint) -> int:
     return {FIRST: span.start_ms, TURN: span.start_ms + turn.slot}.get(place, span.end_ms + 1)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from simulator.run.plan.lineage import Descent, lost_partitions, sources
 from simulator.run.plan.steps import Draft
-from simulator.sources.schema_change import Transition, Turn
+from simulator.sources.schema_change import SchemaChangePoint, Transition
 from simulator.sources.snapshots import Places, Snapshot
 from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.ddl.convert import ColumnSource, Kept
@@ -39,7 +39,7 @@ class Move:
     before: Snapshot
     after: Snapshot
     span: Span
-    turn: Turn
+    turn: SchemaChangePoint
     places: tuple[Mapping[Name, Places], Mapping[Name, Places]]
     """The tables to compare, in each of the two snapshots; those that change stand in `changed`."""
 

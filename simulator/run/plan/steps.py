@@ -14,7 +14,7 @@ from simulator.run.plan.lineage import Descent, descents
 from simulator.run.plan.statements import TURN, step_statements, tables_of
 from simulator.run.plan.versions import Versions
 from simulator.run.script import SchemaChange
-from simulator.sources.schema_change import Turn
+from simulator.sources.schema_change import SchemaChangePoint
 from simulator.sources.snapshots import Snapshot
 from simulator.tidb.ddl.catalog import Catalog, catalog
 from simulator.tidb.model.table import Table
@@ -30,7 +30,7 @@ class Draft:
     before: Snapshot
     after: Snapshot
     span: Span
-    turn: Turn
+    turn: SchemaChangePoint
     told: tuple[Told, ...]
     before_names: Mapping[Name, int]
     same: tuple[Mapping[Name, int], Mapping[Name, int]]
@@ -124,7 +124,7 @@ def _versions_of(
     return first, first if descent.name is None else versions.next(table, first, descent.emptied)
 
 
-def _turn(at: str, span: Span) -> Turn:
+def _turn(at: str, span: Span) -> SchemaChangePoint:
     """The middle; or the end, with a tenth of the time left for what only the new definition can say."""
     slots = {"start": 0, "middle": span.over_ms // 2, "end": span.over_ms - max(1, span.over_ms // 10)}
-    return Turn(slots[at], at == "end")
+    return SchemaChangePoint(slots[at], at == "end")

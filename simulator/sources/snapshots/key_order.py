@@ -50,7 +50,7 @@ class Report:
 
 
 class KeyRanges:
-    """Folds the state batches of a task of one snapshot; hashes are the column `key`, where batches have one."""
+    """Folds the state batches of a task of one snapshot; hashes are the column `row_hash`, where batches have one."""
 
     def __init__(self) -> None:
         self._seen: dict[Key, _Seen] = {}
@@ -62,7 +62,7 @@ class KeyRanges:
         names = batch.schema.names
         moves, numbers = (batch.column(name).to_numpy() for name in ("move", "table"))
         handles = batch.column("handle")
-        keys = batch.column("key").to_numpy() if "key" in names else None
+        keys = batch.column("row_hash").to_numpy() if "row_hash" in names else None
         together = np.flatnonzero((moves[1:] != moves[:-1]) | (numbers[1:] != numbers[:-1])) + 1
         if len(together) > RUNS:
             order = np.lexsort((numbers, moves))

@@ -19,7 +19,7 @@ from simulator.sources.snapshots.streams import Part
 from simulator.tidb.model.table import Table
 
 Finish = Callable[[list[pa.Array], pa.Array], pa.RecordBatch]
-"""Texts of the visible columns and table numbers of rows → columns table, handle, image and was of a state batch."""
+"""Texts of the visible columns and table numbers of rows → the columns of STATE behind `move`."""
 
 OPENING = 1 << 16
 """As how many bytes opening a file counts."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 
 from simulator.columns import row_image
+from simulator.columns.change_frame import STATE
 from simulator.sources.snapshots import parquet, records, streams, strict
 from simulator.sources.snapshots.parquet import BYTES, ROWS
 from simulator.sources.snapshots.pieces import Piece
@@ -17,19 +18,15 @@ from simulator.sources.snapshots.records import Raw
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
 
-STATE = pa.schema([
-    ("move", pa.int32()), ("table", pa.int32()), ("handle", pa.binary()), ("image", pa.binary()), ("was", pa.binary()),
-])
-"""`move`: the comparison that the row is for; `was`: what it was before the statements of that move, for a table that
-they change (`Finish`); a table without a handle key has its image as handle."""
-
-
 TOGETHER = 2 << 20
 """Bytes of text whose rows make a batch, where they are not too many rows."""
 
 
 def state_batches(pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
-    """The rows of the pieces of a task, in their order, as batches of STATE; raises SnapshotError."""
+    """The rows of the pieces of a task, in their order, as batches of STATE; raises SnapshotError.
+
+    A table without a handle key has its image as handle.
+    """
     waiting: list[pa.RecordBatch] = []
     rows = bytes = 0
     for batch in (batch for piece in pieces for batch in _states(piece)):

@@ -1,4 +1,4 @@
-"""The dispatch hash and the partition of rows, for whole columns.
+"""The dispatch hash and the partition of rows, for whole columns, and the numbers that partitions have in a run.
 
 One law: everything that a table decides is in its `Route`; what is left is one hash a row.
 """
@@ -6,6 +6,10 @@ One law: everything that a table decides is in its `Route`; what is left is one 
 from __future__ import annotations
 
 import zlib
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +24,7 @@ from simulator.ticdc.dispatch.single_column import json_texts
 from simulator.ticdc.dispatch.values import value_bytes
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Column, Table
+from simulator.tso import FOREVER
 
 Hashes = npt.NDArray[np.uint32]
 Numbers = npt.NDArray[np.int64]
@@ -77,3 +82,44 @@ def partition_key(route: Route, table: Table, hash: int, commit_ts: int) -> str:
     """What rows of one message share (release.group_by_partition_key): `schema.table`, the hash, or the commit-ts."""
     shared = {"table": f"{table.schema}.{table.name}", "hash": str(hash), "commit_ts": str(commit_ts)}
     return route.key or shared[route.groups_by]
+
+
+@dataclass(frozen=True)
+class Destinations:
+    """The Kafka partitions of a run: a destination is one of them, numbered through all topics."""
+
+    topics: tuple[str, ...]
+    counts: tuple[int, ...]
+    """Partitions of each topic."""
+
+    active: tuple[tuple[int, int], ...] = ()
+    """From which to which TSO each topic has watermarks; always, where nothing is said."""
+
+    @cached_property
+    def first(self) -> tuple[int, ...]:
+        """The destination that partition 0 of each topic is."""
+        return tuple(accumulate((0, *self.counts)))[:-1]
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts)
+
+    def of_topic(self, name: str) -> range:
+        """All destinations of a topic."""
+        topic = self._places[name]
+        return range(self.first[topic], self.first[topic] + self.counts[topic])
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.topics)}
+
+    @property
+    def watermarked(self) -> list[tuple[int, int]]:
+        """From which to which TSO each destination has watermarks."""
+        spans = self.active or ((0, FOREVER),) * len(self.counts)
+        return [span for span, count in zip(spans, self.counts, strict=True) for _ in range(count)]
+
+    def where(self, destination: int) -> tuple[int, int]:
+        """Index of the topic, and partition."""
+        topic = bisect_right(self.first, destination) - 1
+        return topic, destination - self.first[topic]
