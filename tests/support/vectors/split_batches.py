@@ -14,11 +14,11 @@ import pyarrow as pa
 from simulator.columns import cells, row_image
 from simulator.columns.change_frame import DELETE, INSERT, ORDER
 from simulator.ticdc import key_bytes
-from simulator.ticdc.split import RowEvent, SplitRule, beside, halves, keys_changed, ranked, sent, splits
-from simulator.ticdc.split.transaction import Row
+from simulator.ticdc.split import SplitRule, beside, halves, keys_changed, ranked, splits
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Table
+from support.transaction import Row, RowEvent, sent
 
 
 @dataclass(frozen=True)
