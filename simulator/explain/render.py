@@ -7,6 +7,7 @@ from typing import Any
 
 from simulator.explain.row import ColumnExplained, RowExplained
 from simulator.read.lines import as_text, show
+from simulator.ticdc.dispatch import ROW_ID, SINGLE_COLUMN, TS
 
 
 def as_dict(found: RowExplained) -> dict[str, Any]:
@@ -49,9 +50,9 @@ def lines(found: RowExplained) -> Iterator[str]:
 def _source(found: RowExplained) -> str:
     """What the partition is made from."""
     values = ", ".join(found.hashed)
-    if found.dispatcher in ("ts", "row-id"):
-        return "the commit-ts" if found.dispatcher == "ts" else "the row id"
-    if found.dispatcher == "single-column":
+    if found.dispatcher in (TS, ROW_ID):
+        return "the commit-ts" if found.dispatcher == TS else "the row id"
+    if found.dispatcher == SINGLE_COLUMN:
         return f"hash {found.hash:#010x} of the JSON of {values} alone"
     return f"hash {found.hash:#010x} of schema, table" + (f" and the values of {values}" if values else "")
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from simulator.explain.ddl_schema import described
 from simulator.explain.table import TableExplained
+from simulator.ticdc.dispatch import TS
 
 
 def table_lines(found: TableExplained) -> Iterator[str]:
@@ -41,7 +42,7 @@ def _handle(found: TableExplained) -> str:
 
 
 def _hashed(found: TableExplained) -> str:
-    if found.dispatcher == "ts":
+    if found.dispatcher == TS:
         return ": the commit-ts"
     values = " and the values of " + ", ".join(found.hashed) if found.hashed else ""
     return f": schema, table{values}"

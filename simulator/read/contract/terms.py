@@ -18,7 +18,16 @@ from simulator.read.decode import RowEvent, full_image, row_text
 from simulator.releases import Release, V8_5
 from simulator.run import storage
 from simulator.ticdc.changefeed.model import Changefeed
-from simulator.ticdc.dispatch import Route, Router, hashes, partitions as partitions_of, route, router, sent_table
+from simulator.ticdc.dispatch import (
+    ROW_ID,
+    Route,
+    Router,
+    hashes,
+    partitions as partitions_of,
+    route,
+    router,
+    sent_table,
+)
 from simulator.ticdc.split import split_rule, stages
 from simulator.tidb.model.rows import row_id_column
 from simulator.tidb.model.table import Table
@@ -120,7 +129,7 @@ def destination_of(
         if any(source and LOST in (texts.get(source, LOST) or "") for _, source in to.hashed):
             return None
         key = row_id_column(table)
-        if to.dispatcher == "row-id" and key is None:
+        if to.dispatcher == ROW_ID and key is None:
             return None
         sources = {source: texts[source] for _, source in to.hashed if source}
         row_id = pa.array([int(texts.get(key) or 0) % (1 << 64) if key else 0], pa.uint64())

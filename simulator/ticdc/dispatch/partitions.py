@@ -16,18 +16,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.columns.change_frame import Ints
 from simulator.columns.hashing import crc32
 from simulator.ticdc import key_bytes
-from simulator.ticdc.dispatch.hashing import Hashing, NULL
+from simulator.ticdc.dispatch.dispatchers import KEY, ROW_ID, SINGLE_COLUMN, TS
+from simulator.ticdc.dispatch.hashing import Hashing, NULL, json_texts, value_bytes
 from simulator.ticdc.dispatch.routing import Route
-from simulator.ticdc.dispatch.single_column import json_texts
-from simulator.ticdc.dispatch.values import value_bytes
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Column, Table
 from simulator.tso import FOREVER
 
 Hashes = npt.NDArray[np.uint32]
-Numbers = npt.NDArray[np.int64]
 
 
 def hashes(route: Route, table: Table, texts: key_bytes.Texts, rows: int | None = None) -> Hashes:
@@ -36,7 +35,7 @@ def hashes(route: Route, table: Table, texts: key_bytes.Texts, rows: int | None 
     Without the number of rows, the first column is asked for it.
     """
     columns = {column.name: column for column in table.columns}
-    if route.dispatcher == "single-column":
+    if route.dispatcher == SINGLE_COLUMN:
         (_, only), = route.hashed
         return crc32(json_texts(columns[only], value_bytes(columns[only], texts[only], route.hashing)))
     named = zlib.crc32(table.schema.encode() + table.name.encode())
@@ -60,28 +59,22 @@ def _written(name: str, column: Column, texts: pa.Array, hashing: Hashing) -> Ha
     return added
 
 
-def partitions(route: Route, hashes: Hashes, commit_ts: Numbers, row_ids: pa.Array, n: int) -> Numbers:
+def partitions(route: Route, hashes: Hashes, commit_ts: Ints, row_ids: pa.Array, n: int) -> Ints:
     """The partitions of rows among `n`."""
-    if route.dispatcher == "key":
+    if route.dispatcher == KEY:
         return np.zeros(len(hashes), np.int64)
-    if route.dispatcher == "row-id":
+    if route.dispatcher == ROW_ID:
         bits: npt.NDArray[np.uint64] = pc.fill_null(row_ids, 0).to_numpy().view(np.uint64)
         return (bits % np.uint64(n)).astype(np.int64)
-    found: Numbers = (commit_ts if route.dispatcher == "ts" else hashes.astype(np.int64)) % n
+    found: Ints = (commit_ts if route.dispatcher == TS else hashes.astype(np.int64)) % n
     return found
 
 
 def known_when_read(route: Route, table: Table) -> bool:
     """Whether the handle and the commit-ts say where a row goes, so that it goes there before and after a change."""
-    if route.dispatcher == "row-id":
+    if route.dispatcher == ROW_ID:
         return bool(handle_key(table))
     return {source for _, source in route.hashed if source} <= key_bytes.told_by_handle(table)
-
-
-def partition_key(route: Route, table: Table, hash: int, commit_ts: int) -> str:
-    """What rows of one message share (release.group_by_partition_key): `schema.table`, the hash, or the commit-ts."""
-    shared = {"table": f"{table.schema}.{table.name}", "hash": str(hash), "commit_ts": str(commit_ts)}
-    return route.key or shared[route.groups_by]
 
 
 @dataclass(frozen=True)
