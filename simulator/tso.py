@@ -9,8 +9,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TypeVar
 
 from simulator.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+Numbers = TypeVar("Numbers", int, "npt.NDArray[np.int64]")
+"""One, or an array of them."""
 
 LOGICAL_BITS = 18
 FOREVER = (1 << 63) - 1
@@ -27,12 +35,12 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _MILLISECONDS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
-def compose(physical_ms: int, logical: int = 0) -> int:
+def compose(physical_ms: Numbers, logical: int = 0) -> Numbers:
     """The TSO of a millisecond since the epoch and a logical part."""
     return physical_ms << LOGICAL_BITS | logical
 
 
-def physical(ts: int) -> int:
+def physical(ts: Numbers) -> Numbers:
     """Milliseconds since the epoch."""
     return ts >> LOGICAL_BITS
 

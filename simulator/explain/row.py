@@ -22,16 +22,10 @@ from simulator.ticdc.codecs.claim_check import address
 from simulator.ticdc.codecs.options import known
 from simulator.ticdc.dispatch import hashes, partitions as partitions_of, route, router, sent_table
 from simulator.ticdc.split import changed, split_rule
-from simulator.ticdc.table_info import flags, handle_columns, handle_key
+from simulator.ticdc.table_info import FLAG_NAMES, flags, handle_columns, handle_key
 from simulator.tidb.model.rows import row_id_column, visible_columns
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import type_code
-
-FLAGS = {
-    1: "binary", 2: "handle key", 4: "generated", 8: "primary key", 16: "unique key", 32: "multiple key",
-    64: "nullable", 128: "unsigned", 256: "zerofill",
-}
-"""Bits of Open Protocol's `f` (tiflow v8.5 cdc/model/sink.go)."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +144,7 @@ def _moved_by(table: Table, change: RowChange) -> tuple[str, ...]:
 
 
 def flag_names(bits: int) -> tuple[str, ...]:
-    return tuple(name for bit, name in FLAGS.items() if bits & bit)
+    return tuple(name for bit, name in FLAG_NAMES.items() if bits & bit)
 
 
 def _encoded(

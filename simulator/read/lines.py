@@ -11,6 +11,7 @@ from typing import Any
 from simulator.errors import UserError, printable, printable_json
 from simulator.read.decode import DdlEvent, Event, Image, RowEvent, Value, Watermark, decode
 from simulator.read.records import Record
+from simulator.tso import physical
 
 WIDTH = 60
 """Characters of a value that people get to see."""
@@ -77,7 +78,7 @@ def kind(event: Event) -> str:
 def moment(event: Event) -> tuple[int | None, str]:
     """TSO (None where the message has none) and wall time in UTC, to the millisecond."""
     ts = event.ts if isinstance(event, Watermark) else event.commit_ts
-    ms = ts >> 18 if ts is not None else 0 if isinstance(event, Watermark) else event.es or 0
+    ms = physical(ts) if ts is not None else 0 if isinstance(event, Watermark) else event.es or 0
     try:
         at = datetime.fromtimestamp(ms // 1000, UTC)
     except (ValueError, OverflowError, OSError):

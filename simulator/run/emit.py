@@ -33,7 +33,7 @@ from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows
 from simulator.ticdc.codecs.binary import valid_utf8
 from simulator.ticdc.codecs.compression import decompressed_values
 from simulator.ticdc.dispatch import Destinations, Route, sent_table
-from simulator.tso import LOGICAL_BITS
+from simulator.tso import physical
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ def _paced(batches: Iterable[pa.RecordBatch], job: Job, begun: float) -> Iterato
     """Holds events back until their simulated time has come, in slices of about a tenth of a real second."""
     slice_ms = max(1, int(100 * job.speed))
     for batch in batches:
-        slot = (ints(batch, "commit_ts") >> LOGICAL_BITS) - job.start_ms
+        slot = physical(ints(batch, "commit_ts")) - job.start_ms
         bounds = np.flatnonzero(np.diff(slot // slice_ms, prepend=-1, append=1 << 62))
         for first, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
             due = begun + slot[first] / 1000 / job.speed

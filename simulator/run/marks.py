@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from simulator.columns.change_frame import DDL, EVENTS, Ints, ROW, WATERMARK, ints, picked
 from simulator.ticdc.dispatch import Destinations
-from simulator.tso import LOGICAL_BITS, Timeline
+from simulator.tso import Timeline, compose
 
 CHUNK = 16_384
 """Marks of a batch, or those of one commit-ts where these are more."""
@@ -61,7 +61,7 @@ class Marks:
     def _resolved(self) -> Ints:
         numbers = np.arange(1, self.timeline.watermark_count() + 2, dtype=np.int64)
         physical = self.timeline.start_ms + numbers * self.timeline.resolved_interval_ms
-        return np.minimum(physical, self.timeline.end_ms) << LOGICAL_BITS
+        return compose(np.minimum(physical, self.timeline.end_ms))
 
     def of(self, owned: Iterable[int]) -> Iterator[pa.RecordBatch]:
         """The marks of some destinations in order (EVENTS); all of one commit-ts stand in one batch."""

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from simulator.columns.change_frame import Ints
 from simulator.columns.hashing import xxhash64
-from simulator.tso import LOGICAL_BITS, Span
+from simulator.tso import Span, compose
 
 
 @dataclass(frozen=True)
@@ -57,5 +57,4 @@ class Clock:
 
 def commit_ts(start_ms: Ints | int, slots: Ints) -> Ints:
     """The TSO of changes in these milliseconds of a span; its logical part is 1, as a watermark's is 0."""
-    found: Ints = (start_ms + 1 + slots << LOGICAL_BITS) + 1
-    return found
+    return compose(start_ms + 1 + slots, 1)

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from simulator.read.decode import DdlEvent, Event, RowEvent, Watermark
 from simulator.read.records import Record
+from simulator.tso import compose
 
 Place: TypeAlias = "tuple[str, int]"
 """Topic and partition."""
@@ -57,4 +58,4 @@ def time_of(event: Event) -> int:
     """The TSO; where canal-json has none, that of the beginning of its millisecond."""
     if isinstance(event, Watermark):
         return event.ts
-    return event.commit_ts if event.commit_ts is not None else (event.es or 0) << 18
+    return event.commit_ts if event.commit_ts is not None else compose(event.es or 0)

@@ -13,11 +13,10 @@ from simulator.read.decode.compressed import plain
 from simulator.read.decode.events import ColumnInfo, DdlEvent, Event, Image, RowEvent, Value, Watermark
 from simulator.read.decode.nameless import named
 from simulator.read.decode.wire import integer, members, pairs, parse, text, unquote
+from simulator.ticdc.table_info import BINARY
 
 VERSION = (1).to_bytes(8, "big")
 ROW, DDL, RESOLVED = 1, 2, 3
-BINARY, HANDLE = 1, 2
-"""Bits of `f`."""
 
 STRINGS = frozenset((15, 253, 254))
 """Type codes of CHAR and VARCHAR, BINARY and VARBINARY."""
