@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.sources.snapshots import key_order
-from simulator.sources.snapshots.encoded import unbase64, unhex
+from simulator.sources.snapshots.checked import unbase64, unhex
 from simulator.sources.snapshots.key_order import KeyRanges, Report, unproven
 
 Row = tuple[int, int, bytes]

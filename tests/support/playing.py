@@ -40,8 +40,8 @@ def rows_of(directory: Path) -> tuple[Sequence[snapshots.PhysicalTable], list[di
     snapshot = snapshots.open(directory)
     physical = snapshots.physical_tables(entry.table for entry in snapshot.tables)
     found = places(physical)
-    readings = (snapshots.Reading(one, found[one.table.schema, one.table.name]) for one in snapshot.tables)
-    pieces = (piece for task in snapshots.tasks(readings) for piece in task)
+    scans = (snapshots.TableScan(one, found[one.table.schema, one.table.name]) for one in snapshot.tables)
+    pieces = (piece for task in snapshots.tasks(scans) for piece in task)
     return physical, [row for batch in snapshots.state_batches(pieces) for row in batch.to_pylist()]
 
 

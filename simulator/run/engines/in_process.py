@@ -20,7 +20,7 @@ from simulator.run.engines.sides import Placing
 from simulator.run.engines.work import Work, duplicate
 from simulator.run.progress import counted
 from simulator.sources import diff, snapshots
-from simulator.sources.snapshots import Reading
+from simulator.sources.snapshots import TableScan
 from simulator.ticdc import split
 
 ROWS = 16_384
@@ -46,7 +46,7 @@ def run(work: Work) -> list[TaskReport]:
 
 
 def _played(work: Work) -> TaskReport:
-    before, after = (_read(readings, work) for readings in (work.before, work.after))
+    before, after = (_read(scans, work) for scans in (work.before, work.after))
     changes = diff.changes(_compared(before, after), work.comparison)
     if work.asks_beside:
         changes = changes.append_column("beside", pa.array(split.beside(changes)))
@@ -58,11 +58,11 @@ def _played(work: Work) -> TaskReport:
     return send(rows, range(work.job.destinations.total), replace(work.job, barriers=times))
 
 
-def _read(readings: Sequence[Reading], work: Work) -> pa.RecordBatch:
+def _read(scans: Sequence[TableScan], work: Work) -> pa.RecordBatch:
     """All rows of one side (SIDE) with their `occurrence`; raises SnapshotError for a key that comes twice."""
     placing, tables = Placing(work.comparison, work.rules), work.comparison.tables
     batches = [
-        batch for number, pieces in enumerate(snapshots.tasks(readings))
+        batch for number, pieces in enumerate(snapshots.tasks(scans))
         for batch in counted(placing.sides(pieces), number, work.job.progress)
     ]
     found = pa.concat_batches([pa.RecordBatch.from_pylist([], SIDE), *batches])

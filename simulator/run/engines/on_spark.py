@@ -19,18 +19,7 @@ from pyspark.accumulators import AccumulatorParam
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from simulator.columns.change_frame import (
-    CHANGES,
-    DELETE,
-    INSERT,
-    JOINED,
-    OPERATIONS,
-    ORDER,
-    SENT,
-    SIDE,
-    UPDATE,
-    ints,
-)
+from simulator.columns.change_frame import CHANGES, DELETE, INSERT, JOINED, OPERATIONS, ORDER, SENT, SIDE, UPDATE, ints
 from simulator.errors import DeliveryError
 from simulator.run import stages
 from simulator.run.barriers import Meeting
@@ -43,7 +32,7 @@ from simulator.run.flush import FLUSH_BYTES
 from simulator.run.progress import counted
 from simulator.run.stages import Rules
 from simulator.sources import diff, snapshots
-from simulator.sources.snapshots import KeyRanges, Reading, Report, unproven
+from simulator.sources.snapshots import KeyRanges, Report, TableScan, unproven
 from simulator.tidb.model.rows import visible_columns
 from simulator.tso import LOGICAL_BITS
 
@@ -91,8 +80,8 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
     placing = Placing(work.comparison, work.rules, tasks, partitions // tasks if work.shuffles == 1 else 0)
     told = spark.sparkContext.accumulator(list[Reported](), Reports())
     old, new = (
-        _side(spark, readings, placing, number, work, told.add)
-        for number, readings in enumerate((work.before, work.after))
+        _side(spark, scans, placing, number, work, told.add)
+        for number, scans in enumerate((work.before, work.after))
     )
     joined = _joined(old, new, work)
     ordered = _in_one(joined, work, tasks) if work.shuffles == 1 else _in_two(joined, work, tasks)
@@ -134,10 +123,10 @@ def _meeting(work: Work, tasks: int) -> AbstractContextManager[Meeting | None]:
 
 
 def _side(
-    spark: SparkSession, readings: Sequence[Reading], placing: Placing, number: int, work: Work, met: Met
+    spark: SparkSession, scans: Sequence[TableScan], placing: Placing, number: int, work: Work, met: Met
 ) -> DataFrame:
     """The rows (SIDE) of one side of all moves; each task tells `met` of their keys."""
-    tasks, progress = snapshots.tasks(readings, spark.sparkContext.defaultParallelism), work.job.progress
+    tasks, progress = snapshots.tasks(scans, spark.sparkContext.defaultParallelism), work.job.progress
 
     def read(batches: Batches) -> Batches:
         with carrying():
@@ -244,22 +233,22 @@ class Reports(AccumulatorParam[list[Reported]]):
 def _refuse_duplicates(spark: SparkSession, work: Work, told: Sequence[Reported]) -> None:
     """Raises SnapshotError where a key comes twice in one snapshot."""
     keyed = work.comparison.keyed
-    for number, readings in enumerate((work.before, work.after)):
+    for number, scans in enumerate((work.before, work.after)):
         reports = (report for side, found in told if side == number for report in found)
         doubted = {(move, table) for move, table in unproven(reports) if keyed[table]}
         if doubted:
-            _look_closer(spark, work, [one for one in readings if _may_have(one, doubted)])
+            _look_closer(spark, work, [scan for scan in scans if _may_have(scan, doubted)])
 
 
-def _may_have(reading: Reading, tables: set[tuple[int, int]]) -> bool:
-    """Whether rows of these moves and tables may come from a reading; one that finishes its rows gives them others."""
-    return reading.finish is not None or not tables.isdisjoint(product([reading.move], reading.place.indexes))
+def _may_have(scan: TableScan, tables: set[tuple[int, int]]) -> bool:
+    """Whether rows of these moves and tables may come from a scan; one that finishes its rows gives them others."""
+    return scan.finish is not None or not tables.isdisjoint(product([scan.move], scan.place.indexes))
 
 
-def _look_closer(spark: SparkSession, work: Work, readings: Sequence[Reading]) -> None:
+def _look_closer(spark: SparkSession, work: Work, scans: Sequence[TableScan]) -> None:
     """Reads tables again whose keys did not come in order."""
     tables, keyed = work.comparison.tables, work.comparison.keyed.tolist()
-    rows = _side(spark, readings, Placing(work.comparison, work.rules), 0, work, lambda told: None)
+    rows = _side(spark, scans, Placing(work.comparison, work.rules), 0, work, lambda told: None)
     several = rows.groupBy("place", "handle").agg(F.count("*").alias("rows"), F.first("image").alias("image"))
     twice = several.where((F.col("rows") > 1) & by_number(keyed, F.pmod("place", F.lit(len(tables)))))
     for row in twice.orderBy("place", "handle").limit(1).collect():

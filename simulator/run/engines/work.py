@@ -13,7 +13,7 @@ from simulator.errors import SnapshotError
 from simulator.run.emit import Job, TaskReport
 from simulator.run.stages import Rules
 from simulator.sources.diff import Comparison
-from simulator.sources.snapshots import Reading
+from simulator.sources.snapshots import TableScan
 from simulator.ticdc.dispatch import known_when_read
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.rows import visible_columns
@@ -24,8 +24,8 @@ from simulator.tidb.model.table import Table
 class Work:
     """One run."""
 
-    before: tuple[Reading, ...]
-    after: tuple[Reading, ...]
+    before: tuple[TableScan, ...]
+    after: tuple[TableScan, ...]
     """The tables to read of the snapshots on either side of each move."""
 
     comparison: Comparison

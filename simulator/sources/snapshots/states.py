@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from simulator.columns import row_image
 from simulator.columns.change_frame import STATE
-from simulator.sources.snapshots import parquet, records, streams, strict
+from simulator.sources.snapshots import checked, parquet, records, streams
 from simulator.sources.snapshots.parquet import BYTES, ROWS
 from simulator.sources.snapshots.pieces import Piece
 from simulator.sources.snapshots.records import Raw
@@ -51,13 +51,13 @@ def _states(piece: Piece) -> Iterator[pa.RecordBatch]:
 
 
 def _raws(piece: Piece) -> Iterator[Raw]:
-    table = piece.reading.place.table
+    table = piece.scan.place.table
     if piece.format == "parquet":
         return parquet.batches(piece.part, table)
     layout = records.layout(table)
     if piece.format == "sql":
         return _gathered(records.sql_batches(piece.part, layout))
-    return _gathered(records.csv_batches(piece.part, layout, piece.reading.csv, piece.escape))
+    return _gathered(records.csv_batches(piece.part, layout, piece.scan.csv, piece.escape))
 
 
 def _gathered(raws: Iterator[Raw]) -> Iterator[Raw]:
@@ -90,14 +90,14 @@ def _slices(raw: Raw) -> Iterator[tuple[int, int]]:
 
 
 def _state(piece: Piece, raw: Raw) -> pa.RecordBatch:
-    reading, texts = piece.reading, strict.texts(piece, raw)
-    numbers = strict.tables(piece, texts, raw)
-    if reading.finish is not None:
-        made = reading.finish(list(texts.values()), numbers)
+    scan, texts = piece.scan, checked.texts(piece, raw)
+    numbers = checked.tables(piece, texts, raw)
+    if scan.finish is not None:
+        made = scan.finish(list(texts.values()), numbers)
         columns = [made.column(name) for name in STATE.names[1:]]
     else:
         image = row_image.pack(list(texts.values()))
-        handle = key_bytes.handle(reading.place.table, texts) if handle_key(reading.place.table) else image
+        handle = key_bytes.handle(scan.place.table, texts) if handle_key(scan.place.table) else image
         columns = [numbers, handle, image, pa.nulls(len(image), pa.binary())]
-    moves = pa.repeat(pa.scalar(reading.move, pa.int32()), len(columns[0]))
+    moves = pa.repeat(pa.scalar(scan.move, pa.int32()), len(columns[0]))
     return pa.RecordBatch.from_arrays([moves, *columns], schema=STATE)
