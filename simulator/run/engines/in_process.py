@@ -16,8 +16,7 @@ from simulator.columns.change_frame import Ints, JOINED, ORDER, SIDE, ints
 from simulator.errors import DeliveryError, UserError
 from simulator.run import stages
 from simulator.run.emit import TaskReport, send
-from simulator.run.engines.sides import Placing
-from simulator.run.engines.work import Work, duplicate
+from simulator.run.engines.work import Placing, Work, duplicate
 from simulator.run.progress import counted
 from simulator.sources import diff, snapshots
 from simulator.sources.snapshots import TableScan

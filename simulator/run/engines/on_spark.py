@@ -6,6 +6,7 @@ One law: the plan is as large for ten thousand tables as for two, and nothing is
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
@@ -18,16 +19,16 @@ from pyspark import TaskContext
 from pyspark.accumulators import AccumulatorParam
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from simulator.columns.change_frame import CHANGES, DELETE, INSERT, JOINED, OPERATIONS, ORDER, SENT, SIDE, UPDATE, ints
 from simulator.errors import DeliveryError
 from simulator.run import stages
+from simulator.run.bare_arrow import without_pandas
 from simulator.run.barriers import Meeting
 from simulator.run.emit import Job, TaskReport, send
 from simulator.run.engines.failures import carrying, translated
-from simulator.run.engines.frames import by_number, map_in_arrow
-from simulator.run.engines.sides import Placing
-from simulator.run.engines.work import Work, duplicate
+from simulator.run.engines.work import Placing, Work, duplicate
 from simulator.run.flush import FLUSH_BYTES
 from simulator.run.progress import counted
 from simulator.run.stages import Rules
@@ -35,6 +36,8 @@ from simulator.sources import diff, snapshots
 from simulator.sources.snapshots import KeyRanges, Report, TableScan, unproven
 from simulator.tidb.model.rows import visible_columns
 from simulator.tso import LOGICAL_BITS
+
+without_pandas()  # Spark's workers import this, too, and pandas takes them longer than a small task does.
 
 INPUT_BYTES_A_TASK = 16 << 20
 """Bytes of snapshot files that one task of the comparison holds at a time, so that memory stays flat as input grows."""
@@ -253,3 +256,22 @@ def _look_closer(spark: SparkSession, work: Work, scans: Sequence[TableScan]) ->
     twice = several.where((F.col("rows") > 1) & by_number(keyed, F.pmod("place", F.lit(len(tables)))))
     for row in twice.orderBy("place", "handle").limit(1).collect():
         raise duplicate(tables[row["place"] % len(tables)].table, bytes(row["image"]))
+
+
+def map_in_arrow(
+    frame: DataFrame, function: Callable[[Batches], Batches], schema: pa.Schema, barrier: bool = False
+) -> DataFrame:
+    """DataFrame.mapInArrow with Arrow's schema, and without its warning about pandas, which is not used."""
+    with warnings.catch_warnings():  # pyspark 4.3 warns of pandas 3 wherever it makes a Python function
+        warnings.simplefilter("ignore", FutureWarning)
+        return frame.mapInArrow(function, from_arrow_schema(schema), barrier)
+
+
+def by_number(values: Sequence[int] | Sequence[bool], number: Column | str) -> Column:
+    """The value at that place, as a Spark long (boolean for booleans); one literal where all are the same."""
+    kind = "boolean" if isinstance(values[0], bool) else "bigint"
+    if len(set(values)) == 1:
+        return F.lit(values[0]).cast(kind)
+    # One text that Spark folds into a constant array: ten thousand literals take it half a minute.
+    texts = F.split(F.lit(",".join(str(value) for value in values)), ",")
+    return F.get(texts.cast(f"array<{kind}>"), number)
