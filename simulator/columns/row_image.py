@@ -95,10 +95,10 @@ def cells_of(image: bytes) -> list[bytes | None]:
     return [None if cell == bytes([NULL]) else cell for cell in image.split(bytes([SEPARATOR]))]
 
 
-def same(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
+def same(old: pa.Array, new: pa.Array) -> npt.NDArray[np.bool_]:
     """Where the cells of two columns are equal, NULL being equal to NULL."""
-    equal = pc.fill_null(pc.equal(one, other), False)
-    found: npt.NDArray[np.bool_] = np.asarray(pc.or_(equal, pc.and_(pc.is_null(one), pc.is_null(other))))
+    equal = pc.fill_null(pc.equal(old, new), False)
+    found: npt.NDArray[np.bool_] = np.asarray(pc.or_(equal, pc.and_(pc.is_null(old), pc.is_null(new))))
     return found
 
 

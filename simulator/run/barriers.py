@@ -102,13 +102,13 @@ class Meeting:
         self._barrier.abort()
         self._server.close()
 
-    def _attend(self, heard: BufferedIOBase, said: BufferedIOBase) -> None:
+    def _attend(self, request: BufferedIOBase, response: BufferedIOBase) -> None:
         """One task, as often as all meet; where it ends before, nobody waits for it."""
         try:
             for _ in range(self._times):
-                if heard.read(1) != HERE:
+                if request.read(1) != HERE:
                     self._barrier.abort()
                 self._barrier.wait()
-                said.write(HERE)
+                response.write(HERE)
         except (OSError, threading.BrokenBarrierError):
             self._barrier.abort()

@@ -116,7 +116,7 @@ def send(rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job) -> Task
 def _flushes(events: Iterable[pa.RecordBatch], job: Job, passed: Callable[[], bool]) -> Iterator[Flush]:
     """What is encoded at a time; ends before and behind a mark that `passed` keeps back."""
     begun = time.monotonic()
-    names = [(one.table.schema, one.table.name) for one in job.tables]
+    names = [(stored.table.schema, stored.table.name) for stored in job.tables]
     keys = GroupKeys.of(job.routes, names, job.release, job.marks.barriers)
     barriers = np.array(job.barriers, np.int64)
     for number, leg in enumerate(legs(events, barriers) if job.barriers else [events]):

@@ -47,7 +47,7 @@ class Flush:
 
 def ungrouped(batches: Iterable[pa.RecordBatch], most: int = FLUSH_BYTES) -> Iterator[Flush]:
     """For protocols that put one event in a message: everything as it comes, up to so many bytes at a time."""
-    for batch in (some for some in batches if some.num_rows):
+    for batch in (batch for batch in batches if batch.num_rows):
         starts = np.flatnonzero(_cut(_starts(np.zeros(batch.num_rows, np.int64)), _sizes(batch), batch.num_rows, most))
         for first, end in zip(starts.tolist(), [*starts[1:].tolist(), batch.num_rows]):
             yield Flush(batch.slice(first, end - first), np.arange(end - first))
@@ -63,7 +63,7 @@ def grouped(
     """
     pending: list[pa.RecordBatch] = []
     held_rows = held_bytes = 0
-    for batch in (some for some in batches if some.num_rows):
+    for batch in (batch for batch in batches if batch.num_rows):
         pending.append(_images_as(pa.large_binary(), batch))
         rows, size = sum(part.num_rows for part in pending), sum(part.nbytes for part in pending)
         if not eager and rows < max(2 * held_rows, least) and size < max(2 * held_bytes, keys.flush_bytes):

@@ -46,7 +46,7 @@ class Marks:
     @property
     def barriers(self) -> Ints:
         """Commit-ts of the statements, ascending."""
-        return np.unique(np.array([one.commit_ts for one in self.statements], np.int64))
+        return np.unique(np.array([statement.commit_ts for statement in self.statements], np.int64))
 
     def times(self) -> Ints:
         """Every commit-ts with a mark, ascending: that of each statement, one an interval, and the final one."""
@@ -85,9 +85,10 @@ class Marks:
         return _batch(commit_ts[order], kind[order], index[order], destination[order])
 
     def _statements(self, times: Ints, mine: Ints) -> Ints:
-        within = [one for one in self.statements if times[0] <= one.commit_ts <= times[-1]]
+        within = (statement for statement in self.statements if times[0] <= statement.commit_ts <= times[-1])
         cells = [
-            (one.commit_ts, DDL, one.index, to) for one in within for to in np.intersect1d(one.destinations, mine)
+            (statement.commit_ts, DDL, statement.index, destination) for statement in within
+            for destination in np.intersect1d(statement.destinations, mine)
         ]
         return np.array(cells, np.int64).reshape(-1, 4).T
 
@@ -116,7 +117,7 @@ def _batch(commit_ts: Ints, kind: Ints, index: Ints, destination: Ints) -> pa.Re
 def merged(rows: Iterable[pa.RecordBatch], marks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Rows and marks in one order; both are ordered by commit-ts."""
     mark = next(marks, None)
-    for batch in (some for some in rows if some.num_rows):
+    for batch in (batch for batch in rows if batch.num_rows):
         commit_ts = ints(batch, "commit_ts")
         first = 0
         while mark is not None and mark.num_rows:

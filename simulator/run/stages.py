@@ -112,7 +112,8 @@ def events(changes: pa.RecordBatch, rules: Rules) -> pa.RecordBatch:
     row_id: list[pa.Array] = []
     places: list[Ints] = []
     for number, at in by_table(table):
-        images, handles = (shown, handle) if len(at) == count else (one.take(pa.array(at)) for one in (shown, handle))
+        rows = (shown, handle) if len(at) == count else (column.take(pa.array(at)) for column in (shown, handle))
+        images, handles = rows
         ids, hashes = _facts(images, handles, number, rules)
         row_id.append(ids)
         places.append(at)
@@ -136,7 +137,7 @@ def _facts(images: pa.Array, handles: pa.Array, number: int, rules: Rules) -> tu
     table = rules.tables[number].table
     row_ids = key_bytes.row_ids(table, handles, number)
     names = [column.name for column in visible_columns(table)]
-    texts = LazyCells(images, names, key_bytes.told_by_row_id(table, row_ids))
+    texts = LazyCells(images, names, key_bytes.known_by_row_id(table, row_ids))
     return row_ids, dispatch.hashes(rules.routes[number], table, texts, len(images))
 
 

@@ -50,7 +50,7 @@ def parts_of(table: Table, texts: Texts) -> Iterator[tuple[str, pa.Array]]:
         yield name, _ordered(types[name], texts[name] if length < 0 else _prefix(texts[name], length))
 
 
-def told_by_handle(table: Table) -> frozenset[str]:
+def known_by_handle(table: Table) -> frozenset[str]:
     """The columns of the handle key whose text can be but one where the handle is the same."""
     types = {column.name: column.type for column in table.columns}
     return frozenset(
@@ -79,7 +79,7 @@ def row_ids(table: Table, handles: pa.Array, place: int) -> pa.Array:
     return pa.array(np.maximum(xxhash64(handles) & POSITIVE, 1))
 
 
-def told_by_row_id(table: Table, row_ids: pa.Array) -> dict[str, pa.Array]:
+def known_by_row_id(table: Table, row_ids: pa.Array) -> dict[str, pa.Array]:
     """The TiDB text of the column that row ids are the values of, if there is one."""
     name = row_id_column(table)
     if name is None:

@@ -20,7 +20,7 @@ from simulator.columns import row_image
 from simulator.columns.cells import columns
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE, ints, op_of
 from simulator.releases import Release
-from simulator.ticdc.key_bytes import Texts, told_by_handle
+from simulator.ticdc.key_bytes import Texts, known_by_handle
 from simulator.ticdc.table_info import HANDLE_KEY, PRIMARY_KEY, UNIQUE_KEY, flags, handle_key
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Table
@@ -80,7 +80,7 @@ def deciding(table: Table, rule: SplitRule) -> tuple[str, ...]:
 def in_a_diff(table: Table, rule: SplitRule) -> tuple[str, ...]:
     """Those that can differ where rows are found again by their handle key: of that the columns whose collation, or
     prefix, leaves open what they are."""
-    certain = told_by_handle(table)
+    certain = known_by_handle(table)
     return tuple(name for name in deciding(table, rule) if name not in certain) if handle_key(table) else ()
 
 

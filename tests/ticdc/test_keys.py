@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.columns import hashing, row_image
-from simulator.ticdc.key_bytes import handle, row_ids, told_by_handle
+from simulator.ticdc.key_bytes import handle, known_by_handle, row_ids
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.table import Table
 
@@ -214,4 +214,4 @@ def test_what_of_a_handle_key_its_handle_tells() -> None:
         "CREATE TABLE t (a INT, b VARBINARY(9), c VARCHAR(9), d BLOB, e DOUBLE, f VARCHAR(9) COLLATE utf8mb4_0900_bin,"
         " g DECIMAL(5,1), PRIMARY KEY (a, b, c, d(3), e, f, g))", "test")
 
-    assert told_by_handle(table) == {"a", "b", "f", "g"}
+    assert known_by_handle(table) == {"a", "b", "f", "g"}

@@ -39,12 +39,12 @@ def run(work: Work) -> list[TaskReport]:
             f"{MOST_BYTES / 1e6:,.0f} MB are accepted; {ANY_SIZE}"
         )
     try:
-        return [_played(work)]
+        return [_sent(work)]
     except MemoryError as error:
         raise DeliveryError(f"the memory of this process is full; {ANY_SIZE}") from error
 
 
-def _played(work: Work) -> TaskReport:
+def _sent(work: Work) -> TaskReport:
     before, after = (_read(scans, work) for scans in (work.before, work.after))
     changes = diff.changes(_compared(before, after), work.comparison)
     if work.asks_beside:
@@ -97,16 +97,16 @@ def _compared(before: pa.RecordBatch, after: pa.RecordBatch) -> pa.RecordBatch:
     pairs = np.zeros(len(order), np.bool_)
     if len(order) > 1:
         alike = [pc.equal(column.slice(1), column.slice(0, len(order) - 1)) for column in keyed.columns]
-        pairs[1:] = np.logical_and.reduce([np.asarray(one) for one in alike])
+        pairs[1:] = np.logical_and.reduce([np.asarray(column) for column in alike])
     first = np.flatnonzero(~pairs)
     paired = np.append(pairs[1:], False)[first] if len(order) else np.zeros(0, np.bool_)
-    one, other = order[first], order[np.minimum(first + 1, len(order) - 1)]
-    left = np.where(is_after[one], -1, one)
-    right = np.where(paired, other, np.where(is_after[one], one, -1))
+    row, next_row = order[first], order[np.minimum(first + 1, len(order) - 1)]
+    left = np.where(is_after[row], -1, row)
+    right = np.where(paired, next_row, np.where(is_after[row], row, -1))
     image = both.column("image")
     was, now = (_taken(image, side) for side in (left, right))
     differ = np.flatnonzero(~np.asarray(pc.fill_null(pc.equal(was, now), False)))
-    rows = both.take(pa.array(one[differ]))
+    rows = both.take(pa.array(row[differ]))
     at = pa.array(differ)
     return pa.RecordBatch.from_arrays([
         rows.column("row_hash"), rows.column("place"), rows.column("handle"), rows.column("occurrence"), was.take(at),

@@ -81,9 +81,9 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
     spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
     spark.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(_batch_bytes(work)))
     placing = Placing(work.comparison, work.rules, tasks, partitions // tasks if work.shuffles == 1 else 0)
-    told = spark.sparkContext.accumulator(list[Reported](), Reports())
+    reported = spark.sparkContext.accumulator(list[Reported](), Reports())
     old, new = (
-        _side(spark, scans, placing, number, work, told.add)
+        _side(spark, scans, placing, number, work, reported.add)
         for number, scans in enumerate((work.before, work.after))
     )
     joined = _joined(old, new, work)
@@ -94,7 +94,7 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
         sent = map_in_arrow(ordered, sending, pa.schema([("report", pa.string())]), meeting is not None)
         # Does all shuffles; asked ahead, it leaves a moment in which nothing has been sent.
         sent._jdf.queryExecution().executedPlan().finalPhysicalPlan()
-        _refuse_duplicates(spark, work, told.value)
+        _refuse_duplicates(spark, work, reported.value)
         return [TaskReport(**json.loads(row["report"])) for row in sent.collect()]
 
 
@@ -194,7 +194,7 @@ def _in_two(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
 
     def routed(batches: Batches) -> Batches:
         with carrying():
-            for batch in (some for some in batches if some.num_rows):
+            for batch in (batch for batch in batches if batch.num_rows):
                 sent = stages.sent(batch, rules)
                 task = ints(stages.events(sent, rules), "destination") % tasks
                 yield sent.append_column("task", pa.array(task.astype(np.int32)))
@@ -233,11 +233,11 @@ class Reports(AccumulatorParam[list[Reported]]):
         return value1 + value2
 
 
-def _refuse_duplicates(spark: SparkSession, work: Work, told: Sequence[Reported]) -> None:
+def _refuse_duplicates(spark: SparkSession, work: Work, reported: Sequence[Reported]) -> None:
     """Raises SnapshotError where a key comes twice in one snapshot."""
     keyed = work.comparison.keyed
     for number, scans in enumerate((work.before, work.after)):
-        reports = (report for side, found in told if side == number for report in found)
+        reports = (report for side, found in reported if side == number for report in found)
         doubted = {(move, table) for move, table in unproven(reports) if keyed[table]}
         if doubted:
             _look_closer(spark, work, [scan for scan in scans if _may_have(scan, doubted)])
@@ -251,7 +251,7 @@ def _may_have(scan: TableScan, tables: set[tuple[int, int]]) -> bool:
 def _look_closer(spark: SparkSession, work: Work, scans: Sequence[TableScan]) -> None:
     """Reads tables again whose keys did not come in order."""
     tables, keyed = work.comparison.tables, work.comparison.keyed.tolist()
-    rows = _side(spark, scans, Placing(work.comparison, work.rules), 0, work, lambda told: None)
+    rows = _side(spark, scans, Placing(work.comparison, work.rules), 0, work, lambda reported: None)
     several = rows.groupBy("place", "handle").agg(F.count("*").alias("rows"), F.first("image").alias("image"))
     twice = several.where((F.col("rows") > 1) & by_number(keyed, F.pmod("place", F.lit(len(tables)))))
     for row in twice.orderBy("place", "handle").limit(1).collect():

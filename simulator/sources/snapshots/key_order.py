@@ -80,7 +80,7 @@ class KeyRanges:
         return [
             Report(
                 move, table, seen.rows, tuple(seen.runs) if seen.ordered else None,
-                None if len(seen.runs) == 1 or seen.keys is None else b"".join(one.tobytes() for one in seen.keys))
+                None if len(seen.runs) == 1 or seen.keys is None else b"".join(keys.tobytes() for keys in seen.keys))
             for (move, table), seen in sorted(self._seen.items())]
 
 
@@ -117,7 +117,7 @@ def unproven(reports: Iterable[Report]) -> set[Key]:
     tables: dict[Key, list[Report]] = {}
     for report in reports:
         tables.setdefault((report.move, report.table), []).append(report)
-    return {key for key, told in tables.items() if not (_disjoint(told) or _distinct(told))}
+    return {key for key, found in tables.items() if not (_disjoint(found) or _distinct(found))}
 
 
 def _disjoint(reports: list[Report]) -> bool:

@@ -58,7 +58,7 @@ class Piece:
 def tasks(scans: Iterable[TableScan], least: int = 1) -> list[list[Piece]]:
     """The pieces of all files as one list a task, of about equal bytes; `least` tasks or more where that is worth it.
 
-    Raises SnapshotError for a large file whose pieces cannot be told.
+    Raises SnapshotError for a large file where it cannot be found where to cut it.
     """
     known = list(scans)
     total = sum(file.size + OPENING for scan in known for files in scan.table.files.values() for file in files)
@@ -82,8 +82,8 @@ def _pieces(scan: TableScan, room: int) -> Iterator[tuple[int, Piece]]:
         for file in files:
             escape = file.indexed if scan.csv.backslash_escapes is None else scan.csv.backslash_escapes
             part = Part(file.path, 0, -1, root, file.size, file.stamp)
-            for size, one in _parts(part, file, format, scan, escape, room):
-                yield size + OPENING, Piece(bare, one, format, escape)
+            for size, piece in _parts(part, file, format, scan, escape, room):
+                yield size + OPENING, Piece(bare, piece, format, escape)
 
 
 def _parts(
@@ -100,7 +100,7 @@ def _parts(
         parts = streams.cut(part, ord(quote), ord(stop), format == "sql" or escape, room)
     except OSError as error:
         raise streams.unreadable(part, error) from error
-    return [((one.end if one.end >= 0 else file.size) - one.start, one) for one in parts]
+    return [((part.end if part.end >= 0 else file.size) - part.start, part) for part in parts]
 
 
 def _marked(table: Table) -> bool:

@@ -157,7 +157,7 @@ def _sql_places(block: sql_text.Block, layout: Layout, part: Part) -> list[int |
     first = int(block.starts[0])
     schema, table = header.schema.translate(shown), header.table.translate(shown)
     if table.lower() != layout.table.lower() or schema and schema.lower() != (layout.schema or schema).lower():
-        named, of = (f"`{one}`.`{other}`" if schema else f"`{other}`" for one, other in (
+        named, of = (f"`{database}`.`{name}`" if schema else f"`{name}`" for database, name in (
             (schema, table), (layout.schema, layout.table)))
         raise Malformed(f"rows of table {named} in a file of table {of}", first)
     stored = tuple(name for index, name in enumerate(layout.columns) if index not in layout.generated)

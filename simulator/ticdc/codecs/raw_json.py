@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from simulator.columns.cells import undisguised
+from simulator.columns.cells import surrogate_unescaped
 from simulator.ticdc.codecs.text import buffers, moved, rebuilt, replaced
 
 _NAMED = {0x5C: b"\\\\", 0x22: b'\\"', 0x09: b"\\t", 0x0A: b"\\n", 0x0D: b"\\r"}
@@ -32,8 +32,8 @@ def raw_escape(cells: pa.Array) -> pa.Array:
     lowest = 0 if data.min() < 0x20 else 0x20
     found = [byte for byte in _ESCAPES if byte >= lowest and byte in raw]
     if not found:
-        return undisguised(cells)
+        return surrogate_unescaped(cells)
     growth = np.frombuffer(raw.translate(_GROWTH), np.uint8)
     where = np.flatnonzero(growth)
     ends = moved(offsets, where, growth[where].astype(np.int64))
-    return undisguised(rebuilt(cells, replaced(raw, found, _ESCAPES), ends))
+    return surrogate_unescaped(rebuilt(cells, replaced(raw, found, _ESCAPES), ends))

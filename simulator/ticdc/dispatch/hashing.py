@@ -69,7 +69,7 @@ def value_bytes(column: Column, texts: pa.Array, hashing: Hashing = Hashing()) -
         return _without_exponent(_widened(texts) if widened else texts.cast(pa.string())).cast(pa.binary())
     if column.type.name == "time" and not hashing.time_fraction:
         return pc.replace_substring_regex(texts.cast(pa.string()), r"\..*", "").cast(pa.binary())
-    return cells.undisguised(texts)
+    return cells.surrogate_unescaped(texts)
 
 
 def _widened(texts: pa.Array) -> pa.Array:
@@ -83,7 +83,7 @@ def _without_exponent(texts: pa.Array) -> pa.Array:
     if not other.true_count:
         return texts
     found = texts.filter(other).dictionary_encode()
-    plain = pa.array([f"{Decimal(one).normalize():f}" for one in found.dictionary.to_pylist()], pa.string())
+    plain = pa.array([f"{Decimal(number).normalize():f}" for number in found.dictionary.to_pylist()], pa.string())
     return pc.replace_with_mask(texts, other, plain.take(found.indices))
 
 

@@ -14,7 +14,7 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import latin1, undisguised
+from simulator.columns.cells import latin1, surrogate_unescaped
 from simulator.releases import Release
 from simulator.ticdc.codecs import binary, values
 from simulator.ticdc.codecs.members import Form
@@ -78,7 +78,7 @@ def _binary_base64(cells: pa.Array, type: ColumnType) -> pa.Array:
 
 
 def _text_base64(cells: pa.Array, type: ColumnType) -> pa.Array:
-    return binary.base64(undisguised(cells))
+    return binary.base64(surrogate_unescaped(cells))
 
 
 def _whole_seconds(cells: pa.Array, type: ColumnType) -> pa.Array:
