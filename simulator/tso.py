@@ -28,6 +28,9 @@ BEFORE_COMMIT = 1
 """How long before its commit-ts a simulated transaction starts. Its start-ts is seen nowhere but in
 `ignore-txn-start-ts` and in the names of 7.3.0's claim-check."""
 
+ROW_LOGICAL = 1
+"""The logical part of a row change's commit-ts."""
+
 DEFAULT_START = datetime(2025, 1, 1, tzinfo=UTC)
 """Where a run begins that neither Dumpling nor the user places: fixed, since equal input gives equal bytes."""
 
@@ -105,6 +108,11 @@ class Span:
     """Statements that create tables run in this millisecond; the first rows come in the next one."""
 
     over_ms: int
+
+    @property
+    def first_ms(self) -> int:
+        """The first millisecond in which a row changes."""
+        return self.start_ms + 1
 
     @property
     def end_ms(self) -> int:

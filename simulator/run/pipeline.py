@@ -25,8 +25,7 @@ from simulator.run.plan import Move, Plan
 from simulator.run.progress import Listener
 from simulator.run.stages import Rules
 from simulator.sinks.records import Delivered
-from simulator.sources.clock import Clock
-from simulator.sources.diff import Comparison
+from simulator.sources.diff import Clock, Comparison
 from simulator.sources.schema_change import Transition, altered_rows
 from simulator.sources.snapshots import Snapshot, SnapshotTable, TableScan
 from simulator.ticdc.codecs import CODECS

@@ -1,6 +1,7 @@
 """What differs between two snapshots, as row changes in time.
 
-One law: a row is treated alike whatever batch it comes in, so that every engine may cut batches as it likes.
+One law: a commit-ts is a function of (seed, table, handle) alone, whatever batch a row comes in, so that every engine
+may cut batches as it likes; a millisecond of a span is a transaction.
 """
 
 from __future__ import annotations
@@ -14,11 +15,50 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from simulator.columns.change_frame import CHANGES, Ints, ints
-from simulator.sources.clock import Clock
+from simulator.columns.hashing import xxhash64
 from simulator.sources.schema_change import SchemaChangePoint, Transition, row_changes
 from simulator.sources.snapshots import PhysicalTable
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
+from simulator.tso import ROW_LOGICAL, Span, compose
+
+
+@dataclass(frozen=True)
+class Clock:
+    """When rows change."""
+
+    seed: int
+    salts: npt.NDArray[np.int32]
+    """A number of each physical table's own, so that its rows' commit-ts do not depend on which others there are."""
+
+    spans: tuple[Span, ...]
+    """Of each move from one snapshot to the next."""
+
+    def row_hashes(self, table: Ints, handle: pa.Array) -> Ints:
+        """A hash of each row, which decides when it changes; equal rows of both snapshots have the same."""
+        return xxhash64(self.seed, self.salts[table], handle)
+
+    def slots(self, row_hashes: Ints, move: Ints | int) -> Ints:
+        """In which millisecond of its move's span each row changes."""
+        found: Ints = row_hashes % self._over[move]
+        return found
+
+    def commit_ts(self, slots: Ints, move: Ints | int) -> Ints:
+        """The TSO of each change."""
+        return compose(self._first[move] + slots, ROW_LOGICAL)
+
+    @cached_property
+    def passed(self) -> Ints:
+        """Milliseconds of all spans before each one, and of all."""
+        return np.append(0, np.cumsum(self._over))
+
+    @cached_property
+    def _over(self) -> Ints:
+        return np.array([span.over_ms for span in self.spans], np.int64)
+
+    @cached_property
+    def _first(self) -> Ints:
+        return np.array([span.first_ms for span in self.spans], np.int64)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,6 @@ ROOMS = (
     "ticdc.dispatch",
     "ticdc.split",
     "sources.snapshots",
-    "sources.clock",
     "sources.schema_change",
     "sources.diff",
     "sinks",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from simulator.sources.clock import Clock
+from simulator.sources.diff import Clock
 from simulator.tso import Span
 
 SPAN = Span(1_700_000_000_000, 60_000)

@@ -35,7 +35,7 @@ from simulator.run.stages import Rules
 from simulator.sources import diff, snapshots
 from simulator.sources.snapshots import KeyRanges, Report, TableScan, unproven
 from simulator.tidb.model.rows import visible_columns
-from simulator.tso import LOGICAL_BITS
+from simulator.tso import LOGICAL_BITS, ROW_LOGICAL
 
 without_pandas()  # Spark's workers import this, too, and pandas takes them longer than a small task does.
 
@@ -168,12 +168,12 @@ def _in_one(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
     """Changes in order (SENT), one partition a task, out of the slices in which they were compared."""
     clock, tables = work.comparison.clock, len(work.comparison.tables)
     move = F.expr(f"place div {tables}")
-    start = by_number([span.start_ms + 1 for span in clock.spans], move)
+    start = by_number([span.first_ms for span in clock.spans], move)
     over = by_number([span.over_ms for span in clock.spans], move)
     op = F.when(F.col("after").isNull(), DELETE).when(F.col("before").isNull(), INSERT).otherwise(UPDATE)
     ranks = work.rules.split.ranks[:OPERATIONS]
     changes = joined.select(
-        (F.shiftleft(start + F.pmod("row_hash", over), LOGICAL_BITS) + 1).alias("commit_ts"),
+        (F.shiftleft(start + F.pmod("row_hash", over), LOGICAL_BITS) + ROW_LOGICAL).alias("commit_ts"),
         F.pmod("place", F.lit(tables)).alias("table"),
         "handle",
         "before",

@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 from simulator.columns import row_image
 from simulator.columns.change_frame import CHANGES, Ints
 from simulator.columns.row_image import same
-from simulator.sources.clock import commit_ts
 from simulator.sources.schema_change.transition import (
     OCCURRENCE_BYTES,
     SchemaChangePoint,
@@ -36,7 +35,7 @@ from simulator.tidb.ddl.convert import Filled, Kept
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.types import family
 from simulator.tidb.values import text_as
-from simulator.tso import Span
+from simulator.tso import ROW_LOGICAL, Span, compose
 
 FIRST = (1).to_bytes(OCCURRENCE_BYTES, "big")
 """Of rows that no other equals."""
@@ -121,7 +120,8 @@ def _behind(point: SchemaChangePoint, span: Span, slots: Ints) -> Ints:
 
 
 def _batch(slots: Ints, span: Span, *columns: pa.Array) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array(commit_ts(span.start_ms, slots)), *columns], schema=CHANGES)
+    commit_ts = compose(span.first_ms + slots, ROW_LOGICAL)
+    return pa.RecordBatch.from_arrays([pa.array(commit_ts), *columns], schema=CHANGES)
 
 
 @dataclass(frozen=True)
