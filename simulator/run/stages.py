@@ -15,10 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.change_frame import EVENTS, Ints, ROW, SENT, by_table, ints, op_of
+from simulator.columns.hashing import Crcs
 from simulator.columns.row_image import LazyCells
 from simulator.sources.snapshots import PhysicalTable
 from simulator.ticdc import dispatch, key_bytes, split
-from simulator.ticdc.dispatch import Destinations, Hashes, Route
+from simulator.ticdc.dispatch import Destinations, Route
 from simulator.ticdc.filters.event_types import ROW_KINDS
 from simulator.ticdc.filters.events import EventFilters, ignoring_row, looks
 from simulator.ticdc.filters.rows import kept
@@ -132,7 +133,7 @@ def destinations(images: pa.Array, handles: pa.Array, number: int, commit_ts: In
     return _destinations(number, hashes, commit_ts, ids, rules)
 
 
-def _facts(images: pa.Array, handles: pa.Array, number: int, rules: Rules) -> tuple[pa.Array, Hashes]:
+def _facts(images: pa.Array, handles: pa.Array, number: int, rules: Rules) -> tuple[pa.Array, Crcs]:
     """Row id and dispatch hash of rows of a table."""
     table = rules.tables[number].table
     row_ids = key_bytes.row_ids(table, handles, number)
@@ -141,7 +142,7 @@ def _facts(images: pa.Array, handles: pa.Array, number: int, rules: Rules) -> tu
     return row_ids, dispatch.hashes(rules.routes[number], table, texts, len(images))
 
 
-def _destinations(number: int, hashes: Hashes, commit_ts: Ints, row_ids: pa.Array, rules: Rules) -> Ints:
+def _destinations(number: int, hashes: Crcs, commit_ts: Ints, row_ids: pa.Array, rules: Rules) -> Ints:
     to = rules.routes[number]
     first, count = rules.partitions[to.topic]
     return first + dispatch.partitions(to, hashes, commit_ts, row_ids, count)

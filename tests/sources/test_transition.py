@@ -18,7 +18,7 @@ from support.altered import (
 )
 from simulator.errors import SnapshotError
 from simulator.sources.schema_change import SchemaChangePoint, Transition, altered_rows
-from simulator.sources.snapshots import Places
+from simulator.sources.snapshots import PlacedTable
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.convert import conversion
@@ -99,7 +99,7 @@ def replay(state: Counter[tuple[int, bytes]], found: Iterable[Event]) -> None:
             state[number, after] += 1
 
 
-def held_by(places: Places, rows: Sequence[Row]) -> Counter[tuple[int, bytes]]:
+def held_by(places: PlacedTable, rows: Sequence[Row]) -> Counter[tuple[int, bytes]]:
     """Rows as table numbers and images."""
     return Counter(zip(numbers(places, rows).to_pylist(), (image(places.table, row) for row in rows), strict=True))
 
@@ -228,7 +228,7 @@ def test_a_stored_generated_column_is_computed_where_the_old_table_has_none() ->
     """From the columns as the statements leave them."""
     before, after = (create_table(f"CREATE TABLE t {one}", "test") for one in (
         "(id int primary key, a int)", "(id int primary key, a int, s int as (a + 1) stored)"))
-    change = Transition(Places(before, (0,)), Places(after, (1,)), conversion(before, after))
+    change = Transition(PlacedTable(before, (0,)), PlacedTable(after, (1,)), conversion(before, after))
     made = altered_rows(change, [pa.array(["1"]), pa.array(["41"])], pa.array([0], pa.int32()))
 
     assert made["image"].to_pylist() == [packed("1", "41", "42")]
@@ -241,7 +241,7 @@ def test_a_computed_column_that_cannot_hold_its_value_is_an_error(column: str, a
     """As is a NULL where it takes none."""
     before, after = (create_table(f"CREATE TABLE t (id int primary key, a int{more})", "test")
                      for more in ("", f", {column}"))
-    change = Transition(Places(before, (0,)), Places(after, (1,)), conversion(before, after))
+    change = Transition(PlacedTable(before, (0,)), PlacedTable(after, (1,)), conversion(before, after))
     with pytest.raises(SnapshotError) as caught:
         altered_rows(change, [pa.array(["1"]), pa.array([a], pa.string())], pa.array([0], pa.int32()))
     assert shown in str(caught.value)

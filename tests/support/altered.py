@@ -19,7 +19,7 @@ from simulator.columns import row_image
 from simulator.errors import DdlError
 from simulator.run.plan.lineage import lost_partitions, sources
 from simulator.sources.schema_change import SchemaChangePoint, Transition, altered_rows, row_changes
-from simulator.sources.snapshots import Places, locate_partition
+from simulator.sources.snapshots import PlacedTable, locate_partition
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.rows import visible_columns
@@ -174,7 +174,7 @@ def alter(definition: str, statements: Iterable[str], sent: tuple[bool, bool] = 
     assert after
     numbers = count()
     old, new = (
-        Places(table, tuple(next(numbers) for _ in (table.partitioning.partitions if table.partitioning else "t")))
+        PlacedTable(table, tuple(next(numbers) for _ in (table.partitioning.partitions if table.partitioning else "t")))
         for table in (before, after))
     emptied = frozenset("p0" for statement in done if statement.endswith("PARTITION p0"))
     lost = frozenset(old.indexes[one] for one in lost_partitions(before, emptied))
@@ -200,7 +200,7 @@ def row_of(table: Table, image: bytes) -> Row:
     return {name: None if cell == b"\xfe" else cell.decode() for name, cell in zip(names, cells, strict=True)}
 
 
-def numbers(places: Places, rows: Sequence[Row]) -> pa.Array:
+def numbers(places: PlacedTable, rows: Sequence[Row]) -> pa.Array:
     """In which table or partition rows are."""
     if not places.table.partitioning:
         return pa.array([places.indexes[0]] * len(rows), pa.int32())

@@ -45,13 +45,13 @@ def rows_of(directory: Path) -> tuple[Sequence[snapshots.PhysicalTable], list[di
     return physical, [row for batch in snapshots.state_batches(pieces) for row in batch.to_pylist()]
 
 
-def places(physical: Sequence[snapshots.PhysicalTable]) -> dict[tuple[str, str], snapshots.Places]:
+def places(physical: Sequence[snapshots.PhysicalTable]) -> dict[tuple[str, str], snapshots.PlacedTable]:
     """Where each table, or each of its partitions, stands in the list."""
-    found: dict[tuple[str, str], snapshots.Places] = {}
+    found: dict[tuple[str, str], snapshots.PlacedTable] = {}
     for index, one in enumerate(physical):
         name = one.table.schema, one.table.name
         before = found[name].indexes if name in found else ()
-        found[name] = snapshots.Places(one.table, (*before, index))
+        found[name] = snapshots.PlacedTable(one.table, (*before, index))
     return found
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from simulator.run.plan.lineage import Descent, lost_partitions, sources
 from simulator.run.plan.steps import Draft
 from simulator.sources.schema_change import SchemaChangePoint, Transition
-from simulator.sources.snapshots import Places, Snapshot
+from simulator.sources.snapshots import PlacedTable, Snapshot
 from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.ddl.convert import ColumnSource, Kept
 from simulator.tidb.model.rows import common_handle, row_id_column, visible_columns
@@ -40,13 +40,13 @@ class Move:
     after: Snapshot
     span: Span
     turn: SchemaChangePoint
-    places: tuple[Mapping[Name, Places], Mapping[Name, Places]]
+    places: tuple[Mapping[Name, PlacedTable], Mapping[Name, PlacedTable]]
     """The tables to compare, in each of the two snapshots; those that change stand in `changed`."""
 
     changed: tuple[Changed, ...]
 
 
-def move(draft: Draft, places: Sequence[Places]) -> Move:
+def move(draft: Draft, places: Sequence[PlacedTable]) -> Move:
     """The move of a draft, `places` being those of each version; raises UserError for a change of type not known."""
     changed = tuple(
         Changed(descent.name, name, _transition(
@@ -58,7 +58,7 @@ def move(draft: Draft, places: Sequence[Places]) -> Move:
     return Move(draft.before, draft.after, draft.span, draft.turn, (before, after), changed)
 
 
-def _transition(descent: Descent, before: Places, after: Places, sent: tuple[bool, bool]) -> Transition:
+def _transition(descent: Descent, before: PlacedTable, after: PlacedTable, sent: tuple[bool, bool]) -> Transition:
     """A table that the statements create has no rows before, and none can be told before."""
     everything = range(len(before.indexes))
     lost = lost_partitions(before.table, descent.emptied) if descent.name else everything

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns import row_image
-from simulator.sources.snapshots import Places
+from simulator.sources.snapshots import PlacedTable
 from simulator.tidb.ddl.convert import ColumnSource, Computed, Filled, Kept
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Table
@@ -32,8 +32,8 @@ OCCURRENCE_BYTES = 8
 class Transition:
     """What statements make of a table between two snapshots."""
 
-    before: Places
-    after: Places
+    before: PlacedTable
+    after: PlacedTable
     sources: tuple[ColumnSource, ...]
     """Of each visible column of the table after."""
 

@@ -9,7 +9,7 @@ from simulator.sources.snapshots.key_order import KeyRanges, Report, unproven
 from simulator.sources.snapshots.physical import (
     FIRST_ID,
     PhysicalTable,
-    Places,
+    PlacedTable,
     locate_partition,
     located,
     physical_tables,
@@ -18,7 +18,7 @@ from simulator.sources.snapshots.pieces import Piece, TableScan, tasks
 from simulator.sources.snapshots.states import state_batches
 
 __all__ = [
-    "CsvDialect", "DataFile", "FIRST_ID", "KeyRanges", "PhysicalTable", "Piece", "Places", "Report",
+    "CsvDialect", "DataFile", "FIRST_ID", "KeyRanges", "PhysicalTable", "Piece", "PlacedTable", "Report",
     "Snapshot", "SnapshotTable", "TableScan", "locate_partition", "located", "open", "physical_tables", "state_batches",
     "tasks", "unproven",
 ]

@@ -58,7 +58,7 @@ def physical_tables(tables: Iterable[Table]) -> tuple[PhysicalTable, ...]:
 
 
 @dataclass(frozen=True)
-class Places:
+class PlacedTable:
     """A version of a table, and the index of each of its partitions in the run's list of physical tables."""
 
     table: Table
@@ -81,7 +81,7 @@ def locate_partition(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
     return found["ordinal"]
 
 
-def located(places: Places, texts: Mapping[str, pa.Array], rows: int) -> pa.Array:
+def located(places: PlacedTable, texts: Mapping[str, pa.Array], rows: int) -> pa.Array:
     """int32 number of the table or partition that takes each row; null where none does."""
     numbers = pa.array(places.indexes, pa.int32())
     if places.table.partitioning is None:

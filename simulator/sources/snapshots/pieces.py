@@ -14,7 +14,7 @@ import pyarrow as pa
 from simulator.sources.snapshots import parquet, streams
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.directory import DataFile, SnapshotTable
-from simulator.sources.snapshots.physical import Places
+from simulator.sources.snapshots.physical import PlacedTable
 from simulator.sources.snapshots.streams import Part
 from simulator.tidb.model.table import Table
 
@@ -33,7 +33,7 @@ class TableScan:
     """A table of a snapshot that is to be read."""
 
     table: SnapshotTable
-    place: Places
+    place: PlacedTable
     csv: CsvDialect = CsvDialect()
     move: int = 0
     """Which comparison the rows are for."""

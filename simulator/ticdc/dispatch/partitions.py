@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.change_frame import Ints
-from simulator.columns.hashing import crc32
+from simulator.columns.hashing import Crcs, crc32
 from simulator.ticdc import key_bytes
 from simulator.ticdc.dispatch.dispatchers import KEY, ROW_ID, SINGLE_COLUMN, TS
 from simulator.ticdc.dispatch.hashing import Hashing, NULL, json_texts, value_bytes
@@ -26,10 +26,8 @@ from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Column, Table
 from simulator.tso import FOREVER
 
-Hashes = npt.NDArray[np.uint32]
 
-
-def hashes(route: Route, table: Table, texts: key_bytes.Texts, rows: int | None = None) -> Hashes:
+def hashes(route: Route, table: Table, texts: key_bytes.Texts, rows: int | None = None) -> Crcs:
     """The dispatch hash of rows, their TiDB texts by column: the new row, or of a DELETE the old one.
 
     Without the number of rows, the first column is asked for it.
@@ -50,7 +48,7 @@ def _null(name: str, hashing: Hashing) -> np.uint32:
     return np.uint32(zlib.crc32(name.encode() + NULL) if hashing.nulls else 0)
 
 
-def _written(name: str, column: Column, texts: pa.Array, hashing: Hashing) -> Hashes:
+def _written(name: str, column: Column, texts: pa.Array, hashing: Hashing) -> Crcs:
     """What a column's name and values add to the hash."""
     values = value_bytes(column, texts, hashing)
     added = crc32(values, name.encode())
@@ -59,7 +57,7 @@ def _written(name: str, column: Column, texts: pa.Array, hashing: Hashing) -> Ha
     return added
 
 
-def partitions(route: Route, hashes: Hashes, commit_ts: Ints, row_ids: pa.Array, n: int) -> Ints:
+def partitions(route: Route, hashes: Crcs, commit_ts: Ints, row_ids: pa.Array, n: int) -> Ints:
     """The partitions of rows among `n`."""
     if route.dispatcher == KEY:
         return np.zeros(len(hashes), np.int64)
