@@ -1,11 +1,11 @@
 """The change frame: the Arrow batches in which rows flow, from the files of snapshots to what a task sends.
 
-    STATE    a row of a snapshot                                             sources.snapshots
-    SIDE     with what the engines join and place it by                      run.engines
-    JOINED   a row whose images in two snapshots differ                      run.engines
-    CHANGES  a row change with its commit-ts                                 sources.diff
-    SENT     one that the event filters let through, UPDATEs that are split as two   run.stages
-    EVENTS   one with its partition, and the statements and watermarks between       run.stages, run.marks
+    STATE    rows of snapshots                                                   sources.snapshots
+    SIDE     these with what the engines join and place them by                  run.engines.work
+    JOINED   rows whose images in two snapshots differ                           run.engines
+    CHANGES  row changes with their commit-ts                                    sources.diff
+    SENT     those that event filters let through, UPDATEs that are split as two run.stages
+    EVENTS   these with their partitions, between them statements and watermarks run.stages, run.marks
 
 Columns have one name and type throughout (`COLUMNS`):
 

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.altered import (
-    ALTERATIONS, END, MIDDLE, SPAN, START, Altered, Event, Row, alter, image, numbers, packed, row_of, texts, told,
+    ALTERATIONS, END, MIDDLE, SPAN, START, Altered, Event, Row, alter, changes_of, image, numbers, packed, row_of,
+    texts,
 )
 from simulator.errors import SnapshotError
 from simulator.sources.schema_change import SchemaChangePoint, Transition, altered_rows
@@ -130,18 +131,18 @@ def test_changes_before_the_statements_then_these_then_the_others_lead_to_the_se
     """Whatever the statements, and wherever they stand; the handle of each change is its row's in the definition of its
     time, the image and a number where there is no handle key."""
     altered, old, new = move
-    found = told(altered, point, old, new)
+    found = changes_of(altered, point, old, new)
 
     assert reached(altered, old, point, found) == held_by(altered.change.after, new)
-    for _, number, told_handle, before, after in found:
+    for _, number, handle, before, after in found:
         table = altered.before if number in altered.change.before.indexes else altered.after
         image = (before if after is None else after) or b""
         cells = row_of(table, image)
         if handle_key(table):
             own = key_bytes.handle(table, dict(zip(cells, texts(table, [cells]), strict=True)))
-            assert told_handle == own[0].as_py()
+            assert handle == own[0].as_py()
         else:
-            assert told_handle[:-8] == image
+            assert handle[:-8] == image
 
 
 @given(moves(), POINTS, st.integers(0, 12))
@@ -151,12 +152,12 @@ def test_changes_do_not_depend_on_how_rows_are_spread(
 ) -> None:
     """In which batches they are read, and in which order; nor on whether a key that stays is made again."""
     altered, old, new = move
-    found = told(altered, point, old, new)
+    found = changes_of(altered, point, old, new)
     key = handle_key(altered.before)
     stays = bool(key) and key == handle_key(altered.after) and not {"a", "z"} & set(key)
     known = replace(altered, change=replace(altered.change, key_stays=stays))
 
-    assert told(known, point, old[::-1], new[::-1], cut) == found
+    assert changes_of(known, point, old[::-1], new[::-1], cut) == found
 
 
 def rows(table: Table, images: Iterable[bytes]) -> list[Row]:
@@ -349,7 +350,8 @@ CASES: dict[str, Case] = {
 def test_a_change_stands_before_the_statements_if_the_old_definition_can_tell_it(name: str) -> None:
     """In its words then, and otherwise behind them in those of the new one."""
     altered, old, new, early, before, after = CASES[name]
-    found = told(altered, END, rows(altered.before, [old] if old else []), rows(altered.after, [new] if new else []))
+    was, now = rows(altered.before, [old] if old else []), rows(altered.after, [new] if new else [])
+    found = changes_of(altered, END, was, now)
     places = altered.change.before if early else altered.change.after
 
     assert [(one[0] < compose(SPAN.start_ms + 1 + END.slot), *one[3:]) for one in found] == [(early, before, after)]
@@ -366,7 +368,7 @@ def test_what_the_old_definition_can_tell_keeps_its_time_or_is_squeezed_before_t
 ) -> None:
     """At the end of the span all of it stands before them, in proportionally less time."""
     new = rows(GRADED.after, [packed("1", "a", "7")])
-    (commit_ts, number, *_), = told(GRADED, point, [], new, slot_of=lambda _: slot)
+    (commit_ts, number, *_), = changes_of(GRADED, point, [], new, slot_of=lambda _: slot)
 
     assert commit_ts == compose(SPAN.start_ms + 1 + millisecond, 1)
     assert number == (0 if early else 1)
@@ -379,7 +381,8 @@ def test_what_only_the_new_definition_can_tell_stands_in_the_time_that_is_left(
     point: SchemaChangePoint, slot: int, millisecond: int
 ) -> None:
     """Where its own time is there, it keeps it."""
-    (commit_ts, *_), = told(GRADED, point, [], rows(GRADED.after, [packed("1", "a", "8")]), slot_of=lambda _: slot)
+    new = rows(GRADED.after, [packed("1", "a", "8")])
+    (commit_ts, *_), = changes_of(GRADED, point, [], new, slot_of=lambda _: slot)
 
     assert commit_ts == compose(SPAN.start_ms + 1 + millisecond, 1)
 
@@ -389,7 +392,7 @@ def test_only_changes_under_names_that_the_changefeed_replicates_are_sent(sent: 
     """A table that statements rename in comes without what changed before them, if it could have been told then."""
     altered = replace(GRADED, change=replace(GRADED.change, sent=sent))
     new = rows(altered.after, [packed("1", "a", "7"), packed("2", "a", "8")])
-    found = {(number, after) for _, number, _, _, after in told(altered, MIDDLE, [], new, slot_of=lambda _: 1)}
+    found = {(number, after) for _, number, _, _, after in changes_of(altered, MIDDLE, [], new, slot_of=lambda _: 1)}
 
     assert found == {
         (False, True): {(1, packed("1", "a", "7")), (1, packed("2", "a", "8"))},
@@ -401,7 +404,7 @@ def test_only_changes_under_names_that_the_changefeed_replicates_are_sent(sent: 
 def test_equal_rows_of_a_table_without_a_handle_key_are_told_apart_by_numbers() -> None:
     """Before the statements as behind them, whichever of them go and come."""
     old, new = [packed("1", "2")] * 3, [packed("1", "2", "7"), packed("9", "9", "7"), packed("9", "9", "7")]
-    found = told(KEYLESS, END, rows(KEYLESS.before, old), rows(KEYLESS.after, new))
+    found = changes_of(KEYLESS, END, rows(KEYLESS.before, old), rows(KEYLESS.after, new))
     eight = {place: place.to_bytes(8, "big") for place in (1, 2, 3)}
 
     assert sorted((handle, before, after) for _, _, handle, before, after in found if before) == [
@@ -412,6 +415,6 @@ def test_equal_rows_of_a_table_without_a_handle_key_are_told_apart_by_numbers() 
 
 def test_a_row_without_a_key_that_gets_one_is_the_first_of_its_kind() -> None:
     """Two equal ones would have one key."""
-    (_, _, found, *_), = told(KEYED, END, rows(KEYED.before, [packed("1", "2")]), [])
+    (_, _, found, *_), = changes_of(KEYED, END, rows(KEYED.before, [packed("1", "2")]), [])
 
     assert found == packed("1", "2") + (1).to_bytes(8, "big")

@@ -226,7 +226,7 @@ def scattered(handle: bytes) -> int:
     return zlib.crc32(handle) % SPAN.over_ms
 
 
-def told(
+def changes_of(
     altered: Altered, point: SchemaChangePoint, old: Sequence[Row], new: Sequence[Row], cut: int = 0,
     slot_of: Callable[[bytes], int] = scattered,
 ) -> list[Event]:

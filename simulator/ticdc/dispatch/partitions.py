@@ -77,7 +77,8 @@ def known_when_read(route: Route, table: Table) -> bool:
 
 @dataclass(frozen=True)
 class Destinations:
-    """The Kafka partitions of a run: a destination is one of them, numbered through all topics."""
+    """The Kafka partitions of a run: a destination is one of them, numbered through all topics, and one task owns it
+    from start to end."""
 
     topics: tuple[str, ...]
     counts: tuple[int, ...]
