@@ -9,8 +9,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TypeVar
 
 from simulator.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+Numbers = TypeVar("Numbers", int, "npt.NDArray[np.int64]")
+"""One, or an array of them."""
 
 LOGICAL_BITS = 18
 FOREVER = (1 << 63) - 1
@@ -20,6 +28,9 @@ BEFORE_COMMIT = 1
 """How long before its commit-ts a simulated transaction starts. Its start-ts is seen nowhere but in
 `ignore-txn-start-ts` and in the names of 7.3.0's claim-check."""
 
+ROW_LOGICAL = 1
+"""The logical part of a row change's commit-ts."""
+
 DEFAULT_START = datetime(2025, 1, 1, tzinfo=UTC)
 """Where a run begins that neither Dumpling nor the user places: fixed, since equal input gives equal bytes."""
 
@@ -27,12 +38,12 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _MILLISECONDS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
-def compose(physical_ms: int, logical: int = 0) -> int:
+def compose(physical_ms: Numbers, logical: int = 0) -> Numbers:
     """The TSO of a millisecond since the epoch and a logical part."""
     return physical_ms << LOGICAL_BITS | logical
 
 
-def physical(ts: int) -> int:
+def physical(ts: Numbers) -> Numbers:
     """Milliseconds since the epoch."""
     return ts >> LOGICAL_BITS
 
@@ -97,6 +108,11 @@ class Span:
     """Statements that create tables run in this millisecond; the first rows come in the next one."""
 
     over_ms: int
+
+    @property
+    def first_ms(self) -> int:
+        """The first millisecond in which a row changes."""
+        return self.start_ms + 1
 
     @property
     def end_ms(self) -> int:

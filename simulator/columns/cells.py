@@ -66,8 +66,8 @@ def latin1(cells: pa.Array) -> pa.Array:
     return binary(np.delete(high, leads), offsets - np.searchsorted(leads, offsets), cells)
 
 
-def undisguised(cells: pa.Array) -> pa.Array:
-    """Text with the invalid bytes that it held put back."""
+def surrogate_unescaped(cells: pa.Array) -> pa.Array:
+    """The bytes that text stands for: each lone surrogate is the byte that was no UTF-8 (Python's surrogateescape)."""
     data, offsets = buffers(cells)
     leads = np.flatnonzero(data == 0xED)
     leads = leads[(data[leads + 1] & 0xFE) == 0xB2] if len(leads) else leads

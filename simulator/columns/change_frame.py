@@ -1,25 +1,107 @@
-"""The change frame: row changes as Arrow batches.
+"""The change frame: the Arrow batches in which rows flow, from the files of snapshots to what a task sends.
+
+    STATE    rows of snapshots                                                   sources.snapshots
+    SIDE     these with what the engines join and place them by                  run.engines.work
+    JOINED   rows whose images in two snapshots differ                           run.engines
+    CHANGES  row changes with their commit-ts                                    sources.diff
+    SENT     those that event filters let through, UPDATEs that are split as two run.stages
+    EVENTS   these with their partitions, between them statements and watermarks run.stages, run.marks
+
+Columns have one name and type throughout (`COLUMNS`):
+
+    move           which step from one snapshot to the next, from 0
+    table          place of the physical table in the run's list; of a statement in the list of statements
+    place          move × tables of the run + table, by which sides are joined
+    handle         `ticdc.key_bytes.handle`; of a table without a handle key the row image
+    occurrence     tells equal rows of a table without a handle key apart, from 1
+    row_hash       hash of seed, table and handle, by which a row changes in time (`sources.diff.Clock`)
+    slice          partition of the shuffle: group of destinations × slice of time
+    image          the row (`columns.row_image`), where statements change its table as they leave it
+    unaltered      what the row was before the statements: table number and image (`sources.schema_change`); else null
+    before, after  images of the row on either side of its change; null where it was not there, or is not any more
+    commit_ts      TSO
+    kind           ROW, DDL or WATERMARK
+    op             DELETE, UPDATE or INSERT; null where the event is no row
+    rank           place of a row change among those of its commit-ts (`ticdc.split.SplitRule.ranks`)
+    row_id         `ticdc.key_bytes.row_ids`; null for a common handle
+    dispatch_hash  hash of the row's dispatcher, 32 bits unsigned
+    destination    Kafka partition, numbered through all topics (`ticdc.dispatch.Destinations`)
 
 One law: a row that was not there has a null image, and every change has one image at least.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+Ints = npt.NDArray[np.int64]
+
 DELETE, UPDATE, INSERT = range(OPERATIONS := 3)
 """The order of row changes inside one commit-ts (tiflow: cdc/processor/sourcemanager/engine/pebble/encoding/key.go)."""
 
-CHANGES = pa.schema([
-    ("commit_ts", pa.int64()), ("table", pa.int32()), ("handle", pa.binary()), ("before", pa.binary()),
-    ("after", pa.binary()),
-])
-"""A row that changed, with its images; null where it was not there, or is not any more."""
+ROW, DDL, WATERMARK = range(3)
+"""The order of events inside one commit-ts."""
+
+COLUMNS = {
+    **dict.fromkeys(("commit_ts", "occurrence", "row_hash", "row_id", "dispatch_hash"), pa.int64()),
+    **dict.fromkeys(("move", "table", "place", "slice", "destination"), pa.int32()),
+    **dict.fromkeys(("kind", "op", "rank"), pa.int8()),
+    **dict.fromkeys(("handle", "image", "unaltered", "before", "after"), pa.binary()),
+}
+
+
+def _frame(names: str) -> pa.Schema:
+    return pa.schema([(name, COLUMNS[name]) for name in names.split()])
+
+
+STATE = _frame("move table handle image unaltered")
+SIDE = _frame("row_hash place handle image unaltered slice")
+JOINED = _frame("row_hash place handle occurrence before after unaltered")
+CHANGES = _frame("commit_ts table handle before after")
+SENT = _frame("commit_ts table handle before after op rank")
+EVENTS = _frame("commit_ts kind table op row_id dispatch_hash destination before after")
+
+ORDER = ("commit_ts", "rank", "table", "handle", "op")
+"""By which TiCDC sends row changes."""
+
+STRETCH = 32
+"""Neighbours from which on a stretch of them is worth copying by itself."""
 
 
 def op_of(before: pa.Array, after: pa.Array) -> npt.NDArray[np.int8]:
     """DELETE, UPDATE or INSERT, by which of the images are there."""
     was, stays = (~np.asarray(image.is_null()) for image in (before, after))
     return np.select([was & stays, was], [UPDATE, DELETE], INSERT).astype(np.int8)
+
+
+def ints(batch: pa.RecordBatch, name: str) -> Ints:
+    """A column as int64; a null counts as 0."""
+    return np.asarray(batch.column(name).fill_null(0), dtype=np.int64)
+
+
+def by_table(table: Ints) -> Iterator[tuple[int, Ints]]:
+    """Each table, and where its rows are."""
+    order = np.argsort(table, kind="stable")
+    for places in np.split(order, np.flatnonzero(np.diff(table[order])) + 1):
+        if len(places):
+            yield int(table[places[0]]), places
+
+
+def picked(batch: pa.RecordBatch, places: Ints) -> pa.RecordBatch:
+    """The rows at these places."""
+    columns = [picked_values(column, places) for column in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def picked_values(values: pa.Array, places: Ints) -> pa.Array:
+    """The values at these places; long stretches of neighbours are copied whole, which costs a third."""
+    starts = np.flatnonzero(np.diff(places, prepend=-2) != 1)
+    if len(starts) * STRETCH > len(places):
+        return values.take(pa.array(places))
+    bounds = zip(places[starts].tolist(), np.diff(starts, append=len(places)).tolist())
+    parts = [values.slice(first, length) for first, length in bounds]
+    return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)

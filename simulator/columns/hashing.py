@@ -44,8 +44,8 @@ def xxhash64(*columns: int | Numbers | pa.Array) -> npt.NDArray[np.int64]:
             wide = column.itemsize == 8
             found = _long(column.view(np.uint64), found) if wide else _int(column.view(np.uint32), found)
         else:
-            told = _bytes(column, found)
-            found = np.where(column.is_valid().to_numpy(False), told, found) if column.null_count else told
+            hashed = _bytes(column, found)
+            found = np.where(column.is_valid().to_numpy(False), hashed, found) if column.null_count else hashed
     return found.view(np.int64)
 
 
@@ -95,11 +95,11 @@ def _stripes(words: Hashes, starts: Places, sizes: Places, seed: Hashes, hashed:
         left = int(np.searchsorted(-counts, -stripe))
         found = words[starts[rows[:left], None] + 32 * stripe + steps]
         lanes[:left] = _rotated(lanes[:left] + found * P2, 31) * P1
-    one, two, three, four = lanes.T
-    told = _rotated(one, 1) + _rotated(two, 7) + _rotated(three, 12) + _rotated(four, 18)
-    for lane in (one, two, three, four):
-        told = (told ^ _rotated(lane * P2, 31) * P1) * P1 + P4
-    hashed[rows] = told
+    first, second, third, fourth = lanes.T
+    merged = _rotated(first, 1) + _rotated(second, 7) + _rotated(third, 12) + _rotated(fourth, 18)
+    for lane in (first, second, third, fourth):
+        merged = (merged ^ _rotated(lane * P2, 31) * P1) * P1 + P4
+    hashed[rows] = merged
     return hashed, starts + sizes // 32 * 32
 
 

@@ -1,12 +1,16 @@
 """Row images: the TiDB text of each visible column, joined by the byte 0xFF, 0xFE standing for NULL.
 
+A column of images is cut into columns of texts and made of them (`pack`, `split`, `named`, `cell`, `LazyCells`), the
+image of one row into its cells and of them (`joined`, `cells_of`).
+
 One law: neither byte occurs in UTF-8, so nothing is escaped; all columns are cut out at one go, each is a slice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +61,45 @@ def cell(images: pa.Array, columns: int, place: int) -> pa.Array:
     """One column of images, as binary TiDB text; raises EncodeError as `split` does."""
     edges, has_nulls = _edges(images, columns)
     return _cut(images, edges, np.arange(2 * place, len(edges) - 1, 2 * columns, dtype=np.int32), has_nulls)
+
+
+class LazyCells(Mapping[str, pa.Array]):
+    """The columns of images by their names, as `named` gives them, of which only those are cut out that are asked for;
+    `known` has the texts of some already."""
+
+    def __init__(
+        self, images: pa.Array, names: Iterable[str], known: Mapping[str, pa.Array] = MappingProxyType({})
+    ) -> None:
+        self._images, self._known = images, known
+        self._places = {name: place for place, name in enumerate(names)}
+
+    def __getitem__(self, name: str) -> pa.Array:
+        if name in self._known:
+            return self._known[name]
+        return cell(self._images, len(self._places), self._places[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+def joined(cells: Iterable[bytes | None]) -> bytes:
+    """The image of one row, given as the TiDB text of each visible column, None for NULL."""
+    return bytes([SEPARATOR]).join(bytes([NULL]) if cell is None else cell for cell in cells)
+
+
+def cells_of(image: bytes) -> list[bytes | None]:
+    """The TiDB text of each visible column of one row, None for NULL."""
+    return [None if cell == bytes([NULL]) else cell for cell in image.split(bytes([SEPARATOR]))]
+
+
+def same(old: pa.Array, new: pa.Array) -> npt.NDArray[np.bool_]:
+    """Where the cells of two columns are equal, NULL being equal to NULL."""
+    equal = pc.fill_null(pc.equal(old, new), False)
+    found: npt.NDArray[np.bool_] = np.asarray(pc.or_(equal, pc.and_(pc.is_null(old), pc.is_null(new))))
+    return found
 
 
 def _edges(images: pa.Array, columns: int) -> tuple[npt.NDArray[np.int32], bool]:

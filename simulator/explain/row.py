@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from simulator.columns import cells
+from simulator.columns import cells, row_image
 from simulator.explain.change import RowChange
 from simulator.read.lines import as_text, show
 from simulator.releases import Release, V8_5
@@ -23,7 +23,16 @@ from simulator.ticdc.codecs.canal_json.columns import mysql_type, sql_type
 from simulator.ticdc.codecs.claim_check import address
 from simulator.ticdc.codecs.codec_options import known_options
 from simulator.ticdc.ddl.allow import eligible
-from simulator.ticdc.dispatch import hashes, partitions as partitions_of, route, router, sent_table
+from simulator.ticdc.dispatch import (
+    ROW_ID,
+    SINGLE_COLUMN,
+    TS,
+    hashes,
+    partitions as partitions_of,
+    route,
+    router,
+    sent_table,
+)
 from simulator.ticdc.filters.events import ignoring_row, looks
 from simulator.ticdc.filters.replication import filter_rule
 from simulator.ticdc.rules import ChangefeedRules
@@ -211,7 +220,8 @@ def packed(image: Mapping[str, str | None] | None) -> bytes | None:
     """The row image of TiDB texts."""
     if image is None:
         return None
-    return b"\xff".join(b"\xfe" if text is None else text.encode("utf-8", "surrogatepass") for text in image.values())
+    return row_image.joined(
+        None if text is None else text.encode("utf-8", "surrogatepass") for text in image.values())
 
 
 def row_as_dict(found: RowExplained) -> dict[str, Any]:
@@ -254,9 +264,9 @@ def row_lines(found: RowExplained) -> Iterator[str]:
 def _source(found: RowExplained) -> str:
     """What the partition is made from."""
     values = ", ".join(found.hashed)
-    if found.dispatcher in ("ts", "row-id"):
-        return "the commit-ts" if found.dispatcher == "ts" else "the row id"
-    if found.dispatcher == "single-column":
+    if found.dispatcher in (TS, ROW_ID):
+        return "the commit-ts" if found.dispatcher == TS else "the row id"
+    if found.dispatcher == SINGLE_COLUMN:
         return f"hash {found.hash:#010x} of the JSON of {values} alone"
     return f"hash {found.hash:#010x} of schema, table" + (f" and the values of {values}" if values else "")
 

@@ -12,6 +12,7 @@ from simulator.explain.schema_differences import TableShown, described, shown
 from simulator.releases import Release
 from simulator.ticdc.changefeed.model import Changefeed, DispatchRule
 from simulator.ticdc.ddl.allow import eligible
+from simulator.ticdc.dispatch.dispatchers import TS
 from simulator.ticdc.dispatch.routing import matching_rule, route, router
 from simulator.ticdc.filters.replication import filter_rule, replication
 from simulator.ticdc.table_info import handle_index, handle_key
@@ -114,7 +115,7 @@ def _handle_words(found: TableExplained) -> str:
 
 
 def _hashed(found: TableExplained) -> str:
-    if found.dispatcher == "ts":
+    if found.dispatcher == TS:
         return ": the commit-ts"
     values = " and the values of " + ", ".join(found.hashed) if found.hashed else ""
     return f": schema, table{values}"

@@ -13,13 +13,10 @@ from itertools import groupby
 from operator import itemgetter
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from simulator.run.events import DDL, ROW
+from simulator.columns.change_frame import DDL, Ints, ROW, ints
 from simulator.sinks.driver import Driver, Server
-
-Ints = npt.NDArray[np.int64]
 
 
 def leg_of(commit_ts: Ints, kind: Ints, barriers: Ints) -> Ints:
@@ -46,7 +43,7 @@ def legs(batches: Iterable[pa.RecordBatch], barriers: Ints) -> Iterator[Iterator
 
 def _pieces(batches: Iterable[pa.RecordBatch], barriers: Ints) -> Iterator[tuple[int, pa.RecordBatch]]:
     for batch in batches:
-        commit_ts, kind = (np.asarray(batch.column(name), dtype=np.int64) for name in ("commit_ts", "kind"))
+        commit_ts, kind = (ints(batch, name) for name in ("commit_ts", "kind"))
         leg = leg_of(commit_ts, kind, barriers)
         cuts = [0, *(np.flatnonzero(np.diff(leg)) + 1).tolist(), batch.num_rows]
         for first, end in zip(cuts, cuts[1:]):
@@ -102,13 +99,13 @@ class Meeting:
         self._barrier.abort()
         self._server.close()
 
-    def _attend(self, heard: BufferedIOBase, said: BufferedIOBase) -> None:
+    def _attend(self, request: BufferedIOBase, response: BufferedIOBase) -> None:
         """One task, as often as all meet; where it ends before, nobody waits for it."""
         try:
             for _ in range(self._times):
-                if heard.read(1) != HERE:
+                if request.read(1) != HERE:
                     self._barrier.abort()
                 self._barrier.wait()
-                said.write(HERE)
+                response.write(HERE)
         except (OSError, threading.BrokenBarrierError):
             self._barrier.abort()

@@ -18,11 +18,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.change_frame import OPERATIONS
+from simulator.columns.change_frame import DDL, OPERATIONS, ROW, ints, picked, picked_values
 from simulator.releases import Release
 from simulator.run import storage
 from simulator.run.barriers import Attendance, legs
-from simulator.run.events import DDL, Destinations, ROW, ints, picked, picked_values
 from simulator.run.flush import Flush, GroupKeys, grouped, ungrouped
 from simulator.run.marks import Marks, merged
 from simulator.run.progress import Reporter
@@ -33,8 +32,8 @@ from simulator.sources.snapshots.physical import PhysicalTable
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows
 from simulator.ticdc.codecs.binary import valid_utf8
 from simulator.ticdc.codecs.compression import decompressed_values
-from simulator.ticdc.dispatch import Route, sent_table
-from simulator.tso import LOGICAL_BITS
+from simulator.ticdc.dispatch import Destinations, Route, sent_table
+from simulator.tso import physical
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ def send(rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job) -> Task
 def _flushes(events: Iterable[pa.RecordBatch], job: Job, passed: Callable[[], bool]) -> Iterator[Flush]:
     """What is encoded at a time; ends before and behind a mark that `passed` keeps back."""
     begun = time.monotonic()
-    names = [(one.table.schema, one.table.name) for one in job.tables]
+    names = [(stored.table.schema, stored.table.name) for stored in job.tables]
     keys = GroupKeys.of(job.routes, names, job.release, job.marks.barriers)
     barriers = np.array(job.barriers, np.int64)
     for number, leg in enumerate(legs(events, barriers) if job.barriers else [events]):
@@ -226,7 +225,7 @@ def _paced(batches: Iterable[pa.RecordBatch], job: Job, begun: float) -> Iterato
     """Holds events back until their simulated time has come, in slices of about a tenth of a real second."""
     slice_ms = max(1, int(100 * job.speed))
     for batch in batches:
-        slot = (ints(batch, "commit_ts") >> LOGICAL_BITS) - job.start_ms
+        slot = physical(ints(batch, "commit_ts")) - job.start_ms
         bounds = np.flatnonzero(np.diff(slot // slice_ms, prepend=-1, append=1 << 62))
         for first, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
             due = begun + slot[first] / 1000 / job.speed

@@ -16,9 +16,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.columns.change_frame import Ints, ROW, ints
 from simulator.releases import Release
 from simulator.run.barriers import leg_of
-from simulator.run.events import Ints, ROW, ints
 from simulator.ticdc.dispatch import Route
 
 TICK_ROWS = 1 << 16
@@ -47,7 +47,7 @@ class Flush:
 
 def ungrouped(batches: Iterable[pa.RecordBatch], most: int = FLUSH_BYTES) -> Iterator[Flush]:
     """For protocols that put one event in a message: everything as it comes, up to so many bytes at a time."""
-    for batch in (some for some in batches if some.num_rows):
+    for batch in (batch for batch in batches if batch.num_rows):
         starts = np.flatnonzero(_cut(_starts(np.zeros(batch.num_rows, np.int64)), _sizes(batch), batch.num_rows, most))
         for first, end in zip(starts.tolist(), [*starts[1:].tolist(), batch.num_rows]):
             yield Flush(batch.slice(first, end - first), np.arange(end - first))
@@ -63,7 +63,7 @@ def grouped(
     """
     pending: list[pa.RecordBatch] = []
     held_rows = held_bytes = 0
-    for batch in (some for some in batches if some.num_rows):
+    for batch in (batch for batch in batches if batch.num_rows):
         pending.append(_images_as(pa.large_binary(), batch))
         rows, size = sum(part.num_rows for part in pending), sum(part.nbytes for part in pending)
         if not eager and rows < max(2 * held_rows, least) and size < max(2 * held_bytes, keys.flush_bytes):
@@ -198,7 +198,7 @@ def _rank_by_key(
     table = ints(events, "table")[order]
     by = keys.by[np.where(barrier, 0, table)]
     number = keys.table[np.where(barrier, 0, table)]
-    hashed = np.where(by == "hash", ints(events, "hash")[order], ints(events, "commit_ts")[order])
+    hashed = np.where(by == "hash", ints(events, "dispatch_hash")[order], ints(events, "commit_ts")[order])
     gathers = (by == "table") & ~barrier
     code = np.where(gathers, number, -1)
     runs = _starts(window) | _starts(code) | (~gathers & (_starts(hashed) | _starts(number))) | barrier

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from simulator.run.events import DDL, Destinations, EVENTS, Ints, ROW, WATERMARK, ints, picked
-from simulator.tso import LOGICAL_BITS, Timeline
+from simulator.columns.change_frame import DDL, EVENTS, Ints, ROW, WATERMARK, ints, picked
+from simulator.ticdc.dispatch import Destinations
+from simulator.tso import Timeline, compose
 
 CHUNK = 16_384
 """Marks of a batch, or those of one commit-ts where these are more."""
@@ -45,7 +46,7 @@ class Marks:
     @property
     def barriers(self) -> Ints:
         """Commit-ts of the statements, ascending."""
-        return np.unique(np.array([one.commit_ts for one in self.statements], np.int64))
+        return np.unique(np.array([statement.commit_ts for statement in self.statements], np.int64))
 
     def times(self) -> Ints:
         """Every commit-ts with a mark, ascending: that of each statement, one an interval, and the final one."""
@@ -60,7 +61,7 @@ class Marks:
     def _resolved(self) -> Ints:
         numbers = np.arange(1, self.timeline.watermark_count() + 2, dtype=np.int64)
         physical = self.timeline.start_ms + numbers * self.timeline.resolved_interval_ms
-        return np.minimum(physical, self.timeline.end_ms) << LOGICAL_BITS
+        return compose(np.minimum(physical, self.timeline.end_ms))
 
     def of(self, owned: Iterable[int]) -> Iterator[pa.RecordBatch]:
         """The marks of some destinations in order (EVENTS); all of one commit-ts stand in one batch."""
@@ -84,9 +85,10 @@ class Marks:
         return _batch(commit_ts[order], kind[order], index[order], destination[order])
 
     def _statements(self, times: Ints, mine: Ints) -> Ints:
-        within = [one for one in self.statements if times[0] <= one.commit_ts <= times[-1]]
+        within = (statement for statement in self.statements if times[0] <= statement.commit_ts <= times[-1])
         cells = [
-            (one.commit_ts, DDL, one.index, to) for one in within for to in np.intersect1d(one.destinations, mine)
+            (statement.commit_ts, DDL, statement.index, destination) for statement in within
+            for destination in np.intersect1d(statement.destinations, mine)
         ]
         return np.array(cells, np.int64).reshape(-1, 4).T
 
@@ -115,7 +117,7 @@ def _batch(commit_ts: Ints, kind: Ints, index: Ints, destination: Ints) -> pa.Re
 def merged(rows: Iterable[pa.RecordBatch], marks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Rows and marks in one order; both are ordered by commit-ts."""
     mark = next(marks, None)
-    for batch in (some for some in rows if some.num_rows):
+    for batch in (batch for batch in rows if batch.num_rows):
         commit_ts = ints(batch, "commit_ts")
         first = 0
         while mark is not None and mark.num_rows:

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from simulator import signals
 from simulator.run import storage
-from simulator.run.events import Destinations
 from simulator.run.plan import Plan
 from simulator.sinks.driver import Driver
 from simulator.sinks.files.directory import begin, commit, discard
 from simulator.sinks.kafka.settings import KafkaSettings, of_changefeed
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import CodecOptions
+from simulator.ticdc.dispatch import Destinations
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from simulator.columns.change_frame import STATE
 from simulator.errors import DeliveryError
 from simulator.releases import Release
 from simulator.run.emit import Job, TaskReport
@@ -22,12 +23,11 @@ from simulator.run.marks import Marks, Statement
 from simulator.run.outputs import Output
 from simulator.run.plan import Move, Plan
 from simulator.run.progress import Listener
-from simulator.run.stages import Comparison, Rules
+from simulator.run.stages import Rules
 from simulator.sinks.records import Delivered
-from simulator.sources import schema_change as transitions
-from simulator.sources.diff import Clock
-from simulator.sources.schema_change import Transition
-from simulator.sources.snapshots import Reading, STATE, Snapshot, SnapshotTable
+from simulator.sources.diff import Clock, Comparison
+from simulator.sources.schema_change import Transition, altered_rows
+from simulator.sources.snapshots import Snapshot, SnapshotTable, TableScan
 from simulator.ticdc.codecs import CODECS
 
 
@@ -90,18 +90,18 @@ def _changed(move: Move) -> dict[int, Transition]:
     return {index: one.transition for one in move.changed for index in one.transition.after.indexes}
 
 
-def _before(move: Move, number: int) -> Iterator[Reading]:
+def _before(move: Move, number: int) -> Iterator[TableScan]:
     present = {index for place in move.places[1].values() for index in place.indexes}
     tables = _by_name(move.before)
     for name, place in move.places[0].items():
         if name in tables:
             stays = present.issuperset(place.indexes)
-            yield Reading(tables[name], place, move.before.csv, number, None if stays else _dropped)
+            yield TableScan(tables[name], place, move.before.csv, number, None if stays else _dropped)
     for one in move.changed:
         if one.before in tables:
-            yield Reading(
+            yield TableScan(
                 tables[one.before], one.transition.before, move.before.csv, number,
-                partial(transitions.prior, one.transition),
+                partial(altered_rows, one.transition),
             )
 
 
@@ -110,11 +110,11 @@ def _dropped(texts: Sequence[pa.Array], tables: pa.Array) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([], STATE)
 
 
-def _after(move: Move, number: int) -> Iterator[Reading]:
+def _after(move: Move, number: int) -> Iterator[TableScan]:
     tables = _by_name(move.after)
     for name, place in (*move.places[1].items(), *((one.after, one.transition.after) for one in move.changed)):
         if name in tables:
-            yield Reading(tables[name], place, move.after.csv, number)
+            yield TableScan(tables[name], place, move.after.csv, number)
 
 
 def _by_name(snapshot: Snapshot) -> dict[tuple[str, str] | None, SnapshotTable]:

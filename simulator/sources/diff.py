@@ -1,10 +1,12 @@
-"""When each row that differs between two snapshots changes.
+"""What differs between two snapshots, as row changes in time.
 
-One law: a commit-ts is a function of (seed, table, handle) alone; a millisecond of the span is a transaction.
+One law: a commit-ts is a function of (seed, table, handle) alone, whatever batch a row comes in, so that every engine
+may cut batches as it likes; a millisecond of a span is a transaction.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,10 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from simulator.columns.change_frame import CHANGES, Ints, ints
 from simulator.columns.hashing import xxhash64
-from simulator.tso import LOGICAL_BITS, Span
-
-Ints = npt.NDArray[np.int64]
+from simulator.sources.schema_change import SchemaChangePoint, Transition, row_changes
+from simulator.sources.snapshots import PhysicalTable
+from simulator.ticdc import key_bytes
+from simulator.ticdc.table_info import handle_key
+from simulator.tso import ROW_LOGICAL, Span, compose
 
 
 @dataclass(frozen=True)
@@ -29,18 +34,18 @@ class Clock:
     spans: tuple[Span, ...]
     """Of each move from one snapshot to the next."""
 
-    def keys(self, table: Ints, handle: pa.Array) -> Ints:
+    def row_hashes(self, table: Ints, handle: pa.Array) -> Ints:
         """A hash of each row, which decides when it changes; equal rows of both snapshots have the same."""
         return xxhash64(self.seed, self.salts[table], handle)
 
-    def slots(self, keys: Ints, move: Ints | int) -> Ints:
+    def slots(self, row_hashes: Ints, move: Ints | int) -> Ints:
         """In which millisecond of its move's span each row changes."""
-        found: Ints = keys % self._over[move]
+        found: Ints = row_hashes % self._over[move]
         return found
 
     def commit_ts(self, slots: Ints, move: Ints | int) -> Ints:
         """The TSO of each change."""
-        return commit_ts(self._start[move], slots)
+        return compose(self._first[move] + slots, ROW_LOGICAL)
 
     @cached_property
     def passed(self) -> Ints:
@@ -52,11 +57,82 @@ class Clock:
         return np.array([span.over_ms for span in self.spans], np.int64)
 
     @cached_property
-    def _start(self) -> Ints:
-        return np.array([span.start_ms for span in self.spans], np.int64)
+    def _first(self) -> Ints:
+        return np.array([span.first_ms for span in self.spans], np.int64)
 
 
-def commit_ts(start_ms: Ints | int, slots: Ints) -> Ints:
-    """The TSO of changes in these milliseconds of a span; its logical part is 1, as a watermark's is 0."""
-    found: Ints = (start_ms + 1 + slots << LOGICAL_BITS) + 1
-    return found
+@dataclass(frozen=True)
+class Comparison:
+    """What tells when and how the rows of a comparison changed."""
+
+    tables: tuple[PhysicalTable, ...]
+    clock: Clock
+    points: tuple[SchemaChangePoint, ...]
+    """Of each move from one snapshot to the next: when its statements run."""
+
+    changed: tuple[Mapping[int, Transition], ...]
+    """Of each move, by the place of the table behind the statements: what they change."""
+
+    @cached_property
+    def keyed(self) -> npt.NDArray[np.bool_]:
+        """Whether each table has a handle key; rows of the others are compared whole, as a multiset."""
+        return np.array([bool(handle_key(physical.table)) for physical in self.tables])
+
+
+def changes(joined: pa.RecordBatch, of: Comparison) -> pa.RecordBatch:
+    """CHANGES of rows that differ (JOINED), each with its commit-ts, in the definition of its time."""
+    place = ints(joined, "place")
+    move, table = np.divmod(place, len(of.tables))
+    row_hash, handle = _numbered(joined, table, of)
+    parts = []
+    for number in np.unique(move).tolist():
+        rows = np.flatnonzero(move == number)
+        slots, found = of.clock.slots(row_hash[rows], number), of.changed[number]
+        altered = np.isin(table[rows], list(found)) if found else np.zeros(len(rows), np.bool_)
+        commit_ts = of.clock.commit_ts(slots[~altered], number)
+        parts.append(_as_they_are(joined, table, handle, rows[~altered], commit_ts))
+        for index in np.unique(table[rows[altered]]).tolist():
+            chosen = table[rows] == index
+            parts.append(_altered(joined, handle, rows[chosen], slots[chosen], index, number, of))
+    return pa.concat_batches(parts) if parts else pa.RecordBatch.from_pylist([], CHANGES)
+
+
+def _numbered(joined: pa.RecordBatch, table: Ints, of: Comparison) -> tuple[Ints, pa.Array]:
+    """Hash and handle of each row; equal rows of a table without a handle key differ by their number."""
+    row_hash, handle = ints(joined, "row_hash"), joined.column("handle")
+    whole = np.flatnonzero(~of.keyed[table])
+    if not len(whole):
+        return row_hash, handle
+    numbered = key_bytes.numbered(handle.take(pa.array(whole)), ints(joined, "occurrence")[whole])
+    handle = _replaced(handle, whole, numbered)
+    row_hash = row_hash.copy()
+    row_hash[whole] = of.clock.row_hashes(table[whole], numbered)
+    return row_hash, handle
+
+
+def _replaced(array: pa.Array, places: Ints, values: pa.Array) -> pa.Array:
+    """The array with other values at these places."""
+    order = np.arange(len(array))
+    order[places] = len(array) + np.arange(len(places))
+    return pa.concat_arrays([array, values]).take(pa.array(order))
+
+
+def _as_they_are(
+    joined: pa.RecordBatch, table: Ints, handle: pa.Array, rows: Ints, commit_ts: Ints
+) -> pa.RecordBatch:
+    every = len(rows) == joined.num_rows
+    at = pa.array(rows)
+    columns = [handle, joined.column("before"), joined.column("after")]
+    images = columns if every else [column.take(at) for column in columns]
+    return pa.RecordBatch.from_arrays(
+        [pa.array(commit_ts), pa.array(table[rows].astype(np.int32)), *images], schema=CHANGES
+    )
+
+
+def _altered(
+    joined: pa.RecordBatch, handle: pa.Array, rows: Ints, slots: Ints, index: int, move: int, of: Comparison
+) -> pa.RecordBatch:
+    at = pa.array(rows)
+    images = (joined.column(name).take(at) for name in ("before", "after", "unaltered"))
+    return row_changes(
+        of.changed[move][index], of.points[move], of.clock.spans[move], slots, index, handle.take(at), *images)

@@ -12,10 +12,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns import row_image as images
+from simulator.columns import row_image
 from simulator.columns.cells import Bytes, Places, buffers, fixed, raw
 from simulator.columns.hashing import Hashes, xxhash64
-from simulator.ticdc.table_info import handle_index, handle_key
+from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.collations.compare import is_exact, is_text, sortable
 from simulator.tidb.model.rows import common_handle, row_id_column, visible_columns
 from simulator.tidb.model.table import ColumnType, Table
@@ -33,7 +33,7 @@ def handle(table: Table, texts: Texts) -> pa.Array:
     """Binary keys of rows; of a table without a handle key their images."""
     parts = [part for _, part in parts_of(table, texts)]
     if not parts:
-        return images.pack([texts[column.name] for column in visible_columns(table)])
+        return row_image.pack([texts[column.name] for column in visible_columns(table)])
     return parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, b"")
 
 
@@ -46,23 +46,16 @@ def numbered(handles: pa.Array, numbers: Places) -> pa.Array:
 def parts_of(table: Table, texts: Texts) -> Iterator[tuple[str, pa.Array]]:
     """The columns of the handle key, each with its part of the key."""
     types = {column.name: column.type for column in table.columns}
-    for name, length in _handle_parts(table).items():
+    for name, length in zip(handle_key(table), handle_lengths(table), strict=True):
         yield name, _ordered(types[name], texts[name] if length < 0 else _prefix(texts[name], length))
 
 
-def told_by_handle(table: Table) -> frozenset[str]:
+def known_by_handle(table: Table) -> frozenset[str]:
     """The columns of the handle key whose text can be but one where the handle is the same."""
     types = {column.name: column.type for column in table.columns}
     return frozenset(
-        name for name, length in _handle_parts(table).items()
+        name for name, length in zip(handle_key(table), handle_lengths(table), strict=True)
         if length < 0 and is_exact(types[name]) and family(types[name]) != "float")
-
-
-def _handle_parts(table: Table) -> dict[str, int]:
-    """The columns of the handle key, in key order, and of how many characters each is; -1 for whole ones."""
-    index = handle_index(table)
-    lengths = {column.name: column.length for column in index.columns} if index else {}
-    return {name: lengths.get(name, -1) for name in handle_key(table)}
 
 
 def row_ids(table: Table, handles: pa.Array, place: int) -> pa.Array:
@@ -79,7 +72,7 @@ def row_ids(table: Table, handles: pa.Array, place: int) -> pa.Array:
     return pa.array(np.maximum(xxhash64(handles) & POSITIVE, 1))
 
 
-def told_by_row_id(table: Table, row_ids: pa.Array) -> dict[str, pa.Array]:
+def known_by_row_id(table: Table, row_ids: pa.Array) -> dict[str, pa.Array]:
     """The TiDB text of the column that row ids are the values of, if there is one."""
     name = row_id_column(table)
     if name is None:

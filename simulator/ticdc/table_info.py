@@ -17,16 +17,16 @@ BINARY, HANDLE_KEY, GENERATED, PRIMARY_KEY, UNIQUE_KEY, MULTIPLE_KEY, NULLABLE, 
     1 << n for n in range(9))
 """Open Protocol's flag bits (tiflow 4.0.5+: cdc/model/sink.go)."""
 
-FLAG_NAMES = (
-    "binary", "handle key", "generated", "primary key", "unique key", "multiple key", "nullable", "unsigned",
-    "zerofill",
-)
-"""In words, from the lowest bit."""
+FLAG_NAMES = {
+    BINARY: "binary", HANDLE_KEY: "handle key", GENERATED: "generated", PRIMARY_KEY: "primary key",
+    UNIQUE_KEY: "unique key", MULTIPLE_KEY: "multiple key", NULLABLE: "nullable", UNSIGNED: "unsigned",
+    ZEROFILL: "zerofill",
+}
 
 
 def flag_names(bits: int) -> tuple[str, ...]:
     """The flags that are set, in words."""
-    return tuple(name for place, name in enumerate(FLAG_NAMES) if bits >> place & 1)
+    return tuple(name for bit, name in FLAG_NAMES.items() if bits & bit)
 
 
 def handle_key(table: Table) -> tuple[str, ...]:
@@ -62,7 +62,8 @@ def handle_lengths(table: Table) -> tuple[int, ...]:
 def _best_unique(indexes: Sequence[Index], columns: Sequence[Column]) -> Index | None:
     """Of the unique indexes whose columns are all among `columns` and NOT NULL, the smallest."""
     certain = {column.name for column in columns if column.not_null}
-    candidates = [index for index in indexes if index.unique and all(one.name in certain for one in index.columns)]
+    unique = (index for index in indexes if index.unique)
+    candidates = [index for index in unique if all(column.name in certain for column in index.columns)]
     return min(candidates, key=lambda index: (len(index.columns), index.id), default=None)
 
 

@@ -27,10 +27,10 @@ from simulator.releases import RELEASES, Release, find
 from simulator.ticdc.changefeed.model import Changefeed, Kafka
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.codec_options import known_options
-from simulator.ticdc.split import net, sent, split_rule
-from simulator.ticdc.split.transaction import Row
+from simulator.ticdc.split import split_rule
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.types import family
+from support.transaction import Row, net, sent
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "open-protocol": {

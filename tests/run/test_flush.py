@@ -15,7 +15,7 @@ from simulator.run.flush import Flush, GroupKeys, TICK_ROWS, grouped, ungrouped
 from simulator.ticdc.dispatch import Route
 
 Event = tuple[int, int, int, int, int]
-"""commit_ts, kind, table, hash, destination"""
+"""commit_ts, kind, table, dispatch hash, destination"""
 
 ROUTES = [Route("", "t", groups_by=by) for by in ("table", "table", "hash", "commit_ts")]
 NAMES = [("s", f"t{number}") for number in range(4)]
@@ -33,7 +33,7 @@ def image(event: Event) -> bytes:
 def batch(events: list[Event]) -> pa.RecordBatch:
     columns = [pa.array([event[place] for event in events], pa.int64()) for place in range(5)]
     images = pa.array(map(image, events), pa.binary())
-    names = ["commit_ts", "kind", "table", "hash", "destination", "before", "after"]
+    names = ["commit_ts", "kind", "table", "dispatch_hash", "destination", "before", "after"]
     return pa.RecordBatch.from_arrays([*columns, pa.nulls(len(events), pa.binary()), images], names)
 
 

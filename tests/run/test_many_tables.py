@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from simulator import releases
 from simulator.run import scenario
-from simulator.run.events import Destinations
 from simulator.run.plan import plan
 from simulator.sources import snapshots
 from simulator.ticdc.changefeed import load
+from simulator.ticdc.dispatch import Destinations
 
 URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=2"
 

@@ -9,8 +9,9 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.run.events import DDL, Destinations, EVENTS, ROW, WATERMARK
+from simulator.columns.change_frame import DDL, EVENTS, ROW, WATERMARK
 from simulator.run.marks import Marks, Statement, merged
+from simulator.ticdc.dispatch import Destinations
 from simulator.tso import Timeline, compose
 
 Event = tuple[int, int, int]

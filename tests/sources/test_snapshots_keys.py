@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.sources.snapshots import key_order
-from simulator.sources.snapshots.encoded import unbase64, unhex
+from simulator.sources.snapshots.checked import unbase64, unhex
 from simulator.sources.snapshots.key_order import KeyRanges, Report, unproven
 
 Row = tuple[int, int, bytes]
@@ -26,7 +26,7 @@ def batch(rows: list[Row], hashed: bool) -> pa.RecordBatch:
         "move": pa.array([row[0] for row in rows], pa.int32()), "table": pa.array([row[1] for row in rows], pa.int32()),
         "handle": pa.array([row[2] for row in rows], pa.binary())}
     if hashed:
-        columns["key"] = pa.array([sum(row[2]) for row in rows], pa.int64())
+        columns["row_hash"] = pa.array([sum(row[2]) for row in rows], pa.int64())
     return pa.record_batch(columns)
 
 

@@ -14,12 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from simulator import files
+from simulator.columns.change_frame import STATE
 from simulator.errors import SnapshotError
 from simulator.sources import snapshots
 from simulator.sources.snapshots import parquet, pieces, states, streams
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.physical import physical_tables
-from simulator.sources.snapshots.pieces import Piece, Reading
+from simulator.sources.snapshots.pieces import Piece, TableScan
 from simulator.sources.snapshots.states import state_batches
 from support import dumps
 from support.playing import places
@@ -35,14 +36,14 @@ ROWS: list[list[dumps.Value]] = [
 State = tuple[int, bytes, bytes]
 
 
-def readings(path: Path | str, csv: CsvDialect = CsvDialect()) -> list[Reading]:
+def scans(path: Path | str, csv: CsvDialect = CsvDialect()) -> list[TableScan]:
     snapshot = snapshots.open(path)
     known = places(physical_tables([table.table for table in snapshot.tables]))
-    return [Reading(table, known[table.table.schema, table.table.name], csv) for table in snapshot.tables]
+    return [TableScan(table, known[table.table.schema, table.table.name], csv) for table in snapshot.tables]
 
 
 def all_pieces(path: Path | str, csv: CsvDialect = CsvDialect()) -> list[Piece]:
-    return [piece for task in pieces.tasks(readings(path, csv)) for piece in task]
+    return [piece for task in pieces.tasks(scans(path, csv)) for piece in task]
 
 
 def rows(batches: Iterator[pa.RecordBatch]) -> list[State]:
@@ -130,7 +131,7 @@ def test_small_files_of_many_tables_are_one_task_and_few_batches(
         dumps.write_schema(tmp_path, "shop", f"t{number:02}", f"CREATE TABLE `t{number:02}` (`id` int PRIMARY KEY)")
         pq.write_table(pa.table({"ID": pa.array([number, 100], pa.int32())}), tmp_path / f"shop.t{number:02}.parquet")
     monkeypatch.setattr(parquet.pq, "ParquetFile", None)
-    planned = pieces.tasks(readings(tmp_path))
+    planned = pieces.tasks(scans(tmp_path))
     monkeypatch.undo()
     assert len(planned) == 1 and len(planned[0]) == 60
     assert len(pickle.dumps(planned[0])) < 60 * 3000
@@ -142,7 +143,7 @@ def test_the_rows_of_small_tables_share_batches(tmp_path: Path) -> None:
         dumps.write_schema(tmp_path, "shop", f"t{number:02}", f"CREATE TABLE `t{number:02}` (`id` int PRIMARY KEY)")
         (tmp_path / f"shop.t{number:02}.csv").write_text("1\n2\n")
     batches = list(state_batches(all_pieces(tmp_path)))
-    assert len(batches) == 1 and batches[0].schema == states.STATE
+    assert len(batches) == 1 and batches[0].schema == STATE
     assert batches[0].column("table").to_pylist() == [number for number in range(20) for _ in "12"]
 
 
@@ -152,7 +153,7 @@ def test_a_task_is_sent_with_its_own_tables_alone(tmp_path: Path, monkeypatch: p
     dumps.write_schema(tmp_path, "shop", "t", "CREATE TABLE `t` (`id` int PRIMARY KEY)")
     for number in range(300):
         (tmp_path / f"shop.t.{number:09}.csv").write_text(f"{number}\n")
-    planned = pieces.tasks(readings(tmp_path), least=100)
+    planned = pieces.tasks(scans(tmp_path), least=100)
     assert len(planned) > 50 and sum(map(len, planned)) == 300
     assert max(len(pickle.dumps(task)) for task in planned) < 6000
 
@@ -166,7 +167,7 @@ def test_a_large_file_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.Monk
     if format == "parquet":
         path = tmp_path / dumps.file_name("shop", "a.b", ".000000000.parquet")
         pq.write_table(typed(values), path, row_group_size=50)
-    planned = pieces.tasks(readings(tmp_path), least=40)
+    planned = pieces.tasks(scans(tmp_path), least=40)
     assert len(planned) > 3
     assert [row for task in planned for row in rows(state_batches(task))] == expected(values)
 
@@ -421,12 +422,12 @@ def test_a_file_that_only_the_driver_sees_is_named(tmp_path: Path, format: str) 
 def test_a_table_that_statements_change_is_finished_by_them(tmp_path: Path) -> None:
     """The function gets texts and table numbers and may leave rows out; the comparison's number stands beside."""
     write(tmp_path, "csv", ROWS)
-    [reading] = readings(tmp_path)
-    changed = pieces.Reading(reading.table, reading.place, reading.csv, 3, first_two)
+    [scan] = scans(tmp_path)
+    changed = TableScan(scan.table, scan.place, scan.csv, 3, first_two)
     [batch] = state_batches(pieces.tasks([changed])[0])
     assert batch.to_pylist() == [
-        {"move": 3, "table": 7, "handle": b"-1", "image": b"i", "was": b"w"},
-        {"move": 3, "table": 7, "handle": b"2", "image": b"i", "was": b"w"}]
+        {"move": 3, "table": 7, "handle": b"-1", "image": b"i", "unaltered": b"w"},
+        {"move": 3, "table": 7, "handle": b"2", "image": b"i", "unaltered": b"w"}]
 
 
 def first_two(texts: list[pa.Array], table: pa.Array) -> pa.RecordBatch:
@@ -434,4 +435,4 @@ def first_two(texts: list[pa.Array], table: pa.Array) -> pa.RecordBatch:
     handle = texts[0].cast(pa.binary())[:2]
     constant = [pa.repeat(pa.scalar(one), 2) for one in (b"i", b"w")]
     return pa.RecordBatch.from_arrays(
-        [pa.array([7, 7], pa.int32()), handle, *constant], ["table", "handle", "image", "was"])
+        [pa.array([7, 7], pa.int32()), handle, *constant], ["table", "handle", "image", "unaltered"])

@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from support.evolving import after as applied
-from simulator.columns import row_image as images
+from simulator.columns import row_image
 from simulator.errors import DdlError
 from simulator.run.plan.comparisons import column_sources, lost_partitions
-from simulator.sources.schema_change import Transition, Turn, events, prior
-from simulator.sources.snapshots import Places, locate_partition
+from simulator.sources.schema_change import SchemaChangePoint, Transition, altered_rows, row_changes
+from simulator.sources.snapshots import PlacedTable, locate_partition
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.rows import visible_columns
@@ -36,7 +36,7 @@ Event = tuple[int, int, bytes, bytes | None, bytes | None]
 """A row of CHANGES."""
 
 SPAN = Span(1_700_000_000_000, 1000)
-START, MIDDLE, END = Turn(0, False), Turn(500, False), Turn(900, True)
+START, MIDDLE, END = SchemaChangePoint(0, False), SchemaChangePoint(500, False), SchemaChangePoint(900, True)
 
 
 class Misfit(Exception):
@@ -174,7 +174,7 @@ def alter(definition: str, statements: Iterable[str], sent: tuple[bool, bool] = 
     assert after
     numbers = count()
     old, new = (
-        Places(table, tuple(next(numbers) for _ in (table.partitioning.partitions if table.partitioning else "t")))
+        PlacedTable(table, tuple(next(numbers) for _ in (table.partitioning.partitions if table.partitioning else "t")))
         for table in (before, after))
     emptied = frozenset("p0" for statement in done if statement.endswith("PARTITION p0"))
     lost = frozenset(old.indexes[one] for one in lost_partitions(before, emptied))
@@ -200,7 +200,7 @@ def row_of(table: Table, image: bytes) -> Row:
     return {name: None if cell == b"\xfe" else cell.decode() for name, cell in zip(names, cells, strict=True)}
 
 
-def numbers(places: Places, rows: Sequence[Row]) -> pa.Array:
+def numbers(places: PlacedTable, rows: Sequence[Row]) -> pa.Array:
     """In which table or partition rows are."""
     if not places.table.partitioning:
         return pa.array([places.indexes[0]] * len(rows), pa.int32())
@@ -226,17 +226,17 @@ def scattered(handle: bytes) -> int:
     return zlib.crc32(handle) % SPAN.over_ms
 
 
-def told(
-    altered: Altered, turn: Turn, old: Sequence[Row], new: Sequence[Row], cut: int = 0,
+def changes_of(
+    altered: Altered, point: SchemaChangePoint, old: Sequence[Row], new: Sequence[Row], cut: int = 0,
     slot_of: Callable[[bytes], int] = scattered,
 ) -> list[Event]:
     """The changes between two snapshots, in the order in which they are sent; the first is read in two batches."""
     change = altered.change
     state: list[State] = []
     for part in (old[:cut], old[cut:]):
-        batch = prior(change, texts(altered.before, part), numbers(change.before, part))
+        batch = altered_rows(change, texts(altered.before, part), numbers(change.before, part))
         state += list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
-    whole = images.pack(texts(altered.after, new))
+    whole = row_image.pack(texts(altered.after, new))
     handles = key_bytes.handle(altered.after, dict(zip(
         (column.name for column in visible_columns(altered.after)), texts(altered.after, new), strict=True
     ))) if handle_key(altered.after) else whole
@@ -247,9 +247,9 @@ def told(
     found: list[Event] = []
     for table in change.after.indexes:
         some = [(key[1], *one, other[0]) for key, one, other in met if key[0] == table and one[0] != other[0]]
-        handle, before, was, after = (pa.array([row[place] for row in some], pa.binary()) for place in range(4))
+        handle, before, unaltered, after = (pa.array([row[place] for row in some], pa.binary()) for place in range(4))
         slots = np.array([slot_of(row[0]) for row in some], np.int64)
-        batch = events(change, turn, SPAN, slots, table, handle, before, after, was)
+        batch = row_changes(change, point, SPAN, slots, table, handle, before, after, unaltered)
         found += zip(*(column.to_pylist() for column in batch.columns), strict=True)
     return sorted(found, key=order)
 

@@ -36,22 +36,22 @@ def state(directory: Path) -> State:
 
 
 def rows_of(directory: Path) -> tuple[Sequence[snapshots.PhysicalTable], list[dict[str, Any]]]:
-    """The physical tables of a snapshot, and its rows (`snapshots.STATE`)."""
+    """The physical tables of a snapshot, and its rows (STATE)."""
     snapshot = snapshots.open(directory)
     physical = snapshots.physical_tables(entry.table for entry in snapshot.tables)
     found = places(physical)
-    readings = (snapshots.Reading(one, found[one.table.schema, one.table.name]) for one in snapshot.tables)
-    pieces = (piece for task in snapshots.tasks(readings) for piece in task)
+    scans = (snapshots.TableScan(one, found[one.table.schema, one.table.name]) for one in snapshot.tables)
+    pieces = (piece for task in snapshots.tasks(scans) for piece in task)
     return physical, [row for batch in snapshots.state_batches(pieces) for row in batch.to_pylist()]
 
 
-def places(physical: Sequence[snapshots.PhysicalTable]) -> dict[tuple[str, str], snapshots.Places]:
+def places(physical: Sequence[snapshots.PhysicalTable]) -> dict[tuple[str, str], snapshots.PlacedTable]:
     """Where each table, or each of its partitions, stands in the list."""
-    found: dict[tuple[str, str], snapshots.Places] = {}
+    found: dict[tuple[str, str], snapshots.PlacedTable] = {}
     for index, one in enumerate(physical):
         name = one.table.schema, one.table.name
         before = found[name].indexes if name in found else ()
-        found[name] = snapshots.Places(one.table, (*before, index))
+        found[name] = snapshots.PlacedTable(one.table, (*before, index))
     return found
 
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.columns import hashing, row_image as images
-from simulator.ticdc.key_bytes import handle, row_ids, told_by_handle
+from simulator.columns import hashing, row_image
+from simulator.ticdc.key_bytes import handle, known_by_handle, row_ids
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.table import Table
 
@@ -144,7 +144,7 @@ def test_a_table_without_a_key_has_its_rows_images_as_handles() -> None:
     table = create_table("CREATE TABLE t (a INT, v INT AS (a) VIRTUAL, b VARCHAR(9))", "test")
     texts = {"a": pa.array(["1", None]), "b": pa.array(["x ", "y"])}
 
-    assert handle(table, texts) == images.pack([texts["a"], texts["b"]])
+    assert handle(table, texts) == row_image.pack([texts["a"], texts["b"]])
 
 
 def test_row_ids_are_the_integer_key_or_follow_from_the_handle() -> None:
@@ -214,4 +214,4 @@ def test_what_of_a_handle_key_its_handle_tells() -> None:
         "CREATE TABLE t (a INT, b VARBINARY(9), c VARCHAR(9), d BLOB, e DOUBLE, f VARCHAR(9) COLLATE utf8mb4_0900_bin,"
         " g DECIMAL(5,1), PRIMARY KEY (a, b, c, d(3), e, f, g))", "test")
 
-    assert told_by_handle(table) == {"a", "b", "f", "g"}
+    assert known_by_handle(table) == {"a", "b", "f", "g"}

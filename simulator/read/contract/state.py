@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
+from simulator.columns import row_image
 from simulator.read.contract.stream import Violation
 from simulator.read.decode import LOST
 from simulator.ticdc.table_info import handle_key
@@ -26,8 +27,8 @@ Handle: TypeAlias = "tuple[str | None, ...]"
 State: TypeAlias = "dict[Name, dict[Handle, bytes]]"
 """Table -> handle key -> row image. Without handle key the whole row is the key, and the image its count in decimal."""
 
-JOIN, NULL, UNKNOWN = b"\xff", b"\xfe", b"\xfd"
-"""Between cells, for NULL, and for what the messages did not tell: bytes that UTF-8 does not have."""
+UNKNOWN = b"\xfd"
+"""For a cell that the messages did not tell: a byte that neither UTF-8 nor the row image has."""
 
 HIDDEN = "\ufdd0"
 """The text of an unknown cell: a code point that is no character."""
@@ -37,7 +38,7 @@ INVALID = re.compile("[\udc80-\udcff]")
 
 
 def state_of(rows: Iterable[tuple[Table, bytes]]) -> State:
-    """The state that holds those row images (TiDB text of the visible columns joined by 0xFF, NULL as 0xFE)."""
+    """The state that holds those row images (`columns.row_image`)."""
     state: State = {}
     for table, image in rows:
         of_table = state.setdefault((table.schema, table.name), {})
@@ -52,25 +53,27 @@ def state_of(rows: Iterable[tuple[Table, bytes]]) -> State:
 def row_of(image: bytes, table: Table) -> dict[str, str | None]:
     """Column name -> TiDB text of a row image; HIDDEN for what is unknown."""
     names = [column.name for column in visible_columns(table)]
-    return dict(zip(names, map(_text, image.split(JOIN)), strict=True))
+    return dict(zip(names, map(_text, row_image.cells_of(image)), strict=True))
 
 
-def _text(cell: bytes) -> str | None:
-    return None if cell == NULL else HIDDEN if cell == UNKNOWN else cell.decode("utf-8", "surrogatepass")
+def _text(cell: bytes | None) -> str | None:
+    return None if cell is None else HIDDEN if cell == UNKNOWN else cell.decode("utf-8", "surrogatepass")
 
 
 def image_of(texts: Mapping[str, str | None], table: Table, under: bytes | None = None) -> bytes:
     """The row image of those columns; those not given are as in `under`, or unknown."""
     rest = {} if under is None else row_of(under, table)
     columns = visible_columns(table)
-    return JOIN.join(_cell(texts.get(column.name, rest.get(column.name, HIDDEN)), column) for column in columns)
+    return row_image.joined(
+        _cell(texts.get(column.name, rest.get(column.name, HIDDEN)), column) for column in columns)
 
 
 def alike(image: bytes, other: bytes) -> bool:
     """Whether two row images may be of one row: where both are known, they are equal."""
     if image == other or UNKNOWN not in image + other:
         return image == other
-    return all(a == b or UNKNOWN in (a, b) for a, b in zip(image.split(JOIN), other.split(JOIN), strict=True))
+    pairs = zip(row_image.cells_of(image), row_image.cells_of(other), strict=True)
+    return all(a == b or UNKNOWN in (a, b) for a, b in pairs)
 
 
 def unknown(state: State, tables: Mapping[Name, Table]) -> dict[Name, Counter[str]]:
@@ -126,9 +129,9 @@ def _differs(name: Name, handle: Handle, what: str) -> Violation:
     return Violation(7, "", None, None, f"{'.'.join(name)}, row {', '.join(map(str, handle))}: {what}")
 
 
-def _cell(text: str | None, column: Column) -> bytes:
+def _cell(text: str | None, column: Column) -> bytes | None:
     formed = _form(text, column)
-    return NULL if formed is None else UNKNOWN if formed == HIDDEN else formed.encode("utf-8", "surrogatepass")
+    return None if formed is None else UNKNOWN if formed == HIDDEN else formed.encode("utf-8", "surrogatepass")
 
 
 def _form(text: str | None, column: Column) -> str | None:

@@ -18,7 +18,16 @@ from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD
-from simulator.ticdc.dispatch import Route, Router, hashes, partitions as partitions_of, route, router, sent_table
+from simulator.ticdc.dispatch import (
+    ROW_ID,
+    Route,
+    Router,
+    hashes,
+    partitions as partitions_of,
+    route,
+    router,
+    sent_table,
+)
 from simulator.ticdc.split import split_rule, stages
 from simulator.tidb.model.rows import row_id_column
 from simulator.tidb.model.table import Table
@@ -169,7 +178,7 @@ def destination_of(
         if any(source and LOST in (texts.get(source, LOST) or "") for _, source in to.hashed):
             return None
         key = row_id_column(table)
-        if to.dispatcher == "row-id" and key is None:
+        if to.dispatcher == ROW_ID and key is None:
             return None
         sources = {source: texts[source] for _, source in to.hashed if source}
         row_id = pa.array([int(texts.get(key) or 0) % (1 << 64) if key else 0], pa.uint64())

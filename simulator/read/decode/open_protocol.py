@@ -16,11 +16,10 @@ from typing import Any, TypeAlias
 from simulator.read.decode.go_json import integer, members, pairs, parse, text, unquote
 from simulator.read.decode.stream_events import ColumnInfo, DdlEvent, Decoder, Event, Image, RowEvent, Value, Watermark
 from simulator.read.decode.whole_messages import plain
+from simulator.ticdc.table_info import BINARY
 
 VERSION = (1).to_bytes(8, "big")
 ROW, DDL, RESOLVED = 1, 2, 3
-BINARY, HANDLE = 1, 2
-"""Bits of `f`."""
 
 STRINGS = frozenset((15, 253, 254))
 """Type codes of CHAR and VARCHAR, BINARY and VARBINARY."""

@@ -12,16 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.columns.change_frame import Ints, JOINED, ORDER, SIDE, ints
 from simulator.errors import DeliveryError, UserError
 from simulator.run import stages
 from simulator.run.emit import TaskReport, send
-from simulator.run.engines.sides import Placing, SIDE
-from simulator.run.engines.work import Work, duplicate
-from simulator.run.events import Ints, ints
+from simulator.run.engines.work import Placing, Work, duplicate
 from simulator.run.progress import counted
-from simulator.run.stages import JOINED, ORDER
-from simulator.sources import snapshots
-from simulator.sources.snapshots import Reading
+from simulator.sources import diff, snapshots
+from simulator.sources.snapshots import TableScan
 from simulator.ticdc import split
 
 ROWS = 16_384
@@ -41,14 +39,14 @@ def run(work: Work) -> list[TaskReport]:
             f"{MOST_BYTES / 1e6:,.0f} MB are accepted; {ANY_SIZE}"
         )
     try:
-        return [_played(work)]
+        return [_sent(work)]
     except MemoryError as error:
         raise DeliveryError(f"the memory of this process is full; {ANY_SIZE}") from error
 
 
-def _played(work: Work) -> TaskReport:
-    before, after = (_read(readings, work) for readings in (work.before, work.after))
-    changes = stages.changes(_compared(before, after), work.comparison)
+def _sent(work: Work) -> TaskReport:
+    before, after = (_read(scans, work) for scans in (work.before, work.after))
+    changes = diff.changes(_compared(before, after), work.comparison)
     if work.asks_beside:
         changes = changes.append_column("beside", pa.array(split.beside(changes)))
     sent = stages.sent(changes, work.rules)
@@ -59,28 +57,27 @@ def _played(work: Work) -> TaskReport:
     return send(rows, range(work.job.destinations.total), replace(work.job, barriers=times))
 
 
-def _read(readings: Sequence[Reading], work: Work) -> pa.RecordBatch:
-    """All rows of one side (`sides.SIDE`) with their number among equal keys; raises SnapshotError for a key that comes
-    twice."""
+def _read(scans: Sequence[TableScan], work: Work) -> pa.RecordBatch:
+    """All rows of one side (SIDE) with their `occurrence`; raises SnapshotError for a key that comes twice."""
     placing, tables = Placing(work.comparison, work.rules), work.comparison.tables
     batches = [
-        batch for number, pieces in enumerate(snapshots.tasks(readings))
+        batch for number, pieces in enumerate(snapshots.tasks(scans))
         for batch in counted(placing.sides(pieces), number, work.job.progress)
     ]
     found = pa.concat_batches([pa.RecordBatch.from_pylist([], SIDE), *batches])
-    found = found.take(_order(found, ("place", "handle", "was")))
-    number, table = _numbers(found), ints(found, "place") % len(tables)
-    twice = np.flatnonzero((number > 1) & work.comparison.keyed[table])
+    found = found.take(_order(found, ("place", "handle", "unaltered")))
+    occurrence, table = _occurrences(found), ints(found, "place") % len(tables)
+    twice = np.flatnonzero((occurrence > 1) & work.comparison.keyed[table])
     if len(twice):
         raise duplicate(tables[table[twice[0]]].table, found.column("image")[int(twice[0]) - 1].as_py())
-    return found.append_column("number", pa.array(number))
+    return found.append_column("occurrence", pa.array(occurrence))
 
 
 def _order(rows: pa.RecordBatch, names: Sequence[str]) -> pa.Array:
     return pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in names])
 
 
-def _numbers(rows: pa.RecordBatch) -> Ints:
+def _occurrences(rows: pa.RecordBatch) -> Ints:
     """Each row's number among equal keys, which lie together, from 1."""
     place, handle, count = ints(rows, "place"), rows.column("handle"), rows.num_rows
     same = np.zeros(count, np.bool_)
@@ -95,25 +92,25 @@ def _compared(before: pa.RecordBatch, after: pa.RecordBatch) -> pa.RecordBatch:
     both = pa.concat_batches([before, after])
     is_after = np.arange(both.num_rows) >= before.num_rows
     both = both.append_column("side", pa.array(is_after.astype(np.int8)))
-    order = np.asarray(_order(both, ("place", "handle", "number", "side"))).astype(np.int64)
-    keyed = both.select(["place", "handle", "number"]).take(pa.array(order))
+    order = np.asarray(_order(both, ("place", "handle", "occurrence", "side"))).astype(np.int64)
+    keyed = both.select(["place", "handle", "occurrence"]).take(pa.array(order))
     pairs = np.zeros(len(order), np.bool_)
     if len(order) > 1:
         alike = [pc.equal(column.slice(1), column.slice(0, len(order) - 1)) for column in keyed.columns]
-        pairs[1:] = np.logical_and.reduce([np.asarray(one) for one in alike])
+        pairs[1:] = np.logical_and.reduce([np.asarray(column) for column in alike])
     first = np.flatnonzero(~pairs)
     paired = np.append(pairs[1:], False)[first] if len(order) else np.zeros(0, np.bool_)
-    one, other = order[first], order[np.minimum(first + 1, len(order) - 1)]
-    left = np.where(is_after[one], -1, one)
-    right = np.where(paired, other, np.where(is_after[one], one, -1))
+    row, next_row = order[first], order[np.minimum(first + 1, len(order) - 1)]
+    left = np.where(is_after[row], -1, row)
+    right = np.where(paired, next_row, np.where(is_after[row], row, -1))
     image = both.column("image")
     was, now = (_taken(image, side) for side in (left, right))
     differ = np.flatnonzero(~np.asarray(pc.fill_null(pc.equal(was, now), False)))
-    rows = both.take(pa.array(one[differ]))
+    rows = both.take(pa.array(row[differ]))
     at = pa.array(differ)
     return pa.RecordBatch.from_arrays([
-        rows.column("key"), rows.column("place"), rows.column("handle"), rows.column("number"), was.take(at),
-        now.take(at), _taken(both.column("was"), left[differ]),
+        rows.column("row_hash"), rows.column("place"), rows.column("handle"), rows.column("occurrence"), was.take(at),
+        now.take(at), _taken(both.column("unaltered"), left[differ]),
     ], schema=JOINED)
 
 

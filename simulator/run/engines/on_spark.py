@@ -6,6 +6,7 @@ One law: the plan is as large for ten thousand tables as for two, and nothing is
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
@@ -18,24 +19,25 @@ from pyspark import TaskContext
 from pyspark.accumulators import AccumulatorParam
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 
-from simulator.columns.change_frame import CHANGES, DELETE, INSERT, OPERATIONS, UPDATE
+from simulator.columns.change_frame import CHANGES, DELETE, INSERT, JOINED, OPERATIONS, ORDER, SENT, SIDE, UPDATE, ints
 from simulator.errors import DeliveryError
 from simulator.run import stages
+from simulator.run.bare_arrow import without_pandas
 from simulator.run.barriers import Meeting
 from simulator.run.emit import Job, TaskReport, send
 from simulator.run.engines.failures import carrying, translated
-from simulator.run.engines.frames import by_number, map_in_arrow
-from simulator.run.engines.sides import Placing, SIDE
-from simulator.run.engines.work import Work, duplicate
-from simulator.run.events import ints
+from simulator.run.engines.work import Placing, Work, duplicate
 from simulator.run.flush import FLUSH_BYTES
 from simulator.run.progress import counted
-from simulator.run.stages import JOINED, ORDER, Rules, SENT
-from simulator.sources import snapshots
-from simulator.sources.snapshots import KeyRanges, Reading, Report, unproven
+from simulator.run.stages import Rules
+from simulator.sources import diff, snapshots
+from simulator.sources.snapshots import KeyRanges, Report, TableScan, unproven
 from simulator.tidb.model.rows import visible_columns
-from simulator.tso import LOGICAL_BITS
+from simulator.tso import LOGICAL_BITS, ROW_LOGICAL
+
+without_pandas()  # Spark's workers import this, too, and pandas takes them longer than a small task does.
 
 INPUT_BYTES_A_TASK = 16 << 20
 """Bytes of snapshot files that one task of the comparison holds at a time, so that memory stays flat as input grows."""
@@ -79,10 +81,10 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
     spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
     spark.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(_batch_bytes(work)))
     placing = Placing(work.comparison, work.rules, tasks, partitions // tasks if work.shuffles == 1 else 0)
-    told = spark.sparkContext.accumulator(list[Reported](), Reports())
+    reported = spark.sparkContext.accumulator(list[Reported](), Reports())
     old, new = (
-        _side(spark, readings, placing, number, work, told.add)
-        for number, readings in enumerate((work.before, work.after))
+        _side(spark, scans, placing, number, work, reported.add)
+        for number, scans in enumerate((work.before, work.after))
     )
     joined = _joined(old, new, work)
     ordered = _in_one(joined, work, tasks) if work.shuffles == 1 else _in_two(joined, work, tasks)
@@ -92,7 +94,7 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
         sent = map_in_arrow(ordered, sending, pa.schema([("report", pa.string())]), meeting is not None)
         # Does all shuffles; asked ahead, it leaves a moment in which nothing has been sent.
         sent._jdf.queryExecution().executedPlan().finalPhysicalPlan()
-        _refuse_duplicates(spark, work, told.value)
+        _refuse_duplicates(spark, work, reported.value)
         return [TaskReport(**json.loads(row["report"])) for row in sent.collect()]
 
 
@@ -124,10 +126,10 @@ def _meeting(work: Work, tasks: int) -> AbstractContextManager[Meeting | None]:
 
 
 def _side(
-    spark: SparkSession, readings: Sequence[Reading], placing: Placing, number: int, work: Work, met: Met
+    spark: SparkSession, scans: Sequence[TableScan], placing: Placing, number: int, work: Work, met: Met
 ) -> DataFrame:
-    """The rows (`sides.SIDE`) of one side of all moves; each task tells `met` of their keys."""
-    tasks, progress = snapshots.tasks(readings, spark.sparkContext.defaultParallelism), work.job.progress
+    """The rows (SIDE) of one side of all moves; each task tells `met` of their keys."""
+    tasks, progress = snapshots.tasks(scans, spark.sparkContext.defaultParallelism), work.job.progress
 
     def read(batches: Batches) -> Batches:
         with carrying():
@@ -143,35 +145,35 @@ def _side(
 
 
 def _joined(old: DataFrame, new: DataFrame, work: Work) -> DataFrame:
-    """The rows (`stages.JOINED`) whose images differ."""
-    on = ["key", "handle", "place"]  # The key comes first: its bytes are what Spark sorts by before it compares more.
+    """The rows (JOINED) whose images differ."""
+    on = ["row_hash", "handle", "place"]  # The hash comes first: Spark sorts by its bytes before it compares more.
     if not work.comparison.keyed.all():
-        on.append("number")
-        old, new = (side.withColumn("number", _number()) for side in (old, new))
+        on.append("occurrence")
+        old, new = (side.withColumn("occurrence", _occurrence()) for side in (old, new))
     if work.shuffles == 1:
         on.append("slice")
-    before = old.select(*on, F.col("image").alias("before"), *(["was"] if work.shuffles == 2 else []))
+    before = old.select(*on, F.col("image").alias("before"), *(["unaltered"] if work.shuffles == 2 else []))
     after = new.select(*on, F.col("image").alias("after"))
     joined = before.join(after, on, "full_outer").where(~F.col("before").eqNullSafe(F.col("after")))
-    blank = {"number": F.lit(1).cast("long"), "was": F.lit(None).cast("binary")}
+    blank = {"occurrence": F.lit(1).cast("long"), "unaltered": F.lit(None).cast("binary")}
     return joined.select(*(F.col(name) if name in joined.columns else blank[name].alias(name) for name in JOINED.names))
 
 
-def _number() -> Column:
+def _occurrence() -> Column:
     """Of equal rows of a table without a handle key, so that the join compares multisets."""
-    return F.row_number().over(Window.partitionBy("key", "handle", "place").orderBy("was")).cast("long")
+    return F.row_number().over(Window.partitionBy("row_hash", "handle", "place").orderBy("unaltered")).cast("long")
 
 
 def _in_one(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
-    """Changes in order (`stages.SENT`), one partition a task, out of the slices in which they were compared."""
+    """Changes in order (SENT), one partition a task, out of the slices in which they were compared."""
     clock, tables = work.comparison.clock, len(work.comparison.tables)
     move = F.expr(f"place div {tables}")
-    start = by_number([span.start_ms + 1 for span in clock.spans], move)
+    start = by_number([span.first_ms for span in clock.spans], move)
     over = by_number([span.over_ms for span in clock.spans], move)
     op = F.when(F.col("after").isNull(), DELETE).when(F.col("before").isNull(), INSERT).otherwise(UPDATE)
     ranks = work.rules.split.ranks[:OPERATIONS]
     changes = joined.select(
-        (F.shiftleft(start + F.pmod("key", over), LOGICAL_BITS) + 1).alias("commit_ts"),
+        (F.shiftleft(start + F.pmod("row_hash", over), LOGICAL_BITS) + ROW_LOGICAL).alias("commit_ts"),
         F.pmod("place", F.lit(tables)).alias("table"),
         "handle",
         "before",
@@ -188,11 +190,11 @@ def _in_two(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
 
     def changed(batches: Batches) -> Batches:
         with carrying():
-            yield from (stages.changes(batch, comparison) for batch in batches if batch.num_rows)
+            yield from (diff.changes(batch, comparison) for batch in batches if batch.num_rows)
 
     def routed(batches: Batches) -> Batches:
         with carrying():
-            for batch in (some for some in batches if some.num_rows):
+            for batch in (batch for batch in batches if batch.num_rows):
                 sent = stages.sent(batch, rules)
                 task = ints(stages.events(sent, rules), "destination") % tasks
                 yield sent.append_column("task", pa.array(task.astype(np.int32)))
@@ -231,26 +233,45 @@ class Reports(AccumulatorParam[list[Reported]]):
         return value1 + value2
 
 
-def _refuse_duplicates(spark: SparkSession, work: Work, told: Sequence[Reported]) -> None:
+def _refuse_duplicates(spark: SparkSession, work: Work, reported: Sequence[Reported]) -> None:
     """Raises SnapshotError where a key comes twice in one snapshot."""
     keyed = work.comparison.keyed
-    for number, readings in enumerate((work.before, work.after)):
-        reports = (report for side, found in told if side == number for report in found)
+    for number, scans in enumerate((work.before, work.after)):
+        reports = (report for side, found in reported if side == number for report in found)
         doubted = {(move, table) for move, table in unproven(reports) if keyed[table]}
         if doubted:
-            _look_closer(spark, work, [one for one in readings if _may_have(one, doubted)])
+            _look_closer(spark, work, [scan for scan in scans if _may_have(scan, doubted)])
 
 
-def _may_have(reading: Reading, tables: set[tuple[int, int]]) -> bool:
-    """Whether rows of these moves and tables may come from a reading; one that finishes its rows gives them others."""
-    return reading.finish is not None or not tables.isdisjoint(product([reading.move], reading.place.indexes))
+def _may_have(scan: TableScan, tables: set[tuple[int, int]]) -> bool:
+    """Whether rows of these moves and tables may come from a scan; one that finishes its rows gives them others."""
+    return scan.finish is not None or not tables.isdisjoint(product([scan.move], scan.place.indexes))
 
 
-def _look_closer(spark: SparkSession, work: Work, readings: Sequence[Reading]) -> None:
+def _look_closer(spark: SparkSession, work: Work, scans: Sequence[TableScan]) -> None:
     """Reads tables again whose keys did not come in order."""
     tables, keyed = work.comparison.tables, work.comparison.keyed.tolist()
-    rows = _side(spark, readings, Placing(work.comparison, work.rules), 0, work, lambda told: None)
+    rows = _side(spark, scans, Placing(work.comparison, work.rules), 0, work, lambda reported: None)
     several = rows.groupBy("place", "handle").agg(F.count("*").alias("rows"), F.first("image").alias("image"))
     twice = several.where((F.col("rows") > 1) & by_number(keyed, F.pmod("place", F.lit(len(tables)))))
     for row in twice.orderBy("place", "handle").limit(1).collect():
         raise duplicate(tables[row["place"] % len(tables)].table, bytes(row["image"]))
+
+
+def map_in_arrow(
+    frame: DataFrame, function: Callable[[Batches], Batches], schema: pa.Schema, barrier: bool = False
+) -> DataFrame:
+    """DataFrame.mapInArrow with Arrow's schema, and without its warning about pandas, which is not used."""
+    with warnings.catch_warnings():  # pyspark 4.3 warns of pandas 3 wherever it makes a Python function
+        warnings.simplefilter("ignore", FutureWarning)
+        return frame.mapInArrow(function, from_arrow_schema(schema), barrier)
+
+
+def by_number(values: Sequence[int] | Sequence[bool], number: Column | str) -> Column:
+    """The value at that place, as a Spark long (boolean for booleans); one literal where all are the same."""
+    kind = "boolean" if isinstance(values[0], bool) else "bigint"
+    if len(set(values)) == 1:
+        return F.lit(values[0]).cast(kind)
+    # One text that Spark folds into a constant array: ten thousand literals take it half a minute.
+    texts = F.split(F.lit(",".join(str(value) for value in values)), ",")
+    return F.get(texts.cast(f"array<{kind}>"), number)

@@ -75,13 +75,13 @@ def session(master: str = "local[*]", input_bytes: int = SHORT_RUN) -> SparkSess
     builder = SparkSession.builder.master(master).appName("ticdc-sim")
     for key, value in (SETTINGS | {"spark.driver.extraJavaOptions": _java_options(input_bytes)}).items():
         builder = builder.config(key, value)
-    with signals.held(), _stderr_aside() as said:
+    with signals.held(), _stderr_aside() as log:
         try:
             spark = builder.getOrCreate()
         except Exception as error:
             if (how := death(0.0 if hasattr(error, "java_exception") else DEATH_WITHIN)) is not None:
                 raise DeliveryError(how) from error
-            raise UserError(f"Spark does not start on {master!r}: {_reason(error, said)}") from error
+            raise UserError(f"Spark does not start on {master!r}: {_reason(error, log)}") from error
     spark.sparkContext.setLogLevel("OFF")
     accumulators: Any = spark.sparkContext._accumulatorServer
     accumulators.handle_error = _unsaid
@@ -157,14 +157,14 @@ def _stderr_aside() -> Iterator[IO[bytes]]:
             os.close(kept)
 
 
-def _reason(error: Exception, said: IO[bytes]) -> str:
+def _reason(error: Exception, log: IO[bytes]) -> str:
     """The line that tells most of a failed start: Java's own words, else the exception's."""
-    said.seek(0)
+    log.seek(0)
     if "stopped SparkContext" in str(error):
         return "its master does not answer, or its workers cannot start executors (their logs say why)"
-    lines = [line for line in said.read().decode(errors="replace").splitlines() if "rror" in line or "xception" in line]
-    told = str(error).strip().splitlines()
-    text = (lines or [line[2:] for line in told if line.startswith(": ")] or told or [type(error).__name__])[0]
+    lines = [line for line in log.read().decode(errors="replace").splitlines() if "rror" in line or "xception" in line]
+    message = str(error).strip().splitlines()
+    text = (lines or [line[2:] for line in message if line.startswith(": ")] or message or [type(error).__name__])[0]
     return text.strip()[:200]
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from simulator.errors import UserError
 from simulator.run.plan.statements import AppliedStatement
 from simulator.run.plan.versions import Name
-from simulator.sources.schema_change import Transition, Turn
-from simulator.sources.snapshots import Places, Snapshot
+from simulator.sources.schema_change import SchemaChangePoint, Transition
+from simulator.sources.snapshots import PlacedTable, Snapshot
 from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.ddl.catalog import Catalog, key
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, conversion
@@ -46,7 +46,7 @@ class Draft:
     before: Snapshot
     after: Snapshot
     span: Span
-    point: Turn
+    point: SchemaChangePoint
     same: tuple[Mapping[Name, int], Mapping[Name, int]]
     """The tables of either snapshot that no statement changes."""
 
@@ -75,8 +75,8 @@ class Move:
     before: Snapshot
     after: Snapshot
     span: Span
-    point: Turn
-    places: tuple[Mapping[Name, Places], Mapping[Name, Places]]
+    point: SchemaChangePoint
+    places: tuple[Mapping[Name, PlacedTable], Mapping[Name, PlacedTable]]
     """The tables to compare, in each of the two snapshots; those that change stand in `changed`."""
 
     changed: tuple[ChangedTable, ...]
@@ -125,7 +125,7 @@ def _emptied(statement: Statement) -> frozenset[str]:
     return frozenset(name.lower() for spec in gone for name in spec.names or EVERYTHING)
 
 
-def move(draft: Draft, places: Sequence[Places]) -> Move:
+def move(draft: Draft, places: Sequence[PlacedTable]) -> Move:
     """The move of a draft, `places` being those of each version; raises UserError for a change of type not known."""
     changed = tuple(
         ChangedTable(origin.name, name, _transition(
@@ -137,7 +137,7 @@ def move(draft: Draft, places: Sequence[Places]) -> Move:
     return Move(draft.before, draft.after, draft.span, draft.point, (before, after), changed)
 
 
-def _transition(origin: TableOrigin, before: Places, after: Places, sent: tuple[bool, bool]) -> Transition:
+def _transition(origin: TableOrigin, before: PlacedTable, after: PlacedTable, sent: tuple[bool, bool]) -> Transition:
     """A table that the statements create has no rows before, and none can be told before."""
     everything = range(len(before.indexes))
     lost = lost_partitions(before.table, origin.emptied) if origin.name else everything

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from simulator.sources.snapshots import PhysicalTable, Places, physical_tables
+from simulator.sources.snapshots import PhysicalTable, PlacedTable, physical_tables
 from simulator.tidb.ddl.derive import alterations
 from simulator.tidb.model.table import Table
 
@@ -51,7 +51,7 @@ class Versions:
         return len(self.every) - 1
 
 
-def physical(versions: Sequence[Version]) -> tuple[tuple[PhysicalTable, ...], tuple[Places, ...]]:
+def physical(versions: Sequence[Version]) -> tuple[tuple[PhysicalTable, ...], tuple[PlacedTable, ...]]:
     """The run's list of physical tables, first versions before all others, and each version's places in it."""
     firsts = physical_tables(version.table for version in versions if version.of is None)
     listed = list(firsts)
@@ -68,7 +68,8 @@ def physical(versions: Sequence[Version]) -> tuple[tuple[PhysicalTable, ...], tu
         made, following = _successors(version, before, following)
         places.append(tuple(range(len(listed), len(listed) + len(made))))
         listed += made
-    return tuple(listed), tuple(Places(version.table, place) for version, place in zip(versions, places, strict=True))
+    placed = (PlacedTable(version.table, place) for version, place in zip(versions, places, strict=True))
+    return tuple(listed), tuple(placed)
 
 
 def _successors(

@@ -21,7 +21,7 @@ from simulator.run.settings import Key, to_duration_ms, to_place, to_text, to_te
 from simulator.run.steps.derivation import SchemaChange, statements_between
 from simulator.run.steps.kind import KeyGroup, StepKind
 from simulator.sources import snapshots
-from simulator.sources.schema_change import Turn
+from simulator.sources.schema_change import SchemaChangePoint
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog, catalog
@@ -120,13 +120,13 @@ def _looked_at(
     return replace(known, tables=tables), {name: table for name, table in wanted.items() if rules.replicates(table)}
 
 
-def _point(at: str, span: Span) -> Turn:
+def _point(at: str, span: Span) -> SchemaChangePoint:
     """The middle; or the end, with a tenth of the time left for what only the new definition can say."""
     slots = {"start": 0, "middle": span.over_ms // 2, "end": span.over_ms - max(1, span.over_ms // 10)}
-    return Turn(slots[at], at == "end")
+    return SchemaChangePoint(slots[at], at == "end")
 
 
-def _first_ts(pending: PendingStatement, span: Span, point: Turn) -> int:
+def _first_ts(pending: PendingStatement, span: Span, point: SchemaChangePoint) -> int:
     """The first commit-ts of a statement; rows have the logical part 1, those of its millisecond come before it."""
     if pending.place == AFTER_ROWS:
         return tso.compose(span.end_ms + 1, 1)

@@ -6,13 +6,19 @@ One law: types come from the CREATE TABLE text, never from the data; what TiDB w
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.directory import DataFile, Snapshot, SnapshotTable, open
 from simulator.sources.snapshots.key_order import KeyRanges, Report, unproven
-from simulator.sources.snapshots.partitions import locate_partition, located
-from simulator.sources.snapshots.physical import FIRST_ID, PhysicalTable, Places, physical_tables
-from simulator.sources.snapshots.pieces import Piece, Reading, tasks
-from simulator.sources.snapshots.states import STATE, state_batches
+from simulator.sources.snapshots.physical import (
+    FIRST_ID,
+    PhysicalTable,
+    PlacedTable,
+    locate_partition,
+    located,
+    physical_tables,
+)
+from simulator.sources.snapshots.pieces import Piece, TableScan, tasks
+from simulator.sources.snapshots.states import state_batches
 
 __all__ = [
-    "CsvDialect", "DataFile", "FIRST_ID", "KeyRanges", "PhysicalTable", "Piece", "Places", "Reading", "Report",
-    "STATE", "Snapshot", "SnapshotTable", "locate_partition", "located", "open", "physical_tables", "state_batches",
+    "CsvDialect", "DataFile", "FIRST_ID", "KeyRanges", "PhysicalTable", "Piece", "PlacedTable", "Report",
+    "Snapshot", "SnapshotTable", "TableScan", "locate_partition", "located", "open", "physical_tables", "state_batches",
     "tasks", "unproven",
 ]

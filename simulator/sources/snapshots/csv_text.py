@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from simulator.sources.snapshots import scan
-from simulator.sources.snapshots.scan import Bytes, Fields, Malformed, Positions
+from simulator.sources.snapshots import quoting
+from simulator.sources.snapshots.quoting import Bytes, Fields, Malformed, Positions
 
 NEWLINE, RETURN = ord("\n"), ord("\r")
 
@@ -44,7 +44,7 @@ class Block:
     """What was read of a block: one array a field, and how many of its bytes that took."""
 
     columns: tuple[pa.Array, ...]
-    bare: tuple[scan.Mask, ...]
+    bare: tuple[quoting.Mask, ...]
     """Per column: which values stood without quotes."""
 
     consumed: int
@@ -78,13 +78,13 @@ def read_block(data: bytes, width: int, dialect: CsvDialect, escape: bool, fille
     starts, ends = _records(array, starts, ends, width)
     if not len(starts):
         return Block((), (), consumed)
-    found = scan.Marks(*(place[: np.searchsorted(place, consumed)] for place in (found.quotes, found.escapes, ends)))
+    found = quoting.Marks(*(place[: np.searchsorted(place, consumed)] for place in (found.quotes, found.escapes, ends)))
     fields = _values(array, found, starts, ends, dialect)
     return _columns(fields, width, dialect, consumed, filled)
 
 
-def _ends(array: Bytes, dialect: CsvDialect, escape: bool) -> tuple[scan.Marks, Positions]:
-    found = scan.marks(array, ord(dialect.quote), dialect.separator.encode() + b"\n", escape)
+def _ends(array: Bytes, dialect: CsvDialect, escape: bool) -> tuple[quoting.Marks, Positions]:
+    found = quoting.marks(array, ord(dialect.quote), dialect.separator.encode() + b"\n", escape)
     return found, found.outside
 
 
@@ -99,11 +99,11 @@ def _records(array: Bytes, starts: Positions, ends: Positions, width: int) -> tu
     return starts, ends
 
 
-def _even(line: scan.Mask, width: int) -> bool:
+def _even(line: quoting.Mask, width: int) -> bool:
     return bool(len(line) % width == 0 and line[width - 1:: width].all() and line.sum() * width == len(line))
 
 
-def _wrong_width(starts: Positions, line: scan.Mask, width: int) -> Malformed:
+def _wrong_width(starts: Positions, line: quoting.Mask, width: int) -> Malformed:
     last = np.flatnonzero(line)
     counts = np.diff(np.concatenate([[-1], last]))
     bad = int(np.flatnonzero(counts != width)[0])
@@ -111,13 +111,13 @@ def _wrong_width(starts: Positions, line: scan.Mask, width: int) -> Malformed:
     return Malformed(f"wrong number of fields: {int(counts[bad])} instead of {width}", position)
 
 
-def _values(array: Bytes, found: scan.Marks, starts: Positions, ends: Positions, dialect: CsvDialect) -> Fields:
+def _values(array: Bytes, found: quoting.Marks, starts: Positions, ends: Positions, dialect: CsvDialect) -> Fields:
     last = np.flatnonzero(array[ends] == NEWLINE)
     ends = ends.copy()
     ends[last] -= (ends[last] > starts[last]) & (array[ends[last] - 1] == RETURN)
     quote = ord(dialect.quote)
     quoted = (ends - starts >= 2) & (array[starts] == quote) & (array[ends - 1] == quote)
-    return scan.unescape(array, found, quote, Fields(array, starts + quoted, ends - quoted, quoted))
+    return quoting.unescape(array, found, quote, Fields(array, starts + quoted, ends - quoted, quoted))
 
 
 def _columns(fields: Fields, width: int, dialect: CsvDialect, consumed: int, filled: Sequence[int]) -> Block:
@@ -130,9 +130,9 @@ def _columns(fields: Fields, width: int, dialect: CsvDialect, consumed: int, fil
     return Block(columns, tuple(bare[index::width] for index in range(width)), consumed)
 
 
-def _equals(fields: Fields, text: bytes) -> scan.Mask:
+def _equals(fields: Fields, text: bytes) -> quoting.Mask:
     """Which values are exactly `text`."""
-    same: scan.Mask = fields.ends - fields.starts == len(text)
+    same: quoting.Mask = fields.ends - fields.starts == len(text)
     for index, byte in enumerate(text):
         same[same] = fields.data[fields.starts[same] + index] == byte
     return same

@@ -16,7 +16,7 @@ from simulator.errors import SchemaError, SnapshotError
 from simulator.files import Entry
 from simulator.sources.snapshots import streams
 from simulator.sources.snapshots.csv_text import CsvDialect
-from simulator.tidb.ddl import create_table as parse
+from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.table import Table
 
 FORMATS = ("sql", "csv", "parquet")
@@ -44,9 +44,6 @@ class SnapshotTable:
     """A table of a snapshot."""
 
     table: Table
-    schema_text: str
-    """The schema file as it is."""
-
     files: Mapping[str, tuple[DataFile, ...]]
     """By format (`sql`, `csv`, `parquet`), sorted by name; no file is an empty table."""
 
@@ -160,7 +157,7 @@ def _owner(stem: str, schemas: Mapping[tuple[str, str], Entry]) -> tuple[tuple[s
 def _table(names: tuple[str, str], schema_file: str, files: Iterable[tuple[str, DataFile]]) -> SnapshotTable:
     text = b"".join(streams.blocks(streams.Part(schema_file))).decode("utf-8", "replace")
     try:
-        table = parse.create_table(text, names[0])
+        table = create_table(text, names[0])
     except SchemaError as error:
         raise SchemaError(f"{schema_file}: {error}") from error
     if table.name.lower() != names[1].lower():
@@ -168,7 +165,7 @@ def _table(names: tuple[str, str], schema_file: str, files: Iterable[tuple[str, 
     grouped: dict[str, list[DataFile]] = {}
     for format, file in files:
         grouped.setdefault(format, []).append(file)
-    return SnapshotTable(table, text, {format: tuple(found) for format, found in grouped.items()})
+    return SnapshotTable(table, {format: tuple(found) for format, found in grouped.items()})
 
 
 def _start_ts(metadata: str | None) -> int | None:

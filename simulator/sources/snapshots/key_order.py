@@ -50,7 +50,7 @@ class Report:
 
 
 class KeyRanges:
-    """Folds the state batches of a task of one snapshot; hashes are the column `key`, where batches have one."""
+    """Folds the state batches of a task of one snapshot; hashes are the column `row_hash`, where batches have one."""
 
     def __init__(self) -> None:
         self._seen: dict[Key, _Seen] = {}
@@ -62,7 +62,7 @@ class KeyRanges:
         names = batch.schema.names
         moves, numbers = (batch.column(name).to_numpy() for name in ("move", "table"))
         handles = batch.column("handle")
-        keys = batch.column("key").to_numpy() if "key" in names else None
+        keys = batch.column("row_hash").to_numpy() if "row_hash" in names else None
         together = np.flatnonzero((moves[1:] != moves[:-1]) | (numbers[1:] != numbers[:-1])) + 1
         if len(together) > RUNS:
             order = np.lexsort((numbers, moves))
@@ -80,7 +80,7 @@ class KeyRanges:
         return [
             Report(
                 move, table, seen.rows, tuple(seen.runs) if seen.ordered else None,
-                None if len(seen.runs) == 1 or seen.keys is None else b"".join(one.tobytes() for one in seen.keys))
+                None if len(seen.runs) == 1 or seen.keys is None else b"".join(keys.tobytes() for keys in seen.keys))
             for (move, table), seen in sorted(self._seen.items())]
 
 
@@ -117,7 +117,7 @@ def unproven(reports: Iterable[Report]) -> set[Key]:
     tables: dict[Key, list[Report]] = {}
     for report in reports:
         tables.setdefault((report.move, report.table), []).append(report)
-    return {key for key, told in tables.items() if not (_disjoint(told) or _distinct(told))}
+    return {key for key, found in tables.items() if not (_disjoint(found) or _distinct(found))}
 
 
 def _disjoint(reports: list[Report]) -> bool:

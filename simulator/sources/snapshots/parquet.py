@@ -61,7 +61,7 @@ def batches(part: Part, table: Table) -> Iterator[Raw]:
             for batch in _checked(file, group):
                 columns = (pa.nulls(len(batch)) if place is None else _plain(batch.column(place), names[place], part)
                            for place in places)
-                yield Raw(tuple(tagged(one) if bit else one for one, bit in zip(columns, bits)), given)
+                yield Raw(tuple(tagged(column) if bit else column for column, bit in zip(columns, bits)), given)
 
 
 @contextmanager
@@ -75,8 +75,8 @@ def _opened(part: Part) -> Iterator[pq.ParquetFile]:
     except FileNotFoundError as error:
         raise streams.unreadable(part, error) from error
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
-        told = (str(error) or type(error).__name__).splitlines()[0]
-        raise SnapshotError(f"{part.path}: cannot be read as Parquet: {told}") from error
+        cause = (str(error) or type(error).__name__).splitlines()[0]
+        raise SnapshotError(f"{part.path}: cannot be read as Parquet: {cause}") from error
 
 
 def _places(names: list[str], table: Table, path: str) -> list[int | None]:
@@ -96,13 +96,13 @@ def _places(names: list[str], table: Table, path: str) -> list[int | None]:
 def _checked(file: pq.ParquetFile, group: int) -> Iterator[pa.RecordBatch]:
     """The rows of a row group; raises ArrowInvalid where they are not as many as the footer says."""
     about = file.metadata.row_group(group)
-    said = {about.num_rows, *(about.column(index).num_values for index in range(about.num_columns))}
+    counts = {about.num_rows, *(about.column(index).num_values for index in range(about.num_columns))}
     found = 0
     for batch in file.iter_batches(_rows(file, group), row_groups=[group], use_threads=False):
         found += len(batch)
         yield batch
-    if said != {found}:
-        raise pa.ArrowInvalid(f"row group {group} has {found} rows, its footer says {max(said - {found})}")
+    if counts != {found}:
+        raise pa.ArrowInvalid(f"row group {group} has {found} rows, its footer says {max(counts - {found})}")
 
 
 def _rows(file: pq.ParquetFile, group: int) -> int:
@@ -110,7 +110,7 @@ def _rows(file: pq.ParquetFile, group: int) -> int:
     about = file.metadata.row_group(group)
     bytes = about.total_byte_size / max(about.num_rows, 1)
     columns = [about.column(index) for index in range(about.num_columns)]
-    folded = any(one.has_dictionary_page and one.physical_type == "BYTE_ARRAY" for one in columns)
+    folded = any(column.has_dictionary_page and column.physical_type == "BYTE_ARRAY" for column in columns)
     if folded and about.num_rows > _PROBE:
         for first in islice(file.iter_batches(_PROBE, row_groups=[group], use_threads=False), 1):
             bytes = max(bytes, first.nbytes / max(len(first), 1))

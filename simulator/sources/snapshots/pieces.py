@@ -14,12 +14,12 @@ import pyarrow as pa
 from simulator.sources.snapshots import parquet, streams
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.directory import DataFile, SnapshotTable
-from simulator.sources.snapshots.physical import Places
+from simulator.sources.snapshots.physical import PlacedTable
 from simulator.sources.snapshots.streams import Part
 from simulator.tidb.model.table import Table
 
 Finish = Callable[[list[pa.Array], pa.Array], pa.RecordBatch]
-"""Texts of the visible columns and table numbers of rows → columns table, handle, image and was of a state batch."""
+"""Texts of the visible columns and table numbers of rows → the columns of STATE behind `move`."""
 
 OPENING = 1 << 16
 """As how many bytes opening a file counts."""
@@ -29,11 +29,11 @@ LEAST = 4 << 20
 
 
 @dataclass(frozen=True)
-class Reading:
+class TableScan:
     """A table of a snapshot that is to be read."""
 
     table: SnapshotTable
-    place: Places
+    place: PlacedTable
     csv: CsvDialect = CsvDialect()
     move: int = 0
     """Which comparison the rows are for."""
@@ -46,7 +46,7 @@ class Reading:
 class Piece:
     """Part of a data file, and what its rows are."""
 
-    reading: Reading
+    scan: TableScan
     """Without the list of its files."""
 
     part: Part
@@ -55,17 +55,17 @@ class Piece:
     """Whether a backslash escapes in this CSV file."""
 
 
-def tasks(readings: Iterable[Reading], least: int = 1) -> list[list[Piece]]:
+def tasks(scans: Iterable[TableScan], least: int = 1) -> list[list[Piece]]:
     """The pieces of all files as one list a task, of about equal bytes; `least` tasks or more where that is worth it.
 
-    Raises SnapshotError for a large file whose pieces cannot be told.
+    Raises SnapshotError for a large file where it cannot be found where to cut it.
     """
-    known = list(readings)
-    total = sum(file.size + OPENING for reading in known for files in reading.table.files.values() for file in files)
+    known = list(scans)
+    total = sum(file.size + OPENING for scan in known for files in scan.table.files.values() for file in files)
     room = min(max(total // max(least, 1), LEAST), streams.PIECE)
     made: list[list[Piece]] = []
     left = 0
-    for size, piece in (sized for reading in known for sized in _pieces(reading, room)):
+    for size, piece in (sized for scan in known for sized in _pieces(scan, room)):
         if not made or size > left + room // 8:
             made.append([])
             left = room
@@ -74,33 +74,33 @@ def tasks(readings: Iterable[Reading], least: int = 1) -> list[list[Piece]]:
     return made
 
 
-def _pieces(reading: Reading, room: int) -> Iterator[tuple[int, Piece]]:
+def _pieces(scan: TableScan, room: int) -> Iterator[tuple[int, Piece]]:
     """Pieces in the order of the files, and as how many bytes each counts."""
-    bare = replace(reading, table=replace(reading.table, table=reading.place.table, schema_text="", files={}))
+    bare = replace(scan, table=replace(scan.table, table=scan.place.table, files={}))
     root = os.getcwd()
-    for format, files in reading.table.files.items():
+    for format, files in scan.table.files.items():
         for file in files:
-            escape = file.indexed if reading.csv.backslash_escapes is None else reading.csv.backslash_escapes
+            escape = file.indexed if scan.csv.backslash_escapes is None else scan.csv.backslash_escapes
             part = Part(file.path, 0, -1, root, file.size, file.stamp)
-            for size, one in _parts(part, file, format, reading, escape, room):
-                yield size + OPENING, Piece(bare, one, format, escape)
+            for size, piece in _parts(part, file, format, scan, escape, room):
+                yield size + OPENING, Piece(bare, piece, format, escape)
 
 
 def _parts(
-    part: Part, file: DataFile, format: str, reading: Reading, escape: bool, room: int
+    part: Part, file: DataFile, format: str, scan: TableScan, escape: bool, room: int
 ) -> Iterable[tuple[int, Part]]:
     if file.size <= room + room // 2:
         return [(file.size, part)]
     if format == "parquet":
         return parquet.cut(part, room)
-    if format == "sql" and _marked(reading.place.table):
+    if format == "sql" and _marked(scan.place.table):
         return [(file.size, part)]
-    quote, stop = ("'", ";") if format == "sql" else (reading.csv.quote, "\n")
+    quote, stop = ("'", ";") if format == "sql" else (scan.csv.quote, "\n")
     try:
         parts = streams.cut(part, ord(quote), ord(stop), format == "sql" or escape, room)
     except OSError as error:
         raise streams.unreadable(part, error) from error
-    return [((one.end if one.end >= 0 else file.size) - one.start, one) for one in parts]
+    return [((part.end if part.end >= 0 else file.size) - part.start, part) for part in parts]
 
 
 def _marked(table: Table) -> bool:

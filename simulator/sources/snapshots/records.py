@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.errors import SnapshotError
-from simulator.sources.snapshots import csv_text, scan, sql_text, streams
+from simulator.sources.snapshots import csv_text, quoting, sql_text, streams
 from simulator.sources.snapshots.csv_text import CsvDialect
-from simulator.sources.snapshots.scan import Malformed
+from simulator.sources.snapshots.quoting import Malformed
 from simulator.sources.snapshots.streams import Part
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import family
@@ -91,7 +92,7 @@ def csv_batches(part: Part, layout: Layout, dialect: CsvDialect, escape: bool) -
         carry += data
         if skip:
             carry, offset, skip = carry[skip:], offset + min(skip, len(carry)), max(0, skip - len(carry))
-        with _located(part, offset, carry):
+        with _located(part, offset):
             block = csv_text.read_block(carry, width, dialect, escape, filled)
         if block.columns:
             yield _batch(block.columns, block.bare, places, layout)
@@ -119,7 +120,7 @@ def _head(part: Part, dialect: CsvDialect, escape: bool) -> tuple[list[bytes | N
     for block in _with_end(streams.blocks(replace(part, start=0, end=-1)), b"\n"):
         data += block
         start = data[: 1 << 16]
-        with _located(part, 0, start):
+        with _located(part, 0):
             fields, length = csv_text.first_record(start, dialect, escape)
             if not fields:
                 fields, length = csv_text.first_record(data, dialect, escape)
@@ -136,14 +137,14 @@ def sql_batches(part: Part, layout: Layout) -> Iterator[Raw]:
     for data in _with_end(streams.blocks(part), b"\n"):
         carry, progress = hide(carry + data), True
         while progress:
-            with _located(part, offset, carry):
+            with _located(part, offset):
                 block = sql_text.read_block(carry, width, header)
                 places = _sql_places(block, layout, part)
             if block.columns:
                 yield _batch(block.columns, block.bare, places, layout)
             progress = block.consumed > 0 and len(carry) > block.consumed and not block.open
             carry, offset, header = carry[block.consumed:], offset + block.consumed, block.open
-    with _located(part, offset, carry):
+    with _located(part, offset):
         place = 0 if header else sql_text.unfinished(carry)
         if place >= 0:
             raise Malformed("the file ends inside a statement, a comment or quotes: no ';' ends it", place)
@@ -157,7 +158,7 @@ def _sql_places(block: sql_text.Block, layout: Layout, part: Part) -> list[int |
     first = int(block.starts[0])
     schema, table = header.schema.translate(shown), header.table.translate(shown)
     if table.lower() != layout.table.lower() or schema and schema.lower() != (layout.schema or schema).lower():
-        named, of = (f"`{one}`.`{other}`" if schema else f"`{other}`" for one, other in (
+        named, of = (f"`{database}`.`{name}`" if schema else f"`{name}`" for database, name in (
             (schema, table), (layout.schema, layout.table)))
         raise Malformed(f"rows of table {named} in a file of table {of}", first)
     stored = tuple(name for index, name in enumerate(layout.columns) if index not in layout.generated)
@@ -203,7 +204,7 @@ def _places(names: tuple[str, ...], layout: Layout, path: str) -> list[int | Non
 
 
 def _batch(
-    columns: tuple[pa.Array, ...], bare: tuple[scan.Mask, ...], places: list[int | None], layout: Layout
+    columns: tuple[pa.Array, ...], bare: tuple[quoting.Mask, ...], places: list[int | None], layout: Layout
 ) -> Raw:
     rows = len(columns[0])
     arrays = [pa.nulls(rows, pa.binary()) if place is None else columns[place] for place in places]
@@ -225,18 +226,13 @@ def _with_end(blocks: Iterator[bytes], end: bytes) -> Iterator[bytes]:
         yield end
 
 
-class _located:
-    """Turns what is malformed in a block into an error that names file and line."""
-
-    def __init__(self, part: Part, offset: int, data: bytes) -> None:
-        self.part, self.offset, self.data = part, offset, data
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, Malformed):
-            raise _at(self.part, self.offset + error.position, error.text) from None
+@contextmanager
+def _located(part: Part, offset: int) -> Iterator[None]:
+    """Turns what is malformed in a block that begins there into an error that names file and line."""
+    try:
+        yield
+    except Malformed as error:
+        raise _at(part, offset + error.position, error.text) from None
 
 
 def _at(part: Part, offset: int, text: str) -> SnapshotError:

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from simulator.sources.snapshots import scan
-from simulator.sources.snapshots.scan import Bytes, Malformed, Marks, Positions
+from simulator.sources.snapshots import quoting
+from simulator.sources.snapshots.quoting import Bytes, Malformed, Marks, Positions
 
 QUOTE = ord("'")
 _SIGNS = {b"#": b"#", b"--": b"-", b"/*": b"/", b'"': b'"'}
@@ -30,10 +30,10 @@ def plain(data: bytes, wanted: bytes) -> tuple[bytes, Marks]:
     """A block that begins outside quotes, without its comments, and where the wanted bytes are; raises Malformed."""
     array = np.frombuffer(data, dtype=np.uint8)
     signs = b"".join(byte for sign, byte in _SIGNS.items() if _has(array, data, sign) or data.endswith(byte))
-    found = scan.marks(array, QUOTE, wanted + signs, escape=True)
+    found = quoting.marks(array, QUOTE, wanted + signs, escape=True)
     if not signs:
         return data, found
-    is_sign = scan.byte_set(signs)[array[found.outside]]
+    is_sign = quoting.byte_set(signs)[array[found.outside]]
     starts = _starts(array, found.outside[is_sign])
     if len(starts):
         return plain(_blanked(data, starts.tolist()), wanted)
@@ -74,7 +74,7 @@ def _blanked(data: bytes, starts: Iterable[int]) -> bytes:
         if executed is not None:
             check_modes(data[start:end], start)
             if executed["word"].upper() not in _HARMLESS:
-                raise Malformed(f"a comment that MySQL executes, {scan.shown(data[start:end])}, is not read", start)
+                raise Malformed(f"a comment that MySQL executes, {quoting.shown(data[start:end])}, is not read", start)
         text[start:end] = b" " * (end - start)
     return bytes(text)
 

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.sources.snapshots import scan, sql_comments
-from simulator.sources.snapshots.scan import Bytes, Fields, Malformed, Mask, Positions
+from simulator.sources.snapshots import quoting, sql_comments
+from simulator.sources.snapshots.quoting import Bytes, Fields, Malformed, Mask, Positions
 
 _NAME = rb"`(?:[^`]|``)+`|[^\s`(),;.']+"
 _INSERT = re.compile(
@@ -24,7 +24,7 @@ _IGNORED = re.compile(
 _NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 _NO_LITERAL = "a value is no literal: numbers, NULL, '…' and x'…' are read, no expressions"
 _NOWHERE = np.zeros(0, dtype=np.int64)
-_SPACE = scan.byte_set(b" \t\r\n")
+_SPACE = quoting.byte_set(b" \t\r\n")
 _COMMA, _OPEN, _CLOSE, _SEMICOLON, _QUOTE = (ord(mark) for mark in ",();'")
 
 
@@ -124,7 +124,7 @@ def _statements(data: bytes, array: Bytes, stops: Positions, header: Header | No
         if inserted is None:
             if complete and _IGNORED.match(data, start) is None:
                 raise Malformed("only INSERT statements with VALUES are read from a data file, found "
-                                + scan.shown(data[start:ends[index]]), start + _blanks(data, start))
+                                + quoting.shown(data[start:ends[index]]), start + _blanks(data, start))
             sql_comments.check_modes(data[start:ends[index]], start)
             rows[index] = ends[index] + complete
             if not complete:
@@ -202,7 +202,7 @@ def _check_between(array: Bytes, rows: Positions, width: int, going_on: bool) ->
 
 
 def _beside(array: Bytes, position: int) -> Malformed:
-    found = scan.shown(array[position:position + 200].tobytes())
+    found = quoting.shown(array[position:position + 200].tobytes())
     return Malformed(f"only rows, ',' and ';' may follow VALUES, found {found}", position)
 
 
@@ -213,7 +213,7 @@ def _wrong_row(array: Bytes, outside: Positions, first: int, width: int) -> Malf
         return Malformed("a row does not begin with '(' or does not end with ')'", position)
     inner = kinds[first + 1: first + int(closing[0])]
     if (inner != _COMMA).any():
-        return Malformed(f"{_NO_LITERAL}, in {scan.shown(array[position:position + 200].tobytes())}", position)
+        return Malformed(f"{_NO_LITERAL}, in {quoting.shown(array[position:position + 200].tobytes())}", position)
     if len(inner) + 1 == width:
         behind = int(outside[first + width]) + 1
         blanks = int(np.argmin(_SPACE[np.append(array[behind:behind + 200], 0)]))
@@ -261,7 +261,7 @@ class _Values:
         good = pc.match_substring_regex(texts, _NUMBER)
         if not pc.all(good).as_py():
             wrong = pc.index(good, False).as_py()
-            found = scan.shown(texts[wrong].as_py())
+            found = quoting.shown(texts[wrong].as_py())
             raise Malformed(f"{_NO_LITERAL}, found {found}", int(self.starts[places[wrong]]))
 
 
@@ -275,7 +275,7 @@ def _values(array: Bytes, quotes: Positions, escapes: Positions, rows: Positions
     _check_introducers(array, starts, opening, quoted & ~x_quote & (opening != starts))
     x_zero = ~quoted & (array[starts] == ord("0")) & ((array[starts + 1] | 0x20) == ord("x"))
     fields = Fields(array, np.where(quoted, opening + 1, starts + 2 * x_zero), ends - quoted, quoted)
-    fields = scan.unescape(array, scan.Marks(quotes, escapes, rows), _QUOTE, fields)
+    fields = quoting.unescape(array, quoting.Marks(quotes, escapes, rows), _QUOTE, fields)
     return _Values(fields, starts, _null(fields), ~quoted & ~x_zero, x_quote | x_zero)
 
 

@@ -9,27 +9,24 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from simulator.columns import row_image as images
-from simulator.sources.snapshots import parquet, records, streams, strict
+from simulator.columns import row_image
+from simulator.columns.change_frame import STATE
+from simulator.sources.snapshots import checked, parquet, records, streams
 from simulator.sources.snapshots.parquet import BYTES, ROWS
 from simulator.sources.snapshots.pieces import Piece
 from simulator.sources.snapshots.records import Raw
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
 
-STATE = pa.schema([
-    ("move", pa.int32()), ("table", pa.int32()), ("handle", pa.binary()), ("image", pa.binary()), ("was", pa.binary()),
-])
-"""`move`: the comparison that the row is for; `was`: what it was before the statements of that move, for a table that
-they change (`Finish`); a table without a handle key has its image as handle."""
-
-
 TOGETHER = 2 << 20
 """Bytes of text whose rows make a batch, where they are not too many rows."""
 
 
 def state_batches(pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
-    """The rows of the pieces of a task, in their order, as batches of STATE; raises SnapshotError."""
+    """The rows of the pieces of a task, in their order, as batches of STATE; raises SnapshotError.
+
+    A table without a handle key has its image as handle.
+    """
     waiting: list[pa.RecordBatch] = []
     rows = bytes = 0
     for batch in (batch for piece in pieces for batch in _states(piece)):
@@ -54,13 +51,13 @@ def _states(piece: Piece) -> Iterator[pa.RecordBatch]:
 
 
 def _raws(piece: Piece) -> Iterator[Raw]:
-    table = piece.reading.place.table
+    table = piece.scan.place.table
     if piece.format == "parquet":
         return parquet.batches(piece.part, table)
     layout = records.layout(table)
     if piece.format == "sql":
         return _gathered(records.sql_batches(piece.part, layout))
-    return _gathered(records.csv_batches(piece.part, layout, piece.reading.csv, piece.escape))
+    return _gathered(records.csv_batches(piece.part, layout, piece.scan.csv, piece.escape))
 
 
 def _gathered(raws: Iterator[Raw]) -> Iterator[Raw]:
@@ -93,14 +90,14 @@ def _slices(raw: Raw) -> Iterator[tuple[int, int]]:
 
 
 def _state(piece: Piece, raw: Raw) -> pa.RecordBatch:
-    reading, texts = piece.reading, strict.texts(piece, raw)
-    numbers = strict.tables(piece, texts, raw)
-    if reading.finish is not None:
-        made = reading.finish(list(texts.values()), numbers)
+    scan, texts = piece.scan, checked.texts(piece, raw)
+    numbers = checked.tables(piece, texts, raw)
+    if scan.finish is not None:
+        made = scan.finish(list(texts.values()), numbers)
         columns = [made.column(name) for name in STATE.names[1:]]
     else:
-        image = images.pack(list(texts.values()))
-        handle = key_bytes.handle(reading.place.table, texts) if handle_key(reading.place.table) else image
+        image = row_image.pack(list(texts.values()))
+        handle = key_bytes.handle(scan.place.table, texts) if handle_key(scan.place.table) else image
         columns = [numbers, handle, image, pa.nulls(len(image), pa.binary())]
-    moves = pa.repeat(pa.scalar(reading.move, pa.int32()), len(columns[0]))
+    moves = pa.repeat(pa.scalar(scan.move, pa.int32()), len(columns[0]))
     return pa.RecordBatch.from_arrays([moves, *columns], schema=STATE)

@@ -19,7 +19,7 @@ from crc32c import crc32c
 
 from simulator import files
 from simulator.errors import SnapshotError
-from simulator.sources.snapshots import scan
+from simulator.sources.snapshots import quoting
 
 BLOCK = 1 << 19
 """Bytes read at a time: the arrays of a scan then stay in a processor's cache."""
@@ -205,7 +205,7 @@ def _quotes(path: str, span: tuple[int, int], quote: int, escape: bool) -> int:
         array = np.frombuffer(data, dtype=np.uint8)
         total += int(np.count_nonzero(array == quote))
         if escape:
-            escapes = scan.escaping(np.flatnonzero(array == scan.BACKSLASH))
+            escapes = quoting.escaping(np.flatnonzero(array == quoting.BACKSLASH))
             total -= int(np.count_nonzero(array[escapes[escapes + 1 < len(array)] + 1] == quote))
     return total
 
@@ -215,7 +215,7 @@ def _first_stop(path: str, start: int, end: int, inside: bool, rule: tuple[int, 
     quote, stop, escape = rule
     for offset, data in _spans(path, start, end):
         lead = bytes([quote]) if inside else b""
-        found = scan.marks(np.frombuffer(lead + data, dtype=np.uint8), quote, bytes([stop]), escape)
+        found = quoting.marks(np.frombuffer(lead + data, dtype=np.uint8), quote, bytes([stop]), escape)
         if len(found.outside):
             return offset + int(found.outside[0]) + 1 - len(lead)
         inside = len(found.quotes) % 2 == 1

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator import tso
-from simulator.columns.cells import latin1, undisguised
+from simulator.columns.cells import latin1, surrogate_unescaped
 from simulator.columns.row_image import split
 from simulator.releases import Release
 from simulator.ticdc import table_info
@@ -122,7 +122,7 @@ def _value(cells: pa.Array, type: ColumnType) -> pa.Array:
     if types.is_binary(type):
         return latin1(cells)
     of_numbers = _NUMBERS.get(types.family(type))
-    return of_numbers(cells, type) if of_numbers else undisguised(cells)
+    return of_numbers(cells, type) if of_numbers else surrogate_unescaped(cells)
 
 
 _NUMBERS: dict[str, Form] = {"float": plain_float, "enum": enum_number, "set": set_number}

@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import undisguised
+from simulator.columns.cells import surrogate_unescaped
 
 Bytes = npt.NDArray[np.uint8]
 Offsets = npt.NDArray[np.int32]
@@ -177,8 +177,8 @@ def raw_escape(cells: pa.Array) -> pa.Array:
     lowest = 0 if data.min() < 0x20 else 0x20
     found = [byte for byte in _RAW_ESCAPES if byte >= lowest and byte in raw]
     if not found:
-        return undisguised(cells)
+        return surrogate_unescaped(cells)
     growth = np.frombuffer(raw.translate(_RAW_GROWTH), np.uint8)
     where = np.flatnonzero(growth)
     ends = moved(offsets, where, growth[where].astype(np.int64))
-    return undisguised(rebuilt(cells, replaced(raw, found, _RAW_ESCAPES), ends))
+    return surrogate_unescaped(rebuilt(cells, replaced(raw, found, _RAW_ESCAPES), ends))

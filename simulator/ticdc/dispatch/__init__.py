@@ -5,9 +5,8 @@ One law: everything is decided per table on the driver (`route`); what is left p
 
 from __future__ import annotations
 
-from simulator.ticdc.dispatch.dispatchers import DISPATCHERS, Dispatcher
-from simulator.ticdc.dispatch.hashing import inertia, value_string
-from simulator.ticdc.dispatch.partitions import Hashes, hashes, known_when_read, partition_key, partitions
+from simulator.ticdc.dispatch.dispatchers import DISPATCHERS, Dispatcher, ROW_ID, SINGLE_COLUMN, TS
+from simulator.ticdc.dispatch.partitions import Destinations, hashes, known_when_read, partitions
 from simulator.ticdc.dispatch.routing import (
     Route,
     Router,
@@ -25,7 +24,8 @@ from simulator.ticdc.dispatch.routing import (
 from simulator.ticdc.dispatch.topics import is_static, substitute, validate
 
 __all__ = [
-    "DISPATCHERS", "Dispatcher", "Hashes", "Route", "Router", "active_topics", "compile_rules", "hashes", "inertia",
-    "is_static", "known_when_read", "matching_rule", "partition_key", "partitions", "route", "router", "sent_table",
-    "substitute", "topic_of", "topic_of_ddl", "validate", "value_string", "verify_routes", "verify_tables",
+    "DISPATCHERS", "Destinations", "Dispatcher", "ROW_ID", "Route", "Router", "SINGLE_COLUMN", "TS",
+    "active_topics", "compile_rules", "hashes", "is_static", "known_when_read", "matching_rule", "partitions",
+    "route", "router", "sent_table", "substitute", "topic_of", "topic_of_ddl", "validate", "verify_routes",
+    "verify_tables",
 ]

@@ -1,7 +1,10 @@
-"""The dispatchers: which column values of a row decide its partition.
+"""The dispatchers: which column values of a row decide its partition, and which columns a rule's `columns` and `index`
+name in a table.
 
-One law: a rule's name means what its release says; what no release knows is `default`, as on Kafka.
-Source: tiflow cdc/sink/dispatcher (up to 5.4), cdc/sink/**/dispatcher/partition (6.0+).
+One law: a rule's name means what its release says; what no release knows is `default`, as on Kafka. A table that lacks
+what a rule names stops the changefeed, in TiCDC's words.
+Source: tiflow cdc/sink/dispatcher (up to 5.4), cdc/sink/**/dispatcher/partition (6.0+); cdc/model/schema_storage.go
+GetIndex, OffsetsByNames.
 """
 
 from __future__ import annotations
@@ -9,12 +12,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from simulator.errors import ChangefeedError
 from simulator.releases import Release, option_names
 from simulator.ticdc import table_info
 from simulator.ticdc.changefeed.model import DispatchRule
-from simulator.ticdc.dispatch.lookup import failed, index_of, offsets_of
-from simulator.ticdc.dispatch.single_column import single_column
-from simulator.tidb.model.table import Column, Table
+from simulator.ticdc.dispatch.hashing import single_column
+from simulator.tidb.model.rows import visible_columns
+from simulator.tidb.model.table import Column, Index, Table
+
+TABLE, INDEX_VALUE, COLUMNS, TS = "table", "index-value", "columns", "ts"
+SINGLE_COLUMN, ROW_ID = "single-column", "row-id"
+"""What `default` and `rowid` may be in TiCDC 4.0.0 to 4.0.4."""
+
+KEY = "key"
+"""Pulsar's, by a key that the rule gives."""
 
 Hashed = tuple[tuple[str, str], ...]
 """What is hashed after the table's name: (name that is hashed, column whose value is); no column: always NULL."""
@@ -35,20 +46,20 @@ def dispatcher_of(name: str, table: Table, release: Release, enable_old_value: b
     the simulator cannot hash as the release does."""
     known = name.lower() if name.lower() in release.dispatchers else "default"
     if known == "rowid" and release.rowid_is_row_id:
-        return ROW_ID
+        return BY_ROW_ID
     return DISPATCHERS[known] if known != "default" else DEFAULTS[release.default_dispatcher](table, enable_old_value)
 
 
 def _table(table: Table, enable_old_value: bool) -> Dispatcher:
-    return DISPATCHERS["table"]
+    return DISPATCHERS[TABLE]
 
 
 def _old_value(table: Table, enable_old_value: bool) -> Dispatcher:
     """Keys all of whose columns are virtual do not count (tiflow v6.5.0 cdc/model/schema_storage.go WrapTableInfo)."""
-    visible = {column.name for column in table_info.visible_columns(table)}
+    visible = {column.name for column in visible_columns(table)}
     unique = [{column.name for column in index.columns} for index in table.indexes if index.primary or index.unique]
     count = sum(bool(columns & visible) for columns in unique) + _unlisted(table)
-    return DISPATCHERS["index-value" if count == 1 and not enable_old_value else "table"]
+    return DISPATCHERS[INDEX_VALUE if count == 1 and not enable_old_value else TABLE]
 
 
 def _single_column(table: Table, enable_old_value: bool) -> Dispatcher:
@@ -57,16 +68,16 @@ def _single_column(table: Table, enable_old_value: bool) -> Dispatcher:
     columns = {column.name: column for column in table.columns}
     names = {column.name for index in unique for column in index.columns} if unique else set(table.primary_key)
     if len(unique) + _unlisted(table) != 1 or len(names) != 1 or not names <= columns.keys():
-        return DISPATCHERS["table"]
+        return DISPATCHERS[TABLE]
     column = columns[names.pop()]
     certain = column.not_null or any(index.primary for index in unique) or not unique
-    return single_column_dispatcher(column) if certain and not column.generated else DISPATCHERS["table"]
+    return single_column_dispatcher(column) if certain and not column.generated else DISPATCHERS[TABLE]
 
 
 def single_column_dispatcher(column: Column) -> Dispatcher:
     """`default` of 4.0.0 to 4.0.4; raises ChangefeedError for a type whose JSON the simulator does not make here."""
     single_column(column)
-    return Dispatcher("single-column", lambda table, rule, release: ((column.name, column.name),), "hash")
+    return Dispatcher(SINGLE_COLUMN, lambda table, rule, release: ((column.name, column.name),), "hash")
 
 
 def _unlisted(table: Table) -> bool:
@@ -75,7 +86,7 @@ def _unlisted(table: Table) -> bool:
 
 
 DEFAULTS: Mapping[str, Callable[[Table, bool], Dispatcher]] = {
-    "single-column": _single_column, "old-value": _old_value, "table": _table,
+    SINGLE_COLUMN: _single_column, "old-value": _old_value, TABLE: _table,
 }
 """By `release.default_dispatcher`."""
 
@@ -85,7 +96,7 @@ def _by_table(table: Table, rule: DispatchRule, release: Release) -> Hashed:
 
 
 def _by_index(table: Table, rule: DispatchRule, release: Release) -> Hashed:
-    visible = {column.name for column in table_info.visible_columns(table)}
+    visible = {column.name for column in visible_columns(table)}
     if not knows_index(rule, release):
         handle = table_info.handle_columns(table, release)
         names = (column.name for column in table.columns if column.name in handle)
@@ -118,7 +129,7 @@ def _spelled(hashed: Iterable[tuple[str, str]], release: Release) -> Hashed:
 
 def _sources(table: Table, offsets: Sequence[int], release: Release) -> tuple[str, ...]:
     """The columns whose values are really taken for columns at these offsets of the table."""
-    visible = table_info.visible_columns(table)
+    visible = visible_columns(table)
     if release.dispatch_skips_virtual:
         found = (table.columns[offset] if offset < len(table.columns) else None for offset in offsets)
         return tuple(column.name if column in visible else "" for column in found if column)
@@ -133,14 +144,54 @@ def _sources(table: Table, offsets: Sequence[int], release: Release) -> tuple[st
 
 
 DISPATCHERS: Mapping[str, Dispatcher] = {
-    "default": Dispatcher("table", _by_table, "table"),
-    "table": Dispatcher("table", _by_table, "table"),
-    "index-value": Dispatcher("index-value", _by_index, "hash"),
-    "rowid": Dispatcher("index-value", _by_index, "hash"),
-    "columns": Dispatcher("columns", _by_columns, "hash"),
-    "ts": Dispatcher("ts", _by_table, "commit_ts"),
+    "default": Dispatcher(TABLE, _by_table, "table"),
+    TABLE: Dispatcher(TABLE, _by_table, "table"),
+    INDEX_VALUE: Dispatcher(INDEX_VALUE, _by_index, "hash"),
+    "rowid": Dispatcher(INDEX_VALUE, _by_index, "hash"),
+    COLUMNS: Dispatcher(COLUMNS, _by_columns, "hash"),
+    TS: Dispatcher(TS, _by_table, "commit_ts"),
 }
 """Every name that some release accepts, with what it is in most."""
 
-ROW_ID = Dispatcher("row-id", _by_table, "hash")
+BY_ROW_ID = Dispatcher(ROW_ID, _by_table, "hash")
 """`rowid` of 4.0.0 to 4.0.4."""
+
+
+def offsets_of(table: Table, names: Sequence[str], release: Release, when: str) -> tuple[int, ...]:
+    """Where a rule's `columns` stand in the table; raises ChangefeedError as TiCDC words it `when` it looks them up."""
+    at = {_compared(column.name, release): offset for offset, column in enumerate(table.columns)}
+    listed = f"columns: [{' '.join(names)}]"
+    if release.dispatch_refuses_virtual:
+        _refuse_virtual(table, names, listed)
+    elif any(_compared(name, release) not in at for name in names):
+        raise failed(f"columns not found {when}, {listed}")
+    return tuple(at[_compared(name, release)] for name in names)
+
+
+def _refuse_virtual(table: Table, names: Sequence[str], listed: str) -> None:
+    """Raises ChangefeedError for the first name that is no column with a value in rows (tiflow v8.5.4
+    cdc/model/schema_storage.go OffsetsByNames, whose words are the same when a changefeed starts)."""
+    known = {column.name.lower() for column in table.columns}
+    visible = {column.name.lower() for column in visible_columns(table)}
+    for name in map(str.lower, names):
+        where = f"when dispatch event, table: {table.name}, {listed}"
+        if name not in known:
+            raise failed(f"columns not found {where}, column: {name}")
+        if name not in visible:
+            raise failed(f"found virtual generated columns {where} column: {name}")
+
+
+def index_of(table: Table, name: str, release: Release) -> Index | None:
+    """The index that a rule's `index` names."""
+    wanted = _compared(name, release)
+    return next((index for index in table.indexes if _compared(index.name, release) == wanted), None)
+
+
+def _compared(name: str, release: Release) -> str:
+    """A name as the release compares it with a rule's."""
+    return name.lower() if release.dispatch_ignores_case else name
+
+
+def failed(text: str) -> ChangefeedError:
+    """The error of a table that does not suit its rule."""
+    return ChangefeedError(text, "CDC:ErrDispatcherFailed")

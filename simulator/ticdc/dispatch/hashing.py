@@ -1,20 +1,40 @@
-"""TiCDC's dispatch hash by itself, and what of it releases do differently.
+"""The bytes that dispatchers hash for the values of a column, and what of it releases do differently.
 
-One law: a hash is the XOR of one CRC32 per write, whatever their order (tiflow v8.5.3 pkg/hash/position_inertia.go).
+Members go by number, floats have no exponent, binary strings are as they are (`ColumnValueString`, tiflow v8.5.3
+cdc/model/sink.go). `default` of TiCDC 4.0.0 to 4.0.4 hashes one value alone, without table and name, as json.Marshal
+writes it: numbers as numbers, byte strings in base64 and everything else as a string (tiflow v4.0.4
+cdc/sink/dispatcher/default.go).
 """
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
-import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from simulator.columns import cells
+from simulator.errors import ChangefeedError
 from simulator.releases import Release
+from simulator.ticdc.codecs.binary import base64
+from simulator.tidb.model import types
+from simulator.tidb.model.table import Column
+from simulator.tidb.values.members import enum_numbers, set_bits
 
 FLOATS = ("float", "double")
 NULL = b"null"
+
+PLAIN = r"^-?(0|[1-9]\d*)(\.\d*[1-9])?$"
+"""A number as Go's strconv.FormatFloat(…, 'f', -1, …) writes it."""
+
+NUMBERS = ("integer", "bit", "year", "enum", "set")
+STRINGS = ("decimal", "date", "time", "datetime", "string", "json")
+SHORT = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+ESCAPES = SHORT | {
+    mark: f"\\u{ord(mark):04x}" for mark in (*map(chr, range(0x20)), *"<>&\u2028\u2029") if mark not in SHORT
+}
+"""What Go's encoding/json escapes; the backslash comes first."""
 
 
 @dataclass(frozen=True)
@@ -36,20 +56,62 @@ class Hashing:
         return Hashing(source in release.dispatch_nulls, release.float_widened, release.dispatch_time_fraction)
 
 
-def inertia(writes: Iterable[Sequence[bytes]]) -> int:
-    """The hash (unsigned, 32 bits) of writes, each being byte strings that are hashed without separators."""
-    state = 0
-    for parts in writes:
-        state ^= zlib.crc32(b"".join(parts))
-    return state
+def value_bytes(column: Column, texts: pa.Array, hashing: Hashing = Hashing()) -> pa.Array:
+    """The bytes hashed for TiDB texts; null for NULL."""
+    if types.is_binary(column.type):
+        return cells.latin1(texts)
+    if column.type.name in ("enum", "set"):
+        numbers = enum_numbers if column.type.name == "enum" else set_bits
+        made = pa.array(numbers(column.type.elements, texts)).cast(pa.string())
+        return pc.if_else(texts.is_valid(), made, None).cast(pa.binary())
+    if column.type.name in FLOATS:
+        widened = column.type.name == "float" and hashing.widens_float
+        return _without_exponent(_widened(texts) if widened else texts.cast(pa.string())).cast(pa.binary())
+    if column.type.name == "time" and not hashing.time_fraction:
+        return pc.replace_substring_regex(texts.cast(pa.string()), r"\..*", "").cast(pa.binary())
+    return cells.surrogate_unescaped(texts)
 
 
-def value_string(value: object) -> str:
-    """A value as dispatchers hash it (`ColumnValueString`, tiflow v8.5.3 cdc/model/sink.go)."""
-    if value is None:
-        return "null"
-    if isinstance(value, (bool, np.bool_)):
-        return "1" if value else "0"
-    if isinstance(value, (float, np.floating)):
-        return np.format_float_positional(value, unique=True, trim="-")
-    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
+def _widened(texts: pa.Array) -> pa.Array:
+    """32-bit numbers with the digits that they have as 64-bit ones."""
+    return texts.cast(pa.string()).cast(pa.float32()).cast(pa.float64()).cast(pa.string())
+
+
+def _without_exponent(texts: pa.Array) -> pa.Array:
+    """Numbers without exponent and without zeros at the end; those that are written so are brought to it once each."""
+    other = pc.invert(pc.fill_null(pc.match_substring_regex(texts, PLAIN), True))
+    if not other.true_count:
+        return texts
+    found = texts.filter(other).dictionary_encode()
+    plain = pa.array([f"{Decimal(number).normalize():f}" for number in found.dictionary.to_pylist()], pa.string())
+    return pc.replace_with_mask(texts, other, plain.take(found.indices))
+
+
+def single_column(column: Column) -> str:
+    """`number`, `string` or `base64`; raises ChangefeedError for a FLOAT, DOUBLE, BINARY or VARBINARY."""
+    family = types.family(column.type)
+    if family == "text":
+        return "base64"
+    if family in NUMBERS:
+        return "number"
+    if family in STRINGS and not types.is_binary(column.type):
+        return "string"
+    raise ChangefeedError(
+        f"the default dispatcher of TiCDC 4.0.0 – 4.0.4 hashes the only unique column, {column.name}, whose type"
+        f" {types.mysql_type(column.type, False)} is not simulated: give the table a rule with dispatcher table"
+    )
+
+
+def json_texts(column: Column, texts: pa.Array) -> pa.Array:
+    """The JSON of values, from the bytes that later releases hash: members by number, text as it is."""
+    kind = single_column(column)
+    if kind == "number":
+        return texts
+    inside = base64(texts) if kind == "base64" else _escaped(texts)
+    return pc.binary_join_element_wise(b'"', inside, b'"', b"")
+
+
+def _escaped(texts: pa.Array) -> pa.Array:
+    for mark, escape in ESCAPES.items():
+        texts = pc.replace_substring(texts, mark.encode(), escape.encode())
+    return texts

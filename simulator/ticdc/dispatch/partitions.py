@@ -1,4 +1,4 @@
-"""The dispatch hash and the partition of rows, for whole columns.
+"""The dispatch hash and the partition of rows, for whole columns, and the numbers that partitions have in a run.
 
 One law: everything that a table decides is in its `Route`; what is left is one hash a row.
 """
@@ -6,32 +6,34 @@ One law: everything that a table decides is in its `Route`; what is left is one 
 from __future__ import annotations
 
 import zlib
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.hashing import crc32
+from simulator.columns.change_frame import Ints
+from simulator.columns.hashing import Crcs, crc32
 from simulator.ticdc import key_bytes
-from simulator.ticdc.dispatch.hashing import Hashing, NULL
+from simulator.ticdc.dispatch.dispatchers import KEY, ROW_ID, SINGLE_COLUMN, TS
+from simulator.ticdc.dispatch.hashing import Hashing, NULL, json_texts, value_bytes
 from simulator.ticdc.dispatch.routing import Route
-from simulator.ticdc.dispatch.single_column import json_texts
-from simulator.ticdc.dispatch.values import value_bytes
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Column, Table
-
-Hashes = npt.NDArray[np.uint32]
-Numbers = npt.NDArray[np.int64]
+from simulator.tso import FOREVER
 
 
-def hashes(route: Route, table: Table, texts: key_bytes.Texts, rows: int | None = None) -> Hashes:
+def hashes(route: Route, table: Table, texts: key_bytes.Texts, rows: int | None = None) -> Crcs:
     """The dispatch hash of rows, their TiDB texts by column: the new row, or of a DELETE the old one.
 
     Without the number of rows, the first column is asked for it.
     """
     columns = {column.name: column for column in table.columns}
-    if route.dispatcher == "single-column":
+    if route.dispatcher == SINGLE_COLUMN:
         (_, only), = route.hashed
         return crc32(json_texts(columns[only], value_bytes(columns[only], texts[only], route.hashing)))
     named = zlib.crc32(table.schema.encode() + table.name.encode())
@@ -46,7 +48,7 @@ def _null(name: str, hashing: Hashing) -> np.uint32:
     return np.uint32(zlib.crc32(name.encode() + NULL) if hashing.nulls else 0)
 
 
-def _written(name: str, column: Column, texts: pa.Array, hashing: Hashing) -> Hashes:
+def _written(name: str, column: Column, texts: pa.Array, hashing: Hashing) -> Crcs:
     """What a column's name and values add to the hash."""
     values = value_bytes(column, texts, hashing)
     added = crc32(values, name.encode())
@@ -55,25 +57,61 @@ def _written(name: str, column: Column, texts: pa.Array, hashing: Hashing) -> Ha
     return added
 
 
-def partitions(route: Route, hashes: Hashes, commit_ts: Numbers, row_ids: pa.Array, n: int) -> Numbers:
+def partitions(route: Route, hashes: Crcs, commit_ts: Ints, row_ids: pa.Array, n: int) -> Ints:
     """The partitions of rows among `n`."""
-    if route.dispatcher == "key":
+    if route.dispatcher == KEY:
         return np.zeros(len(hashes), np.int64)
-    if route.dispatcher == "row-id":
+    if route.dispatcher == ROW_ID:
         bits: npt.NDArray[np.uint64] = pc.fill_null(row_ids, 0).to_numpy().view(np.uint64)
         return (bits % np.uint64(n)).astype(np.int64)
-    found: Numbers = (commit_ts if route.dispatcher == "ts" else hashes.astype(np.int64)) % n
+    found: Ints = (commit_ts if route.dispatcher == TS else hashes.astype(np.int64)) % n
     return found
 
 
 def known_when_read(route: Route, table: Table) -> bool:
     """Whether the handle and the commit-ts say where a row goes, so that it goes there before and after a change."""
-    if route.dispatcher == "row-id":
+    if route.dispatcher == ROW_ID:
         return bool(handle_key(table))
-    return {source for _, source in route.hashed if source} <= key_bytes.told_by_handle(table)
+    return {source for _, source in route.hashed if source} <= key_bytes.known_by_handle(table)
 
 
-def partition_key(route: Route, table: Table, hash: int, commit_ts: int) -> str:
-    """What rows of one message share (release.group_by_partition_key): `schema.table`, the hash, or the commit-ts."""
-    shared = {"table": f"{table.schema}.{table.name}", "hash": str(hash), "commit_ts": str(commit_ts)}
-    return route.key or shared[route.groups_by]
+@dataclass(frozen=True)
+class Destinations:
+    """The Kafka partitions of a run: a destination is one of them, numbered through all topics, and one task owns it
+    from start to end."""
+
+    topics: tuple[str, ...]
+    counts: tuple[int, ...]
+    """Partitions of each topic."""
+
+    active: tuple[tuple[int, int], ...] = ()
+    """From which to which TSO each topic has watermarks; always, where nothing is said."""
+
+    @cached_property
+    def first(self) -> tuple[int, ...]:
+        """The destination that partition 0 of each topic is."""
+        return tuple(accumulate((0, *self.counts)))[:-1]
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts)
+
+    def of_topic(self, name: str) -> range:
+        """All destinations of a topic."""
+        topic = self._places[name]
+        return range(self.first[topic], self.first[topic] + self.counts[topic])
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.topics)}
+
+    @property
+    def watermarked(self) -> list[tuple[int, int]]:
+        """From which to which TSO each destination has watermarks."""
+        spans = self.active or ((0, FOREVER),) * len(self.counts)
+        return [span for span, count in zip(spans, self.counts, strict=True) for _ in range(count)]
+
+    def where(self, destination: int) -> tuple[int, int]:
+        """Index of the topic, and partition."""
+        topic = bisect_right(self.first, destination) - 1
+        return topic, destination - self.first[topic]

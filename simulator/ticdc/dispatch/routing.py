@@ -14,9 +14,20 @@ from simulator.releases import Release, V8_5
 from simulator.ticdc.changefeed.model import Changefeed, DispatchRule
 from simulator.ticdc.changefeed.protocols import FALLBACK
 from simulator.ticdc.dispatch import topics
-from simulator.ticdc.dispatch.dispatchers import DISPATCHERS, Hashed, dispatcher_of, knows_index
+from simulator.ticdc.dispatch.dispatchers import (
+    COLUMNS,
+    DISPATCHERS,
+    Hashed,
+    INDEX_VALUE,
+    KEY,
+    TABLE,
+    dispatcher_of,
+    failed,
+    index_of,
+    knows_index,
+    offsets_of,
+)
 from simulator.ticdc.dispatch.hashing import Hashing
-from simulator.ticdc.dispatch.lookup import failed, index_of, offsets_of
 from simulator.ticdc.dispatch.selectors import Selector, compile_selectors, selected, verify_selectors
 from simulator.ticdc.filters.table import TableFilter, table_filter
 from simulator.ticdc.filters.table_routes import TableRoutes, conflict, table_routes
@@ -28,12 +39,14 @@ class Route:
     """Where the rows of one table go; made once per table, on the driver."""
 
     dispatcher: str
-    """What is really used, for `default`, `rowid` and unknown rules too: `table`, `index-value`, `columns` or `ts`; in
-    4.0.0 – 4.0.4 `single-column` or `row-id`."""
+    """What is really used, for `default`, `rowid` and unknown rules too: TABLE, INDEX_VALUE, COLUMNS or TS; in
+    4.0.0 – 4.0.4 SINGLE_COLUMN or ROW_ID."""
 
     topic: str
     hashed: Hashed = ()
-    groups_by: str = "table"
+    groups_by: str = TABLE
+    """As `Dispatcher.groups_by`."""
+
     rule: int | None = None
     """Index of the rule in `[sink] dispatchers`; None for the implicit last one."""
 
@@ -122,9 +135,9 @@ def route(router: Router, table: Table) -> Route:
     release, name = router.release, rule.partition.lower()
     topic = topics.substitute(rule.topic, table.schema, table.name) if rule.topic else router.default_topic
     if name and name not in DISPATCHERS and router.scheme.startswith("pulsar"):
-        return Route("key", topic, rule=index, key=rule.partition)
+        return Route(KEY, topic, rule=index, key=rule.partition)
     found = dispatcher_of(name, table, release, router.enable_old_value)
-    named = found.name == "columns" or knows_index(rule, release)
+    named = found.name == COLUMNS or knows_index(rule, release)
     hashing = Hashing.of(release, "names" if named else "handle")
     left = selected(router.selectors, table, release)
     hashed = _seen(found.hashed(table, rule, release), left, release)
@@ -154,7 +167,7 @@ def verify_tables(router: Router, tables: Iterable[Table]) -> None:
         _verify_dispatcher(router, table)
     for table in tables if router.release.selectors_checked else ():
         rule = matching_rule(router, table.schema, table.name)[1]
-        by_columns = dispatcher_of(rule.partition, table, router.release, router.enable_old_value).name == "columns"
+        by_columns = dispatcher_of(rule.partition, table, router.release, router.enable_old_value).name == COLUMNS
         verify_selectors(router.selectors, table, rule.columns if by_columns else (), router.release)
 
 
@@ -171,13 +184,13 @@ def _verify_dispatcher(router: Router, table: Table) -> None:
     rule = matching_rule(router, table.schema, table.name)[1]
     dispatcher = dispatcher_of(rule.partition, table, release, router.enable_old_value).name
     named = f"when verify the table, table: {table.schema}.{table.name}"
-    if dispatcher == "index-value" and knows_index(rule, release):
+    if dispatcher == INDEX_VALUE and knows_index(rule, release):
         index = index_of(table, rule.index, release)
         if index is None:
             raise failed(f"index not found {named}, index: {rule.index}")
         if not (index.unique or index.primary):
             raise failed(f"index is not unique {named}, index: {rule.index}")
-    if dispatcher == "columns":
+    if dispatcher == COLUMNS:
         offsets_of(table, rule.columns, release, named)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from support.dispatch_hash import inertia, partition_key, value_string
 from support.vectors import keys as vector_keys
 from simulator.columns import cells
 from simulator.errors import ChangefeedError
@@ -111,7 +112,7 @@ def _type(value: object) -> ColumnType:
 
 def _hash(vector: Vector) -> None:
     writes = [[part.encode() for part in write] for write in vector.data["writes"]]
-    assert f"{dispatch.inertia(writes):08x}" == vector.data["hash_hex"]
+    assert f"{inertia(writes):08x}" == vector.data["hash_hex"]
 
 
 GO_TYPES: dict[str, Callable[[Any], object]] = {"float32": np.float32, "bytes": str.encode}
@@ -120,7 +121,7 @@ GO_TYPES: dict[str, Callable[[Any], object]] = {"float32": np.float32, "bytes": 
 def _value_string(vector: Vector) -> None:
     data = vector.data
     value = GO_TYPES[data["type"]](data["value"]) if data["type"] in GO_TYPES else data["value"]
-    assert dispatch.value_string(value) == data["text"]
+    assert value_string(value) == data["text"]
 
 
 def _rule_selection(vector: Vector) -> None:
@@ -140,7 +141,7 @@ def _key(vector: Vector) -> None:
         [rule(data["rule"])], "default-topic", "canal-json", scheme=data["sink"], release=vector.release)
     table = Table("test", "t", (Column("id", ColumnType("bigint")),), (), ("id",), True)
     route = dispatch.route(router, table)
-    assert dispatch.partition_key(route, table, 0, 0) == data["key"]
+    assert partition_key(route, table, 0, 0) == data["key"]
     numbers = np.array([12345], np.uint32), np.zeros(1, np.int64), pa.nulls(1, pa.int64())
     assert dispatch.partitions(route, *numbers, 7).tolist() == [data["partition"]]
 

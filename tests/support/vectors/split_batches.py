@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from simulator.columns import cells, row_image as images
-from simulator.columns.change_frame import DELETE, INSERT
+from simulator.columns import cells, row_image
+from simulator.columns.change_frame import DELETE, INSERT, ORDER
 from simulator.ticdc import key_bytes
-from simulator.ticdc.split import RowEvent, SplitRule, beside, halves, keys_changed, ranked, sent, splits
-from simulator.ticdc.split.transaction import Row
+from simulator.ticdc.split import SplitRule, beside, halves, keys_changed, ranked, splits
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Table
+from support.transaction import Row, RowEvent, sent
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,14 @@ def by_batch(transaction: Transaction) -> list[RowEvent]:
             is_split[updates] = keys_changed(table, before, after, rule)
         placed = halves(changes, is_split & beside(changes) if rule.several else is_split, rule)
     rows = pa.Table.from_batches([placed]).sort_by([
-        (name, "ascending") for name in ("commit_ts", "rank", "table", "handle", "op")]).to_pylist()
+        (name, "ascending") for name in ORDER]).to_pylist()
     return [RowEvent(row["op"], unpacked(table, row["before"]), unpacked(table, row["after"])) for row in rows]
 
 
 def packed(table: Table, rows: Sequence[Row | None]) -> pa.Array:
     """Images of rows."""
-    return pa.concat_arrays([
-        pa.nulls(1, pa.binary()) if row is None else images.pack(list(cells.columns([row]).values())) for row in rows])
+    images = (None if row is None else row_image.pack(list(cells.columns([row]).values())) for row in rows)
+    return pa.concat_arrays([pa.nulls(1, pa.binary()) if image is None else image for image in images])
 
 
 def unpacked(table: Table, image: bytes | None) -> Row | None:

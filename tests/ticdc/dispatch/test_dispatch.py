@@ -19,8 +19,6 @@ from simulator.ticdc.dispatch import (
     Route,
     compile_rules,
     hashes,
-    inertia,
-    partition_key,
     partitions,
     route,
     router,
@@ -30,6 +28,7 @@ from simulator.ticdc.dispatch import (
 )
 from simulator.tidb.ddl import create_table as parse
 from simulator.tidb.model.table import Table
+from support.dispatch_hash import inertia, partition_key
 
 EVERY = ("*.*",)
 T = parse.create_table(

@@ -13,10 +13,11 @@ import pytest
 from simulator.columns import cells
 from simulator.releases import Release, find
 from simulator.ticdc.changefeed import DispatchRule
-from simulator.ticdc.dispatch import compile_rules, hashes, inertia, known_when_read, route, value_string
+from simulator.ticdc.dispatch import compile_rules, hashes, known_when_read, route
 from simulator.tidb.ddl import create_table as parse
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
+from support.dispatch_hash import inertia, value_string
 
 NAMES = "Tab_1 été 数据 😀 a.b".split()
 MEMBERS = tuple("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.sources.snapshots.partitions import locate_partition
+from simulator.sources.snapshots.physical import locate_partition
 from simulator.ticdc.key_bytes import handle
 from simulator.tidb.collations import weights
 from simulator.tidb.ddl.create_table import create_table

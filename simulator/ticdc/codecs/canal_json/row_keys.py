@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import latin1, undisguised
+from simulator.columns.cells import latin1, surrogate_unescaped
 from simulator.columns.row_image import Image
 from simulator.errors import EncodeError
 from simulator.ticdc import table_info
@@ -80,7 +80,7 @@ def _bytes(cells: pa.Array, column: Column, length: int) -> pa.Array:
         cells = pc.utf8_slice_codeunits(cells.cast(pa.string()), 0, length).cast(pa.binary())
     if types.is_binary(column.type):
         return latin1(cells)
-    return undisguised(padded(cells) if pads(column.type.collation) else cells)
+    return surrogate_unescaped(padded(cells) if pads(column.type.collation) else cells)
 
 
 def _big_endian(numbers: npt.NDArray[np.uint64]) -> pa.Array:

@@ -6,12 +6,12 @@ encoding/json or goccy/go-json writes).
 
 from __future__ import annotations
 
-from simulator import tso
 from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.compression import compressed_value
 from simulator.ticdc.codecs.json_text import quoted
 from simulator.ticdc.codecs.row_changes import DdlEvent
+from simulator.tso import physical
 
 _DDL_TYPES = {
     3: "CREATE", 4: "ERASE", 11: "TRUNCATE",
@@ -52,10 +52,10 @@ def _extended(options: CodecOptions, release: Release) -> bool:
 def _event(
         schema: str, table: str, is_ddl: bool, type: str, ts: int, query: str, extension: bytes,
         options: CodecOptions, release: Release) -> bytes:
-    physical = tso.physical(ts)
-    build = physical if options.build_ts is None else options.build_ts
+    es = physical(ts)
+    build = es if options.build_ts is None else options.build_ts
     text = b'{"id":0,"database":%s,"table":%s,"pkNames":null,"isDdl":%s,"type":"%s","es":%d,"ts":%d,"sql":%s' % (
-        quoted(schema), quoted(table), b"true" if is_ddl else b"false", type.encode(), physical,
+        quoted(schema), quoted(table), b"true" if is_ddl else b"false", type.encode(), es,
         build if release.canal_build_time else 0, quoted(query))
     text += b',"sqlType":null,"mysqlType":null,"data":null,"old":null'
     return text + (b',"_tidb":' + extension if _extended(options, release) else b"") + b"}"

@@ -17,7 +17,7 @@ from functools import lru_cache, partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import latin1, undisguised
+from simulator.columns.cells import latin1, surrogate_unescaped
 from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs import binary, wire_numbers
@@ -136,7 +136,7 @@ def _binary_base64(cells: pa.Array, type: ColumnType) -> pa.Array:
 
 
 def _text_base64(cells: pa.Array, type: ColumnType) -> pa.Array:
-    return binary.base64(undisguised(cells))
+    return binary.base64(surrogate_unescaped(cells))
 
 
 def _whole_seconds(cells: pa.Array, type: ColumnType) -> pa.Array:

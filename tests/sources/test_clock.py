@@ -16,8 +16,8 @@ LOW, HIGH = 992_908_482, 2_339_570_961
 def times(salts: tuple[int, ...], table: int, move: int = 0) -> list[int]:
     """The commit-ts of a few rows of one of the tables."""
     clock = Clock(7, np.array(salts, np.uint32).view(np.int32), (SPAN, Span(SPAN.next_ms, 5)))
-    keys = clock.keys(np.full(20, table), pa.array([bytes([key]) for key in range(20)], pa.binary()))
-    return [int(ts) for ts in clock.commit_ts(clock.slots(keys, move), move)]
+    hashes = clock.row_hashes(np.full(20, table), pa.array([bytes([key]) for key in range(20)], pa.binary()))
+    return [int(ts) for ts in clock.commit_ts(clock.slots(hashes, move), move)]
 
 
 def test_a_table_s_commit_ts_do_not_depend_on_which_other_tables_there_are() -> None:

@@ -24,20 +24,9 @@ from simulator.read.decode import DdlEvent, Event, RowEvent as Sent, before_imag
 from simulator.read.records import read
 from simulator.releases import find
 from simulator.ticdc.changefeed import load
-from simulator.ticdc.split import (
-    SplitRule,
-    beside,
-    deciding,
-    halves,
-    keys_changed,
-    net,
-    ranked,
-    sent,
-    split_rule,
-    splits,
-)
-from simulator.ticdc.split.transaction import Row, RowEvent
+from simulator.ticdc.split import SplitRule, beside, deciding, halves, keys_changed, ranked, split_rule, splits
 from simulator.tidb.ddl.create_table import create_table
+from support.transaction import Row, RowEvent, net, sent
 
 CLASSIC, NEW = find("v8.5.3"), find("v8.5.7", "new")
 TABLE = create_table("CREATE TABLE t (id INT PRIMARY KEY, uk INT UNIQUE, s VARCHAR(9), v INT, UNIQUE (s, v))", "test")

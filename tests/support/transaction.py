@@ -1,4 +1,5 @@
-"""One transaction on one table, as plain functions: what TiDB writes, and the events that TiCDC makes of it.
+"""One transaction on one table, row by row: what TiDB writes, and the events that TiCDC makes of it. The split
+of UPDATEs by whole batches (`ticdc.split`) is held to it.
 
 One law: a transaction is a list; whatever a release does to its order is done by one stable sort.
 """
@@ -11,12 +12,14 @@ from dataclasses import dataclass, replace
 from simulator.columns.cells import columns
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.ticdc.key_bytes import handle
-from simulator.ticdc.split.rule import SplitRule, changed, rank
+from simulator.ticdc.split import SPLIT_DELETE, SPLIT_INSERT, SplitRule, changed
 from simulator.ticdc.table_info import HANDLE_KEY, flags
 from simulator.tidb.model.table import Table
 
 Row = Mapping[str, str | None]
 """TiDB text by visible column."""
+
+HALVES = {DELETE: SPLIT_DELETE, INSERT: SPLIT_INSERT}
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class RowEvent:
     """One row change."""
 
     op: int
-    """`changes.DELETE`, `UPDATE` or `INSERT`."""
+    """DELETE, UPDATE or INSERT."""
 
     before: Row | None
     after: Row | None
@@ -54,8 +57,8 @@ def sent(table: Table, events: Sequence[RowEvent], rule: SplitRule) -> list[RowE
     (classic: sort.Sort in cdc/model/sink.go).
     """
     alone = rule.several and len(events) < 2
-    found = [one for event in events for one in ([event] if alone else _halves(table, event, rule))]
-    ordered = sorted(found, key=lambda event: rank(rule, event.op, event.half))
+    found = [part for event in events for part in ([event] if alone else _halves(table, event, rule))]
+    ordered = sorted(found, key=lambda event: rule.ranks[HALVES[event.op] if event.half else event.op])
     return ordered if rule.old_value else [_without_old_value(table, event, rule) for event in ordered]
 
 

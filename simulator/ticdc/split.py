@@ -1,6 +1,9 @@
-"""What decides whether an UPDATE is split, and what each kind of row change stands behind.
+"""Which UPDATEs TiCDC sends as DELETE and INSERT, and in which order the rows of a transaction go.
 
-One law: only fields of the release and the two options that concern them are asked.
+A batch of changes becomes one with the columns `op` and `rank` more (`columns.change_frame.SENT`).
+
+One law: what a release does is one `SplitRule`, for which only its fields and the two options that concern them are
+asked.
 """
 
 from __future__ import annotations
@@ -13,10 +16,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.columns import row_image
 from simulator.columns.cells import columns
-from simulator.columns.change_frame import DELETE, INSERT, UPDATE
+from simulator.columns.change_frame import DELETE, INSERT, UPDATE, ints, op_of
 from simulator.releases import Release
-from simulator.ticdc.key_bytes import Texts, told_by_handle
+from simulator.ticdc.key_bytes import Texts, known_by_handle
 from simulator.ticdc.table_info import HANDLE_KEY, PRIMARY_KEY, UNIQUE_KEY, flags, handle_key
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Table
@@ -25,13 +29,14 @@ from simulator.tidb.model.types import family
 SPLIT_DELETE, SPLIT_INSERT = 3, 4
 """The halves of a split UPDATE, beside DELETE, UPDATE and INSERT."""
 
+OPS = np.array([DELETE, UPDATE, INSERT, DELETE, INSERT], np.int8)
+"""By kind: the operations, and the halves."""
+
 NULL = b"null"
 """What `ColumnValueString` makes of NULL (tiflow: cdc/model/sink.go)."""
 
-NO_TEXT = b"\xfe"
-"""What no text is."""
-
 Mask = npt.NDArray[np.bool_]
+Kinds = npt.NDArray[np.int8]
 
 
 @dataclass(frozen=True)
@@ -58,8 +63,8 @@ def split_rule(release: Release, raw: bool = False, old_value: bool = True) -> S
     first = release.updates_before_inserts
     if not old_value and release.handle_split != "as any":
         after = 2 if first else 1
-        halves = (1, 1) if release.handle_split == "in place" else (0, 1)
-        return SplitRule(release, HANDLE_KEY, False, (0, 1, after, *halves), old_value=False)
+        parts = (1, 1) if release.handle_split == "in place" else (0, 1)
+        return SplitRule(release, HANDLE_KEY, False, (0, 1, after, *parts), old_value=False)
     whole = release.update_split == "never" or raw and release.raw_change_events
     ranks = (0, 1, 2, 1, 3) if release.split_interleaved else (0, 2, 4 if first else 2, 1, 3)
     keys = 0 if whole else HANDLE_KEY | PRIMARY_KEY | UNIQUE_KEY
@@ -75,8 +80,8 @@ def deciding(table: Table, rule: SplitRule) -> tuple[str, ...]:
 def in_a_diff(table: Table, rule: SplitRule) -> tuple[str, ...]:
     """Those that can differ where rows are found again by their handle key: of that the columns whose collation, or
     prefix, leaves open what they are."""
-    told = told_by_handle(table)
-    return tuple(name for name in deciding(table, rule) if name not in told) if handle_key(table) else ()
+    certain = known_by_handle(table)
+    return tuple(name for name in deciding(table, rule) if name not in certain) if handle_key(table) else ()
 
 
 def splits(tables: Iterable[Table], rule: SplitRule) -> bool:
@@ -102,10 +107,10 @@ def changed(
 
 def _differ(table: Table, name: str, before: Texts, after: Texts, rule: SplitRule) -> Mask:
     kind = next(family(column.type) for column in table.columns if column.name == name)
-    null = NULL if null_is_text(kind, rule) else NO_TEXT
-    old, new = (pc.fill_null(side[name].cast(pa.binary()), null) for side in (before, after))
-    found: Mask = pc.not_equal(old, new).to_numpy(zero_copy_only=False)
-    return found
+    old, new = (side[name].cast(pa.binary()) for side in (before, after))
+    if null_is_text(kind, rule):
+        old, new = (pc.fill_null(cells, NULL) for cells in (old, new))
+    return ~row_image.same(old, new)
 
 
 def null_is_text(family: str, rule: SplitRule) -> bool:
@@ -113,15 +118,45 @@ def null_is_text(family: str, rule: SplitRule) -> bool:
     return rule.release.split_by_text and family in ("string", "text")
 
 
-def rank(rule: SplitRule, op: int, half: bool = False) -> int:
-    """The place of a row change (`changes.DELETE`, …) inside its transaction."""
-    return rule.ranks[{DELETE: SPLIT_DELETE, INSERT: SPLIT_INSERT}[op] if half and op != UPDATE else op]
-
-
-def stages(rule: SplitRule, told: bool) -> dict[str, int]:
+def stages(rule: SplitRule, told_apart: bool) -> dict[str, int]:
     """By kind of change, what of a transaction comes after what in a stream, which does not show halves; equals may
-    come in any order. `told` is whether its messages tell every UPDATE from an INSERT."""
+    come in any order. `told_apart` is whether its messages tell every UPDATE from an INSERT."""
     delete, update, insert, split_delete, split_insert = rule.ranks
     second = int(max(delete, split_delete) < update)
-    third = second + int(told and update < min(insert, split_insert))
+    third = second + int(told_apart and update < min(insert, split_insert))
     return {"DELETE": 0, "UPDATE": second, "INSERT": third}
+
+
+def halves(changes: pa.RecordBatch, is_split: Mask, rule: SplitRule) -> pa.RecordBatch:
+    """The row changes (columns before, after and any others), each UPDATE that is split as two."""
+    kinds = op_of(changes["before"], changes["after"])
+    split = is_split & (kinds == UPDATE)
+    if not split.any():
+        return _ranked(changes, kinds, rule)
+    rows = np.repeat(np.arange(len(kinds)), 1 + split)
+    second = np.concatenate(([False], rows[1:] == rows[:-1]))
+    kinds = np.where(split[rows], np.where(second, SPLIT_INSERT, SPLIT_DELETE), kinds[rows]).astype(np.int8)
+    found = changes.take(pa.array(rows))
+    for side, without in (("before", SPLIT_INSERT), ("after", SPLIT_DELETE)):
+        images = pc.if_else(pa.array(kinds == without), None, found[side])
+        found = found.set_column(found.schema.get_field_index(side), side, images)
+    return _ranked(found, kinds, rule)
+
+
+def ranked(changes: pa.RecordBatch, rule: SplitRule) -> pa.RecordBatch:
+    """The row changes of a run that splits none."""
+    return _ranked(changes, op_of(changes["before"], changes["after"]), rule)
+
+
+def _ranked(changes: pa.RecordBatch, kinds: Kinds, rule: SplitRule) -> pa.RecordBatch:
+    ranks = np.array(rule.ranks, np.int8)
+    return changes.append_column("op", pa.array(OPS[kinds])).append_column("rank", pa.array(ranks[kinds]))
+
+
+def beside(changes: pa.RecordBatch) -> Mask:
+    """Whether a change has others of its table at its commit-ts, as a rule of several rows asks; the batch has all
+    changes of a table and commit-ts, or none."""
+    pairs = np.stack([ints(changes, "commit_ts"), ints(changes, "table")], axis=1)
+    _, places, counts = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
+    found: Mask = counts[places] > 1
+    return found

@@ -14,11 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.altered import (
-    ALTERATIONS, END, MIDDLE, SPAN, START, Altered, Event, Row, alter, image, numbers, packed, row_of, texts, told,
+    ALTERATIONS, END, MIDDLE, SPAN, START, Altered, Event, Row, alter, changes_of, image, numbers, packed, row_of,
+    texts,
 )
 from simulator.errors import SnapshotError
-from simulator.sources.schema_change import Transition, Turn, prior
-from simulator.sources.snapshots import Places
+from simulator.sources.schema_change import SchemaChangePoint, Transition, altered_rows
+from simulator.sources.snapshots import PlacedTable
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.column_sources import conversion
@@ -37,7 +38,7 @@ DEFINITIONS = (
     f"({COLUMNS}, primary key (id)){PARTITIONS}",
     f"({COLUMNS}){PARTITIONS}",
 )
-TURNS = st.sampled_from((START, MIDDLE, END))
+POINTS = st.sampled_from((START, MIDDLE, END))
 
 
 def cells(column: Column) -> st.SearchStrategy[str | None]:
@@ -99,14 +100,16 @@ def replay(state: Counter[tuple[int, bytes]], found: Iterable[Event]) -> None:
             state[number, after] += 1
 
 
-def held_by(places: Places, rows: Sequence[Row]) -> Counter[tuple[int, bytes]]:
+def held_by(places: PlacedTable, rows: Sequence[Row]) -> Counter[tuple[int, bytes]]:
     """Rows as table numbers and images."""
     return Counter(zip(numbers(places, rows).to_pylist(), (image(places.table, row) for row in rows), strict=True))
 
 
-def reached(altered: Altered, old: Sequence[Row], turn: Turn, found: Sequence[Event]) -> Counter[tuple[int, bytes]]:
+def reached(
+    altered: Altered, old: Sequence[Row], point: SchemaChangePoint, found: Sequence[Event]
+) -> Counter[tuple[int, bytes]]:
     """Rows after the changes before the statements, the statements, and the changes behind them."""
-    when = compose(SPAN.start_ms + 1 + turn.slot)
+    when = compose(SPAN.start_ms + 1 + point.slot)
     before, after = altered.change.before, altered.change.after
     state = held_by(before, old)
     early = [event for event in found if event[0] < when]
@@ -120,41 +123,41 @@ def reached(altered: Altered, old: Sequence[Row], turn: Turn, found: Sequence[Ev
     return +state
 
 
-@given(moves(), TURNS)
+@given(moves(), POINTS)
 @settings(max_examples=60)
 def test_changes_before_the_statements_then_these_then_the_others_lead_to_the_second_snapshot(
-    move: tuple[Altered, list[Row], list[Row]], turn: Turn
+    move: tuple[Altered, list[Row], list[Row]], point: SchemaChangePoint
 ) -> None:
     """Whatever the statements, and wherever they stand; the handle of each change is its row's in the definition of its
     time, the image and a number where there is no handle key."""
     altered, old, new = move
-    found = told(altered, turn, old, new)
+    found = changes_of(altered, point, old, new)
 
-    assert reached(altered, old, turn, found) == held_by(altered.change.after, new)
-    for _, number, told_handle, before, after in found:
+    assert reached(altered, old, point, found) == held_by(altered.change.after, new)
+    for _, number, handle, before, after in found:
         table = altered.before if number in altered.change.before.indexes else altered.after
         image = (before if after is None else after) or b""
         cells = row_of(table, image)
         if handle_key(table):
             own = key_bytes.handle(table, dict(zip(cells, texts(table, [cells]), strict=True)))
-            assert told_handle == own[0].as_py()
+            assert handle == own[0].as_py()
         else:
-            assert told_handle[:-8] == image
+            assert handle[:-8] == image
 
 
-@given(moves(), TURNS, st.integers(0, 12))
+@given(moves(), POINTS, st.integers(0, 12))
 @settings(max_examples=40)
 def test_changes_do_not_depend_on_how_rows_are_spread(
-    move: tuple[Altered, list[Row], list[Row]], turn: Turn, cut: int
+    move: tuple[Altered, list[Row], list[Row]], point: SchemaChangePoint, cut: int
 ) -> None:
     """In which batches they are read, and in which order; nor on whether a key that stays is made again."""
     altered, old, new = move
-    found = told(altered, turn, old, new)
+    found = changes_of(altered, point, old, new)
     key = handle_key(altered.before)
     stays = bool(key) and key == handle_key(altered.after) and not {"a", "z"} & set(key)
     known = replace(altered, change=replace(altered.change, key_stays=stays))
 
-    assert told(known, turn, old[::-1], new[::-1], cut) == found
+    assert changes_of(known, point, old[::-1], new[::-1], cut) == found
 
 
 def rows(table: Table, images: Iterable[bytes]) -> list[Row]:
@@ -162,9 +165,9 @@ def rows(table: Table, images: Iterable[bytes]) -> list[Row]:
 
 
 def read(altered: Altered, *images: bytes) -> pa.RecordBatch:
-    """What `prior` makes of rows of the table before."""
+    """What `altered_rows` makes of rows of the table before."""
     old = rows(altered.before, images)
-    return prior(altered.change, texts(altered.before, old), numbers(altered.change.before, old))
+    return altered_rows(altered.change, texts(altered.before, old), numbers(altered.change.before, old))
 
 
 GRADED = alter("(id int primary key, name varchar(10))", ["ADD COLUMN grade INT NOT NULL DEFAULT 7"])
@@ -198,14 +201,14 @@ def test_a_row_is_what_the_statements_make_of_it_beside_what_it_was() -> None:
     assert read(GRADED, packed("1", "é"), packed("2", None)).to_pydict() == {
         "table": [1, 1], "handle": key_bytes.handle(GRADED.after, ids).to_pylist(),
         "image": [packed("1", "é", "7"), packed("2", None, "7")],
-        "was": [bytes(4) + packed("1", "é"), bytes(4) + packed("2", None)],
+        "unaltered": [bytes(4) + packed("1", "é"), bytes(4) + packed("2", None)],
     }
 
 
 def test_rows_of_emptied_partitions_are_left_out() -> None:
     """They go with the statement, without a change of their own."""
     for altered in (EMPTIED, DROPPED):
-        assert read(altered, packed("9", "1"), packed("10", "2"))["was"].to_pylist() == [
+        assert read(altered, packed("9", "1"), packed("10", "2"))["unaltered"].to_pylist() == [
             (1).to_bytes(4, "little") + packed("10", "2")]
 
 
@@ -226,8 +229,8 @@ def test_a_stored_generated_column_is_computed_where_the_old_table_has_none() ->
     """From the columns as the statements leave them."""
     before, after = (create_table(f"CREATE TABLE t {one}", "test") for one in (
         "(id int primary key, a int)", "(id int primary key, a int, s int as (a + 1) stored)"))
-    change = Transition(Places(before, (0,)), Places(after, (1,)), conversion(before, after))
-    made = prior(change, [pa.array(["1"]), pa.array(["41"])], pa.array([0], pa.int32()))
+    change = Transition(PlacedTable(before, (0,)), PlacedTable(after, (1,)), conversion(before, after))
+    made = altered_rows(change, [pa.array(["1"]), pa.array(["41"])], pa.array([0], pa.int32()))
 
     assert made["image"].to_pylist() == [packed("1", "41", "42")]
 
@@ -239,9 +242,9 @@ def test_a_computed_column_that_cannot_hold_its_value_is_an_error(column: str, a
     """As is a NULL where it takes none."""
     before, after = (create_table(f"CREATE TABLE t (id int primary key, a int{more})", "test")
                      for more in ("", f", {column}"))
-    change = Transition(Places(before, (0,)), Places(after, (1,)), conversion(before, after))
+    change = Transition(PlacedTable(before, (0,)), PlacedTable(after, (1,)), conversion(before, after))
     with pytest.raises(SnapshotError) as caught:
-        prior(change, [pa.array(["1"]), pa.array([a], pa.string())], pa.array([0], pa.int32()))
+        altered_rows(change, [pa.array(["1"]), pa.array([a], pa.string())], pa.array([0], pa.int32()))
     assert shown in str(caught.value)
 
 
@@ -347,37 +350,39 @@ CASES: dict[str, Case] = {
 def test_a_change_stands_before_the_statements_if_the_old_definition_can_tell_it(name: str) -> None:
     """In its words then, and otherwise behind them in those of the new one."""
     altered, old, new, early, before, after = CASES[name]
-    found = told(altered, END, rows(altered.before, [old] if old else []), rows(altered.after, [new] if new else []))
+    was, now = rows(altered.before, [old] if old else []), rows(altered.after, [new] if new else [])
+    found = changes_of(altered, END, was, now)
     places = altered.change.before if early else altered.change.after
 
     assert [(one[0] < compose(SPAN.start_ms + 1 + END.slot), *one[3:]) for one in found] == [(early, before, after)]
     assert found[0][1] in places.indexes
 
 
-@pytest.mark.parametrize(("turn", "slot", "early", "millisecond"), [
+@pytest.mark.parametrize(("point", "slot", "early", "millisecond"), [
     (START, 0, False, 0), (START, 999, False, 999),
     (MIDDLE, 0, True, 0), (MIDDLE, 499, True, 499), (MIDDLE, 500, False, 500), (MIDDLE, 999, False, 999),
     (END, 0, True, 0), (END, 500, True, 450), (END, 999, True, 899),
 ])
 def test_what_the_old_definition_can_tell_keeps_its_time_or_is_squeezed_before_the_statements(
-    turn: Turn, slot: int, early: bool, millisecond: int
+    point: SchemaChangePoint, slot: int, early: bool, millisecond: int
 ) -> None:
     """At the end of the span all of it stands before them, in proportionally less time."""
     new = rows(GRADED.after, [packed("1", "a", "7")])
-    (commit_ts, number, *_), = told(GRADED, turn, [], new, slot_of=lambda _: slot)
+    (commit_ts, number, *_), = changes_of(GRADED, point, [], new, slot_of=lambda _: slot)
 
     assert commit_ts == compose(SPAN.start_ms + 1 + millisecond, 1)
     assert number == (0 if early else 1)
 
 
-@pytest.mark.parametrize(("turn", "slot", "millisecond"), [
+@pytest.mark.parametrize(("point", "slot", "millisecond"), [
     (START, 3, 3), (MIDDLE, 3, 503), (MIDDLE, 600, 600), (END, 3, 903), (END, 250, 950), (END, 950, 950),
 ])
 def test_what_only_the_new_definition_can_tell_stands_in_the_time_that_is_left(
-    turn: Turn, slot: int, millisecond: int
+    point: SchemaChangePoint, slot: int, millisecond: int
 ) -> None:
     """Where its own time is there, it keeps it."""
-    (commit_ts, *_), = told(GRADED, turn, [], rows(GRADED.after, [packed("1", "a", "8")]), slot_of=lambda _: slot)
+    new = rows(GRADED.after, [packed("1", "a", "8")])
+    (commit_ts, *_), = changes_of(GRADED, point, [], new, slot_of=lambda _: slot)
 
     assert commit_ts == compose(SPAN.start_ms + 1 + millisecond, 1)
 
@@ -387,7 +392,7 @@ def test_only_changes_under_names_that_the_changefeed_replicates_are_sent(sent: 
     """A table that statements rename in comes without what changed before them, if it could have been told then."""
     altered = replace(GRADED, change=replace(GRADED.change, sent=sent))
     new = rows(altered.after, [packed("1", "a", "7"), packed("2", "a", "8")])
-    found = {(number, after) for _, number, _, _, after in told(altered, MIDDLE, [], new, slot_of=lambda _: 1)}
+    found = {(number, after) for _, number, _, _, after in changes_of(altered, MIDDLE, [], new, slot_of=lambda _: 1)}
 
     assert found == {
         (False, True): {(1, packed("1", "a", "7")), (1, packed("2", "a", "8"))},
@@ -399,7 +404,7 @@ def test_only_changes_under_names_that_the_changefeed_replicates_are_sent(sent: 
 def test_equal_rows_of_a_table_without_a_handle_key_are_told_apart_by_numbers() -> None:
     """Before the statements as behind them, whichever of them go and come."""
     old, new = [packed("1", "2")] * 3, [packed("1", "2", "7"), packed("9", "9", "7"), packed("9", "9", "7")]
-    found = told(KEYLESS, END, rows(KEYLESS.before, old), rows(KEYLESS.after, new))
+    found = changes_of(KEYLESS, END, rows(KEYLESS.before, old), rows(KEYLESS.after, new))
     eight = {place: place.to_bytes(8, "big") for place in (1, 2, 3)}
 
     assert sorted((handle, before, after) for _, _, handle, before, after in found if before) == [
@@ -410,6 +415,6 @@ def test_equal_rows_of_a_table_without_a_handle_key_are_told_apart_by_numbers() 
 
 def test_a_row_without_a_key_that_gets_one_is_the_first_of_its_kind() -> None:
     """Two equal ones would have one key."""
-    (_, _, found, *_), = told(KEYED, END, rows(KEYED.before, [packed("1", "2")]), [])
+    (_, _, found, *_), = changes_of(KEYED, END, rows(KEYED.before, [packed("1", "2")]), [])
 
     assert found == packed("1", "2") + (1).to_bytes(8, "big")

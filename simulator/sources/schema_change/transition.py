@@ -1,33 +1,64 @@
-"""Rows in one definition of their table: texts out of images, table numbers, and what a row was as one value.
+"""What statements make of a table between two snapshots and when, and its rows on either side of them.
 
-One law: what a row was (`was`) is the number of its old table, four bytes little-endian, and its old image.
+What a row was before the statements is one value (column `unaltered`): the number of its table then, four bytes
+little-endian, and its image then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns import row_image as images
+from simulator.columns import row_image
+from simulator.sources.snapshots import PlacedTable
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, FromDefault, FromExpression
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Table
 from simulator.tidb.values import text_as
 
 NUMBER_BYTES = 4
-"""Of a table's number in `was`."""
+"""Of a table's number in what a row was."""
 
 OCCURRENCE_BYTES = 8
 """Of the number among equal rows that ends the handle of a row without a handle key, big-endian."""
 
 
+@dataclass(frozen=True)
+class Transition:
+    """What statements make of a table between two snapshots."""
+
+    before: PlacedTable
+    after: PlacedTable
+    sources: tuple[ColumnSource, ...]
+    """Of each visible column of the table after."""
+
+    lost: frozenset[int] = frozenset()
+    """Indexes of tables and partitions whose rows go with the statements: truncated, dropped."""
+
+    sent: tuple[bool, bool] = (True, True)
+    """Whether rows before and after the statements are replicated."""
+
+    key_stays: bool = False
+    """Whether a row has the same handle and row id before and after."""
+
+
+@dataclass(frozen=True)
+class SchemaChangePoint:
+    """When the statements run, in milliseconds of the span: before the change of this millisecond."""
+
+    slot: int
+    squeezed: bool
+    """Whether every change that the old definition can hold comes before them, in proportionally less time."""
+
+
 def texts_of(table: Table, image: pa.Array) -> dict[str, pa.Array]:
     """TiDB text of each visible column, by name."""
-    cells = images.named(image, [column.name for column in visible_columns(table)])
+    cells = row_image.named(image, [column.name for column in visible_columns(table)])
     return {name: cell.cast(pa.string()) for name, cell in cells.items()}
 
 
@@ -47,26 +78,20 @@ def repeated(text: str | None, rows: int) -> pa.Array:
     return pa.repeat(pa.scalar(text, pa.string()), rows)
 
 
-def same(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
-    """Where two columns are equal, NULL being equal to NULL."""
-    equal = pc.fill_null(pc.equal(one, other), False)
-    return true(pc.or_(equal, pc.and_(pc.is_null(one), pc.is_null(other))))
-
-
 def true(mask: pa.Array) -> npt.NDArray[np.bool_]:
     """A boolean array without nulls as numpy's."""
     found: npt.NDArray[np.bool_] = mask.to_numpy(zero_copy_only=False)
     return found
 
 
-def pack_was(table: pa.Array, image: pa.Array) -> pa.Array:
+def pack_unaltered(table: pa.Array, image: pa.Array) -> pa.Array:
     """What rows were, as one value each."""
     return pc.binary_join_element_wise(table.view(pa.binary(NUMBER_BYTES)).cast(pa.binary()), image, b"")
 
 
-def split_was(was: pa.Array) -> tuple[pa.Array, pa.Array]:
+def cut_unaltered(unaltered: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Table numbers and images of what rows were."""
-    number, image = halves(was, NUMBER_BYTES)
+    number, image = halves(unaltered, NUMBER_BYTES)
     return number.cast(pa.binary(NUMBER_BYTES)).view(pa.int32()), image
 
 

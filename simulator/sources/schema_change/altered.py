@@ -12,10 +12,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns import row_image as images
+from simulator.columns import row_image
+from simulator.columns.change_frame import STATE
 from simulator.errors import SnapshotError
-from simulator.sources.schema_change.forms import converted, pack_was, true
-from simulator.sources.schema_change.model import Transition
+from simulator.sources.schema_change.transition import Transition, converted, pack_unaltered, true
 from simulator.sources.snapshots import located
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
@@ -28,16 +28,16 @@ SHOWN = 4
 """Columns of a row that an error shows."""
 
 
-def prior(change: Transition, texts: Sequence[pa.Array], table: pa.Array) -> pa.RecordBatch:
-    """The rows before as the statements leave them: `table`, `handle`, `image` in the definition after, and `was`.
+def altered_rows(change: Transition, texts: Sequence[pa.Array], table: pa.Array) -> pa.RecordBatch:
+    """The rows before as the statements leave them: `table`, `handle` and `image` in the definition after, `unaltered`.
 
     `texts` are those of the visible columns before (string, checked), `table` the numbers (int32, no nulls) of the
     tables or partitions that the rows are in; rows that go with the statements (`change.lost`) are left out. Raises
     SnapshotError for the first row over which TiDB could not run the statements.
 
     Where the table after has no handle key, `handle` is the image alone: whoever compares ends it by the number of the
-    row among those of equal (table, handle), from 1, eight bytes big-endian, counted in the order of `was`, so that it
-    does not depend on how rows are spread. Whether the table before has a handle key makes no difference here.
+    row among those of equal (table, handle), from 1, eight bytes big-endian, counted in the order of `unaltered`, so
+    that it does not depend on how rows are spread. Whether the table before has a handle key makes no difference here.
     """
     stays = pc.invert(pc.is_in(table, pa.array(sorted(change.lost), pa.int32())))
     old, table = [text.filter(stays) for text in texts], table.filter(stays)
@@ -45,10 +45,10 @@ def prior(change: Transition, texts: Sequence[pa.Array], table: pa.Array) -> pa.
     now, given = _shaped(change, old, rows)
     place = located(change.after, now, rows)
     _refuse_misfits(change, old, now, given, place)
-    image = images.pack(list(now.values()))
+    image = row_image.pack(list(now.values()))
     handle = key_bytes.handle(after, now) if handle_key(after) else image
-    was = pack_was(table, images.pack(old))
-    return pa.RecordBatch.from_arrays([place, handle, image, was], ["table", "handle", "image", "was"])
+    unaltered = pack_unaltered(table, row_image.pack(old))
+    return pa.RecordBatch.from_arrays([place, handle, image, unaltered], STATE.names[1:])
 
 
 def _shaped(

@@ -1,0 +1,258 @@
+"""The row changes of a table whose definition changes on the way, each in the definition of its time.
+
+One law: a change stands before the statements exactly if its time does and the old definition can hold it, so that what
+the statements then make of the row is what the change leads to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns import row_image
+from simulator.columns.change_frame import CHANGES, Ints
+from simulator.columns.row_image import same
+from simulator.sources.schema_change.transition import (
+    OCCURRENCE_BYTES,
+    SchemaChangePoint,
+    Transition,
+    converted,
+    cut_unaltered,
+    halves,
+    repeated,
+    texts_of,
+    true,
+)
+from simulator.sources.snapshots import located
+from simulator.ticdc import key_bytes
+from simulator.ticdc.table_info import handle_key, handle_lengths
+from simulator.tidb.ddl.column_sources import FromColumn, FromDefault
+from simulator.tidb.model.rows import visible_columns
+from simulator.tidb.model.types import family
+from simulator.tidb.values import text_as
+from simulator.tso import ROW_LOGICAL, Span, compose
+
+FIRST = (1).to_bytes(OCCURRENCE_BYTES, "big")
+"""Of rows that no other equals."""
+
+Mask = npt.NDArray[np.bool_]
+
+Held = tuple[Mask, tuple[pa.Array, pa.Array, pa.Array, pa.Array]]
+"""Which of the changes the old definition can hold, and table, handle, before and after of these."""
+
+InOldDefinition = Callable[[Transition, pa.RecordBatch], Held]
+
+
+def row_changes(
+    change: Transition, point: SchemaChangePoint, span: Span, slots: Ints, table: int, handle: pa.Array,
+    before: pa.Array, after: pa.Array, unaltered: pa.Array,
+) -> pa.RecordBatch:
+    """The changes (columns CHANGES, in any order) of joined rows whose images differ.
+
+    `table`, the number of the table after or of a partition of it, and `handle` are what the sides were joined by;
+    `before` is the image that `altered_rows` gave, beside `unaltered`, null for rows that are new; `after` is the image
+    in the second snapshot, null for rows that go; `slots` are the milliseconds of the span that seed, table and handle
+    give. Changes that the changefeed does not replicate under the table's name of their time are left out.
+
+    `table`, `handle` and images of a change are those of the definition of its time, a handle of a table without a
+    handle key the image and the number of the row among equal ones. `handle` is expected so, too: of rows of a table
+    that has no handle key after the statements it ends by that number, which the handle before them then ends by.
+    """
+    numbers = pa.repeat(pa.scalar(table, pa.int32()), len(slots))
+    rows = pa.record_batch({
+        "slot": slots, "table": numbers, "handle": handle, "before": before, "after": after, "unaltered": unaltered})
+    parts, early = [], np.zeros(len(slots), bool)
+    for places, in_old_definition in _candidates(change, point, rows):
+        held, columns = in_old_definition(change, rows.take(pa.array(places)))
+        early[places[held]] = True
+        parts.append(_batch(_ahead(point, span, slots[places[held]]), span, *columns))
+    if change.sent[1]:
+        late = rows.filter(pa.array(~early))
+        parts.append(_batch(_behind(point, span, slots[~early]), span, *(late[name] for name in CHANGES.names[1:])))
+    return pa.concat_batches(parts) if parts else pa.RecordBatch.from_pylist([], CHANGES)
+
+
+def _candidates(
+    change: Transition, point: SchemaChangePoint, rows: pa.RecordBatch
+) -> Iterator[tuple[Ints, InOldDefinition]]:
+    """Where rows are whose change may stand before the statements, and what brings it into the old definition."""
+    slots = rows["slot"].to_numpy()
+    early = np.full(len(slots), bool(point.slot)) & (point.squeezed | (slots < point.slot))
+    gone, new = true(pc.is_null(rows["after"])), true(pc.is_null(rows["before"]))
+    for kind, fit, in_old_definition in (
+        (gone, _deletes_fit, _deletes), (~gone & ~new, _updates_fit, _updates), (new, _inserts_fit, _inserts),
+    ):
+        places = np.flatnonzero(early & kind)
+        if len(places) and fit(change):
+            yield places, in_old_definition
+
+
+def _deletes(change: Transition, rows: pa.RecordBatch) -> Held:
+    old = _unaltered(change, rows["handle"], rows["unaltered"])
+    return np.ones(len(rows), bool), (old.table, old.handle, old.image, pa.nulls(len(rows), pa.binary()))
+
+
+def _updates(change: Transition, rows: pa.RecordBatch) -> Held:
+    old = _unaltered(change, rows["handle"], rows["unaltered"])
+    held, new = _as_old_rows(change, rows["handle"], rows["after"], old)
+    return held, (new.table, new.handle, old.image.filter(pa.array(held)), new.image)
+
+
+def _inserts(change: Transition, rows: pa.RecordBatch) -> Held:
+    held, new = _as_old_rows(change, rows["handle"], rows["after"], None)
+    return held, (new.table, new.handle, pa.nulls(len(new.table), pa.binary()), new.image)
+
+
+def _ahead(point: SchemaChangePoint, span: Span, slots: Ints) -> Ints:
+    """Milliseconds of the span for changes before the statements."""
+    return slots * point.slot // span.over_ms if point.squeezed else slots
+
+
+def _behind(point: SchemaChangePoint, span: Span, slots: Ints) -> Ints:
+    """Milliseconds of the span for changes behind the statements."""
+    left = max(1, span.over_ms - point.slot)
+    return np.where(slots < point.slot, point.slot + slots % left, slots)
+
+
+def _batch(slots: Ints, span: Span, *columns: pa.Array) -> pa.RecordBatch:
+    commit_ts = compose(span.first_ms + slots, ROW_LOGICAL)
+    return pa.RecordBatch.from_arrays([pa.array(commit_ts), *columns], schema=CHANGES)
+
+
+@dataclass(frozen=True)
+class OldRows:
+    """Rows in the definition of their table before the statements."""
+
+    table: pa.Array
+    handle: pa.Array
+    image: pa.Array
+
+    def filter(self, mask: Mask) -> OldRows:
+        kept = pa.array(mask)
+        return OldRows(self.table.filter(kept), self.handle.filter(kept), self.image.filter(kept))
+
+
+def _unaltered(change: Transition, handle: pa.Array, unaltered: pa.Array) -> OldRows:
+    """What rows were; `handle` is theirs in the definition after."""
+    number, image = cut_unaltered(unaltered)
+    return OldRows(number, _handle(change, handle, image), image)
+
+
+def _as_old_rows(
+    change: Transition, handle: pa.Array, after: pa.Array, old: OldRows | None
+) -> tuple[Mask, OldRows]:
+    """Which of the rows in the definition after the one before can hold, and these as it holds them: those of which the
+    statements make again what they are.
+
+    `old` is what they were, None for rows that are new; a row keeps its handle and its partition.
+    """
+    new = list(texts_of(change.after.table, after).values())
+    names = [column.name for column in visible_columns(change.before.table)]
+    taken = dict(zip(names, _taken_back(change, new, old), strict=True))
+    place = located(change.before, taken, len(after))
+    held = true(pc.is_valid(place)) if old is None else same(place, old.table)
+    for condition in (*_allowed(change, taken.values()), *_reached(change, list(taken.values()), new)):
+        held = held & condition
+    kept = pa.array(held)
+    image = row_image.pack([text.filter(kept) for text in taken.values()])
+    rows = OldRows(place.filter(kept), _handle(change, handle.filter(kept), image), image)
+    if old is None or change.key_stays:
+        return held, rows
+    stays = same(rows.handle, old.handle.filter(kept))
+    held = held.copy()
+    held[held] = stays
+    return held, rows.filter(stays)
+
+
+def _deletes_fit(change: Transition) -> bool:
+    """Whether changes before the statements are replicated."""
+    return change.sent[0]
+
+
+def _updates_fit(change: Transition) -> bool:
+    """Whether the old definition can hold what becomes of rows: it has a key by which they are the same."""
+    return change.sent[0] and bool(handle_key(change.before.table)) and _computable(change)
+
+
+def _inserts_fit(change: Transition) -> bool:
+    """Whether the old definition can hold rows that are new: its keys are the new ones, and no rows get lost."""
+    names = [column.name for column in visible_columns(change.before.table)]
+    came = {
+        names[source.index]: (column.name, source)
+        for source, column in zip(change.sources, visible_columns(change.after.table), strict=True)
+        if isinstance(source, FromColumn)
+    }
+    unique = (index for index in change.before.table.indexes if index.unique)
+    kept = all(part.name in came for index in unique for part in index.columns)
+    return change.sent[0] and kept and _same_key(change, came) and not change.lost and _computable(change)
+
+
+def _same_key(change: Transition, came: Mapping[str, tuple[str, FromColumn]]) -> bool:
+    """Whether the handle key is of the same columns, as much of each, and of texts in the same collation."""
+    before, after = change.before.table, change.after.table
+    parts = [came.get(name) for name in handle_key(before)]
+    types = [(source.before, source.after) for _, source in filter(None, parts)]
+    texts = [pair for pair in types if all(family(type) in ("string", "text") for type in pair)]
+    return (
+        tuple(part and part[0] for part in parts) == handle_key(after)
+        and handle_lengths(before) == handle_lengths(after)
+        and all(then.collation == now.collation for then, now in texts)
+    )
+
+
+def _computable(change: Transition) -> bool:
+    """Whether no stored generated column is dropped, whose value in the old definition would have to be computed."""
+    kept = {source.index for source in change.sources if isinstance(source, FromColumn)}
+    columns = visible_columns(change.before.table)
+    return all(index in kept or not column.generated for index, column in enumerate(columns))
+
+
+def _taken_back(change: Transition, new: Sequence[pa.Array], old: OldRows | None) -> Iterator[pa.Array]:
+    """The texts of the table before: what its columns become, taken back; dropped ones as they were, or the default."""
+    table, rows = change.before.table, len(new[0])
+    back = {
+        source.index: (index, source) for index, source in enumerate(change.sources) if isinstance(source, FromColumn)
+    }
+    columns = visible_columns(table)
+    were = list(texts_of(table, old.image).values()) if old and len(back) < len(columns) else []
+    for place, column in enumerate(columns):
+        if place in back:
+            index, source = back[place]
+            yield text_as(source.after, source.before, new[index]) if source.cast_back else new[index]
+        else:
+            default = None if column.default_expression else column.default
+            yield were[place] if were else repeated(default, rows)
+
+
+def _allowed(change: Transition, taken: Iterable[pa.Array]) -> Iterator[Mask]:
+    """Whether the table before takes the row: no NULL where it has NOT NULL."""
+    for column, text in zip(visible_columns(change.before.table), taken, strict=True):
+        if column.not_null:
+            yield true(pc.is_valid(text))
+
+
+def _reached(
+    change: Transition, taken: Sequence[pa.Array], new: Sequence[pa.Array]
+) -> Iterator[Mask]:
+    """Whether the statements make of the row before them what it is in the end; one column each."""
+    for source, text in zip(change.sources, new, strict=True):
+        match source:
+            case FromDefault() | FromColumn(cast=True) | FromColumn(cast_back=True):
+                yield same(converted(source, taken, len(text)), text)
+
+
+def _handle(change: Transition, handle: pa.Array, image: pa.Array) -> pa.Array:
+    """The handle in the definition before of rows that have this one in the definition after, from their images."""
+    table = change.before.table
+    if change.key_stays:
+        return handle
+    if handle_key(table):
+        return key_bytes.handle(table, texts_of(table, image))
+    numbered = not handle_key(change.after.table)
+    occurrence = halves(handle, -OCCURRENCE_BYTES)[1] if numbered else FIRST
+    return pc.binary_join_element_wise(image, occurrence, b"")

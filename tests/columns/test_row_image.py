@@ -1,0 +1,79 @@
+"""Row images, cut and packed alike as whole columns and row by row, and the frames they flow in."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.columns import row_image
+from simulator.columns.change_frame import (
+    CHANGES,
+    COLUMNS,
+    DELETE,
+    EVENTS,
+    INSERT,
+    JOINED,
+    SENT,
+    SIDE,
+    STATE,
+    UPDATE,
+    op_of,
+)
+from simulator.errors import EncodeError
+
+Cells = list[bytes | None]
+
+cells = st.none() | st.text(max_size=4).map(str.encode)
+rows = st.integers(1, 4).flatmap(
+    lambda width: st.lists(st.lists(cells, min_size=width, max_size=width), min_size=1, max_size=6))
+
+
+def columns_of(rows: list[Cells]) -> list[pa.Array]:
+    """The rows as columns."""
+    return [pa.array(column, pa.binary()) for column in zip(*rows, strict=True)]
+
+
+@given(rows)
+def test_a_row_has_the_image_that_its_columns_give_it(rows: list[Cells]) -> None:
+    assert row_image.pack(columns_of(rows)).to_pylist() == [row_image.joined(row) for row in rows]
+    assert [row_image.cells_of(row_image.joined(row)) for row in rows] == rows
+
+
+@given(rows)
+def test_images_are_cut_into_the_columns_they_are_made_of(rows: list[Cells]) -> None:
+    """All at one go, by name, one alone, or as they are asked for; of a slice of images, too."""
+    columns = columns_of(rows)
+    names = [f"c{place}" for place in range(len(columns))]
+    for images, wanted in (
+        (row_image.pack(columns), columns), (row_image.pack(columns)[1:], [column[1:] for column in columns]),
+    ):
+        lazy = row_image.LazyCells(images, names, {names[0]: wanted[0]})
+        for place, name in enumerate(names):
+            assert row_image.named(images, names)[name].to_pylist() == wanted[place].to_pylist()
+            assert row_image.cell(images, len(names), place).to_pylist() == wanted[place].to_pylist()
+            assert lazy[name].to_pylist() == wanted[place].to_pylist()
+        assert list(lazy) == names
+
+
+def test_an_image_with_another_number_of_cells_is_an_error_that_says_which() -> None:
+    images = pa.array([row_image.joined([b"1", b"2"]), row_image.joined([b"1"])], pa.binary())
+    with pytest.raises(EncodeError, match="row image 1 has 1 cells: the table has 2 visible columns"):
+        row_image.split(images, 2)
+
+
+def test_null_is_the_same_as_null_and_as_nothing_else() -> None:
+    old, new = (pa.array(texts, pa.string()) for texts in (["a", None, None, "a"], ["a", None, "a", "b"]))
+    assert row_image.same(old, new).tolist() == [True, True, False, False]
+
+
+def test_a_column_has_one_type_in_every_frame() -> None:
+    frames = (STATE, SIDE, JOINED, CHANGES, SENT, EVENTS)
+    assert {name for frame in frames for name in frame.names} == COLUMNS.keys()
+    assert all(frame.field(name).type == COLUMNS[name] for frame in frames for name in frame.names)
+
+
+def test_the_images_of_a_change_say_what_it_is() -> None:
+    before, after = (pa.array(images, pa.binary()) for images in ([b"1", b"1", None], [None, b"2", b"2"]))
+    assert op_of(before, after).tolist() == [DELETE, UPDATE, INSERT]
