@@ -11,8 +11,9 @@ from dataclasses import replace
 from simulator.errors import DdlError, UserError
 from simulator.tidb.ddl.catalog import Catalog, Database, with_database
 from simulator.tidb.ddl.evolve import applied
-from simulator.tidb.parser.dialect import statements, tokenize
 from simulator.tidb.parser.read import reading, statement
+from simulator.tidb.parser.texts import statements
+from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.statements import CreateDatabase, CreateTable, Statement
 
 

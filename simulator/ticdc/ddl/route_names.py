@@ -15,8 +15,9 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from simulator.errors import DdlError, SchemaError
-from simulator.tidb.parser.dialect import read, tokenize
 from simulator.tidb.parser.queries import read_query
+from simulator.tidb.parser.texts import read
+from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.restoring import quoted
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.statements import AlterDatabase, CreateDatabase, CreateTable, DropDatabase, Statement

@@ -5,7 +5,7 @@ One law: TiDB's own names of the aggregates (STDDEV_POP for STD) are written.
 
 from __future__ import annotations
 
-from simulator.tidb.parser.cursor import TiDBParser
+from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.windows import read_order, read_over
 from simulator.tidb.restore.expressions import listed, restored
 from simulator.tidb.restore.restoring import literal
@@ -30,63 +30,63 @@ MORE = {"APPROX_COUNT_DISTINCT": 255, "APPROX_PERCENTILE": 255, "JSON_OBJECTAGG"
 WHAT = "an aggregate function"
 
 
-def read_aggregate(parser: TiDBParser, name: str) -> Node:
+def read_aggregate(cursor: Cursor, name: str) -> Node:
     """The call, its name just passed over, with its OVER."""
-    parser.expect("(")
+    cursor.expect("(")
     if name == "GROUP_CONCAT":
-        return _group_concat(parser)
-    if name == "COUNT" and parser.accept("*"):
+        return _group_concat(cursor)
+    if name == "COUNT" and cursor.accept("*"):
         inner = "1"
     else:
-        distinct = _distinct(parser, name)
-        inner = distinct + restored(parser.rules.node(parser))
+        distinct = _distinct(cursor, name)
+        inner = distinct + restored(cursor.rules.node(cursor))
         more = MORE.get(name, 0) if name != "COUNT" or distinct else 0
-        while more and parser.accept(","):
-            parser.accept("ALL")
-            inner += f", {restored(parser.rules.node(parser))}"
+        while more and cursor.accept(","):
+            cursor.accept("ALL")
+            inner += f", {restored(cursor.rules.node(cursor))}"
             more -= 1
-    parser.expect(")")
-    return Fragment(f"{NAMES.get(name, name)}({inner}){read_over(parser)}", WHAT)
+    cursor.expect(")")
+    return Fragment(f"{NAMES.get(name, name)}({inner}){read_over(cursor)}", WHAT)
 
 
-def _distinct(parser: TiDBParser, name: str = "") -> str:
-    if name not in WITHOUT_DISTINCT and (parser.accept("DISTINCT") or parser.accept("DISTINCTROW")):
+def _distinct(cursor: Cursor, name: str = "") -> str:
+    if name not in WITHOUT_DISTINCT and (cursor.accept("DISTINCT") or cursor.accept("DISTINCTROW")):
         if name != "COUNT":
-            parser.accept("ALL")
+            cursor.accept("ALL")
         return "DISTINCT "
-    parser.accept("ALL")
+    cursor.accept("ALL")
     return ""
 
 
-def _group_concat(parser: TiDBParser) -> Node:
-    distinct = _distinct(parser)
-    arguments = [parser.rules.node(parser)]
-    while parser.accept(","):
-        arguments.append(parser.rules.node(parser))
-    order = f" {read_order(parser)}" if parser.word() == "ORDER BY" else ""
-    separator = literal(parser.string() if parser.accept("SEPARATOR") else ",")
-    parser.expect(")")
-    over = read_over(parser)
+def _group_concat(cursor: Cursor) -> Node:
+    distinct = _distinct(cursor)
+    arguments = [cursor.rules.node(cursor)]
+    while cursor.accept(","):
+        arguments.append(cursor.rules.node(cursor))
+    order = f" {read_order(cursor)}" if cursor.word() == "ORDER BY" else ""
+    separator = literal(cursor.string() if cursor.accept("SEPARATOR") else ",")
+    cursor.expect(")")
+    over = read_over(cursor)
     if over:
         return Fragment(f"GROUP_CONCAT({distinct}{listed(arguments)}, {separator}){over}", WHAT)
     return Fragment(f"GROUP_CONCAT({distinct}{listed(arguments)}{order} SEPARATOR {separator})", WHAT)
 
 
-def read_window(parser: TiDBParser, name: str) -> Node:
+def read_window(cursor: Cursor, name: str) -> Node:
     """The call of a window function, its name just passed over."""
-    parser.expect("(")
-    arguments = [] if parser.word() == ")" else [parser.rules.node(parser)]
-    while parser.accept(","):
-        arguments.append(parser.rules.node(parser))
+    cursor.expect("(")
+    arguments = [] if cursor.word() == ")" else [cursor.rules.node(cursor)]
+    while cursor.accept(","):
+        arguments.append(cursor.rules.node(cursor))
     least, most = _COUNTS.get(name, (0, 0))
     if not least <= len(arguments) <= most:
-        parser.fail(f"{name} takes {least} to {most} arguments")
-    parser.expect(")")
-    last = name == "NTH_VALUE" and _from_last(parser)
-    ignore = name in ("LEAD", "LAG", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE") and _ignores_nulls(parser)
-    over = read_over(parser)
+        cursor.fail(f"{name} takes {least} to {most} arguments")
+    cursor.expect(")")
+    last = name == "NTH_VALUE" and _from_last(cursor)
+    ignore = name in ("LEAD", "LAG", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE") and _ignores_nulls(cursor)
+    over = read_over(cursor)
     if not over:
-        parser.unexpected("'OVER'")
+        cursor.unexpected("'OVER'")
     ways = f"{' FROM LAST' if last else ''}{' IGNORE NULLS' if ignore else ''}"
     return Fragment(f"{name}({listed(arguments)}){ways}{over}", "a window function")
 
@@ -95,11 +95,11 @@ _COUNTS = {"NTILE": (1, 1), "LEAD": (1, 3), "LAG": (1, 3), "FIRST_VALUE": (1, 1)
            "NTH_VALUE": (2, 2)}
 
 
-def _from_last(parser: TiDBParser) -> bool:
-    parser.accept("FROM FIRST")
-    return parser.accept("FROM LAST")
+def _from_last(cursor: Cursor) -> bool:
+    cursor.accept("FROM FIRST")
+    return cursor.accept("FROM LAST")
 
 
-def _ignores_nulls(parser: TiDBParser) -> bool:
-    parser.accept("RESPECT NULLS")
-    return parser.accept("IGNORE NULLS")
+def _ignores_nulls(cursor: Cursor) -> bool:
+    cursor.accept("RESPECT NULLS")
+    return cursor.accept("IGNORE NULLS")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from simulator.tidb.parser.call_forms import read_arguments
 from simulator.tidb.parser.calls import WITHOUT_PARENTHESES, is_function, read_call
-from simulator.tidb.parser.cursor import TiDBParser
+from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.literals import LITERALS, read_fraction
 from simulator.tidb.parser.lookahead import begins_subquery
 from simulator.tidb.restore.expressions import restored
@@ -17,120 +17,120 @@ from simulator.tidb.restore.restoring import quoted
 from simulator.tidb.syntax.expressions import Call, Case, ColumnName, Fragment, Literal, Node, Parenthesised, Row
 
 
-def read_atom(parser: TiDBParser) -> Node:
+def read_atom(cursor: Cursor) -> Node:
     """A literal, a name, a call, CASE, or anything in parentheses; raises SchemaError."""
-    kind = parser.kind()
+    kind = cursor.kind()
     if kind in LITERALS:
-        return LITERALS[kind](parser)
-    word = parser.word()
-    qualifies = word.isidentifier() and parser.word_after() == "." and parser.touches_next()
+        return LITERALS[kind](cursor)
+    word = cursor.word()
+    qualifies = word.isidentifier() and cursor.word_after() == "." and cursor.touches_next()
     if word in _KEYWORDS and not qualifies:
-        return _KEYWORDS[word](parser)
-    if word in ("DATE", "TIME", "TIMESTAMP") and parser.string_follows():
-        parser.take()
-        return Literal(word.lower(), parser.literal())
-    if word and parser.word_after() == "(" and is_function(parser):
-        return read_call(parser)
+        return _KEYWORDS[word](cursor)
+    if word in ("DATE", "TIME", "TIMESTAMP") and cursor.string_follows():
+        cursor.take()
+        return Literal(word.lower(), cursor.literal())
+    if word and cursor.word_after() == "(" and is_function(cursor):
+        return read_call(cursor)
     if word in WITHOUT_PARENTHESES and not qualifies:
-        return read_call(parser)
-    if not parser.is_free_name():
-        parser.unexpected("an expression")
-    return _name(parser)
+        return read_call(cursor)
+    if not cursor.is_free_name():
+        cursor.unexpected("an expression")
+    return _name(cursor)
 
 
-def begins_assignment(parser: TiDBParser) -> bool:
+def begins_assignment(cursor: Cursor) -> bool:
     """Whether `@name :=` comes next."""
-    return parser.word() == "@" and parser.word_ahead(2) == ":="
+    return cursor.word() == "@" and cursor.word_ahead(2) == ":="
 
 
-def read_assignment(parser: TiDBParser, value: Callable[[TiDBParser], Node]) -> Node:
+def read_assignment(cursor: Cursor, value: Callable[[Cursor], Node]) -> Node:
     """`@name := value`"""
-    name = restored(_variable(parser))
-    parser.take()
-    return Fragment(f"{name}:={restored(value(parser))}", "a variable")
+    name = restored(_variable(cursor))
+    cursor.take()
+    return Fragment(f"{name}:={restored(value(cursor))}", "a variable")
 
 
-def _name(parser: TiDBParser) -> Node:
+def _name(cursor: Cursor) -> Node:
     """A column, with what JSON path follows it, or a call of a function of a schema."""
-    in_quotes = parser.kind() == "name"
-    parts = [parser.name("an expression")]
-    while len(parts) < 3 and parser.accept("."):
-        parts.append(parser.name("a name"))
-    if parser.word() == "(" and (in_quotes if len(parts) == 1 else len(parts) == 2):
-        arguments = read_arguments(parser)
+    in_quotes = cursor.kind() == "name"
+    parts = [cursor.name("an expression")]
+    while len(parts) < 3 and cursor.accept("."):
+        parts.append(cursor.name("a name"))
+    if cursor.word() == "(" and (in_quotes if len(parts) == 1 else len(parts) == 2):
+        arguments = read_arguments(cursor)
         return Call(parts[-1], arguments, parts[0]) if len(parts) == 2 else Call(parts[0].upper(), arguments)
-    return _path(parser, ColumnName(tuple(parts)))
+    return _path(cursor, ColumnName(tuple(parts)))
 
 
-def _path(parser: TiDBParser, column: Node) -> Node:
+def _path(cursor: Cursor, column: Node) -> Node:
     """`->'$.path'` and `->>'$.path'` behind a column."""
-    arrow = parser.word()
+    arrow = cursor.word()
     if arrow not in ("->", "->>"):
         return column
-    parser.take()
-    if parser.kind() != "string":
-        parser.unexpected("a path in quotes")
-    found = Call("JSON_EXTRACT", (column, Literal("string", parser.literal(), parser.charset)))
+    cursor.take()
+    if cursor.kind() != "string":
+        cursor.unexpected("a path in quotes")
+    found = Call("JSON_EXTRACT", (column, Literal("string", cursor.literal(), cursor.charset)))
     return Call("JSON_UNQUOTE", (found,)) if arrow == "->>" else found
 
 
-def _word_literal(parser: TiDBParser) -> Node:
-    word = parser.take()
+def _word_literal(cursor: Cursor) -> Node:
+    word = cursor.take()
     return Literal("null" if word == "NULL" else "boolean", word)
 
 
-def _escaped_null(parser: TiDBParser) -> Node:
+def _escaped_null(cursor: Cursor) -> Node:
     """`\\N`"""
-    if parser.word_after() != "N" or not parser.touches_next():
-        parser.unexpected("an expression")
-    parser.take()
-    parser.take()
+    if cursor.word_after() != "N" or not cursor.touches_next():
+        cursor.unexpected("an expression")
+    cursor.take()
+    cursor.take()
     return Literal("null", "NULL")
 
 
-def _parentheses(parser: TiDBParser) -> Node:
+def _parentheses(cursor: Cursor) -> Node:
     """A subquery, an expression, or a row."""
-    if begins_subquery(parser):
-        return Fragment(parser.rules.subquery(parser), "a subquery")
-    items = parser.comma_separated(parser.rules.node)
+    if begins_subquery(cursor):
+        return Fragment(cursor.rules.subquery(cursor), "a subquery")
+    items = cursor.comma_separated(cursor.rules.node)
     return Row(items) if len(items) > 1 else Parenthesised(items[0])
 
 
-def _row(parser: TiDBParser) -> Node:
-    at = parser.next_token()
-    parser.take()
-    items = parser.comma_separated(parser.rules.node)
+def _row(cursor: Cursor) -> Node:
+    at = cursor.next_token()
+    cursor.take()
+    items = cursor.comma_separated(cursor.rules.node)
     if len(items) < 2:
-        parser.fail("ROW takes two values or more", at)
+        cursor.fail("ROW takes two values or more", at)
     return Row(items)
 
 
-def _exists(parser: TiDBParser) -> Node:
-    parser.take()
-    return Fragment(f"EXISTS {parser.rules.subquery(parser)}", "EXISTS")
+def _exists(cursor: Cursor) -> Node:
+    cursor.take()
+    return Fragment(f"EXISTS {cursor.rules.subquery(cursor)}", "EXISTS")
 
 
-def _case(parser: TiDBParser) -> Node:
-    parser.take()
-    value = None if parser.word() == "WHEN" else parser.rules.node(parser)
+def _case(cursor: Cursor) -> Node:
+    cursor.take()
+    value = None if cursor.word() == "WHEN" else cursor.rules.node(cursor)
     branches = []
-    while parser.accept("WHEN"):
-        condition = parser.rules.node(parser)
-        parser.expect("THEN")
-        branches.append((condition, parser.rules.node(parser)))
+    while cursor.accept("WHEN"):
+        condition = cursor.rules.node(cursor)
+        cursor.expect("THEN")
+        branches.append((condition, cursor.rules.node(cursor)))
     if not branches:
-        parser.unexpected("'WHEN'")
-    otherwise = parser.rules.node(parser) if parser.accept("ELSE") else None
-    parser.expect("END")
+        cursor.unexpected("'WHEN'")
+    otherwise = cursor.rules.node(cursor) if cursor.accept("ELSE") else None
+    cursor.expect("END")
     return Case(value, tuple(branches), otherwise)
 
 
-def _braces(parser: TiDBParser) -> Node:
+def _braces(cursor: Cursor) -> Node:
     """`{d '…'}`, `{t '…'}`, `{ts '…'}`, and `{anything expression}`, which is the expression."""
-    parser.take()
-    name = parser.name("a name")
-    inner = parser.rules.node(parser)
-    parser.expect("}")
+    cursor.take()
+    name = cursor.name("a name")
+    inner = cursor.rules.node(cursor)
+    cursor.expect("}")
     kind = {"d": "date", "t": "time", "ts": "timestamp"}.get(name)
     if not kind:
         return inner
@@ -139,21 +139,21 @@ def _braces(parser: TiDBParser) -> Node:
     return Fragment(f"{kind.upper()} {restored(inner)}", "a literal of time")
 
 
-def _variable(parser: TiDBParser) -> Node:
+def _variable(cursor: Cursor) -> Node:
     """`@name`"""
-    parser.take()
-    name = parser.string() if parser.kind() == "string" else parser.name("a variable")
-    while parser.accept("."):
-        name += f".{parser.name('a variable')}"
+    cursor.take()
+    name = cursor.string() if cursor.kind() == "string" else cursor.name("a variable")
+    while cursor.accept("."):
+        name += f".{cursor.name('a variable')}"
     return Fragment(f"@{quoted(name)}", "a variable")
 
 
-def _system_variable(parser: TiDBParser) -> Node:
+def _system_variable(cursor: Cursor) -> Node:
     """`@@name`, `@@global.name`"""
-    parser.take()
-    name = parser.name("a variable")
-    while parser.accept("."):
-        name += f".{parser.name('a variable')}"
+    cursor.take()
+    name = cursor.name("a variable")
+    while cursor.accept("."):
+        name += f".{cursor.name('a variable')}"
     name = name.lower()
     scope, point, rest = name.partition(".")
     if point and scope in ("global", "session", "local", "instance"):
@@ -162,7 +162,7 @@ def _system_variable(parser: TiDBParser) -> Node:
     return Fragment(f"@@{quoted(name)}", "a variable")
 
 
-_KEYWORDS: dict[str, Callable[[TiDBParser], Node]] = {
+_KEYWORDS: dict[str, Callable[[Cursor], Node]] = {
     ".": read_fraction,
     "(": _parentheses,
     "{": _braces,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from simulator.tidb.parser.aggregates import AGGREGATES, WINDOWS, read_aggregate, read_window
 from simulator.tidb.parser.call_forms import FORMS, read_arguments, read_sequence_name
-from simulator.tidb.parser.cursor import TiDBParser
+from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.reserved import NOT_CALLED, RESERVED
 from simulator.tidb.syntax.expressions import Call, ColumnName, Fragment, Node
 
@@ -35,38 +35,38 @@ GENERIC_APART = frozenset(("COUNT", "MID", "SYSDATE", "TRANSLATE"))
 """Functions that have a grammar of their own only if their `(` stands right behind the name."""
 
 
-def is_function(parser: TiDBParser) -> bool:
+def is_function(cursor: Cursor) -> bool:
     """Whether the next word, which has a `(` behind it, is the name of a function."""
-    word = parser.word()
+    word = cursor.word()
     if word in NOT_CALLED:
         return False
-    return parser.is_name() and (word not in RESERVED or word in CALLABLE or word in WINDOWS)
+    return cursor.is_name() and (word not in RESERVED or word in CALLABLE or word in WINDOWS)
 
 
-def read_call(parser: TiDBParser) -> Node:
+def read_call(cursor: Cursor) -> Node:
     """The call that begins here."""
-    word = parser.word()
+    word = cursor.word()
     if word == "NEXT":
-        return _next_value(parser)
-    touching = parser.touches_next()
-    at = parser.next_token()
-    parser.take()
+        return _next_value(cursor)
+    touching = cursor.touches_next()
+    at = cursor.next_token()
+    cursor.take()
     if word in TOUCHING and not touching:
-        parser.fail(f"{word} takes its '(' right behind its name", at)
+        cursor.fail(f"{word} takes its '(' right behind its name", at)
     if word in WINDOWS:
-        return read_window(parser, word)
+        return read_window(cursor, word)
     if word in AGGREGATES and (touching or word not in GENERIC_APART):
-        return read_aggregate(parser, word)
+        return read_aggregate(cursor, word)
     read = FORMS.get(word)
-    return read(parser, word) if read and (touching or word not in GENERIC_APART) else _plain(parser, word)
+    return read(cursor, word) if read and (touching or word not in GENERIC_APART) else _plain(cursor, word)
 
 
-def _plain(parser: TiDBParser, name: str) -> Node:
-    return Call("PASSWORD_FUNC" if name == "PASSWORD" else name, read_arguments(parser))
+def _plain(cursor: Cursor, name: str) -> Node:
+    return Call("PASSWORD_FUNC" if name == "PASSWORD" else name, read_arguments(cursor))
 
 
-def _next_value(parser: TiDBParser) -> Node:
+def _next_value(cursor: Cursor) -> Node:
     """`NEXT VALUE FOR s`"""
-    if not parser.accept("NEXT VALUE FOR"):
-        return ColumnName((parser.name(),))
-    return Fragment(f"NEXTVAL({read_sequence_name(parser)})", "a sequence")
+    if not cursor.accept("NEXT VALUE FOR"):
+        return ColumnName((cursor.name(),))
+    return Fragment(f"NEXTVAL({read_sequence_name(cursor)})", "a sequence")

@@ -15,49 +15,49 @@ from simulator.tidb.parser import (
     ddl_alter_partitions as partitions,
     ddl_alter_settings as settings,
 )
-from simulator.tidb.parser.cursor import TiDBParser
+from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.ddl_names import table_name
 from simulator.tidb.parser.options import begins_option, read_option
 from simulator.tidb.syntax.alter import SetOptions, Spec
 from simulator.tidb.syntax.statements import AlterTable
 
-Reader = Callable[[TiDBParser], Spec]
+Reader = Callable[[Cursor], Spec]
 
 
-def alter_table(parser: TiDBParser, ignore: bool = False) -> AlterTable:
+def alter_table(cursor: Cursor, ignore: bool = False) -> AlterTable:
     """What follows ALTER [IGNORE] TABLE; raises DdlError for ANALYZE and COMPACT, which change no schema."""
-    table = table_name(parser)
-    if parser.word() in ("ANALYZE", "COMPACT"):
-        raise DdlError(f"ALTER TABLE … {parser.word()} is not DDL: no schema changes, and TiCDC sends no DDL event")
+    table = table_name(cursor)
+    if cursor.word() in ("ANALYZE", "COMPACT"):
+        raise DdlError(f"ALTER TABLE … {cursor.word()} is not DDL: no schema changes, and TiCDC sends no DDL event")
     specs: list[Spec] = []
-    while not parser.at_end() and parser.word() not in LAST_SPECS:
-        if specs and not parser.accept(","):
-            parser.unexpected(f"',', the end of the statement, or one of {', '.join(LAST_SPECS)}")
-        specs.append(read_spec(parser))
-    if not parser.at_end():
-        specs.append(LAST_SPECS[parser.word()](parser))
+    while not cursor.at_end() and cursor.word() not in LAST_SPECS:
+        if specs and not cursor.accept(","):
+            cursor.unexpected(f"',', the end of the statement, or one of {', '.join(LAST_SPECS)}")
+        specs.append(read_spec(cursor))
+    if not cursor.at_end():
+        specs.append(LAST_SPECS[cursor.word()](cursor))
     return AlterTable(table, tuple(specs), ignore)
 
 
-def read_spec(parser: TiDBParser) -> Spec:
+def read_spec(cursor: Cursor) -> Spec:
     """One spec, its first word telling which; table options in a row are one."""
-    if parser.word() in SPECS and not forced(parser):
-        return SPECS[parser.word()](parser)
-    if begins_option(parser):
-        return options(parser)
-    parser.unexpected(f"one of {', '.join((*SPECS, *LAST_SPECS))}, or a table option", (*SPECS, *LAST_SPECS))
+    if cursor.word() in SPECS and not forced(cursor):
+        return SPECS[cursor.word()](cursor)
+    if begins_option(cursor):
+        return options(cursor)
+    cursor.unexpected(f"one of {', '.join((*SPECS, *LAST_SPECS))}, or a table option", (*SPECS, *LAST_SPECS))
 
 
-def options(parser: TiDBParser) -> SetOptions:
-    found = [read_option(parser)]
-    while forced(parser) or parser.word() not in SPECS and begins_option(parser):
-        found.append(read_option(parser))
+def options(cursor: Cursor) -> SetOptions:
+    found = [read_option(cursor)]
+    while forced(cursor) or cursor.word() not in SPECS and begins_option(cursor):
+        found.append(read_option(cursor))
     return SetOptions(tuple(found))
 
 
-def forced(parser: TiDBParser) -> bool:
+def forced(cursor: Cursor) -> bool:
     """Whether FORCE comes as part of a table option, not as a spec."""
-    return parser.word() == "FORCE" and parser.word_after() in ("AUTO_INCREMENT", "AUTO_RANDOM_BASE")
+    return cursor.word() == "FORCE" and cursor.word_after() in ("AUTO_INCREMENT", "AUTO_RANDOM_BASE")
 
 
 SPECS: Mapping[str, Reader] = MappingProxyType({

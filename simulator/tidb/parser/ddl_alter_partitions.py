@@ -5,7 +5,7 @@ One law: a list of partitions goes on behind every comma.
 
 from __future__ import annotations
 
-from simulator.tidb.parser.cursor import TiDBParser
+from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.ddl_alter_settings import attributes_value
 from simulator.tidb.parser.ddl_names import comma_list, table_name
 from simulator.tidb.parser.definitions import read_definition, read_definitions
@@ -29,127 +29,127 @@ LOCAL = ("OPTIMIZE", "REPAIR", "REBUILD")
 """The verbs that NO_WRITE_TO_BINLOG may follow."""
 
 
-def partition_name(parser: TiDBParser) -> str:
-    return parser.free_name("the name of a partition")
+def partition_name(cursor: Cursor) -> str:
+    return cursor.name("the name of a partition")
 
 
-def partition_names(parser: TiDBParser) -> tuple[str, ...]:
-    return comma_list(parser, partition_name)
+def partition_names(cursor: Cursor) -> tuple[str, ...]:
+    return comma_list(cursor, partition_name)
 
 
-def all_or_names(parser: TiDBParser) -> tuple[str, ...]:
+def all_or_names(cursor: Cursor) -> tuple[str, ...]:
     """The names; nothing for ALL."""
-    return () if parser.accept("ALL") else partition_names(parser)
+    return () if cursor.accept("ALL") else partition_names(cursor)
 
 
-def no_write_to_binlog(parser: TiDBParser) -> bool:
+def no_write_to_binlog(cursor: Cursor) -> bool:
     """NO_WRITE_TO_BINLOG, which LOCAL is another word for."""
-    return parser.accept("NO_WRITE_TO_BINLOG") or parser.accept("LOCAL")
+    return cursor.accept("NO_WRITE_TO_BINLOG") or cursor.accept("LOCAL")
 
 
-def add_partitions(parser: TiDBParser) -> AddPartitions:
+def add_partitions(cursor: Cursor) -> AddPartitions:
     """What follows ADD PARTITION: definitions, a number, or nothing."""
-    at = 0 if parser.at_end() else parser.next_token().start
-    if_not_exists = parser.accept("IF NOT EXISTS")
-    silent = no_write_to_binlog(parser)
-    if parser.accept("PARTITIONS"):
-        count = parser.integer("the number of partitions")
+    at = 0 if cursor.at_end() else cursor.next_token().start
+    if_not_exists = cursor.accept("IF NOT EXISTS")
+    silent = no_write_to_binlog(cursor)
+    if cursor.accept("PARTITIONS"):
+        count = cursor.integer("the number of partitions")
         return AddPartitions((), count, if_not_exists, silent, at)
-    definitions = read_definitions(parser) if parser.word() == "(" else ()
+    definitions = read_definitions(cursor) if cursor.word() == "(" else ()
     return AddPartitions(definitions, 0, if_not_exists, silent, at)
 
 
-def action(parser: TiDBParser) -> PartitionAction:
+def action(cursor: Cursor) -> PartitionAction:
     """A verb, PARTITION, and names or ALL."""
-    verb = parser.take()
-    parser.expect("PARTITION")
-    silent = verb in LOCAL and no_write_to_binlog(parser)
-    return PartitionAction(verb, all_or_names(parser), no_write_to_binlog=silent)
+    verb = cursor.take()
+    cursor.expect("PARTITION")
+    silent = verb in LOCAL and no_write_to_binlog(cursor)
+    return PartitionAction(verb, all_or_names(cursor), no_write_to_binlog=silent)
 
 
-def tablespace(parser: TiDBParser) -> Spec:
+def tablespace(cursor: Cursor) -> Spec:
     """IMPORT or DISCARD, of partitions or of the table."""
-    verb = parser.take()
-    if parser.accept("TABLESPACE"):
+    verb = cursor.take()
+    if cursor.accept("TABLESPACE"):
         return Clause(f"{verb} TABLESPACE")
-    parser.expect("PARTITION")
-    names = all_or_names(parser)
-    parser.expect("TABLESPACE")
+    cursor.expect("PARTITION")
+    names = all_or_names(cursor)
+    cursor.expect("TABLESPACE")
     return PartitionAction(verb, names)
 
 
-def coalesce(parser: TiDBParser) -> CoalescePartition:
-    parser.take()
-    parser.expect("PARTITION")
-    silent = no_write_to_binlog(parser)
-    return CoalescePartition(parser.integer("the number of partitions"), silent)
+def coalesce(cursor: Cursor) -> CoalescePartition:
+    cursor.take()
+    cursor.expect("PARTITION")
+    silent = no_write_to_binlog(cursor)
+    return CoalescePartition(cursor.integer("the number of partitions"), silent)
 
 
-def exchange(parser: TiDBParser) -> ExchangePartition:
-    parser.take()
-    parser.expect("PARTITION")
-    name = partition_name(parser)
-    parser.expect("WITH TABLE")
-    table = table_name(parser)
-    validation = not parser.accept("WITHOUT VALIDATION")
+def exchange(cursor: Cursor) -> ExchangePartition:
+    cursor.take()
+    cursor.expect("PARTITION")
+    name = partition_name(cursor)
+    cursor.expect("WITH TABLE")
+    table = table_name(cursor)
+    validation = not cursor.accept("WITHOUT VALIDATION")
     if validation:
-        parser.accept("WITH VALIDATION")
+        cursor.accept("WITH VALIDATION")
     return ExchangePartition(name, table, validation)
 
 
-def interval_end(parser: TiDBParser) -> LastPartition:
+def interval_end(cursor: Cursor) -> LastPartition:
     """FIRST or LAST PARTITION LESS THAN (…)"""
-    verb = parser.take()
-    parser.expect("PARTITION LESS THAN")
-    bound = read_parenthesised(parser)
+    verb = cursor.take()
+    cursor.expect("PARTITION LESS THAN")
+    bound = read_parenthesised(cursor)
     if verb == "LAST":
-        return LastPartition(verb, bound, no_write_to_binlog=no_write_to_binlog(parser))
-    return LastPartition(verb, bound, if_exists=parser.accept("IF EXISTS"))
+        return LastPartition(verb, bound, no_write_to_binlog=no_write_to_binlog(cursor))
+    return LastPartition(verb, bound, if_exists=cursor.accept("IF EXISTS"))
 
 
-def interval_change(parser: TiDBParser) -> LastPartition:
+def interval_change(cursor: Cursor) -> LastPartition:
     """SPLIT MAXVALUE or MERGE FIRST PARTITION LESS THAN (…)"""
-    verb = "SPLIT MAXVALUE" if parser.word() == "SPLIT" else "MERGE FIRST"
-    parser.expect(verb)
-    parser.expect("PARTITION LESS THAN")
-    return LastPartition(verb, read_parenthesised(parser))
+    verb = "SPLIT MAXVALUE" if cursor.word() == "SPLIT" else "MERGE FIRST"
+    cursor.expect(verb)
+    cursor.expect("PARTITION LESS THAN")
+    return LastPartition(verb, read_parenthesised(cursor))
 
 
-def partition_by(parser: TiDBParser) -> PartitionBy:
-    parser.take()
-    return PartitionBy(read_partitioning(parser))
+def partition_by(cursor: Cursor) -> PartitionBy:
+    cursor.take()
+    return PartitionBy(read_partitioning(cursor))
 
 
-def partition_options(parser: TiDBParser) -> PartitionOptions:
+def partition_options(cursor: Cursor) -> PartitionOptions:
     """PARTITION p ATTRIBUTES …, or options of a partition, which may be none."""
-    token = parser.next_token()
-    said = read_definition(parser)
+    token = cursor.next_token()
+    said = read_definition(cursor)
     if said.kind or said.subpartitions:
-        parser.fail("a partition is not defined here. Accepted: its options, or ATTRIBUTES", token)
-    if not said.options and parser.accept("ATTRIBUTES"):
-        value = attributes_value(parser)
+        cursor.fail("a partition is not defined here. Accepted: its options, or ATTRIBUTES", token)
+    if not said.options and cursor.accept("ATTRIBUTES"):
+        value = attributes_value(cursor)
         option = TableOption("ATTRIBUTES", value or "", quoted=value is not None, default=value is None)
         return PartitionOptions(said.name, (option,))
     return PartitionOptions(said.name, said.options)
 
 
-def remove(parser: TiDBParser) -> RemovePartitioning | RemoveTtl:
-    parser.take()
-    if parser.accept("PARTITIONING"):
+def remove(cursor: Cursor) -> RemovePartitioning | RemoveTtl:
+    cursor.take()
+    if cursor.accept("PARTITIONING"):
         return RemovePartitioning()
-    if parser.accept("TTL"):
+    if cursor.accept("TTL"):
         return RemoveTtl()
-    parser.unexpected("PARTITIONING or TTL", ("PARTITIONING", "TTL"))
+    cursor.unexpected("PARTITIONING or TTL", ("PARTITIONING", "TTL"))
 
 
-def reorganize(parser: TiDBParser) -> ReorganizePartition:
+def reorganize(cursor: Cursor) -> ReorganizePartition:
     """REORGANIZE PARTITION of all, or of names INTO definitions."""
-    parser.take()
-    parser.expect("PARTITION")
-    at = 0 if parser.at_end() else parser.next_token().start
-    silent = no_write_to_binlog(parser)
-    if parser.at_end():
+    cursor.take()
+    cursor.expect("PARTITION")
+    at = 0 if cursor.at_end() else cursor.next_token().start
+    silent = no_write_to_binlog(cursor)
+    if cursor.at_end():
         return ReorganizePartition((), (), silent, at)
-    names = partition_names(parser)
-    parser.expect("INTO")
-    return ReorganizePartition(names, read_definitions(parser), silent, at)
+    names = partition_names(cursor)
+    cursor.expect("INTO")
+    return ReorganizePartition(names, read_definitions(cursor), silent, at)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from types import MappingProxyType
 
-from simulator.tidb.parser.cursor import TiDBParser
+from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.ddl_databases import charset_name, collation_name
 from simulator.tidb.parser.ddl_names import ALGORITHMS, LOCKS, column_name, comma_list, location_labels, one_of
 from simulator.tidb.restore.names import column
@@ -23,92 +23,92 @@ SECOND_WORDS = MappingProxyType({
 STATISTICS = ("CARDINALITY", "DEPENDENCY", "CORRELATION")
 
 
-def words(parser: TiDBParser) -> Clause:
+def words(cursor: Cursor) -> Clause:
     """A spec of one or two words."""
-    first = parser.take()
+    first = cursor.take()
     second = SECOND_WORDS[first]
     if not second:
         return Clause(first)
-    if parser.word() not in second:
-        parser.unexpected(" or ".join(second), second)
-    return Clause(f"{first} {parser.take()}")
+    if cursor.word() not in second:
+        cursor.unexpected(" or ".join(second), second)
+    return Clause(f"{first} {cursor.take()}")
 
 
-def setting(parser: TiDBParser) -> Clause:
+def setting(cursor: Cursor) -> Clause:
     """ALGORITHM or LOCK."""
-    name = parser.take()
-    return Clause(name, one_of(parser, ALGORITHMS if name == "ALGORITHM" else LOCKS))
+    name = cursor.take()
+    return Clause(name, one_of(cursor, ALGORITHMS if name == "ALGORITHM" else LOCKS))
 
 
-def cache(parser: TiDBParser) -> Cache:
-    return Cache(parser.take() == "CACHE")
+def cache(cursor: Cursor) -> Cache:
+    return Cache(cursor.take() == "CACHE")
 
 
-def tiflash_replica(parser: TiDBParser) -> TiflashReplica:
+def tiflash_replica(cursor: Cursor) -> TiflashReplica:
     """SET [HYPO] TIFLASH REPLICA n [LOCATION LABELS …]"""
-    parser.take()
-    hypothetical = parser.accept("HYPO")
-    parser.expect("TIFLASH REPLICA")
-    return TiflashReplica(parser.integer("the number of replicas"), location_labels(parser), hypothetical)
+    cursor.take()
+    hypothetical = cursor.accept("HYPO")
+    cursor.expect("TIFLASH REPLICA")
+    return TiflashReplica(cursor.integer("the number of replicas"), location_labels(cursor), hypothetical)
 
 
-def convert(parser: TiDBParser) -> ConvertCharset:
+def convert(cursor: Cursor) -> ConvertCharset:
     """CONVERT TO CHARACTER SET x [COLLATE y]"""
-    parser.take()
-    parser.expect("TO")
-    if not parser.accept("CHARSET") and not parser.accept("CHAR SET"):
-        parser.expect("CHARACTER SET")
-    charset = "" if parser.accept("DEFAULT") else charset_name(parser)
-    return ConvertCharset(charset, collation_name(parser) if parser.accept("COLLATE") else "")
+    cursor.take()
+    cursor.expect("TO")
+    if not cursor.accept("CHARSET") and not cursor.accept("CHAR SET"):
+        cursor.expect("CHARACTER SET")
+    charset = "" if cursor.accept("DEFAULT") else charset_name(cursor)
+    return ConvertCharset(charset, collation_name(cursor) if cursor.accept("COLLATE") else "")
 
 
-def order_by(parser: TiDBParser) -> OrderBy:
-    parser.take()
-    return OrderBy(comma_list(parser, order_item))
+def order_by(cursor: Cursor) -> OrderBy:
+    cursor.take()
+    return OrderBy(comma_list(cursor, order_item))
 
 
-def order_item(parser: TiDBParser) -> KeyPart:
-    at = 0 if parser.at_end() else parser.next_token().start
-    qualifier, name = column_name(parser)
+def order_item(cursor: Cursor) -> KeyPart:
+    at = 0 if cursor.at_end() else cursor.next_token().start
+    qualifier, name = column_name(cursor)
     part = KeyPart(name, at=at, restored=column(name, qualifier) if qualifier else "")
-    if parser.accept("DESC"):
+    if cursor.accept("DESC"):
         return replace(part, descending=True)
-    parser.accept("ASC")
+    cursor.accept("ASC")
     return part
 
 
-def attributes(parser: TiDBParser) -> Attributes:
-    parser.take()
-    return Attributes(attributes_value(parser))
+def attributes(cursor: Cursor) -> Attributes:
+    cursor.take()
+    return Attributes(attributes_value(cursor))
 
 
-def attributes_value(parser: TiDBParser) -> str | None:
+def attributes_value(cursor: Cursor) -> str | None:
     """The text behind ATTRIBUTES; None for DEFAULT."""
-    parser.accept("=")
-    return None if parser.accept("DEFAULT") else parser.string("attributes between quotes, or DEFAULT")
+    cursor.accept("=")
+    return None if cursor.accept("DEFAULT") else cursor.string("attributes between quotes, or DEFAULT")
 
 
-def stats_options(parser: TiDBParser) -> Clause:
-    parser.take()
-    parser.accept("=")
-    if parser.accept("DEFAULT"):
+def stats_options(cursor: Cursor) -> Clause:
+    cursor.take()
+    cursor.accept("=")
+    if cursor.accept("DEFAULT"):
         return Clause("STATS_OPTIONS", "DEFAULT")
-    return Clause("STATS_OPTIONS", string(parser.string("options between quotes, or DEFAULT")))
+    return Clause("STATS_OPTIONS", string(cursor.string("options between quotes, or DEFAULT")))
 
 
-def add_statistics(parser: TiDBParser) -> Clause:
+def add_statistics(cursor: Cursor) -> Clause:
     """What follows ADD STATS_EXTENDED: `name kind (column, …)`"""
-    exists = "IF NOT EXISTS " if parser.accept("IF NOT EXISTS") else ""
-    name = parser.free_name("the name of statistics")
-    if parser.word() not in STATISTICS:
-        parser.unexpected(", ".join(STATISTICS), STATISTICS)
-    kind = parser.take()
-    columns = parser.comma_separated(column_name)
+    exists = "IF NOT EXISTS " if cursor.accept("IF NOT EXISTS") else ""
+    name = cursor.name("the name of statistics")
+    if cursor.word() not in STATISTICS:
+        cursor.unexpected(", ".join(STATISTICS), STATISTICS)
+    kind = cursor.take()
+    columns = cursor.comma_separated(column_name)
     listed = ", ".join(column(one, qualifier) for qualifier, one in columns)
     return Clause("ADD STATS_EXTENDED", f"{exists}{quoted(name)} {kind}({listed})")
 
 
-def drop_statistics(parser: TiDBParser) -> Clause:
+def drop_statistics(cursor: Cursor) -> Clause:
     """What follows DROP STATS_EXTENDED."""
-    exists = "IF EXISTS " if parser.accept("IF EXISTS") else ""
-    return Clause("DROP STATS_EXTENDED", exists + quoted(parser.free_name("the name of statistics")))
+    exists = "IF EXISTS " if cursor.accept("IF EXISTS") else ""
+    return Clause("DROP STATS_EXTENDED", exists + quoted(cursor.name("the name of statistics")))

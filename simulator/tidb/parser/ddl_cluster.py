@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from simulator.tidb.parser.cursor import TiDBParser
+from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.ddl_names import one_of
 from simulator.tidb.parser.ddl_runaway import background, query_limit
 from simulator.tidb.syntax.objects import PlacementPolicy, ResourceGroup
@@ -23,80 +23,80 @@ BURSTS = MappingProxyType({"1": "TRUE", "TRUE": "TRUE", "0": "FALSE", "FALSE": "
                            "UNLIMITED": "UNLIMITED", "OFF": "OFF"})
 
 
-def placement_policy(parser: TiDBParser, verb: str, or_replace: bool = False) -> PlacementPolicy:
+def placement_policy(cursor: Cursor, verb: str, or_replace: bool = False) -> PlacementPolicy:
     """What follows CREATE, ALTER or DROP PLACEMENT POLICY."""
-    exists = parser.accept("IF NOT EXISTS" if verb == "CREATE" else "IF EXISTS")
-    name = parser.free_name("the name of a placement policy")
-    options = () if verb == "DROP" else placement_options(parser)
+    exists = cursor.accept("IF NOT EXISTS" if verb == "CREATE" else "IF EXISTS")
+    name = cursor.name("the name of a placement policy")
+    options = () if verb == "DROP" else placement_options(cursor)
     return PlacementPolicy(verb, name, options, or_replace, exists)
 
 
-def placement_options(parser: TiDBParser) -> tuple[TableOption, ...]:
-    options = [placement_option(parser)]
-    while not parser.at_end():
-        parser.accept(",")
-        options.append(placement_option(parser))
+def placement_options(cursor: Cursor) -> tuple[TableOption, ...]:
+    options = [placement_option(cursor)]
+    while not cursor.at_end():
+        cursor.accept(",")
+        options.append(placement_option(cursor))
     return tuple(options)
 
 
-def placement_option(parser: TiDBParser) -> TableOption:
-    word = parser.word()
+def placement_option(cursor: Cursor) -> TableOption:
+    word = cursor.word()
     if word not in (*COUNTS, *TEXTS):
-        parser.unexpected(f"one of {', '.join((*TEXTS, *COUNTS))}", (*COUNTS, *TEXTS))
-    parser.take()
-    parser.accept("=")
+        cursor.unexpected(f"one of {', '.join((*TEXTS, *COUNTS))}", (*COUNTS, *TEXTS))
+    cursor.take()
+    cursor.accept("=")
     if word in TEXTS:
-        return TableOption(word, parser.string(), quoted=True)
-    token = parser.next_token()
-    count = parser.integer()
+        return TableOption(word, cursor.string(), quoted=True)
+    token = cursor.next_token()
+    count = cursor.integer()
     if word == "FOLLOWERS" and count == 0:
-        parser.fail("FOLLOWERS must be positive", token)
+        cursor.fail("FOLLOWERS must be positive", token)
     return TableOption(word, str(count))
 
 
-def resource_group(parser: TiDBParser, verb: str) -> ResourceGroup:
+def resource_group(cursor: Cursor, verb: str) -> ResourceGroup:
     """What follows CREATE, ALTER or DROP RESOURCE GROUP."""
-    exists = parser.accept("IF NOT EXISTS" if verb == "CREATE" else "IF EXISTS")
-    name = parser.take().lower() if parser.word() == "DEFAULT" else parser.free_name("the name of a resource group")
-    return ResourceGroup(verb, name, () if verb == "DROP" else group_options(parser), exists)
+    exists = cursor.accept("IF NOT EXISTS" if verb == "CREATE" else "IF EXISTS")
+    name = cursor.take().lower() if cursor.word() == "DEFAULT" else cursor.name("the name of a resource group")
+    return ResourceGroup(verb, name, () if verb == "DROP" else group_options(cursor), exists)
 
 
-def group_options(parser: TiDBParser) -> tuple[tuple[str, str], ...]:
+def group_options(cursor: Cursor) -> tuple[tuple[str, str], ...]:
     options: dict[str, str] = {}
     while True:
-        token = parser.next_token()
-        name, value = group_option(parser)
+        token = cursor.next_token()
+        name, value = group_option(cursor)
         if name in options:
-            parser.fail(f"{name} is said twice", token)
+            cursor.fail(f"{name} is said twice", token)
         options[name] = value
-        if parser.at_end():
+        if cursor.at_end():
             return tuple(options.items())
-        parser.accept(",")
+        cursor.accept(",")
 
 
-def group_option(parser: TiDBParser) -> tuple[str, str]:
+def group_option(cursor: Cursor) -> tuple[str, str]:
     """Name and value of an option, as TiDB writes them back."""
-    word = parser.word()
+    word = cursor.word()
     if word not in GROUP_OPTIONS:
-        parser.unexpected(f"one of {', '.join(GROUP_OPTIONS)}", GROUP_OPTIONS)
-    parser.take()
-    return word, GROUP_OPTIONS[word](parser)
+        cursor.unexpected(f"one of {', '.join(GROUP_OPTIONS)}", GROUP_OPTIONS)
+    cursor.take()
+    return word, GROUP_OPTIONS[word](cursor)
 
 
-def request_units(parser: TiDBParser) -> str:
-    parser.accept("=")
-    return "UNLIMITED" if parser.accept("UNLIMITED") else str(parser.integer("a number or UNLIMITED"))
+def request_units(cursor: Cursor) -> str:
+    cursor.accept("=")
+    return "UNLIMITED" if cursor.accept("UNLIMITED") else str(cursor.integer("a number or UNLIMITED"))
 
 
-def priority(parser: TiDBParser) -> str:
-    return one_of(parser, PRIORITIES)
+def priority(cursor: Cursor) -> str:
+    return one_of(cursor, PRIORITIES)
 
 
-def burstable(parser: TiDBParser) -> str:
-    said = parser.accept("=")
-    if not said and parser.word() not in BURSTS:
+def burstable(cursor: Cursor) -> str:
+    said = cursor.accept("=")
+    if not said and cursor.word() not in BURSTS:
         return "TRUE"
-    return BURSTS[one_of(parser, tuple(BURSTS))]
+    return BURSTS[one_of(cursor, tuple(BURSTS))]
 
 
 GROUP_OPTIONS = MappingProxyType({

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from simulator.tidb.parser.cursor import TiDBParser
+from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.ddl_names import one_of
 from simulator.tidb.restore.restoring import quoted, string
 
@@ -16,56 +16,56 @@ ACTIONS = ("DRYRUN", "COOLDOWN", "KILL", "SWITCH_GROUP")
 TASKS = ("TASK_TYPES", "UTILIZATION_LIMIT")
 
 
-def query_limit(parser: TiDBParser) -> str:
-    return group(parser, limit, " ")
+def query_limit(cursor: Cursor) -> str:
+    return group(cursor, limit, " ")
 
 
-def background(parser: TiDBParser) -> str:
-    return group(parser, task, ", ")
+def background(cursor: Cursor) -> str:
+    return group(cursor, task, ", ")
 
 
-def group(parser: TiDBParser, item: Callable[[TiDBParser], str], separator: str) -> str:
+def group(cursor: Cursor, item: Callable[[Cursor], str], separator: str) -> str:
     """`= ( item … )`, the items with or without commas; NULL where there is none."""
-    parser.accept("=")
-    if parser.accept("NULL"):
+    cursor.accept("=")
+    if cursor.accept("NULL"):
         return "NULL"
-    parser.expect("(")
+    cursor.expect("(")
     items: list[str] = []
-    while not parser.accept(")"):
+    while not cursor.accept(")"):
         if items:
-            parser.accept(",")
-        items.append(item(parser))
+            cursor.accept(",")
+        items.append(item(cursor))
     return f"({separator.join(items)})" if items else "NULL"
 
 
-def limit(parser: TiDBParser) -> str:
-    word = one_of(parser, LIMITS)
+def limit(cursor: Cursor) -> str:
+    word = one_of(cursor, LIMITS)
     if word == "ACTION":
-        return f"ACTION = {action(parser)}"
+        return f"ACTION = {action(cursor)}"
     if word == "WATCH":
-        return f"WATCH = {one_of(parser, ('EXACT', 'SIMILAR', 'PLAN'))} DURATION = {duration(parser)}"
-    parser.accept("=")
-    return f"{word} = {string(parser.string()) if word == 'EXEC_ELAPSED' else parser.integer()}"
+        return f"WATCH = {one_of(cursor, ('EXACT', 'SIMILAR', 'PLAN'))} DURATION = {duration(cursor)}"
+    cursor.accept("=")
+    return f"{word} = {string(cursor.string()) if word == 'EXEC_ELAPSED' else cursor.integer()}"
 
 
-def action(parser: TiDBParser) -> str:
-    word = one_of(parser, ACTIONS)
+def action(cursor: Cursor) -> str:
+    word = one_of(cursor, ACTIONS)
     if word != "SWITCH_GROUP":
         return word
-    return f"SWITCH_GROUP({quoted(parser.comma_separated(lambda cursor: cursor.free_name('a resource group'))[0])})"
+    return f"SWITCH_GROUP({quoted(cursor.comma_separated(lambda cursor: cursor.name('a resource group'))[0])})"
 
 
-def duration(parser: TiDBParser) -> str:
-    if not parser.accept("DURATION"):
+def duration(cursor: Cursor) -> str:
+    if not cursor.accept("DURATION"):
         return "UNLIMITED"
-    parser.accept("=")
-    if parser.accept("UNLIMITED"):
+    cursor.accept("=")
+    if cursor.accept("UNLIMITED"):
         return "UNLIMITED"
-    said = parser.string("a duration between quotes").lower()
+    said = cursor.string("a duration between quotes").lower()
     return "UNLIMITED" if said in ("", "unlimited") else string(said)
 
 
-def task(parser: TiDBParser) -> str:
-    word = one_of(parser, TASKS)
-    parser.accept("=")
-    return f"{word} = {string(parser.string()) if word == 'TASK_TYPES' else parser.integer()}"
+def task(cursor: Cursor) -> str:
+    word = one_of(cursor, TASKS)
+    cursor.accept("=")
+    return f"{word} = {string(cursor.string()) if word == 'TASK_TYPES' else cursor.integer()}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from simulator.tidb.parser.cursor import TiDBParser
+from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.ddl_names import comma_list, table_name
 from simulator.tidb.parser.options import begins_option, read_option
 from simulator.tidb.syntax.definitions import TableName
@@ -27,68 +27,68 @@ PLAIN = MappingProxyType({
 WORDS = (*NUMBERED, *PLAIN, "NO")
 
 
-def create_sequence(parser: TiDBParser) -> CreateSequence:
-    if_not_exists = parser.accept("IF NOT EXISTS")
-    name = sequence_name(parser)
-    options = sequence_options(parser)
-    return CreateSequence(name, options, table_options(parser), if_not_exists)
+def create_sequence(cursor: Cursor) -> CreateSequence:
+    if_not_exists = cursor.accept("IF NOT EXISTS")
+    name = sequence_name(cursor)
+    options = sequence_options(cursor)
+    return CreateSequence(name, options, table_options(cursor), if_not_exists)
 
 
-def alter_sequence(parser: TiDBParser) -> AlterSequence:
-    if_exists = parser.accept("IF EXISTS")
-    name = sequence_name(parser)
-    if parser.word() not in WORDS:
-        parser.unexpected(f"an option of a sequence: {', '.join(WORDS)}", WORDS)
-    return AlterSequence(name, sequence_options(parser, altering=True), if_exists)
+def alter_sequence(cursor: Cursor) -> AlterSequence:
+    if_exists = cursor.accept("IF EXISTS")
+    name = sequence_name(cursor)
+    if cursor.word() not in WORDS:
+        cursor.unexpected(f"an option of a sequence: {', '.join(WORDS)}", WORDS)
+    return AlterSequence(name, sequence_options(cursor, altering=True), if_exists)
 
 
-def drop_sequence(parser: TiDBParser) -> DropSequence:
-    if_exists = parser.accept("IF EXISTS")
-    return DropSequence(comma_list(parser, sequence_name), if_exists)
+def drop_sequence(cursor: Cursor) -> DropSequence:
+    if_exists = cursor.accept("IF EXISTS")
+    return DropSequence(comma_list(cursor, sequence_name), if_exists)
 
 
-def sequence_name(parser: TiDBParser) -> TableName:
-    return table_name(parser, "the name of a sequence")
+def sequence_name(cursor: Cursor) -> TableName:
+    return table_name(cursor, "the name of a sequence")
 
 
-def sequence_options(parser: TiDBParser, altering: bool = False) -> tuple[SequenceOption, ...]:
+def sequence_options(cursor: Cursor, altering: bool = False) -> tuple[SequenceOption, ...]:
     options = []
-    while parser.word() in WORDS and (altering or parser.word() != "RESTART"):
-        options.append(sequence_option(parser))
+    while cursor.word() in WORDS and (altering or cursor.word() != "RESTART"):
+        options.append(sequence_option(cursor))
     return tuple(options)
 
 
-def sequence_option(parser: TiDBParser) -> SequenceOption:
-    word = parser.take()
+def sequence_option(cursor: Cursor) -> SequenceOption:
+    word = cursor.take()
     if word == "NO":
-        word += parser.word()
+        word += cursor.word()
         if word not in PLAIN:
-            parser.unexpected("MINVALUE, MAXVALUE, CACHE or CYCLE", ("MINVALUE", "MAXVALUE", "CACHE", "CYCLE"))
-        parser.take()
+            cursor.unexpected("MINVALUE, MAXVALUE, CACHE or CYCLE", ("MINVALUE", "MAXVALUE", "CACHE", "CYCLE"))
+        cursor.take()
     if word in PLAIN:
         return SequenceOption(PLAIN[word])
     name, instead = NUMBERED[word]
-    said = bool(instead) and parser.accept(instead) or parser.accept("=")
-    if word == "RESTART" and not said and parser.kind() != "number" and parser.word() not in ("-", "+"):
+    said = bool(instead) and cursor.accept(instead) or cursor.accept("=")
+    if word == "RESTART" and not said and cursor.kind() != "number" and cursor.word() not in ("-", "+"):
         return SequenceOption("RESTART")
-    return SequenceOption(name, signed(parser))
+    return SequenceOption(name, signed(cursor))
 
 
-def signed(parser: TiDBParser) -> int:
+def signed(cursor: Cursor) -> int:
     """A whole number of 64 bits, with its sign."""
-    token = parser.next_token()
-    negative = parser.accept("-")
+    token = cursor.next_token()
+    negative = cursor.accept("-")
     if not negative:
-        parser.accept("+")
-    value = parser.integer() * (-1 if negative else 1)
+        cursor.accept("+")
+    value = cursor.integer() * (-1 if negative else 1)
     if not -2**63 <= value < 2**63:
-        parser.fail(f"{value} is out of the range of 64 bits", token)
+        cursor.fail(f"{value} is out of the range of 64 bits", token)
     return value
 
 
-def table_options(parser: TiDBParser) -> tuple[TableOption, ...]:
+def table_options(cursor: Cursor) -> tuple[TableOption, ...]:
     options = []
-    while begins_option(parser):
-        options.append(read_option(parser))
-        parser.accept(",")
+    while begins_option(cursor):
+        options.append(read_option(cursor))
+        cursor.accept(",")
     return tuple(options)

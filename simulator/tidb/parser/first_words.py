@@ -10,7 +10,7 @@ from functools import partial
 from itertools import product
 from types import MappingProxyType
 
-from simulator.tidb.parser.cursor import TiDBParser
+from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.ddl_alter import alter_table
 from simulator.tidb.parser.ddl_cluster import placement_policy, resource_group
 from simulator.tidb.parser.ddl_databases import alter_database, create_database, drop_database
@@ -23,7 +23,7 @@ from simulator.tidb.parser.ddl_views import create_view, drop_view
 from simulator.tidb.parser.tables import read_create_table
 from simulator.tidb.syntax.statements import Statement
 
-Reader = Callable[[TiDBParser], Statement]
+Reader = Callable[[Cursor], Statement]
 Phrase = tuple[str, ...]
 
 

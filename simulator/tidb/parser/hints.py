@@ -9,7 +9,8 @@ from __future__ import annotations
 from sqlglot.errors import SqlglotError
 
 from simulator.errors import SchemaError
-from simulator.tidb.parser.cursor import TiDBParser
+from simulator.tidb.parser.cursor import Cursor
+from simulator.tidb.parser.tokens import MYSQL, Tokenizer
 from simulator.tidb.restore.restoring import quoted, string
 
 BARE = frozenset((
@@ -27,125 +28,123 @@ NUMBERS = frozenset(("MAX_EXECUTION_TIME", "NTH_PLAN"))
 FLAGS = frozenset(("USE_TOJA", "USE_CASCADES"))
 
 
-def read_hints(parser: TiDBParser) -> str:
+def read_hints(cursor: Cursor) -> str:
     """The hints of the comment that comes next; nothing where TiDB would take none."""
-    text = parser.literal()[3:-2]
-    inner = TiDBParser(dialect=parser.dialect)
+    text = cursor.literal()[3:-2]
     try:
-        inner.load(text, parser.dialect.tokenize(text))
-        return _hints(inner)
+        return _hints(Cursor(text, Tokenizer(MYSQL).tokenize(text), cursor.rules))
     except (SchemaError, SqlglotError):
         return ""
 
 
-def _hints(parser: TiDBParser) -> str:
+def _hints(cursor: Cursor) -> str:
     hints: list[str] = []
-    while not parser.at_end():
-        hints += _hint(parser)
-        parser.accept(",")
+    while not cursor.at_end():
+        hints += _hint(cursor)
+        cursor.accept(",")
     return " ".join(hint for hint in hints if hint)
 
 
-def _hint(parser: TiDBParser) -> list[str]:
-    name = parser.keyword("a hint")
-    parser.expect("(")
+def _hint(cursor: Cursor) -> list[str]:
+    name = cursor.keyword("a hint")
+    cursor.expect("(")
     if name == "READ_FROM_STORAGE":
-        hints = _storages(parser, name)
+        hints = _storages(cursor, name)
     else:
-        hints = [f"{name}({text})" for text in _inside(parser, name)]
-    parser.expect(")")
+        hints = [f"{name}({text})" for text in _inside(cursor, name)]
+    cursor.expect(")")
     return hints
 
 
-def _inside(parser: TiDBParser, name: str) -> list[str]:
+def _inside(cursor: Cursor, name: str) -> list[str]:
     """What stands in the parentheses; nothing for a hint that TiDB does not support."""
     if name in ("QB_NAME", "RESOURCE_GROUP"):
-        return [quoted(parser.name())]
+        return [quoted(cursor.name())]
     if name == "SET_VAR":
-        return [_variable(parser)]
+        return [_variable(cursor)]
     if name == "TIME_RANGE":
-        start = parser.string()
-        parser.accept(",")
-        return [f"{string(start)}, {string(parser.string())}"]
-    block = _block(parser)
+        start = cursor.string()
+        cursor.accept(",")
+        return [f"{string(start)}, {string(cursor.string())}"]
+    block = _block(cursor)
     if name in BARE:
         return [block]
     space = " " if block else ""
     if name in TABLES:
-        return [f"{block}{space}{_tables(parser)}" if parser.word() != ")" else block + space]
+        return [f"{block}{space}{_tables(cursor)}" if cursor.word() != ")" else block + space]
     if name in INDEXES:
-        return [f"{block}{space}{_indexes(parser)}"]
-    return [f"{block}{space}{argument}" for argument in _argument(parser, name)]
+        return [f"{block}{space}{_indexes(cursor)}"]
+    return [f"{block}{space}{argument}" for argument in _argument(cursor, name)]
 
 
-def _argument(parser: TiDBParser, name: str) -> list[str]:
+def _argument(cursor: Cursor, name: str) -> list[str]:
     if name in NUMBERS:
-        return [str(parser.integer())]
+        return [str(cursor.integer())]
     if name in FLAGS:
-        return [parser.take() if parser.word() in ("TRUE", "FALSE") else parser.unexpected("TRUE or FALSE")]
+        return [cursor.take() if cursor.word() in ("TRUE", "FALSE") else cursor.unexpected("TRUE or FALSE")]
     if name == "QUERY_TYPE":
-        return [parser.take() if parser.word() in ("OLAP", "OLTP") else parser.unexpected("OLAP or OLTP")]
+        return [cursor.take() if cursor.word() in ("OLAP", "OLTP") else cursor.unexpected("OLAP or OLTP")]
     if name == "MEMORY_QUOTA":
-        amount = parser.integer()
-        unit = parser.take()
-        return [f"{amount * (1024 if unit == 'GB' else 1)} MB"] if unit in ("MB", "GB") else parser.unexpected("MB")
-    if parser.word() == ")":
-        parser.unexpected("an argument")
-    while parser.word() not in (")", "", "("):
-        parser.take() if parser.kind() == "word" else parser.literal()
+        amount = cursor.integer()
+        unit = cursor.take()
+        return [f"{amount * (1024 if unit == 'GB' else 1)} MB"] if unit in ("MB", "GB") else cursor.unexpected("MB")
+    if cursor.word() == ")":
+        cursor.unexpected("an argument")
+    while cursor.word() not in (")", "", "("):
+        cursor.take() if cursor.kind() == "word" else cursor.literal()
     return []
 
 
-def _variable(parser: TiDBParser) -> str:
-    name = parser.name()
-    parser.expect("=")
-    sign = parser.take() if parser.word() in ("-", "+") else ""
-    value = str(parser.integer()) if parser.kind() == "number" else parser.name_or_string("a value")
+def _variable(cursor: Cursor) -> str:
+    name = cursor.name()
+    cursor.expect("=")
+    sign = cursor.take() if cursor.word() in ("-", "+") else ""
+    value = str(cursor.integer()) if cursor.kind() == "number" else cursor.name_or_string("a value")
     return f"{name} = {string(sign.strip('+') + value)}"
 
 
-def _block(parser: TiDBParser) -> str:
+def _block(cursor: Cursor) -> str:
     """`@block`, or nothing."""
-    return f"@{quoted(parser.name())}" if parser.accept("@") else ""
+    return f"@{quoted(cursor.name())}" if cursor.accept("@") else ""
 
 
-def _tables(parser: TiDBParser) -> str:
-    tables = [_table(parser)]
-    while parser.accept(","):
-        tables.append(_table(parser))
+def _tables(cursor: Cursor) -> str:
+    tables = [_table(cursor)]
+    while cursor.accept(","):
+        tables.append(_table(cursor))
     return ", ".join(tables)
 
 
-def _table(parser: TiDBParser) -> str:
-    name = ".".join(quoted(part) for part in parser.qualified_name("a table") if part)
-    block = _block(parser)
-    if not parser.accept("PARTITION"):
+def _table(cursor: Cursor) -> str:
+    name = ".".join(quoted(part) for part in cursor.qualified_name("a table") if part)
+    block = _block(cursor)
+    if not cursor.accept("PARTITION"):
         return name + block
-    names = parser.comma_separated(lambda cursor: cursor.name("a partition"))
+    names = cursor.comma_separated(lambda cursor: cursor.name("a partition"))
     return f"{name}{block} PARTITION({', '.join(map(quoted, names))})"
 
 
-def _indexes(parser: TiDBParser) -> str:
-    table = _table(parser)
-    parser.accept(",")
+def _indexes(cursor: Cursor) -> str:
+    table = _table(cursor)
+    cursor.accept(",")
     names: list[str] = []
-    while parser.word() != ")":
-        names.append(quoted(parser.name("an index")))
-        if not parser.accept(","):
+    while cursor.word() != ")":
+        names.append(quoted(cursor.name("an index")))
+        if not cursor.accept(","):
             break
     return f"{table} {', '.join(names)}"
 
 
-def _storages(parser: TiDBParser, name: str) -> list[str]:
-    block = _block(parser)
+def _storages(cursor: Cursor, name: str) -> list[str]:
+    block = _block(cursor)
     space = " " if block else ""
     hints = []
     while True:
-        kind = parser.take()
+        kind = cursor.take()
         if kind not in ("TIKV", "TIFLASH"):
-            parser.unexpected("TIKV or TIFLASH")
-        parser.expect("[")
-        hints.append(f"{name}({block}{space}{kind}[{_tables(parser)}])")
-        parser.expect("]")
-        if not parser.accept(","):
+            cursor.unexpected("TIKV or TIFLASH")
+        cursor.expect("[")
+        hints.append(f"{name}({block}{space}{kind}[{_tables(cursor)}])")
+        cursor.expect("]")
+        if not cursor.accept(","):
             return hints

@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from simulator.tidb.parser.constraints import read_check, read_references
-from simulator.tidb.parser.cursor import TiDBParser
+from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.key_options import KEY_OPTIONS, read_index_type, read_key_options
 from simulator.tidb.parser.parts import read_part
 from simulator.tidb.syntax.definitions import KeySyntax
@@ -35,52 +35,52 @@ MAY_EXIST = ("key", "foreign", "vector", "columnar")
 """Kinds that take IF NOT EXISTS."""
 
 
-def begins_key(parser: TiDBParser) -> bool:
+def begins_key(cursor: Cursor) -> bool:
     """Whether a key or constraint comes next, not a column."""
-    word = parser.word()
+    word = cursor.word()
     if word in ("VECTOR", "COLUMNAR"):
-        return parser.word_after() == "INDEX"
+        return cursor.word_after() == "INDEX"
     return word in TABLE_ELEMENTS
 
 
-def read_key(parser: TiDBParser) -> KeySyntax:
+def read_key(cursor: Cursor) -> KeySyntax:
     """A key or constraint with its options; raises SchemaError."""
-    at = parser.next_token().start
+    at = cursor.next_token().start
     name = ""
-    if parser.accept("CONSTRAINT") and parser.word() not in TABLE_ELEMENTS:
-        name = parser.free_name("the name of a constraint")
-    if not begins_key(parser) or parser.word() == "CONSTRAINT":
-        parser.unexpected(f"one of {', '.join(TABLE_ELEMENTS)}", TABLE_ELEMENTS)
-    kind = TABLE_ELEMENTS[parser.take()]
+    if cursor.accept("CONSTRAINT") and cursor.word() not in TABLE_ELEMENTS:
+        name = cursor.name("the name of a constraint")
+    if not begins_key(cursor) or cursor.word() == "CONSTRAINT":
+        cursor.unexpected(f"one of {', '.join(TABLE_ELEMENTS)}", TABLE_ELEMENTS)
+    kind = TABLE_ELEMENTS[cursor.take()]
     if kind == "check":
-        return KeySyntax("check", name, (), at=at, check=read_check(parser, name))
+        return KeySyntax("check", name, (), at=at, check=read_check(cursor, name))
     if kind in ("primary", "foreign"):
-        parser.expect("KEY")
+        cursor.expect("KEY")
     elif kind in ("vector", "columnar"):
-        parser.expect("INDEX")
+        cursor.expect("INDEX")
     elif kind != "key":
-        parser.accept("KEY") or parser.accept("INDEX")
-    return key_body(parser, kind, name, at)
+        cursor.accept("KEY") or cursor.accept("INDEX")
+    return key_body(cursor, kind, name, at)
 
 
-def key_body(parser: TiDBParser, kind: str, constraint: str, at: int) -> KeySyntax:
+def key_body(cursor: Cursor, kind: str, constraint: str, at: int) -> KeySyntax:
     """`[IF NOT EXISTS] [name] [USING t] (part, …) options`; for a foreign key what it references."""
-    exists = kind in MAY_EXIST and parser.accept("IF NOT EXISTS")
-    name = "" if parser.word() in ("(", "USING") else parser.free_name("the name of a key, or '('")
-    typed = kind in NAMED_TYPE and (parser.accept("USING") or bool(name) and parser.accept("TYPE"))
-    using = read_index_type(parser) if typed else ""
-    parts = parser.comma_separated(read_part)
+    exists = kind in MAY_EXIST and cursor.accept("IF NOT EXISTS")
+    name = "" if cursor.word() in ("(", "USING") else cursor.name("the name of a key, or '('")
+    typed = kind in NAMED_TYPE and (cursor.accept("USING") or bool(name) and cursor.accept("TYPE"))
+    using = read_index_type(cursor) if typed else ""
+    parts = cursor.comma_separated(read_part)
     if kind == "foreign":
-        parser.expect("REFERENCES")
+        cursor.expect("REFERENCES")
         return KeySyntax(kind, constraint or name, parts, at=at, if_not_exists=exists,
-                         references=read_references(parser))
-    options = read_key_options(parser)
+                         references=read_references(cursor))
+    options = read_key_options(cursor)
     if using:
         options = replace(options, using=using)
     return KeySyntax(kind, constraint or name, parts, options, at, exists)
 
 
-def end_key(parser: TiDBParser) -> None:
+def end_key(cursor: Cursor) -> None:
     """Raises SchemaError where something else follows than `,` or `)`."""
-    if parser.word() not in (",", ")"):
-        parser.unexpected(f"',' or ')' or one of {', '.join(KEY_OPTIONS)}", KEY_OPTIONS if parser.word() else ())
+    if cursor.word() not in (",", ")"):
+        cursor.unexpected(f"',' or ')' or one of {', '.join(KEY_OPTIONS)}", KEY_OPTIONS if cursor.word() else ())

@@ -9,9 +9,9 @@ import math
 from collections.abc import Callable
 from decimal import Decimal
 
-from sqlglot import TokenType
+from sqlglot.tokens import TokenType
 
-from simulator.tidb.parser.cursor import TiDBParser
+from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.syntax.expressions import Literal, Node
 
 INTRODUCERS = ("utf8", "utf8mb4", "ascii", "latin1", "binary")
@@ -20,43 +20,43 @@ INTRODUCERS = ("utf8", "utf8mb4", "ascii", "latin1", "binary")
 MAX_UNSIGNED = 2 ** 64 - 1
 
 
-def _string(parser: TiDBParser) -> Node:
+def _string(cursor: Cursor) -> Node:
     """A string; strings that follow each other are one."""
-    if parser.next_token().token_type is TokenType.NATIONAL_STRING:
-        return Literal("string", parser.literal(), "utf8")
-    text = parser.literal()
-    while parser.kind() == "string" and parser.next_token().token_type is TokenType.STRING:
-        text += parser.literal()
-    return Literal("string", text, parser.charset)
+    if cursor.next_token().token_type is TokenType.NATIONAL_STRING:
+        return Literal("string", cursor.literal(), "utf8")
+    text = cursor.literal()
+    while cursor.kind() == "string" and cursor.next_token().token_type is TokenType.STRING:
+        text += cursor.literal()
+    return Literal("string", text, cursor.charset)
 
 
-def _introduced(parser: TiDBParser) -> Node:
+def _introduced(cursor: Cursor) -> Node:
     """`_charset'…'`, `_charset x'…'`"""
-    at = parser.next_token()
-    charset = parser.literal()[1:]
+    at = cursor.next_token()
+    charset = cursor.literal()[1:]
     if charset.lower() not in INTRODUCERS:
-        parser.fail(f"'_{charset}' is no introducer that TiDB takes: {', '.join(INTRODUCERS)}", at)
-    if parser.kind() == "string":
-        return Literal("string", parser.literal(), charset.lower())
-    if parser.kind() not in ("hex", "bit"):
-        parser.unexpected("a string")
-    return LITERALS[parser.kind()](parser)
+        cursor.fail(f"'_{charset}' is no introducer that TiDB takes: {', '.join(INTRODUCERS)}", at)
+    if cursor.kind() == "string":
+        return Literal("string", cursor.literal(), charset.lower())
+    if cursor.kind() not in ("hex", "bit"):
+        cursor.unexpected("a string")
+    return LITERALS[cursor.kind()](cursor)
 
 
-def _number(parser: TiDBParser) -> Node:
-    at = parser.next_token()
-    text = parser.literal().lower()
+def _number(cursor: Cursor) -> Node:
+    at = cursor.next_token()
+    text = cursor.literal().lower()
     if not set(text) <= set("0123456789.e+-") or text.endswith("e") or not text[0].isdigit() and text[0] != ".":
-        parser.fail(f"{text!r} is not a number", at)
-    return number(parser, text)
+        cursor.fail(f"{text!r} is not a number", at)
+    return number(cursor, text)
 
 
-def number(parser: TiDBParser, text: str) -> Literal:
+def number(cursor: Cursor, text: str) -> Literal:
     """A number as TiDB keeps it: whole if 64 bits hold it, else a decimal; a float if it has an exponent."""
     if "e" in text:
         value = float(text)
         if math.isinf(value):
-            parser.fail(f"the number {text} is out of the range of DOUBLE")
+            cursor.fail(f"the number {text} is out of the range of DOUBLE")
         digits = len(Decimal(repr(value)).normalize().as_tuple().digits)
         return Literal("float", f"{value:.{digits - 1}e}")
     whole, point, fraction = text.partition(".")
@@ -66,37 +66,37 @@ def number(parser: TiDBParser, text: str) -> Literal:
     return Literal("decimal", f"{whole}.{fraction}" if fraction else whole)
 
 
-def read_fraction(parser: TiDBParser) -> Node:
+def read_fraction(cursor: Cursor) -> Node:
     """`.5`, which the tokenizer gives as a dot and a number."""
-    touching = parser.touches_next()
-    parser.take()
-    if not touching or parser.kind() != "number":
-        parser.unexpected("an expression")
-    text = parser.literal().lower()
+    touching = cursor.touches_next()
+    cursor.take()
+    if not touching or cursor.kind() != "number":
+        cursor.unexpected("an expression")
+    text = cursor.literal().lower()
     if "." in text:
-        parser.unexpected("an operator")
-    return number(parser, f".{text}")
+        cursor.unexpected("an operator")
+    return number(cursor, f".{text}")
 
 
-def _hex(parser: TiDBParser) -> Node:
-    at, written = parser.next_token(), parser.written()
-    digits = parser.literal().lower()
+def _hex(cursor: Cursor) -> Node:
+    at, written = cursor.next_token(), cursor.written()
+    digits = cursor.literal().lower()
     if written.startswith("0X") or not set(digits) <= set("0123456789abcdef"):
-        parser.fail("this is not a hexadecimal literal", at)
+        cursor.fail("this is not a hexadecimal literal", at)
     if len(digits) % 2 and not written.startswith("0x"):
-        parser.fail("a hexadecimal literal takes an even number of digits", at)
+        cursor.fail("a hexadecimal literal takes an even number of digits", at)
     return Literal("hex", "0" * (len(digits) % 2) + digits)
 
 
-def _bit(parser: TiDBParser) -> Node:
-    at, written = parser.next_token(), parser.written()
-    digits = parser.literal()
+def _bit(cursor: Cursor) -> Node:
+    at, written = cursor.next_token(), cursor.written()
+    digits = cursor.literal()
     if written.startswith("0B") or not set(digits) <= set("01"):
-        parser.fail("this is not a bit literal", at)
+        cursor.fail("this is not a bit literal", at)
     return Literal("bit", digits and (digits.lstrip("0") or "0"))
 
 
-LITERALS: dict[str, Callable[[TiDBParser], Node]] = {
+LITERALS: dict[str, Callable[[Cursor], Node]] = {
     "string": _string,
     "introducer": _introduced,
     "number": _number,

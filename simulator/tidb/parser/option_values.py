@@ -6,7 +6,7 @@ One law: each function reads what follows an option's words, and `name` is those
 from __future__ import annotations
 
 from simulator.tidb.model.charsets import charset, charset_of, collation
-from simulator.tidb.parser.cursor import TiDBParser, position
+from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.units import read_unit
 from simulator.tidb.parser.values import (
     begins_literal,
@@ -26,146 +26,146 @@ ROW_FORMATS = (
 )
 
 
-def number(parser: TiDBParser, name: str) -> TableOption:
-    parser.accept("=")
-    return TableOption(name, str(read_count(parser)))
+def number(cursor: Cursor, name: str) -> TableOption:
+    cursor.accept("=")
+    return TableOption(name, str(read_count(cursor)))
 
 
-def number_or_default(parser: TiDBParser, name: str) -> TableOption:
-    parser.accept("=")
-    if parser.accept("DEFAULT"):
+def number_or_default(cursor: Cursor, name: str) -> TableOption:
+    cursor.accept("=")
+    if cursor.accept("DEFAULT"):
         return TableOption(name, "DEFAULT", default=True)
-    return TableOption(name, str(read_count(parser, "a whole number or DEFAULT")))
+    return TableOption(name, str(read_count(cursor, "a whole number or DEFAULT")))
 
 
-def zero_or_one(parser: TiDBParser, name: str) -> TableOption:
+def zero_or_one(cursor: Cursor, name: str) -> TableOption:
     """A switch, or DEFAULT."""
-    token = parser.next_token()
-    option = number_or_default(parser, name)
+    token = cursor.next_token()
+    option = number_or_default(cursor, name)
     if option.value not in ("0", "1", "DEFAULT"):
-        parser.fail(f"{name} {option.value} is not possible; accepted: 0, 1, DEFAULT", token)
+        cursor.fail(f"{name} {option.value} is not possible; accepted: 0, 1, DEFAULT", token)
     return option
 
 
-def decimal(parser: TiDBParser, name: str) -> TableOption:
-    parser.accept("=")
-    return TableOption(name, read_number(parser))
+def decimal(cursor: Cursor, name: str) -> TableOption:
+    cursor.accept("=")
+    return TableOption(name, read_number(cursor))
 
 
-def text(parser: TiDBParser, name: str) -> TableOption:
-    parser.accept("=")
-    return TableOption(name, read_plain_string(parser), quoted=True)
+def text(cursor: Cursor, name: str) -> TableOption:
+    cursor.accept("=")
+    return TableOption(name, read_plain_string(cursor), quoted=True)
 
 
-def word(parser: TiDBParser, name: str) -> TableOption:
+def word(cursor: Cursor, name: str) -> TableOption:
     """A word or a string."""
-    parser.accept("=")
-    if parser.kind() == "string":
-        return TableOption(name, read_plain_string(parser), quoted=True)
-    return TableOption(name, parser.free_name("a word or a string"))
+    cursor.accept("=")
+    if cursor.kind() == "string":
+        return TableOption(name, read_plain_string(cursor), quoted=True)
+    return TableOption(name, cursor.name("a word or a string"))
 
 
-def identifier(parser: TiDBParser, name: str) -> TableOption:
-    parser.accept("=")
-    return TableOption(name, parser.free_name("a name"))
+def identifier(cursor: Cursor, name: str) -> TableOption:
+    cursor.accept("=")
+    return TableOption(name, cursor.name("a name"))
 
 
-def engine(parser: TiDBParser, _: str) -> TableOption:
+def engine(cursor: Cursor, _: str) -> TableOption:
     """`ENGINE = x`, `STORAGE ENGINE = x`"""
-    return word(parser, "ENGINE")
+    return word(cursor, "ENGINE")
 
 
-def forced(parser: TiDBParser, name: str) -> TableOption:
+def forced(cursor: Cursor, name: str) -> TableOption:
     """`FORCE AUTO_INCREMENT = 5`"""
-    parser.accept("=")
-    return TableOption(name.removeprefix("FORCE "), str(read_count(parser)), force=True)
+    cursor.accept("=")
+    return TableOption(name.removeprefix("FORCE "), str(read_count(cursor)), force=True)
 
 
-def charset_option(parser: TiDBParser, name: str) -> TableOption:
+def charset_option(cursor: Cursor, name: str) -> TableOption:
     """`[DEFAULT] CHARSET = x`, `[DEFAULT] CHARACTER SET = x`; the value as TiDB keeps it."""
     if name in ("DEFAULT CHARACTER", "DEFAULT CHAR"):
-        parser.expect("SET")
-    parser.accept("=")
-    where = position(parser.sql, parser.next_token().start)
-    return TableOption("CHARSET", charset(parser.name_or_string("a character set"), where))
+        cursor.expect("SET")
+    cursor.accept("=")
+    where = position(cursor.sql, cursor.next_token().start)
+    return TableOption("CHARSET", charset(cursor.name_or_string("a character set"), where))
 
 
-def collate(parser: TiDBParser, _: str) -> TableOption:
-    parser.accept("=")
-    where = position(parser.sql, parser.next_token().start)
-    name = parser.name_or_string("a collation")
+def collate(cursor: Cursor, _: str) -> TableOption:
+    cursor.accept("=")
+    where = position(cursor.sql, cursor.next_token().start)
+    name = cursor.name_or_string("a collation")
     charset_of(name, where)
     return TableOption("COLLATE", collation(name))
 
 
-def row_format(parser: TiDBParser, name: str) -> TableOption:
-    parser.accept("=")
-    return TableOption(name, read_one_of(parser, ROW_FORMATS))
+def row_format(cursor: Cursor, name: str) -> TableOption:
+    cursor.accept("=")
+    return TableOption(name, read_one_of(cursor, ROW_FORMATS))
 
 
-def media(_: TiDBParser, name: str) -> TableOption:
+def media(_: Cursor, name: str) -> TableOption:
     """`STORAGE DISK`, `STORAGE MEMORY`"""
     return TableOption("STORAGE", name.split()[1])
 
 
-def secondary_engine(parser: TiDBParser, name: str) -> TableOption:
-    parser.accept("=")
-    return TableOption(name, "NULL", default=True) if parser.accept("NULL") else word(parser, name)
+def secondary_engine(cursor: Cursor, name: str) -> TableOption:
+    cursor.accept("=")
+    return TableOption(name, "NULL", default=True) if cursor.accept("NULL") else word(cursor, name)
 
 
-def union(parser: TiDBParser, name: str) -> TableOption:
+def union(cursor: Cursor, name: str) -> TableOption:
     """`(a, d.b)`, kept as TiDB writes it back."""
-    parser.accept("=")
-    if parser.accept("( )"):
+    cursor.accept("=")
+    if cursor.accept("( )"):
         return TableOption(name, "()")
-    tables = parser.comma_separated(lambda cursor: cursor.qualified_free_name("a table"))
+    tables = cursor.comma_separated(lambda cursor: cursor.qualified_name("a table"))
     return TableOption(name, f"({','.join('.'.join(quoted(part) for part in table if part) for table in tables)})")
 
 
-def encryption(parser: TiDBParser, name: str) -> TableOption:
-    parser.accept("=")
-    token, value = parser.next_token(), read_plain_string(parser)
+def encryption(cursor: Cursor, name: str) -> TableOption:
+    cursor.accept("=")
+    token, value = cursor.next_token(), read_plain_string(cursor)
     if value not in ("Y", "y", "N", "n"):
-        parser.fail(f"ENCRYPTION {value!r} is not possible; accepted: 'Y', 'N'", token)
+        cursor.fail(f"ENCRYPTION {value!r} is not possible; accepted: 'Y', 'N'", token)
     return TableOption(name, value, quoted=True)
 
 
-def placement(parser: TiDBParser, name: str) -> TableOption:
+def placement(cursor: Cursor, name: str) -> TableOption:
     """`PLACEMENT POLICY [=] p`, `[=] DEFAULT` or `SET DEFAULT`"""
-    if not parser.accept("SET"):
-        parser.accept("=")
-        if parser.word() != "DEFAULT":
-            return word(parser, name)
-    default = parser.written()
-    parser.expect("DEFAULT")
+    if not cursor.accept("SET"):
+        cursor.accept("=")
+        if cursor.word() != "DEFAULT":
+            return word(cursor, name)
+    default = cursor.written()
+    cursor.expect("DEFAULT")
     return TableOption(name, default, default=True)
 
 
-def time_to_live(parser: TiDBParser, name: str) -> TableOption:
+def time_to_live(cursor: Cursor, name: str) -> TableOption:
     """``TTL = `column` + INTERVAL 3 MONTH``, kept as TiDB writes it back."""
-    parser.accept("=")
-    column = parser.free_name("a column")
-    parser.expect("+")
-    parser.expect("INTERVAL")
-    if not begins_literal(parser):
-        parser.unexpected("an amount")
-    amount = read_literal(parser).restored
-    return TableOption(name, f"{quoted(column)} + INTERVAL {amount} {read_unit(parser).text}")
+    cursor.accept("=")
+    column = cursor.name("a column")
+    cursor.expect("+")
+    cursor.expect("INTERVAL")
+    if not begins_literal(cursor):
+        cursor.unexpected("an amount")
+    amount = read_literal(cursor).restored
+    return TableOption(name, f"{quoted(column)} + INTERVAL {amount} {read_unit(cursor).text}")
 
 
-def on_or_off(parser: TiDBParser, name: str) -> TableOption:
-    parser.accept("=")
-    token, value = parser.next_token(), read_plain_string(parser).upper()
+def on_or_off(cursor: Cursor, name: str) -> TableOption:
+    cursor.accept("=")
+    token, value = cursor.next_token(), read_plain_string(cursor).upper()
     if value not in ("ON", "OFF"):
-        parser.fail(f"{name} {value!r} is not possible; accepted: 'ON', 'OFF'", token)
+        cursor.fail(f"{name} {value!r} is not possible; accepted: 'ON', 'OFF'", token)
     return TableOption(name, value, quoted=True)
 
 
-def duration(parser: TiDBParser, name: str) -> TableOption:
+def duration(cursor: Cursor, name: str) -> TableOption:
     """Days, hours and minutes: `1d12h`, `90m`"""
-    parser.accept("=")
-    token, value = parser.next_token(), read_plain_string(parser)
+    cursor.accept("=")
+    token, value = cursor.next_token(), read_plain_string(cursor)
     parts = value.replace("d", "d ").replace("h", "h ").replace("m", "m ").split(" ")
     if parts.pop() or not parts or not all(part[:-1].replace(".", "", 1).isdecimal() for part in parts):
-        parser.fail(f"{name} {value!r} is no duration; accepted: days, hours and minutes, as in '1d12h30m'", token)
+        cursor.fail(f"{name} {value!r} is no duration; accepted: days, hours and minutes, as in '1d12h30m'", token)
     return TableOption(name, value, quoted=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NoReturn
 
-from simulator.tidb.parser.cursor import TiDBParser
+from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.option_values import (
     charset_option,
     collate,
@@ -35,37 +35,37 @@ from simulator.tidb.parser.option_values import (
 )
 from simulator.tidb.syntax.tables import TableOption
 
-Value = Callable[[TiDBParser, str], TableOption]
+Value = Callable[[Cursor, str], TableOption]
 
 
-def begins_option(parser: TiDBParser) -> bool:
+def begins_option(cursor: Cursor) -> bool:
     """Whether an option of a table comes next."""
-    return bool(words_of_option(parser, OPTIONS))
+    return bool(words_of_option(cursor, OPTIONS))
 
 
-def begins_partition_option(parser: TiDBParser) -> bool:
+def begins_partition_option(cursor: Cursor) -> bool:
     """Whether an option comes next that a partition may have."""
-    return words_of_option(parser, OPTIONS) in PARTITION_OPTIONS
+    return words_of_option(cursor, OPTIONS) in PARTITION_OPTIONS
 
 
-def words_of_option(parser: TiDBParser, known: Mapping[str, Value]) -> str:
+def words_of_option(cursor: Cursor, known: Mapping[str, Value]) -> str:
     """The one or two words of the option that comes next; empty where none does."""
-    both = f"{parser.word()} {parser.word_after()}"
-    return both if both in known else parser.word() if parser.word() in known else ""
+    both = f"{cursor.word()} {cursor.word_after()}"
+    return both if both in known else cursor.word() if cursor.word() in known else ""
 
 
-def read_option(parser: TiDBParser) -> TableOption:
+def read_option(cursor: Cursor) -> TableOption:
     """One option with its value; raises SchemaError."""
-    words = words_of_option(parser, OPTIONS)
+    words = words_of_option(cursor, OPTIONS)
     if not words:
-        unknown_option(parser)
-    parser.expect(words)
-    return OPTIONS[words](parser, words)
+        unknown_option(cursor)
+    cursor.expect(words)
+    return OPTIONS[words](cursor, words)
 
 
-def unknown_option(parser: TiDBParser) -> NoReturn:
+def unknown_option(cursor: Cursor) -> NoReturn:
     """Raises SchemaError: something else comes next than an option."""
-    parser.unexpected("a table option (ENGINE, CHARSET, COLLATE, COMMENT, AUTO_INCREMENT, TTL, …) or PARTITION BY",
+    cursor.unexpected("a table option (ENGINE, CHARSET, COLLATE, COMMENT, AUTO_INCREMENT, TTL, …) or PARTITION BY",
                       [words.split()[0] for words in OPTIONS])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simulator.errors import SchemaError
-from simulator.tidb.parser.cursor import TiDBParser, position
+from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.syntax.tables import PartitionDefinition, PartitionSyntax
 
 KINDS = {
@@ -25,11 +25,11 @@ NEEDS = {
 """How a partition of each kind of partitioning says what it holds."""
 
 
-def check_partitioning(parser: TiDBParser, partitioning: PartitionSyntax) -> None:
+def check_partitioning(cursor: Cursor, partitioning: PartitionSyntax) -> None:
     """Raises SchemaError for the first thing that is wrong."""
     wrong = next(mistakes(partitioning), "")
     if wrong:
-        raise SchemaError(f"{position(parser.sql, partitioning.at)}: {wrong}")
+        raise SchemaError(f"{position(cursor.sql, partitioning.at)}: {wrong}")
 
 
 def mistakes(partitioning: PartitionSyntax) -> Iterator[str]:

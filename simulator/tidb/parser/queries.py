@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from simulator.tidb.parser.cursor import TiDBParser
+from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.lookahead import OPERATORS
 from simulator.tidb.parser.selects import Select, read_limit, read_select
 from simulator.tidb.parser.windows import read_order
@@ -40,95 +40,95 @@ class Operation:
     braced: bool = False
 
 
-def read_query(parser: TiDBParser) -> Query:
+def read_query(cursor: Cursor) -> Query:
     """SELECT, WITH, TABLE, VALUES, a set operation or a query in parentheses, to its end; raises SchemaError."""
-    start = parser.next_token()
+    start = cursor.next_token()
     try:
-        query = read_any(parser)
-        return Query(parser.text_since(start), _written_operand(query))
+        query = read_any(cursor)
+        return Query(cursor.text_since(start), _written_operand(query))
     except RecursionError:
-        parser.fail("this query is nested too deeply", start)
+        cursor.fail("this query is nested too deeply", start)
 
 
-def read_subquery(parser: TiDBParser) -> str:
+def read_subquery(cursor: Cursor) -> str:
     """`( query )`, as TiDB writes it back, in one pair of parentheses."""
-    return f"({written(_in_parentheses(parser))})"
+    return f"({written(_in_parentheses(cursor))})"
 
 
-def read_any(parser: TiDBParser) -> Select | Operation | Operand:
+def read_any(cursor: Cursor) -> Select | Operation | Operand:
     """A query; an Operand if it is one in parentheses and nothing else."""
-    if parser.word() != "WITH":
-        return _set_operation(parser)
-    common = _with(parser)
-    query = _set_operation(parser)
+    if cursor.word() != "WITH":
+        return _set_operation(cursor)
+    common = _with(cursor)
+    query = _set_operation(cursor)
     if isinstance(query, Operand):
         query = replace(query.query, braced=True)
     return replace(query, common=common)
 
 
-def _set_operation(parser: TiDBParser) -> Select | Operation | Operand:
-    first = _operand(parser)
-    if parser.word() not in OPERATORS:
-        return _single(parser, first)
+def _set_operation(cursor: Cursor) -> Select | Operation | Operand:
+    first = _operand(cursor)
+    if cursor.word() not in OPERATORS:
+        return _single(cursor, first)
     operands: list[tuple[str, Select | Operand]] = [("", first)]
-    while parser.word() in OPERATORS:
-        operator = _operator(parser)
-        operands.append((operator, _operand(parser)))
+    while cursor.word() in OPERATORS:
+        operator = _operator(cursor)
+        operands.append((operator, _operand(cursor)))
     operator, last = operands.pop()
     if isinstance(last, Select):
         return Operation((*operands, (operator, replace(last, order="", limit=""))), last.order, last.limit)
-    return _tail(parser, Operation((*operands, (operator, replace(last, last=True)))))
+    return _tail(cursor, Operation((*operands, (operator, replace(last, last=True)))))
 
 
-def _operand(parser: TiDBParser) -> Select | Operand:
-    return Operand(_in_parentheses(parser)) if parser.word() == "(" else read_select(parser)
+def _operand(cursor: Cursor) -> Select | Operand:
+    return Operand(_in_parentheses(cursor)) if cursor.word() == "(" else read_select(cursor)
 
 
-def _single(parser: TiDBParser, first: Select | Operand) -> Select | Operation | Operand:
+def _single(cursor: Cursor, first: Select | Operand) -> Select | Operation | Operand:
     """One query alone, or with an ORDER BY or LIMIT behind its parentheses."""
-    if isinstance(first, Operand) and parser.word() in ("ORDER BY", "LIMIT", "FETCH"):
-        return _tail(parser, Operation((("", replace(first, last=True)),)))
+    if isinstance(first, Operand) and cursor.word() in ("ORDER BY", "LIMIT", "FETCH"):
+        return _tail(cursor, Operation((("", replace(first, last=True)),)))
     return first
 
 
-def _tail(parser: TiDBParser, operation: Operation) -> Operation:
-    order = read_order(parser) if parser.word() == "ORDER BY" else ""
-    return replace(operation, order=order, limit=read_limit(parser))
+def _tail(cursor: Cursor, operation: Operation) -> Operation:
+    order = read_order(cursor) if cursor.word() == "ORDER BY" else ""
+    return replace(operation, order=order, limit=read_limit(cursor))
 
 
-def _operator(parser: TiDBParser) -> str:
-    word = parser.take()
-    if parser.accept("ALL"):
+def _operator(cursor: Cursor) -> str:
+    word = cursor.take()
+    if cursor.accept("ALL"):
         return f"{word} ALL"
-    parser.accept("DISTINCT") or parser.accept("DISTINCTROW")
+    cursor.accept("DISTINCT") or cursor.accept("DISTINCTROW")
     return word
 
 
-def _in_parentheses(parser: TiDBParser) -> Select | Operation:
-    parser.expect("(")
-    query = read_any(parser)
-    parser.expect(")")
+def _in_parentheses(cursor: Cursor) -> Select | Operation:
+    cursor.expect("(")
+    query = read_any(cursor)
+    cursor.expect(")")
     return query.query if isinstance(query, Operand) else query
 
 
-def _with(parser: TiDBParser) -> str:
+def _with(cursor: Cursor) -> str:
     """`WITH [RECURSIVE] name [(columns)] AS (query), …`, with a blank behind it."""
-    parser.expect("WITH")
-    recursive = "RECURSIVE " if parser.accept("RECURSIVE") else ""
-    tables = [_common_table(parser)]
-    while parser.accept(","):
-        tables.append(_common_table(parser))
+    cursor.expect("WITH")
+    recursive = "RECURSIVE " if cursor.accept("RECURSIVE") else ""
+    tables = [_common_table(cursor)]
+    while cursor.accept(","):
+        tables.append(_common_table(cursor))
     return f"WITH {recursive}{', '.join(tables)} "
 
 
-def _common_table(parser: TiDBParser) -> str:
-    name = quoted(parser.name("the name of a table"))
+def _common_table(cursor: Cursor) -> str:
+    name = quoted(cursor.name("the name of a table"))
     columns = ""
-    if parser.word() == "(":
-        names = parser.comma_separated(lambda cursor: cursor.name("a column"))
+    if cursor.word() == "(":
+        names = cursor.comma_separated(lambda cursor: cursor.name("a column"))
         columns = f" ({', '.join(map(quoted, names))})"
-    parser.expect("AS")
-    return f"{name}{columns} AS {read_subquery(parser)}"
+    cursor.expect("AS")
+    return f"{name}{columns} AS {read_subquery(cursor)}"
 
 
 def written(query: Select | Operation) -> str:

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
-from sqlglot import Token
-from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token
 
 from simulator.errors import DdlError, SchemaError, did_you_mean
 from simulator.tidb.parser.cursor import QUOTED, position
-from simulator.tidb.parser.dialect import read, statements, tokenize
 from simulator.tidb.parser.first_words import DDL_WORDS_AFTER, NOT_DDL, READERS, WORDS_AFTER
+from simulator.tidb.parser.texts import read, statements
+from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.statements import Statement
 
 SYNTAX = "parser:1064"
@@ -47,7 +47,7 @@ def reading() -> Iterator[None]:
     """Turns what readers raise into DdlError."""
     try:
         yield
-    except (SchemaError, SqlglotError) as error:
+    except SchemaError as error:
         raise DdlError(str(error), SYNTAX) from None
     except RecursionError:
         raise DdlError("the statement is nested too deeply", SYNTAX) from None

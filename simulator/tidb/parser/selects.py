@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simulator.tidb.parser.cursor import TiDBParser
+from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.hints import read_hints
 from simulator.tidb.parser.sources import read_source_list, read_table_name
 from simulator.tidb.parser.windows import read_items, read_order, read_window_definition
@@ -37,58 +37,58 @@ class Select:
         return " ".join(part for part in (self.text, self.order, self.limit, self.lock) if part)
 
 
-def read_select(parser: TiDBParser) -> Select:
+def read_select(cursor: Cursor) -> Select:
     """SELECT, TABLE or VALUES with its ORDER BY, LIMIT and locks; raises SchemaError."""
-    if parser.accept("SELECT"):
-        text = f"SELECT {_options(parser)}{_fields(parser)}{_body(parser)}"
-    elif parser.accept("TABLE"):
-        text = f"TABLE {read_table_name(parser)}"
-    elif parser.accept("VALUES"):
-        text = f"VALUES {_rows(parser)}"
+    if cursor.accept("SELECT"):
+        text = f"SELECT {_options(cursor)}{_fields(cursor)}{_body(cursor)}"
+    elif cursor.accept("TABLE"):
+        text = f"TABLE {read_table_name(cursor)}"
+    elif cursor.accept("VALUES"):
+        text = f"VALUES {_rows(cursor)}"
     else:
-        parser.unexpected("SELECT, TABLE, VALUES or WITH")
-    order = read_order(parser) if parser.word() == "ORDER BY" else ""
-    limit = read_limit(parser)
-    return Select(text, order, limit, " ".join(part for part in (_lock(parser), _into(parser)) if part))
+        cursor.unexpected("SELECT, TABLE, VALUES or WITH")
+    order = read_order(cursor) if cursor.word() == "ORDER BY" else ""
+    limit = read_limit(cursor)
+    return Select(text, order, limit, " ".join(part for part in (_lock(cursor), _into(cursor)) if part))
 
 
-def read_limit(parser: TiDBParser) -> str:
+def read_limit(cursor: Cursor) -> str:
     """`LIMIT [offset,]count`, or nothing."""
-    if parser.accept("FETCH"):
-        _one_of(parser, "FIRST", "NEXT")
-        count = 1 if parser.word() in ("ROW", "ROWS") else parser.integer()
-        _one_of(parser, "ROW", "ROWS")
-        parser.expect("ONLY")
+    if cursor.accept("FETCH"):
+        _one_of(cursor, "FIRST", "NEXT")
+        count = 1 if cursor.word() in ("ROW", "ROWS") else cursor.integer()
+        _one_of(cursor, "ROW", "ROWS")
+        cursor.expect("ONLY")
         return f"LIMIT {count}"
-    if not parser.accept("LIMIT"):
+    if not cursor.accept("LIMIT"):
         return ""
-    first = parser.integer()
-    if parser.accept(","):
-        return f"LIMIT {first},{parser.integer()}"
-    return f"LIMIT {parser.integer()},{first}" if parser.accept("OFFSET") else f"LIMIT {first}"
+    first = cursor.integer()
+    if cursor.accept(","):
+        return f"LIMIT {first},{cursor.integer()}"
+    return f"LIMIT {cursor.integer()},{first}" if cursor.accept("OFFSET") else f"LIMIT {first}"
 
 
-def _one_of(parser: TiDBParser, *words: str) -> None:
-    if parser.word() not in words:
-        parser.unexpected(" or ".join(words))
-    parser.take()
+def _one_of(cursor: Cursor, *words: str) -> None:
+    if cursor.word() not in words:
+        cursor.unexpected(" or ".join(words))
+    cursor.take()
 
 
-def _options(parser: TiDBParser) -> str:
+def _options(cursor: Cursor) -> str:
     """What stands before the fields, in TiDB's order; of several hints the first counts."""
     found: dict[str, str] = {}
     while True:
-        word = parser.word()
+        word = cursor.word()
         if word.startswith("/*+"):
-            found.setdefault("hints", read_hints(parser))
+            found.setdefault("hints", read_hints(cursor))
         elif word in PRIORITIES:
-            found["priority"] = parser.take()
+            found["priority"] = cursor.take()
         elif word in ("ALL", "DISTINCT", "DISTINCTROW"):
-            found["ALL" if parser.take() == "ALL" else "DISTINCT"] = ""
+            found["ALL" if cursor.take() == "ALL" else "DISTINCT"] = ""
             if "ALL" in found and "DISTINCT" in found:
-                parser.fail("ALL and DISTINCT exclude each other")
+                cursor.fail("ALL and DISTINCT exclude each other")
         elif word in FLAGS or word in ("SQL_CACHE", "STRAIGHT_JOIN"):
-            found[parser.take()] = ""
+            found[cursor.take()] = ""
         else:
             break
     hints = f"/*+ {found['hints']}*/" if found.get("hints") else ""
@@ -97,115 +97,115 @@ def _options(parser: TiDBParser) -> str:
     return "".join(f"{word} " for word in words if word)
 
 
-def _fields(parser: TiDBParser) -> str:
-    fields = [_field(parser)]
-    while parser.accept(","):
-        fields.append(_field(parser))
+def _fields(cursor: Cursor) -> str:
+    fields = [_field(cursor)]
+    while cursor.accept(","):
+        fields.append(_field(cursor))
     return ",".join(fields)
 
 
-def _field(parser: TiDBParser) -> str:
+def _field(cursor: Cursor) -> str:
     """`*`, `t.*`, or an expression with its alias."""
-    if parser.accept("*"):
+    if cursor.accept("*"):
         return "*"
-    names = next((count for count in (1, 2) if parser.word_ahead(2 * count) == "*" and _dots(parser, count)), 0)
-    if names and parser.is_name():
-        parts = [quoted(parser.name())]
-        while parser.accept("."):
-            parts.append("*" if parser.accept("*") else quoted(parser.name()))
+    names = next((count for count in (1, 2) if cursor.word_ahead(2 * count) == "*" and _dots(cursor, count)), 0)
+    if names and cursor.is_name():
+        parts = [quoted(cursor.name())]
+        while cursor.accept("."):
+            parts.append("*" if cursor.accept("*") else quoted(cursor.name()))
         return ".".join(parts)
-    return restored(parser.rules.node(parser)) + read_alias(parser)
+    return restored(cursor.rules.node(cursor)) + read_alias(cursor)
 
 
-def _dots(parser: TiDBParser, count: int) -> bool:
-    return all(parser.word_ahead(2 * place + 1) == "." for place in range(count))
+def _dots(cursor: Cursor, count: int) -> bool:
+    return all(cursor.word_ahead(2 * place + 1) == "." for place in range(count))
 
 
-def read_alias(parser: TiDBParser) -> str:
+def read_alias(cursor: Cursor) -> str:
     """` AS name`, with or without its AS; nothing where there is none or it is empty."""
-    if parser.accept("AS") or parser.kind() == "string":
-        alias = parser.string() if parser.kind() == "string" else parser.free_name("an alias")
+    if cursor.accept("AS") or cursor.kind() == "string":
+        alias = cursor.string() if cursor.kind() == "string" else cursor.name("an alias")
         return f" AS {quoted(alias)}" if alias else ""
-    return f" AS {quoted(parser.name())}" if parser.is_free_name() else ""
+    return f" AS {quoted(cursor.name())}" if cursor.is_free_name() else ""
 
 
-def _body(parser: TiDBParser) -> str:
+def _body(cursor: Cursor) -> str:
     """FROM and what follows, up to the windows."""
-    having = _having(parser)
+    having = _having(cursor)
     table = ""
-    if not having and parser.accept("FROM"):
-        table = "DUAL" if parser.accept("DUAL") else read_source_list(parser)
-    where = f" WHERE {restored(parser.rules.node(parser))}" if parser.accept("WHERE") else ""
+    if not having and cursor.accept("FROM"):
+        table = "DUAL" if cursor.accept("DUAL") else read_source_list(cursor)
+    where = f" WHERE {restored(cursor.rules.node(cursor))}" if cursor.accept("WHERE") else ""
     group = ""
-    if parser.accept("GROUP BY"):
-        group = f" GROUP BY {read_items(parser)}{' WITH ROLLUP' if parser.accept('WITH ROLLUP') else ''}"
+    if cursor.accept("GROUP BY"):
+        group = f" GROUP BY {read_items(cursor)}{' WITH ROLLUP' if cursor.accept('WITH ROLLUP') else ''}"
     windows = ""
     if table not in ("", "DUAL"):
-        having = _having(parser)
-        windows = _windows(parser)
+        having = _having(cursor)
+        windows = _windows(cursor)
     source = f" FROM {table}" if table not in ("", "DUAL") else " FROM DUAL" if where else ""
     return source + where + group + having + windows
 
 
-def _having(parser: TiDBParser) -> str:
-    return f" HAVING {restored(parser.rules.node(parser))}" if parser.accept("HAVING") else ""
+def _having(cursor: Cursor) -> str:
+    return f" HAVING {restored(cursor.rules.node(cursor))}" if cursor.accept("HAVING") else ""
 
 
-def _windows(parser: TiDBParser) -> str:
-    if not parser.accept("WINDOW"):
+def _windows(cursor: Cursor) -> str:
+    if not cursor.accept("WINDOW"):
         return ""
-    windows = [_window(parser)]
-    while parser.accept(","):
-        windows.append(_window(parser))
+    windows = [_window(cursor)]
+    while cursor.accept(","):
+        windows.append(_window(cursor))
     return f" WINDOW {','.join(windows)}"
 
 
-def _window(parser: TiDBParser) -> str:
-    name = quoted(parser.name("the name of a window"))
-    parser.expect("AS")
-    return f"{name} AS {read_window_definition(parser)}"
+def _window(cursor: Cursor) -> str:
+    name = quoted(cursor.name("the name of a window"))
+    cursor.expect("AS")
+    return f"{name} AS {read_window_definition(cursor)}"
 
 
-def _rows(parser: TiDBParser) -> str:
-    rows = [_row(parser)]
-    while parser.accept(","):
-        rows.append(_row(parser))
+def _rows(cursor: Cursor) -> str:
+    rows = [_row(cursor)]
+    while cursor.accept(","):
+        rows.append(_row(cursor))
     return ", ".join(rows)
 
 
-def _row(parser: TiDBParser) -> str:
-    parser.expect("ROW")
-    if parser.accept("( )"):
+def _row(cursor: Cursor) -> str:
+    cursor.expect("ROW")
+    if cursor.accept("( )"):
         return "ROW()"
-    return f"ROW({','.join(parser.comma_separated(_value))})"
+    return f"ROW({','.join(cursor.comma_separated(_value))})"
 
 
-def _value(parser: TiDBParser) -> str:
-    if parser.word() == "DEFAULT" and parser.word_after() != "(":
-        return parser.take()
-    return restored(parser.rules.node(parser))
+def _value(cursor: Cursor) -> str:
+    if cursor.word() == "DEFAULT" and cursor.word_after() != "(":
+        return cursor.take()
+    return restored(cursor.rules.node(cursor))
 
 
-def _lock(parser: TiDBParser) -> str:
+def _lock(cursor: Cursor) -> str:
     """`FOR UPDATE [OF …] [NOWAIT]`; LOCK IN SHARE MODE is FOR SHARE."""
-    if parser.accept("LOCK IN SHARE MODE"):
+    if cursor.accept("LOCK IN SHARE MODE"):
         return "FOR SHARE"
-    if not parser.accept("FOR"):
+    if not cursor.accept("FOR"):
         return ""
-    if parser.word() not in ("UPDATE", "SHARE"):
-        parser.unexpected("UPDATE or SHARE")
-    lock = f"FOR {parser.take()}"
-    if parser.accept("OF"):
-        tables = [read_table_name(parser)]
-        while parser.accept(","):
-            tables.append(read_table_name(parser))
+    if cursor.word() not in ("UPDATE", "SHARE"):
+        cursor.unexpected("UPDATE or SHARE")
+    lock = f"FOR {cursor.take()}"
+    if cursor.accept("OF"):
+        tables = [read_table_name(cursor)]
+        while cursor.accept(","):
+            tables.append(read_table_name(cursor))
         lock += f" OF {', '.join(tables)}"
-    if lock.startswith("FOR UPDATE") and parser.accept("WAIT"):
-        return f"{lock} WAIT {parser.integer()}"
-    return lock + next((f" {way}" for way in ("NOWAIT", "SKIP LOCKED") if parser.accept(way)), "")
+    if lock.startswith("FOR UPDATE") and cursor.accept("WAIT"):
+        return f"{lock} WAIT {cursor.integer()}"
+    return lock + next((f" {way}" for way in ("NOWAIT", "SKIP LOCKED") if cursor.accept(way)), "")
 
 
-def _into(parser: TiDBParser) -> str:
-    if not parser.accept("INTO OUTFILE"):
+def _into(cursor: Cursor) -> str:
+    if not cursor.accept("INTO OUTFILE"):
         return ""
-    return f"INTO OUTFILE {string(parser.string())}"
+    return f"INTO OUTFILE {string(cursor.string())}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from simulator.tidb.parser.cursor import TiDBParser
+from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.lookahead import begins_subquery
 from simulator.tidb.restore.expressions import listed, restored
 from simulator.tidb.restore.restoring import quoted
@@ -32,69 +32,69 @@ class Join:
     parenthesised: bool = False
 
 
-def read_source_list(parser: TiDBParser) -> str:
+def read_source_list(cursor: Cursor) -> str:
     """What stands behind FROM."""
-    return _written(_list(parser))
+    return _written(_list(cursor))
 
 
-def read_table_name(parser: TiDBParser) -> str:
+def read_table_name(cursor: Cursor) -> str:
     """`[schema.]table`"""
-    return ".".join(quoted(part) for part in parser.qualified_free_name("a table") if part)
+    return ".".join(quoted(part) for part in cursor.qualified_name("a table") if part)
 
 
-def _list(parser: TiDBParser) -> Join:
-    first = _escaped(parser)
+def _list(cursor: Cursor) -> Join:
+    first = _escaped(cursor)
     join = first if isinstance(first, Join) else Join(first)
-    while parser.accept(","):
-        join = Join(join, _escaped(parser))
+    while cursor.accept(","):
+        join = Join(join, _escaped(cursor))
     return join
 
 
-def _escaped(parser: TiDBParser) -> Source | Join:
+def _escaped(cursor: Cursor) -> Source | Join:
     """A table reference; `{ OJ reference }` is one too."""
-    if not parser.accept("{"):
-        return _reference(parser)
-    parser.name()
-    reference = _reference(parser)
-    parser.expect("}")
+    if not cursor.accept("{"):
+        return _reference(cursor)
+    cursor.name()
+    reference = _reference(cursor)
+    cursor.expect("}")
     return reference
 
 
-def _reference(parser: TiDBParser) -> Source | Join:
-    left = _factor(parser)
+def _reference(cursor: Cursor) -> Source | Join:
+    left = _factor(cursor)
     while True:
-        if parser.accept("JOIN") or parser.accept("CROSS JOIN") or parser.accept("INNER JOIN"):
-            right = _reference(parser)
-            condition = _condition(parser)
+        if cursor.accept("JOIN") or cursor.accept("CROSS JOIN") or cursor.accept("INNER JOIN"):
+            right = _reference(cursor)
+            condition = _condition(cursor)
             left = Join(left, right, condition=condition) if condition else cross(left, right)
-        elif parser.word() in ("LEFT", "RIGHT"):
-            kind = f" {_side(parser)} JOIN "
-            right = _reference(parser)
-            left = Join(left, right, kind, _condition(parser) or parser.unexpected("ON or USING"))
-        elif parser.accept("NATURAL"):
-            side = f" {_side(parser)}" if parser.word() in ("LEFT", "RIGHT") else ""
+        elif cursor.word() in ("LEFT", "RIGHT"):
+            kind = f" {_side(cursor)} JOIN "
+            right = _reference(cursor)
+            left = Join(left, right, kind, _condition(cursor) or cursor.unexpected("ON or USING"))
+        elif cursor.accept("NATURAL"):
+            side = f" {_side(cursor)}" if cursor.word() in ("LEFT", "RIGHT") else ""
             if not side:
-                parser.expect("JOIN")
-            left = Join(left, _factor(parser), f" NATURAL{side} JOIN ")
-        elif parser.accept("STRAIGHT_JOIN"):
-            right = _factor(parser)
-            left = Join(left, right, " STRAIGHT_JOIN ", _condition(parser))
+                cursor.expect("JOIN")
+            left = Join(left, _factor(cursor), f" NATURAL{side} JOIN ")
+        elif cursor.accept("STRAIGHT_JOIN"):
+            right = _factor(cursor)
+            left = Join(left, right, " STRAIGHT_JOIN ", _condition(cursor))
         else:
             return left
 
 
-def _side(parser: TiDBParser) -> str:
-    side = parser.take()
-    parser.accept("OUTER")
-    parser.expect("JOIN")
+def _side(cursor: Cursor) -> str:
+    side = cursor.take()
+    cursor.accept("OUTER")
+    cursor.expect("JOIN")
     return side
 
 
-def _condition(parser: TiDBParser) -> str:
-    if parser.accept("ON"):
-        return f" ON {restored(parser.rules.node(parser))}"
-    if parser.accept("USING"):
-        return f" USING ({listed(parser.comma_separated(parser.rules.simple), ',')})"
+def _condition(cursor: Cursor) -> str:
+    if cursor.accept("ON"):
+        return f" ON {restored(cursor.rules.node(cursor))}"
+    if cursor.accept("USING"):
+        return f" USING ({listed(cursor.comma_separated(cursor.rules.simple), ',')})"
     return ""
 
 
@@ -116,54 +116,54 @@ def cross_leftmost(left: Source | Join, join: Join) -> Join:
     return replace(join, left=Join(left, join.left))
 
 
-def _factor(parser: TiDBParser) -> Source | Join:
-    if parser.word() != "(":
-        return Source(_table(parser))
-    if begins_subquery(parser, nested=True):
-        query = parser.rules.subquery(parser)
-        return Source(query + _alias(parser), derived=True)
-    parser.expect("(")
-    join = _list(parser)
-    parser.expect(")")
+def _factor(cursor: Cursor) -> Source | Join:
+    if cursor.word() != "(":
+        return Source(_table(cursor))
+    if begins_subquery(cursor, nested=True):
+        query = cursor.rules.subquery(cursor)
+        return Source(query + _alias(cursor), derived=True)
+    cursor.expect("(")
+    join = _list(cursor)
+    cursor.expect(")")
     return replace(join, parenthesised=True)
 
 
-def _table(parser: TiDBParser) -> str:
+def _table(cursor: Cursor) -> str:
     """A table with its partitions, alias, time and index hints, in TiDB's order."""
-    text = read_table_name(parser)
-    if parser.accept("PARTITION"):
-        names = parser.comma_separated(lambda cursor: cursor.free_name("a partition"))
+    text = read_table_name(cursor)
+    if cursor.accept("PARTITION"):
+        names = cursor.comma_separated(lambda cursor: cursor.name("a partition"))
         text += f" PARTITION({', '.join(map(quoted, names))})"
-    alias = "" if parser.word() == "AS" and parser.word_after() == "OF" else _alias(parser)
+    alias = "" if cursor.word() == "AS" and cursor.word_after() == "OF" else _alias(cursor)
     moment = ""
-    if parser.accept("AS OF TIMESTAMP"):
-        moment = f" AS OF TIMESTAMP {restored(parser.rules.node(parser))}"
+    if cursor.accept("AS OF TIMESTAMP"):
+        moment = f" AS OF TIMESTAMP {restored(cursor.rules.node(cursor))}"
     hints = ""
-    while parser.word() in ("USE", "IGNORE", "FORCE"):
-        hints += f" {_hint(parser)}"
+    while cursor.word() in ("USE", "IGNORE", "FORCE"):
+        hints += f" {_hint(cursor)}"
     return text + alias + moment + hints
 
 
-def _alias(parser: TiDBParser) -> str:
-    if parser.accept("AS"):
-        return f" AS {quoted(parser.free_name('an alias'))}"
-    return f" AS {quoted(parser.name())}" if parser.is_free_name() else ""
+def _alias(cursor: Cursor) -> str:
+    if cursor.accept("AS"):
+        return f" AS {quoted(cursor.name('an alias'))}"
+    return f" AS {quoted(cursor.name())}" if cursor.is_free_name() else ""
 
 
-def _hint(parser: TiDBParser) -> str:
+def _hint(cursor: Cursor) -> str:
     """`USE INDEX [FOR JOIN] (…)`"""
-    text = f"{parser.take()} INDEX"
-    if not parser.accept("INDEX"):
-        parser.expect("KEY")
-    if parser.accept("FOR"):
-        scope = next((scope for scope in ("JOIN", "ORDER BY", "GROUP BY") if parser.accept(scope)), "")
-        text += f" FOR {scope or parser.unexpected('JOIN, ORDER BY or GROUP BY')}"
-    names = () if parser.accept("( )") else parser.comma_separated(_index)
+    text = f"{cursor.take()} INDEX"
+    if not cursor.accept("INDEX"):
+        cursor.expect("KEY")
+    if cursor.accept("FOR"):
+        scope = next((scope for scope in ("JOIN", "ORDER BY", "GROUP BY") if cursor.accept(scope)), "")
+        text += f" FOR {scope or cursor.unexpected('JOIN, ORDER BY or GROUP BY')}"
+    names = () if cursor.accept("( )") else cursor.comma_separated(_index)
     return f"{text} ({', '.join(map(quoted, names))})"
 
 
-def _index(parser: TiDBParser) -> str:
-    return parser.literal() if parser.word() == "PRIMARY" else parser.name("an index")
+def _index(cursor: Cursor) -> str:
+    return cursor.literal() if cursor.word() == "PRIMARY" else cursor.name("an index")
 
 
 def _written(join: Source | Join | None) -> str:

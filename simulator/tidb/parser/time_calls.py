@@ -7,86 +7,86 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from simulator.tidb.parser.cursor import TiDBParser
+from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.units import read_unit
 from simulator.tidb.syntax.expressions import Call, Literal, Node, Word
 
 
-def _optional(parser: TiDBParser, name: str) -> Node:
+def _optional(cursor: Cursor, name: str) -> Node:
     """`CURRENT_DATE`, `CURRENT_DATE()`"""
-    parser.accept("( )")
+    cursor.accept("( )")
     return Call(name)
 
 
-def _empty(parser: TiDBParser, name: str) -> Node:
+def _empty(cursor: Cursor, name: str) -> Node:
     """`CURDATE()`"""
-    parser.expect("( )")
+    cursor.expect("( )")
     return Call(name)
 
 
-def _precise(parser: TiDBParser, name: str) -> Node:
+def _precise(cursor: Cursor, name: str) -> Node:
     """`CURRENT_TIMESTAMP`, `NOW()`, `NOW(6)`"""
-    if not parser.accept("(") or parser.accept(")"):
+    if not cursor.accept("(") or cursor.accept(")"):
         return Call(name)
-    digits = parser.integer("a number of digits or ')'")
-    parser.expect(")")
+    digits = cursor.integer("a number of digits or ')'")
+    cursor.expect(")")
     return Call(name, (Literal("integer", str(digits)),))
 
 
-def _interval_call(parser: TiDBParser, name: str) -> Node:
+def _interval_call(cursor: Cursor, name: str) -> Node:
     """`DATE_ADD(x, INTERVAL 1 DAY)`; `ADDDATE(x, 1)` adds days."""
-    parser.expect("(")
-    time = parser.rules.node(parser)
-    parser.expect(",")
+    cursor.expect("(")
+    time = cursor.rules.node(cursor)
+    cursor.expect(",")
     unit = Word("DAY")
-    if parser.word() == "INTERVAL" and (parser.word_after() != "(" or name.startswith("DATE_")):
-        parser.take()
-        amount = parser.rules.node(parser)
-        unit = read_unit(parser)
+    if cursor.word() == "INTERVAL" and (cursor.word_after() != "(" or name.startswith("DATE_")):
+        cursor.take()
+        amount = cursor.rules.node(cursor)
+        unit = read_unit(cursor)
     elif name.startswith("DATE_"):
-        parser.unexpected("'INTERVAL'")
+        cursor.unexpected("'INTERVAL'")
     else:
-        amount = parser.rules.node(parser)
-    parser.expect(")")
+        amount = cursor.rules.node(cursor)
+    cursor.expect(")")
     return Call(name, (time, amount, unit))
 
 
-def _extract(parser: TiDBParser, name: str) -> Node:
-    parser.expect("(")
-    unit = read_unit(parser)
-    parser.expect("FROM")
-    time = parser.rules.node(parser)
-    parser.expect(")")
+def _extract(cursor: Cursor, name: str) -> Node:
+    cursor.expect("(")
+    unit = read_unit(cursor)
+    cursor.expect("FROM")
+    time = cursor.rules.node(cursor)
+    cursor.expect(")")
     return Call(name, (unit, time))
 
 
-def _timestamp_unit(parser: TiDBParser, name: str) -> Node:
+def _timestamp_unit(cursor: Cursor, name: str) -> Node:
     """`TIMESTAMPADD(DAY, 1, x)`"""
-    parser.expect("(")
-    at = parser.next_token()
-    unit = read_unit(parser)
+    cursor.expect("(")
+    at = cursor.next_token()
+    unit = read_unit(cursor)
     if "_" in unit.text:
-        parser.fail(f"{name} takes no unit {unit.text}", at)
-    parser.expect(",")
-    first = parser.rules.node(parser)
-    parser.expect(",")
-    second = parser.rules.node(parser)
-    parser.expect(")")
+        cursor.fail(f"{name} takes no unit {unit.text}", at)
+    cursor.expect(",")
+    first = cursor.rules.node(cursor)
+    cursor.expect(",")
+    second = cursor.rules.node(cursor)
+    cursor.expect(")")
     return Call(name, (unit, first, second))
 
 
-def _get_format(parser: TiDBParser, name: str) -> Node:
-    parser.expect("(")
-    if parser.word() not in ("DATE", "DATETIME", "TIME", "TIMESTAMP"):
-        parser.unexpected("DATE, DATETIME, TIME or TIMESTAMP")
-    kind = parser.take()
-    parser.expect(",")
-    region = parser.rules.node(parser)
-    parser.expect(")")
+def _get_format(cursor: Cursor, name: str) -> Node:
+    cursor.expect("(")
+    if cursor.word() not in ("DATE", "DATETIME", "TIME", "TIMESTAMP"):
+        cursor.unexpected("DATE, DATETIME, TIME or TIMESTAMP")
+    kind = cursor.take()
+    cursor.expect(",")
+    region = cursor.rules.node(cursor)
+    cursor.expect(")")
     return Call(name, (Word("DATETIME" if kind == "TIMESTAMP" else kind), region))
 
 
-TIME_FORMS: dict[str, Callable[[TiDBParser, str], Node]] = {
+TIME_FORMS: dict[str, Callable[[Cursor, str], Node]] = {
     **{name: _optional for name in ("CURRENT_USER", "CURRENT_DATE", "CURRENT_ROLE", "UTC_DATE", "TIDB_CURRENT_TSO")},
     **{name: _precise for name in (
         "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "UTC_TIME", "UTC_TIMESTAMP", "CURTIME",

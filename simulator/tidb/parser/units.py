@@ -5,7 +5,7 @@ One law: SQL_TSI_DAY is DAY.
 
 from __future__ import annotations
 
-from simulator.tidb.parser.cursor import TiDBParser
+from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.syntax.expressions import Word
 
 COMPOUND = (
@@ -17,11 +17,11 @@ UNITS = frozenset((
 ))
 
 
-def read_unit(parser: TiDBParser) -> Word:
+def read_unit(cursor: Cursor) -> Word:
     """A unit of time."""
-    spelled = parser.word()
+    spelled = cursor.word()
     word = spelled.removeprefix("SQL_TSI_")
     if word not in UNITS or word != spelled and word in ("MICROSECOND", *COMPOUND):
-        parser.unexpected("a unit of time", UNITS)
-    parser.take()
+        cursor.unexpected("a unit of time", UNITS)
+    cursor.take()
     return Word(word)

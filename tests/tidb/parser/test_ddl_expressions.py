@@ -9,10 +9,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from simulator.errors import SchemaError
-from simulator.tidb.parser.cursor import TiDBParser
-from simulator.tidb.parser.dialect import read, tokenize
+from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions import read_expression, read_parenthesised
 from simulator.tidb.parser.queries import read_query
+from simulator.tidb.parser.texts import read
+from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.restoring import literal, quoted, string
 from simulator.tidb.syntax.definitions import Expression
 from simulator.tidb.syntax.tables import Query
@@ -134,6 +135,8 @@ def test_an_expression_is_written_back_as_tidb_writes_it(text: str, restored: st
      "SELECT SQL_NO_CACHE /*+ HASH_JOIN(`a`, `b`@`q`) HASH_AGG()*/ DISTINCT `a` FROM `t` USE INDEX (`i`) "
      "WINDOW `w` AS (ORDER BY `a`)"),
     ("select /*+ no such hint */ 1", "SELECT 1"),
+    ("select /*+ read_from_storage( */ 1", "SELECT 1"),
+    ("select /*+ memory_quota(1 */ 1", "SELECT 1"),
 ])
 def test_a_query_is_written_back_as_tidb_writes_it(text: str, restored: str) -> None:
     """Source: TiDB pkg/parser/ast/dml.go; a hint that it cannot read vanishes."""
@@ -154,7 +157,7 @@ def test_the_charset_of_the_text_is_that_of_its_strings() -> None:
 
 
 def test_an_expression_ends_where_nothing_can_follow_it() -> None:
-    def pair(parser: TiDBParser) -> tuple[Expression, Expression]:
+    def pair(parser: Cursor) -> tuple[Expression, Expression]:
         return read_expression(parser), read_parenthesised(parser)
 
     text = "a + 1 ( b  or c )"
@@ -162,7 +165,7 @@ def test_an_expression_ends_where_nothing_can_follow_it() -> None:
 
 
 def test_a_query_ends_where_nothing_can_follow_it() -> None:
-    def view(parser: TiDBParser) -> Query:
+    def view(parser: Cursor) -> Query:
         found = read_query(parser)
         parser.expect("WITH CHECK OPTION")
         return found

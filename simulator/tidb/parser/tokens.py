@@ -1,4 +1,4 @@
-"""TiDB as a dialect of sqlglot: MySQL's, with TiDB's versioned comments opened, text in, statements out.
+"""The tokens of a text: sqlglot's tokenizer for MySQL with TiDB's words, versioned comments opened.
 
 One law: a versioned comment is opened here exactly where TiDB itself would read what it holds.
 """
@@ -6,22 +6,13 @@ One law: a versioned comment is opened here exactly where TiDB itself would read
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TypeVar
 
-from sqlglot import Token, TokenType
 from sqlglot.dialects.mysql import MySQL
 from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType
 
 from simulator.errors import SchemaError
-from simulator.tidb.parser.cursor import PHRASES, QUOTED, Rules, TiDBParser, position
-from simulator.tidb.parser.expressions import read_bits, read_node, read_simple
-from simulator.tidb.parser.queries import read_subquery
-
-T = TypeVar("T")
-
-_OPENING = re.compile(r"/\*(?:!\d*|[Tt]!(?:\[[^\]]*\])?)\s*\Z")
-_CLOSING = re.compile(r"\s*\*/")
+from simulator.tidb.parser.cursor import PHRASES, QUOTED, position
 
 FEATURES = frozenset((
     "auto_rand", "auto_id_cache", "auto_rand_base", "clustered_index", "force_inc", "global_index", "placement",
@@ -29,12 +20,11 @@ FEATURES = frozenset((
 ))
 """What TiDB opens as `/*T![feature] … */`; any other feature leaves a comment (TiDB: pkg/parser/tidb/features.go)."""
 
-
 SYMBOLS = frozenset(("/*+", "||", ">=", "<=", "<>", "!=", ":=", "<=>", "->", "->>", "&&", "@@"))
 """The symbols of several characters that TiDB has; sqlglot knows those of other dialects too."""
 
-
-ENDS = frozenset(phrase.split()[1] for phrase in PHRASES)
+PHRASE_ENDS = frozenset(phrase.split()[1] for phrase in PHRASES)
+MYSQL = MySQL()
 
 
 def is_keyword(word: str) -> bool:
@@ -42,21 +32,16 @@ def is_keyword(word: str) -> bool:
     return word in SYMBOLS or word in PHRASES or word.replace("_", "").isalnum()
 
 
-class TiDB(MySQL):
-    class Tokenizer(MySQL.Tokenizer):
-        KEYWORDS = {
-            **{word: kind for word, kind in MySQL.Tokenizer.KEYWORDS.items() if is_keyword(word)},
-            "/*!": TokenType.HINT,
-            "/*T!": TokenType.HINT,
-            "/*T![": TokenType.HINT,
-        }
-        COMMANDS = set()
+class Tokenizer(MySQL.Tokenizer):
+    """sqlglot's, with no word more than TiDB has, no statement swallowed whole, and the openings of TiDB's comments."""
 
-    Parser = TiDBParser
-
-
-TIDB = TiDB()
-RULES = Rules(read_node, read_bits, read_simple, read_subquery)
+    KEYWORDS = {
+        **{word: kind for word, kind in MySQL.Tokenizer.KEYWORDS.items() if is_keyword(word)},
+        "/*!": TokenType.HINT,
+        "/*T!": TokenType.HINT,
+        "/*T![": TokenType.HINT,
+    }
+    COMMANDS = set()
 
 
 def tokenize(sql: str) -> list[Token]:
@@ -65,7 +50,7 @@ def tokenize(sql: str) -> list[Token]:
     Raises SchemaError where a quote or comment is not closed, and for a text that no client can send.
     """
     check_unicode(sql)
-    tokenizer = TIDB.tokenizer()
+    tokenizer = Tokenizer(MYSQL)
     try:
         return phrases_joined(open_comments(sql, tokenizer.tokenize(sql)))
     except SqlglotError as error:
@@ -113,12 +98,12 @@ def open_comments(sql: str, tokens: list[Token]) -> list[Token]:
 
 def phrases_joined(tokens: list[Token]) -> list[Token]:
     """The two words of a phrase as one token, comments between them or not; changes the list."""
-    ends = [index for index, token in enumerate(tokens) if len(token.text) == 2 and token.text.upper() in ENDS]
+    ends = [index for index, token in enumerate(tokens) if len(token.text) == 2 and token.text.upper() in PHRASE_ENDS]
     for index in reversed(ends):
         first, last = tokens[index - 1], tokens[index]
         phrase = f"{first.text} {last.text}".upper()
         if index and phrase in PHRASES and QUOTED.isdisjoint((first.token_type, last.token_type)):
-            kind = TIDB.tokenizer_class.KEYWORDS[phrase]
+            kind = Tokenizer.KEYWORDS[phrase]
             tokens[index - 1:index + 1] = [Token(kind, phrase, first.line, first.col, first.start, last.end)]
     return tokens
 
@@ -156,44 +141,3 @@ def closes(tokens: list[Token], index: int) -> bool:
         and tokens[index + 1].token_type is TokenType.SLASH
         and tokens[index + 1].start == tokens[index].end + 1
     )
-
-
-def statements(tokens: list[Token]) -> list[list[Token]]:
-    """The tokens of each statement, without the semicolons."""
-    parts: list[list[Token]] = [[]]
-    for token in tokens:
-        if token.token_type is TokenType.SEMICOLON:
-            parts.append([])
-        else:
-            parts[-1].append(token)
-    return [part for part in parts if part]
-
-
-def text_of(sql: str, tokens: list[Token]) -> str:
-    """The text of a statement, without its semicolon; a versioned comment that begins or ends it is whole."""
-    opening = _OPENING.search(sql, max(0, tokens[0].start - 99), tokens[0].start)
-    closing = _CLOSING.match(sql, tokens[-1].end + 1)
-    return sql[opening.start() if opening else tokens[0].start:closing.end() if closing else tokens[-1].end + 1]
-
-
-def begins(sql: str, tokens: list[Token], statement: Callable[[TiDBParser], bool]) -> bool:
-    """Whether the tokens begin as the reader says; the rest of them is not read."""
-    return statement(cursor(sql, tokens))
-
-
-def cursor(sql: str, tokens: list[Token], charset: str = "utf8mb4") -> TiDBParser:
-    """A parser before the first of the tokens; `charset` is that of the client that sent the text."""
-    parser = TiDBParser(dialect=TIDB)
-    parser.charset = charset
-    parser.rules = RULES
-    parser.load(sql, tokens)
-    return parser
-
-
-def read(sql: str, tokens: list[Token], statement: Callable[[TiDBParser], T], charset: str = "utf8mb4") -> T:
-    """What the reader makes of one statement, which it must read to its end; raises SchemaError."""
-    parser = cursor(sql, tokens, charset)
-    result = statement(parser)
-    if not parser.at_end():
-        parser.unexpected("the end of the statement")
-    return result

@@ -1,0 +1,88 @@
+"""Texts of SQL: taken apart into statements, each with the database that USE made the current one, and one read whole.
+
+One law: what a statement says is for its reader, and nothing but USE is read here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from sqlglot.tokens import Token, TokenType
+
+from simulator.errors import SchemaError, UserError
+from simulator.files import read_text
+from simulator.tidb.parser.cursor import Cursor, Rules
+from simulator.tidb.parser.expressions import read_bits, read_node, read_simple
+from simulator.tidb.parser.queries import read_subquery
+from simulator.tidb.parser.tokens import tokenize
+
+T = TypeVar("T")
+
+RULES = Rules(read_node, read_bits, read_simple, read_subquery)
+
+_OPENING = re.compile(r"/\*(?:!\d*|[Tt]!(?:\[[^\]]*\])?)\s*\Z")
+_CLOSING = re.compile(r"\s*\*/")
+
+
+def statements(tokens: list[Token]) -> list[list[Token]]:
+    """The tokens of each statement, without the semicolons."""
+    parts: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.token_type is TokenType.SEMICOLON:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return [part for part in parts if part]
+
+
+def text_of(sql: str, tokens: list[Token]) -> str:
+    """The text of a statement, without its semicolon; a versioned comment that begins or ends it is whole."""
+    opening = _OPENING.search(sql, max(0, tokens[0].start - 99), tokens[0].start)
+    closing = _CLOSING.match(sql, tokens[-1].end + 1)
+    return sql[opening.start() if opening else tokens[0].start:closing.end() if closing else tokens[-1].end + 1]
+
+
+def begins(sql: str, tokens: list[Token], statement: Callable[[Cursor], bool]) -> bool:
+    """Whether the tokens begin as the reader says; the rest of them is not read."""
+    return statement(Cursor(sql, tokens, RULES))
+
+
+def read(sql: str, tokens: list[Token], statement: Callable[[Cursor], T], charset: str = "utf8mb4") -> T:
+    """What the reader makes of one statement, which it must read to its end; raises SchemaError.
+
+    `charset` is that of the client that sent the text.
+    """
+    cursor = Cursor(sql, tokens, RULES, charset)
+    result = statement(cursor)
+    if not cursor.at_end():
+        cursor.unexpected("the end of the statement")
+    return result
+
+
+def sql_statements(path: Path, database: str) -> Iterator[tuple[str, str]]:
+    """Database and text of each statement; raises UserError for a file that cannot be read or taken apart."""
+    try:
+        yield from split(read_text(path), database)
+    except SchemaError as error:
+        raise UserError(f"{path}: {error}") from None
+
+
+def split(text: str, database: str) -> Iterator[tuple[str, str]]:
+    """Database and text of each statement; raises SchemaError for what cannot be taken apart."""
+    for tokens in statements(tokenize(text)):
+        if begins(text, tokens, _is_use):
+            database = read(text, tokens, _used)
+        else:
+            yield database, text_of(text, tokens)
+
+
+def _is_use(cursor: Cursor) -> bool:
+    return cursor.accept("USE")
+
+
+def _used(cursor: Cursor) -> str:
+    cursor.expect("USE")
+    return cursor.name("the name of a database")
