@@ -20,8 +20,7 @@ from simulator.tidb.ddl.evolve import applied
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.parser.read import read_statement
-from simulator.tidb.syntax.alter import RenameTo
-from simulator.tidb.syntax.alter_partitions import PartitionAction
+from simulator.tidb.syntax.alter import PartitionAction, RenameTo
 from simulator.tidb.syntax.definitions import DefaultSyntax
 from simulator.tidb.syntax.statements import AlterTable, RenameTable, Statement
 

@@ -15,7 +15,7 @@ from simulator.tidb.ddl.convert import ColumnSource, Kept, conversion
 from simulator.tidb.ddl.jobs import Job
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Table
-from simulator.tidb.syntax.alter_partitions import PartitionAction
+from simulator.tidb.syntax.alter import PartitionAction
 from simulator.tidb.syntax.statements import AlterTable, Statement, TruncateTable
 from simulator.tidb.values import convertible
 

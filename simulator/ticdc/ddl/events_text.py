@@ -9,8 +9,8 @@ from __future__ import annotations
 from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.tidb.ddl.jobs_shape import Job
-from simulator.tidb.restore.restoring import quoted
-from simulator.tidb.syntax.alter_partitions import ExchangePartition
+from simulator.tidb.restore.names import quoted
+from simulator.tidb.syntax.alter import ExchangePartition
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.statements import AlterTable
 

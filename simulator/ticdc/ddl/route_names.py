@@ -18,7 +18,7 @@ from simulator.errors import DdlError, SchemaError
 from simulator.tidb.parser.queries import read_query
 from simulator.tidb.parser.texts import read
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.restore.restoring import quoted
+from simulator.tidb.restore.names import quoted
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.statements import AlterDatabase, CreateDatabase, CreateTable, DropDatabase, Statement
 from simulator.tidb.syntax.tables import Query

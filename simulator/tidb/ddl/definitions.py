@@ -19,7 +19,7 @@ from simulator.tidb.model.table import (
     TimeToLive,
 )
 from simulator.tidb.model.types import TYPES, family, is_binary, mysql_type
-from simulator.tidb.restore.restoring import literal, quoted
+from simulator.tidb.restore.names import literal, quoted
 
 
 def column_text(column: Column, table: Table) -> str:

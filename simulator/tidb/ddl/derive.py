@@ -18,7 +18,7 @@ from simulator.tidb.ddl.definitions import (
     ttl_text,
 )
 from simulator.tidb.model.table import Column, ForeignKey, Index, Partition, Partitioning, Table
-from simulator.tidb.restore.restoring import literal, quoted
+from simulator.tidb.restore.names import literal, quoted
 
 K = TypeVar("K", Index, ForeignKey)
 

@@ -22,7 +22,7 @@ from simulator.tidb.ddl.evolve_steps import Scene, Step, column_named, lower, un
 from simulator.tidb.model.rows import row_id_column
 from simulator.tidb.model.table import Column, Index, Table
 from simulator.tidb.model.types import family
-from simulator.tidb.syntax.alter_partitions import ExchangePartition, PartitionBy, RemovePartitioning
+from simulator.tidb.syntax.alter import ExchangePartition, PartitionBy, RemovePartitioning
 from simulator.tidb.syntax.definitions import KeyOptions
 
 FOR_COLUMNS = ("integer", "date", "datetime", "string")

@@ -16,7 +16,7 @@ from simulator.tidb.ddl.evolve_intervals import more
 from simulator.tidb.ddl.evolve_ranges import below, check_partitions, partition_of
 from simulator.tidb.ddl.evolve_steps import Scene, Step, lower, unchanged
 from simulator.tidb.model.table import Partition, Partitioning, Table
-from simulator.tidb.syntax.alter_partitions import (
+from simulator.tidb.syntax.alter import (
     AddPartitions,
     CoalescePartition,
     LastPartition,

@@ -15,8 +15,7 @@ from simulator.tidb.ddl.jobs_multi import CHECKS, check_columns, check_sub_job, 
 from simulator.tidb.ddl.jobs_shape import Job, Session, Steps
 from simulator.tidb.ddl.jobs_specs import codes
 from simulator.tidb.model.table import Table
-from simulator.tidb.syntax.alter import AddColumns, AddKey, Clause, RenameTo, Spec
-from simulator.tidb.syntax.alter_partitions import ExchangePartition
+from simulator.tidb.syntax.alter import AddColumns, AddKey, Clause, ExchangePartition, RenameTo, Spec
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.statements import AlterTable
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.jobs_shape import UNKNOWN_SPEC, unsupported
 from simulator.tidb.model.table import Table
-from simulator.tidb.syntax.alter_partitions import AddPartitions, LastPartition, PartitionAction, PartitionOptions
+from simulator.tidb.syntax.alter import AddPartitions, LastPartition, PartitionAction, PartitionOptions
 from simulator.tidb.syntax.definitions import TableName
 
 Codes = Iterator[int | str]

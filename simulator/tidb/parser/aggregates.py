@@ -8,7 +8,7 @@ from __future__ import annotations
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.windows import read_order, read_over
 from simulator.tidb.restore.expressions import listed, restored
-from simulator.tidb.restore.restoring import literal
+from simulator.tidb.restore.names import literal
 from simulator.tidb.syntax.expressions import Fragment, Node
 
 AGGREGATES = frozenset((

@@ -13,7 +13,7 @@ from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.literals import LITERALS, read_fraction
 from simulator.tidb.parser.lookahead import begins_subquery
 from simulator.tidb.restore.expressions import restored
-from simulator.tidb.restore.restoring import quoted
+from simulator.tidb.restore.names import quoted
 from simulator.tidb.syntax.expressions import Call, Case, ColumnName, Fragment, Literal, Node, Parenthesised, Row
 
 

@@ -12,7 +12,7 @@ from simulator.tidb.parser.casts import read_cast_type
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.time_calls import TIME_FORMS
 from simulator.tidb.restore.expressions import restored
-from simulator.tidb.restore.restoring import quoted
+from simulator.tidb.restore.names import quoted
 from simulator.tidb.syntax.expressions import Binary, Call, Cast, ColumnName, Fragment, Literal, Node, Word
 
 

@@ -23,13 +23,13 @@ from simulator.tidb.syntax.alter import (
     DropKey,
     IndexVisibility,
     ModifyColumn,
+    PartitionAction,
     Place,
     RenameColumn,
     RenameIndex,
     RenameTo,
     Spec,
 )
-from simulator.tidb.syntax.alter_partitions import PartitionAction
 
 
 def add(cursor: Cursor) -> Spec:

@@ -11,9 +11,9 @@ from simulator.tidb.parser.ddl_names import comma_list, table_name
 from simulator.tidb.parser.definitions import read_definition, read_definitions
 from simulator.tidb.parser.expressions import read_parenthesised
 from simulator.tidb.parser.partitions import read_partitioning
-from simulator.tidb.syntax.alter import Clause, RemoveTtl, Spec
-from simulator.tidb.syntax.alter_partitions import (
+from simulator.tidb.syntax.alter import (
     AddPartitions,
+    Clause,
     CoalescePartition,
     ExchangePartition,
     LastPartition,
@@ -21,7 +21,9 @@ from simulator.tidb.syntax.alter_partitions import (
     PartitionBy,
     PartitionOptions,
     RemovePartitioning,
+    RemoveTtl,
     ReorganizePartition,
+    Spec,
 )
 from simulator.tidb.syntax.tables import TableOption
 

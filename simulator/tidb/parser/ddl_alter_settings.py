@@ -11,8 +11,7 @@ from types import MappingProxyType
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.ddl_databases import charset_name, collation_name
 from simulator.tidb.parser.ddl_names import ALGORITHMS, LOCKS, column_name, comma_list, location_labels, one_of
-from simulator.tidb.restore.names import column
-from simulator.tidb.restore.restoring import quoted, string
+from simulator.tidb.restore.names import column, quoted, string
 from simulator.tidb.syntax.alter import Attributes, Cache, Clause, ConvertCharset, OrderBy, TiflashReplica
 from simulator.tidb.syntax.definitions import KeyPart
 

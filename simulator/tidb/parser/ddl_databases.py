@@ -8,7 +8,7 @@ from __future__ import annotations
 from simulator.tidb.model.charsets import charset, charset_of, collation
 from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.ddl_names import location_labels, one_of
-from simulator.tidb.restore.restoring import string
+from simulator.tidb.restore.names import string
 from simulator.tidb.syntax.statements import AlterDatabase, CreateDatabase, DropDatabase
 from simulator.tidb.syntax.tables import TableOption
 

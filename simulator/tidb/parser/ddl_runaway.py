@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.ddl_names import one_of
-from simulator.tidb.restore.restoring import quoted, string
+from simulator.tidb.restore.names import quoted, string
 
 LIMITS = ("EXEC_ELAPSED", "PROCESSED_KEYS", "RU", "ACTION", "WATCH")
 ACTIONS = ("DRYRUN", "COOLDOWN", "KILL", "SWITCH_GROUP")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions import read_expression
 from simulator.tidb.parser.values import begins_literal, read_count, read_signed
-from simulator.tidb.restore.restoring import quoted
+from simulator.tidb.restore.names import quoted
 from simulator.tidb.syntax.definitions import DefaultSyntax, Expression
 
 NOW = ("CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "NOW")

@@ -16,7 +16,7 @@ from simulator.tidb.parser.values import (
     read_one_of,
     read_plain_string,
 )
-from simulator.tidb.restore.restoring import quoted
+from simulator.tidb.restore.names import quoted
 from simulator.tidb.syntax.tables import TableOption
 
 ROW_FORMATS = (

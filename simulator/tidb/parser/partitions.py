@@ -14,7 +14,7 @@ from simulator.tidb.parser.partition_checks import check_partitioning
 from simulator.tidb.parser.parts import read_column_name
 from simulator.tidb.parser.units import UNITS, read_unit
 from simulator.tidb.parser.values import read_bit_expression, read_count, read_enclosed_bits, read_one_of
-from simulator.tidb.restore.restoring import quoted
+from simulator.tidb.restore.names import quoted
 from simulator.tidb.syntax.definitions import Expression, KeyOptions
 from simulator.tidb.syntax.tables import IntervalSyntax, MethodSyntax, PartitionSyntax
 

@@ -12,7 +12,7 @@ from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.lookahead import OPERATORS
 from simulator.tidb.parser.selects import Select, read_limit, read_select
 from simulator.tidb.parser.windows import read_order
-from simulator.tidb.restore.restoring import quoted
+from simulator.tidb.restore.names import quoted
 from simulator.tidb.syntax.tables import Query
 
 

@@ -13,7 +13,7 @@ from simulator.tidb.parser.hints import read_hints
 from simulator.tidb.parser.sources import read_source_list, read_table_name
 from simulator.tidb.parser.windows import read_items, read_order, read_window_definition
 from simulator.tidb.restore.expressions import restored
-from simulator.tidb.restore.restoring import quoted, string
+from simulator.tidb.restore.names import quoted, string
 
 PRIORITIES = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED")
 FLAGS = ("SQL_SMALL_RESULT", "SQL_BIG_RESULT", "SQL_BUFFER_RESULT", "SQL_NO_CACHE", "SQL_CALC_FOUND_ROWS")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.lookahead import begins_subquery
 from simulator.tidb.restore.expressions import listed, restored
-from simulator.tidb.restore.restoring import quoted
+from simulator.tidb.restore.names import quoted
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.literals import LITERALS
 from simulator.tidb.parser.units import read_unit
 from simulator.tidb.restore.expressions import restored
-from simulator.tidb.restore.restoring import quoted
+from simulator.tidb.restore.names import quoted
 
 
 def read_over(cursor: Cursor) -> str:

@@ -8,11 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from simulator.tidb.restore.names import feature
-from simulator.tidb.restore.options import restored_option
-from simulator.tidb.restore.restoring import quoted, string
-from simulator.tidb.syntax.alter import Attributes, Clause, SetOptions, Spec
-from simulator.tidb.syntax.alter_partitions import AddPartitions, PartitionBy, PartitionOptions, ReorganizePartition
+from simulator.tidb.restore.names import feature, quoted, string
+from simulator.tidb.restore.tables import restored_option
+from simulator.tidb.syntax.alter import (
+    AddPartitions,
+    Attributes,
+    Clause,
+    PartitionBy,
+    PartitionOptions,
+    ReorganizePartition,
+    SetOptions,
+    Spec,
+)
 from simulator.tidb.syntax.statements import (
     AlterDatabase,
     AlterTable,
@@ -84,10 +91,11 @@ def in_partitioning(partitioning: PartitionSyntax, keep: Keep) -> PartitionSynta
     return replace(partitioning, definitions=in_definitions(partitioning.definitions, keep))
 
 
-def in_definitions(given: tuple[PartitionDefinition, ...], keep: Keep) -> tuple[PartitionDefinition, ...]:
+def in_definitions(definitions: tuple[PartitionDefinition, ...], keep: Keep) -> tuple[PartitionDefinition, ...]:
     return tuple(
-        replace(one, options=tuple(map(keep, one.options)), subpartitions=in_definitions(one.subpartitions, keep))
-        for one in given
+        replace(partition, options=tuple(map(keep, partition.options)),
+                subpartitions=in_definitions(partition.subpartitions, keep))
+        for partition in definitions
     )
 
 
@@ -97,7 +105,7 @@ def partition_options(spec: PartitionOptions) -> str:
         if option.name == "ATTRIBUTES":
             return f"PARTITION {quoted(spec.partition)} {attributes(None if option.default else option.value)}"
     options = " ".join(
-        placement_policy(option) if option.name == "PLACEMENT POLICY" else restored_option(option, partition=True)
+        placement_policy(option) if option.name == "PLACEMENT POLICY" else restored_option(option)
         for option in spec.options
     )
     return feature(f"PARTITION {quoted(spec.partition)} {options}", "placement")

@@ -109,7 +109,7 @@ class PartitionSyntax:
     @property
     def partitions(self) -> tuple[tuple[str, tuple[tuple[str, ...], ...]], ...]:
         """Name and values of each."""
-        return tuple((one.name, one.values) for one in self.definitions)
+        return tuple((partition.name, partition.values) for partition in self.definitions)
 
 
 @dataclass(frozen=True)

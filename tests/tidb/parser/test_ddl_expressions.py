@@ -14,7 +14,7 @@ from simulator.tidb.parser.expressions import read_expression, read_parenthesise
 from simulator.tidb.parser.queries import read_query
 from simulator.tidb.parser.texts import read
 from simulator.tidb.parser.tokens import tokenize
-from simulator.tidb.restore.restoring import literal, quoted, string
+from simulator.tidb.restore.names import literal, quoted, string
 from simulator.tidb.syntax.definitions import Expression
 from simulator.tidb.syntax.tables import Query
 

@@ -10,6 +10,7 @@ from simulator.tidb.restore.restore import restored
 from simulator.tidb.syntax.alter import (
     AddColumns,
     AddKey,
+    AddPartitions,
     AlterDefault,
     Attributes,
     ChangeColumn,
@@ -17,22 +18,19 @@ from simulator.tidb.syntax.alter import (
     ConvertCharset,
     DropColumn,
     DropKey,
+    ExchangePartition,
+    LastPartition,
     ModifyColumn,
+    PartitionAction,
+    PartitionOptions,
     Place,
     RemoveTtl,
     RenameIndex,
     RenameTo,
+    ReorganizePartition,
     SetOptions,
     Spec,
     TiflashReplica,
-)
-from simulator.tidb.syntax.alter_partitions import (
-    AddPartitions,
-    ExchangePartition,
-    LastPartition,
-    PartitionAction,
-    PartitionOptions,
-    ReorganizePartition,
 )
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.objects import (
