@@ -8,8 +8,7 @@ from typing import Any
 
 from simulator.errors import UserError, did_you_mean
 from simulator.explain.values import read_value
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 from simulator.tso import DEFAULT_START_TS, FOREVER
 
 LONG = (-1 << 63, FOREVER)

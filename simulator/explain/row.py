@@ -23,8 +23,7 @@ from simulator.ticdc.codecs.options import known
 from simulator.ticdc.dispatch import hashes, partitions as partitions_of, route, router, sent_table
 from simulator.ticdc.split import changed, split_rule
 from simulator.ticdc.table_info import flags, handle_columns, handle_key
-from simulator.tidb.model.rows import row_id_column, visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, row_id_column, visible_columns
 from simulator.tidb.model.types import type_code
 
 FLAGS = {

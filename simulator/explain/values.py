@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from simulator.errors import UserError
-from simulator.tidb.model.table import Column, ColumnType
-from simulator.tidb.model.types import family, is_binary
+from simulator.tidb.model.table import Column
+from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.values import accepted, tidb_text
 
 

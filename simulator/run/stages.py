@@ -29,8 +29,7 @@ from simulator.ticdc.filters.events import EventFilters, ignoring_row, looks
 from simulator.ticdc.filters.rows import kept
 from simulator.ticdc.split import SplitRule
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 
 SENT = pa.unify_schemas([CHANGES, pa.schema([("op", pa.int8()), ("rank", pa.int8())])])
 """Changes as they are sent; by `rank` those of one commit-ts are in order."""

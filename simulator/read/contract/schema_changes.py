@@ -17,8 +17,7 @@ from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import Catalog, catalog, key
 from simulator.tidb.ddl.defaults import value_text
 from simulator.tidb.ddl.evolve import applied
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.parser.read import read_statement
 from simulator.tidb.syntax.alter import PartitionAction, RenameTo
 from simulator.tidb.syntax.definitions import DefaultSyntax

@@ -14,8 +14,7 @@ from typing import TypeAlias
 
 from simulator.read.contract.messages import Violation
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import is_binary
 
 NAME: TypeAlias = "tuple[str, str]"

@@ -20,8 +20,7 @@ from simulator.run import storage
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.dispatch import Route, Router, hashes, partitions as partitions_of, route, router, sent_table
 from simulator.ticdc.split import split_rule, stages
-from simulator.tidb.model.rows import row_id_column
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, row_id_column
 from simulator.tidb.syntax.definitions import TableName
 
 LOST = "\ufffd"

@@ -34,7 +34,7 @@ from simulator.run.progress import counted
 from simulator.run.stages import JOINED, ORDER, Rules, SENT
 from simulator.sources import snapshots
 from simulator.sources.snapshots import KeyRanges, Reading, Report, unproven
-from simulator.tidb.model.rows import visible_columns
+from simulator.tidb.model.table import visible_columns
 from simulator.tso import LOGICAL_BITS
 
 INPUT_BYTES_A_TASK = 16 << 20

@@ -12,8 +12,7 @@ from simulator.run.stages import Comparison, Rules
 from simulator.sources.snapshots import Reading
 from simulator.ticdc.dispatch import known_when_read
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 
 
 @dataclass(frozen=True)

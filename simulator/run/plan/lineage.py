@@ -13,8 +13,7 @@ from simulator.run.plan.statements import Played
 from simulator.tidb.ddl.catalog import Catalog, key
 from simulator.tidb.ddl.convert import ColumnSource, Kept, conversion
 from simulator.tidb.ddl.jobs import Job
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.syntax.alter import PartitionAction
 from simulator.tidb.syntax.statements import AlterTable, Statement, TruncateTable
 from simulator.tidb.values import convertible

@@ -14,8 +14,7 @@ from simulator.sources.schema_change import Transition, Turn
 from simulator.sources.snapshots import Places, Snapshot
 from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.ddl.convert import ColumnSource, Kept
-from simulator.tidb.model.rows import common_handle, row_id_column, visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, common_handle, row_id_column, visible_columns
 from simulator.tso import Span
 
 Name = tuple[str, str]

@@ -14,8 +14,7 @@ import pyarrow.compute as pc
 
 from simulator.columns import row_image as images
 from simulator.tidb.ddl.convert import ColumnSource, Computed, Filled, Kept
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.values import text_as
 
 NUMBER_BYTES = 4

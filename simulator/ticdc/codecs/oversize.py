@@ -22,7 +22,7 @@ from simulator.ticdc.codecs.options import CodecOptions
 from simulator.ticdc.codecs.rows import Encoded, Messages, Rows, StoredFile
 from simulator.ticdc.codecs.text import lengths
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.model.rows import visible_columns
+from simulator.tidb.model.table import visible_columns
 
 RECORD_OVERHEAD = 36
 """Bytes that TiCDC adds for a Kafka record (tiflow: pkg/sink/codec/common/message.go MaxRecordOverhead)."""

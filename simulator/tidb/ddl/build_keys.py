@@ -11,8 +11,8 @@ from itertools import chain
 
 from simulator.errors import SchemaError, did_you_mean
 from simulator.tidb.ddl.build_foreign_keys import build_foreign_keys, foreign_indexes
-from simulator.tidb.model.table import Column, ColumnType, ForeignKey, Index, IndexColumn
-from simulator.tidb.model.types import family
+from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn
+from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.parser.cursor import position
 from simulator.tidb.syntax.definitions import KeyPart, KeySyntax
 from simulator.tidb.syntax.tables import TableSyntax

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 from simulator.tidb.model.table import (
     Column,
-    ColumnType,
     ForeignKey,
     Index,
     IndexColumn,
@@ -18,7 +17,7 @@ from simulator.tidb.model.table import (
     Table,
     TimeToLive,
 )
-from simulator.tidb.model.types import TYPES, family, is_binary, mysql_type
+from simulator.tidb.model.types import ColumnType, TYPES, family, is_binary, mysql_type
 from simulator.tidb.restore.names import literal, quoted
 
 

@@ -10,8 +10,8 @@ from simulator.errors import SchemaError
 from simulator.tidb.ddl.defaults import default_text, number_text
 from simulator.tidb.ddl.evolve_errors import tidb
 from simulator.tidb.ddl.moments import is_date
-from simulator.tidb.model.table import Column, ColumnType
-from simulator.tidb.model.types import family, is_binary
+from simulator.tidb.model.table import Column
+from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.syntax.definitions import DefaultSyntax
 
 NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")

@@ -15,8 +15,7 @@ from simulator.tidb.ddl.evolve_errors import tidb
 from simulator.tidb.ddl.evolve_key_parts import spelled
 from simulator.tidb.ddl.evolve_steps import Scene, Step, Touched, column_named, lower
 from simulator.tidb.ddl.jobs_keys import begins, covered
-from simulator.tidb.model.rows import row_id_column
-from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn, Table
+from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn, Table, row_id_column
 from simulator.tidb.syntax.alter import DropKey
 from simulator.tidb.syntax.definitions import KeySyntax
 

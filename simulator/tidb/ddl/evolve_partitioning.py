@@ -19,8 +19,7 @@ from simulator.tidb.ddl.evolve_modify_checks import plain
 from simulator.tidb.ddl.evolve_partitions import partitioned
 from simulator.tidb.ddl.evolve_ranges import check_partitions
 from simulator.tidb.ddl.evolve_steps import Scene, Step, column_named, lower, unchanged
-from simulator.tidb.model.rows import row_id_column
-from simulator.tidb.model.table import Column, Index, Table
+from simulator.tidb.model.table import Column, Index, Table, row_id_column
 from simulator.tidb.model.types import family
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionBy, RemovePartitioning
 from simulator.tidb.syntax.definitions import KeyOptions

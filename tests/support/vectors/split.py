@@ -16,8 +16,7 @@ from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.ticdc.split import RowEvent, SplitRule, net, sent, split_rule
 from simulator.ticdc.split.transaction import Row
 from simulator.tidb.ddl import create_table as parse
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 from support.vectors.files import Vector
 from support.vectors.keys import Kind
 from support.vectors.split_batches import Transaction, by_batch, plain

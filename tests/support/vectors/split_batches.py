@@ -17,8 +17,7 @@ from simulator.ticdc import key_bytes
 from simulator.ticdc.split import RowEvent, SplitRule, beside, halves, keys_changed, ranked, sent, splits
 from simulator.ticdc.split.transaction import Row
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from simulator.ticdc.table_info import flags, handle_key
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.convert import Kept, conversion
 from simulator.tidb.ddl.evolve import applied
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.parser.read import read_statement
 
 NAMES = st.sampled_from(["a", "b", "c", "d", "E", "a2"])

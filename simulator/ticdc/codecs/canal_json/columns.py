@@ -21,7 +21,8 @@ from simulator.ticdc.codecs.canal_json.nulls import nulled
 from simulator.ticdc.codecs.members import Form, Member
 from simulator.ticdc.codecs.text import escape, quoted
 from simulator.tidb.model import types
-from simulator.tidb.model.table import Column, ColumnType, Table
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.types import ColumnType
 
 
 @dataclass(frozen=True)

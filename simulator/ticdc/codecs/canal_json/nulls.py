@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from simulator.releases import Release
 from simulator.ticdc.codecs.members import Form
 from simulator.tidb.model import types
-from simulator.tidb.model.table import ColumnType
+from simulator.tidb.model.types import ColumnType
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from simulator.ticdc.codecs.options import CodecOptions
 from simulator.ticdc.codecs.oversize import key_text
 from simulator.ticdc.codecs.rows import Rows
 from simulator.tidb.model import types
-from simulator.tidb.model.table import ColumnType
+from simulator.tidb.model.types import ColumnType
 
 
 def refuse_unsigned_nulls(rows: Rows) -> None:

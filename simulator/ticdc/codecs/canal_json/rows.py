@@ -21,7 +21,8 @@ from simulator.ticdc.codecs.members import Piece
 from simulator.ticdc.codecs.operations import Changes
 from simulator.ticdc.codecs.options import CodecOptions
 from simulator.ticdc.codecs.text import decimal, join, quoted
-from simulator.tidb.model.table import ColumnType, Table
+from simulator.tidb.model.table import Table
+from simulator.tidb.model.types import ColumnType
 
 Columns = Sequence[CanalColumn]
 

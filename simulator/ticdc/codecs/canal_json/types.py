@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from simulator.releases import Release
 from simulator.tidb.model import types
-from simulator.tidb.model.table import ColumnType
+from simulator.tidb.model.types import ColumnType
 
 BLOB = 2004
 

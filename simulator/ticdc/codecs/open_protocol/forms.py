@@ -21,7 +21,7 @@ from simulator.ticdc.codecs.members import Form
 from simulator.ticdc.codecs.raw_json import raw_escape
 from simulator.ticdc.codecs.text import escape
 from simulator.tidb.model import types
-from simulator.tidb.model.table import ColumnType
+from simulator.tidb.model.types import ColumnType
 
 FROM_NUMBERS = frozenset(("integer", "bit", "year", "float", "enum", "set"))
 """Families whose values are JSON numbers."""
