@@ -7,7 +7,7 @@ pkg/parser/parser.y, AlterTableSpec).
 from __future__ import annotations
 
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.expressions import read_expression
+from simulator.tidb.parser.expressions.operators import read_expression
 from simulator.tidb.parser.values import begins_literal, read_signed
 from simulator.tidb.syntax.definitions import DefaultSyntax
 

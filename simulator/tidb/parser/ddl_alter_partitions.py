@@ -9,7 +9,7 @@ from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.ddl_alter_settings import attributes_value
 from simulator.tidb.parser.ddl_names import comma_list, table_name
 from simulator.tidb.parser.definitions import read_definition, read_definitions
-from simulator.tidb.parser.expressions import read_parenthesised
+from simulator.tidb.parser.expressions.operators import read_parenthesised
 from simulator.tidb.parser.partitions import read_partitioning
 from simulator.tidb.syntax.alter import (
     AddPartitions,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.ddl_names import comma_list, restrict_or_cascade, table_name
-from simulator.tidb.parser.queries import read_query
+from simulator.tidb.parser.queries.query import read_query
 from simulator.tidb.restore.names import quoted
 from simulator.tidb.syntax.objects import CreateView, DropView
 

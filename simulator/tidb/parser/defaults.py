@@ -7,7 +7,7 @@ or without, and no other expression (TiDB v8.5: pkg/parser/parser.y, DefaultValu
 from __future__ import annotations
 
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.expressions import read_expression
+from simulator.tidb.parser.expressions.operators import read_expression
 from simulator.tidb.parser.values import begins_literal, read_count, read_signed
 from simulator.tidb.restore.names import quoted
 from simulator.tidb.syntax.definitions import DefaultSyntax, Expression

@@ -6,7 +6,7 @@ One law: what a partition holds is kept as SQL text, and as TiDB writes it back.
 from __future__ import annotations
 
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.expressions import read_expression
+from simulator.tidb.parser.expressions.operators import read_expression
 from simulator.tidb.parser.options import begins_partition_option, read_option
 from simulator.tidb.parser.values import read_bit_expression
 from simulator.tidb.syntax.definitions import Expression

@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.expressions import read_expression
+from simulator.tidb.parser.expressions.operators import read_expression
 from simulator.tidb.parser.values import read_count, read_one_of, read_plain_string
 from simulator.tidb.syntax.definitions import KeyOptions
 

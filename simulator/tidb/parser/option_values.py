@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from simulator.tidb.model.charsets import charset, charset_of, collation
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.units import read_unit
+from simulator.tidb.parser.expressions.times import read_unit
 from simulator.tidb.parser.values import (
     begins_literal,
     read_count,

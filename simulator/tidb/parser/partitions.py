@@ -9,10 +9,10 @@ from dataclasses import replace
 
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.definitions import read_definition, read_definitions
-from simulator.tidb.parser.expressions import read_expression
+from simulator.tidb.parser.expressions.operators import read_expression
+from simulator.tidb.parser.expressions.times import UNITS, read_unit
 from simulator.tidb.parser.partition_checks import check_partitioning
 from simulator.tidb.parser.parts import read_column_name
-from simulator.tidb.parser.units import UNITS, read_unit
 from simulator.tidb.parser.values import read_bit_expression, read_count, read_enclosed_bits, read_one_of
 from simulator.tidb.restore.names import quoted
 from simulator.tidb.syntax.definitions import Expression, KeyOptions

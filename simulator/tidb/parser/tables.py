@@ -12,7 +12,7 @@ from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.keys import begins_key, end_key, read_key
 from simulator.tidb.parser.options import begins_option, read_option, unknown_option
 from simulator.tidb.parser.partitions import read_partitioning
-from simulator.tidb.parser.queries import read_query
+from simulator.tidb.parser.queries.query import read_query
 from simulator.tidb.syntax.definitions import ColumnSyntax, KeySyntax, TableName
 from simulator.tidb.syntax.tables import Query, TableOption, TableSyntax
 

@@ -15,8 +15,8 @@ from sqlglot.tokens import Token, TokenType
 from simulator.errors import SchemaError, UserError
 from simulator.files import read_text
 from simulator.tidb.parser.cursor import Cursor, Rules
-from simulator.tidb.parser.expressions import read_bits, read_node, read_simple
-from simulator.tidb.parser.queries import read_subquery
+from simulator.tidb.parser.expressions.operators import read_bits, read_node, read_simple
+from simulator.tidb.parser.queries.query import read_subquery
 from simulator.tidb.parser.tokens import tokenize
 
 T = TypeVar("T")

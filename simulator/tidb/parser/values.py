@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from sqlglot.tokens import TokenType
 
-from simulator.tidb.parser.atoms import read_atom
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.expressions import expression_of, read_bits, read_parenthesised
+from simulator.tidb.parser.expressions.atoms import read_atom
+from simulator.tidb.parser.expressions.operators import expression_of, read_bits, read_parenthesised
 from simulator.tidb.restore.expressions import restored
 from simulator.tidb.syntax.definitions import DefaultSyntax, Expression
 from simulator.tidb.syntax.expressions import Literal

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from simulator.errors import SchemaError
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.expressions import read_expression, read_parenthesised
-from simulator.tidb.parser.queries import read_query
+from simulator.tidb.parser.expressions.operators import read_expression, read_parenthesised
+from simulator.tidb.parser.queries.query import read_query
 from simulator.tidb.parser.texts import read
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.restore.names import literal, quoted, string

@@ -1,6 +1,6 @@
-"""Calls of functions of time from a cursor, in the forms that TiDB's grammar gives them.
+"""Units of time, and calls of functions of time in the forms that TiDB's grammar gives them, from a cursor.
 
-One law: each reads from the `(` behind the name, if there is one, to its `)`.
+One law: each call is read from the `(` behind its name, if there is one, to its `)`.
 """
 
 from __future__ import annotations
@@ -8,8 +8,25 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.units import read_unit
 from simulator.tidb.syntax.expressions import Call, Literal, Node, Word
+
+COMPOUND = (
+    "SECOND_MICROSECOND", "MINUTE_MICROSECOND", "MINUTE_SECOND", "HOUR_MICROSECOND", "HOUR_SECOND", "HOUR_MINUTE",
+    "DAY_MICROSECOND", "DAY_SECOND", "DAY_MINUTE", "DAY_HOUR", "YEAR_MONTH",
+)
+UNITS = frozenset((
+    "MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", *COMPOUND,
+))
+
+
+def read_unit(cursor: Cursor) -> Word:
+    """A unit of time."""
+    spelled = cursor.word()
+    word = spelled.removeprefix("SQL_TSI_")
+    if word not in UNITS or word != spelled and word in ("MICROSECOND", *COMPOUND):
+        cursor.unexpected("a unit of time", UNITS)
+    cursor.take()
+    return Word(word)
 
 
 def _optional(cursor: Cursor, name: str) -> Node:

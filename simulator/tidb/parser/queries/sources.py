@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.lookahead import begins_subquery
+from simulator.tidb.parser.queries.lookahead import begins_subquery
 from simulator.tidb.restore.expressions import listed, restored
 from simulator.tidb.restore.names import quoted
 

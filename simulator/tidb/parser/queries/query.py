@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.lookahead import OPERATORS
-from simulator.tidb.parser.selects import Select, read_limit, read_select
-from simulator.tidb.parser.windows import read_order
+from simulator.tidb.parser.expressions.aggregates import read_order
+from simulator.tidb.parser.queries.lookahead import OPERATORS
+from simulator.tidb.parser.queries.select import Select, read_limit, read_select
 from simulator.tidb.restore.names import quoted
 from simulator.tidb.syntax.tables import Query
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.hints import read_hints
-from simulator.tidb.parser.sources import read_source_list, read_table_name
-from simulator.tidb.parser.windows import read_items, read_order, read_window_definition
+from simulator.tidb.parser.expressions.aggregates import read_items, read_order, read_window_definition
+from simulator.tidb.parser.queries.hints import read_hints
+from simulator.tidb.parser.queries.sources import read_source_list, read_table_name
 from simulator.tidb.restore.expressions import restored
 from simulator.tidb.restore.names import quoted, string
 

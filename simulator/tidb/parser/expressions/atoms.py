@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from simulator.tidb.parser.call_forms import read_arguments
-from simulator.tidb.parser.calls import WITHOUT_PARENTHESES, is_function, read_call
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.literals import LITERALS, read_fraction
-from simulator.tidb.parser.lookahead import begins_subquery
+from simulator.tidb.parser.expressions.calls import WITHOUT_PARENTHESES, is_function, read_arguments, read_call
+from simulator.tidb.parser.expressions.literals import LITERALS, read_fraction
+from simulator.tidb.parser.queries.lookahead import begins_subquery
 from simulator.tidb.restore.expressions import restored
 from simulator.tidb.restore.names import quoted
 from simulator.tidb.syntax.expressions import Call, Case, ColumnName, Fragment, Literal, Node, Parenthesised, Row

@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 from simulator.errors import SchemaError
 from simulator.tidb.model.charsets import charset_of, collation
-from simulator.tidb.parser.atoms import begins_assignment, read_assignment, read_atom
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.lookahead import begins_subquery
-from simulator.tidb.parser.units import read_unit
+from simulator.tidb.parser.expressions.atoms import begins_assignment, read_assignment, read_atom
+from simulator.tidb.parser.expressions.times import read_unit
+from simulator.tidb.parser.queries.lookahead import begins_subquery
 from simulator.tidb.restore.expressions import listed, restored
 from simulator.tidb.syntax.definitions import Expression
 from simulator.tidb.syntax.expressions import Between, Binary, Call, Collate, Fragment, In, Is, Node, Pattern, Unary
