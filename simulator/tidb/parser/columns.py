@@ -8,16 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import MappingProxyType
 
-from simulator.tidb.model.charsets import charset_of, collation
-from simulator.tidb.parser.constraints import read_check, read_references
-from simulator.tidb.parser.cursor import Cursor, position
+from simulator.tidb.parser.clauses import (
+    collation_name,
+    column_name,
+    read_count,
+    read_enclosed,
+    read_one_of,
+    read_plain_string,
+)
+from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.defaults import read_literal_default, read_now
-from simulator.tidb.parser.parts import read_column_name
+from simulator.tidb.parser.keys import read_check, read_references
 from simulator.tidb.parser.types import read_type
-from simulator.tidb.parser.values import read_count, read_enclosed, read_one_of, read_plain_string
 from simulator.tidb.syntax.definitions import ColumnOption, ColumnSyntax
-
-__all__ = ["COLUMN_OPTIONS", "end_column", "read_column", "read_literal_default"]
 
 Options = tuple[ColumnOption, ...]
 
@@ -31,18 +34,18 @@ def read_column(cursor: Cursor, prose: bool = False) -> ColumnSyntax:
     With `prose`, the arguments that TiDB demands of a type (VARCHAR's length) may be missing.
     """
     start = cursor.next_token()
-    qualifier, name = read_column_name(cursor, "a column name")
+    qualifier, name = column_name(cursor, "a column name")
     type = read_type(cursor, name, prose)
     options = list(SERIAL if type.spelled.upper() == "SERIAL" else ())
     while (word := cursor.word()) in COLUMN_OPTIONS:
         option = cursor.next_token()
         cursor.take()
         added = COLUMN_OPTIONS[word](cursor)
-        if word == "COLLATE" and any(one.kind == "collate" for one in options):
+        if word == "COLLATE" and any(other.kind == "collate" for other in options):
             cursor.fail(f"a second COLLATE of column {name!r}; a column has one", option)
         options.extend(added)
-    wrong = next((one.kind.upper() for one in options if one.kind in NOT_FOR_GENERATED), "")
-    if wrong and any(one.kind == "generated" for one in options):
+    wrong = next((found.kind.upper() for found in options if found.kind in NOT_FOR_GENERATED), "")
+    if wrong and any(found.kind == "generated" for found in options):
         cursor.fail(f"column {name!r} is generated and has {wrong}; accepted: one of both", start)
     return ColumnSyntax(name, type, start.start, tuple(options), qualifier)
 
@@ -114,10 +117,7 @@ def comment(cursor: Cursor) -> Options:
 
 
 def collate(cursor: Cursor) -> Options:
-    where = position(cursor.sql, cursor.next_token().start)
-    name = cursor.name_or_string("a collation")
-    charset_of(name, where)
-    return (ColumnOption("collate", collation(name)),)
+    return (ColumnOption("collate", collation_name(cursor)),)
 
 
 def generated_always(cursor: Cursor) -> Options:

@@ -225,15 +225,20 @@ class Cursor:
             self.unexpected(what)
         return int(self.literal()[:20])
 
-    def comma_separated(self, item: Callable[[Cursor], T]) -> tuple[T, ...]:
-        """`( item, … )`"""
-        self.expect("(")
+    def listed(self, item: Callable[[Cursor], T]) -> tuple[T, ...]:
+        """`item, …`"""
         items = [item(self)]
         while self.accept(","):
             items.append(item(self))
+        return tuple(items)
+
+    def comma_separated(self, item: Callable[[Cursor], T]) -> tuple[T, ...]:
+        """`( item, … )`"""
+        self.expect("(")
+        items = self.listed(item)
         if not self.accept(")"):
             self.unexpected("',' or ')'")
-        return tuple(items)
+        return items
 
     def text_since(self, token: Token) -> str:
         """The SQL text from that token up to here."""

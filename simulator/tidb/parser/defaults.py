@@ -1,14 +1,15 @@
-"""Reads what follows DEFAULT and ON UPDATE of a column.
+"""Reads what follows DEFAULT, ON UPDATE and SET DEFAULT of a column.
 
 One law: TiDB takes literals, the current time, the next value of a sequence and calls of functions, each in parentheses
-or without, and no other expression (TiDB v8.5: pkg/parser/parser.y, DefaultValueExpr).
+or without, and no other expression (TiDB v8.5: pkg/parser/parser.y, DefaultValueExpr); ALTER COLUMN … SET DEFAULT takes
+any expression in parentheses (AlterTableSpec).
 """
 
 from __future__ import annotations
 
+from simulator.tidb.parser.clauses import begins_literal, read_count, read_signed
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.operators import read_expression
-from simulator.tidb.parser.values import begins_literal, read_count, read_signed
 from simulator.tidb.restore.names import quoted
 from simulator.tidb.syntax.definitions import DefaultSyntax, Expression
 
@@ -94,3 +95,18 @@ def read_function(cursor: Cursor) -> str:
         return f"{name}()"
     arguments = cursor.comma_separated(lambda cursor: read_expression(cursor).restored)
     return f"{name}({', '.join(arguments)})"
+
+
+def read_default(cursor: Cursor) -> DefaultSyntax:
+    """What follows ALTER COLUMN … SET DEFAULT; parentheses around a literal count for nothing."""
+    if not cursor.accept("("):
+        if not begins_signed(cursor):
+            cursor.unexpected("a literal, or an expression in parentheses")
+        return read_signed(cursor)
+    if begins_literal(cursor) and cursor.word_after() == ")":
+        found = read_signed(cursor)
+    else:
+        expression = read_expression(cursor)
+        found = DefaultSyntax("expression", expression.text, expression.restored)
+    cursor.expect(")")
+    return found

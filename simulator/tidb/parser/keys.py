@@ -1,20 +1,30 @@
-"""Reads the keys and constraints that stand beside the columns.
+"""Reads keys and constraints: beside the columns, and in CREATE INDEX and DROP INDEX.
 
-One law: TABLE_ELEMENTS lists their first words; whatever begins otherwise is a column.
+One law: an option said twice counts as it is said last, but GLOBAL stays GLOBAL (TiDB: parser.y, IndexOptionList).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from types import MappingProxyType
 
-from simulator.tidb.parser.constraints import read_check, read_references
+from simulator.tidb.parser.clauses import (
+    column_name,
+    lock_and_algorithm,
+    read_count,
+    read_enclosed,
+    read_one_of,
+    read_plain_string,
+    table_name,
+)
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.key_options import KEY_OPTIONS, read_index_type, read_key_options
-from simulator.tidb.parser.parts import read_part
-from simulator.tidb.syntax.definitions import KeySyntax
+from simulator.tidb.parser.expressions.operators import read_expression
+from simulator.tidb.syntax.definitions import Check, KeyOptions, KeyPart, KeySyntax, References, TableName
+from simulator.tidb.syntax.statements import CreateIndex, DropIndex
 
-__all__ = ["TABLE_ELEMENTS", "begins_key", "end_key", "read_key", "read_key_options", "read_part"]
+REFERENCE_ACTIONS = ("RESTRICT", "CASCADE", "SET NULL", "NO ACTION", "SET DEFAULT")
+INDEX_TYPES = ("BTREE", "HASH", "RTREE", "HYPO", "HNSW", "INVERTED")
 
 TABLE_ELEMENTS = MappingProxyType({
     "CONSTRAINT": "constraint",
@@ -33,6 +43,141 @@ NAMED_TYPE = ("primary", "unique", "key", "vector", "columnar")
 
 MAY_EXIST = ("key", "foreign", "vector", "columnar")
 """Kinds that take IF NOT EXISTS."""
+
+
+# -- what keys are made of ----------------------------------------------------------------------------------------
+
+
+def read_part(cursor: Cursor) -> KeyPart:
+    """`column [(prefix length)] [ASC | DESC]`, or an expression in parentheses."""
+    at = cursor.next_token().start
+    if cursor.word() == "(":
+        expression = read_enclosed(cursor)
+        return KeyPart("", expression=expression.text, at=at, restored=expression.restored, descending=descends(cursor))
+    qualifier, column = column_name(cursor, "a column or an expression in parentheses")
+    length = -1
+    if cursor.accept("("):
+        length = read_count(cursor, "a prefix length")
+        cursor.expect(")")
+    return KeyPart(column, length, at=at, qualifier=qualifier, descending=descends(cursor))
+
+
+def descends(cursor: Cursor) -> bool:
+    return cursor.accept("DESC") or cursor.accept("ASC") and False
+
+
+def read_check(cursor: Cursor, name: str = "") -> Check:
+    """What follows CHECK: `(expression) [[NOT] ENFORCED]`; a NOT NULL behind it is left alone."""
+    condition = read_enclosed(cursor)
+    enforced = cursor.accept("ENFORCED") or not cursor.accept("NOT ENFORCED")
+    return Check(condition, enforced, name)
+
+
+def read_references(cursor: Cursor) -> References:
+    """What follows REFERENCES: `t (a, b) MATCH FULL ON DELETE CASCADE ON UPDATE SET NULL`; the two ONs in any order."""
+    table = TableName(*cursor.qualified_name("a table"))
+    parts = cursor.comma_separated(read_part) if cursor.word() == "(" else ()
+    match = read_one_of(cursor, ("FULL", "PARTIAL", "SIMPLE")) if cursor.accept("MATCH") else ""
+    actions = {"DELETE": "", "UPDATE": ""}
+    while cursor.word() == "ON" and not all(actions.values()):
+        cursor.take()
+        event = read_one_of(cursor, [event for event, action in actions.items() if not action])
+        actions[event] = read_one_of(cursor, REFERENCE_ACTIONS)
+    return References(table, parts, match, actions["DELETE"], actions["UPDATE"])
+
+
+# -- options ------------------------------------------------------------------------------------------------------
+
+
+def read_key_options(cursor: Cursor) -> KeyOptions:
+    """All that follow, up to the first word that is none; raises SchemaError."""
+    options = KeyOptions()
+    while (word := cursor.word()) in KEY_OPTIONS:
+        cursor.take()
+        options = KEY_OPTIONS[word](cursor, options)
+    return options
+
+
+def read_index_type(cursor: Cursor) -> str:
+    """What follows USING or TYPE."""
+    return read_one_of(cursor, INDEX_TYPES)
+
+
+def key_block_size(cursor: Cursor, options: KeyOptions) -> KeyOptions:
+    cursor.accept("=")
+    return replace(options, key_block_size=read_count(cursor) or options.key_block_size)
+
+
+def using(cursor: Cursor, options: KeyOptions) -> KeyOptions:
+    return replace(options, using=read_index_type(cursor))
+
+
+def with_parser(cursor: Cursor, options: KeyOptions) -> KeyOptions:
+    cursor.expect("PARSER")
+    return replace(options, parser=cursor.name("a parser"))
+
+
+def comment(cursor: Cursor, options: KeyOptions) -> KeyOptions:
+    text = read_plain_string(cursor, "a comment in quotes")
+    return replace(options, comment=text or options.comment or "")
+
+
+def pre_split(cursor: Cursor, options: KeyOptions) -> KeyOptions:
+    """`= n`, `= (BETWEEN (…) AND (…) REGIONS n)` or `= (BY (…), …)`"""
+    cursor.accept("=")
+    if not cursor.accept("("):
+        return replace(options, pre_split=str(read_count(cursor)))
+    text = f"BY {','.join(cursor.listed(row))}" if cursor.accept("BY") else split_between(cursor)
+    cursor.expect(")")
+    return replace(options, pre_split=f"({text})")
+
+
+def split_between(cursor: Cursor) -> str:
+    cursor.expect("BETWEEN")
+    low = row(cursor)
+    cursor.expect("AND")
+    high = row(cursor)
+    cursor.expect("REGIONS")
+    return f"BETWEEN {low} AND {high} REGIONS {read_count(cursor)}"
+
+
+def row(cursor: Cursor) -> str:
+    """`(value, …)`, or `()`, as TiDB writes it back."""
+    if cursor.word_after() == ")" and cursor.accept("( )"):
+        return "()"
+    return f"({','.join(cursor.comma_separated(lambda cursor: read_expression(cursor).restored))})"
+
+
+def secondary_engine_attribute(cursor: Cursor, options: KeyOptions) -> KeyOptions:
+    cursor.accept("=")
+    return replace(options, secondary_engine_attribute=read_plain_string(cursor))
+
+
+def where(cursor: Cursor, options: KeyOptions) -> KeyOptions:
+    """The condition of a partial index."""
+    return replace(options, condition=read_expression(cursor))
+
+
+KEY_OPTIONS: MappingProxyType[str, Callable[[Cursor, KeyOptions], KeyOptions]] = MappingProxyType({
+    "KEY_BLOCK_SIZE": key_block_size,
+    "USING": using,
+    "TYPE": using,
+    "COMMENT": comment,
+    "WITH": with_parser,
+    "VISIBLE": lambda cursor, options: replace(options, visible=True),
+    "INVISIBLE": lambda cursor, options: replace(options, visible=False),
+    "CLUSTERED": lambda cursor, options: replace(options, clustered=True),
+    "NONCLUSTERED": lambda cursor, options: replace(options, clustered=False),
+    "GLOBAL": lambda cursor, options: replace(options, scope="GLOBAL"),
+    "LOCAL": lambda cursor, options: replace(options, scope=options.scope or "LOCAL"),
+    "PRE_SPLIT_REGIONS": pre_split,
+    "SECONDARY_ENGINE_ATTRIBUTE": secondary_engine_attribute,
+    "ADD_COLUMNAR_REPLICA_ON_DEMAND": lambda cursor, options: replace(options, on_demand=True),
+    "WHERE": where,
+})
+
+
+# -- beside the columns -------------------------------------------------------------------------------------------
 
 
 def begins_key(cursor: Cursor) -> bool:
@@ -84,3 +229,30 @@ def end_key(cursor: Cursor) -> None:
     """Raises SchemaError where something else follows than `,` or `)`."""
     if cursor.word() not in (",", ")"):
         cursor.unexpected(f"',' or ')' or one of {', '.join(KEY_OPTIONS)}", KEY_OPTIONS if cursor.word() else ())
+
+
+# -- statements ---------------------------------------------------------------------------------------------------
+
+
+def create_index(cursor: Cursor, kind: str) -> CreateIndex:
+    """What follows CREATE … INDEX."""
+    at = cursor.next_token().start
+    if_not_exists = cursor.accept("IF NOT EXISTS")
+    name = cursor.name("the name of an index")
+    using = read_index_type(cursor) if cursor.accept("USING") or cursor.accept("TYPE") else ""
+    cursor.expect("ON")
+    table = table_name(cursor)
+    parts = cursor.comma_separated(read_part)
+    options = read_key_options(cursor)
+    key = KeySyntax(kind, name, parts, replace(options, using=options.using or using), at, if_not_exists)
+    return CreateIndex(table, key, *lock_and_algorithm(cursor))
+
+
+def drop_index(cursor: Cursor, hypothetical: bool = False) -> DropIndex:
+    """What follows DROP INDEX."""
+    if_exists = cursor.accept("IF EXISTS")
+    name = cursor.name("the name of an index")
+    cursor.expect("ON")
+    table = table_name(cursor)
+    algorithm, lock = ("", "") if hypothetical else lock_and_algorithm(cursor)
+    return DropIndex(table, name, if_exists, algorithm, lock, hypothetical)

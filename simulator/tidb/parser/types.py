@@ -10,8 +10,8 @@ from types import MappingProxyType
 
 from simulator.errors import did_you_mean
 from simulator.tidb.model.charsets import charset
+from simulator.tidb.parser.clauses import read_count, read_plain_string
 from simulator.tidb.parser.cursor import Cursor, position
-from simulator.tidb.parser.values import read_count, read_plain_string
 from simulator.tidb.syntax.definitions import TypeSyntax
 
 NAMES = MappingProxyType({

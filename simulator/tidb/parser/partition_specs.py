@@ -5,12 +5,10 @@ One law: a list of partitions goes on behind every comma.
 
 from __future__ import annotations
 
+from simulator.tidb.parser.clauses import table_name
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.ddl_alter_settings import attributes_value
-from simulator.tidb.parser.ddl_names import comma_list, table_name
-from simulator.tidb.parser.definitions import read_definition, read_definitions
 from simulator.tidb.parser.expressions.operators import read_parenthesised
-from simulator.tidb.parser.partitions import read_partitioning
+from simulator.tidb.parser.partitions import read_definition, read_definitions, read_partitioning
 from simulator.tidb.syntax.alter import (
     AddPartitions,
     Clause,
@@ -36,7 +34,7 @@ def partition_name(cursor: Cursor) -> str:
 
 
 def partition_names(cursor: Cursor) -> tuple[str, ...]:
-    return comma_list(cursor, partition_name)
+    return cursor.listed(partition_name)
 
 
 def all_or_names(cursor: Cursor) -> tuple[str, ...]:
@@ -51,7 +49,7 @@ def no_write_to_binlog(cursor: Cursor) -> bool:
 
 def add_partitions(cursor: Cursor) -> AddPartitions:
     """What follows ADD PARTITION: definitions, a number, or nothing."""
-    at = 0 if cursor.at_end() else cursor.next_token().start
+    at = cursor.next_token().start
     if_not_exists = cursor.accept("IF NOT EXISTS")
     silent = no_write_to_binlog(cursor)
     if cursor.accept("PARTITIONS"):
@@ -117,6 +115,12 @@ def interval_change(cursor: Cursor) -> LastPartition:
     return LastPartition(verb, read_parenthesised(cursor))
 
 
+def attributes_value(cursor: Cursor) -> str | None:
+    """The text behind ATTRIBUTES; None for DEFAULT."""
+    cursor.accept("=")
+    return None if cursor.accept("DEFAULT") else cursor.string("attributes between quotes, or DEFAULT")
+
+
 def partition_by(cursor: Cursor) -> PartitionBy:
     cursor.take()
     return PartitionBy(read_partitioning(cursor))
@@ -148,7 +152,7 @@ def reorganize(cursor: Cursor) -> ReorganizePartition:
     """REORGANIZE PARTITION of all, or of names INTO definitions."""
     cursor.take()
     cursor.expect("PARTITION")
-    at = 0 if cursor.at_end() else cursor.next_token().start
+    at = cursor.next_token().start
     silent = no_write_to_binlog(cursor)
     if cursor.at_end():
         return ReorganizePartition((), (), silent, at)

@@ -1,23 +1,94 @@
-"""Reads literals and words where TiDB takes nothing else: defaults, amounts of time, values of options.
+"""What many statements share: names, lists, settings, and literals where TiDB takes nothing else.
 
-One law: what is read here is never the beginning of a longer expression.
+One law: a name comes out as it is written, without its quotes, and no literal is the beginning of a longer expression.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 
 from sqlglot.tokens import TokenType
 
-from simulator.tidb.parser.cursor import Cursor
+from simulator.tidb.model.charsets import charset, charset_of, collation
+from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.expressions.atoms import read_atom
 from simulator.tidb.parser.expressions.operators import expression_of, read_bits, read_parenthesised
 from simulator.tidb.restore.expressions import restored
-from simulator.tidb.syntax.definitions import DefaultSyntax, Expression
+from simulator.tidb.syntax.definitions import DefaultSyntax, Expression, TableName
 from simulator.tidb.syntax.expressions import Literal
 
+LOCK_AND_ALGORITHM = MappingProxyType({
+    "ALGORITHM": ("DEFAULT", "COPY", "INPLACE", "INSTANT"),
+    "LOCK": ("DEFAULT", "NONE", "SHARED", "EXCLUSIVE"),
+})
 LARGEST = 2 ** 64 - 1
 NUMBERS = ("integer", "decimal", "float")
+
+
+# -- names, words and settings ------------------------------------------------------------------------------------
+
+
+def table_name(cursor: Cursor, what: str = "the name of a table") -> TableName:
+    return TableName(*cursor.qualified_name(what))
+
+
+def column_name(cursor: Cursor, what: str = "the name of a column") -> tuple[str, str]:
+    """`c`, `t.c` or `d.t.c`: what stands before the last dot, and the column's own name."""
+    names = [cursor.name(what)]
+    while len(names) < 3 and cursor.accept("."):
+        names.append(cursor.name(what))
+    return ".".join(names[:-1]), names[-1]
+
+
+def charset_name(cursor: Cursor) -> str:
+    """A character set that TiDB has, as TiDB keeps its name."""
+    where = position(cursor.sql, cursor.next_token().start)
+    return charset(cursor.name_or_string("a character set"), where)
+
+
+def collation_name(cursor: Cursor) -> str:
+    """A collation of a character set that TiDB has, as TiDB keeps its name."""
+    where = position(cursor.sql, cursor.next_token().start)
+    name = cursor.name_or_string("a collation")
+    charset_of(name, where)
+    return collation(name)
+
+
+def restrict_or_cascade(cursor: Cursor) -> str:
+    """RESTRICT, CASCADE or nothing: TiDB reads it and forgets it."""
+    return cursor.take() if cursor.word() in ("RESTRICT", "CASCADE") else ""
+
+
+def read_one_of(cursor: Cursor, words: Sequence[str]) -> str:
+    """One of the words, or phrases, as they are listed; raises SchemaError."""
+    found = next((word for word in words if cursor.accept(word)), "")
+    if not found:
+        cursor.unexpected(", ".join(words), words)
+    return found
+
+
+def read_setting(cursor: Cursor, words: Sequence[str]) -> str:
+    """`= word` or `word`, which must be one of these."""
+    cursor.accept("=")
+    return read_one_of(cursor, words)
+
+
+def lock_and_algorithm(cursor: Cursor) -> tuple[str, str]:
+    """ALGORITHM and LOCK behind a statement on an index, each once, in any order: their values or nothing."""
+    values = {"ALGORITHM": "", "LOCK": ""}
+    while (word := cursor.word()) in values and not values[word]:
+        cursor.take()
+        values[word] = read_setting(cursor, LOCK_AND_ALGORITHM[word])
+    return values["ALGORITHM"], values["LOCK"]
+
+
+def location_labels(cursor: Cursor) -> tuple[str, ...]:
+    """`LOCATION LABELS 'zone', 'rack'` of a TiFlash replica."""
+    return cursor.listed(Cursor.string) if cursor.accept("LOCATION LABELS") else ()
+
+
+# -- literals and expressions -------------------------------------------------------------------------------------
 
 
 def begins_literal(cursor: Cursor) -> bool:
@@ -68,14 +139,6 @@ def read_count(cursor: Cursor, what: str = "a whole number") -> int:
     if number > LARGEST or len(token.text.lstrip("0")) > len(str(LARGEST)):
         cursor.fail(f"{token.text[:40]} is too large; accepted: up to {LARGEST}", token)
     return number
-
-
-def read_one_of(cursor: Cursor, words: Sequence[str]) -> str:
-    """One of the words, or phrases, as they are listed; raises SchemaError."""
-    found = next((word for word in words if cursor.accept(word)), "")
-    if not found:
-        cursor.unexpected(", ".join(words), words)
-    return found
 
 
 def read_enclosed(cursor: Cursor) -> Expression:
