@@ -118,10 +118,9 @@ def drop_key(cursor: Cursor, kind: str) -> DropKey:
 def drop_column(cursor: Cursor) -> DropColumn:
     cursor.accept("COLUMN")
     if_exists = cursor.accept("IF EXISTS")
-    at = cursor.next_token().start
     qualifier, name = column_name(cursor)
     restrict_or_cascade(cursor)
-    return DropColumn(name, if_exists, at, qualifier)
+    return DropColumn(name, if_exists, qualifier)
 
 
 def modify(cursor: Cursor) -> ModifyColumn:

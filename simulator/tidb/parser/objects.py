@@ -153,8 +153,8 @@ def sequence_option(cursor: Cursor) -> SequenceOption:
     if word in PLAIN:
         return SequenceOption(PLAIN[word])
     name, instead = NUMBERED[word]
-    said = bool(instead) and cursor.accept(instead) or cursor.accept("=")
-    if word == "RESTART" and not said and cursor.kind() != "number" and cursor.word() not in ("-", "+"):
+    announced = bool(instead) and cursor.accept(instead) or cursor.accept("=")
+    if word == "RESTART" and not announced and cursor.kind() != "number" and cursor.word() not in ("-", "+"):
         return SequenceOption("RESTART")
     return SequenceOption(name, signed_number(cursor))
 
@@ -265,8 +265,8 @@ def priority(cursor: Cursor) -> str:
 
 
 def burstable(cursor: Cursor) -> str:
-    said = cursor.accept("=")
-    if not said and cursor.word() not in BURSTS:
+    """A word, or nothing at all, which is TRUE."""
+    if cursor.word() != "=" and cursor.word() not in BURSTS:
         return "TRUE"
     return BURSTS[read_setting(cursor, tuple(BURSTS))]
 

@@ -49,14 +49,13 @@ def no_write_to_binlog(cursor: Cursor) -> bool:
 
 def add_partitions(cursor: Cursor) -> AddPartitions:
     """What follows ADD PARTITION: definitions, a number, or nothing."""
-    at = cursor.next_token().start
     if_not_exists = cursor.accept("IF NOT EXISTS")
     silent = no_write_to_binlog(cursor)
     if cursor.accept("PARTITIONS"):
         count = cursor.integer("the number of partitions")
-        return AddPartitions((), count, if_not_exists, silent, at)
+        return AddPartitions((), count, if_not_exists, silent)
     definitions = read_definitions(cursor) if cursor.word() == "(" else ()
-    return AddPartitions(definitions, 0, if_not_exists, silent, at)
+    return AddPartitions(definitions, 0, if_not_exists, silent)
 
 
 def action(cursor: Cursor) -> PartitionAction:
@@ -129,14 +128,14 @@ def partition_by(cursor: Cursor) -> PartitionBy:
 def partition_options(cursor: Cursor) -> PartitionOptions:
     """PARTITION p ATTRIBUTES …, or options of a partition, which may be none."""
     token = cursor.next_token()
-    said = read_definition(cursor)
-    if said.kind or said.subpartitions:
+    definition = read_definition(cursor)
+    if definition.kind or definition.subpartitions:
         cursor.fail("a partition is not defined here. Accepted: its options, or ATTRIBUTES", token)
-    if not said.options and cursor.accept("ATTRIBUTES"):
+    if not definition.options and cursor.accept("ATTRIBUTES"):
         value = attributes_value(cursor)
         option = TableOption("ATTRIBUTES", value or "", quoted=value is not None, default=value is None)
-        return PartitionOptions(said.name, (option,))
-    return PartitionOptions(said.name, said.options)
+        return PartitionOptions(definition.name, (option,))
+    return PartitionOptions(definition.name, definition.options)
 
 
 def remove(cursor: Cursor) -> RemovePartitioning | RemoveTtl:
@@ -152,10 +151,9 @@ def reorganize(cursor: Cursor) -> ReorganizePartition:
     """REORGANIZE PARTITION of all, or of names INTO definitions."""
     cursor.take()
     cursor.expect("PARTITION")
-    at = cursor.next_token().start
     silent = no_write_to_binlog(cursor)
     if cursor.at_end():
-        return ReorganizePartition((), (), silent, at)
+        return ReorganizePartition((), (), silent)
     names = partition_names(cursor)
     cursor.expect("INTO")
-    return ReorganizePartition(names, read_definitions(cursor), silent, at)
+    return ReorganizePartition(names, read_definitions(cursor), silent)

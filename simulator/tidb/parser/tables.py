@@ -16,8 +16,6 @@ from simulator.tidb.parser.queries.query import read_query
 from simulator.tidb.syntax.definitions import ColumnSyntax, KeySyntax, TableName
 from simulator.tidb.syntax.tables import Query, TableOption, TableSyntax
 
-__all__ = ["begins_option", "begins_other_statement", "read_create_table", "read_option", "read_options"]
-
 OTHER_STATEMENTS = frozenset(("SET", "USE", "DROP", "LOCK", "UNLOCK", "START", "BEGIN", "COMMIT"))
 OTHER_OBJECTS = frozenset((
     "DATABASE", "SCHEMA", "VIEW", "OR", "SEQUENCE", "PLACEMENT", "ALGORITHM", "DEFINER", "SQL", "USER", "ROLE",

@@ -61,10 +61,10 @@ def tokenize(sql: str) -> list[Token]:
 
 def unclosed(error: SqlglotError) -> str:
     """What the tokenizer found no end of, by what it met there: `Missing ' from …`, or the end of the text."""
-    said = str(error.__cause__ or error)
-    if quote := re.match("Missing (.) from", said):
+    cause = str(error.__cause__ or error)
+    if quote := re.match("Missing (.) from", cause):
         return f"what {quote[1]} opens here is not closed"
-    return "this literal has other characters than digits" if "invalid char" in said else "this comment has no '*/'"
+    return "this literal has other characters than digits" if "invalid char" in cause else "this comment has no '*/'"
 
 
 def check_unicode(sql: str) -> None:

@@ -38,7 +38,6 @@ class AddColumns:
 class DropColumn:
     name: str
     if_exists: bool = False
-    at: int = 0
     qualifier: str = ""
 
 
@@ -117,7 +116,6 @@ class AddPartitions:
     count: int = 0
     if_not_exists: bool = False
     no_write_to_binlog: bool = False
-    at: int = 0
 
 
 @dataclass(frozen=True)
@@ -155,7 +153,6 @@ class ReorganizePartition:
 
     definitions: tuple[PartitionDefinition, ...] = ()
     no_write_to_binlog: bool = False
-    at: int = 0
 
 
 @dataclass(frozen=True)

@@ -410,7 +410,7 @@ def test_a_column_is_added_with_or_without_the_word_and_its_place() -> None:
 
 def test_a_column_may_be_named_with_its_table() -> None:
     """The table's name is kept apart."""
-    assert spec("DROP COLUMN IF EXISTS d.t.c RESTRICT") == DropColumn("c", True, at=36, qualifier="d.t")
+    assert spec("DROP COLUMN IF EXISTS d.t.c RESTRICT") == DropColumn("c", True, qualifier="d.t")
     changed = spec("CHANGE t.a b INT AFTER t.c")
     assert isinstance(changed, ChangeColumn)
     assert (changed.old, changed.qualifier, changed.place) == ("a", "t", Place("c", "t"))

@@ -49,10 +49,7 @@ def read_order(cursor: Cursor) -> str:
 
 def read_items(cursor: Cursor, separator: str = ",") -> str:
     """What rows are ordered or grouped by."""
-    items = [_item(cursor)]
-    while cursor.accept(","):
-        items.append(_item(cursor))
-    return separator.join(items)
+    return separator.join(cursor.listed(_item))
 
 
 def _item(cursor: Cursor) -> str:
@@ -137,9 +134,7 @@ def _distinct(cursor: Cursor, name: str = "") -> str:
 
 def _group_concat(cursor: Cursor) -> Node:
     distinct = _distinct(cursor)
-    arguments = [cursor.rules.node(cursor)]
-    while cursor.accept(","):
-        arguments.append(cursor.rules.node(cursor))
+    arguments = cursor.listed(cursor.rules.node)
     order = f" {read_order(cursor)}" if cursor.word() == "ORDER BY" else ""
     separator = literal(cursor.string() if cursor.accept("SEPARATOR") else ",")
     cursor.expect(")")
@@ -152,9 +147,7 @@ def _group_concat(cursor: Cursor) -> Node:
 def read_window(cursor: Cursor, name: str) -> Node:
     """The call of a window function, its name just passed over."""
     cursor.expect("(")
-    arguments = [] if cursor.word() == ")" else [cursor.rules.node(cursor)]
-    while cursor.accept(","):
-        arguments.append(cursor.rules.node(cursor))
+    arguments = () if cursor.word() == ")" else cursor.listed(cursor.rules.node)
     least, most = _COUNTS.get(name, (0, 0))
     if not least <= len(arguments) <= most:
         cursor.fail(f"{name} takes {least} to {most} arguments")

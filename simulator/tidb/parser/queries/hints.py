@@ -109,10 +109,7 @@ def _block(cursor: Cursor) -> str:
 
 
 def _tables(cursor: Cursor) -> str:
-    tables = [_table(cursor)]
-    while cursor.accept(","):
-        tables.append(_table(cursor))
-    return ", ".join(tables)
+    return ", ".join(cursor.listed(_table))
 
 
 def _table(cursor: Cursor) -> str:

@@ -115,10 +115,7 @@ def _with(cursor: Cursor) -> str:
     """`WITH [RECURSIVE] name [(columns)] AS (query), …`, with a blank behind it."""
     cursor.expect("WITH")
     recursive = "RECURSIVE " if cursor.accept("RECURSIVE") else ""
-    tables = [_common_table(cursor)]
-    while cursor.accept(","):
-        tables.append(_common_table(cursor))
-    return f"WITH {recursive}{', '.join(tables)} "
+    return f"WITH {recursive}{', '.join(cursor.listed(_common_table))} "
 
 
 def _common_table(cursor: Cursor) -> str:

@@ -40,11 +40,11 @@ class Select:
 def read_select(cursor: Cursor) -> Select:
     """SELECT, TABLE or VALUES with its ORDER BY, LIMIT and locks; raises SchemaError."""
     if cursor.accept("SELECT"):
-        text = f"SELECT {_options(cursor)}{_fields(cursor)}{_body(cursor)}"
+        text = f"SELECT {_options(cursor)}{','.join(cursor.listed(_field))}{_body(cursor)}"
     elif cursor.accept("TABLE"):
         text = f"TABLE {read_table_name(cursor)}"
     elif cursor.accept("VALUES"):
-        text = f"VALUES {_rows(cursor)}"
+        text = f"VALUES {', '.join(cursor.listed(_row))}"
     else:
         cursor.unexpected("SELECT, TABLE, VALUES or WITH")
     order = read_order(cursor) if cursor.word() == "ORDER BY" else ""
@@ -97,13 +97,6 @@ def _options(cursor: Cursor) -> str:
     return "".join(f"{word} " for word in words if word)
 
 
-def _fields(cursor: Cursor) -> str:
-    fields = [_field(cursor)]
-    while cursor.accept(","):
-        fields.append(_field(cursor))
-    return ",".join(fields)
-
-
 def _field(cursor: Cursor) -> str:
     """`*`, `t.*`, or an expression with its alias."""
     if cursor.accept("*"):
@@ -154,23 +147,13 @@ def _having(cursor: Cursor) -> str:
 def _windows(cursor: Cursor) -> str:
     if not cursor.accept("WINDOW"):
         return ""
-    windows = [_window(cursor)]
-    while cursor.accept(","):
-        windows.append(_window(cursor))
-    return f" WINDOW {','.join(windows)}"
+    return f" WINDOW {','.join(cursor.listed(_window))}"
 
 
 def _window(cursor: Cursor) -> str:
     name = quoted(cursor.name("the name of a window"))
     cursor.expect("AS")
     return f"{name} AS {read_window_definition(cursor)}"
-
-
-def _rows(cursor: Cursor) -> str:
-    rows = [_row(cursor)]
-    while cursor.accept(","):
-        rows.append(_row(cursor))
-    return ", ".join(rows)
 
 
 def _row(cursor: Cursor) -> str:
@@ -196,10 +179,7 @@ def _lock(cursor: Cursor) -> str:
         cursor.unexpected("UPDATE or SHARE")
     lock = f"FOR {cursor.take()}"
     if cursor.accept("OF"):
-        tables = [read_table_name(cursor)]
-        while cursor.accept(","):
-            tables.append(read_table_name(cursor))
-        lock += f" OF {', '.join(tables)}"
+        lock += f" OF {', '.join(cursor.listed(read_table_name))}"
     if lock.startswith("FOR UPDATE") and cursor.accept("WAIT"):
         return f"{lock} WAIT {cursor.integer()}"
     return lock + next((f" {way}" for way in ("NOWAIT", "SKIP LOCKED") if cursor.accept(way)), "")
