@@ -27,6 +27,7 @@ from simulator.tidb.syntax.objects import (
 )
 from simulator.tidb.syntax.tables import TableOption
 
+
 # -- views --------------------------------------------------------------------------------------------------------
 
 

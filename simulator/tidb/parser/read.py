@@ -128,8 +128,6 @@ def words_after(known: Iterable[Phrase]) -> Mapping[Phrase, tuple[str, ...]]:
 
 WORDS_AFTER = words_after((*READERS, *sorted(NOT_DDL)))
 DDL_WORDS_AFTER = words_after(READERS)
-
-
 SYNTAX = "parser:1064"
 LONGEST = max(len(phrase) for phrase in (*READERS, *NOT_DDL))
 

@@ -122,15 +122,15 @@ def test_a_versioned_comment_may_go_on_to_the_end(text: str) -> None:
     assert read_statement(text) == TruncateTable(T)
 
 
-@pytest.mark.parametrize(("text", "said"), [
+@pytest.mark.parametrize(("text", "message"), [
     ("TRUNCATE t /* never", "this comment has no '*/'"), ("TRUNCATE t /*t! x", "this comment has no '*/'"),
     ("TRUNCATE t /*T![feature_of_tomorrow] x", "this comment has no '*/'"),
     ("TRUNCATE t /*T![ttl", "this '/*T![' has no ']'"),
     ("TRUNCATE t /*T![[ttl] */", "this '/*T![' has no list of features"),
 ])
-def test_a_comment_that_tidb_does_not_open_ends(text: str, said: str) -> None:
+def test_a_comment_that_tidb_does_not_open_ends(text: str, message: str) -> None:
     """The mistake is where the comment begins."""
-    assert refused(text) == f"line 1, column 12: {said}"
+    assert refused(text) == f"line 1, column 12: {message}"
 
 
 @pytest.mark.parametrize("text", [
@@ -145,8 +145,8 @@ def test_comments_may_stand_between_two_words_that_belong_together(text: str) ->
 
 def test_two_statements_are_refused_where_the_second_begins() -> None:
     """One job has one statement."""
-    said = refused("DROP TABLE a;\n  DROP TABLE b")
-    assert said == "line 2, column 3: a second statement begins here; one is accepted"
+    message = refused("DROP TABLE a;\n  DROP TABLE b")
+    assert message == "line 2, column 3: a second statement begins here; one is accepted"
 
 
 def test_several_statements_can_be_read_in_order() -> None:
@@ -154,7 +154,7 @@ def test_several_statements_can_be_read_in_order() -> None:
     assert read_statements("DROP TABLE a; ; TRUNCATE t;") == (DropTable((TableName("", "a"),)), TruncateTable(T))
 
 
-@pytest.mark.parametrize(("text", "said"), [
+@pytest.mark.parametrize(("text", "message"), [
     ("ALTR TABLE t1 ADD c INT", "line 1, column 1: 'ALTR' is not expected here. Did you mean 'ALTER'? Accepted: "),
     ("CREATE TABEL t (id INT)", "line 1, column 8: 'TABEL' is not expected here. Did you mean 'TABLE'? Accepted: "),
     ("DROP", "line 1, column 5: the end of the statement is not expected here. Accepted: DATABASE, "),
@@ -169,9 +169,9 @@ def test_several_statements_can_be_read_in_order() -> None:
     ("DROP TABLE 'unclosed", "line 1, column 12: "),
     ("DROP TABLE t /* unclosed", "line 1, column 14: "),
 ])
-def test_a_mistake_is_shown_with_line_and_column_and_what_is_accepted(text: str, said: str) -> None:
+def test_a_mistake_is_shown_with_line_and_column_and_what_is_accepted(text: str, message: str) -> None:
     """Bad syntax has TiDB's code 1064."""
-    assert refused(text).startswith(said)
+    assert refused(text).startswith(message)
 
 
 @pytest.mark.parametrize("text", [
@@ -198,11 +198,16 @@ def test_nesting_without_end_is_refused_like_any_other_mistake() -> None:
 # -- databases ---------------------------------------------------------------------------------------------------
 
 
-def test_a_database_that_is_not_named_is_the_current_one() -> None:
+@pytest.mark.parametrize(("text", "name"), [
+    ("ALTER DATABASE CHARACTER SET = utf8mb4", ""),
+    ("ALTER SCHEMA DEFAULT COLLATE utf8mb4_bin", ""),
+    ("ALTER DATABASE encryption CHARSET utf8", "encryption"),
+])
+def test_a_database_that_is_not_named_is_the_current_one(text: str, name: str) -> None:
     """ALTER DATABASE may begin with an option."""
-    assert read_statement("ALTER DATABASE CHARACTER SET = utf8mb4").name == ""  # type: ignore[union-attr]
-    assert read_statement("ALTER SCHEMA DEFAULT COLLATE utf8mb4_bin").name == ""  # type: ignore[union-attr]
-    assert read_statement("ALTER DATABASE encryption CHARSET utf8").name == "encryption"  # type: ignore[union-attr]
+    statement = read_statement(text)
+    assert isinstance(statement, AlterDatabase)
+    assert statement.name == name
 
 
 def test_charsets_and_collations_are_those_of_tidb() -> None:
@@ -215,8 +220,8 @@ def test_charsets_and_collations_are_those_of_tidb() -> None:
 
 def test_a_policy_named_default_is_no_policy() -> None:
     """PLACEMENT POLICY = DEFAULT and SET DEFAULT say the same."""
-    one = read_statement("ALTER DATABASE d PLACEMENT POLICY = DEFAULT")
-    assert one == read_statement("ALTER DATABASE d PLACEMENT POLICY SET DEFAULT")
+    statement = read_statement("ALTER DATABASE d PLACEMENT POLICY = DEFAULT")
+    assert statement == read_statement("ALTER DATABASE d PLACEMENT POLICY SET DEFAULT")
 
 
 # -- tables, views, indexes, sequences ---------------------------------------------------------------------------
@@ -379,8 +384,10 @@ def test_table_options_without_commas_are_one_spec_and_with_commas_several() -> 
 
 def test_force_is_a_spec_alone_and_part_of_an_option_before_auto_increment() -> None:
     """`FORCE, AUTO_INCREMENT = 1` is two specs."""
-    assert [type(one) for one in specs("FORCE, AUTO_INCREMENT = 1")] == [Clause, SetOptions]
-    option, = spec("FORCE AUTO_INCREMENT = 1").options  # type: ignore[union-attr]
+    assert [type(spec) for spec in specs("FORCE, AUTO_INCREMENT = 1")] == [Clause, SetOptions]
+    forced = spec("FORCE AUTO_INCREMENT = 1")
+    assert isinstance(forced, SetOptions)
+    option, = forced.options
     assert (option.name, option.value, option.force) == ("AUTO_INCREMENT", "1", True)
 
 
@@ -405,7 +412,7 @@ def test_a_column_is_added_with_or_without_the_word_and_its_place() -> None:
         assert (added.columns[0].name, added.place, added.parenthesised) == ("c", Place(), False)
     added = spec("ADD COLUMN IF NOT EXISTS (a INT, b INT, INDEX i (a))")
     assert isinstance(added, AddColumns)
-    assert ([one.name for one in added.columns], len(added.keys), added.if_not_exists) == (["a", "b"], 1, True)
+    assert ([column.name for column in added.columns], len(added.keys), added.if_not_exists) == (["a", "b"], 1, True)
 
 
 def test_a_column_may_be_named_with_its_table() -> None:

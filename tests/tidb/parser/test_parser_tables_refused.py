@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_schema_parse import DUMPLING
+from test_parser_tables import DUMPLING
 
 from simulator.errors import SchemaError
 from simulator.tidb.ddl.create_table import create_table
