@@ -25,6 +25,9 @@ MAXVALUE = Expression("MAXVALUE", "MAXVALUE")
 DEFAULT = Expression("DEFAULT", "DEFAULT")
 
 
+# -- what a partition holds ---------------------------------------------------------------------------------------
+
+
 def read_definitions(cursor: Cursor) -> tuple[PartitionDefinition, ...]:
     """`(PARTITION p …, PARTITION q …)`; raises SchemaError."""
     return cursor.comma_separated(read_definition)
@@ -110,6 +113,9 @@ def texts(row: Row) -> tuple[str, ...]:
     return tuple("NULL" if value.restored == "NULL" else value.text for value in row)
 
 
+# -- checks -------------------------------------------------------------------------------------------------------
+
+
 KINDS = {
     "range": ("less than",),
     "list": ("in", "default"),
@@ -162,6 +168,9 @@ def definition_mistakes(definition: PartitionDefinition, kind: str, columns: int
     widths = {len(row) for row in definition.values if row != ("DEFAULT",)}
     if widths - {columns or 1}:
         yield f"partition {definition.name!r} needs {columns or 1} values at a time"
+
+
+# -- PARTITION BY -------------------------------------------------------------------------------------------------
 
 
 METHODS = ("HASH", "KEY", "RANGE", "LIST", "SYSTEM_TIME")

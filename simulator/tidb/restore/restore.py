@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import Any
 
 from simulator.tidb.restore.alter import alter_table
-from simulator.tidb.restore.kept import kept
 from simulator.tidb.restore.names import feature, table
 from simulator.tidb.restore.objects import (
     alter_sequence,
@@ -23,6 +22,7 @@ from simulator.tidb.restore.objects import (
     placement_policy,
     resource_group,
 )
+from simulator.tidb.restore.old_releases import kept
 from simulator.tidb.restore.statements import (
     alter_database,
     alter_database_placement,

@@ -1,6 +1,6 @@
 """What CREATE TABLE says beside its columns and keys: options, partitions, the whole statement.
 
-One law: as in `syntax`, everything is kept as it is said.
+One law: everything is kept as the text has it.
 """
 
 from __future__ import annotations
