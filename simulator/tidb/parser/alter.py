@@ -20,7 +20,6 @@ from simulator.tidb.parser.clauses import (
     location_labels,
     read_setting,
     restrict_or_cascade,
-    table_name,
 )
 from simulator.tidb.parser.columns import read_column
 from simulator.tidb.parser.cursor import Cursor
@@ -173,7 +172,7 @@ def rename(cursor: Cursor) -> Spec:
     if cursor.accept("INDEX") or cursor.accept("KEY"):
         return RenameIndex(*old_and_new(cursor, "the name of an index"))
     cursor.accept("TO") or cursor.accept("AS") or cursor.accept("=")
-    return RenameTo(table_name(cursor))
+    return RenameTo(cursor.qualified_name())
 
 
 def old_and_new(cursor: Cursor, what: str) -> tuple[str, str]:
@@ -283,7 +282,7 @@ def drop_statistics(cursor: Cursor) -> Clause:
 
 def alter_table(cursor: Cursor, ignore: bool = False) -> AlterTable:
     """What follows ALTER [IGNORE] TABLE; raises DdlError for ANALYZE and COMPACT, which change no schema."""
-    table = table_name(cursor)
+    table = cursor.qualified_name()
     if cursor.word() in ("ANALYZE", "COMPACT"):
         raise DdlError(f"ALTER TABLE … {cursor.word()} is not DDL: no schema changes, and TiCDC sends no DDL event")
     specs: list[Spec] = []

@@ -15,7 +15,7 @@ from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.expressions.atoms import read_atom
 from simulator.tidb.parser.expressions.operators import expression_of, read_bits, read_parenthesised
 from simulator.tidb.restore.expressions import restored
-from simulator.tidb.syntax.definitions import DefaultSyntax, Expression, TableName
+from simulator.tidb.syntax.definitions import DefaultSyntax, Expression
 from simulator.tidb.syntax.expressions import Literal
 
 LOCK_AND_ALGORITHM = MappingProxyType({
@@ -27,10 +27,6 @@ NUMBERS = ("integer", "decimal", "float")
 
 
 # -- names, words and settings ------------------------------------------------------------------------------------
-
-
-def table_name(cursor: Cursor, what: str = "the name of a table") -> TableName:
-    return TableName(*cursor.qualified_name(what))
 
 
 def column_name(cursor: Cursor, what: str = "the name of a column") -> tuple[str, str]:

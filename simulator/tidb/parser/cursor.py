@@ -14,6 +14,7 @@ from sqlglot.tokens import Token, TokenType
 
 from simulator.errors import SchemaError, did_you_mean
 from simulator.tidb.parser.reserved import RESERVED
+from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.expressions import Node
 
 T = TypeVar("T")
@@ -193,10 +194,10 @@ class Cursor:
         token = self._advance()
         return token.text if token.token_type is TokenType.IDENTIFIER else written
 
-    def qualified_name(self, what: str) -> tuple[str, str]:
-        """`schema.name` or `name`, the schema then empty."""
+    def qualified_name(self, what: str = "the name of a table") -> TableName:
+        """`schema.name` or `name`."""
         first = self.name(what)
-        return (first, self.name(what)) if self.accept(".") else ("", first)
+        return TableName(first, self.name(what)) if self.accept(".") else TableName("", first)
 
     def keyword(self, what: str = "a word") -> str:
         """A word in capitals, whether TiDB reserves it or not."""

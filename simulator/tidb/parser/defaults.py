@@ -10,7 +10,7 @@ from __future__ import annotations
 from simulator.tidb.parser.clauses import begins_literal, read_count, read_signed
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.operators import read_expression
-from simulator.tidb.restore.names import quoted
+from simulator.tidb.restore.names import quoted, table
 from simulator.tidb.syntax.definitions import DefaultSyntax, Expression
 
 NOW = ("CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "NOW")
@@ -81,10 +81,10 @@ def read_sequence(cursor: Cursor) -> str:
     if called:
         cursor.accept("NEXTVAL")
         cursor.expect("(")
-    schema, name = cursor.qualified_name("a sequence")
+    sequence = cursor.qualified_name("a sequence")
     if called:
         cursor.expect(")")
-    return f"NEXTVAL({quoted(schema) + '.' if schema else ''}{quoted(name)})"
+    return f"NEXTVAL({table(sequence)})"
 
 
 def read_function(cursor: Cursor) -> str:

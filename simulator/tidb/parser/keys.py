@@ -16,11 +16,10 @@ from simulator.tidb.parser.clauses import (
     read_enclosed,
     read_one_of,
     read_plain_string,
-    table_name,
 )
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.operators import read_expression
-from simulator.tidb.syntax.definitions import Check, KeyOptions, KeyPart, KeySyntax, References, TableName
+from simulator.tidb.syntax.definitions import Check, KeyOptions, KeyPart, KeySyntax, References
 from simulator.tidb.syntax.statements import CreateIndex, DropIndex
 
 REFERENCE_ACTIONS = ("RESTRICT", "CASCADE", "SET NULL", "NO ACTION", "SET DEFAULT")
@@ -75,7 +74,7 @@ def read_check(cursor: Cursor, name: str = "") -> Check:
 
 def read_references(cursor: Cursor) -> References:
     """What follows REFERENCES: `t (a, b) MATCH FULL ON DELETE CASCADE ON UPDATE SET NULL`; the two ONs in any order."""
-    table = TableName(*cursor.qualified_name("a table"))
+    table = cursor.qualified_name("a table")
     parts = cursor.comma_separated(read_part) if cursor.word() == "(" else ()
     match = read_one_of(cursor, ("FULL", "PARTIAL", "SIMPLE")) if cursor.accept("MATCH") else ""
     actions = {"DELETE": "", "UPDATE": ""}
@@ -241,7 +240,7 @@ def create_index(cursor: Cursor, kind: str) -> CreateIndex:
     name = cursor.name("the name of an index")
     using = read_index_type(cursor) if cursor.accept("USING") or cursor.accept("TYPE") else ""
     cursor.expect("ON")
-    table = table_name(cursor)
+    table = cursor.qualified_name()
     parts = cursor.comma_separated(read_part)
     options = read_key_options(cursor)
     key = KeySyntax(kind, name, parts, replace(options, using=options.using or using), at, if_not_exists)
@@ -253,6 +252,6 @@ def drop_index(cursor: Cursor, hypothetical: bool = False) -> DropIndex:
     if_exists = cursor.accept("IF EXISTS")
     name = cursor.name("the name of an index")
     cursor.expect("ON")
-    table = table_name(cursor)
+    table = cursor.qualified_name()
     algorithm, lock = ("", "") if hypothetical else lock_and_algorithm(cursor)
     return DropIndex(table, name, if_exists, algorithm, lock, hypothetical)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import MappingProxyType
 
-from simulator.tidb.parser.clauses import read_one_of, read_setting, restrict_or_cascade, table_name
+from simulator.tidb.parser.clauses import read_one_of, read_setting, restrict_or_cascade
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.options import begins_option, read_option
 from simulator.tidb.parser.queries.query import read_query
@@ -44,7 +44,7 @@ def create_view(cursor: Cursor) -> CreateView:
     by = definer(cursor)
     security = view_setting(cursor, "SQL SECURITY", SECURITIES)
     cursor.expect("VIEW")
-    view = table_name(cursor, "the name of a view")
+    view = cursor.qualified_name("the name of a view")
     columns = cursor.comma_separated(lambda cursor: cursor.name("a column")) if cursor.word() == "(" else ()
     cursor.expect("AS")
     query = read_query(cursor)
@@ -92,7 +92,7 @@ def host_name(cursor: Cursor) -> str:
 def drop_view(cursor: Cursor) -> DropView:
     """What follows DROP VIEW."""
     if_exists = cursor.accept("IF EXISTS")
-    views = cursor.listed(lambda cursor: table_name(cursor, "the name of a view"))
+    views = cursor.listed(lambda cursor: cursor.qualified_name("the name of a view"))
     restrict_or_cascade(cursor)
     return DropView(views, if_exists)
 
@@ -134,7 +134,7 @@ def drop_sequence(cursor: Cursor) -> DropSequence:
 
 
 def sequence_name(cursor: Cursor) -> TableName:
-    return table_name(cursor, "the name of a sequence")
+    return cursor.qualified_name("the name of a sequence")
 
 
 def sequence_options(cursor: Cursor, altering: bool = False) -> tuple[SequenceOption, ...]:

@@ -22,7 +22,7 @@ from simulator.tidb.parser.clauses import (
 )
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.times import read_unit
-from simulator.tidb.restore.names import quoted
+from simulator.tidb.restore.names import quoted, table
 from simulator.tidb.syntax.tables import TableOption
 
 ROW_FORMATS = (
@@ -120,8 +120,8 @@ def union(cursor: Cursor, name: str) -> TableOption:
     cursor.accept("=")
     if cursor.accept("( )"):
         return TableOption(name, "()")
-    tables = cursor.comma_separated(lambda cursor: cursor.qualified_name("a table"))
-    return TableOption(name, f"({','.join('.'.join(quoted(part) for part in table if part) for table in tables)})")
+    names = cursor.comma_separated(lambda cursor: cursor.qualified_name("a table"))
+    return TableOption(name, f"({','.join(map(table, names))})")
 
 
 def encryption(cursor: Cursor, name: str) -> TableOption:

@@ -5,7 +5,6 @@ One law: a list of partitions goes on behind every comma.
 
 from __future__ import annotations
 
-from simulator.tidb.parser.clauses import table_name
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.operators import read_parenthesised
 from simulator.tidb.parser.partitions import read_definition, read_definitions, read_partitioning
@@ -89,7 +88,7 @@ def exchange(cursor: Cursor) -> ExchangePartition:
     cursor.expect("PARTITION")
     name = partition_name(cursor)
     cursor.expect("WITH TABLE")
-    table = table_name(cursor)
+    table = cursor.qualified_name()
     validation = not cursor.accept("WITHOUT VALIDATION")
     if validation:
         cursor.accept("WITH VALIDATION")

@@ -15,7 +15,7 @@ from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.expressions.operators import read_expression
 from simulator.tidb.parser.expressions.times import UNITS, read_unit
 from simulator.tidb.parser.options import begins_partition_option, read_option
-from simulator.tidb.restore.names import quoted
+from simulator.tidb.restore.names import column
 from simulator.tidb.syntax.definitions import Expression, KeyOptions
 from simulator.tidb.syntax.tables import IntervalSyntax, MethodSyntax, PartitionDefinition, PartitionSyntax, TableOption
 
@@ -238,8 +238,7 @@ def columns_method(cursor: Cursor, kind: str) -> MethodSyntax:
     if kind == "key" and cursor.accept("( )"):
         return MethodSyntax(kind)
     names = cursor.comma_separated(lambda cursor: column_name(cursor, "a column"))
-    restored = ",".join(".".join(map(quoted, (*before.split("."), name))) if before else quoted(name)
-                        for before, name in names)
+    restored = ",".join(column(name, qualifier) for qualifier, name in names)
     return MethodSyntax(kind, restored=restored, columns=tuple(name for _, name in names))
 
 

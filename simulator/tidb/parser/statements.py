@@ -11,7 +11,6 @@ from simulator.tidb.parser.clauses import (
     location_labels,
     read_setting,
     restrict_or_cascade,
-    table_name,
 )
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.tables import read_create_table
@@ -119,13 +118,13 @@ def placement_option(cursor: Cursor) -> TableOption:
 
 def drop_table(cursor: Cursor, temporary: str = "") -> DropTable:
     if_exists = cursor.accept("IF EXISTS")
-    tables = cursor.listed(table_name)
+    tables = cursor.listed(Cursor.qualified_name)
     return DropTable(tables, if_exists, temporary, restrict_or_cascade(cursor))
 
 
 def truncate_table(cursor: Cursor) -> TruncateTable:
     cursor.accept("TABLE")
-    return TruncateTable(table_name(cursor))
+    return TruncateTable(cursor.qualified_name())
 
 
 def rename_table(cursor: Cursor) -> RenameTable:
@@ -134,13 +133,13 @@ def rename_table(cursor: Cursor) -> RenameTable:
 
 def pair(cursor: Cursor) -> tuple[TableName, TableName]:
     """`old TO new`"""
-    old = table_name(cursor)
+    old = cursor.qualified_name()
     cursor.expect("TO")
-    return old, table_name(cursor)
+    return old, cursor.qualified_name()
 
 
 def repair_table(cursor: Cursor) -> RepairTable:
-    return RepairTable(table_name(cursor), read_create_table(cursor))
+    return RepairTable(cursor.qualified_name(), read_create_table(cursor))
 
 
 Flashback = FlashbackTable | FlashbackDatabase | FlashbackCluster
@@ -154,7 +153,7 @@ def recover_table(cursor: Cursor) -> RecoverTable:
     if cursor.accept("BY"):
         cursor.expect("JOB")
         return RecoverTable(None, job=cursor.integer("the number of a job"))
-    table = table_name(cursor)
+    table = cursor.qualified_name()
     return RecoverTable(table, number=0 if cursor.at_end() else cursor.integer())
 
 
@@ -171,7 +170,7 @@ def flashback(cursor: Cursor) -> Flashback:
 
 
 def flashback_table(cursor: Cursor) -> FlashbackTable | FlashbackCluster:
-    tables = cursor.listed(table_name)
+    tables = cursor.listed(Cursor.qualified_name)
     if len(tables) > 1 or goes_to_moment(cursor):
         timestamp, tso = moment(cursor)
         return FlashbackCluster(timestamp, tso, tables)
@@ -216,7 +215,7 @@ def lock_tables(cursor: Cursor) -> LockTables:
 
 def lock(cursor: Cursor) -> tuple[TableName, str]:
     """`table READ [LOCAL]` or `table WRITE [LOCAL]`"""
-    table = table_name(cursor)
+    table = cursor.qualified_name()
     if cursor.word() not in ("READ", "WRITE"):
         cursor.unexpected("READ or WRITE", ("READ", "WRITE"))
     kind = cursor.take()
@@ -228,4 +227,4 @@ def unlock_tables(cursor: Cursor) -> UnlockTables:
 
 
 def cleanup_locks(cursor: Cursor) -> UnlockTables:
-    return UnlockTables(cursor.listed(table_name))
+    return UnlockTables(cursor.listed(Cursor.qualified_name))

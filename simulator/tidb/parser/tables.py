@@ -37,7 +37,7 @@ def read_create_table(cursor: Cursor) -> TableSyntax:
     start = cursor.next_token()
     temporary = read_temporary(cursor)
     exists = cursor.accept("IF NOT EXISTS")
-    name = TableName(*cursor.qualified_name("the name of the table"))
+    name = cursor.qualified_name("the name of the table")
     begun = cursor.next_token()
     like = read_like(cursor)
     if like:
@@ -70,7 +70,7 @@ def read_like(cursor: Cursor) -> TableName | None:
     parenthesised = cursor.accept("( LIKE")
     if not parenthesised and not cursor.accept("LIKE"):
         return None
-    name = TableName(*cursor.qualified_name("a table"))
+    name = cursor.qualified_name("a table")
     if parenthesised:
         cursor.expect(")")
     return name

@@ -13,7 +13,7 @@ from simulator.tidb.parser.expressions.aggregates import AGGREGATES, WINDOWS, re
 from simulator.tidb.parser.expressions.times import TIME_FORMS
 from simulator.tidb.parser.reserved import NOT_CALLED, RESERVED
 from simulator.tidb.restore.expressions import restored
-from simulator.tidb.restore.names import quoted
+from simulator.tidb.restore.names import table
 from simulator.tidb.syntax.expressions import Binary, Call, Cast, ColumnName, Fragment, Literal, Node, Word
 
 ACCEPTED = "BINARY, CHAR, DATE, DATETIME, DECIMAL, DOUBLE, FLOAT, JSON, REAL, SIGNED, TIME, UNSIGNED, VECTOR or YEAR"
@@ -222,7 +222,7 @@ def _sequence(cursor: Cursor, name: str) -> Node:
 
 
 def read_sequence_name(cursor: Cursor) -> str:
-    return ".".join(quoted(part) for part in cursor.qualified_name("a sequence") if part)
+    return table(cursor.qualified_name("a sequence"))
 
 
 FORMS: dict[str, Callable[[Cursor, str], Node]] = {

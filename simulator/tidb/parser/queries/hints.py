@@ -11,7 +11,7 @@ from sqlglot.errors import SqlglotError
 from simulator.errors import SchemaError
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.tokens import MYSQL, Tokenizer
-from simulator.tidb.restore.names import quoted, string
+from simulator.tidb.restore.names import quoted, string, table
 
 BARE = frozenset((
     "USE_PLAN_CACHE", "HASH_AGG", "MPP_1PHASE_AGG", "MPP_2PHASE_AGG", "STREAM_AGG", "AGG_TO_COP", "LIMIT_TO_COP",
@@ -113,7 +113,7 @@ def _tables(cursor: Cursor) -> str:
 
 
 def _table(cursor: Cursor) -> str:
-    name = ".".join(quoted(part) for part in cursor.qualified_name("a table") if part)
+    name = table(cursor.qualified_name("a table"))
     block = _block(cursor)
     if not cursor.accept("PARTITION"):
         return name + block

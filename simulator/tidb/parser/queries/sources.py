@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.queries.lookahead import begins_subquery
 from simulator.tidb.restore.expressions import listed, restored
-from simulator.tidb.restore.names import quoted
+from simulator.tidb.restore.names import quoted, table
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def read_source_list(cursor: Cursor) -> str:
 
 def read_table_name(cursor: Cursor) -> str:
     """`[schema.]table`"""
-    return ".".join(quoted(part) for part in cursor.qualified_name("a table") if part)
+    return table(cursor.qualified_name("a table"))
 
 
 def _list(cursor: Cursor) -> Join:
