@@ -21,7 +21,7 @@ from simulator.ticdc.changefeed import Changefeed
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.read import reading
-from simulator.tidb.parser.texts import split
+from simulator.tidb.parser.use import split
 
 
 def ddl(

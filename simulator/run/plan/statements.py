@@ -18,7 +18,7 @@ from simulator.tidb.ddl.derive import alterations
 from simulator.tidb.ddl.evolve import applied
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.read import read_statement
-from simulator.tidb.parser.texts import sql_statements
+from simulator.tidb.parser.use import sql_statements
 from simulator.tidb.restore.names import quoted
 from simulator.tidb.syntax.statements import Statement
 
