@@ -18,6 +18,7 @@ from simulator.tidb.parser.clauses import (
     collation_name,
     column_name,
     location_labels,
+    read_one_of,
     read_setting,
     restrict_or_cascade,
 )
@@ -263,9 +264,7 @@ def add_statistics(cursor: Cursor) -> Clause:
     """What follows ADD STATS_EXTENDED: `name kind (column, …)`"""
     exists = "IF NOT EXISTS " if cursor.accept("IF NOT EXISTS") else ""
     statistics = cursor.name("the name of statistics")
-    if cursor.word() not in STATISTICS:
-        cursor.unexpected(", ".join(STATISTICS), STATISTICS)
-    kind = cursor.take()
+    kind = read_one_of(cursor, STATISTICS)
     columns = cursor.comma_separated(column_name)
     listed = ", ".join(column(name, qualifier) for qualifier, name in columns)
     return Clause("ADD STATS_EXTENDED", f"{exists}{quoted(statistics)} {kind}({listed})")

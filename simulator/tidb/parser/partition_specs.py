@@ -1,4 +1,4 @@
-"""Reads the specs on partitions.
+"""Reads the specs of ALTER TABLE that are about partitions.
 
 One law: a list of partitions goes on behind every comma.
 """

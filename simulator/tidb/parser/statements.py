@@ -142,10 +142,10 @@ def repair_table(cursor: Cursor) -> RepairTable:
     return RepairTable(cursor.qualified_name(), read_create_table(cursor))
 
 
+# -- RECOVER and FLASHBACK ----------------------------------------------------------------------------------------
+
+
 Flashback = FlashbackTable | FlashbackDatabase | FlashbackCluster
-
-
-# -- what was dropped, and what it was at a moment ----------------------------------------------------------------
 
 
 def recover_table(cursor: Cursor) -> RecoverTable:
