@@ -227,7 +227,7 @@ class Cursor:
         return int(self.literal()[:20])
 
     def listed(self, item: Callable[[Cursor], T]) -> tuple[T, ...]:
-        """`item, …`"""
+        """`item, …`; what nests has a loop of its own, as each frame of Python's makes the deepest text less deep."""
         items = [item(self)]
         while self.accept(","):
             items.append(item(self))
@@ -236,10 +236,12 @@ class Cursor:
     def comma_separated(self, item: Callable[[Cursor], T]) -> tuple[T, ...]:
         """`( item, … )`"""
         self.expect("(")
-        items = self.listed(item)
+        items = [item(self)]
+        while self.accept(","):
+            items.append(item(self))
         if not self.accept(")"):
             self.unexpected("',' or ')'")
-        return items
+        return tuple(items)
 
     def text_since(self, token: Token) -> str:
         """The SQL text from that token up to here."""

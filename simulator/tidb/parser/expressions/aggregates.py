@@ -134,7 +134,9 @@ def _distinct(cursor: Cursor, name: str = "") -> str:
 
 def _group_concat(cursor: Cursor) -> Node:
     distinct = _distinct(cursor)
-    arguments = cursor.listed(cursor.rules.node)
+    arguments = [cursor.rules.node(cursor)]
+    while cursor.accept(","):
+        arguments.append(cursor.rules.node(cursor))
     order = f" {read_order(cursor)}" if cursor.word() == "ORDER BY" else ""
     separator = literal(cursor.string() if cursor.accept("SEPARATOR") else ",")
     cursor.expect(")")
@@ -147,7 +149,9 @@ def _group_concat(cursor: Cursor) -> Node:
 def read_window(cursor: Cursor, name: str) -> Node:
     """The call of a window function, its name just passed over."""
     cursor.expect("(")
-    arguments = () if cursor.word() == ")" else cursor.listed(cursor.rules.node)
+    arguments = [] if cursor.word() == ")" else [cursor.rules.node(cursor)]
+    while cursor.accept(","):
+        arguments.append(cursor.rules.node(cursor))
     least, most = _COUNTS.get(name, (0, 0))
     if not least <= len(arguments) <= most:
         cursor.fail(f"{name} takes {least} to {most} arguments")

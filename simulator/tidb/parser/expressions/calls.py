@@ -131,7 +131,9 @@ def _charset(cursor: Cursor) -> Node:
 
 def _char(cursor: Cursor, name: str) -> Node:
     cursor.expect("(")
-    arguments = cursor.listed(cursor.rules.node)
+    arguments = [cursor.rules.node(cursor)]
+    while cursor.accept(","):
+        arguments.append(cursor.rules.node(cursor))
     if cursor.accept("USING"):
         return Call("CHAR_FUNC", (*arguments, _charset(cursor)))
     cursor.expect(")")

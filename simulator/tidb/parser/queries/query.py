@@ -115,7 +115,10 @@ def _with(cursor: Cursor) -> str:
     """`WITH [RECURSIVE] name [(columns)] AS (query), …`, with a blank behind it."""
     cursor.expect("WITH")
     recursive = "RECURSIVE " if cursor.accept("RECURSIVE") else ""
-    return f"WITH {recursive}{', '.join(cursor.listed(_common_table))} "
+    tables = [_common_table(cursor)]
+    while cursor.accept(","):
+        tables.append(_common_table(cursor))
+    return f"WITH {recursive}{', '.join(tables)} "
 
 
 def _common_table(cursor: Cursor) -> str:
