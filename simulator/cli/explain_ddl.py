@@ -20,7 +20,7 @@ from simulator.ticdc.rules import rules, verify
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.read import reading
-from simulator.tidb.parser.sql_file import split
+from simulator.tidb.parser.use import split
 
 
 def ddl(

@@ -13,9 +13,8 @@ from typing import Any
 import pyarrow as pa
 
 from simulator.errors import UserError, did_you_mean
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Column, ColumnType, Table
-from simulator.tidb.model.types import family, is_binary
+from simulator.tidb.model.table import Column, Table, visible_columns
+from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.values import accepted, tidb_text
 from simulator.tso import DEFAULT_START_TS, FOREVER
 

@@ -38,8 +38,7 @@ from simulator.ticdc.filters.replication import filter_rule
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.split import changed, split_rule
 from simulator.ticdc.table_info import flag_names, flags, handle_columns, handle_key
-from simulator.tidb.model.rows import row_id_column, visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, row_id_column, visible_columns
 from simulator.tidb.model.types import type_code
 from simulator.tso import BEFORE_COMMIT
 

@@ -13,8 +13,9 @@ from simulator.releases import V8_5
 from simulator.tidb.ddl.catalog import Catalog, Database, with_database
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.parser.dialect import statements, tokenize
 from simulator.tidb.parser.read import reading, statement
+from simulator.tidb.parser.texts import statements
+from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.statements import CreateDatabase, CreateTable, Statement
 
 

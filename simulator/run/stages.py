@@ -24,8 +24,7 @@ from simulator.ticdc.filters.event_types import ROW_KINDS
 from simulator.ticdc.filters.events import EventFilters, ignoring_row, looks
 from simulator.ticdc.filters.rows import kept
 from simulator.ticdc.split import SplitRule
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,8 @@ from simulator.columns.cells import Bytes, Places, buffers, fixed, raw
 from simulator.columns.hashing import Hashes, xxhash64
 from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.collations.compare import is_exact, is_text, sortable
-from simulator.tidb.model.rows import common_handle, row_id_column, visible_columns
-from simulator.tidb.model.table import ColumnType, Table
-from simulator.tidb.model.types import family
+from simulator.tidb.model.table import Table, common_handle, row_id_column, visible_columns
+from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.values.members import enum_numbers, set_bits
 
 Texts = Mapping[str, pa.Array]

@@ -22,8 +22,7 @@ from simulator.columns.change_frame import DELETE, INSERT, UPDATE, ints, op_of
 from simulator.releases import Release
 from simulator.ticdc.key_bytes import Texts, known_by_handle
 from simulator.ticdc.table_info import HANDLE_KEY, PRIMARY_KEY, UNIQUE_KEY, flags, handle_key
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.model.types import family
 
 SPLIT_DELETE, SPLIT_INSERT = 3, 4

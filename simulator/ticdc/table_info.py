@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from simulator.releases import Release
-from simulator.tidb.model.rows import row_id_column, visible_columns
-from simulator.tidb.model.table import Column, Index, Table
+from simulator.tidb.model.table import Column, Index, Table, row_id_column, visible_columns
 from simulator.tidb.model.types import family, is_unsigned
 
 BINARY, HANDLE_KEY, GENERATED, PRIMARY_KEY, UNIQUE_KEY, MULTIPLE_KEY, NULLABLE, UNSIGNED, ZEROFILL = (

@@ -23,8 +23,7 @@ from simulator.releases import Release, V8_5, find
 from simulator.ticdc.changefeed.model import Changefeed, DispatchRule, Kafka
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.tidb.ddl.create_table import create_table
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import is_binary
 
 VECTORS = Path(__file__).parent.parent / "vectors"

@@ -20,8 +20,7 @@ from simulator.read.decode import DdlEvent, RowEvent, Watermark, before_image, d
 from simulator.read.decode.go_json import unquote
 from simulator.releases import Release
 from simulator.tidb.ddl.create_table import create_table
-from simulator.tidb.model.table import ColumnType
-from simulator.tidb.model.types import is_binary
+from simulator.tidb.model.types import ColumnType, is_binary
 from support.vectors.files import DEFAULT as VECTORS
 from support.vectors.files import Vector, vectors
 

@@ -28,8 +28,7 @@ from simulator.read.contract.state import row_of
 from simulator.read.records import read
 from simulator.releases import DEFAULT, V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Column
+from simulator.tidb.model.table import Column, visible_columns
 from simulator.tidb.model.types import family, is_binary
 
 pytestmark = pytest.mark.interop

@@ -24,8 +24,7 @@ from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.column_sources import conversion
 from simulator.tidb.ddl.create_table import create_table
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tso import compose
 
 COLUMNS = "id int not null, a int, b varchar(10) not null default 'q', c decimal(6,2)"

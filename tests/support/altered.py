@@ -22,8 +22,7 @@ from simulator.sources.schema_change import SchemaChangePoint, Transition, alter
 from simulator.sources.snapshots import PlacedTable, locate_partition
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 from simulator.tso import Span
 
 Row = Mapping[str, str | None]

@@ -12,8 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from simulator.ticdc.codecs import Rows
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 
 Values = Mapping[str, str | bytes | None]
 """TiDB text, or bytes for binary columns and for text that is not UTF-8."""

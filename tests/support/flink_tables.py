@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 from support.flink import Flink, Row, played
 
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table import Column, Table, visible_columns
 
 TypeOf = Callable[[Column], str]
 """Flink's type for a column."""

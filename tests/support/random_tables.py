@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from simulator.tidb.ddl.create_table import create_table
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 
 Value = str | bytes
 Values = dict[str, "Value | None"]

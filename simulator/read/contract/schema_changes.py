@@ -18,11 +18,9 @@ from simulator.tidb.ddl.build.defaults import value_text
 from simulator.tidb.ddl.catalog import Catalog, catalog, key
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.parser.read import read_statement
-from simulator.tidb.syntax.alter import RenameTo
-from simulator.tidb.syntax.alter_partitions import PartitionAction
+from simulator.tidb.syntax.alter import PartitionAction, RenameTo
 from simulator.tidb.syntax.definitions import DefaultSyntax
 from simulator.tidb.syntax.statements import AlterTable, RenameTable, Statement
 

@@ -16,8 +16,7 @@ from simulator.columns import row_image
 from simulator.read.contract.stream import Violation
 from simulator.read.decode import LOST
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import is_binary
 
 Name: TypeAlias = "tuple[str, str]"

@@ -29,8 +29,7 @@ from simulator.ticdc.dispatch import (
     sent_table,
 )
 from simulator.ticdc.split import split_rule, stages
-from simulator.tidb.model.rows import row_id_column
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, row_id_column
 from simulator.tidb.syntax.definitions import TableName
 
 

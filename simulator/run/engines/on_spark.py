@@ -34,7 +34,7 @@ from simulator.run.progress import counted
 from simulator.run.stages import Rules
 from simulator.sources import diff, snapshots
 from simulator.sources.snapshots import KeyRanges, Report, TableScan, unproven
-from simulator.tidb.model.rows import visible_columns
+from simulator.tidb.model.table import visible_columns
 from simulator.tso import LOGICAL_BITS, ROW_LOGICAL
 
 without_pandas()  # Spark's workers import this, too, and pandas takes them longer than a small task does.

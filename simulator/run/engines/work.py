@@ -21,8 +21,7 @@ from simulator.sources.diff import Comparison
 from simulator.sources.snapshots import Piece, TableScan, state_batches
 from simulator.ticdc.dispatch import known_when_read
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,8 @@ from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.ddl.catalog import Catalog, key
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, conversion
 from simulator.tidb.ddl.session import Job
-from simulator.tidb.model.rows import common_handle, row_id_column, visible_columns
-from simulator.tidb.model.table import Table
-from simulator.tidb.syntax.alter_partitions import PartitionAction
+from simulator.tidb.model.table import Table, common_handle, row_id_column, visible_columns
+from simulator.tidb.syntax.alter import PartitionAction
 from simulator.tidb.syntax.statements import AlterTable, Statement, TruncateTable
 from simulator.tidb.values import convertible
 from simulator.tso import Span

@@ -25,8 +25,8 @@ from simulator.run.plan.versions import Name, same
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.derive import alterations
 from simulator.tidb.model.table import Table
-from simulator.tidb.parser.sql_file import sql_statements
-from simulator.tidb.restore.restoring import quoted
+from simulator.tidb.parser.use import sql_statements
+from simulator.tidb.restore.names import quoted
 
 Tables = Mapping[Name, Table]
 

@@ -21,8 +21,7 @@ from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, FromExpression
 from simulator.tidb.expressions import generated
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 
 SHOWN = 4
 """Columns of a row that an error shows."""

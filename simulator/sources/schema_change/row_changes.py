@@ -32,7 +32,7 @@ from simulator.sources.snapshots import located
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.ddl.column_sources import FromColumn, FromDefault
-from simulator.tidb.model.rows import visible_columns
+from simulator.tidb.model.table import visible_columns
 from simulator.tidb.model.types import family
 from simulator.tidb.values import text_as
 from simulator.tso import ROW_LOGICAL, Span, compose

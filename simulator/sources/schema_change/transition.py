@@ -17,8 +17,7 @@ import pyarrow.compute as pc
 from simulator.columns import row_image
 from simulator.sources.snapshots import PlacedTable
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, FromDefault, FromExpression
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.values import text_as
 
 NUMBER_BYTES = 4

@@ -20,9 +20,8 @@ from simulator.sources.snapshots.pieces import Piece
 from simulator.sources.snapshots.records import Raw
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.expressions import generated
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Column, ColumnType, Table
-from simulator.tidb.model.types import is_binary
+from simulator.tidb.model.table import Column, Table, visible_columns
+from simulator.tidb.model.types import ColumnType, is_binary
 from simulator.tidb.values import accepted, tidb_text
 
 SHOWN = 80

@@ -18,8 +18,7 @@ from simulator.errors import SnapshotError
 from simulator.sources.snapshots import streams
 from simulator.sources.snapshots.records import Raw
 from simulator.sources.snapshots.streams import Part
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.values import tagged
 
 ROWS = 16_384

@@ -33,7 +33,7 @@ from simulator.ticdc.codecs.json_members import Form
 from simulator.ticdc.codecs.row_changes import Messages, Rows, StoredFile
 from simulator.ticdc.codecs.wire_numbers import enum_number, plain_float, set_number
 from simulator.tidb.model import types
-from simulator.tidb.model.table import ColumnType
+from simulator.tidb.model.types import ColumnType
 
 LONGEST = 1024
 """Bytes of the longest name that tells of a row."""

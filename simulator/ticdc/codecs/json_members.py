@@ -15,8 +15,7 @@ import pyarrow.compute as pc
 from simulator.columns.row_image import Image
 from simulator.ticdc.codecs.json_text import join, scattered
 from simulator.ticdc.codecs.wire_numbers import numeric
-from simulator.tidb.model.table import ColumnType
-from simulator.tidb.model.types import family
+from simulator.tidb.model.types import ColumnType, family
 
 Piece: TypeAlias = "bytes | pa.Array"
 

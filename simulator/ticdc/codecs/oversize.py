@@ -21,7 +21,7 @@ from simulator.ticdc.codecs.compression import compressed
 from simulator.ticdc.codecs.json_text import lengths
 from simulator.ticdc.codecs.row_changes import Encoded, Messages, Rows, StoredFile, rows_at
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.model.rows import visible_columns
+from simulator.tidb.model.table import visible_columns
 
 RECORD_OVERHEAD = 36
 """Bytes that TiCDC adds for a Kafka record (tiflow: pkg/sink/codec/common/message.go MaxRecordOverhead)."""

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from simulator.errors import EncodeError
 from simulator.ticdc.codecs.json_text import decimal
 from simulator.tidb.model import types
-from simulator.tidb.model.table import ColumnType
+from simulator.tidb.model.types import ColumnType
 
 _FLOAT = 4
 

@@ -18,9 +18,9 @@ from simulator.ticdc.ddl.sent_text import sent_text
 from simulator.ticdc.ddl.views import naming_databases
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.session import Job
+from simulator.tidb.restore.names import quoted
 from simulator.tidb.restore.restore import restored
-from simulator.tidb.restore.restoring import quoted
-from simulator.tidb.syntax.alter_partitions import ExchangePartition
+from simulator.tidb.syntax.alter import ExchangePartition
 from simulator.tidb.syntax.definitions import Pair, TableName
 from simulator.tidb.syntax.objects import CreateView
 from simulator.tidb.syntax.statements import AlterTable, CreateTable

@@ -10,9 +10,10 @@ from simulator.releases import Release
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.execute import execute, execute_batch
 from simulator.tidb.ddl.session import Executed, Session
-from simulator.tidb.parser.cursor import TiDBParser
-from simulator.tidb.parser.dialect import read, statements, tokenize
+from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.read import read_statements, reading
+from simulator.tidb.parser.texts import read, statements
+from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.definitions import KeySyntax, TableName
 from simulator.tidb.syntax.statements import CreateIndex, CreateTable, Statement
 
@@ -44,7 +45,7 @@ def text_statements(text: str, release: Release) -> tuple[Statement, ...]:
         return tuple(read(text, tokens, _hybrid_index) for tokens in statements(tokenize(text)))
 
 
-def _hybrid_index(parser: TiDBParser) -> CreateIndex:
+def _hybrid_index(parser: Cursor) -> CreateIndex:
     """CREATE HYBRID INDEX name ON table …, whose rest is TiDB's alone."""
     parser.expect("CREATE HYBRID INDEX")
     name = parser.name("an index name")

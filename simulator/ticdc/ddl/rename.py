@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from simulator.errors import DdlError
 from simulator.releases import Release
-from simulator.tidb.restore.restoring import quoted
+from simulator.tidb.restore.names import quoted
 from simulator.tidb.syntax.definitions import Pair, TableName
 
 Discards = Callable[[str, str], bool]

@@ -16,9 +16,10 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from simulator.errors import SchemaError
-from simulator.tidb.parser.dialect import read, tokenize
-from simulator.tidb.parser.queries import read_query
-from simulator.tidb.restore.restoring import quoted
+from simulator.tidb.parser.queries.query import read_query
+from simulator.tidb.parser.texts import read
+from simulator.tidb.parser.tokens import tokenize
+from simulator.tidb.restore.names import quoted
 from simulator.tidb.syntax.objects import CreateView
 
 Insertion = tuple[int, str]

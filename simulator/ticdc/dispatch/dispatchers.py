@@ -17,8 +17,7 @@ from simulator.releases import Release, option_names
 from simulator.ticdc import table_info
 from simulator.ticdc.changefeed.model import DispatchRule
 from simulator.ticdc.dispatch.hashing import single_column
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Column, Index, Table
+from simulator.tidb.model.table import Column, Index, Table, visible_columns
 
 TABLE, INDEX_VALUE, COLUMNS, TS = "table", "index-value", "columns", "ts"
 SINGLE_COLUMN, ROW_ID = "single-column", "row-id"

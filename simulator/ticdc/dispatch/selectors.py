@@ -14,8 +14,7 @@ from simulator.releases import Release
 from simulator.ticdc.changefeed.model import ColumnSelector
 from simulator.ticdc.filters.columns import ColumnFilter, column_filter
 from simulator.ticdc.filters.table import TableFilter, table_filter
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ from simulator.ticdc.filters.event_types import ROW_KINDS
 from simulator.ticdc.filters.events import EventFilters, EventRule, ignoring_row, looks
 from simulator.ticdc.filters.expression_checks import check
 from simulator.tidb.expressions import ignores
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 
 Texts = Mapping[str, pa.Array]
 """TiDB texts of the visible columns, by name."""

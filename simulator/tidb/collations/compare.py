@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Bytes, Places, binary, buffers, raw
 from simulator.tidb.collations.weights import BASIC, WEIGHTS, Weights
-from simulator.tidb.model.table import ColumnType
+from simulator.tidb.model.types import ColumnType
 
 SPACE = 0x20
 

@@ -15,8 +15,8 @@ from simulator.tidb.ddl.build.types import build_type
 from simulator.tidb.ddl.steps import KnownTable
 from simulator.tidb.ddl.tidb_errors import refused, tidb
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, collation
-from simulator.tidb.model.table import Column, ColumnType
-from simulator.tidb.model.types import TYPES, family, is_binary
+from simulator.tidb.model.table import Column
+from simulator.tidb.model.types import ColumnType, TYPES, family, is_binary
 from simulator.tidb.syntax.definitions import ColumnSyntax, DefaultSyntax
 
 

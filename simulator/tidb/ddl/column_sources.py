@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Column, ColumnType, Table
-from simulator.tidb.model.types import TYPES, family, is_binary
+from simulator.tidb.model.table import Column, Table, visible_columns
+from simulator.tidb.model.types import ColumnType, TYPES, family, is_binary
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ from simulator.errors import SchemaError
 from simulator.tidb.ddl.build.table import DEFAULT_CHARSET, build_column, build_table
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.parser.columns import read_column
-from simulator.tidb.parser.cursor import TiDBParser, position
-from simulator.tidb.parser.dialect import begins, read, statements, text_of, tokenize
+from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.tables import begins_other_statement, read_create_table
+from simulator.tidb.parser.texts import begins, read, statements, text_of
+from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.definitions import ColumnSyntax
 from simulator.tidb.syntax.tables import TableSyntax
 
@@ -57,11 +58,11 @@ def column(text: str) -> Column:
     return build_column(read(text, tokenize(text), read_column_in_prose), DEFAULT_CHARSET, text, prose=True)
 
 
-def read_column_in_prose(parser: TiDBParser) -> ColumnSyntax:
+def read_column_in_prose(parser: Cursor) -> ColumnSyntax:
     return read_column(parser, prose=True)
 
 
-def read_written_out(parser: TiDBParser) -> TableSyntax:
+def read_written_out(parser: Cursor) -> TableSyntax:
     """A CREATE TABLE statement that says all of its table itself; raises SchemaError for any other."""
     table = read_create_table(parser)
     if table.like:
@@ -74,5 +75,5 @@ def read_written_out(parser: TiDBParser) -> TableSyntax:
     return table
 
 
-def refuse(parser: TiDBParser, at: int, message: str) -> None:
+def refuse(parser: Cursor, at: int, message: str) -> None:
     raise SchemaError(f"{position(parser.sql, at)}: {message}")

@@ -12,7 +12,6 @@ from typing import TypeVar
 
 from simulator.tidb.model.table import (
     Column,
-    ColumnType,
     ForeignKey,
     Index,
     IndexColumn,
@@ -21,8 +20,8 @@ from simulator.tidb.model.table import (
     Table,
     TimeToLive,
 )
-from simulator.tidb.model.types import TYPES, family, is_binary, mysql_type
-from simulator.tidb.restore.restoring import literal, quoted
+from simulator.tidb.model.types import ColumnType, TYPES, family, is_binary, mysql_type
+from simulator.tidb.restore.names import literal, quoted
 
 
 K = TypeVar("K", Index, ForeignKey)

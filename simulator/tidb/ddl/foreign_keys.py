@@ -15,8 +15,7 @@ from simulator.tidb.ddl.catalog import Catalog, Key, key as place_of, with_table
 from simulator.tidb.ddl.index_parts import spelled
 from simulator.tidb.ddl.steps import Alteration, KnownTable, Step, Steps, Touched, column_named, lower
 from simulator.tidb.ddl.tidb_errors import tidb
-from simulator.tidb.model.rows import row_id_column
-from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn, Table
+from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn, Table, row_id_column
 from simulator.tidb.syntax.alter import DropKey
 from simulator.tidb.syntax.definitions import KeySyntax
 

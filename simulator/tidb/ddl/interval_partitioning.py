@@ -16,7 +16,7 @@ from simulator.tidb.ddl.partitions import MOST_PARTITIONS, partitioned, with_par
 from simulator.tidb.ddl.steps import Alteration, Step, Steps
 from simulator.tidb.ddl.tidb_errors import unsupported
 from simulator.tidb.model.table import Partition, Partitioning
-from simulator.tidb.syntax.alter_partitions import LastPartition
+from simulator.tidb.syntax.alter import LastPartition
 from simulator.tidb.syntax.tables import PartitionDefinition, PartitionSyntax
 
 

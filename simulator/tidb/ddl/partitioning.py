@@ -17,10 +17,9 @@ from simulator.tidb.ddl.interval_partitioning import expanded
 from simulator.tidb.ddl.partitions import check_partitions, partitioned
 from simulator.tidb.ddl.steps import Alteration, KnownTable, Step, Steps, column_named, lower
 from simulator.tidb.ddl.tidb_errors import refused, tidb
-from simulator.tidb.model.rows import row_id_column
-from simulator.tidb.model.table import Column, Index, Table
+from simulator.tidb.model.table import Column, Index, Table, row_id_column
 from simulator.tidb.model.types import family
-from simulator.tidb.syntax.alter_partitions import ExchangePartition, PartitionBy, RemovePartitioning
+from simulator.tidb.syntax.alter import ExchangePartition, PartitionBy, RemovePartitioning
 from simulator.tidb.syntax.definitions import KeyOptions
 
 

@@ -13,7 +13,7 @@ from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.steps import Alteration, Step, Steps, lower
 from simulator.tidb.ddl.tidb_errors import tidb, unsupported
 from simulator.tidb.model.table import Partition, Partitioning, Table
-from simulator.tidb.syntax.alter_partitions import (
+from simulator.tidb.syntax.alter import (
     AddPartitions,
     CoalescePartition,
     PartitionAction,

@@ -7,8 +7,8 @@ pkg/ddl/modify_column.go, needChangeColumnData).
 from __future__ import annotations
 
 from simulator.tidb.ddl.tidb_errors import unsupported, worded
-from simulator.tidb.model.table import Column, ColumnType
-from simulator.tidb.model.types import TYPES, arguments, family, is_binary
+from simulator.tidb.model.table import Column
+from simulator.tidb.model.types import ColumnType, TYPES, arguments, family, is_binary
 
 
 TO_BIT = ("date", "datetime", "time", "year", "string", "text", "json")

@@ -12,8 +12,9 @@ from simulator.tidb.expressions.functions import FUNCTIONS
 from simulator.tidb.expressions.json import duckdb_path
 from simulator.tidb.expressions.time_functions import PARTS, UNITS
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.parser.dialect import read, tokenize
-from simulator.tidb.parser.expressions import read_node
+from simulator.tidb.parser.expressions.operators import read_node
+from simulator.tidb.parser.texts import read
+from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.expressions import (
     Call,
     Cast,

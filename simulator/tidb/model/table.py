@@ -7,32 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-
-@dataclass(frozen=True)
-class ColumnType:
-    """A column's type after TiDB has filled in what the statement left out."""
-
-    name: str
-    """TiDB's base name in lower case: tinyint, smallint, mediumint, int, bigint, float, double, decimal, bit, year,
-    date, time, datetime, timestamp, char, varchar, tinytext, text, mediumtext, longtext, enum, set, json, vector.
-    BINARY is char, VARBINARY varchar and a BLOB a text, of charset `binary` (TiDB: pkg/parser/types/field_type.go)."""
-
-    length: int = -1
-    """Display width, characters, bytes, bits, precision or dimension; -1 where TiDB keeps none."""
-
-    decimal: int = -1
-    """Scale of a number or fractional second digits of a time; -1 where TiDB keeps none."""
-
-    unsigned: bool = False
-    zerofill: bool = False
-
-    charset: str = "binary"
-    """`binary` for everything that is not text (numbers, times, JSON, binary strings)."""
-
-    collation: str = "binary"
-
-    elements: tuple[str, ...] = ()
-    """Members of an ENUM or SET."""
+from simulator.tidb.model.types import ColumnType, family
 
 
 @dataclass(frozen=True)
@@ -188,3 +163,21 @@ class Table:
     order, as far as they were said: they change no row."""
 
     last_ids: LastIds = field(default=LastIds(), compare=False)
+
+
+def visible_columns(table: Table) -> tuple[Column, ...]:
+    """The columns that rows on the wire have, in table order: all but the virtual generated ones."""
+    return tuple(column for column in table.columns if column.generated != "virtual")
+
+
+def row_id_column(table: Table) -> str | None:
+    """The clustered primary key of one integer column, whose value is the row id; None for every other table."""
+    if not table.clustered or len(table.primary_key) != 1:
+        return None
+    name = table.primary_key[0]
+    return name if any(column.name == name and family(column.type) == "integer" for column in table.columns) else None
+
+
+def common_handle(table: Table) -> bool:
+    """Whether rows are stored under a primary key that is not one integer: they have no row id."""
+    return table.clustered and row_id_column(table) is None

@@ -7,7 +7,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simulator.tidb.model.table import ColumnType
+
+@dataclass(frozen=True)
+class ColumnType:
+    """A column's type after TiDB has filled in what the statement left out."""
+
+    name: str
+    """TiDB's base name in lower case: tinyint, smallint, mediumint, int, bigint, float, double, decimal, bit, year,
+    date, time, datetime, timestamp, char, varchar, tinytext, text, mediumtext, longtext, enum, set, json, vector.
+    BINARY is char, VARBINARY varchar and a BLOB a text, of charset `binary` (TiDB: pkg/parser/types/field_type.go)."""
+
+    length: int = -1
+    """Display width, characters, bytes, bits, precision or dimension; -1 where TiDB keeps none."""
+
+    decimal: int = -1
+    """Scale of a number or fractional second digits of a time; -1 where TiDB keeps none."""
+
+    unsigned: bool = False
+    zerofill: bool = False
+
+    charset: str = "binary"
+    """`binary` for everything that is not text (numbers, times, JSON, binary strings)."""
+
+    collation: str = "binary"
+
+    elements: tuple[str, ...] = ()
+    """Members of an ENUM or SET."""
 
 
 @dataclass(frozen=True)
@@ -17,8 +42,8 @@ class TypeRow:
     """TiDB's type byte, `"t"` of Open Protocol (TiDB: pkg/parser/mysql/type.go)."""
 
     sql_type: int
-    """java.sql.Types of canal's sqlType before unsigned values promote it (tiflow 5.4+: codec/canal, type tables); see
-    canal_types for earlier releases and binary strings."""
+    """java.sql.Types of canal's sqlType before unsigned values promote it (tiflow 5.4+: codec/canal, type tables);
+    earlier releases and binary strings have others."""
 
     family: str
     """integer, float, decimal, bit, year, date, time, datetime, string, text, enum, set, json or vector."""

@@ -8,16 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import MappingProxyType
 
-from simulator.tidb.model.charsets import charset_of, collation
-from simulator.tidb.parser.constraints import read_check, read_references
-from simulator.tidb.parser.cursor import TiDBParser, position
+from simulator.tidb.parser.clauses import (
+    collation_name,
+    column_name,
+    read_count,
+    read_enclosed,
+    read_one_of,
+    read_plain_string,
+)
+from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.defaults import read_literal_default, read_now
-from simulator.tidb.parser.parts import read_column_name
+from simulator.tidb.parser.keys import read_check, read_references
 from simulator.tidb.parser.types import read_type
-from simulator.tidb.parser.values import read_count, read_enclosed, read_one_of, read_plain_string
 from simulator.tidb.syntax.definitions import ColumnOption, ColumnSyntax
-
-__all__ = ["COLUMN_OPTIONS", "end_column", "read_column", "read_literal_default"]
 
 Options = tuple[ColumnOption, ...]
 
@@ -25,156 +28,153 @@ SERIAL = tuple(ColumnOption(kind) for kind in ("not null", "auto_increment", "un
 NOT_FOR_GENERATED = ("auto_increment", "on update", "default")
 
 
-def read_column(parser: TiDBParser, prose: bool = False) -> ColumnSyntax:
+def read_column(cursor: Cursor, prose: bool = False) -> ColumnSyntax:
     """A column definition, up to the first word that is no option of it; raises SchemaError.
 
     With `prose`, the arguments that TiDB demands of a type (VARCHAR's length) may be missing.
     """
-    start = parser.next_token()
-    qualifier, name = read_column_name(parser, "a column name")
-    type = read_type(parser, name, prose)
+    start = cursor.next_token()
+    qualifier, name = column_name(cursor, "a column name")
+    type = read_type(cursor, name, prose)
     options = list(SERIAL if type.spelled.upper() == "SERIAL" else ())
-    while (word := parser.word()) in COLUMN_OPTIONS:
-        option = parser.next_token()
-        parser.take()
-        added = COLUMN_OPTIONS[word](parser)
-        if word == "COLLATE" and any(one.kind == "collate" for one in options):
-            parser.fail(f"a second COLLATE of column {name!r}; a column has one", option)
+    while (word := cursor.word()) in COLUMN_OPTIONS:
+        option = cursor.next_token()
+        cursor.take()
+        added = COLUMN_OPTIONS[word](cursor)
+        if word == "COLLATE" and any(other.kind == "collate" for other in options):
+            cursor.fail(f"a second COLLATE of column {name!r}; a column has one", option)
         options.extend(added)
-    wrong = next((one.kind.upper() for one in options if one.kind in NOT_FOR_GENERATED), "")
-    if wrong and any(one.kind == "generated" for one in options):
-        parser.fail(f"column {name!r} is generated and has {wrong}; accepted: one of both", start)
+    wrong = next((found.kind.upper() for found in options if found.kind in NOT_FOR_GENERATED), "")
+    if wrong and any(found.kind == "generated" for found in options):
+        cursor.fail(f"column {name!r} is generated and has {wrong}; accepted: one of both", start)
     return ColumnSyntax(name, type, start.start, tuple(options), qualifier)
 
 
-def end_column(parser: TiDBParser, column: ColumnSyntax) -> None:
+def end_column(cursor: Cursor, column: ColumnSyntax) -> None:
     """Raises SchemaError where something else follows than `,` or `)`."""
-    if parser.word() in (",", ")"):
+    if cursor.word() in (",", ")"):
         return
-    known = COLUMN_OPTIONS if parser.word() else ()
-    parser.unexpected(f"',' or ')' or an option of column {column.name!r}", known)
+    known = COLUMN_OPTIONS if cursor.word() else ()
+    cursor.unexpected(f"',' or ')' or an option of column {column.name!r}", known)
 
 
-def not_null(parser: TiDBParser) -> Options:
-    parser.expect("NULL")
+def not_null(cursor: Cursor) -> Options:
+    cursor.expect("NULL")
     return (ColumnOption("not null"),)
 
 
-def null(parser: TiDBParser) -> Options:
+def null(cursor: Cursor) -> Options:
     return (ColumnOption("null"),)
 
 
-def default(parser: TiDBParser) -> Options:
-    return (ColumnOption("default", default=read_literal_default(parser)),)
+def default(cursor: Cursor) -> Options:
+    return (ColumnOption("default", default=read_literal_default(cursor)),)
 
 
-def on_update(parser: TiDBParser) -> Options:
-    parser.expect("UPDATE")
-    return (ColumnOption("on update", expression=read_now(parser)),)
+def on_update(cursor: Cursor) -> Options:
+    cursor.expect("UPDATE")
+    return (ColumnOption("on update", expression=read_now(cursor)),)
 
 
-def auto_increment(parser: TiDBParser) -> Options:
+def auto_increment(cursor: Cursor) -> Options:
     return (ColumnOption("auto_increment"),)
 
 
-def auto_random(parser: TiDBParser) -> Options:
+def auto_random(cursor: Cursor) -> Options:
     """`AUTO_RANDOM [(shard bits [, range bits])]`"""
     bits: tuple[int, ...] = ()
-    if parser.accept("("):
-        bits = (read_count(parser, "the number of shard bits"),)
-        if parser.accept(","):
-            bits += (read_count(parser, "the number of range bits"),)
-        parser.expect(")")
+    if cursor.accept("("):
+        bits = (read_count(cursor, "the number of shard bits"),)
+        if cursor.accept(","):
+            bits += (read_count(cursor, "the number of range bits"),)
+        cursor.expect(")")
     return (ColumnOption("auto_random", numbers=bits),)
 
 
-def primary(parser: TiDBParser) -> Options:
-    parser.expect("KEY")
-    return key(parser)
+def primary(cursor: Cursor) -> Options:
+    cursor.expect("KEY")
+    return key(cursor)
 
 
-def key(parser: TiDBParser) -> Options:
+def key(cursor: Cursor) -> Options:
     """`KEY` with a column is its primary key."""
-    clustered = True if parser.accept("CLUSTERED") else False if parser.accept("NONCLUSTERED") else None
-    return (ColumnOption("primary", clustered=clustered, scope=scope(parser)),)
+    clustered = True if cursor.accept("CLUSTERED") else False if cursor.accept("NONCLUSTERED") else None
+    return (ColumnOption("primary", clustered=clustered, scope=scope(cursor)),)
 
 
-def unique(parser: TiDBParser) -> Options:
-    parser.accept("KEY")
-    return (ColumnOption("unique", scope=scope(parser)),)
+def unique(cursor: Cursor) -> Options:
+    cursor.accept("KEY")
+    return (ColumnOption("unique", scope=scope(cursor)),)
 
 
-def scope(parser: TiDBParser) -> str:
+def scope(cursor: Cursor) -> str:
     """GLOBAL, LOCAL or nothing."""
-    return next((word for word in ("GLOBAL", "LOCAL") if parser.accept(word)), "")
+    return next((word for word in ("GLOBAL", "LOCAL") if cursor.accept(word)), "")
 
 
-def comment(parser: TiDBParser) -> Options:
-    return (ColumnOption("comment", read_plain_string(parser, "a comment in quotes")),)
+def comment(cursor: Cursor) -> Options:
+    return (ColumnOption("comment", read_plain_string(cursor, "a comment in quotes")),)
 
 
-def collate(parser: TiDBParser) -> Options:
-    where = position(parser.sql, parser.next_token().start)
-    name = parser.name_or_string("a collation")
-    charset_of(name, where)
-    return (ColumnOption("collate", collation(name)),)
+def collate(cursor: Cursor) -> Options:
+    return (ColumnOption("collate", collation_name(cursor)),)
 
 
-def generated_always(parser: TiDBParser) -> Options:
-    parser.expect("ALWAYS AS")
-    return generated(parser)
+def generated_always(cursor: Cursor) -> Options:
+    cursor.expect("ALWAYS AS")
+    return generated(cursor)
 
 
-def generated(parser: TiDBParser) -> Options:
+def generated(cursor: Cursor) -> Options:
     """`AS (expression) [VIRTUAL | STORED]`"""
-    expression = read_enclosed(parser)
-    stored = parser.accept("STORED")
+    expression = read_enclosed(cursor)
+    stored = cursor.accept("STORED")
     if not stored:
-        parser.accept("VIRTUAL")
+        cursor.accept("VIRTUAL")
     return (ColumnOption("generated", expression=expression, stored=stored),)
 
 
-def constraint(parser: TiDBParser) -> Options:
-    name = "" if parser.word() == "CHECK" else parser.free_name("the name of a constraint")
-    parser.expect("CHECK")
-    return check(parser, name)
+def constraint(cursor: Cursor) -> Options:
+    name = "" if cursor.word() == "CHECK" else cursor.name("the name of a constraint")
+    cursor.expect("CHECK")
+    return check(cursor, name)
 
 
-def check(parser: TiDBParser, name: str = "") -> Options:
+def check(cursor: Cursor, name: str = "") -> Options:
     """`CHECK (…) NOT NULL` is a check and NOT NULL."""
-    return (ColumnOption("check", check=read_check(parser, name)),)
+    return (ColumnOption("check", check=read_check(cursor, name)),)
 
 
-def references(parser: TiDBParser) -> Options:
+def references(cursor: Cursor) -> Options:
     """TiDB takes a reference written with a column, and forgets it."""
-    return (ColumnOption("references", references=read_references(parser)),)
+    return (ColumnOption("references", references=read_references(cursor)),)
 
 
-def column_format(parser: TiDBParser) -> Options:
-    return (ColumnOption("column_format", read_one_of(parser, ("DEFAULT", "FIXED", "DYNAMIC"))),)
+def column_format(cursor: Cursor) -> Options:
+    return (ColumnOption("column_format", read_one_of(cursor, ("DEFAULT", "FIXED", "DYNAMIC"))),)
 
 
-def storage(parser: TiDBParser) -> Options:
-    return (ColumnOption("storage", read_one_of(parser, ("DEFAULT", "DISK", "MEMORY"))),)
+def storage(cursor: Cursor) -> Options:
+    return (ColumnOption("storage", read_one_of(cursor, ("DEFAULT", "DISK", "MEMORY"))),)
 
 
-def engine_attribute(parser: TiDBParser) -> Options:
-    parser.accept("=")
-    return (ColumnOption("engine_attribute", read_plain_string(parser)),)
+def engine_attribute(cursor: Cursor) -> Options:
+    cursor.accept("=")
+    return (ColumnOption("engine_attribute", read_plain_string(cursor)),)
 
 
-def secondary_engine_attribute(parser: TiDBParser) -> Options:
-    parser.accept("=")
-    return (ColumnOption("secondary_engine_attribute", read_plain_string(parser)),)
+def secondary_engine_attribute(cursor: Cursor) -> Options:
+    cursor.accept("=")
+    return (ColumnOption("secondary_engine_attribute", read_plain_string(cursor)),)
 
 
-def serial_default(parser: TiDBParser) -> Options:
+def serial_default(cursor: Cursor) -> Options:
     """SERIAL DEFAULT VALUE is NOT NULL AUTO_INCREMENT UNIQUE."""
-    parser.expect("DEFAULT VALUE")
+    cursor.expect("DEFAULT VALUE")
     return SERIAL
 
 
-COLUMN_OPTIONS: MappingProxyType[str, Callable[[TiDBParser], Options]] = MappingProxyType({
+COLUMN_OPTIONS: MappingProxyType[str, Callable[[Cursor], Options]] = MappingProxyType({
     "NOT": not_null,
     "NULL": null,
     "DEFAULT": default,

@@ -1,19 +1,20 @@
-"""A cursor over the tokens of one SQL statement: sqlglot's MySQL parser, to be read word by word.
+"""A place in the tokens of one SQL statement, moved word by word.
 
 One law: readers ask for words, names, literals and parentheses; what does not fit is a SchemaError with line and
-column.
+column, and the place never leaves the statement.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from functools import cache
 from typing import NamedTuple, NoReturn, TypeVar
 
-from sqlglot import Token, TokenType
-from sqlglot.parsers.mysql import MySQLParser
+from sqlglot.tokens import Token, TokenType
 
 from simulator.errors import SchemaError, did_you_mean
 from simulator.tidb.parser.reserved import RESERVED
+from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.expressions import Node
 
 T = TypeVar("T")
@@ -21,10 +22,14 @@ T = TypeVar("T")
 PHRASES = frozenset(("GROUP BY", "ORDER BY", "PARTITION BY", "MEMBER OF"))
 """The only tokens of several words; all other phrases are read word by word."""
 
+END = Token(TokenType.SENTINEL, "")
+"""What stands behind the last token."""
+
 QUOTED = frozenset((
     TokenType.IDENTIFIER, TokenType.STRING, TokenType.NATIONAL_STRING, TokenType.HEX_STRING, TokenType.BIT_STRING,
     TokenType.SENTINEL,
 ))
+"""The tokens that are no words."""
 
 KINDS = {
     TokenType.IDENTIFIER: "name",
@@ -34,111 +39,125 @@ KINDS = {
     TokenType.HEX_STRING: "hex",
     TokenType.BIT_STRING: "bit",
     TokenType.INTRODUCER: "introducer",
+    TokenType.SENTINEL: "",
 }
 
 
 class Rules(NamedTuple):
     """The rules of expressions and queries, which contain each other."""
 
-    node: Callable[[TiDBParser], Node]
+    node: Callable[[Cursor], Node]
     """An expression."""
 
-    bits: Callable[[TiDBParser], Node]
+    bits: Callable[[Cursor], Node]
     """An expression without comparisons."""
 
-    simple: Callable[[TiDBParser], Node]
+    simple: Callable[[Cursor], Node]
     """An expression without operators."""
 
-    subquery: Callable[[TiDBParser], str]
+    subquery: Callable[[Cursor], str]
     """A query in parentheses, as TiDB writes it back."""
 
 
-class TiDBParser(MySQLParser):
-    """A cursor over the tokens of one statement; sqlglot's own `_parse_…` methods remain usable at any place of it."""
+class Cursor:
+    """Before the first of a statement's tokens when it is made."""
 
-    charset = "utf8mb4"
-    """The charset in which the text was sent: what TiDB writes before its string literals."""
+    def __init__(self, sql: str, tokens: Sequence[Token], rules: Rules, charset: str = "utf8mb4") -> None:
+        self.sql = sql
+        self.rules = rules
+        self.charset = charset
+        """The charset in which the text was sent: what TiDB writes before its string literals."""
 
-    rules: Rules
-    """Set where a cursor is made (`simulator.tidb.parser.dialect`)."""
+        self._tokens = (*tokens, END, END)
+        self._words = ["" if token.token_type in QUOTED else token.text.upper() for token in self._tokens]
+        self._size = len(tokens)
+        self._index = 0
 
-    def raise_error(self, message: str, token: Token | None = None) -> NoReturn:
-        self.fail(message[:1].lower() + message[1:], token)
+    # -- what comes next ---------------------------------------------------------------------------------------------
 
-    def fail(self, message: str, token: Token | None = None) -> NoReturn:
-        """Raises SchemaError at the token, by default the one that comes next."""
-        token = token or self._curr
-        raise SchemaError(f"{position(self.sql, token.start if token else len(self.sql))}: {message}")
+    def at_end(self) -> bool:
+        return self._index == self._size
 
-    def unexpected(self, accepted: str, words: Collection[str] = ()) -> NoReturn:
-        """Raises SchemaError: something else comes next than what is accepted."""
-        word = self.word()
-        hint = did_you_mean(word, words) if word and word not in words else ""
-        self.fail(f"{self.next_text()} is not expected here.{hint} Accepted: {accepted}")
+    def next_token(self) -> Token:
+        """The token that comes next, to point an error at later; END behind the last one."""
+        return self._tokens[self._index]
 
     def next_text(self) -> str:
         """What comes next, for an error message."""
-        token = self._curr
-        return repr(self.sql[token.start:token.end + 1][:40]) if token else "the end of the statement"
-
-    def next_token(self) -> Token:
-        """The token that comes next, to point an error at later."""
-        return self._curr
-
-    def kind(self) -> str:
-        """What the next token is: name (quoted), string, number, hex, bit, introducer or word; empty at the end."""
-        return KINDS.get(self._curr.token_type, "word") if self._curr else ""
-
-    def literal(self) -> str:
-        """The next token without its quotes, passed over."""
-        text = self._curr.text
-        self._advance()
-        return text
-
-    def at_end(self) -> bool:
-        return self._index >= self._tokens_size
-
-    def word(self) -> str:
-        """The next word or symbol in upper case; empty at a quoted name, at a string and at the end."""
-        token = self._curr
-        return "" if token.token_type in QUOTED else token.text.upper()
-
-    def word_after(self) -> str:
-        """As `word`, one further."""
-        token = self._next
-        return "" if token.token_type in QUOTED else token.text.upper()
-
-    def word_ahead(self, places: int) -> str:
-        """As `word`, so many tokens further; empty behind the end."""
-        index = self._index + places
-        token = self._tokens[index] if index < self._tokens_size else None
-        return token.text.upper() if token and token.token_type not in QUOTED else ""
-
-    def is_last(self, places: int) -> bool:
-        """Whether the statement ends behind the token so many places ahead."""
-        return self._index + places + 1 == self._tokens_size
-
-    def touches_next(self) -> bool:
-        """Whether nothing stands between the next token and the one after it."""
-        return self._index + 1 < self._tokens_size and self._next.start == self._curr.end + 1
-
-    def string_follows(self) -> bool:
-        """Whether a string stands behind the next token."""
-        return self._next.token_type is TokenType.STRING
+        return "the end of the statement" if self.at_end() else repr(self.written()[:40])
 
     def written(self) -> str:
         """The next token as it is written, quotes and prefix included."""
-        return self.sql[self._curr.start:self._curr.end + 1]
+        token = self._tokens[self._index]
+        return self.sql[token.start:token.end + 1]
+
+    def kind(self) -> str:
+        """What the next token is: name (quoted), string, number, hex, bit, introducer or word; empty at the end."""
+        return KINDS.get(self._tokens[self._index].token_type, "word")
+
+    def word(self) -> str:
+        """The next word or symbol in upper case; empty at a quoted name, at a string and at the end."""
+        return self._words[self._index]
+
+    def word_after(self) -> str:
+        """As `word`, one further."""
+        return self._words[self._index + 1]
+
+    def word_ahead(self, places: int) -> str:
+        """As `word`, so many tokens further; empty behind the end."""
+        return self._words[min(self._index + places, self._size)]
+
+    def is_last(self, places: int) -> bool:
+        """Whether the statement ends behind the token so many places ahead."""
+        return self._index + places + 1 == self._size
+
+    def touches_next(self) -> bool:
+        """Whether nothing stands between the next token and the one after it."""
+        here, after = self._tokens[self._index:self._index + 2]
+        return self._index + 1 < self._size and after.start == here.end + 1
+
+    def string_follows(self) -> bool:
+        """Whether a string stands behind the next token."""
+        return self._tokens[self._index + 1].token_type is TokenType.STRING
 
     def closing_ahead(self, places: int) -> int:
         """How many tokens further the `(` that stands so many tokens ahead is closed; -1 where it is not."""
         depth = 0
-        for index in range(self._index + places, self._tokens_size):
+        for index in range(self._index + places, self._size):
             kind = self._tokens[index].token_type
             depth += (kind is TokenType.L_PAREN) - (kind is TokenType.R_PAREN)
             if not depth:
                 return index - self._index
         return -1
+
+    def is_name(self) -> bool:
+        """Whether an identifier, quoted or not, comes next."""
+        token = self._tokens[self._index]
+        if token.token_type in QUOTED:
+            return token.token_type is TokenType.IDENTIFIER
+        first = token.text[:1]
+        return first.isalnum() and token.token_type is not TokenType.NUMBER or first in ("_", "$") or first > "\x7f"
+
+    def is_free_name(self) -> bool:
+        """Whether an identifier comes next that TiDB takes as one: quoted, or no reserved word."""
+        return self.is_name() and not self._is_reserved()
+
+    def _is_reserved(self) -> bool:
+        word = self.word()
+        return word in PHRASES or word in RESERVED and not self._is_beside_dot()
+
+    def _is_beside_dot(self) -> bool:
+        """Whether the next token follows a `.`, or is followed by one at once: any word is a name there."""
+        behind = self._index > 0 and self._tokens[self._index - 1].token_type is TokenType.DOT
+        return behind or self._tokens[self._index + 1].token_type is TokenType.DOT and self.touches_next()
+
+    # -- what is passed over -----------------------------------------------------------------------------------------
+
+    def _advance(self) -> Token:
+        """Passes over the next token, which is given; at the end nothing moves."""
+        token = self._tokens[self._index]
+        self._index = min(self._index + 1, self._size)
+        return token
 
     def take(self) -> str:
         """The next word in upper case, passed over."""
@@ -146,66 +165,45 @@ class TiDBParser(MySQLParser):
         self._advance()
         return word
 
+    def literal(self) -> str:
+        """The next token without its quotes, passed over."""
+        return self._advance().text
+
     def accept(self, phrase: str) -> bool:
         """Passes over the phrase if it comes next."""
-        start = self._index
-        for part in (phrase,) if phrase in PHRASES else phrase.split():
-            if self.word() != part:
-                self._retreat(start)
+        index = self._index
+        for part in parts_of(phrase):
+            if self._words[index] != part:
                 return False
-            self._advance()
+            index += 1
+        self._index = index
         return True
 
     def expect(self, phrase: str) -> None:
+        """Passes over the phrase; raises SchemaError where something else comes."""
         if not self.accept(phrase):
             self.unexpected(repr(phrase))
 
-    def is_name(self) -> bool:
-        """Whether an identifier, quoted or not, comes next."""
-        token = self._curr
-        if token.token_type in QUOTED:
-            return token.token_type is TokenType.IDENTIFIER
-        first = token.text[:1]
-        return first.isalnum() and token.token_type is not TokenType.NUMBER or first in ("_", "$") or first > "\x7f"
-
     def name(self, what: str = "a name") -> str:
         """An identifier as it is written; raises SchemaError for a reserved word neither quoted nor beside a `.`."""
-        token = self._curr
         if not self.is_name():
             self.unexpected(what)
-        if self.word() in PHRASES or self.word() in RESERVED and not self._is_beside_dot():
-            self.fail(f"{self.next_text()} is a reserved word, which is a name only between back-quotes", token)
-        self._advance()
-        return token.text if token.token_type is TokenType.IDENTIFIER else self.sql[token.start:token.end + 1]
+        if self._is_reserved():
+            self.fail(f"{self.next_text()} is a reserved word, which is a name only between back-quotes")
+        written = self.written()
+        token = self._advance()
+        return token.text if token.token_type is TokenType.IDENTIFIER else written
 
-    def is_free_name(self) -> bool:
-        """Whether an identifier comes next that TiDB takes as one: quoted, or no reserved word."""
-        return self.is_name() and self.word() not in PHRASES and (self.word() not in RESERVED or self._is_beside_dot())
-
-    def _is_beside_dot(self) -> bool:
-        """Whether the next token follows a `.`, or is followed by one at once: any word is a name there."""
-        behind = self._prev and self._prev.token_type is TokenType.DOT
-        return bool(behind) or self._next.token_type is TokenType.DOT and self.touches_next()
-
-    def free_name(self, what: str = "a name") -> str:
-        """As `name`, at the beginning of one."""
-        return self.name(what)
-
-    def qualified_free_name(self, what: str) -> tuple[str, str]:
-        """`schema.name` or `name`, no reserved word but behind the `.`."""
-        first = self.free_name(what)
-        return (first, self.name(what)) if self.accept(".") else ("", first)
+    def qualified_name(self, what: str = "the name of a table") -> TableName:
+        """`schema.name` or `name`."""
+        first = self.name(what)
+        return TableName(first, self.name(what)) if self.accept(".") else TableName("", first)
 
     def keyword(self, what: str = "a word") -> str:
         """A word in capitals, whether TiDB reserves it or not."""
         if self.kind() != "word" or not self.is_name():
             self.unexpected(what)
         return self.take()
-
-    def qualified_name(self, what: str) -> tuple[str, str]:
-        """`schema.name` or `name`, the schema then empty."""
-        first = self.name(what)
-        return (first, self.name(what)) if self.accept(".") else ("", first)
 
     def name_or_string(self, what: str) -> str:
         """An identifier or a string, as charsets and options are spelled."""
@@ -214,6 +212,7 @@ class TiDBParser(MySQLParser):
         return self.take().lower() if self.word() == "BINARY" else self.name(what)
 
     def string(self, what: str = "a string") -> str:
+        """A string without its quotes, its introducer forgotten; raises SchemaError."""
         if self.kind() == "introducer":
             self._advance()
         if self.kind() != "string":
@@ -221,17 +220,20 @@ class TiDBParser(MySQLParser):
         return self.literal()
 
     def integer(self, what: str = "a whole number") -> int:
-        token = self._curr
-        if token.token_type is not TokenType.NUMBER or not token.text.isdecimal() or not token.text.isascii():
+        """A whole number without a sign, of its first twenty digits; raises SchemaError."""
+        text = self.next_token().text
+        if self.kind() != "number" or not text.isdecimal() or not text.isascii():
             self.unexpected(what)
-        self._advance()
-        return int(token.text[:20])
+        return int(self.literal()[:20])
 
-    def text_since(self, token: Token) -> str:
-        """The SQL text from that token up to here."""
-        return self._find_sql(token, self._prev)
+    def listed(self, item: Callable[[Cursor], T]) -> tuple[T, ...]:
+        """`item, …`; what nests has a loop of its own, as each frame of Python's makes the deepest text less deep."""
+        items = [item(self)]
+        while self.accept(","):
+            items.append(item(self))
+        return tuple(items)
 
-    def comma_separated(self, item: Callable[[TiDBParser], T]) -> tuple[T, ...]:
+    def comma_separated(self, item: Callable[[Cursor], T]) -> tuple[T, ...]:
         """`( item, … )`"""
         self.expect("(")
         items = [item(self)]
@@ -241,12 +243,28 @@ class TiDBParser(MySQLParser):
             self.unexpected("',' or ')'")
         return tuple(items)
 
-    def load(self, sql: str, tokens: list[Token]) -> None:
-        """Puts the cursor before the first of the tokens."""
-        self.reset()
-        self.sql = sql
-        self._chunks = [tokens]
-        self._advance_chunk()
+    def text_since(self, token: Token) -> str:
+        """The SQL text from that token up to here."""
+        return self.sql[token.start:self._tokens[self._index - 1].end + 1]
+
+    # -- what is wrong -----------------------------------------------------------------------------------------------
+
+    def fail(self, message: str, token: Token | None = None) -> NoReturn:
+        """Raises SchemaError at the token, by default the one that comes next."""
+        token = token or self.next_token()
+        raise SchemaError(f"{position(self.sql, token.start if token else len(self.sql))}: {message}")
+
+    def unexpected(self, accepted: str, words: Collection[str] = ()) -> NoReturn:
+        """Raises SchemaError: something else comes next than what is accepted."""
+        word = self.word()
+        hint = did_you_mean(word, words) if word and word not in words else ""
+        self.fail(f"{self.next_text()} is not expected here.{hint} Accepted: {accepted}")
+
+
+@cache
+def parts_of(phrase: str) -> tuple[str, ...]:
+    """The words of a phrase as the tokens have them."""
+    return (phrase,) if phrase in PHRASES else tuple(phrase.split())
 
 
 def position(sql: str, offset: int) -> str:

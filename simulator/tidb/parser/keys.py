@@ -1,20 +1,29 @@
-"""Reads the keys and constraints that stand beside the columns.
+"""Reads keys and constraints: beside the columns, and in CREATE INDEX and DROP INDEX.
 
-One law: TABLE_ELEMENTS lists their first words; whatever begins otherwise is a column.
+One law: an option said twice counts as it is said last, but GLOBAL stays GLOBAL (TiDB: parser.y, IndexOptionList).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from types import MappingProxyType
 
-from simulator.tidb.parser.constraints import read_check, read_references
-from simulator.tidb.parser.cursor import TiDBParser
-from simulator.tidb.parser.key_options import KEY_OPTIONS, read_index_type, read_key_options
-from simulator.tidb.parser.parts import read_part
-from simulator.tidb.syntax.definitions import KeySyntax
+from simulator.tidb.parser.clauses import (
+    column_name,
+    lock_and_algorithm,
+    read_count,
+    read_enclosed,
+    read_one_of,
+    read_plain_string,
+)
+from simulator.tidb.parser.cursor import Cursor
+from simulator.tidb.parser.expressions.operators import read_expression
+from simulator.tidb.syntax.definitions import Check, KeyOptions, KeyPart, KeySyntax, References
+from simulator.tidb.syntax.statements import CreateIndex, DropIndex
 
-__all__ = ["TABLE_ELEMENTS", "begins_key", "end_key", "read_key", "read_key_options", "read_part"]
+REFERENCE_ACTIONS = ("RESTRICT", "CASCADE", "SET NULL", "NO ACTION", "SET DEFAULT")
+INDEX_TYPES = ("BTREE", "HASH", "RTREE", "HYPO", "HNSW", "INVERTED")
 
 TABLE_ELEMENTS = MappingProxyType({
     "CONSTRAINT": "constraint",
@@ -35,52 +44,214 @@ MAY_EXIST = ("key", "foreign", "vector", "columnar")
 """Kinds that take IF NOT EXISTS."""
 
 
-def begins_key(parser: TiDBParser) -> bool:
+# -- what keys are made of ----------------------------------------------------------------------------------------
+
+
+def read_part(cursor: Cursor) -> KeyPart:
+    """`column [(prefix length)] [ASC | DESC]`, or an expression in parentheses."""
+    at = cursor.next_token().start
+    if cursor.word() == "(":
+        expression = read_enclosed(cursor)
+        return KeyPart("", expression=expression.text, at=at, restored=expression.restored, descending=descends(cursor))
+    qualifier, column = column_name(cursor, "a column or an expression in parentheses")
+    length = -1
+    if cursor.accept("("):
+        length = read_count(cursor, "a prefix length")
+        cursor.expect(")")
+    return KeyPart(column, length, at=at, qualifier=qualifier, descending=descends(cursor))
+
+
+def descends(cursor: Cursor) -> bool:
+    return cursor.accept("DESC") or cursor.accept("ASC") and False
+
+
+def read_check(cursor: Cursor, name: str = "") -> Check:
+    """What follows CHECK: `(expression) [[NOT] ENFORCED]`; a NOT NULL behind it is left alone."""
+    condition = read_enclosed(cursor)
+    enforced = cursor.accept("ENFORCED") or not cursor.accept("NOT ENFORCED")
+    return Check(condition, enforced, name)
+
+
+def read_references(cursor: Cursor) -> References:
+    """What follows REFERENCES: `t (a, b) MATCH FULL ON DELETE CASCADE ON UPDATE SET NULL`; the two ONs in any order."""
+    table = cursor.qualified_name("a table")
+    parts = cursor.comma_separated(read_part) if cursor.word() == "(" else ()
+    match = read_one_of(cursor, ("FULL", "PARTIAL", "SIMPLE")) if cursor.accept("MATCH") else ""
+    actions = {"DELETE": "", "UPDATE": ""}
+    while cursor.word() == "ON" and not all(actions.values()):
+        cursor.take()
+        event = read_one_of(cursor, [event for event, action in actions.items() if not action])
+        actions[event] = read_one_of(cursor, REFERENCE_ACTIONS)
+    return References(table, parts, match, actions["DELETE"], actions["UPDATE"])
+
+
+# -- options ------------------------------------------------------------------------------------------------------
+
+
+def read_key_options(cursor: Cursor) -> KeyOptions:
+    """All that follow, up to the first word that is none; raises SchemaError."""
+    options = KeyOptions()
+    while (word := cursor.word()) in KEY_OPTIONS:
+        cursor.take()
+        options = KEY_OPTIONS[word](cursor, options)
+    return options
+
+
+def read_index_type(cursor: Cursor) -> str:
+    """What follows USING or TYPE."""
+    return read_one_of(cursor, INDEX_TYPES)
+
+
+def key_block_size(cursor: Cursor, options: KeyOptions) -> KeyOptions:
+    cursor.accept("=")
+    return replace(options, key_block_size=read_count(cursor) or options.key_block_size)
+
+
+def using(cursor: Cursor, options: KeyOptions) -> KeyOptions:
+    return replace(options, using=read_index_type(cursor))
+
+
+def with_parser(cursor: Cursor, options: KeyOptions) -> KeyOptions:
+    cursor.expect("PARSER")
+    return replace(options, parser=cursor.name("a parser"))
+
+
+def comment(cursor: Cursor, options: KeyOptions) -> KeyOptions:
+    text = read_plain_string(cursor, "a comment in quotes")
+    return replace(options, comment=text or options.comment or "")
+
+
+def pre_split(cursor: Cursor, options: KeyOptions) -> KeyOptions:
+    """`= n`, `= (BETWEEN (…) AND (…) REGIONS n)` or `= (BY (…), …)`"""
+    cursor.accept("=")
+    if not cursor.accept("("):
+        return replace(options, pre_split=str(read_count(cursor)))
+    text = f"BY {','.join(cursor.listed(row))}" if cursor.accept("BY") else split_between(cursor)
+    cursor.expect(")")
+    return replace(options, pre_split=f"({text})")
+
+
+def split_between(cursor: Cursor) -> str:
+    cursor.expect("BETWEEN")
+    low = row(cursor)
+    cursor.expect("AND")
+    high = row(cursor)
+    cursor.expect("REGIONS")
+    return f"BETWEEN {low} AND {high} REGIONS {read_count(cursor)}"
+
+
+def row(cursor: Cursor) -> str:
+    """`(value, …)`, or `()`, as TiDB writes it back."""
+    if cursor.word_after() == ")" and cursor.accept("( )"):
+        return "()"
+    return f"({','.join(cursor.comma_separated(lambda cursor: read_expression(cursor).restored))})"
+
+
+def secondary_engine_attribute(cursor: Cursor, options: KeyOptions) -> KeyOptions:
+    cursor.accept("=")
+    return replace(options, secondary_engine_attribute=read_plain_string(cursor))
+
+
+def where(cursor: Cursor, options: KeyOptions) -> KeyOptions:
+    """The condition of a partial index."""
+    return replace(options, condition=read_expression(cursor))
+
+
+KEY_OPTIONS: MappingProxyType[str, Callable[[Cursor, KeyOptions], KeyOptions]] = MappingProxyType({
+    "KEY_BLOCK_SIZE": key_block_size,
+    "USING": using,
+    "TYPE": using,
+    "COMMENT": comment,
+    "WITH": with_parser,
+    "VISIBLE": lambda cursor, options: replace(options, visible=True),
+    "INVISIBLE": lambda cursor, options: replace(options, visible=False),
+    "CLUSTERED": lambda cursor, options: replace(options, clustered=True),
+    "NONCLUSTERED": lambda cursor, options: replace(options, clustered=False),
+    "GLOBAL": lambda cursor, options: replace(options, scope="GLOBAL"),
+    "LOCAL": lambda cursor, options: replace(options, scope=options.scope or "LOCAL"),
+    "PRE_SPLIT_REGIONS": pre_split,
+    "SECONDARY_ENGINE_ATTRIBUTE": secondary_engine_attribute,
+    "ADD_COLUMNAR_REPLICA_ON_DEMAND": lambda cursor, options: replace(options, on_demand=True),
+    "WHERE": where,
+})
+
+
+# -- beside the columns -------------------------------------------------------------------------------------------
+
+
+def begins_key(cursor: Cursor) -> bool:
     """Whether a key or constraint comes next, not a column."""
-    word = parser.word()
+    word = cursor.word()
     if word in ("VECTOR", "COLUMNAR"):
-        return parser.word_after() == "INDEX"
+        return cursor.word_after() == "INDEX"
     return word in TABLE_ELEMENTS
 
 
-def read_key(parser: TiDBParser) -> KeySyntax:
+def read_key(cursor: Cursor) -> KeySyntax:
     """A key or constraint with its options; raises SchemaError."""
-    at = parser.next_token().start
+    at = cursor.next_token().start
     name = ""
-    if parser.accept("CONSTRAINT") and parser.word() not in TABLE_ELEMENTS:
-        name = parser.free_name("the name of a constraint")
-    if not begins_key(parser) or parser.word() == "CONSTRAINT":
-        parser.unexpected(f"one of {', '.join(TABLE_ELEMENTS)}", TABLE_ELEMENTS)
-    kind = TABLE_ELEMENTS[parser.take()]
+    if cursor.accept("CONSTRAINT") and cursor.word() not in TABLE_ELEMENTS:
+        name = cursor.name("the name of a constraint")
+    if not begins_key(cursor) or cursor.word() == "CONSTRAINT":
+        cursor.unexpected(f"one of {', '.join(TABLE_ELEMENTS)}", TABLE_ELEMENTS)
+    kind = TABLE_ELEMENTS[cursor.take()]
     if kind == "check":
-        return KeySyntax("check", name, (), at=at, check=read_check(parser, name))
+        return KeySyntax("check", name, (), at=at, check=read_check(cursor, name))
     if kind in ("primary", "foreign"):
-        parser.expect("KEY")
+        cursor.expect("KEY")
     elif kind in ("vector", "columnar"):
-        parser.expect("INDEX")
+        cursor.expect("INDEX")
     elif kind != "key":
-        parser.accept("KEY") or parser.accept("INDEX")
-    return key_body(parser, kind, name, at)
+        cursor.accept("KEY") or cursor.accept("INDEX")
+    return key_body(cursor, kind, name, at)
 
 
-def key_body(parser: TiDBParser, kind: str, constraint: str, at: int) -> KeySyntax:
+def key_body(cursor: Cursor, kind: str, constraint: str, at: int) -> KeySyntax:
     """`[IF NOT EXISTS] [name] [USING t] (part, …) options`; for a foreign key what it references."""
-    exists = kind in MAY_EXIST and parser.accept("IF NOT EXISTS")
-    name = "" if parser.word() in ("(", "USING") else parser.free_name("the name of a key, or '('")
-    typed = kind in NAMED_TYPE and (parser.accept("USING") or bool(name) and parser.accept("TYPE"))
-    using = read_index_type(parser) if typed else ""
-    parts = parser.comma_separated(read_part)
+    exists = kind in MAY_EXIST and cursor.accept("IF NOT EXISTS")
+    name = "" if cursor.word() in ("(", "USING") else cursor.name("the name of a key, or '('")
+    typed = kind in NAMED_TYPE and (cursor.accept("USING") or bool(name) and cursor.accept("TYPE"))
+    using = read_index_type(cursor) if typed else ""
+    parts = cursor.comma_separated(read_part)
     if kind == "foreign":
-        parser.expect("REFERENCES")
+        cursor.expect("REFERENCES")
         return KeySyntax(kind, constraint or name, parts, at=at, if_not_exists=exists,
-                         references=read_references(parser))
-    options = read_key_options(parser)
+                         references=read_references(cursor))
+    options = read_key_options(cursor)
     if using:
         options = replace(options, using=using)
     return KeySyntax(kind, constraint or name, parts, options, at, exists)
 
 
-def end_key(parser: TiDBParser) -> None:
+def end_key(cursor: Cursor) -> None:
     """Raises SchemaError where something else follows than `,` or `)`."""
-    if parser.word() not in (",", ")"):
-        parser.unexpected(f"',' or ')' or one of {', '.join(KEY_OPTIONS)}", KEY_OPTIONS if parser.word() else ())
+    if cursor.word() not in (",", ")"):
+        cursor.unexpected(f"',' or ')' or one of {', '.join(KEY_OPTIONS)}", KEY_OPTIONS if cursor.word() else ())
+
+
+# -- statements ---------------------------------------------------------------------------------------------------
+
+
+def create_index(cursor: Cursor, kind: str) -> CreateIndex:
+    """What follows CREATE … INDEX."""
+    at = cursor.next_token().start
+    if_not_exists = cursor.accept("IF NOT EXISTS")
+    name = cursor.name("the name of an index")
+    using = read_index_type(cursor) if cursor.accept("USING") or cursor.accept("TYPE") else ""
+    cursor.expect("ON")
+    table = cursor.qualified_name()
+    parts = cursor.comma_separated(read_part)
+    options = read_key_options(cursor)
+    key = KeySyntax(kind, name, parts, replace(options, using=options.using or using), at, if_not_exists)
+    return CreateIndex(table, key, *lock_and_algorithm(cursor))
+
+
+def drop_index(cursor: Cursor, hypothetical: bool = False) -> DropIndex:
+    """What follows DROP INDEX."""
+    if_exists = cursor.accept("IF EXISTS")
+    name = cursor.name("the name of an index")
+    cursor.expect("ON")
+    table = cursor.qualified_name()
+    algorithm, lock = ("", "") if hypothetical else lock_and_algorithm(cursor)
+    return DropIndex(table, name, if_exists, algorithm, lock, hypothetical)

@@ -1,6 +1,6 @@
 """Reads the options of a table and of a partition.
 
-One law: OPTIONS lists every option by its words, with the reader of its value (TiDB v8.5: pkg/parser/parser.y,
+One law: OPTIONS lists every option by its words, with the reader of what follows them (TiDB v8.5: pkg/parser/parser.y,
 TableOption and PartDefOption).
 """
 
@@ -10,62 +10,200 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NoReturn
 
-from simulator.tidb.parser.cursor import TiDBParser
-from simulator.tidb.parser.option_values import (
-    charset_option,
-    collate,
-    decimal,
-    duration,
-    encryption,
-    engine,
-    forced,
-    identifier,
-    media,
-    number,
-    number_or_default,
-    on_or_off,
-    placement,
-    row_format,
-    secondary_engine,
-    text,
-    time_to_live,
-    union,
-    word,
-    zero_or_one,
+from simulator.tidb.parser.clauses import (
+    begins_literal,
+    charset_name,
+    collation_name,
+    read_count,
+    read_literal,
+    read_number,
+    read_one_of,
+    read_plain_string,
 )
+from simulator.tidb.parser.cursor import Cursor
+from simulator.tidb.parser.expressions.times import read_unit
+from simulator.tidb.restore.names import quoted, table
 from simulator.tidb.syntax.tables import TableOption
 
-Value = Callable[[TiDBParser, str], TableOption]
+ROW_FORMATS = (
+    "DEFAULT", "DYNAMIC", "FIXED", "COMPRESSED", "REDUNDANT", "COMPACT", "TOKUDB_DEFAULT", "TOKUDB_FAST",
+    "TOKUDB_SMALL", "TOKUDB_ZLIB", "TOKUDB_ZSTD", "TOKUDB_QUICKLZ", "TOKUDB_LZMA", "TOKUDB_SNAPPY",
+    "TOKUDB_UNCOMPRESSED",
+)
 
 
-def begins_option(parser: TiDBParser) -> bool:
+def number(cursor: Cursor, name: str) -> TableOption:
+    cursor.accept("=")
+    return TableOption(name, str(read_count(cursor)))
+
+
+def number_or_default(cursor: Cursor, name: str) -> TableOption:
+    cursor.accept("=")
+    if cursor.accept("DEFAULT"):
+        return TableOption(name, "DEFAULT", default=True)
+    return TableOption(name, str(read_count(cursor, "a whole number or DEFAULT")))
+
+
+def zero_or_one(cursor: Cursor, name: str) -> TableOption:
+    """A switch, or DEFAULT."""
+    token = cursor.next_token()
+    option = number_or_default(cursor, name)
+    if option.value not in ("0", "1", "DEFAULT"):
+        cursor.fail(f"{name} {option.value} is not possible; accepted: 0, 1, DEFAULT", token)
+    return option
+
+
+def decimal(cursor: Cursor, name: str) -> TableOption:
+    cursor.accept("=")
+    return TableOption(name, read_number(cursor))
+
+
+def text(cursor: Cursor, name: str) -> TableOption:
+    cursor.accept("=")
+    return TableOption(name, read_plain_string(cursor), quoted=True)
+
+
+def word(cursor: Cursor, name: str) -> TableOption:
+    """A word or a string."""
+    cursor.accept("=")
+    if cursor.kind() == "string":
+        return TableOption(name, read_plain_string(cursor), quoted=True)
+    return TableOption(name, cursor.name("a word or a string"))
+
+
+def identifier(cursor: Cursor, name: str) -> TableOption:
+    cursor.accept("=")
+    return TableOption(name, cursor.name("a name"))
+
+
+def engine(cursor: Cursor, _: str) -> TableOption:
+    """`ENGINE = x`, `STORAGE ENGINE = x`"""
+    return word(cursor, "ENGINE")
+
+
+def forced(cursor: Cursor, name: str) -> TableOption:
+    """`FORCE AUTO_INCREMENT = 5`"""
+    cursor.accept("=")
+    return TableOption(name.removeprefix("FORCE "), str(read_count(cursor)), force=True)
+
+
+def charset_option(cursor: Cursor, name: str) -> TableOption:
+    """`[DEFAULT] CHARSET = x`, `[DEFAULT] CHARACTER SET = x`; the value as TiDB keeps it."""
+    if name in ("DEFAULT CHARACTER", "DEFAULT CHAR"):
+        cursor.expect("SET")
+    cursor.accept("=")
+    return TableOption("CHARSET", charset_name(cursor))
+
+
+def collate(cursor: Cursor, _: str) -> TableOption:
+    cursor.accept("=")
+    return TableOption("COLLATE", collation_name(cursor))
+
+
+def row_format(cursor: Cursor, name: str) -> TableOption:
+    cursor.accept("=")
+    return TableOption(name, read_one_of(cursor, ROW_FORMATS))
+
+
+def media(_: Cursor, name: str) -> TableOption:
+    """`STORAGE DISK`, `STORAGE MEMORY`"""
+    return TableOption("STORAGE", name.split()[1])
+
+
+def secondary_engine(cursor: Cursor, name: str) -> TableOption:
+    cursor.accept("=")
+    return TableOption(name, "NULL", default=True) if cursor.accept("NULL") else word(cursor, name)
+
+
+def union(cursor: Cursor, name: str) -> TableOption:
+    """`(a, d.b)`, kept as TiDB writes it back."""
+    cursor.accept("=")
+    if cursor.accept("( )"):
+        return TableOption(name, "()")
+    names = cursor.comma_separated(lambda cursor: cursor.qualified_name("a table"))
+    return TableOption(name, f"({','.join(map(table, names))})")
+
+
+def encryption(cursor: Cursor, name: str) -> TableOption:
+    cursor.accept("=")
+    token, value = cursor.next_token(), read_plain_string(cursor)
+    if value not in ("Y", "y", "N", "n"):
+        cursor.fail(f"ENCRYPTION {value!r} is not possible; accepted: 'Y', 'N'", token)
+    return TableOption(name, value, quoted=True)
+
+
+def placement(cursor: Cursor, name: str) -> TableOption:
+    """`PLACEMENT POLICY [=] p`, `[=] DEFAULT` or `SET DEFAULT`"""
+    if not cursor.accept("SET"):
+        cursor.accept("=")
+        if cursor.word() != "DEFAULT":
+            return word(cursor, name)
+    default = cursor.written()
+    cursor.expect("DEFAULT")
+    return TableOption(name, default, default=True)
+
+
+def time_to_live(cursor: Cursor, name: str) -> TableOption:
+    """``TTL = `column` + INTERVAL 3 MONTH``, kept as TiDB writes it back."""
+    cursor.accept("=")
+    column = cursor.name("a column")
+    cursor.expect("+")
+    cursor.expect("INTERVAL")
+    if not begins_literal(cursor):
+        cursor.unexpected("an amount")
+    amount = read_literal(cursor).restored
+    return TableOption(name, f"{quoted(column)} + INTERVAL {amount} {read_unit(cursor).text}")
+
+
+def on_or_off(cursor: Cursor, name: str) -> TableOption:
+    cursor.accept("=")
+    token, value = cursor.next_token(), read_plain_string(cursor).upper()
+    if value not in ("ON", "OFF"):
+        cursor.fail(f"{name} {value!r} is not possible; accepted: 'ON', 'OFF'", token)
+    return TableOption(name, value, quoted=True)
+
+
+def duration(cursor: Cursor, name: str) -> TableOption:
+    """Days, hours and minutes: `1d12h`, `90m`"""
+    cursor.accept("=")
+    token, value = cursor.next_token(), read_plain_string(cursor)
+    parts = value.replace("d", "d ").replace("h", "h ").replace("m", "m ").split(" ")
+    if parts.pop() or not parts or not all(part[:-1].replace(".", "", 1).isdecimal() for part in parts):
+        cursor.fail(f"{name} {value!r} is no duration; accepted: days, hours and minutes, as in '1d12h30m'", token)
+    return TableOption(name, value, quoted=True)
+
+
+Value = Callable[[Cursor, str], TableOption]
+
+
+def begins_option(cursor: Cursor) -> bool:
     """Whether an option of a table comes next."""
-    return bool(words_of_option(parser, OPTIONS))
+    return bool(words_of_option(cursor, OPTIONS))
 
 
-def begins_partition_option(parser: TiDBParser) -> bool:
+def begins_partition_option(cursor: Cursor) -> bool:
     """Whether an option comes next that a partition may have."""
-    return words_of_option(parser, OPTIONS) in PARTITION_OPTIONS
+    return words_of_option(cursor, OPTIONS) in PARTITION_OPTIONS
 
 
-def words_of_option(parser: TiDBParser, known: Mapping[str, Value]) -> str:
+def words_of_option(cursor: Cursor, known: Mapping[str, Value]) -> str:
     """The one or two words of the option that comes next; empty where none does."""
-    both = f"{parser.word()} {parser.word_after()}"
-    return both if both in known else parser.word() if parser.word() in known else ""
+    both = f"{cursor.word()} {cursor.word_after()}"
+    return both if both in known else cursor.word() if cursor.word() in known else ""
 
 
-def read_option(parser: TiDBParser) -> TableOption:
+def read_option(cursor: Cursor) -> TableOption:
     """One option with its value; raises SchemaError."""
-    words = words_of_option(parser, OPTIONS)
+    words = words_of_option(cursor, OPTIONS)
     if not words:
-        unknown_option(parser)
-    parser.expect(words)
-    return OPTIONS[words](parser, words)
+        unknown_option(cursor)
+    cursor.expect(words)
+    return OPTIONS[words](cursor, words)
 
 
-def unknown_option(parser: TiDBParser) -> NoReturn:
+def unknown_option(cursor: Cursor) -> NoReturn:
     """Raises SchemaError: something else comes next than an option."""
-    parser.unexpected("a table option (ENGINE, CHARSET, COLLATE, COMMENT, AUTO_INCREMENT, TTL, …) or PARTITION BY",
+    cursor.unexpected("a table option (ENGINE, CHARSET, COLLATE, COMMENT, AUTO_INCREMENT, TTL, …) or PARTITION BY",
                       [words.split()[0] for words in OPTIONS])
 
 

@@ -1,124 +1,276 @@
-"""Reads PARTITION BY: every kind TiDB has.
+"""Reads PARTITION BY, every kind TiDB has, and checks what TiDB's parser itself does before it knows the table.
 
-One law: expressions and bounds are kept as SQL text, and as TiDB writes them back.
+One law: expressions, bounds and values are kept as SQL text, and as TiDB writes them back; counts, kinds of values and
+their widths agree (TiDB: pkg/parser/ast/ddl.go, PartitionOptions.Validate).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
-from simulator.tidb.parser.cursor import TiDBParser
-from simulator.tidb.parser.definitions import read_definition, read_definitions
-from simulator.tidb.parser.expressions import read_expression
-from simulator.tidb.parser.partition_checks import check_partitioning
-from simulator.tidb.parser.parts import read_column_name
-from simulator.tidb.parser.units import UNITS, read_unit
-from simulator.tidb.parser.values import read_bit_expression, read_count, read_enclosed_bits, read_one_of
-from simulator.tidb.restore.restoring import quoted
+from simulator.errors import SchemaError
+from simulator.tidb.parser.clauses import column_name, read_bit_expression, read_count, read_enclosed_bits, read_one_of
+from simulator.tidb.parser.cursor import Cursor, position
+from simulator.tidb.parser.expressions.operators import read_expression
+from simulator.tidb.parser.expressions.times import UNITS, read_unit
+from simulator.tidb.parser.options import begins_partition_option, read_option
+from simulator.tidb.restore.names import column
 from simulator.tidb.syntax.definitions import Expression, KeyOptions
-from simulator.tidb.syntax.tables import IntervalSyntax, MethodSyntax, PartitionSyntax
+from simulator.tidb.syntax.tables import IntervalSyntax, MethodSyntax, PartitionDefinition, PartitionSyntax, TableOption
 
-__all__ = ["read_definition", "read_definitions", "read_partitioning"]
+Row = tuple[Expression, ...]
+
+MAXVALUE = Expression("MAXVALUE", "MAXVALUE")
+DEFAULT = Expression("DEFAULT", "DEFAULT")
+
+
+# -- what a partition holds ---------------------------------------------------------------------------------------
+
+
+def read_definitions(cursor: Cursor) -> tuple[PartitionDefinition, ...]:
+    """`(PARTITION p …, PARTITION q …)`; raises SchemaError."""
+    return cursor.comma_separated(read_definition)
+
+
+def read_definition(cursor: Cursor) -> PartitionDefinition:
+    """`PARTITION p VALUES LESS THAN (…) options (SUBPARTITION …)`; raises SchemaError."""
+    cursor.expect("PARTITION")
+    name = cursor.name("the name of a partition")
+    kind, rows, restored = read_values(cursor)
+    options = read_partition_options(cursor)
+    subpartitions = cursor.comma_separated(read_subpartition) if cursor.word() == "(" else ()
+    return PartitionDefinition(name, tuple(map(texts, rows)), kind, restored, options, subpartitions)
+
+
+def read_subpartition(cursor: Cursor) -> PartitionDefinition:
+    cursor.expect("SUBPARTITION")
+    name = cursor.name("the name of a subpartition")
+    return PartitionDefinition(name, options=read_partition_options(cursor))
+
+
+def read_partition_options(cursor: Cursor) -> tuple[TableOption, ...]:
+    options = []
+    while begins_partition_option(cursor):
+        options.append(read_option(cursor))
+    return tuple(options)
+
+
+def read_values(cursor: Cursor) -> tuple[str, tuple[Row, ...], str]:
+    """What a partition holds: its kind, its rows of values, and them as TiDB writes them back."""
+    if cursor.accept("VALUES LESS THAN"):
+        row = (MAXVALUE,) if cursor.accept("MAXVALUE") else cursor.comma_separated(read_bound)
+        return "less than", (row,), f"({listed(row)})"
+    if cursor.accept("VALUES IN"):
+        rows = cursor.comma_separated(read_list_member)
+        if rows == ((DEFAULT,),):
+            return "default", rows, ""
+        return "in", rows, f"({', '.join(listed(row) if len(row) == 1 else f'({listed(row)})' for row in rows)})"
+    if cursor.accept("DEFAULT"):
+        return "default", ((DEFAULT,),), ""
+    kind = next((word for word in ("HISTORY", "CURRENT") if cursor.accept(word)), "")
+    return kind.lower(), (), ""
+
+
+def read_bound(cursor: Cursor) -> Expression:
+    return MAXVALUE if cursor.accept("MAXVALUE") else read_bit_expression(cursor)
+
+
+def read_list_member(cursor: Cursor) -> Row:
+    """One member of VALUES IN: a value, DEFAULT, MAXVALUE (read, and refused later), or a row in parentheses."""
+    if cursor.word() == "DEFAULT" and cursor.word_after() != "(":
+        cursor.take()
+        return (DEFAULT,)
+    if cursor.accept("MAXVALUE"):
+        return (MAXVALUE,)
+    if begins_row(cursor):
+        cursor.accept("ROW")
+        return cursor.comma_separated(read_expression)
+    return (read_bit_expression(cursor),)
+
+
+def begins_row(cursor: Cursor) -> bool:
+    """Whether `(value, value)` comes, and not an expression that begins with a parenthesis."""
+    if cursor.word() == "ROW":
+        return cursor.word_after() == "("
+    closing = cursor.closing_ahead(0) if cursor.word() == "(" else -1
+    if cursor.word_ahead(closing + 1) not in (",", ")"):
+        return False
+    depth = 0
+    for word in map(cursor.word_ahead, range(closing)):
+        depth += {"(": 1, ")": -1}.get(word, 0)
+        if word == "," and depth == 1:
+            return True
+    return False
+
+
+def listed(row: Row) -> str:
+    return ", ".join(value.restored for value in row)
+
+
+def texts(row: Row) -> tuple[str, ...]:
+    """The values as SQL text; NULL in capitals."""
+    return tuple("NULL" if value.restored == "NULL" else value.text for value in row)
+
+
+# -- checks -------------------------------------------------------------------------------------------------------
+
+
+KINDS = {
+    "range": ("less than",),
+    "list": ("in", "default"),
+    "hash": ("",),
+    "key": ("",),
+    "system_time": ("history", "current"),
+}
+NEEDS = {
+    "range": "VALUES LESS THAN", "list": "VALUES IN", "system_time": "HISTORY or CURRENT", "hash": "no VALUES",
+    "key": "no VALUES",
+}
+"""How a partition of each kind of partitioning says what it holds."""
+
+
+def check_partitioning(cursor: Cursor, partitioning: PartitionSyntax) -> None:
+    """Raises SchemaError for the first thing that is wrong."""
+    wrong = next(mistakes(partitioning), "")
+    if wrong:
+        raise SchemaError(f"{position(cursor.sql, partitioning.at)}: {wrong}")
+
+
+def mistakes(partitioning: PartitionSyntax) -> Iterator[str]:
+    count, written, kind = partitioning.count, len(partitioning.definitions), partitioning.kind
+    if count and written and count != written:
+        yield f"PARTITIONS {count}, but {written} are written out"
+    yield from subpartition_mistakes(partitioning)
+    if kind in ("range", "list") and not written and not partitioning.interval:
+        yield f"{kind.upper()} partitioning needs its partitions written out"
+    if kind == "system_time" and written < 2:
+        yield "SYSTEM_TIME partitioning needs two partitions or more: HISTORY ones, and a CURRENT one at the end"
+    for definition in partitioning.definitions:
+        yield from definition_mistakes(definition, kind, len(partitioning.columns))
+
+
+def subpartition_mistakes(partitioning: PartitionSyntax) -> Iterator[str]:
+    counts = {len(definition.subpartitions) for definition in partitioning.definitions}
+    written = max(counts, default=0)
+    if len(counts) > 1:
+        yield "every partition needs the same number of subpartitions"
+    if not partitioning.subpartition:
+        if written:
+            yield "subpartitions are written out, but no SUBPARTITION BY says how rows are spread over them"
+    elif written and partitioning.subpartition.count not in (0, written):
+        yield f"SUBPARTITIONS {partitioning.subpartition.count}, but {written} are written out"
+
+
+def definition_mistakes(definition: PartitionDefinition, kind: str, columns: int) -> Iterator[str]:
+    if definition.kind not in KINDS[kind]:
+        yield f"partition {definition.name!r} of {kind.upper()} needs {NEEDS[kind]}"
+    widths = {len(row) for row in definition.values if row != ("DEFAULT",)}
+    if widths - {columns or 1}:
+        yield f"partition {definition.name!r} needs {columns or 1} values at a time"
+
+
+# -- PARTITION BY -------------------------------------------------------------------------------------------------
+
 
 METHODS = ("HASH", "KEY", "RANGE", "LIST", "SYSTEM_TIME")
 
 
-def read_partitioning(parser: TiDBParser) -> PartitionSyntax:
+def read_partitioning(cursor: Cursor) -> PartitionSyntax:
     """What follows PARTITION BY; raises SchemaError."""
-    at = parser.next_token().start
-    method = read_method(parser, METHODS)
-    interval = read_interval(parser) if method.kind == "range" and parser.word() == "INTERVAL" else None
-    method = counted(parser, method, "PARTITIONS")
+    at = cursor.next_token().start
+    method = read_method(cursor, METHODS)
+    interval = read_interval(cursor) if method.kind == "range" and cursor.word() == "INTERVAL" else None
+    method = counted(cursor, method, "PARTITIONS")
     subpartition = None
-    if parser.accept("SUBPARTITION BY"):
-        subpartition = counted(parser, read_method(parser, METHODS[:2]), "SUBPARTITIONS")
-    definitions = read_definitions(parser) if parser.word() == "(" else ()
+    if cursor.accept("SUBPARTITION BY"):
+        subpartition = counted(cursor, read_method(cursor, METHODS[:2]), "SUBPARTITIONS")
+    definitions = read_definitions(cursor) if cursor.word() == "(" else ()
     updated: tuple[tuple[str, KeyOptions], ...] = ()
-    if parser.accept("UPDATE INDEXES"):
-        updated = parser.comma_separated(read_updated_index)
+    if cursor.accept("UPDATE INDEXES"):
+        updated = cursor.comma_separated(read_updated_index)
     partitioning = PartitionSyntax(method, definitions, at, subpartition, interval, updated)
-    check_partitioning(parser, partitioning)
+    check_partitioning(cursor, partitioning)
     return partitioning
 
 
-def counted(parser: TiDBParser, method: MethodSyntax, word: str) -> MethodSyntax:
+def counted(cursor: Cursor, method: MethodSyntax, word: str) -> MethodSyntax:
     """The method with the number of partitions, where the statement gives it."""
-    if not parser.accept(word):
+    if not cursor.accept(word):
         return method
-    token, count = parser.next_token(), read_count(parser, f"the number of {word.lower()}")
+    token, count = cursor.next_token(), read_count(cursor, f"the number of {word.lower()}")
     if not count:
-        parser.fail(f"{word} 0 is not possible; accepted: 1 or more", token)
+        cursor.fail(f"{word} 0 is not possible; accepted: 1 or more", token)
     return replace(method, count=count)
 
 
-def read_method(parser: TiDBParser, accepted: tuple[str, ...]) -> MethodSyntax:
+def read_method(cursor: Cursor, accepted: tuple[str, ...]) -> MethodSyntax:
     """`RANGE (expression)` and the like."""
-    linear = parser.accept("LINEAR")
-    kind = parser.word()
+    linear = cursor.accept("LINEAR")
+    kind = cursor.word()
     if kind not in accepted or linear and kind not in ("HASH", "KEY"):
-        parser.unexpected(f"{', '.join(accepted[:-1])} or {accepted[-1]}", accepted)
-    parser.take()
+        cursor.unexpected(f"{', '.join(accepted[:-1])} or {accepted[-1]}", accepted)
+    cursor.take()
     if kind == "SYSTEM_TIME":
-        return system_time(parser)
+        return system_time(cursor)
     if kind == "KEY":
-        algorithm = read_algorithm(parser)
-        return replace(columns_method(parser, "key"), linear=linear, algorithm=algorithm)
-    if kind in ("RANGE", "LIST") and (parser.accept("COLUMNS") or parser.accept("FIELDS")):
-        return columns_method(parser, kind.lower())
-    expression = read_enclosed_bits(parser)
+        algorithm = read_algorithm(cursor)
+        return replace(columns_method(cursor, "key"), linear=linear, algorithm=algorithm)
+    if kind in ("RANGE", "LIST") and (cursor.accept("COLUMNS") or cursor.accept("FIELDS")):
+        return columns_method(cursor, kind.lower())
+    expression = read_enclosed_bits(cursor)
     return MethodSyntax(kind.lower(), expression.text, expression.restored, linear=linear)
 
 
-def read_algorithm(parser: TiDBParser) -> int | None:
+def read_algorithm(cursor: Cursor) -> int | None:
     """`ALGORITHM = 1`; None where it does not come."""
-    if not parser.accept("ALGORITHM"):
+    if not cursor.accept("ALGORITHM"):
         return None
-    parser.expect("=")
-    token, algorithm = parser.next_token(), read_count(parser)
+    cursor.expect("=")
+    token, algorithm = cursor.next_token(), read_count(cursor)
     if algorithm not in (1, 2):
-        parser.fail(f"ALGORITHM = {algorithm} is not possible; accepted: 1, 2", token)
+        cursor.fail(f"ALGORITHM = {algorithm} is not possible; accepted: 1, 2", token)
     return algorithm
 
 
-def columns_method(parser: TiDBParser, kind: str) -> MethodSyntax:
+def columns_method(cursor: Cursor, kind: str) -> MethodSyntax:
     """`(a, b)`; `()` for KEY, which then takes the primary key."""
-    if kind == "key" and parser.accept("( )"):
+    if kind == "key" and cursor.accept("( )"):
         return MethodSyntax(kind)
-    names = parser.comma_separated(read_column_name)
-    restored = ",".join(".".join(map(quoted, (*before.split("."), name))) if before else quoted(name)
-                        for before, name in names)
+    names = cursor.comma_separated(lambda cursor: column_name(cursor, "a column"))
+    restored = ",".join(column(name, qualifier) for qualifier, name in names)
     return MethodSyntax(kind, restored=restored, columns=tuple(name for _, name in names))
 
 
-def system_time(parser: TiDBParser) -> MethodSyntax:
+def system_time(cursor: Cursor) -> MethodSyntax:
     """`SYSTEM_TIME [INTERVAL 1 DAY | LIMIT 10]`"""
-    if parser.accept("LIMIT"):
-        return MethodSyntax("system_time", limit=read_count(parser))
-    if not parser.accept("INTERVAL"):
+    if cursor.accept("LIMIT"):
+        return MethodSyntax("system_time", limit=read_count(cursor))
+    if not cursor.accept("INTERVAL"):
         return MethodSyntax("system_time")
-    every = read_expression(parser)
-    return MethodSyntax("system_time", every.text, every.restored, unit=read_unit(parser).text)
+    every = read_expression(cursor)
+    return MethodSyntax("system_time", every.text, every.restored, unit=read_unit(cursor).text)
 
 
-def read_interval(parser: TiDBParser) -> IntervalSyntax:
+def read_interval(cursor: Cursor) -> IntervalSyntax:
     """`INTERVAL (1 MONTH) FIRST PARTITION LESS THAN (…) LAST PARTITION LESS THAN (…) NULL PARTITION …`"""
-    at = parser.next_token().start
-    parser.take()
-    parser.expect("(")
-    every = read_bit_expression(parser)
-    unit = read_unit(parser).text if parser.word().removeprefix("SQL_TSI_") in UNITS else ""
-    parser.expect(")")
+    at = cursor.next_token().start
+    cursor.take()
+    cursor.expect("(")
+    every = read_bit_expression(cursor)
+    unit = read_unit(cursor).text if cursor.word().removeprefix("SQL_TSI_") in UNITS else ""
+    cursor.expect(")")
     first: Expression | None = None
     last: Expression | None = None
-    if parser.accept("FIRST PARTITION LESS THAN"):
-        first = read_enclosed_bits(parser)
-        parser.expect("LAST PARTITION LESS THAN")
-        last = read_enclosed_bits(parser)
-    null = parser.accept("NULL PARTITION")
-    return IntervalSyntax(every, unit, first, last, null, parser.accept("MAXVALUE PARTITION"), at)
+    if cursor.accept("FIRST PARTITION LESS THAN"):
+        first = read_enclosed_bits(cursor)
+        cursor.expect("LAST PARTITION LESS THAN")
+        last = read_enclosed_bits(cursor)
+    null = cursor.accept("NULL PARTITION")
+    return IntervalSyntax(every, unit, first, last, null, cursor.accept("MAXVALUE PARTITION"), at)
 
 
-def read_updated_index(parser: TiDBParser) -> tuple[str, KeyOptions]:
+def read_updated_index(cursor: Cursor) -> tuple[str, KeyOptions]:
     """One member of UPDATE INDEXES: `name GLOBAL` or `name LOCAL`."""
-    name = parser.free_name("the name of an index")
-    return name, KeyOptions(scope=read_one_of(parser, ("GLOBAL", "LOCAL")))
+    name = cursor.name("the name of an index")
+    return name, KeyOptions(scope=read_one_of(cursor, ("GLOBAL", "LOCAL")))

@@ -1,23 +1,133 @@
 """Text → statement: every DDL statement of TiDB, told apart by its first words.
 
-One law: whatever the text, it gives a statement, None for an empty text, or a DdlError.
+One law: whatever the text, it gives a statement, None for an empty text, or a DdlError; of the phrases that a statement
+may begin with, the longest that fits decides (TiDB: pkg/parser/parser.y, Statement).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from itertools import product
+from types import MappingProxyType
 from typing import NoReturn
 
-from sqlglot import Token
-from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token
 
 from simulator.errors import DdlError, SchemaError, did_you_mean
-from simulator.tidb.parser.cursor import QUOTED, position
-from simulator.tidb.parser.dialect import read, statements, tokenize
-from simulator.tidb.parser.first_words import DDL_WORDS_AFTER, NOT_DDL, READERS, WORDS_AFTER
+from simulator.tidb.parser.alter import alter_table
+from simulator.tidb.parser.cursor import Cursor, QUOTED, position
+from simulator.tidb.parser.keys import create_index, drop_index
+from simulator.tidb.parser.objects import (
+    alter_sequence,
+    create_sequence,
+    create_view,
+    drop_sequence,
+    drop_view,
+    placement_policy,
+    resource_group,
+)
+from simulator.tidb.parser.statements import (
+    alter_database,
+    cleanup_locks,
+    create_database,
+    drop_database,
+    drop_table,
+    flashback,
+    lock_tables,
+    recover_table,
+    rename_table,
+    repair_table,
+    truncate_table,
+    unlock_tables,
+)
+from simulator.tidb.parser.tables import read_create_table
+from simulator.tidb.parser.texts import read, statements
+from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.statements import Statement
 
+Reader = Callable[[Cursor], Statement]
+Phrase = tuple[str, ...]
+
+
+def phrases(text: str) -> tuple[Phrase, ...]:
+    """`CREATE DATABASE|SCHEMA` is two phrases."""
+    return tuple(product(*(word.split("|") for word in text.split())))
+
+
+BEHIND: Mapping[str, Reader] = {
+    "CREATE DATABASE|SCHEMA": create_database,
+    "ALTER DATABASE|SCHEMA": alter_database,
+    "DROP DATABASE|SCHEMA": drop_database,
+    "DROP TABLE|TABLES": drop_table,
+    "DROP TEMPORARY TABLE|TABLES": partial(drop_table, temporary="local"),
+    "DROP GLOBAL TEMPORARY TABLE|TABLES": partial(drop_table, temporary="global"),
+    "TRUNCATE": truncate_table,
+    "RENAME TABLE": rename_table,
+    "RECOVER TABLE": recover_table,
+    "FLASHBACK": flashback,
+    "ADMIN REPAIR TABLE": repair_table,
+    "ADMIN CLEANUP TABLE LOCK": cleanup_locks,
+    "LOCK TABLE|TABLES": lock_tables,
+    "UNLOCK TABLE|TABLES": unlock_tables,
+    "CREATE INDEX": partial(create_index, kind="key"),
+    **{f"CREATE {kind} INDEX": partial(create_index, kind=kind.lower())
+       for kind in ("UNIQUE", "SPATIAL", "FULLTEXT", "VECTOR", "COLUMNAR")},
+    "DROP INDEX": drop_index,
+    "DROP HYPO INDEX": partial(drop_index, hypothetical=True),
+    "DROP VIEW": drop_view,
+    "CREATE SEQUENCE": create_sequence,
+    "ALTER SEQUENCE": alter_sequence,
+    "DROP SEQUENCE": drop_sequence,
+    "CREATE OR REPLACE PLACEMENT POLICY": partial(placement_policy, verb="CREATE", or_replace=True),
+    **{f"{verb} PLACEMENT POLICY": partial(placement_policy, verb=verb) for verb in ("CREATE", "ALTER", "DROP")},
+    **{f"{verb} RESOURCE GROUP": partial(resource_group, verb=verb) for verb in ("CREATE", "ALTER", "DROP")},
+    "ALTER TABLE": alter_table,
+    "ALTER IGNORE TABLE": partial(alter_table, ignore=True),
+}
+"""Readers that begin behind the phrase."""
+
+WHOLE: Mapping[str, Reader] = {
+    "CREATE TABLE": read_create_table,
+    "CREATE TEMPORARY TABLE": read_create_table,
+    "CREATE GLOBAL TEMPORARY TABLE": read_create_table,
+    "CREATE VIEW|ALGORITHM|DEFINER|SQL": create_view,
+    "CREATE OR REPLACE VIEW|ALGORITHM|DEFINER|SQL": create_view,
+}
+"""Readers that begin with the phrase itself."""
+
+READERS: Mapping[Phrase, tuple[bool, Reader]] = MappingProxyType({
+    phrase: (behind, reader)
+    for behind, table in ((True, BEHIND), (False, WHOLE))
+    for text, reader in table.items() for phrase in phrases(text)
+})
+"""By phrase: whether the reader begins behind it, and the reader."""
+
+NOT_DDL = frozenset(phrase for text in (
+    "SELECT|INSERT|REPLACE|UPDATE|DELETE|WITH|TABLE|VALUES|(|SET|SHOW|USE|GRANT|REVOKE|ANALYZE|EXPLAIN|DESC|DESCRIBE",
+    "BEGIN|START|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|PREPARE|EXECUTE|DEALLOCATE|CALL|DO|KILL|FLUSH|HELP|SHUTDOWN|RESTART",
+    "LOAD|IMPORT|BACKUP|RESTORE|PURGE|PAUSE|RESUME|STOP|CANCEL|BATCH|SPLIT|DISTRIBUTE|OPTIMIZE|TRACE|BINLOG|CHANGE",
+    "ADMIN|PLAN|QUERY|CALIBRATE|RECOMMEND|TRAFFIC|REFRESH",
+    "CREATE USER|ROLE|STATISTICS|PROCEDURE|BINDING|IMPORT", "CREATE GLOBAL|SESSION BINDING",
+    "ALTER USER|INSTANCE|RANGE|IMPORT",
+    "DROP USER|ROLE|STATS|STATISTICS|PROCEDURE|PREPARE|BINDING|IMPORT", "DROP GLOBAL|SESSION BINDING",
+    "SET BINDING", "RENAME USER", "LOCK STATS", "UNLOCK STATS",
+) for phrase in phrases(text))
+"""How the statements begin that change no schema."""
+
+
+def words_after(known: Iterable[Phrase]) -> Mapping[Phrase, tuple[str, ...]]:
+    """By the beginning of a phrase: the words that can follow."""
+    found: dict[Phrase, dict[str, None]] = {}
+    for phrase in known:
+        for length, word in enumerate(phrase):
+            found.setdefault(phrase[:length], {})[word] = None
+    return MappingProxyType({start: tuple(words) for start, words in found.items()})
+
+
+WORDS_AFTER = words_after((*READERS, *sorted(NOT_DDL)))
+DDL_WORDS_AFTER = words_after(READERS)
 SYNTAX = "parser:1064"
 LONGEST = max(len(phrase) for phrase in (*READERS, *NOT_DDL))
 
@@ -47,7 +157,7 @@ def reading() -> Iterator[None]:
     """Turns what readers raise into DdlError."""
     try:
         yield
-    except (SchemaError, SqlglotError) as error:
+    except SchemaError as error:
         raise DdlError(str(error), SYNTAX) from None
     except RecursionError:
         raise DdlError("the statement is nested too deeply", SYNTAX) from None

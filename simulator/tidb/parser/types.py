@@ -10,8 +10,8 @@ from types import MappingProxyType
 
 from simulator.errors import did_you_mean
 from simulator.tidb.model.charsets import charset
-from simulator.tidb.parser.cursor import TiDBParser, position
-from simulator.tidb.parser.values import read_count, read_plain_string
+from simulator.tidb.parser.clauses import read_count, read_plain_string
+from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.syntax.definitions import TypeSyntax
 
 NAMES = MappingProxyType({
@@ -53,88 +53,88 @@ UNSUPPORTED = frozenset((
 ))
 
 
-def read_type(parser: TiDBParser, column: str, prose: bool = False) -> TypeSyntax:
+def read_type(cursor: Cursor, column: str, prose: bool = False) -> TypeSyntax:
     """The type that comes next; raises SchemaError naming the column where TiDB has no such type.
 
     With `prose`, arguments that TiDB demands (VARCHAR's length, ENUM's members) may be missing.
     """
-    start = parser.next_token()
-    where = f"{position(parser.sql, start.start)}: column {column!r}"
-    known = spelling(parser, column, parser.word(), start.start)
-    type = attributes(parser, arguments(parser, known), where)
-    type = replace(type, spelled=parser.text_since(start))
+    start = cursor.next_token()
+    where = f"{position(cursor.sql, start.start)}: column {column!r}"
+    known = spelling(cursor, column, cursor.word(), start.start)
+    type = attributes(cursor, arguments(cursor, known), where)
+    type = replace(type, spelled=cursor.text_since(start))
     wrong = "" if prose else missing(type)
     if wrong:
-        parser.fail(f"column {column!r}: {wrong}", start)
+        cursor.fail(f"column {column!r}: {wrong}", start)
     return type
 
 
-def spelling(parser: TiDBParser, column: str, word: str, at: int) -> TypeSyntax:
+def spelling(cursor: Cursor, column: str, word: str, at: int) -> TypeSyntax:
     """The words of the type's name."""
     if word == "NATIONAL":
-        parser.take()
-        word = parser.word() if parser.word() in ("CHAR", "CHARACTER", "VARCHAR", "VARCHARACTER") else "NATIONAL"
+        cursor.take()
+        word = cursor.word() if cursor.word() in ("CHAR", "CHARACTER", "VARCHAR", "VARCHARACTER") else "NATIONAL"
     if word not in NAMES:
-        reject(parser, column, word)
-    parser.take()
+        reject(cursor, column, word)
+    cursor.take()
     name = NAMES[word]
     if word == "DOUBLE":
-        parser.accept("PRECISION")
-    if any(parser.accept(phrase) for phrase in VARYING.get(word, ())):
+        cursor.accept("PRECISION")
+    if any(cursor.accept(phrase) for phrase in VARYING.get(word, ())):
         name = "varchar"
     type = TypeSyntax(name, word, at, charset="binary" if word in BINARY else "")
     if word == "LONG":
-        return long_type(parser, type)
+        return long_type(cursor, type)
     if word in ("BOOL", "BOOLEAN"):
         return replace(type, length=1)
     return replace(type, unsigned=True) if word == "SERIAL" else type
 
 
-def reject(parser: TiDBParser, column: str, word: str) -> None:
+def reject(cursor: Cursor, column: str, word: str) -> None:
     """Raises SchemaError for a type that TiDB does not have, or that no row of TiCDC can carry."""
     if word in UNSUPPORTED:
-        parser.fail(f"column {column!r} has the spatial type {word}, which neither TiDB nor TiCDC's rows have")
-    if not parser.is_name():
-        parser.unexpected(f"the type of column {column!r}")
-    parser.fail(
-        f"column {column!r} has the unknown type {parser.next_text()}.{did_you_mean(word, NAMES)} "
+        cursor.fail(f"column {column!r} has the spatial type {word}, which neither TiDB nor TiCDC's rows have")
+    if not cursor.is_name():
+        cursor.unexpected(f"the type of column {column!r}")
+    cursor.fail(
+        f"column {column!r} has the unknown type {cursor.next_text()}.{did_you_mean(word, NAMES)} "
         f"Accepted: {', '.join(NAMES)}"
     )
 
 
-def long_type(parser: TiDBParser, type: TypeSyntax) -> TypeSyntax:
+def long_type(cursor: Cursor, type: TypeSyntax) -> TypeSyntax:
     """LONG, LONG VARCHAR, LONG CHAR VARYING and LONG VARBINARY are MEDIUMTEXT and MEDIUMBLOB."""
-    if parser.accept("VARBINARY"):
+    if cursor.accept("VARBINARY"):
         return replace(type, charset="binary")
-    if any(parser.accept(phrase) for phrase in ("CHAR VARYING", "CHARACTER VARYING", "VARCHAR", "VARCHARACTER")):
+    if any(cursor.accept(phrase) for phrase in ("CHAR VARYING", "CHARACTER VARYING", "VARCHAR", "VARCHARACTER")):
         return type
     return type
 
 
-def arguments(parser: TiDBParser, type: TypeSyntax) -> TypeSyntax:
+def arguments(cursor: Cursor, type: TypeSyntax) -> TypeSyntax:
     """What stands in parentheses after the name."""
     if type.name in ("enum", "set"):
-        return replace(type, elements=parser.comma_separated(member)) if parser.word() == "(" else type
-    if type.name == "vector" and parser.accept("<"):
-        parser.expect("FLOAT")
-        parser.expect(">")
+        return replace(type, elements=cursor.comma_separated(member)) if cursor.word() == "(" else type
+    if type.name == "vector" and cursor.accept("<"):
+        cursor.expect("FLOAT")
+        cursor.expect(">")
     sized = type.name in SIZED | SCALED and type.spelled not in ("BOOL", "BOOLEAN", "SERIAL")
-    if parser.word() != "(" or not sized:
+    if cursor.word() != "(" or not sized:
         return type
-    numbers = parser.comma_separated(read_count)
+    numbers = cursor.comma_separated(read_count)
     if len(numbers) > (2 if type.name in SCALED else 1):
-        parser.fail(f"type {type.spelled} takes no {len(numbers)} arguments")
+        cursor.fail(f"type {type.spelled} takes no {len(numbers)} arguments")
     if type.name in ("time", "datetime", "timestamp"):
         return replace(type, decimal=numbers[0])
     return replace(type, length=numbers[0], decimal=numbers[1] if len(numbers) == 2 else -1)
 
 
-def member(parser: TiDBParser) -> str:
+def member(cursor: Cursor) -> str:
     """One member of an ENUM or SET; TiDB drops blanks at its end."""
-    kind = parser.kind()
+    kind = cursor.kind()
     if kind in ("hex", "bit"):
-        return bytes_of(kind, parser.literal()).decode("utf-8", "replace").rstrip(" ")
-    return read_plain_string(parser, "a member in quotes").rstrip(" ")
+        return bytes_of(kind, cursor.literal()).decode("utf-8", "replace").rstrip(" ")
+    return read_plain_string(cursor, "a member in quotes").rstrip(" ")
 
 
 def bytes_of(kind: str, digits: str) -> bytes:
@@ -143,44 +143,44 @@ def bytes_of(kind: str, digits: str) -> bytes:
     return int(digits or "0", base).to_bytes((len(digits) + width - 1) // width, "big")
 
 
-def attributes(parser: TiDBParser, type: TypeSyntax, where: str) -> TypeSyntax:
+def attributes(cursor: Cursor, type: TypeSyntax, where: str) -> TypeSyntax:
     """UNSIGNED, SIGNED and ZEROFILL of numbers, in any order; BINARY and the character set of text."""
     if type.spelled == "SERIAL":
         return type
-    while parser.word() in ("UNSIGNED", "ZEROFILL", "SIGNED"):
-        type = number_attribute(parser, type, parser.word())
+    while cursor.word() in ("UNSIGNED", "ZEROFILL", "SIGNED"):
+        type = number_attribute(cursor, type, cursor.word())
     if type.name not in TEXTS or type.charset:
         return type
-    if parser.accept("BINARY"):
-        return replace(type, binary_collation=True, charset=optional_charset(parser, where))
-    if parser.word() in SHORTHANDS and type.name not in ("char", "varchar"):
-        return replace(type, charset=charset(SHORTHANDS[parser.take()], where))
-    found = optional_charset(parser, where)
-    return replace(type, charset=found, binary_collation=bool(found) and parser.accept("BINARY"))
+    if cursor.accept("BINARY"):
+        return replace(type, binary_collation=True, charset=optional_charset(cursor, where))
+    if cursor.word() in SHORTHANDS and type.name not in ("char", "varchar"):
+        return replace(type, charset=charset(SHORTHANDS[cursor.take()], where))
+    found = optional_charset(cursor, where)
+    return replace(type, charset=found, binary_collation=bool(found) and cursor.accept("BINARY"))
 
 
-def number_attribute(parser: TiDBParser, type: TypeSyntax, word: str) -> TypeSyntax:
+def number_attribute(cursor: Cursor, type: TypeSyntax, word: str) -> TypeSyntax:
     """UNSIGNED, SIGNED or ZEROFILL, which implies UNSIGNED; YEAR takes them and forgets them."""
     if type.name not in NUMBERS and type.name != "year":
-        parser.fail(f"{word} does not go with type {type.spelled}; numbers take it")
-    parser.take()
+        cursor.fail(f"{word} does not go with type {type.spelled}; numbers take it")
+    cursor.take()
     if word == "SIGNED" or type.name == "year":
         return type
     return replace(type, unsigned=True, zerofill=type.zerofill or word == "ZEROFILL")
 
 
-def begins_charset(parser: TiDBParser) -> bool:
+def begins_charset(cursor: Cursor) -> bool:
     """Whether CHARSET, CHARACTER SET or CHAR SET comes next."""
-    return parser.word() == "CHARSET" or parser.word() in ("CHARACTER", "CHAR") and parser.word_after() == "SET"
+    return cursor.word() == "CHARSET" or cursor.word() in ("CHARACTER", "CHAR") and cursor.word_after() == "SET"
 
 
-def optional_charset(parser: TiDBParser, where: str) -> str:
+def optional_charset(cursor: Cursor, where: str) -> str:
     """What `CHARSET x` or `CHARACTER SET x` names, as TiDB keeps it; empty where neither comes."""
-    if not begins_charset(parser):
+    if not begins_charset(cursor):
         return ""
-    if parser.take() != "CHARSET":
-        parser.expect("SET")
-    return charset(parser.name_or_string("a character set"), where)
+    if cursor.take() != "CHARSET":
+        cursor.expect("SET")
+    return charset(cursor.name_or_string("a character set"), where)
 
 
 def missing(type: TypeSyntax) -> str:

@@ -7,55 +7,273 @@ AlterTableSpec.IsAllPlacementRule).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from simulator.tidb.restore import alter_columns as columns, alter_partitions as partitions, alter_settings as settings
-from simulator.tidb.restore.names import table
+from simulator.tidb.restore.definitions import restored_column, restored_key
+from simulator.tidb.restore.names import column, feature, quoted, string, table, words
+from simulator.tidb.restore.tables import restored_definition, restored_option, restored_partitioning, sent_options
 from simulator.tidb.syntax.alter import (
     AddColumns,
     AddKey,
+    AddPartitions,
     AlterCheck,
     AlterDefault,
+    Attributes,
     Cache,
     ChangeColumn,
     Clause,
+    CoalescePartition,
     ConvertCharset,
     DropColumn,
     DropKey,
+    ExchangePartition,
     IndexVisibility,
+    LastPartition,
     ModifyColumn,
     OrderBy,
+    PartitionAction,
+    PartitionBy,
+    PartitionOptions,
+    Place,
+    RemovePartitioning,
     RemoveTtl,
     RenameColumn,
     RenameIndex,
     RenameTo,
+    ReorganizePartition,
     SetOptions,
     Spec,
     TiflashReplica,
 )
-from simulator.tidb.syntax.alter_partitions import (
-    AddPartitions,
-    CoalescePartition,
-    ExchangePartition,
-    LastPartition,
-    PartitionAction,
-    PartitionBy,
-    PartitionOptions,
-    RemovePartitioning,
-    ReorganizePartition,
-)
+from simulator.tidb.syntax.definitions import DefaultSyntax, KeyPart
 from simulator.tidb.syntax.statements import AlterTable
+from simulator.tidb.syntax.tables import PartitionDefinition, TableOption
+
+
+# -- columns and keys ---------------------------------------------------------------------------------------------
+
+
+KEYS = MappingProxyType({"index": "INDEX", "foreign": "FOREIGN KEY", "check": "CHECK"})
+
+
+def add_columns(spec: AddColumns) -> str:
+    exists = "IF NOT EXISTS" if spec.if_not_exists else ""
+    if not spec.parenthesised:
+        return words("ADD COLUMN", exists, restored_column(spec.columns[0]), place(spec.place))
+    elements = (*map(restored_column, spec.columns), *map(restored_key, spec.keys))
+    return words("ADD COLUMN", exists, f"({', '.join(elements)})")
+
+
+def place(where: Place | None) -> str:
+    if where is None:
+        return ""
+    return f"AFTER {column(where.after, where.qualifier)}" if where.after else "FIRST"
+
+
+def add_key(spec: AddKey) -> str:
+    return f"ADD {restored_key(spec.key)}"
+
+
+def drop_column(spec: DropColumn) -> str:
+    return words("DROP COLUMN", if_exists(spec.if_exists), column(spec.name, spec.qualifier))
+
+
+def if_exists(wanted: bool) -> str:
+    return "IF EXISTS" if wanted else ""
+
+
+def drop_key(spec: DropKey) -> str:
+    if spec.kind == "primary":
+        return "DROP PRIMARY KEY"
+    return words("DROP", KEYS[spec.kind], if_exists(spec.if_exists), quoted(spec.name))
+
+
+def modify_column(spec: ModifyColumn) -> str:
+    return words("MODIFY COLUMN", if_exists(spec.if_exists), restored_column(spec.column), place(spec.place))
+
+
+def change_column(spec: ChangeColumn) -> str:
+    old = column(spec.old, spec.qualifier)
+    return words("CHANGE COLUMN", if_exists(spec.if_exists), old, restored_column(spec.column), place(spec.place))
+
+
+def rename_column(spec: RenameColumn) -> str:
+    return f"RENAME COLUMN {quoted(spec.old)} TO {quoted(spec.new)}"
+
+
+def alter_default(spec: AlterDefault) -> str:
+    name = column(spec.column, spec.qualifier)
+    if spec.default is None:
+        return f"ALTER COLUMN {name} DROP DEFAULT"
+    return f"ALTER COLUMN {name} SET DEFAULT {restored_default(spec.default)}"
+
+
+def restored_default(default: DefaultSyntax) -> str:
+    """A literal as it is; an expression in parentheses, and a number with its sign is one."""
+    literal = default.kind != "expression" and default.restored[:1] not in ("-", "+")
+    return default.restored if literal else f"({default.restored})"
+
+
+def rename_index(spec: RenameIndex) -> str:
+    return f"RENAME INDEX {quoted(spec.old)} TO {quoted(spec.new)}"
+
+
+def index_visibility(spec: IndexVisibility) -> str:
+    return f"ALTER INDEX {quoted(spec.name)} {'VISIBLE' if spec.visible else 'INVISIBLE'}"
+
+
+def alter_check(spec: AlterCheck) -> str:
+    return f"ALTER CHECK {quoted(spec.name)} {'ENFORCED' if spec.enforced else 'NOT ENFORCED'}"
+
+
+def rename_to(spec: RenameTo) -> str:
+    return f"RENAME AS {table(spec.table)}"
+
+
+# -- partitions ---------------------------------------------------------------------------------------------------
+
+
+TABLESPACES = ("IMPORT", "DISCARD")
+
+
+def no_write(wanted: bool) -> str:
+    return "NO_WRITE_TO_BINLOG" if wanted else ""
+
+
+def names_or_all(names: tuple[str, ...]) -> str:
+    return ",".join(map(quoted, names)) or "ALL"
+
+
+def restored_definitions(definitions: tuple[PartitionDefinition, ...]) -> str:
+    return f"({', '.join(map(restored_definition, definitions))})" if definitions else ""
+
+
+def add_partitions(spec: AddPartitions) -> str:
+    exists = "IF NOT EXISTS" if spec.if_not_exists else ""
+    count = f"PARTITIONS {spec.count}" if spec.count else ""
+    definitions = restored_definitions(spec.definitions)
+    return words("ADD PARTITION", exists, no_write(spec.no_write_to_binlog), definitions, count)
+
+
+def last_partition(spec: LastPartition) -> str:
+    """FIRST … IF EXISTS is forgotten, as TiDB forgets it."""
+    return words(f"{spec.verb} PARTITION LESS THAN ({spec.bound.restored})", no_write(spec.no_write_to_binlog))
+
+
+def partition_action(spec: PartitionAction) -> str:
+    exists = "IF EXISTS" if spec.if_exists else ""
+    tablespace = "TABLESPACE" if spec.verb in TABLESPACES else ""
+    silent = no_write(spec.no_write_to_binlog)
+    return words(spec.verb, "PARTITION", exists, silent, names_or_all(spec.names), tablespace)
+
+
+def coalesce_partition(spec: CoalescePartition) -> str:
+    return words("COALESCE PARTITION", no_write(spec.no_write_to_binlog), str(spec.count))
+
+
+def reorganize_partition(spec: ReorganizePartition) -> str:
+    head = words("REORGANIZE PARTITION", no_write(spec.no_write_to_binlog))
+    return words(head, names_or_all(spec.names), "INTO", restored_definitions(spec.definitions)) if spec.names else head
+
+
+def exchange_partition(spec: ExchangePartition) -> str:
+    validation = "" if spec.validation else "WITHOUT VALIDATION"
+    return words("EXCHANGE PARTITION", quoted(spec.partition), "WITH TABLE", table(spec.table), validation)
+
+
+def partition_by(spec: PartitionBy) -> str:
+    return restored_partitioning(spec.partitioning)
+
+
+def is_placement(spec: PartitionOptions) -> bool:
+    return all(option.name == "PLACEMENT POLICY" for option in spec.options)
+
+
+def is_attributes(spec: PartitionOptions) -> bool:
+    return any(option.name == "ATTRIBUTES" for option in spec.options)
+
+
+def partition_options(spec: PartitionOptions) -> str:
+    options = " ".join(restored_option(option) for option in spec.options)
+    return feature(f"PARTITION {quoted(spec.partition)} {options}", "placement")
+
+
+# -- everything else ----------------------------------------------------------------------------------------------
+
+
+def sent(spec: Spec) -> Spec | None:
+    """The spec as it is written; None where it is not."""
+    if isinstance(spec, Attributes):
+        return None
+    if isinstance(spec, PartitionOptions):
+        return None if is_placement(spec) or is_attributes(spec) else spec
+    if not isinstance(spec, SetOptions):
+        return spec
+    if all(option.name == "PLACEMENT POLICY" for option in spec.options):
+        return None
+    options = sent_options(spec.options)
+    return replace(spec, options=options) if options else None
+
+
+def set_options(spec: SetOptions) -> str:
+    """Table options; those beginning with the charset have forms of their own (TiDB: AlterTableSpec.Restore)."""
+    first, *others = spec.options
+    if first.name == "CHARSET":
+        if len(others) == 1 and others[0].name == "COLLATE":
+            return f"CHARACTER SET {charset(first)} COLLATE {others[0].value.upper()}"
+        if first.default:
+            return "CHARACTER SET DEFAULT"
+    return " ".join(map(restored_option, spec.options))
+
+
+def charset(option: TableOption) -> str:
+    return "DEFAULT" if option.default else option.value.upper()
+
+
+def convert_charset(spec: ConvertCharset) -> str:
+    collate = f"COLLATE {spec.collation.upper()}" if spec.collation else ""
+    return words("CONVERT TO CHARACTER SET", spec.charset.upper() or "DEFAULT", collate)
+
+
+def remove_ttl(spec: RemoveTtl) -> str:
+    return feature("REMOVE TTL", "ttl")
+
+
+def tiflash_replica(spec: TiflashReplica) -> str:
+    labels = f"LOCATION LABELS {', '.join(map(string, spec.labels))}" if spec.labels else ""
+    return words("SET TIFLASH REPLICA", str(spec.count), labels)
+
+
+def order_by(spec: OrderBy) -> str:
+    return "ORDER BY " + ",".join(map(order_item, spec.parts))
+
+
+def order_item(part: KeyPart) -> str:
+    return words(part.restored or column(part.column), "DESC" if part.descending else "")
+
+
+def clause(spec: Clause) -> str:
+    if spec.words == "FORCE":
+        return "FORCE /* AlterTableForce is not supported */ "
+    if spec.words in ("ALGORITHM", "LOCK"):
+        return f"{spec.words} = {spec.value}"
+    return f"STATS_OPTIONS={spec.value}" if spec.words == "STATS_OPTIONS" else words(spec.words, spec.value)
+
 
 WITHOUT_COMMA = ("IMPORT TABLESPACE", "DISCARD TABLESPACE")
 
 
+# -- the statement ------------------------------------------------------------------------------------------------
+
+
 def alter_table(statement: AlterTable) -> str:
     """Nothing where the statement is about the placement of partitions alone, or about nothing."""
-    if all(isinstance(spec, PartitionOptions) and partitions.is_placement(spec) for spec in statement.specs):
+    if all(isinstance(spec, PartitionOptions) and is_placement(spec) for spec in statement.specs):
         return ""
     text = f"ALTER TABLE {table(statement.table)}"
-    specs = [spec for spec in map(settings.sent, statement.specs) if spec is not None]
+    specs = [spec for spec in map(sent, statement.specs) if spec is not None]
     for index, spec in enumerate(specs):
         text += (", " if index and not stands_behind_blank(spec) else " ") + SPECS[type(spec)](spec)
     return text
@@ -69,32 +287,32 @@ def stands_behind_blank(spec: Spec) -> bool:
 
 
 SPECS: Mapping[type, Callable[[Any], str]] = MappingProxyType({
-    AddColumns: columns.add_columns,
-    AddKey: columns.add_key,
-    DropColumn: columns.drop_column,
-    DropKey: columns.drop_key,
-    ModifyColumn: columns.modify_column,
-    ChangeColumn: columns.change_column,
-    RenameColumn: columns.rename_column,
-    AlterDefault: columns.alter_default,
-    RenameIndex: columns.rename_index,
-    IndexVisibility: columns.index_visibility,
-    AlterCheck: columns.alter_check,
-    RenameTo: columns.rename_to,
-    AddPartitions: partitions.add_partitions,
-    LastPartition: partitions.last_partition,
-    PartitionAction: partitions.partition_action,
-    CoalescePartition: partitions.coalesce_partition,
-    ReorganizePartition: partitions.reorganize_partition,
-    ExchangePartition: partitions.exchange_partition,
-    PartitionBy: partitions.partition_by,
-    PartitionOptions: partitions.partition_options,
+    AddColumns: add_columns,
+    AddKey: add_key,
+    DropColumn: drop_column,
+    DropKey: drop_key,
+    ModifyColumn: modify_column,
+    ChangeColumn: change_column,
+    RenameColumn: rename_column,
+    AlterDefault: alter_default,
+    RenameIndex: rename_index,
+    IndexVisibility: index_visibility,
+    AlterCheck: alter_check,
+    RenameTo: rename_to,
+    AddPartitions: add_partitions,
+    LastPartition: last_partition,
+    PartitionAction: partition_action,
+    CoalescePartition: coalesce_partition,
+    ReorganizePartition: reorganize_partition,
+    ExchangePartition: exchange_partition,
+    PartitionBy: partition_by,
+    PartitionOptions: partition_options,
     RemovePartitioning: lambda spec: "REMOVE PARTITIONING",
-    SetOptions: settings.set_options,
-    ConvertCharset: settings.convert_charset,
+    SetOptions: set_options,
+    ConvertCharset: convert_charset,
     Cache: lambda spec: "CACHE" if spec.on else "NOCACHE",
-    RemoveTtl: settings.remove_ttl,
-    TiflashReplica: settings.tiflash_replica,
-    OrderBy: settings.order_by,
-    Clause: settings.clause,
+    RemoveTtl: remove_ttl,
+    TiflashReplica: tiflash_replica,
+    OrderBy: order_by,
+    Clause: clause,
 })

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from simulator.tidb.restore.restoring import literal, quoted, string
+from simulator.tidb.restore.names import literal, quoted, string
 from simulator.tidb.syntax.expressions import (
     Between,
     Binary,

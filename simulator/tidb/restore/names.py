@@ -1,14 +1,32 @@
-"""Names as TiDB writes them back, qualified where the statement qualifies them.
+"""Names and strings as TiDB writes them back into a statement.
 
-One law: the name's case is the statement's.
+One law: what is written here reads back as the same name or string; a name's case is the statement's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from simulator.tidb.restore.restoring import quoted
 from simulator.tidb.syntax.definitions import TableName
+
+
+def quoted(name: str) -> str:
+    """A name between back-quotes (TiDB: pkg/parser/format/format.go, RestoreNameBackQuotes)."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def string(text: str) -> str:
+    """A string between single quotes, its backslashes left alone, as values of options are."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def literal(text: str, charset: str = "") -> str:
+    """A string literal of an expression: backslashes doubled, the charset as its introducer in capitals.
+
+    TiDB: pkg/types/parser_driver/value_expr.go. Comments of columns and defaults are such literals too.
+    """
+    introducer = f"_{charset.upper()}" if charset else ""
+    return introducer + string(text.replace("\\", "\\\\"))
 
 
 def table(name: TableName) -> str:

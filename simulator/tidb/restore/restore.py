@@ -11,23 +11,30 @@ from types import MappingProxyType
 from typing import Any
 
 from simulator.tidb.restore.alter import alter_table
-from simulator.tidb.restore.cluster import kept_placement_policy, placement_policy, resource_group
-from simulator.tidb.restore.databases import (
+from simulator.tidb.restore.names import feature, table
+from simulator.tidb.restore.objects import (
+    alter_sequence,
+    create_sequence,
+    create_view,
+    drop_sequence,
+    drop_view,
+    kept_placement_policy,
+    placement_policy,
+    resource_group,
+)
+from simulator.tidb.restore.old_releases import kept
+from simulator.tidb.restore.statements import (
     alter_database,
     alter_database_placement,
     create_database,
+    create_index,
     drop_database,
-    flashback_database,
-    is_placement,
-)
-from simulator.tidb.restore.indexes import create_index, drop_index
-from simulator.tidb.restore.kept import kept
-from simulator.tidb.restore.names import feature, table
-from simulator.tidb.restore.sequences import alter_sequence, create_sequence, drop_sequence
-from simulator.tidb.restore.statements import (
+    drop_index,
     drop_table,
     flashback_cluster,
+    flashback_database,
     flashback_table,
+    is_placement,
     lock_tables,
     recover_table,
     rename_table,
@@ -36,7 +43,6 @@ from simulator.tidb.restore.statements import (
     unlock_tables,
 )
 from simulator.tidb.restore.tables import restored_table
-from simulator.tidb.restore.views import create_view, drop_view
 from simulator.tidb.syntax.objects import (
     AlterSequence,
     CreateSequence,

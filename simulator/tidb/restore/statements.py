@@ -1,18 +1,22 @@
-"""Writes the statements on whole tables: DROP, TRUNCATE, RENAME, RECOVER, FLASHBACK, REPAIR, LOCK.
+"""Writes the statements on databases, on whole tables and on indexes.
 
-One law: RESTRICT and CASCADE are forgotten, as TiDB forgets them.
+One law: what TiDB forgets is not written: RESTRICT and CASCADE, LOCK and ALGORITHM that are the default.
 """
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
-from simulator.tidb.restore.names import table, tables, words
-from simulator.tidb.restore.restoring import literal, quoted
-from simulator.tidb.restore.tables import restored_table
+from simulator.tidb.restore.definitions import restored_key_options, restored_part
+from simulator.tidb.restore.names import feature, literal, quoted, string, table, tables, words
+from simulator.tidb.restore.tables import TEMPORARY, restored_table
 from simulator.tidb.syntax.statements import (
+    AlterDatabase,
+    CreateDatabase,
+    CreateIndex,
+    DropDatabase,
+    DropIndex,
     DropTable,
     FlashbackCluster,
+    FlashbackDatabase,
     FlashbackTable,
     LockTables,
     RecoverTable,
@@ -21,8 +25,54 @@ from simulator.tidb.syntax.statements import (
     TruncateTable,
     UnlockTables,
 )
+from simulator.tidb.syntax.tables import TableOption
 
-TEMPORARY = MappingProxyType({"": "", "local": "TEMPORARY", "global": "GLOBAL TEMPORARY"})
+
+def create_database(statement: CreateDatabase) -> str:
+    exists = "IF NOT EXISTS" if statement.if_not_exists else ""
+    return words("CREATE DATABASE", exists, quoted(statement.name)) + database_options(statement.options)
+
+
+def alter_database(statement: AlterDatabase) -> str:
+    """Nothing for a statement of placement alone."""
+    if is_placement(statement):
+        return ""
+    name = quoted(statement.name) if statement.name else ""
+    return words("ALTER DATABASE", name) + database_options(statement.options)
+
+
+def is_placement(statement: AlterDatabase) -> bool:
+    return all(option.name == "PLACEMENT POLICY" for option in statement.options)
+
+
+def alter_database_placement(statement: AlterDatabase) -> str:
+    """A statement of placement alone, kept."""
+    name = quoted(statement.name) if statement.name else ""
+    policies = (f"PLACEMENT POLICY = {quoted(option.value)}" for option in statement.options)
+    return words("ALTER DATABASE", name, *policies)
+
+
+def database_options(options: tuple[TableOption, ...]) -> str:
+    return "".join(f" {database_option(option)}" for option in options)
+
+
+def database_option(option: TableOption) -> str:
+    """PLACEMENT POLICY leaves nothing but the blank before it."""
+    if option.name == "PLACEMENT POLICY":
+        return ""
+    if option.name == "TIFLASH REPLICA":
+        return f"SET TIFLASH REPLICA {option.value}"
+    name = "CHARACTER SET" if option.name == "CHARSET" else option.name
+    return f"{name} = {string(option.value) if option.quoted else option.value}"
+
+
+def drop_database(statement: DropDatabase) -> str:
+    return words("DROP DATABASE", "IF EXISTS" if statement.if_exists else "", quoted(statement.name))
+
+
+def flashback_database(statement: FlashbackDatabase) -> str:
+    to = f"TO {quoted(statement.new_name)}" if statement.new_name else ""
+    return words("FLASHBACK DATABASE", quoted(statement.name), to)
 
 
 def drop_table(statement: DropTable) -> str:
@@ -69,3 +119,26 @@ def lock_tables(statement: LockTables) -> str:
 
 def unlock_tables(statement: UnlockTables) -> str:
     return f"ADMIN CLEANUP TABLE LOCK {tables(statement.tables)}" if statement.tables else "UNLOCK TABLES"
+
+
+def create_index(statement: CreateIndex) -> str:
+    key = statement.key
+    kind = "" if key.kind == "key" else key.kind.upper()
+    exists = "IF NOT EXISTS" if key.if_not_exists else ""
+    parts = ", ".join(map(restored_part, key.parts))
+    return words(
+        "CREATE", kind, "INDEX", exists, quoted(key.name), "ON", table(statement.table), f"({parts})",
+        restored_key_options(key.options), lock_and_algorithm(statement.algorithm, statement.lock),
+    )
+
+
+def drop_index(statement: DropIndex) -> str:
+    """IF EXISTS is TiDB's own here, and its comment stands without a blank before the name."""
+    exists = feature("IF EXISTS ") if statement.if_exists else ""
+    tail = lock_and_algorithm(statement.algorithm, statement.lock)
+    return words(f"DROP INDEX {exists}{quoted(statement.name)} ON", table(statement.table), tail)
+
+
+def lock_and_algorithm(algorithm: str, lock: str) -> str:
+    settings = (("ALGORITHM", algorithm), ("LOCK", lock))
+    return " ".join(f"{name} = {value}" for name, value in settings if value not in ("", "DEFAULT"))

@@ -1,4 +1,4 @@
-"""Every spec of ALTER TABLE as a frozen value, as its text says it; those of partitions are in `specs_partitions`.
+"""ALTER TABLE's specs as frozen values, each as its text says it.
 
 One law: a spec knows its text's words and nothing of the table. Source: tidb pkg/parser/ast/ddl.go AlterTableSpec.
 """
@@ -7,19 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simulator.tidb.syntax.alter_partitions import (
-    AddPartitions,
-    CoalescePartition,
-    ExchangePartition,
-    LastPartition,
-    PartitionAction,
-    PartitionBy,
-    PartitionOptions,
-    RemovePartitioning,
-    ReorganizePartition,
-)
-from simulator.tidb.syntax.definitions import ColumnSyntax, DefaultSyntax, KeyPart, KeySyntax, TableName
-from simulator.tidb.syntax.tables import TableOption
+from simulator.tidb.syntax.definitions import ColumnSyntax, DefaultSyntax, Expression, KeyPart, KeySyntax, TableName
+from simulator.tidb.syntax.tables import PartitionDefinition, PartitionSyntax, TableOption
+
+
+# -- columns and keys ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -46,7 +38,6 @@ class AddColumns:
 class DropColumn:
     name: str
     if_exists: bool = False
-    at: int = 0
     qualifier: str = ""
 
 
@@ -114,6 +105,83 @@ class IndexVisibility:
 class AlterCheck:
     name: str
     enforced: bool
+
+
+# -- partitions ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AddPartitions:
+    definitions: tuple[PartitionDefinition, ...] = ()
+    count: int = 0
+    if_not_exists: bool = False
+    no_write_to_binlog: bool = False
+
+
+@dataclass(frozen=True)
+class LastPartition:
+    """The specs of INTERVAL partitioning: `verb` is LAST, FIRST, MERGE FIRST or SPLIT MAXVALUE … LESS THAN (bound)."""
+
+    verb: str
+    bound: Expression
+    no_write_to_binlog: bool = False
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class PartitionAction:
+    """A verb on partitions by name: DROP, TRUNCATE, CHECK, REBUILD, OPTIMIZE, REPAIR, IMPORT, DISCARD."""
+
+    verb: str
+    names: tuple[str, ...]
+    """Empty for ALL."""
+
+    if_exists: bool = False
+    no_write_to_binlog: bool = False
+
+
+@dataclass(frozen=True)
+class CoalescePartition:
+    count: int
+    no_write_to_binlog: bool = False
+
+
+@dataclass(frozen=True)
+class ReorganizePartition:
+    names: tuple[str, ...]
+    """Empty for a REORGANIZE PARTITION of all."""
+
+    definitions: tuple[PartitionDefinition, ...] = ()
+    no_write_to_binlog: bool = False
+
+
+@dataclass(frozen=True)
+class ExchangePartition:
+    partition: str
+    table: TableName
+    validation: bool = True
+
+
+@dataclass(frozen=True)
+class PartitionBy:
+    partitioning: PartitionSyntax
+
+
+@dataclass(frozen=True)
+class RemovePartitioning:
+    pass
+
+
+@dataclass(frozen=True)
+class PartitionOptions:
+    """PARTITION p [PLACEMENT POLICY x | ATTRIBUTES …]."""
+
+    partition: str
+    options: tuple[TableOption, ...]
+    """`PLACEMENT POLICY` or `ATTRIBUTES`."""
+
+
+# -- everything else ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""Statements about what is no table: views, sequences, placement policies and resource groups.
+"""Statements about what is no table, as their text says it: views, sequences, placement policies, resource groups.
 
-One law: as of the other statements: they know their text's words. Source: tidb pkg/parser/ast/ddl.go.
+Source: tidb pkg/parser/ast/ddl.go.
 """
 
 from __future__ import annotations

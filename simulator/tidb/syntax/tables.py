@@ -1,6 +1,6 @@
 """What CREATE TABLE says beside its columns and keys: options, partitions, the whole statement.
 
-One law: as in `syntax`, everything is kept as it is said.
+One law: everything is kept as the text has it.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class PartitionSyntax:
     @property
     def partitions(self) -> tuple[tuple[str, tuple[tuple[str, ...], ...]], ...]:
         """Name and values of each."""
-        return tuple((one.name, one.values) for one in self.definitions)
+        return tuple((partition.name, partition.values) for partition in self.definitions)
 
 
 @dataclass(frozen=True)

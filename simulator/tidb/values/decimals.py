@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.tidb.model.table import ColumnType
+from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values.cells import each_distinct, has, matches, only, otherwise
 
 PRECISION = 76

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns import cells
-from simulator.tidb.model.table import ColumnType
+from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values.cells import each_distinct, has, matches, only, otherwise, parsed, utf8
 from simulator.tidb.values.decimals import NUMBER, PRECISION, is_whole, plain, rounded
 

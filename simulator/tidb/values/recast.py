@@ -8,8 +8,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from simulator.columns import cells
-from simulator.tidb.model.table import ColumnType
-from simulator.tidb.model.types import family, is_binary
+from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.values import numbers, strings
 from simulator.tidb.values.cells import utf8
 from simulator.tidb.values.text import tagged, tidb_text

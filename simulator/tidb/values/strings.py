@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import buffers
 from simulator.tidb.collations import compare
-from simulator.tidb.model.table import ColumnType
+from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values.cells import each_distinct, latin1_text, only, otherwise
 
 TEXTS = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext")

@@ -10,8 +10,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.tidb.model.table import ColumnType
-from simulator.tidb.model.types import family, is_binary
+from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.values import decimals, documents, numbers, strings, times
 from simulator.tidb.values.cells import utf8
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.tidb.model.table import ColumnType
+from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values.cells import has, matches, only, otherwise, parsed
 
 Integers = npt.NDArray[np.int64]

@@ -19,7 +19,8 @@ from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed.model import DispatchRule
 from simulator.tidb.ddl import create_table as parse
 from simulator.tidb.model import types
-from simulator.tidb.model.table import Column, ColumnType, Index, IndexColumn, Table
+from simulator.tidb.model.table import Column, Index, IndexColumn, Table
+from simulator.tidb.model.types import ColumnType
 from support.vectors.codecs import Json
 from support.vectors.files import Vector
 from support.vectors.keys import Kind

@@ -25,8 +25,7 @@ from simulator.tidb.ddl import create_table as parse
 from simulator.tidb.ddl.actions import ACTIONS
 from simulator.tidb.ddl.catalog import catalog
 from simulator.tidb.ddl.session import Job
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.parser.read import read_statement
 from simulator.tidb.syntax.definitions import TableName
 from support.vectors.codecs import Json

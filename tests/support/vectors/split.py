@@ -15,8 +15,7 @@ from support.vectors import keys as vector_keys
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.ticdc.split import SplitRule, split_rule
 from simulator.tidb.ddl import create_table as parse
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 from support.transaction import Row, RowEvent, net, sent
 from support.vectors.files import Vector
 from support.vectors.keys import Kind

@@ -16,8 +16,7 @@ from simulator.columns.change_frame import DELETE, INSERT, ORDER
 from simulator.ticdc import key_bytes
 from simulator.ticdc.split import SplitRule, beside, halves, keys_changed, ranked, splits
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 from support.transaction import Row, RowEvent, sent
 
 

@@ -15,8 +15,7 @@ from simulator.ticdc.filters.events import EventFilters, event_filters, ignoring
 from simulator.ticdc.filters.expression_checks import verify
 from simulator.ticdc.filters.rows import kept
 from simulator.tidb.ddl import create_table as parse
-from simulator.tidb.model.rows import visible_columns
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Table, visible_columns
 from simulator.tso import BEFORE_COMMIT
 
 CLASSIC, BY_STATEMENT, NEW = find("v8.5.7"), find("v7.5.7"), find("v8.5.7", "new")

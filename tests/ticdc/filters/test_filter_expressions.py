@@ -9,7 +9,7 @@ from simulator.errors import ChangefeedError
 from simulator.ticdc.filters.expression_checks import check
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.expressions import ignores
-from simulator.tidb.model.rows import visible_columns
+from simulator.tidb.model.table import visible_columns
 
 SQL = """create table test.t (
     id int primary key, small tinyint, big bigint unsigned, price decimal(10, 2), ratio double, single float,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.tidb.ddl import create_table as parse
-from simulator.tidb.model.table import ColumnType
+from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values import accepted, convertible, tagged, text_as, tidb_text
 from simulator.tidb.values.documents import normal_json
 

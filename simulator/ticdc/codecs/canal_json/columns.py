@@ -21,7 +21,8 @@ from simulator.ticdc.codecs.binary import surrogate_escaped
 from simulator.ticdc.codecs.json_members import Form, Member
 from simulator.ticdc.codecs.json_text import escape, quoted
 from simulator.tidb.model import types
-from simulator.tidb.model.table import Column, ColumnType, Table
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.types import ColumnType
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,8 @@ from simulator.ticdc.codecs.json_text import decimal, join, quoted
 from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD, key_text, limited
 from simulator.ticdc.codecs.row_changes import Changes, Encoded, Messages, Rows, by_operation, frame_single
 from simulator.tidb.model import types
-from simulator.tidb.model.table import ColumnType, Table
+from simulator.tidb.model.table import Table
+from simulator.tidb.model.types import ColumnType
 from simulator.tso import LOGICAL_BITS
 
 

@@ -21,8 +21,8 @@ from simulator.ticdc.codecs.json_text import Bytes, buffers, join
 from simulator.ticdc.codecs.row_changes import Changes
 from simulator.tidb.collations.compare import is_weighed, padded, pads
 from simulator.tidb.model import types
-from simulator.tidb.model.rows import common_handle
-from simulator.tidb.model.table import Column, ColumnType, IndexColumn, Table
+from simulator.tidb.model.table import Column, IndexColumn, Table, common_handle
+from simulator.tidb.model.types import ColumnType
 
 Places = npt.NDArray[np.int64]
 SIGN = 1 << 63

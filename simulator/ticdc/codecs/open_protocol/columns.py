@@ -24,7 +24,8 @@ from simulator.ticdc.codecs import binary, wire_numbers
 from simulator.ticdc.codecs.json_members import Form, Member
 from simulator.ticdc.codecs.json_text import escape, quoted, raw_escape, raw_quoted
 from simulator.tidb.model import types
-from simulator.tidb.model.table import Column, ColumnType, Table
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.types import ColumnType
 
 
 @lru_cache(maxsize=1024)

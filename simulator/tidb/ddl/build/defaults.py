@@ -10,8 +10,7 @@ from decimal import Decimal, InvalidOperation, ROUND_HALF_UP, localcontext
 
 from simulator.errors import SchemaError
 from simulator.tidb.ddl.build.moments import date_text, moment_text, number_padded, time_text
-from simulator.tidb.model.table import ColumnType
-from simulator.tidb.model.types import family, is_binary
+from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.parser.types import bytes_of
 from simulator.tidb.syntax.definitions import DefaultSyntax
 

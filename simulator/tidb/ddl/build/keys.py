@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from simulator.errors import SchemaError, did_you_mean
-from simulator.tidb.model.table import Column, ColumnType, ForeignKey, Index, IndexColumn
-from simulator.tidb.model.types import family
+from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn
+from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.parser.cursor import position
 from simulator.tidb.syntax.definitions import KeyPart, KeySyntax, References, TableName
 from simulator.tidb.syntax.tables import TableSyntax

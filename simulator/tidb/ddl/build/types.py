@@ -9,8 +9,7 @@ from dataclasses import replace
 
 from simulator.errors import SchemaError
 from simulator.tidb.model.charsets import CHARSETS, charset_of, collation, resolve
-from simulator.tidb.model.table import ColumnType
-from simulator.tidb.model.types import TYPES, TypeRow
+from simulator.tidb.model.types import ColumnType, TYPES, TypeRow
 from simulator.tidb.syntax.definitions import TypeSyntax
 
 

@@ -1,0 +1,157 @@
+"""What many statements share: names, lists, settings, and literals where TiDB takes nothing else.
+
+One law: a name comes out as it is written, without its quotes, and no literal is the beginning of a longer expression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import MappingProxyType
+
+from sqlglot.tokens import TokenType
+
+from simulator.tidb.model.charsets import charset, charset_of, collation
+from simulator.tidb.parser.cursor import Cursor, position
+from simulator.tidb.parser.expressions.atoms import read_atom
+from simulator.tidb.parser.expressions.operators import expression_of, read_bits, read_parenthesised
+from simulator.tidb.restore.expressions import restored
+from simulator.tidb.syntax.definitions import DefaultSyntax, Expression
+from simulator.tidb.syntax.expressions import Literal
+
+LOCK_AND_ALGORITHM = MappingProxyType({
+    "ALGORITHM": ("DEFAULT", "COPY", "INPLACE", "INSTANT"),
+    "LOCK": ("DEFAULT", "NONE", "SHARED", "EXCLUSIVE"),
+})
+LARGEST = 2 ** 64 - 1
+NUMBERS = ("integer", "decimal", "float")
+
+
+# -- names, words and settings ------------------------------------------------------------------------------------
+
+
+def column_name(cursor: Cursor, what: str = "the name of a column") -> tuple[str, str]:
+    """`c`, `t.c` or `d.t.c`: what stands before the last dot, and the column's own name."""
+    names = [cursor.name(what)]
+    while len(names) < 3 and cursor.accept("."):
+        names.append(cursor.name(what))
+    return ".".join(names[:-1]), names[-1]
+
+
+def charset_name(cursor: Cursor) -> str:
+    """A character set that TiDB has, as TiDB keeps its name."""
+    where = position(cursor.sql, cursor.next_token().start)
+    return charset(cursor.name_or_string("a character set"), where)
+
+
+def collation_name(cursor: Cursor) -> str:
+    """A collation of a character set that TiDB has, as TiDB keeps its name."""
+    where = position(cursor.sql, cursor.next_token().start)
+    name = cursor.name_or_string("a collation")
+    charset_of(name, where)
+    return collation(name)
+
+
+def restrict_or_cascade(cursor: Cursor) -> str:
+    """RESTRICT, CASCADE or nothing: TiDB reads it and forgets it."""
+    return cursor.take() if cursor.word() in ("RESTRICT", "CASCADE") else ""
+
+
+def read_one_of(cursor: Cursor, words: Sequence[str]) -> str:
+    """One of the words, or phrases, as they are listed; raises SchemaError."""
+    found = next((word for word in words if cursor.accept(word)), "")
+    if not found:
+        cursor.unexpected(", ".join(words), words)
+    return found
+
+
+def read_setting(cursor: Cursor, words: Sequence[str]) -> str:
+    """`= word` or `word`, which must be one of these."""
+    cursor.accept("=")
+    return read_one_of(cursor, words)
+
+
+def lock_and_algorithm(cursor: Cursor) -> tuple[str, str]:
+    """ALGORITHM and LOCK behind a statement on an index, each once, in any order: their values or nothing."""
+    values = {"ALGORITHM": "", "LOCK": ""}
+    while (word := cursor.word()) in values and not values[word]:
+        cursor.take()
+        values[word] = read_setting(cursor, LOCK_AND_ALGORITHM[word])
+    return values["ALGORITHM"], values["LOCK"]
+
+
+def location_labels(cursor: Cursor) -> tuple[str, ...]:
+    """`LOCATION LABELS 'zone', 'rack'` of a TiFlash replica."""
+    return cursor.listed(Cursor.string) if cursor.accept("LOCATION LABELS") else ()
+
+
+# -- literals and expressions -------------------------------------------------------------------------------------
+
+
+def begins_literal(cursor: Cursor) -> bool:
+    if cursor.kind() in ("string", "number", "hex", "bit", "introducer"):
+        return True
+    return cursor.word() in ("NULL", "TRUE", "FALSE", ".")
+
+
+def read_literal(cursor: Cursor) -> DefaultSyntax:
+    """A literal without a sign; raises SchemaError."""
+    if not begins_literal(cursor):
+        cursor.unexpected("a string, a number, TRUE, FALSE or NULL")
+    node = read_atom(cursor)
+    assert isinstance(node, Literal)
+    kind = "number" if node.kind in NUMBERS else node.kind
+    return DefaultSyntax(kind, node.text.upper() if kind in ("null", "boolean") else node.text, restored(node))
+
+
+def read_signed(cursor: Cursor) -> DefaultSyntax:
+    """A literal, or a number with its sign; raises SchemaError."""
+    if cursor.word() not in ("+", "-"):
+        return read_literal(cursor)
+    sign, at = cursor.take(), cursor.next_token()
+    number = read_literal(cursor)
+    if number.kind != "number":
+        cursor.fail("a sign stands before a number only", at)
+    return DefaultSyntax("number", sign.strip("+") + number.text, sign + number.restored)
+
+
+def read_number(cursor: Cursor) -> str:
+    """A number without a sign, as TiDB writes it back; raises SchemaError."""
+    if cursor.kind() != "number" and cursor.word() != ".":
+        cursor.unexpected("a number")
+    return read_literal(cursor).restored
+
+
+def read_plain_string(cursor: Cursor, what: str = "a string in quotes") -> str:
+    """A string without an introducer, as options and comments take it; raises SchemaError."""
+    if cursor.kind() != "string" or cursor.next_token().token_type is TokenType.NATIONAL_STRING:
+        cursor.unexpected(what)
+    return cursor.literal()
+
+
+def read_count(cursor: Cursor, what: str = "a whole number") -> int:
+    """A whole number of 64 bits at most; raises SchemaError."""
+    token = cursor.next_token()
+    number = cursor.integer(what)
+    if number > LARGEST or len(token.text.lstrip("0")) > len(str(LARGEST)):
+        cursor.fail(f"{token.text[:40]} is too large; accepted: up to {LARGEST}", token)
+    return number
+
+
+def read_enclosed(cursor: Cursor) -> Expression:
+    """`( expression )`; raises SchemaError at the parenthesis where it is never closed."""
+    if cursor.word() == "(" and cursor.closing_ahead(0) < 0:
+        cursor.fail("this '(' has no ')'")
+    return read_parenthesised(cursor)
+
+
+def read_bit_expression(cursor: Cursor) -> Expression:
+    """An expression without comparisons and logic, as partitions take it; raises SchemaError."""
+    return expression_of(cursor, read_bits)
+
+
+def read_enclosed_bits(cursor: Cursor) -> Expression:
+    """`( expression )`, as `read_bit_expression` has it; raises SchemaError."""
+    cursor.expect("(")
+    expression = read_bit_expression(cursor)
+    cursor.expect(")")
+    return expression

@@ -1,0 +1,1 @@
+"""Expressions, from names and literals to operators."""

@@ -1,0 +1,179 @@
+"""Aggregate and window functions with their windows and orders, from a cursor, as text: no row alone has their value.
+
+One law: what is written is TiDB's: its own names of the aggregates (STDDEV_POP for STD), and a frame that names its
+start only ends at the current row.
+"""
+
+from __future__ import annotations
+
+from simulator.tidb.parser.cursor import Cursor
+from simulator.tidb.parser.expressions.literals import LITERALS
+from simulator.tidb.parser.expressions.times import read_unit
+from simulator.tidb.restore.expressions import listed, restored
+from simulator.tidb.restore.names import literal, quoted
+from simulator.tidb.syntax.expressions import Fragment, Node
+
+
+def read_over(cursor: Cursor) -> str:
+    """` OVER w`, ` OVER (…)`, or nothing where no OVER follows."""
+    if not cursor.accept("OVER"):
+        return ""
+    return f" OVER {read_window_definition(cursor) if cursor.word() == '(' else _name(cursor)}"
+
+
+def _name(cursor: Cursor) -> str:
+    return quoted(cursor.name("the name of a window"))
+
+
+def read_window_definition(cursor: Cursor) -> str:
+    """`([name] [PARTITION BY …] [ORDER BY …] [frame])`"""
+    cursor.expect("(")
+    parts = []
+    if cursor.is_name() and cursor.word() not in ("PARTITION BY", "ORDER BY", "ROWS", "RANGE", "GROUPS"):
+        parts.append(_name(cursor))
+    if cursor.accept("PARTITION BY"):
+        parts.append(f"PARTITION BY {read_items(cursor, ', ')}")
+    if cursor.word() == "ORDER BY":
+        parts.append(read_order(cursor))
+    if cursor.word() in ("ROWS", "RANGE"):
+        parts.append(_frame(cursor))
+    cursor.expect(")")
+    return f"({' '.join(parts)})"
+
+
+def read_order(cursor: Cursor) -> str:
+    """`ORDER BY …`"""
+    cursor.expect("ORDER BY")
+    return f"ORDER BY {read_items(cursor)}"
+
+
+def read_items(cursor: Cursor, separator: str = ",") -> str:
+    """What rows are ordered or grouped by."""
+    return separator.join(cursor.listed(_item))
+
+
+def _item(cursor: Cursor) -> str:
+    text = restored(cursor.rules.node(cursor))
+    if cursor.accept("DESC"):
+        return f"{text} DESC"
+    cursor.accept("ASC")
+    return text
+
+
+def _frame(cursor: Cursor) -> str:
+    unit = cursor.take()
+    if not cursor.accept("BETWEEN"):
+        return f"{unit} BETWEEN {_bound(cursor)} AND CURRENT ROW"
+    start = _bound(cursor)
+    cursor.expect("AND")
+    return f"{unit} BETWEEN {start} AND {_bound(cursor)}"
+
+
+def _bound(cursor: Cursor) -> str:
+    if cursor.accept("CURRENT ROW"):
+        return "CURRENT ROW"
+    if cursor.accept("UNBOUNDED"):
+        amount = "UNBOUNDED"
+    elif cursor.accept("INTERVAL"):
+        amount = f"INTERVAL {restored(cursor.rules.node(cursor))} {read_unit(cursor).text}"
+    elif cursor.kind() == "number":
+        amount = restored(LITERALS["number"](cursor))
+    else:
+        cursor.unexpected("UNBOUNDED, CURRENT ROW, INTERVAL or a number")
+    if cursor.word() not in ("PRECEDING", "FOLLOWING"):
+        cursor.unexpected("PRECEDING or FOLLOWING")
+    return f"{amount} {cursor.take()}"
+
+
+AGGREGATES = frozenset((
+    "APPROX_COUNT_DISTINCT", "APPROX_PERCENTILE", "AVG", "BIT_AND", "BIT_OR", "BIT_XOR", "COUNT", "GROUP_CONCAT",
+    "JSON_ARRAYAGG", "JSON_OBJECTAGG", "MAX", "MIN", "STD", "STDDEV", "STDDEV_POP", "STDDEV_SAMP", "SUM", "VARIANCE",
+    "VAR_POP", "VAR_SAMP",
+))
+NAMES = {"STD": "STDDEV_POP", "STDDEV": "STDDEV_POP", "VARIANCE": "VAR_POP"}
+WINDOWS = frozenset((
+    "ROW_NUMBER", "RANK", "DENSE_RANK", "CUME_DIST", "PERCENT_RANK", "NTILE", "LEAD", "LAG", "FIRST_VALUE",
+    "LAST_VALUE", "NTH_VALUE",
+))
+WITHOUT_DISTINCT = frozenset((
+    "BIT_AND", "BIT_OR", "BIT_XOR", "JSON_ARRAYAGG", "JSON_OBJECTAGG", "APPROX_COUNT_DISTINCT", "APPROX_PERCENTILE",
+))
+MORE = {"APPROX_COUNT_DISTINCT": 255, "APPROX_PERCENTILE": 255, "JSON_OBJECTAGG": 1, "COUNT": 255}
+"""How many arguments a function takes beside the first; COUNT only with DISTINCT."""
+
+WHAT = "an aggregate function"
+
+
+def read_aggregate(cursor: Cursor, name: str) -> Node:
+    """The call, its name just passed over, with its OVER."""
+    cursor.expect("(")
+    if name == "GROUP_CONCAT":
+        return _group_concat(cursor)
+    if name == "COUNT" and cursor.accept("*"):
+        inner = "1"
+    else:
+        distinct = _distinct(cursor, name)
+        inner = distinct + restored(cursor.rules.node(cursor))
+        more = MORE.get(name, 0) if name != "COUNT" or distinct else 0
+        while more and cursor.accept(","):
+            cursor.accept("ALL")
+            inner += f", {restored(cursor.rules.node(cursor))}"
+            more -= 1
+    cursor.expect(")")
+    return Fragment(f"{NAMES.get(name, name)}({inner}){read_over(cursor)}", WHAT)
+
+
+def _distinct(cursor: Cursor, name: str = "") -> str:
+    if name not in WITHOUT_DISTINCT and (cursor.accept("DISTINCT") or cursor.accept("DISTINCTROW")):
+        if name != "COUNT":
+            cursor.accept("ALL")
+        return "DISTINCT "
+    cursor.accept("ALL")
+    return ""
+
+
+def _group_concat(cursor: Cursor) -> Node:
+    distinct = _distinct(cursor)
+    arguments = [cursor.rules.node(cursor)]
+    while cursor.accept(","):
+        arguments.append(cursor.rules.node(cursor))
+    order = f" {read_order(cursor)}" if cursor.word() == "ORDER BY" else ""
+    separator = literal(cursor.string() if cursor.accept("SEPARATOR") else ",")
+    cursor.expect(")")
+    over = read_over(cursor)
+    if over:
+        return Fragment(f"GROUP_CONCAT({distinct}{listed(arguments)}, {separator}){over}", WHAT)
+    return Fragment(f"GROUP_CONCAT({distinct}{listed(arguments)}{order} SEPARATOR {separator})", WHAT)
+
+
+def read_window(cursor: Cursor, name: str) -> Node:
+    """The call of a window function, its name just passed over."""
+    cursor.expect("(")
+    arguments = [] if cursor.word() == ")" else [cursor.rules.node(cursor)]
+    while cursor.accept(","):
+        arguments.append(cursor.rules.node(cursor))
+    least, most = _COUNTS.get(name, (0, 0))
+    if not least <= len(arguments) <= most:
+        cursor.fail(f"{name} takes {least} to {most} arguments")
+    cursor.expect(")")
+    last = name == "NTH_VALUE" and _from_last(cursor)
+    ignore = name in ("LEAD", "LAG", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE") and _ignores_nulls(cursor)
+    over = read_over(cursor)
+    if not over:
+        cursor.unexpected("'OVER'")
+    ways = f"{' FROM LAST' if last else ''}{' IGNORE NULLS' if ignore else ''}"
+    return Fragment(f"{name}({listed(arguments)}){ways}{over}", "a window function")
+
+
+_COUNTS = {"NTILE": (1, 1), "LEAD": (1, 3), "LAG": (1, 3), "FIRST_VALUE": (1, 1), "LAST_VALUE": (1, 1),
+           "NTH_VALUE": (2, 2)}
+
+
+def _from_last(cursor: Cursor) -> bool:
+    cursor.accept("FROM FIRST")
+    return cursor.accept("FROM LAST")
+
+
+def _ignores_nulls(cursor: Cursor) -> bool:
+    cursor.accept("RESPECT NULLS")
+    return cursor.accept("IGNORE NULLS")

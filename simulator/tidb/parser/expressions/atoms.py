@@ -1,0 +1,177 @@
+"""What operators stand between, from a cursor: names, variables, CASE, parentheses.
+
+One law: a name keeps its spelling, and is no reserved word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from simulator.tidb.parser.cursor import Cursor
+from simulator.tidb.parser.expressions.calls import WITHOUT_PARENTHESES, is_function, read_arguments, read_call
+from simulator.tidb.parser.expressions.literals import LITERALS, read_fraction
+from simulator.tidb.parser.queries.lookahead import begins_subquery
+from simulator.tidb.restore.expressions import restored
+from simulator.tidb.restore.names import quoted
+from simulator.tidb.syntax.expressions import Call, Case, ColumnName, Fragment, Literal, Node, Parenthesised, Row
+
+
+def read_atom(cursor: Cursor) -> Node:
+    """A literal, a name, a call, CASE, or anything in parentheses; raises SchemaError."""
+    kind = cursor.kind()
+    if kind in LITERALS:
+        return LITERALS[kind](cursor)
+    word = cursor.word()
+    qualifies = word.isidentifier() and cursor.word_after() == "." and cursor.touches_next()
+    if word in _KEYWORDS and not qualifies:
+        return _KEYWORDS[word](cursor)
+    if word in ("DATE", "TIME", "TIMESTAMP") and cursor.string_follows():
+        cursor.take()
+        return Literal(word.lower(), cursor.literal())
+    if word and cursor.word_after() == "(" and is_function(cursor):
+        return read_call(cursor)
+    if word in WITHOUT_PARENTHESES and not qualifies:
+        return read_call(cursor)
+    if not cursor.is_free_name():
+        cursor.unexpected("an expression")
+    return _name(cursor)
+
+
+def begins_assignment(cursor: Cursor) -> bool:
+    """Whether `@name :=` comes next."""
+    return cursor.word() == "@" and cursor.word_ahead(2) == ":="
+
+
+def read_assignment(cursor: Cursor, value: Callable[[Cursor], Node]) -> Node:
+    """`@name := value`"""
+    name = restored(_variable(cursor))
+    cursor.take()
+    return Fragment(f"{name}:={restored(value(cursor))}", "a variable")
+
+
+def _name(cursor: Cursor) -> Node:
+    """A column, with what JSON path follows it, or a call of a function of a schema."""
+    in_quotes = cursor.kind() == "name"
+    parts = [cursor.name("an expression")]
+    while len(parts) < 3 and cursor.accept("."):
+        parts.append(cursor.name("a name"))
+    if cursor.word() == "(" and (in_quotes if len(parts) == 1 else len(parts) == 2):
+        arguments = read_arguments(cursor)
+        return Call(parts[-1], arguments, parts[0]) if len(parts) == 2 else Call(parts[0].upper(), arguments)
+    return _path(cursor, ColumnName(tuple(parts)))
+
+
+def _path(cursor: Cursor, column: Node) -> Node:
+    """`->'$.path'` and `->>'$.path'` behind a column."""
+    arrow = cursor.word()
+    if arrow not in ("->", "->>"):
+        return column
+    cursor.take()
+    if cursor.kind() != "string":
+        cursor.unexpected("a path in quotes")
+    found = Call("JSON_EXTRACT", (column, Literal("string", cursor.literal(), cursor.charset)))
+    return Call("JSON_UNQUOTE", (found,)) if arrow == "->>" else found
+
+
+def _word_literal(cursor: Cursor) -> Node:
+    word = cursor.take()
+    return Literal("null" if word == "NULL" else "boolean", word)
+
+
+def _escaped_null(cursor: Cursor) -> Node:
+    """`\\N`"""
+    if cursor.word_after() != "N" or not cursor.touches_next():
+        cursor.unexpected("an expression")
+    cursor.take()
+    cursor.take()
+    return Literal("null", "NULL")
+
+
+def _parentheses(cursor: Cursor) -> Node:
+    """A subquery, an expression, or a row."""
+    if begins_subquery(cursor):
+        return Fragment(cursor.rules.subquery(cursor), "a subquery")
+    items = cursor.comma_separated(cursor.rules.node)
+    return Row(items) if len(items) > 1 else Parenthesised(items[0])
+
+
+def _row(cursor: Cursor) -> Node:
+    at = cursor.next_token()
+    cursor.take()
+    items = cursor.comma_separated(cursor.rules.node)
+    if len(items) < 2:
+        cursor.fail("ROW takes two values or more", at)
+    return Row(items)
+
+
+def _exists(cursor: Cursor) -> Node:
+    cursor.take()
+    return Fragment(f"EXISTS {cursor.rules.subquery(cursor)}", "EXISTS")
+
+
+def _case(cursor: Cursor) -> Node:
+    cursor.take()
+    value = None if cursor.word() == "WHEN" else cursor.rules.node(cursor)
+    branches = []
+    while cursor.accept("WHEN"):
+        condition = cursor.rules.node(cursor)
+        cursor.expect("THEN")
+        branches.append((condition, cursor.rules.node(cursor)))
+    if not branches:
+        cursor.unexpected("'WHEN'")
+    otherwise = cursor.rules.node(cursor) if cursor.accept("ELSE") else None
+    cursor.expect("END")
+    return Case(value, tuple(branches), otherwise)
+
+
+def _braces(cursor: Cursor) -> Node:
+    """`{d '…'}`, `{t '…'}`, `{ts '…'}`, and `{anything expression}`, which is the expression."""
+    cursor.take()
+    name = cursor.name("a name")
+    inner = cursor.rules.node(cursor)
+    cursor.expect("}")
+    kind = {"d": "date", "t": "time", "ts": "timestamp"}.get(name)
+    if not kind:
+        return inner
+    if isinstance(inner, Literal) and inner.kind == "string":
+        return Literal(kind, inner.text)
+    return Fragment(f"{kind.upper()} {restored(inner)}", "a literal of time")
+
+
+def _variable(cursor: Cursor) -> Node:
+    """`@name`"""
+    cursor.take()
+    name = cursor.string() if cursor.kind() == "string" else cursor.name("a variable")
+    while cursor.accept("."):
+        name += f".{cursor.name('a variable')}"
+    return Fragment(f"@{quoted(name)}", "a variable")
+
+
+def _system_variable(cursor: Cursor) -> Node:
+    """`@@name`, `@@global.name`"""
+    cursor.take()
+    name = cursor.name("a variable")
+    while cursor.accept("."):
+        name += f".{cursor.name('a variable')}"
+    name = name.lower()
+    scope, point, rest = name.partition(".")
+    if point and scope in ("global", "session", "local", "instance"):
+        scope = "SESSION" if scope == "local" else scope.upper()
+        return Fragment(f"@@{scope}.{quoted(rest)}", "a variable")
+    return Fragment(f"@@{quoted(name)}", "a variable")
+
+
+_KEYWORDS: dict[str, Callable[[Cursor], Node]] = {
+    ".": read_fraction,
+    "(": _parentheses,
+    "{": _braces,
+    "\\": _escaped_null,
+    "@": _variable,
+    "@@": _system_variable,
+    "TRUE": _word_literal,
+    "FALSE": _word_literal,
+    "NULL": _word_literal,
+    "CASE": _case,
+    "EXISTS": _exists,
+    "ROW": _row,
+}

@@ -1,0 +1,306 @@
+"""Calls of functions from a cursor, in all the forms that TiDB's grammar gives them.
+
+One law: a function keeps the name that the text gives it, in capitals, unless TiDB's parser itself renames it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from simulator.tidb.model.charsets import charset
+from simulator.tidb.parser.cursor import Cursor
+from simulator.tidb.parser.expressions.aggregates import AGGREGATES, WINDOWS, read_aggregate, read_window
+from simulator.tidb.parser.expressions.times import TIME_FORMS
+from simulator.tidb.parser.reserved import NOT_CALLED, RESERVED
+from simulator.tidb.restore.expressions import restored
+from simulator.tidb.restore.names import table
+from simulator.tidb.syntax.expressions import Binary, Call, Cast, ColumnName, Fragment, Literal, Node, Word
+
+ACCEPTED = "BINARY, CHAR, DATE, DATETIME, DECIMAL, DOUBLE, FLOAT, JSON, REAL, SIGNED, TIME, UNSIGNED, VECTOR or YEAR"
+
+
+def read_cast_type(cursor: Cursor) -> str:
+    """The type's text; raises SchemaError."""
+    word = cursor.word()
+    if word in ("BINARY", "CHAR", "CHARACTER"):
+        cursor.take()
+        length = _numbers(cursor, 1)
+        return f"BINARY{length}" if word == "BINARY" else _characters(cursor, length)
+    if word in ("SIGNED", "UNSIGNED"):
+        cursor.take()
+        cursor.accept("INTEGER") or cursor.accept("INT")
+        return word
+    if word in ("DATETIME", "TIME"):
+        cursor.take()
+        return word + _numbers(cursor, 1)
+    if word in ("DECIMAL", "DEC"):
+        cursor.take()
+        return "DECIMAL" + (_numbers(cursor, 2) if cursor.word() == "(" else "(10)")
+    if word in ("FLOAT", "VECTOR"):
+        return _measured(cursor)
+    if word not in ("DATE", "YEAR", "JSON", "DOUBLE", "REAL"):
+        cursor.unexpected(ACCEPTED)
+    cursor.take()
+    return "DOUBLE" if word == "REAL" else word
+
+
+def _measured(cursor: Cursor) -> str:
+    """FLOAT(p), a DOUBLE above 24 bits, and VECTOR(n); neither number is kept."""
+    at, word = cursor.next_token(), cursor.take()
+    if word == "VECTOR" and cursor.accept("<"):
+        cursor.expect("FLOAT")
+        cursor.expect(">")
+    if cursor.word() != "(":
+        return word
+    numbers = cursor.comma_separated(lambda cursor: cursor.integer())
+    if word == "FLOAT" and numbers[0] > 53:
+        cursor.fail("FLOAT takes at most 53 bits", at)
+    return "DOUBLE" if word == "FLOAT" and numbers[0] > 24 else word
+
+
+def _numbers(cursor: Cursor, most: int) -> str:
+    """`(3)`, `(10, 2)`; nothing where there is none or it is 0."""
+    if cursor.word() != "(":
+        return ""
+    at = cursor.next_token()
+    numbers = cursor.comma_separated(lambda cursor: cursor.integer())
+    if len(numbers) > most:
+        cursor.fail(f"this type takes no {len(numbers)} numbers", at)
+    if not numbers[0]:
+        return ""
+    return f"({', '.join(str(number) for number in numbers if number)})"
+
+
+def _characters(cursor: Cursor, length: str) -> str:
+    """CHAR with the charset that follows it."""
+    binary = cursor.accept("BINARY")
+    name = ""
+    if cursor.accept("CHARSET") or cursor.accept("CHARACTER SET") or cursor.accept("CHAR SET"):
+        name = charset(cursor.name_or_string("a character set"), "CAST")
+        binary = binary or cursor.accept("BINARY")
+    if binary or name == "binary":
+        return f"BINARY{length}"
+    return f"CHAR{length} CHARSET {name.upper()}" if name not in ("", "utf8mb4") else f"CHAR{length}"
+
+
+def read_arguments(cursor: Cursor) -> tuple[Node, ...]:
+    """`( expression, … )` or `()`"""
+    if cursor.accept("( )"):
+        return ()
+    return cursor.comma_separated(cursor.rules.node)
+
+
+def _renamed(name: str) -> Callable[[Cursor, str], Node]:
+    return lambda cursor, _: Call(name, read_arguments(cursor))
+
+
+def _cast(cursor: Cursor, name: str) -> Node:
+    cursor.expect("(")
+    operand = cursor.rules.node(cursor)
+    cursor.expect("AS")
+    type = read_cast_type(cursor)
+    array = " ARRAY" if cursor.accept("ARRAY") else ""
+    cursor.expect(")")
+    return Cast(operand, type + array)
+
+
+def _sum_crc32(cursor: Cursor, name: str) -> Node:
+    cast = _cast(cursor, name)
+    if isinstance(cast, Cast) and not cast.type.endswith(" ARRAY"):
+        cursor.fail(f"{name} takes an ARRAY")
+    return Fragment(restored(cast).replace("CAST", name, 1), name)
+
+
+def _convert(cursor: Cursor, name: str) -> Node:
+    cursor.expect("(")
+    operand = cursor.rules.node(cursor)
+    if cursor.accept("USING"):
+        return Call(name, (operand, _charset(cursor)))
+    cursor.expect(",")
+    type = read_cast_type(cursor)
+    cursor.expect(")")
+    return Cast(operand, type, convert=True)
+
+
+def _charset(cursor: Cursor) -> Node:
+    """The charset behind USING, and the `)`."""
+    name = charset(cursor.name_or_string("a character set"), "USING")
+    cursor.expect(")")
+    return Literal("string", name)
+
+
+def _char(cursor: Cursor, name: str) -> Node:
+    cursor.expect("(")
+    arguments = [cursor.rules.node(cursor)]
+    while cursor.accept(","):
+        arguments.append(cursor.rules.node(cursor))
+    if cursor.accept("USING"):
+        return Call("CHAR_FUNC", (*arguments, _charset(cursor)))
+    cursor.expect(")")
+    return Call("CHAR_FUNC", (*arguments, Literal("null", "NULL")))
+
+
+def _mod(cursor: Cursor, name: str) -> Node:
+    cursor.expect("(")
+    left = cursor.rules.node(cursor)
+    cursor.expect(",")
+    right = cursor.rules.node(cursor)
+    cursor.expect(")")
+    return Binary("%", left, right)
+
+
+def _of_column(cursor: Cursor, name: str) -> Node:
+    """`VALUES(column)`, `DEFAULT(column)`"""
+    cursor.expect("(")
+    parts = [cursor.name("a column")]
+    while len(parts) < 3 and cursor.accept("."):
+        parts.append(cursor.name("a column"))
+    cursor.expect(")")
+    return Fragment(f"{name}({restored(ColumnName(tuple(parts)))})", f"{name}()")
+
+
+def _position(cursor: Cursor, name: str) -> Node:
+    cursor.expect("(")
+    part = cursor.rules.bits(cursor)
+    cursor.expect("IN")
+    text = cursor.rules.node(cursor)
+    cursor.expect(")")
+    return Call(name, (part, text))
+
+
+def _substring(cursor: Cursor, name: str) -> Node:
+    """`SUBSTRING(x, 1, 2)`, `SUBSTRING(x FROM 1 FOR 2)`"""
+    cursor.expect("(")
+    arguments = [cursor.rules.node(cursor)]
+    second = "FOR" if cursor.accept("FROM") else ","
+    if second == ",":
+        cursor.expect(",")
+    arguments.append(cursor.rules.node(cursor))
+    if cursor.accept(second):
+        arguments.append(cursor.rules.node(cursor))
+    cursor.expect(")")
+    return Call(name, tuple(arguments))
+
+
+def _trim(cursor: Cursor, name: str) -> Node:
+    """`TRIM(x)`, `TRIM(y FROM x)`, `TRIM(LEADING y FROM x)`, `TRIM(LEADING FROM x)`"""
+    cursor.expect("(")
+    side = cursor.take() if cursor.word() in ("BOTH", "LEADING", "TRAILING") else ""
+    first = Literal("string", " ", cursor.charset) if cursor.word() == "FROM" and side else (
+        cursor.rules.node(cursor))
+    if not side and cursor.accept(")"):
+        return Call(name, (first,))
+    cursor.expect("FROM")
+    text = cursor.rules.node(cursor)
+    cursor.expect(")")
+    return Call(name, (text, first, Word(side)) if side else (text, first))
+
+
+def _weight_string(cursor: Cursor, name: str) -> Node:
+    cursor.expect("(")
+    text = cursor.rules.node(cursor)
+    if cursor.accept(")"):
+        return Call(name, (text,))
+    cursor.expect("AS")
+    if cursor.word() not in ("CHAR", "CHARACTER", "BINARY"):
+        cursor.unexpected("CHAR or BINARY")
+    kind = "BINARY" if cursor.take() == "BINARY" else "CHAR"
+    (length,) = cursor.comma_separated(lambda cursor: cursor.integer())
+    cursor.expect(")")
+    return Call(name, (text, Word(kind), Word(str(length))))
+
+
+def _sequence(cursor: Cursor, name: str) -> Node:
+    """`NEXTVAL(s)`, `LASTVAL(s)`, `SETVAL(s, 5)`"""
+    cursor.expect("(")
+    table = read_sequence_name(cursor)
+    value = ""
+    if name == "SETVAL":
+        cursor.expect(",")
+        sign = cursor.take() if cursor.word() in ("-", "+") else ""
+        value = f", {sign.strip('+')}{cursor.integer()}"
+    cursor.expect(")")
+    return Fragment(f"{name}({table}{value})", "a sequence")
+
+
+def read_sequence_name(cursor: Cursor) -> str:
+    return table(cursor.qualified_name("a sequence"))
+
+
+FORMS: dict[str, Callable[[Cursor, str], Node]] = {
+    **TIME_FORMS,
+    **{name: _substring for name in ("SUBSTR", "SUBSTRING", "MID")},
+    **{name: _sequence for name in ("NEXTVAL", "LASTVAL", "SETVAL")},
+    **{name: _of_column for name in ("VALUES", "DEFAULT")},
+    "CAST": _cast,
+    "CHAR": _char,
+    "CONVERT": _convert,
+    "INSERT": _renamed("INSERT_FUNC"),
+    "JSON_SUM_CRC32": _sum_crc32,
+    "MOD": _mod,
+    "POSITION": _position,
+    "TRIM": _trim,
+    "WEIGHT_STRING": _weight_string,
+}
+"""By name."""
+
+
+CALLABLE = frozenset((
+    "CONVERT", "DEFAULT", "VALUES", "INSERT", "MOD", "CHAR", "CURRENT_USER", "CURRENT_DATE", "CURRENT_ROLE", "UTC_DATE",
+    "TIDB_CURRENT_TSO", "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "UTC_TIME",
+    "UTC_TIMESTAMP", "DATABASE", "SCHEMA", "IF", "INTERVAL", "LEFT", "REPEAT", "REPLACE", "RIGHT",
+))
+"""Reserved words that are functions before a `(` (pkg/parser/parser.y, FunctionCallKeyword)."""
+
+WITHOUT_PARENTHESES = frozenset((
+    "CURRENT_USER", "CURRENT_DATE", "CURRENT_ROLE", "UTC_DATE", "TIDB_CURRENT_TSO", "CURRENT_TIME",
+    "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "UTC_TIME", "UTC_TIMESTAMP", "NEXT",
+))
+"""Functions that may stand without `()`; NEXT only as NEXT VALUE FOR."""
+
+TOUCHING = frozenset((
+    "CAST", "CURDATE", "CURTIME", "DATE_ADD", "DATE_SUB", "EXTRACT", "NOW", "POSITION", "SUBSTR", "SUBSTRING", "TRIM",
+    "BIT_AND", "BIT_OR", "BIT_XOR", "GROUP_CONCAT", "MAX", "MIN", "STD", "STDDEV", "STDDEV_POP", "STDDEV_SAMP", "SUM",
+    "VARIANCE", "VAR_POP", "VAR_SAMP", "APPROX_COUNT_DISTINCT", "APPROX_PERCENTILE",
+))
+"""Functions whose `(` must stand right behind the name."""
+
+GENERIC_APART = frozenset(("COUNT", "MID", "SYSDATE", "TRANSLATE"))
+"""Functions that have a grammar of their own only if their `(` stands right behind the name."""
+
+
+def is_function(cursor: Cursor) -> bool:
+    """Whether the next word, which has a `(` behind it, is the name of a function."""
+    word = cursor.word()
+    if word in NOT_CALLED:
+        return False
+    return cursor.is_name() and (word not in RESERVED or word in CALLABLE or word in WINDOWS)
+
+
+def read_call(cursor: Cursor) -> Node:
+    """The call that begins here."""
+    word = cursor.word()
+    if word == "NEXT":
+        return _next_value(cursor)
+    touching = cursor.touches_next()
+    at = cursor.next_token()
+    cursor.take()
+    if word in TOUCHING and not touching:
+        cursor.fail(f"{word} takes its '(' right behind its name", at)
+    if word in WINDOWS:
+        return read_window(cursor, word)
+    if word in AGGREGATES and (touching or word not in GENERIC_APART):
+        return read_aggregate(cursor, word)
+    read = FORMS.get(word)
+    return read(cursor, word) if read and (touching or word not in GENERIC_APART) else _plain(cursor, word)
+
+
+def _plain(cursor: Cursor, name: str) -> Node:
+    return Call("PASSWORD_FUNC" if name == "PASSWORD" else name, read_arguments(cursor))
+
+
+def _next_value(cursor: Cursor) -> Node:
+    """`NEXT VALUE FOR s`"""
+    if not cursor.accept("NEXT VALUE FOR"):
+        return ColumnName((cursor.name(),))
+    return Fragment(f"NEXTVAL({read_sequence_name(cursor)})", "a sequence")

@@ -1,0 +1,106 @@
+"""Literals from a cursor: strings, numbers, hexadecimal and bit literals.
+
+One law: a literal keeps its value as TiDB's lexer sees it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Decimal
+
+from sqlglot.tokens import TokenType
+
+from simulator.tidb.parser.cursor import Cursor
+from simulator.tidb.syntax.expressions import Literal, Node
+
+INTRODUCERS = ("utf8", "utf8mb4", "ascii", "latin1", "binary")
+"""The charsets whose `_charset'…'` TiDB takes (pkg/parser/charset/charset.go, GetDefaultCollationLegacy)."""
+
+MAX_UNSIGNED = 2 ** 64 - 1
+
+
+def _string(cursor: Cursor) -> Node:
+    """A string; strings that follow each other are one."""
+    if cursor.next_token().token_type is TokenType.NATIONAL_STRING:
+        return Literal("string", cursor.literal(), "utf8")
+    text = cursor.literal()
+    while cursor.kind() == "string" and cursor.next_token().token_type is TokenType.STRING:
+        text += cursor.literal()
+    return Literal("string", text, cursor.charset)
+
+
+def _introduced(cursor: Cursor) -> Node:
+    """`_charset'…'`, `_charset x'…'`"""
+    at = cursor.next_token()
+    charset = cursor.literal()[1:]
+    if charset.lower() not in INTRODUCERS:
+        cursor.fail(f"'_{charset}' is no introducer that TiDB takes: {', '.join(INTRODUCERS)}", at)
+    if cursor.kind() == "string":
+        return Literal("string", cursor.literal(), charset.lower())
+    if cursor.kind() not in ("hex", "bit"):
+        cursor.unexpected("a string")
+    return LITERALS[cursor.kind()](cursor)
+
+
+def _number(cursor: Cursor) -> Node:
+    at = cursor.next_token()
+    text = cursor.literal().lower()
+    if not set(text) <= set("0123456789.e+-") or text.endswith("e") or not text[0].isdigit() and text[0] != ".":
+        cursor.fail(f"{text!r} is not a number", at)
+    return number(cursor, text)
+
+
+def number(cursor: Cursor, text: str) -> Literal:
+    """A number as TiDB keeps it: whole if 64 bits hold it, else a decimal; a float if it has an exponent."""
+    if "e" in text:
+        value = float(text)
+        if math.isinf(value):
+            cursor.fail(f"the number {text} is out of the range of DOUBLE")
+        digits = len(Decimal(repr(value)).normalize().as_tuple().digits)
+        return Literal("float", f"{value:.{digits - 1}e}")
+    whole, point, fraction = text.partition(".")
+    whole = whole.lstrip("0") or "0"
+    if not point and len(whole) <= 20 and int(whole) <= MAX_UNSIGNED:
+        return Literal("integer", whole)
+    return Literal("decimal", f"{whole}.{fraction}" if fraction else whole)
+
+
+def read_fraction(cursor: Cursor) -> Node:
+    """`.5`, which the tokenizer gives as a dot and a number."""
+    touching = cursor.touches_next()
+    cursor.take()
+    if not touching or cursor.kind() != "number":
+        cursor.unexpected("an expression")
+    text = cursor.literal().lower()
+    if "." in text:
+        cursor.unexpected("an operator")
+    return number(cursor, f".{text}")
+
+
+def _hex(cursor: Cursor) -> Node:
+    at, written = cursor.next_token(), cursor.written()
+    digits = cursor.literal().lower()
+    if written.startswith("0X") or not set(digits) <= set("0123456789abcdef"):
+        cursor.fail("this is not a hexadecimal literal", at)
+    if len(digits) % 2 and not written.startswith("0x"):
+        cursor.fail("a hexadecimal literal takes an even number of digits", at)
+    return Literal("hex", "0" * (len(digits) % 2) + digits)
+
+
+def _bit(cursor: Cursor) -> Node:
+    at, written = cursor.next_token(), cursor.written()
+    digits = cursor.literal()
+    if written.startswith("0B") or not set(digits) <= set("01"):
+        cursor.fail("this is not a bit literal", at)
+    return Literal("bit", digits and (digits.lstrip("0") or "0"))
+
+
+LITERALS: dict[str, Callable[[Cursor], Node]] = {
+    "string": _string,
+    "introducer": _introduced,
+    "number": _number,
+    "hex": _hex,
+    "bit": _bit,
+}
+"""By what the cursor says comes next."""

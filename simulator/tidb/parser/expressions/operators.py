@@ -1,0 +1,225 @@
+"""Expressions from a cursor: the operators, from OR down to what binds tighter than any.
+
+One law: precedence is TiDB's grammar's (pkg/parser/parser.y: Expression, BoolPri, PredicateExpr, BitExpr, SimpleExpr).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from simulator.errors import SchemaError
+from simulator.tidb.model.charsets import charset_of, collation
+from simulator.tidb.parser.cursor import Cursor
+from simulator.tidb.parser.expressions.atoms import begins_assignment, read_assignment, read_atom
+from simulator.tidb.parser.expressions.times import read_unit
+from simulator.tidb.parser.queries.lookahead import begins_subquery
+from simulator.tidb.restore.expressions import listed, restored
+from simulator.tidb.syntax.definitions import Expression
+from simulator.tidb.syntax.expressions import Between, Binary, Call, Collate, Fragment, In, Is, Node, Pattern, Unary
+
+LOGICAL = {"OR": ("OR", 1), "||": ("OR", 1), "XOR": ("XOR", 2), "AND": ("AND", 3), "&&": ("AND", 3)}
+COMPARISONS = {"=": "=", ">=": ">=", ">": ">", "<=": "<=", "<": "<", "!=": "!=", "<>": "!=", "<=>": "<=>"}
+BITWISE = {
+    "|": ("|", 1), "&": ("&", 2), "<<": ("<<", 3), ">>": (">>", 3), "+": ("+", 4), "-": ("-", 4), "*": ("*", 5),
+    "/": ("/", 5), "%": ("%", 5), "DIV": ("DIV", 5), "MOD": ("%", 5), "^": ("^", 6),
+}
+PREDICATES = ("IN", "BETWEEN", "LIKE", "ILIKE", "REGEXP", "RLIKE")
+TRUTHS = {"TRUE": "TRUE", "FALSE": "FALSE", "UNKNOWN": "NULL"}
+
+
+def read_expression(cursor: Cursor) -> Expression:
+    """The expression that begins here, up to where it ends; raises SchemaError."""
+    return expression_of(cursor, read_node)
+
+
+def expression_of(cursor: Cursor, read: Callable[[Cursor], Node]) -> Expression:
+    """What `read` reads, with its text; raises SchemaError, also for what is nested too deeply."""
+    start = cursor.next_token()
+    try:
+        node = read(cursor)
+        return Expression(cursor.text_since(start), restored(node))
+    except RecursionError:
+        cursor.fail("this expression is nested too deeply", start)
+
+
+def read_parenthesised(cursor: Cursor) -> Expression:
+    """`( expression )`, its text and its restored text without the parentheses; raises SchemaError."""
+    cursor.expect("(")
+    expression = read_expression(cursor)
+    cursor.expect(")")
+    return expression
+
+
+def read_node(cursor: Cursor, weakest: int = 1) -> Node:
+    """As `read_expression`, as a tree; an operator weaker than `weakest` ends it."""
+    node = _truth(cursor)
+    while (found := LOGICAL.get(cursor.word(), ("", 0)))[1] >= weakest:
+        cursor.take()
+        node = Binary(found[0], node, read_node(cursor, found[1] + 1))
+    return node
+
+
+def read_simple(cursor: Cursor) -> Node:
+    """What operators stand between: a literal, a name, a call, parentheses; signs before it, COLLATE behind it."""
+    word = cursor.word()
+    if word in ("!", "~", "-", "+", "BINARY"):
+        cursor.take()
+        node: Node = Unary(word, read_simple(cursor))
+    else:
+        node = read_atom(cursor)
+    while cursor.accept("COLLATE"):
+        at = cursor.next_token()
+        name = cursor.name_or_string("a collation")
+        try:
+            charset_of(name, "COLLATE")
+        except SchemaError:
+            cursor.fail(f"unknown collation {name!r}", at)
+        node = Collate(node, collation(name))
+    return node
+
+
+def _truth(cursor: Cursor) -> Node:
+    """NOT, MATCH, an assignment, or comparisons with IS TRUE behind them."""
+    if cursor.accept("NOT"):
+        return _negated(_truth(cursor))
+    if cursor.word() == "MATCH" and cursor.word_after() == "(":
+        return _match(cursor)
+    if begins_assignment(cursor):
+        return read_assignment(cursor, read_node)
+    node = _comparisons(cursor)
+    negated = cursor.word() == "IS" and cursor.word_after() == "NOT"
+    if cursor.word() == "IS" and cursor.word_ahead(1 + negated) in TRUTHS:
+        cursor.accept("IS NOT") or cursor.accept("IS")
+        return Is(node, TRUTHS[cursor.take()], negated)
+    return node
+
+
+def _negated(node: Node) -> Node:
+    if isinstance(node, Fragment) and node.what in ("EXISTS", "NOT EXISTS"):
+        positive = node.restored.removeprefix("NOT ")
+        if node.what == "NOT EXISTS":
+            return Fragment(positive, "EXISTS")
+        return Fragment(f"NOT {positive}", "NOT EXISTS")
+    return Unary("NOT", node)
+
+
+def _match(cursor: Cursor) -> Node:
+    cursor.take()
+    columns = cursor.comma_separated(read_simple)
+    cursor.expect("AGAINST")
+    cursor.expect("(")
+    against = restored(read_bits(cursor))
+    mode = ""
+    if cursor.accept("IN BOOLEAN MODE"):
+        mode = " IN BOOLEAN MODE"
+    else:
+        cursor.accept("IN NATURAL LANGUAGE MODE")
+        mode = " WITH QUERY EXPANSION" if cursor.accept("WITH QUERY EXPANSION") else ""
+    cursor.expect(")")
+    return Fragment(f"MATCH ({listed(columns, ',')}) AGAINST ({against}{mode})", "MATCH … AGAINST")
+
+
+def _comparisons(cursor: Cursor) -> Node:
+    node = _predicate(cursor)
+    while True:
+        if cursor.word() == "IS":
+            negated = cursor.word_after() == "NOT"
+            if cursor.word_ahead(1 + negated) != "NULL":
+                return node
+            cursor.accept("IS NOT NULL") or cursor.accept("IS NULL")
+            node = Is(node, "NULL", negated)
+        elif cursor.word() in COMPARISONS:
+            node = _compared(cursor, node, COMPARISONS[cursor.take()])
+        else:
+            return node
+
+
+def _compared(cursor: Cursor, left: Node, operator: str) -> Node:
+    if cursor.word() in ("ALL", "ANY", "SOME") and cursor.word_after() == "(":
+        quantifier = "ALL" if cursor.take() == "ALL" else "ANY"
+        rows = cursor.rules.subquery(cursor)
+        return Fragment(f"{restored(left)}{operator}{quantifier} {rows}", "a subquery")
+    if begins_assignment(cursor):
+        return Binary(operator, left, read_assignment(cursor, _predicate))
+    return Binary(operator, left, _predicate(cursor))
+
+
+def _predicate(cursor: Cursor) -> Node:
+    node = read_bits(cursor)
+    negated = cursor.word() == "NOT" and cursor.word_after() in PREDICATES
+    if negated:
+        cursor.take()
+    word = cursor.word()
+    if word in PREDICATES:
+        cursor.take()
+    if word == "IN":
+        return In(node, _candidates(cursor), negated)
+    if word == "BETWEEN":
+        low = read_bits(cursor)
+        cursor.expect("AND")
+        return Between(node, low, _predicate(cursor), negated)
+    if word in PREDICATES:
+        return _pattern(cursor, node, "REGEXP" if word == "RLIKE" else word, negated)
+    if cursor.accept("MEMBER OF"):
+        cursor.expect("(")
+        document = read_simple(cursor)
+        cursor.expect(")")
+        return Call("JSON_MEMBEROF", (node, document))
+    return node
+
+
+def _candidates(cursor: Cursor) -> tuple[Node, ...]:
+    if begins_subquery(cursor):
+        return (Fragment(cursor.rules.subquery(cursor), "the rows of a subquery"),)
+    return cursor.comma_separated(read_node)
+
+
+def _pattern(cursor: Cursor, node: Node, operator: str, negated: bool) -> Node:
+    pattern = read_simple(cursor)
+    escape = "\\"
+    if operator != "REGEXP" and cursor.accept("ESCAPE"):
+        at = cursor.next_token()
+        escape = cursor.string("a character") or escape
+        if len(escape.encode()) > 1:
+            cursor.fail("ESCAPE takes one character", at)
+    return Pattern(operator, node, pattern, escape, negated)
+
+
+def read_bits(cursor: Cursor, weakest: int = 1) -> Node:
+    """What a comparison stands between: arithmetic, shifts, and intervals added to a time."""
+    node = _interval_first(cursor) if begins_interval(cursor) else read_simple(cursor)
+    while (found := BITWISE.get(_operator(cursor), ("", 0)))[1] >= weakest:
+        cursor.take()
+        if len(found[0]) == 2:
+            cursor.take()
+        if found[0] in ("+", "-") and begins_interval(cursor):
+            amount, unit = _interval(cursor)
+            node = Call("DATE_ADD" if found[0] == "+" else "DATE_SUB", (node, amount, unit))
+        else:
+            node = Binary(found[0], node, read_bits(cursor, found[1] + 1))
+    return node
+
+
+def _operator(cursor: Cursor) -> str:
+    """The next word, or the shift that two symbols make."""
+    word = cursor.word()
+    shifts = word in ("<", ">") and cursor.word_after() == word and cursor.touches_next()
+    return word * 2 if shifts else word
+
+
+def begins_interval(cursor: Cursor) -> bool:
+    """Whether INTERVAL comes, and not the function of that name."""
+    return cursor.word() == "INTERVAL" and cursor.word_after() != "("
+
+
+def _interval_first(cursor: Cursor) -> Node:
+    """`INTERVAL 1 DAY + x`"""
+    amount, unit = _interval(cursor)
+    cursor.expect("+")
+    return Call("DATE_ADD", (read_bits(cursor, 5), amount, unit))
+
+
+def _interval(cursor: Cursor) -> tuple[Node, Node]:
+    cursor.take()
+    amount = read_node(cursor)
+    return amount, read_unit(cursor)

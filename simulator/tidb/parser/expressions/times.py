@@ -1,0 +1,117 @@
+"""Units of time, and calls of functions of time in the forms that TiDB's grammar gives them, from a cursor.
+
+One law: each call is read from the `(` behind its name, if there is one, to its `)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from simulator.tidb.parser.cursor import Cursor
+from simulator.tidb.syntax.expressions import Call, Literal, Node, Word
+
+COMPOUND = (
+    "SECOND_MICROSECOND", "MINUTE_MICROSECOND", "MINUTE_SECOND", "HOUR_MICROSECOND", "HOUR_SECOND", "HOUR_MINUTE",
+    "DAY_MICROSECOND", "DAY_SECOND", "DAY_MINUTE", "DAY_HOUR", "YEAR_MONTH",
+)
+UNITS = frozenset((
+    "MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", *COMPOUND,
+))
+
+
+def read_unit(cursor: Cursor) -> Word:
+    """A unit of time."""
+    spelled = cursor.word()
+    word = spelled.removeprefix("SQL_TSI_")
+    if word not in UNITS or word != spelled and word in ("MICROSECOND", *COMPOUND):
+        cursor.unexpected("a unit of time", UNITS)
+    cursor.take()
+    return Word(word)
+
+
+def _optional(cursor: Cursor, name: str) -> Node:
+    """`CURRENT_DATE`, `CURRENT_DATE()`"""
+    cursor.accept("( )")
+    return Call(name)
+
+
+def _empty(cursor: Cursor, name: str) -> Node:
+    """`CURDATE()`"""
+    cursor.expect("( )")
+    return Call(name)
+
+
+def _precise(cursor: Cursor, name: str) -> Node:
+    """`CURRENT_TIMESTAMP`, `NOW()`, `NOW(6)`"""
+    if not cursor.accept("(") or cursor.accept(")"):
+        return Call(name)
+    digits = cursor.integer("a number of digits or ')'")
+    cursor.expect(")")
+    return Call(name, (Literal("integer", str(digits)),))
+
+
+def _interval_call(cursor: Cursor, name: str) -> Node:
+    """`DATE_ADD(x, INTERVAL 1 DAY)`; `ADDDATE(x, 1)` adds days."""
+    cursor.expect("(")
+    time = cursor.rules.node(cursor)
+    cursor.expect(",")
+    unit = Word("DAY")
+    if cursor.word() == "INTERVAL" and (cursor.word_after() != "(" or name.startswith("DATE_")):
+        cursor.take()
+        amount = cursor.rules.node(cursor)
+        unit = read_unit(cursor)
+    elif name.startswith("DATE_"):
+        cursor.unexpected("'INTERVAL'")
+    else:
+        amount = cursor.rules.node(cursor)
+    cursor.expect(")")
+    return Call(name, (time, amount, unit))
+
+
+def _extract(cursor: Cursor, name: str) -> Node:
+    cursor.expect("(")
+    unit = read_unit(cursor)
+    cursor.expect("FROM")
+    time = cursor.rules.node(cursor)
+    cursor.expect(")")
+    return Call(name, (unit, time))
+
+
+def _timestamp_unit(cursor: Cursor, name: str) -> Node:
+    """`TIMESTAMPADD(DAY, 1, x)`"""
+    cursor.expect("(")
+    at = cursor.next_token()
+    unit = read_unit(cursor)
+    if "_" in unit.text:
+        cursor.fail(f"{name} takes no unit {unit.text}", at)
+    cursor.expect(",")
+    first = cursor.rules.node(cursor)
+    cursor.expect(",")
+    second = cursor.rules.node(cursor)
+    cursor.expect(")")
+    return Call(name, (unit, first, second))
+
+
+def _get_format(cursor: Cursor, name: str) -> Node:
+    cursor.expect("(")
+    if cursor.word() not in ("DATE", "DATETIME", "TIME", "TIMESTAMP"):
+        cursor.unexpected("DATE, DATETIME, TIME or TIMESTAMP")
+    kind = cursor.take()
+    cursor.expect(",")
+    region = cursor.rules.node(cursor)
+    cursor.expect(")")
+    return Call(name, (Word("DATETIME" if kind == "TIMESTAMP" else kind), region))
+
+
+TIME_FORMS: dict[str, Callable[[Cursor, str], Node]] = {
+    **{name: _optional for name in ("CURRENT_USER", "CURRENT_DATE", "CURRENT_ROLE", "UTC_DATE", "TIDB_CURRENT_TSO")},
+    **{name: _precise for name in (
+        "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "UTC_TIME", "UTC_TIMESTAMP", "CURTIME",
+        "SYSDATE")},
+    **{name: _interval_call for name in ("ADDDATE", "SUBDATE", "DATE_ADD", "DATE_SUB")},
+    **{name: _timestamp_unit for name in ("TIMESTAMPADD", "TIMESTAMPDIFF")},
+    "CURDATE": _empty,
+    "EXTRACT": _extract,
+    "GET_FORMAT": _get_format,
+}
+"""By name."""

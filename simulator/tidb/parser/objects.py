@@ -1,0 +1,336 @@
+"""Reads the statements about what is no table: views, sequences, placement policies and resource groups.
+
+One law: what a statement does not say is what TiDB takes for it (TiDB: pkg/parser/parser.y), and the options of a
+sequence or a group come out as TiDB writes them back (pkg/parser/ast/ddl.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MappingProxyType
+
+from simulator.tidb.parser.clauses import read_one_of, read_setting, restrict_or_cascade
+from simulator.tidb.parser.cursor import Cursor
+from simulator.tidb.parser.options import begins_option, read_option
+from simulator.tidb.parser.queries.query import read_query
+from simulator.tidb.restore.names import quoted, string
+from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.syntax.objects import (
+    AlterSequence,
+    CreateSequence,
+    CreateView,
+    DropSequence,
+    DropView,
+    PlacementPolicy,
+    ResourceGroup,
+    SequenceOption,
+)
+from simulator.tidb.syntax.tables import TableOption
+
+
+# -- views --------------------------------------------------------------------------------------------------------
+
+
+VIEW_ALGORITHMS = ("UNDEFINED", "MERGE", "TEMPTABLE")
+SECURITIES = ("DEFINER", "INVOKER")
+CHECKS = ("CASCADED", "LOCAL")
+
+
+def create_view(cursor: Cursor) -> CreateView:
+    """A whole CREATE VIEW statement."""
+    cursor.expect("CREATE")
+    or_replace = cursor.accept("OR REPLACE")
+    algorithm = view_setting(cursor, "ALGORITHM", VIEW_ALGORITHMS, "=")
+    by = definer(cursor)
+    security = view_setting(cursor, "SQL SECURITY", SECURITIES)
+    cursor.expect("VIEW")
+    view = cursor.qualified_name("the name of a view")
+    columns = cursor.comma_separated(lambda cursor: cursor.name("a column")) if cursor.word() == "(" else ()
+    cursor.expect("AS")
+    query = read_query(cursor)
+    check = view_setting(cursor, "WITH", CHECKS)
+    if not cursor.at_end():
+        cursor.expect("CHECK OPTION")
+    return CreateView(view, query, columns, or_replace, algorithm, by, security, check)
+
+
+def view_setting(cursor: Cursor, phrase: str, accepted: tuple[str, ...], sign: str = "") -> str:
+    """One of the accepted words behind the phrase and the sign; the first of them where the phrase does not come."""
+    if not cursor.accept(phrase):
+        return accepted[0]
+    if sign:
+        cursor.expect(sign)
+    return read_one_of(cursor, accepted)
+
+
+def definer(cursor: Cursor) -> str:
+    """A user as TiDB writes it back: CURRENT_USER, or name and host between back-quotes, the host `%` if not said."""
+    if not cursor.accept("DEFINER"):
+        return "CURRENT_USER"
+    cursor.expect("=")
+    if cursor.accept("CURRENT_USER"):
+        cursor.accept("( )")
+        return "CURRENT_USER"
+    name = cursor.name_or_string("a user")
+    host = host_name(cursor).lower() if cursor.accept("@") else "%"
+    return f"{quoted(name)}@{quoted(host)}"
+
+
+def host_name(cursor: Cursor) -> str:
+    """A host behind `@`: quoted, or all that follows without a blank."""
+    if cursor.kind() in ("string", "name"):
+        return cursor.literal()
+    start = last = cursor.next_token()
+    while not cursor.at_end() and cursor.next_token().start <= last.end + 1:
+        last = cursor.next_token()
+        cursor.take()
+    if last is start and not cursor.text_since(start):
+        cursor.unexpected("a host")
+    return cursor.text_since(start)
+
+
+def drop_view(cursor: Cursor) -> DropView:
+    """What follows DROP VIEW."""
+    if_exists = cursor.accept("IF EXISTS")
+    views = cursor.listed(lambda cursor: cursor.qualified_name("the name of a view"))
+    restrict_or_cascade(cursor)
+    return DropView(views, if_exists)
+
+
+# -- sequences ----------------------------------------------------------------------------------------------------
+
+
+NUMBERED = MappingProxyType({
+    "INCREMENT": ("INCREMENT BY", "BY"), "START": ("START WITH", "WITH"), "MINVALUE": ("MINVALUE", ""),
+    "MAXVALUE": ("MAXVALUE", ""), "CACHE": ("CACHE", ""), "RESTART": ("RESTART WITH", "WITH"),
+})
+"""First word → the words written back, and the word that may stand before the number in place of `=`."""
+
+PLAIN = MappingProxyType({
+    "NOMINVALUE": "NO MINVALUE", "NOMAXVALUE": "NO MAXVALUE", "NOCACHE": "NOCACHE", "NOCYCLE": "NOCYCLE",
+    "CYCLE": "CYCLE",
+})
+SEQUENCE_WORDS = (*NUMBERED, *PLAIN, "NO")
+
+
+def create_sequence(cursor: Cursor) -> CreateSequence:
+    if_not_exists = cursor.accept("IF NOT EXISTS")
+    name = sequence_name(cursor)
+    options = sequence_options(cursor)
+    return CreateSequence(name, options, table_options(cursor), if_not_exists)
+
+
+def alter_sequence(cursor: Cursor) -> AlterSequence:
+    if_exists = cursor.accept("IF EXISTS")
+    name = sequence_name(cursor)
+    if cursor.word() not in SEQUENCE_WORDS:
+        cursor.unexpected(f"an option of a sequence: {', '.join(SEQUENCE_WORDS)}", SEQUENCE_WORDS)
+    return AlterSequence(name, sequence_options(cursor, altering=True), if_exists)
+
+
+def drop_sequence(cursor: Cursor) -> DropSequence:
+    if_exists = cursor.accept("IF EXISTS")
+    return DropSequence(cursor.listed(sequence_name), if_exists)
+
+
+def sequence_name(cursor: Cursor) -> TableName:
+    return cursor.qualified_name("the name of a sequence")
+
+
+def sequence_options(cursor: Cursor, altering: bool = False) -> tuple[SequenceOption, ...]:
+    options = []
+    while cursor.word() in SEQUENCE_WORDS and (altering or cursor.word() != "RESTART"):
+        options.append(sequence_option(cursor))
+    return tuple(options)
+
+
+def sequence_option(cursor: Cursor) -> SequenceOption:
+    word = cursor.take()
+    if word == "NO":
+        word += cursor.word()
+        if word not in PLAIN:
+            cursor.unexpected("MINVALUE, MAXVALUE, CACHE or CYCLE", ("MINVALUE", "MAXVALUE", "CACHE", "CYCLE"))
+        cursor.take()
+    if word in PLAIN:
+        return SequenceOption(PLAIN[word])
+    name, instead = NUMBERED[word]
+    announced = bool(instead) and cursor.accept(instead) or cursor.accept("=")
+    if word == "RESTART" and not announced and cursor.kind() != "number" and cursor.word() not in ("-", "+"):
+        return SequenceOption("RESTART")
+    return SequenceOption(name, signed_number(cursor))
+
+
+def signed_number(cursor: Cursor) -> int:
+    """A whole number of 64 bits, with its sign."""
+    token = cursor.next_token()
+    negative = cursor.accept("-")
+    if not negative:
+        cursor.accept("+")
+    value = cursor.integer() * (-1 if negative else 1)
+    if not -2**63 <= value < 2**63:
+        cursor.fail(f"{value} is out of the range of 64 bits", token)
+    return value
+
+
+def table_options(cursor: Cursor) -> tuple[TableOption, ...]:
+    options = []
+    while begins_option(cursor):
+        options.append(read_option(cursor))
+        cursor.accept(",")
+    return tuple(options)
+
+
+# -- placement policies and resource groups -----------------------------------------------------------------------
+
+
+POLICY_COUNTS = ("FOLLOWERS", "VOTERS", "LEARNERS")
+POLICY_TEXTS = (
+    "PRIMARY_REGION", "REGIONS", "SCHEDULE", "CONSTRAINTS", "LEADER_CONSTRAINTS", "FOLLOWER_CONSTRAINTS",
+    "VOTER_CONSTRAINTS", "LEARNER_CONSTRAINTS", "SURVIVAL_PREFERENCES",
+)
+PRIORITIES = ("LOW", "MEDIUM", "HIGH")
+BURSTS = MappingProxyType({"1": "TRUE", "TRUE": "TRUE", "0": "FALSE", "FALSE": "FALSE", "MODERATED": "MODERATED",
+                           "UNLIMITED": "UNLIMITED", "OFF": "OFF"})
+LIMITS = ("EXEC_ELAPSED", "PROCESSED_KEYS", "RU", "ACTION", "WATCH")
+ACTIONS = ("DRYRUN", "COOLDOWN", "KILL", "SWITCH_GROUP")
+TASKS = ("TASK_TYPES", "UTILIZATION_LIMIT")
+
+
+def placement_policy(cursor: Cursor, verb: str, or_replace: bool = False) -> PlacementPolicy:
+    """What follows CREATE, ALTER or DROP PLACEMENT POLICY."""
+    exists = cursor.accept("IF NOT EXISTS" if verb == "CREATE" else "IF EXISTS")
+    name = cursor.name("the name of a placement policy")
+    options = () if verb == "DROP" else policy_options(cursor)
+    return PlacementPolicy(verb, name, options, or_replace, exists)
+
+
+def policy_options(cursor: Cursor) -> tuple[TableOption, ...]:
+    options = [policy_option(cursor)]
+    while not cursor.at_end():
+        cursor.accept(",")
+        options.append(policy_option(cursor))
+    return tuple(options)
+
+
+def policy_option(cursor: Cursor) -> TableOption:
+    word = cursor.word()
+    if word not in (*POLICY_COUNTS, *POLICY_TEXTS):
+        cursor.unexpected(f"one of {', '.join((*POLICY_TEXTS, *POLICY_COUNTS))}", (*POLICY_COUNTS, *POLICY_TEXTS))
+    cursor.take()
+    cursor.accept("=")
+    if word in POLICY_TEXTS:
+        return TableOption(word, cursor.string(), quoted=True)
+    token = cursor.next_token()
+    count = cursor.integer()
+    if word == "FOLLOWERS" and count == 0:
+        cursor.fail("FOLLOWERS must be positive", token)
+    return TableOption(word, str(count))
+
+
+def resource_group(cursor: Cursor, verb: str) -> ResourceGroup:
+    """What follows CREATE, ALTER or DROP RESOURCE GROUP."""
+    exists = cursor.accept("IF NOT EXISTS" if verb == "CREATE" else "IF EXISTS")
+    name = cursor.take().lower() if cursor.word() == "DEFAULT" else cursor.name("the name of a resource group")
+    return ResourceGroup(verb, name, () if verb == "DROP" else group_options(cursor), exists)
+
+
+def group_options(cursor: Cursor) -> tuple[tuple[str, str], ...]:
+    options: dict[str, str] = {}
+    while True:
+        token = cursor.next_token()
+        name, value = group_option(cursor)
+        if name in options:
+            cursor.fail(f"{name} is said twice", token)
+        options[name] = value
+        if cursor.at_end():
+            return tuple(options.items())
+        cursor.accept(",")
+
+
+def group_option(cursor: Cursor) -> tuple[str, str]:
+    """Name and value of an option, as TiDB writes them back."""
+    word = cursor.word()
+    if word not in GROUP_OPTIONS:
+        cursor.unexpected(f"one of {', '.join(GROUP_OPTIONS)}", GROUP_OPTIONS)
+    cursor.take()
+    return word, GROUP_OPTIONS[word](cursor)
+
+
+def request_units(cursor: Cursor) -> str:
+    cursor.accept("=")
+    return "UNLIMITED" if cursor.accept("UNLIMITED") else str(cursor.integer("a number or UNLIMITED"))
+
+
+def priority(cursor: Cursor) -> str:
+    return read_setting(cursor, PRIORITIES)
+
+
+def burstable(cursor: Cursor) -> str:
+    """A word, or nothing at all, which is TRUE."""
+    if cursor.word() != "=" and cursor.word() not in BURSTS:
+        return "TRUE"
+    return BURSTS[read_setting(cursor, tuple(BURSTS))]
+
+
+def query_limit(cursor: Cursor) -> str:
+    return enclosed_group(cursor, query_limit_item, " ")
+
+
+def background(cursor: Cursor) -> str:
+    return enclosed_group(cursor, background_task, ", ")
+
+
+def enclosed_group(cursor: Cursor, item: Callable[[Cursor], str], separator: str) -> str:
+    """`= ( item … )`, the items with or without commas; NULL where there is none."""
+    cursor.accept("=")
+    if cursor.accept("NULL"):
+        return "NULL"
+    cursor.expect("(")
+    items: list[str] = []
+    while not cursor.accept(")"):
+        if items:
+            cursor.accept(",")
+        items.append(item(cursor))
+    return f"({separator.join(items)})" if items else "NULL"
+
+
+def query_limit_item(cursor: Cursor) -> str:
+    word = read_setting(cursor, LIMITS)
+    if word == "ACTION":
+        return f"ACTION = {limit_action(cursor)}"
+    if word == "WATCH":
+        return f"WATCH = {read_setting(cursor, ('EXACT', 'SIMILAR', 'PLAN'))} DURATION = {watch_duration(cursor)}"
+    cursor.accept("=")
+    return f"{word} = {string(cursor.string()) if word == 'EXEC_ELAPSED' else cursor.integer()}"
+
+
+def limit_action(cursor: Cursor) -> str:
+    word = read_setting(cursor, ACTIONS)
+    if word != "SWITCH_GROUP":
+        return word
+    return f"SWITCH_GROUP({quoted(cursor.comma_separated(lambda cursor: cursor.name('a resource group'))[0])})"
+
+
+def watch_duration(cursor: Cursor) -> str:
+    if not cursor.accept("DURATION"):
+        return "UNLIMITED"
+    cursor.accept("=")
+    if cursor.accept("UNLIMITED"):
+        return "UNLIMITED"
+    duration = cursor.string("a duration between quotes").lower()
+    return "UNLIMITED" if duration in ("", "unlimited") else string(duration)
+
+
+def background_task(cursor: Cursor) -> str:
+    word = read_setting(cursor, TASKS)
+    cursor.accept("=")
+    return f"{word} = {string(cursor.string()) if word == 'TASK_TYPES' else cursor.integer()}"
+
+
+GROUP_OPTIONS = MappingProxyType({
+    "RU_PER_SEC": request_units,
+    "PRIORITY": priority,
+    "BURSTABLE": burstable,
+    "QUERY_LIMIT": query_limit,
+    "BACKGROUND": background,
+})

@@ -1,0 +1,147 @@
+"""Optimizer hints `/*+ … */` from a cursor, as text.
+
+One law: hints that TiDB cannot read vanish, all of them, and a hint that it does not support vanishes alone
+(pkg/parser/hintparser.y, pkg/parser/ast/misc.go TableOptimizerHint.Restore).
+"""
+
+from __future__ import annotations
+
+from sqlglot.errors import SqlglotError
+
+from simulator.errors import SchemaError
+from simulator.tidb.parser.cursor import Cursor
+from simulator.tidb.parser.tokens import MYSQL, Tokenizer
+from simulator.tidb.restore.names import quoted, string, table
+
+BARE = frozenset((
+    "USE_PLAN_CACHE", "HASH_AGG", "MPP_1PHASE_AGG", "MPP_2PHASE_AGG", "STREAM_AGG", "AGG_TO_COP", "LIMIT_TO_COP",
+    "NO_INDEX_MERGE", "READ_CONSISTENT_REPLICA", "IGNORE_PLAN_CACHE", "STRAIGHT_JOIN", "SEMI_JOIN_REWRITE",
+    "NO_DECORRELATE",
+))
+TABLES = frozenset((
+    "MERGE_JOIN", "NO_MERGE_JOIN", "BROADCAST_JOIN", "SHUFFLE_JOIN", "INL_JOIN", "INL_HASH_JOIN", "NO_INDEX_JOIN",
+    "NO_INDEX_HASH_JOIN", "INL_MERGE_JOIN", "NO_INDEX_MERGE_JOIN", "HASH_JOIN", "NO_HASH_JOIN", "HASH_JOIN_BUILD",
+    "HASH_JOIN_PROBE", "LEADING", "MERGE", "TIDB_HJ", "TIDB_SMJ", "TIDB_INLJ",
+))
+INDEXES = frozenset(("USE_INDEX", "IGNORE_INDEX", "USE_INDEX_MERGE", "FORCE_INDEX", "ORDER_INDEX", "NO_ORDER_INDEX"))
+NUMBERS = frozenset(("MAX_EXECUTION_TIME", "NTH_PLAN"))
+FLAGS = frozenset(("USE_TOJA", "USE_CASCADES"))
+
+
+def read_hints(cursor: Cursor) -> str:
+    """The hints of the comment that comes next; nothing where TiDB would take none."""
+    text = cursor.literal()[3:-2]
+    try:
+        return _hints(Cursor(text, Tokenizer(MYSQL).tokenize(text), cursor.rules))
+    except (SchemaError, SqlglotError):
+        return ""
+
+
+def _hints(cursor: Cursor) -> str:
+    hints: list[str] = []
+    while not cursor.at_end():
+        hints += _hint(cursor)
+        cursor.accept(",")
+    return " ".join(hint for hint in hints if hint)
+
+
+def _hint(cursor: Cursor) -> list[str]:
+    name = cursor.keyword("a hint")
+    cursor.expect("(")
+    if name == "READ_FROM_STORAGE":
+        hints = _storages(cursor, name)
+    else:
+        hints = [f"{name}({text})" for text in _inside(cursor, name)]
+    cursor.expect(")")
+    return hints
+
+
+def _inside(cursor: Cursor, name: str) -> list[str]:
+    """What stands in the parentheses; nothing for a hint that TiDB does not support."""
+    if name in ("QB_NAME", "RESOURCE_GROUP"):
+        return [quoted(cursor.name())]
+    if name == "SET_VAR":
+        return [_variable(cursor)]
+    if name == "TIME_RANGE":
+        start = cursor.string()
+        cursor.accept(",")
+        return [f"{string(start)}, {string(cursor.string())}"]
+    block = _block(cursor)
+    if name in BARE:
+        return [block]
+    space = " " if block else ""
+    if name in TABLES:
+        return [f"{block}{space}{_tables(cursor)}" if cursor.word() != ")" else block + space]
+    if name in INDEXES:
+        return [f"{block}{space}{_indexes(cursor)}"]
+    return [f"{block}{space}{argument}" for argument in _argument(cursor, name)]
+
+
+def _argument(cursor: Cursor, name: str) -> list[str]:
+    if name in NUMBERS:
+        return [str(cursor.integer())]
+    if name in FLAGS:
+        return [cursor.take() if cursor.word() in ("TRUE", "FALSE") else cursor.unexpected("TRUE or FALSE")]
+    if name == "QUERY_TYPE":
+        return [cursor.take() if cursor.word() in ("OLAP", "OLTP") else cursor.unexpected("OLAP or OLTP")]
+    if name == "MEMORY_QUOTA":
+        amount = cursor.integer()
+        unit = cursor.take()
+        return [f"{amount * (1024 if unit == 'GB' else 1)} MB"] if unit in ("MB", "GB") else cursor.unexpected("MB")
+    if cursor.word() == ")":
+        cursor.unexpected("an argument")
+    while cursor.word() not in (")", "", "("):
+        cursor.take() if cursor.kind() == "word" else cursor.literal()
+    return []
+
+
+def _variable(cursor: Cursor) -> str:
+    name = cursor.name()
+    cursor.expect("=")
+    sign = cursor.take() if cursor.word() in ("-", "+") else ""
+    value = str(cursor.integer()) if cursor.kind() == "number" else cursor.name_or_string("a value")
+    return f"{name} = {string(sign.strip('+') + value)}"
+
+
+def _block(cursor: Cursor) -> str:
+    """`@block`, or nothing."""
+    return f"@{quoted(cursor.name())}" if cursor.accept("@") else ""
+
+
+def _tables(cursor: Cursor) -> str:
+    return ", ".join(cursor.listed(_table))
+
+
+def _table(cursor: Cursor) -> str:
+    name = table(cursor.qualified_name("a table"))
+    block = _block(cursor)
+    if not cursor.accept("PARTITION"):
+        return name + block
+    names = cursor.comma_separated(lambda cursor: cursor.name("a partition"))
+    return f"{name}{block} PARTITION({', '.join(map(quoted, names))})"
+
+
+def _indexes(cursor: Cursor) -> str:
+    table = _table(cursor)
+    cursor.accept(",")
+    names: list[str] = []
+    while cursor.word() != ")":
+        names.append(quoted(cursor.name("an index")))
+        if not cursor.accept(","):
+            break
+    return f"{table} {', '.join(names)}"
+
+
+def _storages(cursor: Cursor, name: str) -> list[str]:
+    block = _block(cursor)
+    space = " " if block else ""
+    hints = []
+    while True:
+        kind = cursor.take()
+        if kind not in ("TIKV", "TIFLASH"):
+            cursor.unexpected("TIKV or TIFLASH")
+        cursor.expect("[")
+        hints.append(f"{name}({block}{space}{kind}[{_tables(cursor)}])")
+        cursor.expect("]")
+        if not cursor.accept(","):
+            return hints

@@ -1,0 +1,181 @@
+"""What a query reads from, from a cursor: tables, derived tables and their joins, as text.
+
+One law: joins are grouped as TiDB's parser groups them, and every group but the last is written in parentheses
+(pkg/parser/ast/dml.go, NewCrossJoin and Join.Restore).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from simulator.tidb.parser.cursor import Cursor
+from simulator.tidb.parser.queries.lookahead import begins_subquery
+from simulator.tidb.restore.expressions import listed, restored
+from simulator.tidb.restore.names import quoted, table
+
+
+@dataclass(frozen=True)
+class Source:
+    text: str
+    derived: bool = False
+    """Whether it is a query."""
+
+
+@dataclass(frozen=True)
+class Join:
+    left: Source | Join
+    right: Source | Join | None = None
+    """None for a single source that a comma may follow."""
+
+    kind: str = " JOIN "
+    condition: str = ""
+    parenthesised: bool = False
+
+
+def read_source_list(cursor: Cursor) -> str:
+    """What stands behind FROM."""
+    return _written(_list(cursor))
+
+
+def read_table_name(cursor: Cursor) -> str:
+    """`[schema.]table`"""
+    return table(cursor.qualified_name("a table"))
+
+
+def _list(cursor: Cursor) -> Join:
+    first = _escaped(cursor)
+    join = first if isinstance(first, Join) else Join(first)
+    while cursor.accept(","):
+        join = Join(join, _escaped(cursor))
+    return join
+
+
+def _escaped(cursor: Cursor) -> Source | Join:
+    """A table reference; `{ OJ reference }` is one too."""
+    if not cursor.accept("{"):
+        return _reference(cursor)
+    cursor.name()
+    reference = _reference(cursor)
+    cursor.expect("}")
+    return reference
+
+
+def _reference(cursor: Cursor) -> Source | Join:
+    left = _factor(cursor)
+    while True:
+        if cursor.accept("JOIN") or cursor.accept("CROSS JOIN") or cursor.accept("INNER JOIN"):
+            right = _reference(cursor)
+            condition = _condition(cursor)
+            left = Join(left, right, condition=condition) if condition else cross(left, right)
+        elif cursor.word() in ("LEFT", "RIGHT"):
+            kind = f" {_side(cursor)} JOIN "
+            right = _reference(cursor)
+            left = Join(left, right, kind, _condition(cursor) or cursor.unexpected("ON or USING"))
+        elif cursor.accept("NATURAL"):
+            side = f" {_side(cursor)}" if cursor.word() in ("LEFT", "RIGHT") else ""
+            if not side:
+                cursor.expect("JOIN")
+            left = Join(left, _factor(cursor), f" NATURAL{side} JOIN ")
+        elif cursor.accept("STRAIGHT_JOIN"):
+            right = _factor(cursor)
+            left = Join(left, right, " STRAIGHT_JOIN ", _condition(cursor))
+        else:
+            return left
+
+
+def _side(cursor: Cursor) -> str:
+    side = cursor.take()
+    cursor.accept("OUTER")
+    cursor.expect("JOIN")
+    return side
+
+
+def _condition(cursor: Cursor) -> str:
+    if cursor.accept("ON"):
+        return f" ON {restored(cursor.rules.node(cursor))}"
+    if cursor.accept("USING"):
+        return f" USING ({listed(cursor.comma_separated(cursor.rules.simple), ',')})"
+    return ""
+
+
+def cross(left: Source | Join, right: Source | Join) -> Join:
+    """A join without a condition; what the right side joins first is joined to the left side."""
+    if not isinstance(right, Join) or right.right is None or right.parenthesised:
+        return Join(left, right)
+    if isinstance(right.left, Join) and right.left.right is not None:
+        return replace(right, left=cross_leftmost(left, right.left))
+    return replace(right, left=Join(left, right.left))
+
+
+def cross_leftmost(left: Source | Join, join: Join) -> Join:
+    """The same, further down; a RIGHT JOIN in parentheses is turned round on the way."""
+    if join.kind == " RIGHT JOIN " and join.parenthesised and join.right is not None:
+        join = replace(join, left=join.right, right=join.left, kind=" LEFT JOIN ")
+    if isinstance(join.left, Join) and join.left.right is not None:
+        return replace(join, left=cross_leftmost(left, join.left))
+    return replace(join, left=Join(left, join.left))
+
+
+def _factor(cursor: Cursor) -> Source | Join:
+    if cursor.word() != "(":
+        return Source(_table(cursor))
+    if begins_subquery(cursor, nested=True):
+        query = cursor.rules.subquery(cursor)
+        return Source(query + _alias(cursor), derived=True)
+    cursor.expect("(")
+    join = _list(cursor)
+    cursor.expect(")")
+    return replace(join, parenthesised=True)
+
+
+def _table(cursor: Cursor) -> str:
+    """A table with its partitions, alias, time and index hints, in TiDB's order."""
+    text = read_table_name(cursor)
+    if cursor.accept("PARTITION"):
+        names = cursor.comma_separated(lambda cursor: cursor.name("a partition"))
+        text += f" PARTITION({', '.join(map(quoted, names))})"
+    alias = "" if cursor.word() == "AS" and cursor.word_after() == "OF" else _alias(cursor)
+    moment = ""
+    if cursor.accept("AS OF TIMESTAMP"):
+        moment = f" AS OF TIMESTAMP {restored(cursor.rules.node(cursor))}"
+    hints = ""
+    while cursor.word() in ("USE", "IGNORE", "FORCE"):
+        hints += f" {_hint(cursor)}"
+    return text + alias + moment + hints
+
+
+def _alias(cursor: Cursor) -> str:
+    if cursor.accept("AS"):
+        return f" AS {quoted(cursor.name('an alias'))}"
+    return f" AS {quoted(cursor.name())}" if cursor.is_free_name() else ""
+
+
+def _hint(cursor: Cursor) -> str:
+    """`USE INDEX [FOR JOIN] (…)`"""
+    text = f"{cursor.take()} INDEX"
+    if not cursor.accept("INDEX"):
+        cursor.expect("KEY")
+    if cursor.accept("FOR"):
+        scope = next((scope for scope in ("JOIN", "ORDER BY", "GROUP BY") if cursor.accept(scope)), "")
+        text += f" FOR {scope or cursor.unexpected('JOIN, ORDER BY or GROUP BY')}"
+    names = () if cursor.accept("( )") else cursor.comma_separated(_index)
+    return f"{text} ({', '.join(map(quoted, names))})"
+
+
+def _index(cursor: Cursor) -> str:
+    return cursor.literal() if cursor.word() == "PRIMARY" else cursor.name("an index")
+
+
+def _written(join: Source | Join | None) -> str:
+    if join is None or isinstance(join, Source):
+        return join.text if join else ""
+    comma = (isinstance(join.left, Join) and join.left.right is None
+             and isinstance(join.left.left, Source) and join.left.left.derived)
+    left = _written(join.left)
+    if isinstance(join.left, Join) and not comma:
+        left = f"({left})"
+    if join.right is None:
+        return left
+    right = f"({_written(join.right)})" if isinstance(join.right, Join) else _written(join.right)
+    kind = f"{join.kind.removesuffix(' JOIN ')}, " if comma and join.kind.endswith(" JOIN ") else join.kind
+    return f"{left}{kind}{right}{join.condition}"

@@ -1,0 +1,58 @@
+"""Texts of SQL: taken apart into statements, and one statement read whole by its reader.
+
+One law: what a statement says is for its reader; nothing of it is read here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TypeVar
+
+from sqlglot.tokens import Token, TokenType
+
+from simulator.tidb.parser.cursor import Cursor, Rules
+from simulator.tidb.parser.expressions.operators import read_bits, read_node, read_simple
+from simulator.tidb.parser.queries.query import read_subquery
+
+T = TypeVar("T")
+
+RULES = Rules(read_node, read_bits, read_simple, read_subquery)
+
+_OPENING = re.compile(r"/\*(?:!\d*|[Tt]!(?:\[[^\]]*\])?)\s*\Z")
+_CLOSING = re.compile(r"\s*\*/")
+
+
+def statements(tokens: list[Token]) -> list[list[Token]]:
+    """The tokens of each statement, without the semicolons."""
+    parts: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.token_type is TokenType.SEMICOLON:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return [part for part in parts if part]
+
+
+def text_of(sql: str, tokens: list[Token]) -> str:
+    """The text of a statement, without its semicolon; a versioned comment that begins or ends it is whole."""
+    opening = _OPENING.search(sql, max(0, tokens[0].start - 99), tokens[0].start)
+    closing = _CLOSING.match(sql, tokens[-1].end + 1)
+    return sql[opening.start() if opening else tokens[0].start:closing.end() if closing else tokens[-1].end + 1]
+
+
+def begins(sql: str, tokens: list[Token], statement: Callable[[Cursor], bool]) -> bool:
+    """Whether the tokens begin as the reader says; the rest of them is not read."""
+    return statement(Cursor(sql, tokens, RULES))
+
+
+def read(sql: str, tokens: list[Token], statement: Callable[[Cursor], T], charset: str = "utf8mb4") -> T:
+    """What the reader makes of one statement, which it must read to its end; raises SchemaError.
+
+    `charset` is that of the client that sent the text.
+    """
+    cursor = Cursor(sql, tokens, RULES, charset)
+    result = statement(cursor)
+    if not cursor.at_end():
+        cursor.unexpected("the end of the statement")
+    return result

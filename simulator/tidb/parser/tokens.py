@@ -1,0 +1,143 @@
+"""The tokens of a text: sqlglot's tokenizer for MySQL with TiDB's words, versioned comments opened.
+
+One law: a versioned comment is opened here exactly where TiDB itself would read what it holds.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot.dialects.mysql import MySQL
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType
+
+from simulator.errors import SchemaError
+from simulator.tidb.parser.cursor import PHRASES, QUOTED, position
+
+FEATURES = frozenset((
+    "auto_rand", "auto_id_cache", "auto_rand_base", "clustered_index", "force_inc", "global_index", "placement",
+    "pre_split", "resource_group", "ttl", "affinity",
+))
+"""What TiDB opens as `/*T![feature] … */`; any other feature leaves a comment (TiDB: pkg/parser/tidb/features.go)."""
+
+SYMBOLS = frozenset(("/*+", "||", ">=", "<=", "<>", "!=", ":=", "<=>", "->", "->>", "&&", "@@"))
+"""The symbols of several characters that TiDB has; sqlglot knows those of other dialects too."""
+
+PHRASE_ENDS = frozenset(phrase.split()[1] for phrase in PHRASES)
+MYSQL = MySQL()
+
+
+def is_keyword(word: str) -> bool:
+    """Whether TiDB's tokenizer has the word, the phrase or the symbol."""
+    return word in SYMBOLS or word in PHRASES or word.replace("_", "").isalnum()
+
+
+class Tokenizer(MySQL.Tokenizer):
+    """sqlglot's, with no word more than TiDB has, no statement swallowed whole, and the openings of TiDB's comments."""
+
+    KEYWORDS = {
+        **{word: kind for word, kind in MySQL.Tokenizer.KEYWORDS.items() if is_keyword(word)},
+        "/*!": TokenType.HINT,
+        "/*T!": TokenType.HINT,
+        "/*T![": TokenType.HINT,
+    }
+    COMMANDS = set()
+
+
+def tokenize(sql: str) -> list[Token]:
+    """The tokens of a text, versioned comments opened.
+
+    Raises SchemaError where a quote or comment is not closed, and for a text that no client can send.
+    """
+    check_unicode(sql)
+    tokenizer = Tokenizer(MYSQL)
+    try:
+        return phrases_joined(open_comments(sql, tokenizer.tokenize(sql)))
+    except SqlglotError as error:
+        start = tokenizer.tokens[-1].end + 1 if tokenizer.tokens else 0
+        start += len(sql[start:]) - len(sql[start:].lstrip())
+        raise SchemaError(f"{position(sql, start)}: {unclosed(error)}") from None
+
+
+def unclosed(error: SqlglotError) -> str:
+    """What the tokenizer found no end of, by what it met there: `Missing ' from …`, or the end of the text."""
+    cause = str(error.__cause__ or error)
+    if quote := re.match("Missing (.) from", cause):
+        return f"what {quote[1]} opens here is not closed"
+    return "this literal has other characters than digits" if "invalid char" in cause else "this comment has no '*/'"
+
+
+def check_unicode(sql: str) -> None:
+    """Raises SchemaError at half of a surrogate pair, which UTF-8 has no bytes for."""
+    try:
+        sql.encode()
+    except UnicodeEncodeError as error:
+        raise SchemaError(f"{position(sql, error.start)}: {sql[error.start]!r} is not valid Unicode") from None
+
+
+def open_comments(sql: str, tokens: list[Token]) -> list[Token]:
+    """Removes the frame of `/*! … */` and `/*T![feature] … */`, or all of it where TiDB does not know the feature.
+
+    What TiDB opens may go on to the end of the text; raises SchemaError where anything else is not closed.
+    """
+    opened: list[Token] = []
+    inside = False
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        index += 1
+        if token.token_type is TokenType.HINT and token.text in ("/*!", "/*T!", "/*T!["):
+            inside, index = after_opening(sql, tokens, index)
+        elif inside and closes(tokens, index - 1):
+            inside = False
+            index += 1
+        else:
+            opened.append(token)
+    return opened
+
+
+def phrases_joined(tokens: list[Token]) -> list[Token]:
+    """The two words of a phrase as one token, comments between them or not; changes the list."""
+    ends = [index for index, token in enumerate(tokens) if len(token.text) == 2 and token.text.upper() in PHRASE_ENDS]
+    for index in reversed(ends):
+        first, last = tokens[index - 1], tokens[index]
+        phrase = f"{first.text} {last.text}".upper()
+        if index and phrase in PHRASES and QUOTED.isdisjoint((first.token_type, last.token_type)):
+            kind = Tokenizer.KEYWORDS[phrase]
+            tokens[index - 1:index + 1] = [Token(kind, phrase, first.line, first.col, first.start, last.end)]
+    return tokens
+
+
+def after_opening(sql: str, tokens: list[Token], index: int) -> tuple[bool, int]:
+    """Where what a versioned comment holds begins, the comment's opening being just before `index`."""
+    opening = tokens[index - 1]
+    known = sql[opening.start:opening.end + 1] == opening.text
+    if opening.text == "/*!" and index < len(tokens):
+        version = tokens[index]
+        return True, index + (version.start == opening.end + 1 and version.text.isdecimal() and len(version.text) > 4)
+    if opening.text == "/*T![":
+        closing = next((i for i in range(index, len(tokens)) if tokens[i].token_type is TokenType.R_BRACKET), None)
+        if closing is None:
+            raise SchemaError(f"{position(sql, opening.start)}: this '/*T![' has no ']'")
+        if not sql[opening.end + 1:tokens[closing].start].replace(",", "").replace("_", "").isalnum():
+            raise SchemaError(f"{position(sql, opening.start)}: this '/*T![' has no list of features")
+        features = (token.text for token in tokens[index:closing] if token.token_type is not TokenType.COMMA)
+        known = known and FEATURES.issuperset(features)
+        index = closing + 1
+    if known:
+        return True, index
+    while index < len(tokens):
+        if closes(tokens, index):
+            return False, index + 2
+        index += 1
+    raise SchemaError(f"{position(sql, opening.start)}: this comment has no '*/'")
+
+
+def closes(tokens: list[Token], index: int) -> bool:
+    """Whether the tokens at `index` are `*/`."""
+    return (
+        tokens[index].token_type is TokenType.STAR
+        and index + 1 < len(tokens)
+        and tokens[index + 1].token_type is TokenType.SLASH
+        and tokens[index + 1].start == tokens[index].end + 1
+    )
