@@ -40,7 +40,7 @@ from simulator.tidb.ddl.steps import (
     check_together,
     several_before,
 )
-from simulator.tidb.ddl.table_creation import found
+from simulator.tidb.ddl.table_creation import existing_table
 from simulator.tidb.ddl.table_options import cache, convert_charset, remove_ttl, set_options
 from simulator.tidb.ddl.tables import moved, rename_to
 from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded
@@ -120,7 +120,7 @@ def altered(
     counted = [spec for spec in specs if not (isinstance(spec, Clause) and spec.words in LEFT_OUT)]
     if any(isinstance(spec, Clause) and spec.words in ("READ ONLY", "READ WRITE") for spec in counted):
         return session.nothing(TABLE_LOCK_IS_OFF)
-    separate = [one for spec in counted for one in _separated(spec)]
+    separate = [part for spec in counted for part in _separated(spec)]
     many, code = len(separate) > 1, actions.MULTI_SCHEMA_CHANGE
     if many and not session.release.multi_schema_change:
         code = several_before(counted)
@@ -151,7 +151,7 @@ def _alteration(table: TableName, text: str, session: Session) -> Alteration:
     name = session.named(table)
     if session.catalog is None:
         return Alteration(session, name, None)
-    there = found(session.catalog, *session.written(table))
+    there = existing_table(session.catalog, *session.written(table))
     return Alteration(session, name, KnownTable(session.catalog, there, text, session.now))
 
 

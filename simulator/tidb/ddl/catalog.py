@@ -14,6 +14,8 @@ from simulator.tidb.model.table import Table
 Key = tuple[str, str]
 """Schema and name in lower case."""
 
+LONGEST_NAME = 64
+
 
 @dataclass(frozen=True)
 class Database:
@@ -133,10 +135,10 @@ def key(schema: str, name: str) -> Key:
 
 def catalog(tables: Iterable[Table], databases: Iterable[str | Database] = ()) -> Catalog:
     """A catalog of those tables, of their databases and of those named besides."""
-    named = [Database(one) if isinstance(one, str) else one for one in databases]
+    named = [Database(database) if isinstance(database, str) else database for database in databases]
     held = {key(table.schema, table.name): table for table in tables}
     known = {schema.lower(): Database(schema) for schema in dict.fromkeys(table.schema for table in held.values())}
-    return Catalog({**known, **{one.name.lower(): one for one in named}}, held)
+    return Catalog({**known, **{database.name.lower(): database for database in named}}, held)
 
 
 def with_table(catalog: Catalog, table: Table) -> Catalog:
@@ -145,7 +147,7 @@ def with_table(catalog: Catalog, table: Table) -> Catalog:
 
 
 def with_tables(catalog: Catalog, tables: Iterable[Table]) -> Catalog:
-    return replace(catalog, tables=_changed(catalog.tables, {key(one.schema, one.name): one for one in tables}))
+    return replace(catalog, tables=_changed(catalog.tables, {key(table.schema, table.name): table for table in tables}))
 
 
 def without_table(catalog: Catalog, table: Table) -> Catalog:
