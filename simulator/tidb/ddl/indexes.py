@@ -20,9 +20,7 @@ from simulator.tidb.model.table import Index, Table
 from simulator.tidb.syntax.alter import AddKey, AlterCheck, DropKey, IndexVisibility, RenameIndex
 from simulator.tidb.syntax.definitions import KeyPart, KeySyntax
 
-
 MOST_KEYS = 64
-
 
 IGNORED = {
     "fulltext": "The used table type doesn't support FULLTEXT indexes: no job",
