@@ -1,6 +1,6 @@
 """Files of statements as a catalog: what exists before the statement that is explained.
 
-One law: the files are run as TiDB would run them, USE included; what changes no schema in them is passed over.
+One law: the files are run as TiDB 8.5 would run them, USE included; what changes no schema in them is passed over.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ from simulator.tidb.ddl.steps import (
     check_together,
     several_before,
 )
-from simulator.tidb.ddl.table_creation import found
+from simulator.tidb.ddl.table_creation import existing_table
 from simulator.tidb.ddl.table_options import cache, convert_charset, remove_ttl, set_options
 from simulator.tidb.ddl.tables import moved, rename_to
 from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded
@@ -118,11 +118,10 @@ def altered(
     counted = [spec for spec in specs if not (isinstance(spec, Clause) and spec.words in LEFT_OUT)]
     if any(isinstance(spec, Clause) and spec.words in ("READ ONLY", "READ WRITE") for spec in counted):
         return session.nothing(TABLE_LOCK_IS_OFF)
-    separate = [one for spec in counted for one in _separated(spec)]
-    many, code = len(separate) > 1, actions.MULTI_SCHEMA_CHANGE
+    separate = [part for spec in counted for part in _separated(spec)]
+    many, known, code = len(separate) > 1, alteration.known, actions.MULTI_SCHEMA_CHANGE
     if many and not session.release.multi_schema_change:
         code = several_before(counted)
-    known = alteration.known
     if known:
         if known.table.cached and [type(spec) for spec in separate] != [Cache]:
             raise tidb("ddl:8242", "Alter Table")
@@ -133,23 +132,16 @@ def altered(
         if known is None:
             check_new_columns(counted, steps)
         check_together(steps, known.table if known else None)
-    job = Job(code, text, statement, *alteration.name)
-    if many or len(steps) > 1 and isinstance(separate[0], AddKey):
-        parts = tuple(step.action for step in steps) if session.release.multi_schema_change else ()
-        jobs = [replace(job, steps=parts)] if steps else []
-    else:
-        jobs = [_job(step.action, separate[0], job, statement, session) for step in steps]
-    return Executed(
-        tuple(jobs), tuple(note for note in found if isinstance(note, str)),
-        carried_out(known.catalog, known.table, steps) if known else None,
-    )
+    jobs = _jobs(steps, separate, Job(code, text, statement, *alteration.name), session)
+    notes = tuple(note for note in found if isinstance(note, str))
+    return Executed(jobs, notes, carried_out(known.catalog, known.table, steps) if known else None)
 
 
 def _alteration(table: TableName, text: str, session: Session) -> Alteration:
     name = session.named(table)
     if session.catalog is None:
         return Alteration(session, name, None)
-    there = found(session.catalog, *session.written(table))
+    there = existing_table(session.catalog, *session.written(table))
     return Alteration(session, name, KnownTable(session.catalog, there, text, session.now))
 
 
@@ -171,12 +163,20 @@ def _with_names(specs: Sequence[Spec], last: int) -> Iterator[Spec]:
         yield spec
 
 
-def _job(code: int, spec: Spec, job: Job, statement: Statement, session: Session) -> Job:
+def _jobs(steps: Sequence[Step], specs: Sequence[Spec], whole: Job, session: Session) -> tuple[Job, ...]:
+    """One job of all steps, those of several specs and of a foreign key with its index; else one for each step."""
+    if len(specs) > 1 or len(steps) > 1 and isinstance(specs[0], AddKey):
+        parts = tuple(step.action for step in steps) if session.release.multi_schema_change else ()
+        return (replace(whole, steps=parts),) if steps else ()
+    return tuple(_job(step.action, specs[0], whole, session) for step in steps)
+
+
+def _job(code: int, spec: Spec, job: Job, session: Session) -> Job:
     """The job of a spec that stands alone."""
     if isinstance(spec, RenameTo):
-        assert isinstance(statement, AlterTable)
+        assert isinstance(job.statement, AlterTable)
         new = session.new(spec.table)
-        pairs, written = ((TableName(job.schema, job.table), new),), ((statement.table, spec.table),)
+        pairs, written = ((TableName(job.schema, job.table), new),), ((job.statement.table, spec.table),)
         return replace(job, code=code, schema=new.schema, table=new.name, pairs=pairs, written=written)
     exchanged = session.named(spec.table) if isinstance(spec, ExchangePartition) else None
     return replace(job, code=code, exchanged=exchanged)

@@ -5,7 +5,7 @@ One law: a catalog never changes; names are found whatever their case, and kept 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, ValuesView
 from dataclasses import dataclass, field, replace
 
 from simulator.tidb.ddl.build.table import DEFAULT_CHARSET
@@ -13,6 +13,8 @@ from simulator.tidb.model.table import Table
 
 Key = tuple[str, str]
 """Schema and name in lower case."""
+
+LONGEST_NAME = 64
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,68 @@ class Sequence:
     schema: str
     name: str
     options: tuple[tuple[str, int | None], ...] = ()
+
+
+FEW = 128
+
+
+class SharedTables(Mapping[Key, Table]):
+    """Tables in the order of a dict, of which a few were changed, added or dropped since: statements on ten thousand
+    tables share those that they leave alone, and none copies them all."""
+
+    def __init__(self, below: Mapping[Key, Table], changed: Mapping[Key, Table | None]) -> None:
+        self._below, self._changed = below, changed
+        """A dict, and what is another since; None for a table that is gone."""
+
+    def __getitem__(self, place: Key) -> Table:
+        table = self._changed[place] if place in self._changed else self._below[place]
+        if table is None:
+            raise KeyError(place)
+        return table
+
+    def __iter__(self) -> Iterator[Key]:
+        changed, below = self._changed, self._below
+        yield from (place for place in below if place not in changed or changed[place] is not None)
+        yield from (place for place, table in changed.items() if table is not None and place not in below)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def values(self) -> ValuesView[Table]:
+        return Values(self)
+
+    def every(self) -> Iterator[Table]:
+        """As `values`, but without looking for each; foreign keys are looked for in all tables."""
+        changed, below = self._changed, self._below
+        there = (table if place not in changed else changed[place] for place, table in below.items())
+        yield from (table for table in there if table is not None)
+        yield from (table for place, table in changed.items() if table is not None and place not in below)
+
+    def also(self, changed: Mapping[Key, Table | None]) -> Mapping[Key, Table]:
+        """With other tables under these names, none where None stands; a name that comes again comes last."""
+        again = any(place in self._changed and self._changed[place] is None for place in changed)
+        if again or len(self._changed) + len(changed) > FEW:
+            return _changed(dict(self), changed)
+        return SharedTables(self._below, {**self._changed, **changed})
+
+
+class Values(ValuesView[Table]):
+    def __init__(self, tables: SharedTables) -> None:
+        super().__init__(tables)
+        self._tables = tables
+
+    def __iter__(self) -> Iterator[Table]:
+        return self._tables.every()
+
+
+def _changed(tables: Mapping[Key, Table], changed: Mapping[Key, Table | None]) -> Mapping[Key, Table]:
+    """The tables with others under these names, none where None stands."""
+    if isinstance(tables, SharedTables):
+        return tables.also(changed)
+    if len(tables) > FEW >= len(changed):
+        return SharedTables(tables, changed)
+    merged = {**tables, **changed}
+    return {place: table for place, table in merged.items() if table is not None}
 
 
 @dataclass(frozen=True)
@@ -71,30 +135,29 @@ def key(schema: str, name: str) -> Key:
 
 def catalog(tables: Iterable[Table], databases: Iterable[str | Database] = ()) -> Catalog:
     """A catalog of those tables, of their databases and of those named besides."""
-    named = [Database(one) if isinstance(one, str) else one for one in databases]
+    named = [Database(database) if isinstance(database, str) else database for database in databases]
     held = {key(table.schema, table.name): table for table in tables}
     known = {schema.lower(): Database(schema) for schema in dict.fromkeys(table.schema for table in held.values())}
-    return Catalog({**known, **{one.name.lower(): one for one in named}}, held)
+    return Catalog({**known, **{database.name.lower(): database for database in named}}, held)
 
 
 def with_table(catalog: Catalog, table: Table) -> Catalog:
     """The catalog with the table, in place of any of its name."""
-    return replace(catalog, tables={**catalog.tables, key(table.schema, table.name): table})
+    return with_tables(catalog, (table,))
 
 
 def with_tables(catalog: Catalog, tables: Iterable[Table]) -> Catalog:
-    return replace(catalog, tables={**catalog.tables, **{key(one.schema, one.name): one for one in tables}})
+    return replace(catalog, tables=_changed(catalog.tables, {key(table.schema, table.name): table for table in tables}))
 
 
 def without_table(catalog: Catalog, table: Table) -> Catalog:
     """The catalog without a table that a statement renames."""
-    place = key(table.schema, table.name)
-    return replace(catalog, tables={held: one for held, one in catalog.tables.items() if held != place})
+    return replace(catalog, tables=_changed(catalog.tables, {key(table.schema, table.name): None}))
 
 
 def with_dropped(catalog: Catalog, table: Table) -> Catalog:
     """The catalog that remembers how the table was."""
-    return replace(catalog, dropped={**catalog.dropped, key(table.schema, table.name): table})
+    return replace(catalog, dropped=_changed(catalog.dropped, {key(table.schema, table.name): table}))
 
 
 def with_database(catalog: Catalog, database: Database) -> Catalog:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.catalog import LONGEST_NAME
 from simulator.tidb.ddl.column_definitions import MOST_ROOM, built_column, check_definition, default_of, origin_default
 from simulator.tidb.ddl.expression_columns import dependent, generated_from, partition_columns
 from simulator.tidb.ddl.foreign_keys import check_not_needed
 from simulator.tidb.ddl.indexes import add_key
 from simulator.tidb.ddl.steps import Alteration, KnownTable, Step, Steps, Touched, column_named, lower
 from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded
-from simulator.tidb.model.table import Column, IndexColumn, Table
+from simulator.tidb.model.table import Column, Index, Table
 from simulator.tidb.syntax.alter import AddColumns, AddKey, AlterDefault, DropColumn, Place, RenameColumn
 from simulator.tidb.syntax.definitions import ColumnSyntax, TableName
 
@@ -105,9 +106,9 @@ def inserted(table: Table, column: Column, place: Place | None) -> Table:
     """The table with the column in its place, the last one without a place, under the next id."""
     at = len(table.columns)
     if place is not None:
-        names = lower(one.name for one in table.columns)
+        names = lower(there.name for there in table.columns)
         at = names.index(place.after.lower()) + 1 if place.after else 0
-    ids = replace(table.last_ids, column=max(table.last_ids.column, *(one.id for one in table.columns)) + 1)
+    ids = replace(table.last_ids, column=max(table.last_ids.column, *(there.id for there in table.columns)) + 1)
     columns = (*table.columns[:at], replace(column, id=ids.column), *table.columns[at:])
     return replace(table, columns=columns, last_ids=ids)
 
@@ -155,13 +156,10 @@ def check_droppable_key(name: str, parts: tuple[str, ...], columnar: bool, prima
 
 def without_column(table: Table, name: str) -> Table:
     """The table without the column and without the keys of it alone."""
-    indexes = tuple(one for one in table.indexes if lower(part.name for part in one.columns) != (name,))
+    indexes = tuple(index for index in table.indexes if lower(part.name for part in index.columns) != (name,))
     return replace(
-        table, columns=tuple(one for one in table.columns if one.name.lower() != name), indexes=indexes,
+        table, columns=tuple(column for column in table.columns if column.name.lower() != name), indexes=indexes,
     )
-
-
-LONGEST_NAME = 64
 
 
 def rename_column(spec: RenameColumn, alteration: Alteration) -> Steps:
@@ -193,20 +191,20 @@ def check_rename(old: str, new: str, table: Table) -> None:
 
 def renamed(table: Table, old: str, new: str) -> Table:
     """The table with the column under its new name wherever it is named."""
-    def name(one: str) -> str:
-        return new if one.lower() == old.lower() else one
+    def name(given: str) -> str:
+        return new if given.lower() == old.lower() else given
 
-    def part(one: IndexColumn) -> IndexColumn:
-        return replace(one, name=name(one.name))
+    def index(had: Index) -> Index:
+        return replace(had, columns=tuple(replace(part, name=name(part.name)) for part in had.columns))
 
     ttl = replace(table.ttl, column=name(table.ttl.column)) if table.ttl else None
     return replace(
         table,
-        columns=tuple(replace(one, name=name(one.name)) for one in table.columns),
-        indexes=tuple(replace(one, columns=tuple(map(part, one.columns))) for one in table.indexes),
-        columnar_indexes=tuple(replace(one, columns=tuple(map(part, one.columns))) for one in table.columnar_indexes),
+        columns=tuple(replace(column, name=name(column.name)) for column in table.columns),
+        indexes=tuple(map(index, table.indexes)),
+        columnar_indexes=tuple(map(index, table.columnar_indexes)),
         primary_key=tuple(map(name, table.primary_key)),
-        foreign_keys=tuple(replace(one, columns=tuple(map(name, one.columns))) for one in table.foreign_keys),
+        foreign_keys=tuple(replace(key, columns=tuple(map(name, key.columns))) for key in table.foreign_keys),
         ttl=ttl,
     )
 
@@ -230,8 +228,8 @@ def alter_default(spec: AlterDefault, alteration: Alteration) -> Steps:
 
     def apply(before: Table) -> Table:
         return replace(before, columns=tuple(
-            replace(one, default=value, default_expression=is_expression) if one.name == name else one
-            for one in before.columns
+            replace(column, default=value, default_expression=is_expression) if column.name == name else column
+            for column in before.columns
         ))
 
     yield Step(actions.SET_DEFAULT_VALUE, apply, touched)

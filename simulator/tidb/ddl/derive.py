@@ -155,12 +155,12 @@ def _rule(partitioning: Partitioning) -> Partitioning:
 
 def _by_name(kind: str, before: Sequence[Partition], after: Sequence[Partition]) -> list[str] | None:
     """DROP and ADD PARTITION; None where they do not lead there."""
-    gone = [one for one in before if one not in after]
-    kept = [one for one in before if one in after]
+    gone = [partition for partition in before if partition not in after]
+    kept = [partition for partition in before if partition in after]
     new = list(after[len(kept):])
     if not kept or list(after[:len(kept)]) != kept:
         return None
-    specs = [f"DROP PARTITION {', '.join(quoted(one.name) for one in gone)}"] if gone else []
+    specs = [f"DROP PARTITION {', '.join(quoted(partition.name) for partition in gone)}"] if gone else []
     return specs + ([f"ADD PARTITION {partitions_text(kind, new)}"] if new else [])
 
 
@@ -261,7 +261,8 @@ def partitioning_text(rule: Partitioning) -> str:
 
 def partitions_text(kind: str, partitions: Sequence[Partition]) -> str:
     """`(PARTITION p VALUES …, …)`"""
-    return f"({', '.join(f'PARTITION {quoted(one.name)} {_values(kind, one)}' for one in partitions)})"
+    texts = (f"PARTITION {quoted(partition.name)} {_values(kind, partition)}" for partition in partitions)
+    return f"({', '.join(texts)})"
 
 
 def _values(kind: str, partition: Partition) -> str:

@@ -57,7 +57,7 @@ def check_foreign_key(foreign: ForeignKey, table: Table, catalog: Catalog) -> No
     """TiDB: buildFKInfo, checkAddForeignKeyValid."""
     if table.temporary:
         raise tidb("schema:1215")
-    if any(one.name.lower() == foreign.name.lower() for one in table.foreign_keys):
+    if any(key.name.lower() == foreign.name.lower() for key in table.foreign_keys):
         raise tidb("ddl:1826", foreign.name)
     if len(foreign.columns) != len(foreign.references):
         raise tidb("schema:1239", foreign.name)
@@ -125,7 +125,7 @@ def with_foreign_key(table: Table, foreign: ForeignKey) -> Table:
 
 
 def with_plain_index(table: Table, foreign: ForeignKey) -> Table:
-    last = max(table.last_ids.index, *(one.id for one in table.indexes), 0)
+    last = max(table.last_ids.index, *(index.id for index in table.indexes), 0)
     index = Index(last + 1, foreign.name, tuple(IndexColumn(name) for name in foreign.columns))
     return replace(table, indexes=(*table.indexes, index), last_ids=replace(table.last_ids, index=index.id))
 
@@ -137,7 +137,7 @@ def drop_foreign_key(spec: DropKey, alteration: Alteration) -> Steps:
         raise tidb("schema:1091", spec.name)
 
     def apply(before: Table) -> Table:
-        return replace(before, foreign_keys=tuple(one for one in before.foreign_keys if one.name.lower() != name))
+        return replace(before, foreign_keys=tuple(key for key in before.foreign_keys if key.name.lower() != name))
 
     yield Step(actions.DROP_FOREIGN_KEY, apply)
 
@@ -195,10 +195,10 @@ def refers_to(child: Table, table: Table, changed: Table, renames: Mapping[str, 
     was = lower((table.schema, table.name))
     foreign_keys = tuple(
         replace(
-            one, schema=changed.schema, table=changed.name,
-            references=tuple(renames.get(name.lower(), name) for name in one.references),
-        ) if lower((one.schema, one.table)) == was else one
-        for one in child.foreign_keys
+            key, schema=changed.schema, table=changed.name,
+            references=tuple(renames.get(name.lower(), name) for name in key.references),
+        ) if lower((key.schema, key.table)) == was else key
+        for key in child.foreign_keys
     )
     return replace(child, foreign_keys=foreign_keys)
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.build.keys import COLUMNAR, build_index, free_name
+from simulator.tidb.ddl.catalog import LONGEST_NAME
 from simulator.tidb.ddl.expression_columns import columns_of, partition_columns
 from simulator.tidb.ddl.foreign_keys import add_foreign_key, check_key_not_needed, drop_foreign_key
 from simulator.tidb.ddl.index_parts import check_parts, spelled
@@ -19,10 +20,7 @@ from simulator.tidb.model.table import Index, Table
 from simulator.tidb.syntax.alter import AddKey, AlterCheck, DropKey, IndexVisibility, RenameIndex
 from simulator.tidb.syntax.definitions import KeyPart, KeySyntax
 
-
-LONGEST_NAME = 64
 MOST_KEYS = 64
-
 
 IGNORED = {
     "fulltext": "The used table type doesn't support FULLTEXT indexes: no job",
@@ -135,13 +133,13 @@ def check_primary_key(key: KeySyntax, table: Table) -> None:
 def with_primary_key(table: Table, key: KeySyntax) -> Table:
     changed = with_index(table, key, "PRIMARY")
     names = tuple(part.name for part in changed.indexes[-1].columns)
-    columns = tuple(replace(one, not_null=True) if one.name in names else one for one in changed.columns)
+    columns = tuple(replace(column, not_null=True) if column.name in names else column for column in changed.columns)
     return replace(changed, columns=columns, primary_key=names, clustered=False)
 
 
 def with_index(table: Table, key: KeySyntax, name: str) -> Table:
     """The table with one more index, under the next id."""
-    last = max(table.last_ids.index, *(one.id for one in table.indexes), *(one.id for one in table.columnar_indexes), 0)
+    last = max(table.last_ids.index, *(index.id for index in (*table.indexes, *table.columnar_indexes)), 0)
     index = build_index(key, tuple(spelled(part, table) for part in key.parts), last + 1, name)
     ids = replace(table.last_ids, index=index.id)
     if key.kind in COLUMNAR:
@@ -201,8 +199,8 @@ def drop_index(name: str, if_exists: bool, alteration: Alteration) -> Steps:
 def without_index(table: Table, id: int, primary: bool) -> Table:
     return replace(
         table,
-        indexes=tuple(one for one in table.indexes if one.id != id),
-        columnar_indexes=tuple(one for one in table.columnar_indexes if one.id != id),
+        indexes=tuple(index for index in table.indexes if index.id != id),
+        columnar_indexes=tuple(index for index in table.columnar_indexes if index.id != id),
         primary_key=() if primary else table.primary_key,
         clustered=table.clustered and not primary,
     )

@@ -39,7 +39,7 @@ def expanded(syntax: PartitionSyntax) -> PartitionSyntax:
     bounds = list(between(first, last, following))
     lowest = "'0000-01-01'" if isinstance(first, date) else LOWEST
     definitions = [defined("P_NULL", lowest)] * interval.null_partition
-    definitions += [defined(f"P_LT_{one}", written(one)) for one in bounds]
+    definitions += [defined(f"P_LT_{value}", written(value)) for value in bounds]
     definitions += [defined("P_MAXVALUE", "MAXVALUE")] * interval.maxvalue_partition
     return replace(syntax, definitions=tuple(definitions), interval=None)
 
@@ -102,12 +102,12 @@ def more(partitions: tuple[Partition, ...], last: str) -> tuple[Partition, ...]:
     """The partitions that LAST PARTITION LESS THAN adds behind those that are there; raises DdlError."""
     if partitions[-1].values == (("MAXVALUE",),):
         raise unsupported("LAST PARTITION when MAXVALUE partition exists")
-    known = [bound(one.values[0][0]) for one in partitions if one.name != "P_NULL"]
+    known = [bound(partition.values[0][0]) for partition in partitions if partition.name != "P_NULL"]
     if len(known) < 2:
         raise unsupported("LAST PARTITION, does not seem like an INTERVAL partitioned table")
     following = same_step(known[-2], known[-1])
     bounds = between(following(known[-1]), bound(last), following)
-    return tuple(Partition(f"P_LT_{one}", ((written(one),),)) for one in bounds)
+    return tuple(Partition(f"P_LT_{value}", ((written(value),),)) for value in bounds)
 
 
 def same_step(one: Bound, two: Bound) -> Callable[[Bound], Bound]:

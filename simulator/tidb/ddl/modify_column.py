@@ -142,10 +142,10 @@ def modified(table: Table, old: str, new: Column, place: Place | None, rewritten
     changed = renamed(table, old, new.name) if old != new.name else table
     if rewritten:
         changed = with_new_keys(changed, new.name)
-    columns = [new if one.name == new.name else one for one in changed.columns]
+    columns = [new if column.name == new.name else column for column in changed.columns]
     if place is not None:
         columns.remove(new)
-        names = [one.name.lower() for one in columns]
+        names = [column.name.lower() for column in columns]
         columns.insert(names.index(place.after.lower()) + 1 if place.after else 0, new)
     return replace(changed, columns=tuple(columns))
 
@@ -223,7 +223,7 @@ def check_auto_increment(old: Column, new: Column) -> None:
 
 def check_keys(old: Column, new: Column, table: Table) -> None:
     """Every key that has the column could be made of the new one (checkColumnWithIndexConstraint)."""
-    columns = tuple(replace(new, name=old.name) if one.name == old.name else one for one in table.columns)
+    columns = tuple(replace(new, name=old.name) if column.name == old.name else column for column in table.columns)
     changed = replace(table, columns=columns)
     for index in sorted(table.indexes, key=lambda index: not index.primary):
         if has_part(index, old):

@@ -34,7 +34,7 @@ def partition_by(spec: PartitionBy, alteration: Alteration) -> Steps:
         yield Step(actions.ALTER_TABLE_PARTITIONING)
         return
     table, syntax = known.table, expanded(spec.partitioning)
-    names = {one.name.lower(): one.name for one in table.columns}
+    names = {column.name.lower(): column.name for column in table.columns}
     for name in syntax.columns:
         if name.lower() not in names:
             raise tidb("ddl:1488")
@@ -135,8 +135,9 @@ def check_same_definition(table: Table, other: Table) -> None:
         check_same_column(one, two, (one.name in table.primary_key) == (two.name in other.primary_key))
     if len(table.indexes) != len(other.indexes):
         raise tidb("ddl:1736")
+    theirs = {index.name.lower(): index for index in other.indexes}
     for index in table.indexes:
-        check_same_index(index, next((one for one in other.indexes if one.name.lower() == index.name.lower()), None))
+        check_same_index(index, theirs.get(index.name.lower()))
 
 
 def shape(table: Table) -> tuple[object, ...]:

@@ -56,12 +56,12 @@ def add_partitions(spec: AddPartitions, alteration: Alteration) -> Steps:
     if old.kind in ("hash", "key"):
         action = actions.REORGANIZE_PARTITION
         count = len(old.partitions)
-        new = tuple(partition_of(one, old.kind) for one in spec.definitions)
+        new = tuple(partition_of(definition, old.kind) for definition in spec.definitions)
         new = new or tuple(Partition(f"p{number}") for number in range(count, count + spec.count))
     elif not spec.definitions:
         raise tidb("ddl:1492", old.kind.upper())
     else:
-        new = tuple(partition_of(one, old.kind) for one in spec.definitions)
+        new = tuple(partition_of(definition, old.kind) for definition in spec.definitions)
         if old.kind == "list" and any(("DEFAULT",) in partition.values for partition in old.partitions):
             raise unsupported("ADD List partition, already contains DEFAULT partition. Please use REORGANIZE PARTITION"
                               " instead")
@@ -143,7 +143,7 @@ def reorganize(spec: ReorganizePartition, alteration: Alteration) -> Steps:
     places = places_of(spec.names, old)
     if not spec.definitions or not places:
         raise tidb("ddl:1492", old.kind.upper())
-    new = tuple(partition_of(one, old.kind) for one in spec.definitions)
+    new = tuple(partition_of(definition, old.kind) for definition in spec.definitions)
     first = min(places)
     before = tuple(one for place, one in enumerate(old.partitions) if place < first)
     after = tuple(one for place, one in enumerate(old.partitions) if place > first and place not in places)

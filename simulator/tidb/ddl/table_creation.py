@@ -13,7 +13,7 @@ from dataclasses import replace
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.build.keys import INDEXED
 from simulator.tidb.ddl.build.table import build_column, build_table
-from simulator.tidb.ddl.catalog import Catalog, Database, with_table
+from simulator.tidb.ddl.catalog import Catalog, Database, LONGEST_NAME, with_table
 from simulator.tidb.ddl.column_definitions import check_definition
 from simulator.tidb.ddl.expression_columns import generated_from
 from simulator.tidb.ddl.foreign_keys import check_foreign_key
@@ -33,7 +33,7 @@ from simulator.tidb.syntax.tables import TableSyntax
 TEMPORARY = "a local temporary table lives in its session alone: no job"
 
 
-def found(catalog: Catalog, schema: str, name: str) -> Table:
+def existing_table(catalog: Catalog, schema: str, name: str) -> Table:
     """The table; raises DdlError where it, or its database, is not there, and for a view or a sequence."""
     table = catalog.table(schema, name)
     if table is None and catalog.has(schema, name):
@@ -61,7 +61,7 @@ def create_table(statement: TableSyntax, text: str, session: Session) -> Execute
     if statement.like is None:
         check_syntax(statement, default)
     if catalog is not None:
-        catalog = with_table(catalog, made(statement, database, default, text, session))
+        catalog = with_table(catalog, new_table(statement, database, default, text, session))
     copied = session.named(statement.like) if statement.like else None
     return Executed((Job(actions.CREATE_TABLE, text, statement, *session.new(written), like=copied),), (), catalog)
 
@@ -82,13 +82,13 @@ def create_tables(statements: Sequence[TableSyntax], text: str, session: Session
     return Executed((job,), tuple(notes), behind.catalog)
 
 
-def made(
+def new_table(
     syntax: TableSyntax, database: Database, default: tuple[str, str], text: str, session: Session,
 ) -> Table:
     """The table in a known database, whose charset and collation are the default; raises DdlError."""
     assert session.catalog is not None
     if syntax.like is not None:
-        return like(session.catalog, syntax, database.name, session)
+        return copied_table(session.catalog, syntax, database.name, session)
     if syntax.partitioning is not None:
         syntax = replace(syntax, partitioning=expanded(syntax.partitioning))
     with refused("ddl:1105"):
@@ -97,10 +97,10 @@ def made(
     return table
 
 
-def like(catalog: Catalog, syntax: TableSyntax, schema: str, session: Session) -> Table:
+def copied_table(catalog: Catalog, syntax: TableSyntax, schema: str, session: Session) -> Table:
     """Another table's definition, without its foreign keys and its place in other things."""
     assert syntax.like is not None
-    model = found(catalog, *session.written(syntax.like))
+    model = existing_table(catalog, *session.written(syntax.like))
     return replace(
         model, schema=schema, name=syntax.name, foreign_keys=(), cached=False, temporary=syntax.temporary, statement="",
         columns=tuple(replace(column, origin_default=None) for column in model.columns),
@@ -115,16 +115,16 @@ def check_syntax(syntax: TableSyntax, default: tuple[str, str]) -> None:
     for column in syntax.columns:
         if column.name.lower() in names:
             raise tidb("schema:1060", column.name)
-        if len(column.name) > 64:
+        if len(column.name) > LONGEST_NAME:
             raise tidb("ddl:1059", column.name)
         names.add(column.name.lower())
     if not names:
         raise tidb("ddl:1113")
-    keys = [*syntax.keys, *(one for column in syntax.columns for one in column.keys)]
-    if sum(one.kind == "primary" for one in keys) > 1:
+    keys = [*syntax.keys, *(key for column in syntax.columns for key in column.keys)]
+    if sum(key.kind == "primary" for key in keys) > 1:
         raise tidb("schema:1068")
     check_key_columns(syntax, names)
-    check_auto_increment(syntax, [one.parts[0].column.lower() for one in keys if one.parts and one.kind != "foreign"])
+    check_auto_increment(syntax, [key.parts[0].column.lower() for key in keys if key.parts and key.kind != "foreign"])
     bare = Table("", syntax.name, tuple(check_columns(syntax, default)))
     for key in keys:
         check_key(key, bare)
@@ -165,14 +165,14 @@ def check_columns(syntax: TableSyntax, default: tuple[str, str]) -> Iterator[Col
 
 def check_key_columns(syntax: TableSyntax, names: set[str]) -> None:
     taken: set[str] = set()
-    for one in syntax.keys:
-        for part in one.parts:
+    for key in syntax.keys:
+        for part in key.parts:
             if part.column and part.column.lower() not in names:
                 raise tidb("ddl:1072", part.column)
-        if one.name and one.kind in ("key", "unique"):
-            if one.name.lower() in taken:
-                raise tidb("ddl:1061", one.name)
-            taken.add(one.name.lower())
+        if key.name and key.kind in ("key", "unique"):
+            if key.name.lower() in taken:
+                raise tidb("ddl:1061", key.name)
+            taken.add(key.name.lower())
 
 
 def check_table(table: Table, catalog: Catalog, text: str) -> None:

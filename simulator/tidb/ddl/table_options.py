@@ -89,7 +89,7 @@ def check_ttl(name: str, table: Table, known: KnownTable) -> None:
         raise tidb("ddl:8148", column.name)
     if any(referring(known.catalog, table.schema, table.name)):
         raise tidb("ddl:8152")
-    keys = {one.name: one.type for one in table.columns if one.name in table.primary_key}
+    keys = {column.name: column.type for column in table.columns if column.name in table.primary_key}
     if table.clustered and any(family(type) == "float" for type in keys.values()):
         raise worded("ddl:8153", "Unsupported clustered primary key type FLOAT/DOUBLE for TTL")
 
@@ -124,7 +124,7 @@ def check_kept(option: TableOption, table: Table) -> None:
 
 def with_option(table: Table, name: str, value: str) -> Table:
     values = {**dict(table.options), name: value}
-    return replace(table, options=tuple((one, values[one]) for one in KEPT_OPTIONS if one in values))
+    return replace(table, options=tuple((option, values[option]) for option in KEPT_OPTIONS if option in values))
 
 
 def last(option: TableOption, values: Values, alteration: Alteration) -> Steps:
@@ -198,8 +198,8 @@ def charset_step(name: str, collation: str, columns_too: bool, alteration: Alter
     default = (database.charset, database.collation) if database else (table.charset, table.collation)
     with refused("ddl:1253"):
         wanted = resolve(name, collation, default, f"table {table.name!r}")
-    textual = [one.type for one in table.columns if one.type.charset != "binary"]
-    if (table.charset, table.collation) == wanted and all((one.charset, one.collation) == wanted for one in textual):
+    textual = [column.type for column in table.columns if column.type.charset != "binary"]
+    if (table.charset, table.collation) == wanted and all((type.charset, type.collation) == wanted for type in textual):
         what = "the table and its columns have" if columns_too else "the table has"
         yield f"{what} this character set and collation: no job"
         return
@@ -224,7 +224,7 @@ def check_columns(table: Table, wanted: tuple[str, str]) -> None:
         check_charset(type.charset, type.collation, *wanted)
     changed = with_charset(table, wanted, True)
     for index in table.indexes:
-        parts = (KeyPart("" if one.expression else one.name, one.length, one.expression) for one in index.columns)
+        parts = (KeyPart("" if part.expression else part.name, part.length, part.expression) for part in index.columns)
         check_parts(KeySyntax("key", "", tuple(parts)), changed)
 
 

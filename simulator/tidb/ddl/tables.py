@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.build.table import build_table
-from simulator.tidb.ddl.catalog import Catalog, key as place_of, with_dropped, with_table, without_table
+from simulator.tidb.ddl.catalog import Catalog, LONGEST_NAME, key as place_of, with_dropped, with_table, without_table
 from simulator.tidb.ddl.foreign_keys import check_unreferred, followed
 from simulator.tidb.ddl.session import Executed, Job, Session
 from simulator.tidb.ddl.steps import Alteration, Step, Steps, lower
-from simulator.tidb.ddl.table_creation import TEMPORARY, found
+from simulator.tidb.ddl.table_creation import TEMPORARY, existing_table
 from simulator.tidb.ddl.tidb_errors import refused, tidb, worded
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.alter import RenameTo
@@ -117,7 +117,7 @@ def check_rename(catalog: Catalog, old: TableName, new: TableName) -> None:
         raise tidb("ddl:1025", old.schema, old.name, new.schema, new.name, new.schema)
     if catalog.has(new.schema, new.name):
         raise tidb("schema:1050", f"{new.schema}.{new.name}")
-    if len(new.name) > 64:
+    if len(new.name) > LONGEST_NAME:
         raise tidb("ddl:1059", new.name)
     table = catalog.table(*old)
     if table is not None and table.cached:
@@ -135,7 +135,7 @@ def rename_to(spec: RenameTo, alteration: Alteration) -> Steps:
             raise tidb("ddl:1025", *alteration.name, *new, new.schema)
         if known.catalog.has(*new):
             raise tidb("schema:1050", f"{new.schema}.{new.name}")
-        if len(new.name) > 64:
+        if len(new.name) > LONGEST_NAME:
             raise tidb("ddl:1059", new.name)
     yield Step(actions.RENAME_TABLE, lambda before: replace(before, schema=new.schema, name=new.name))
 
@@ -176,7 +176,7 @@ def recovered(catalog: Catalog, old: TableName, new: str) -> Catalog:
 def repair_table(statement: RepairTable, text: str, session: Session) -> Executed:
     """The table as the statement defines it."""
     def change(catalog: Catalog) -> Catalog:
-        table = found(catalog, *session.written(statement.table))
+        table = existing_table(catalog, *session.written(statement.table))
         with refused("ddl:1105"):
             new = build_table(statement.definition, table.schema, text, text)
         return with_table(without_table(catalog, table), new)
