@@ -8,14 +8,14 @@ from pathlib import Path
 from simulator.explain.rules import Rules
 from simulator.releases import Release
 from simulator.ticdc.changefeed import Changefeed, load_file
-from simulator.ticdc.filters.events import event_filters
+from simulator.ticdc.filters.event_filters import event_filters
 from simulator.tidb.model.table import Table
 
 
 def verified(rules: Rules, tables: Iterable[Table]) -> None:
     """Raises ChangefeedError for what TiCDC refuses in expressions when a changefeed of those tables is created."""
     if any(rule.setting.expressions for rule in rules.event_filters.rules):
-        from simulator.ticdc.filters.expression_checks import verify  # MySQL's functions take long to import
+        from simulator.ticdc.filters.row_expressions import verify  # MySQL's functions take long to import
 
         verify(rules.event_filters, [one for one in tables if rules.replication.table(one.schema, one.name)])
 

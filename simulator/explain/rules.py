@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from simulator.releases import Release
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.dispatch.routing import Router, router
-from simulator.ticdc.filters.events import EventFilters, event_filters
+from simulator.ticdc.filters.event_filters import EventFilters, event_filters
 from simulator.ticdc.filters.replication import Replication, replication
 
 

@@ -24,9 +24,9 @@ from simulator.sources.schema_change import Transition, Turn
 from simulator.sources.snapshots import PhysicalTable
 from simulator.ticdc import dispatch, key_bytes, split
 from simulator.ticdc.dispatch import Hashes, Route
+from simulator.ticdc.filters.event_filters import EventFilters, ignoring_row, looks
 from simulator.ticdc.filters.event_types import ROW_KINDS
-from simulator.ticdc.filters.events import EventFilters, ignoring_row, looks
-from simulator.ticdc.filters.rows import kept
+from simulator.ticdc.filters.row_expressions import kept
 from simulator.ticdc.split import SplitRule
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.rows import visible_columns

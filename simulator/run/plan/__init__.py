@@ -25,8 +25,8 @@ from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import DdlEvent
 from simulator.ticdc.dispatch import Route
 from simulator.ticdc.filters import replication
-from simulator.ticdc.filters.events import EventFilters, event_filters
-from simulator.ticdc.filters.expression_checks import verify
+from simulator.ticdc.filters.event_filters import EventFilters, event_filters
+from simulator.ticdc.filters.row_expressions import verify
 from simulator.ticdc.split import SplitRule, split_rule
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Table

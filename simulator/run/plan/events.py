@@ -19,7 +19,7 @@ from simulator.ticdc.codecs import DdlEvent
 from simulator.ticdc.ddl.classify import decided
 from simulator.ticdc.dispatch import Router
 from simulator.ticdc.filters import Replication
-from simulator.ticdc.filters.events import EventFilters
+from simulator.ticdc.filters.event_filters import EventFilters
 from simulator.tidb.ddl.jobs import Job, jobs
 from simulator.tidb.model.table import Table
 from simulator.tso import Span

@@ -16,7 +16,7 @@ from simulator.ticdc.ddl.allow import allowed, eligibility, eligible
 from simulator.ticdc.ddl.classify_filter import Kept, kept, renaming_text
 from simulator.ticdc.ddl.classify_routes import routed
 from simulator.ticdc.ddl.events import Event, events, sent_query
-from simulator.ticdc.filters.events import EventFilters, EventRule, ignoring_ddl
+from simulator.ticdc.filters.event_filters import EventFilters, EventRule, ignoring_ddl
 from simulator.ticdc.filters.replication import Replication
 from simulator.ticdc.filters.table_routes import TableRoutes, conflict
 from simulator.tidb.ddl import actions

@@ -17,7 +17,7 @@ from simulator.ticdc.dispatch.dispatchers import DISPATCHERS, Hashed, dispatcher
 from simulator.ticdc.dispatch.hashing import Hashing
 from simulator.ticdc.dispatch.lookup import failed, index_of, offsets_of
 from simulator.ticdc.dispatch.selectors import Selector, compile_selectors, selected, verify_selectors
-from simulator.ticdc.filters.table import TableFilter, table_filter
+from simulator.ticdc.filters.rules import TableFilter, table_filter
 from simulator.ticdc.filters.table_routes import TableRoutes, conflict, table_routes
 from simulator.tidb.model.table import Table
 

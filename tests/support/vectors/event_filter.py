@@ -16,10 +16,9 @@ from simulator.ticdc.changefeed.model import EventFilter
 from simulator.ticdc.ddl.classify import SEND, decided
 from simulator.ticdc.ddl.jobs_text import text_statements
 from simulator.ticdc.filters import event_types, replication
-from simulator.ticdc.filters.events import EventFilters, event_filters, ignoring_ddl, ignoring_row
-from simulator.ticdc.filters.expression_checks import verify
+from simulator.ticdc.filters.event_filters import EventFilters, event_filters, ignoring_ddl, ignoring_row
 from simulator.ticdc.filters.replication import Replication
-from simulator.ticdc.filters.rows import ignoring_values
+from simulator.ticdc.filters.row_expressions import ignoring_values, verify
 from simulator.tidb.ddl import create_table as parse
 from simulator.tidb.ddl.actions import ACTIONS
 from simulator.tidb.ddl.catalog import catalog

@@ -14,7 +14,7 @@ from simulator.explain import as_dict, explain_row, read_row
 from simulator.releases import Release, V8_5, find
 from simulator.ticdc import changefeed, dispatch
 from simulator.ticdc.codecs import CODECS, CodecOptions, Rows
-from simulator.ticdc.filters.columns import column_filter
+from simulator.ticdc.filters.rules import column_filter
 from simulator.tidb.ddl.create_table import create_table
 
 NEW = find("v8.5.7", "new")

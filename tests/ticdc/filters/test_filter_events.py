@@ -11,9 +11,8 @@ from simulator.errors import ChangefeedError, DdlError
 from simulator.releases import Release, find
 from simulator.ticdc.changefeed import EventFilter, load
 from simulator.ticdc.filters import event_types
-from simulator.ticdc.filters.events import EventFilters, event_filters, ignoring_ddl, ignoring_row
-from simulator.ticdc.filters.expression_checks import verify
-from simulator.ticdc.filters.rows import kept
+from simulator.ticdc.filters.event_filters import EventFilters, event_filters, ignoring_ddl, ignoring_row
+from simulator.ticdc.filters.row_expressions import kept, verify
 from simulator.tidb.ddl import create_table as parse
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Table

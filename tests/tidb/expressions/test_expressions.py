@@ -212,7 +212,7 @@ def plain(texts: Sequence[str | None]) -> Cells:
 
 
 def test_duckdb_is_loaded_by_the_first_expression_only() -> None:
-    code = ("import sys, simulator.cli, simulator.tidb.expressions, simulator.ticdc.filters.rows; "
+    code = ("import sys, simulator.cli, simulator.tidb.expressions, simulator.ticdc.filters.row_expressions; "
             "sys.exit('duckdb' in sys.modules)")
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -14,7 +14,7 @@ from simulator.releases import Release
 from simulator.ticdc.changefeed.model import EventFilter
 from simulator.ticdc.filters import event_types, go_regexp
 from simulator.ticdc.filters.go_regexp import GoRegexp, GoRegexpError
-from simulator.ticdc.filters.table import TableFilter, table_filter
+from simulator.ticdc.filters.rules import TableFilter, table_filter
 from simulator.tidb.model.table import Table
 
 
@@ -91,9 +91,7 @@ def ignoring_ddl(
     """
     if not filters.rules:
         return None
-    from simulator.ticdc.filters.statement_types import of_ddl  # the grammar of DDL takes long to import
-
-    type = of_ddl(type_code, query, filters.release)
+    type = event_types.of_ddl(type_code, query, filters.release)
     if type == event_types.RENAME_TABLE and filters.release.event_filter_rename != "new-name":
         schema, table = _old_name(filters.release, (schema, table), old)
     if not type:
