@@ -1,7 +1,7 @@
 """The row changes that event filters let through, and what is wrong with their expressions on a row's values.
 
-One law: values are TiDB texts, and a rule that cannot tell (NULL) lets the change through. An UPDATE is still one
-change: TiCDC filters first and splits then. What TiCDC refuses is refused in its words.
+One law: values are TiDB texts, and a row is ignored if the whole number that comes out is 1, so NULL, 2 and '1' ignore
+nothing. An UPDATE is still one change: TiCDC filters first and splits then. What TiCDC refuses is refused in its words.
 Sources: tiflow v8.5.7 pkg/filter/expr_filter.go, pkg/errors/cdc_errors.go; ticdc v8.5.4, the same.
 """
 
@@ -19,10 +19,13 @@ from simulator.columns import row_image
 from simulator.errors import ChangefeedError, SchemaError
 from simulator.ticdc.filters.event_filters import EventFilters, EventRule, ignoring_row, looks
 from simulator.ticdc.filters.event_types import ROW_KINDS
-from simulator.tidb.expressions import ignores, reading
-from simulator.tidb.expressions.functions import FUNCTIONS
-from simulator.tidb.expressions.names import ELSEWHERE
-from simulator.tidb.expressions.reading import bare, column_of, uncomputable, walk
+from simulator.tidb.expressions import trees
+from simulator.tidb.expressions.evaluate import Uncomputable, evaluated
+from simulator.tidb.expressions.functions import ELSEWHERE, FUNCTIONS
+from simulator.tidb.expressions.sql import FALSE, Sql, name, sql
+from simulator.tidb.expressions.translate import Scope, valued
+from simulator.tidb.expressions.trees import bare, column_of, uncomputable, walk
+from simulator.tidb.expressions.values import Value, is_true
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.expressions import Call, ColumnName, Fragment, Literal, Node, Pattern, Row
@@ -107,6 +110,36 @@ def ignoring_values(
     return None
 
 
+def ignores(expression: str, table: Table, texts: Mapping[str, pa.Array]) -> pa.BooleanArray:
+    """Whether the expression ignores each row; never null.
+
+    `texts` are the TiDB texts of the rows' columns by name, null for NULL; virtual generated columns are computed. The
+    expression has been checked. Raises ChangefeedError for what fails over a value, such as a bad regular expression.
+    """
+    rows = len(next(iter(texts.values())))
+    try:
+        return evaluated({"ignored": _condition(expression, table, tuple(texts))}, texts, rows)["ignored"]
+    except Uncomputable as error:
+        raise ChangefeedError(f"event filter {expression!r}: {error}", "CDC:ErrInvalidFilterExpression") from None
+
+
+@functools.lru_cache(256)
+def _condition(expression: str, table: Table, columns: tuple[str, ...]) -> Sql:
+    scope = Scope(table, {column: name(column) for column in columns})
+    return is_true(_is_one(valued(trees.parsed(expression), scope)))
+
+
+def _is_one(value: Value) -> Sql:
+    """Whether TiCDC finds a 1 in the result."""
+    if value.kind == "bool":
+        return value.sql
+    if value.kind == "json":
+        return sql("left({}, 1) = chr(123)", value.sql)
+    if value.number is not None and value.collation != "binary":
+        return sql("{} = 1", value.number)
+    return sql("{} = 1", value.sql) if value.kind in ("int", "uint") and value.integral else FALSE
+
+
 def verify(filters: EventFilters, tables: Sequence[Table]) -> None:
     """What classic TiCDC checks when a changefeed is created: every expression against every table it is for.
 
@@ -127,7 +160,7 @@ def check(expression: str, table: Table) -> None:
     CDC:ErrInvalidFilterExpression for its text, its functions and what no single row can answer,
     CDC:ErrExpressionColumnNotFound for its columns; without a code for what TiDB computes and DuckDB does not.
     """
-    for node in walk(parsed(expression)):
+    for node in walk(_tree(expression)):
         if isinstance(node, ColumnName):
             _check_column(node, table, expression)
         if isinstance(node, Fragment) and node.what != "a variable" or isinstance(node, Row):
@@ -145,9 +178,9 @@ def _invalid(expression: str, why: str) -> ChangefeedError:
     return ChangefeedError(text, "CDC:ErrInvalidFilterExpression")
 
 
-def parsed(expression: str) -> Node:
+def _tree(expression: str) -> Node:
     try:
-        return reading.parsed(expression)
+        return trees.parsed(expression)
     except SchemaError as error:
         raise _invalid(expression, str(error)) from None
 
@@ -160,7 +193,7 @@ def _check_column(node: ColumnName, table: Table, expression: str) -> None:
             f"'{table.schema}.{table.name}' in: {expression}", "CDC:ErrExpressionColumnNotFound")
     if column.generated == "virtual":
         try:
-            reading.definition(column.generated_expression, table)
+            trees.definition(column.generated_expression, table)
         except SchemaError as error:
             raise ChangefeedError(f"event filter {expression!r}: column {column.name!r}: {error}") from None
 

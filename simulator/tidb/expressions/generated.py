@@ -14,9 +14,9 @@ import pyarrow as pa
 from simulator.errors import SchemaError, SnapshotError
 from simulator.tidb.expressions.casts import raw
 from simulator.tidb.expressions.evaluate import Uncomputable, evaluated
-from simulator.tidb.expressions.reading import column_of, definition
 from simulator.tidb.expressions.sql import name
 from simulator.tidb.expressions.translate import Scope, valued
+from simulator.tidb.expressions.trees import column_of, definition
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.syntax.expressions import names_in
 from simulator.tidb.values import tidb_text

@@ -13,12 +13,21 @@ from typing import Any, NamedTuple
 from simulator.tidb.expressions.arithmetic import calculated, negative
 from simulator.tidb.expressions.branches import as_known, chosen
 from simulator.tidb.expressions.casts import cast, stored
-from simulator.tidb.expressions.cells import of_column, of_literal, of_number
 from simulator.tidb.expressions.comparisons import OPERATORS, compared, like, regexp
 from simulator.tidb.expressions.functions import FUNCTIONS
-from simulator.tidb.expressions.reading import column_of, parsed
 from simulator.tidb.expressions.sql import Sql, joined, sql, text
-from simulator.tidb.expressions.values import Value, as_text, boolean, is_true, null, truth
+from simulator.tidb.expressions.trees import column_of, parsed
+from simulator.tidb.expressions.values import (
+    Value,
+    as_text,
+    boolean,
+    is_true,
+    null,
+    of_column,
+    of_literal,
+    of_number,
+    truth,
+)
 from simulator.tidb.model.charsets import charset_of
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.expressions import (

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.errors import SnapshotError
+from simulator.ticdc.filters.row_expressions import ignores
 from simulator.tidb.ddl.create_table import create_table
-from simulator.tidb.expressions import generated, ignores
+from simulator.tidb.expressions import generated
 from simulator.tidb.model.table import Table
 
 Cells = list[str | None]
@@ -219,7 +220,7 @@ def test_duckdb_is_loaded_by_the_first_expression_only() -> None:
 
 def test_a_process_ends_quietly_after_it() -> None:
     """DuckDB's Python binding complains of what is left open."""
-    code = ("import pyarrow as pa; from simulator.tidb.expressions import ignores; "
+    code = ("import pyarrow as pa; from simulator.ticdc.filters.row_expressions import ignores; "
             "from simulator.tidb.ddl.create_table import "
             "create_table; ignores('a = 1', create_table('CREATE TABLE d.t (a INT)'), {'a': pa.array(['1'])})")
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)

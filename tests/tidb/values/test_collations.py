@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.sources.snapshots.partitions import locate_partition
+from simulator.ticdc.filters.row_expressions import ignores
 from simulator.ticdc.key_bytes import handle
 from simulator.tidb.collations import weights
 from simulator.tidb.ddl.create_table import create_table
-from simulator.tidb.expressions import ignores
 from simulator.tidb.model.table import Table
 from simulator.tidb.values import tidb_text
 
