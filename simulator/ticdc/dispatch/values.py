@@ -14,7 +14,7 @@ from simulator.columns import cells
 from simulator.ticdc.dispatch.hashing import FLOATS, Hashing
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column
-from simulator.tidb.values.members import enum_numbers, set_bits
+from simulator.tidb.values.strings import enum_numbers, set_bits
 
 PLAIN = r"^-?(0|[1-9]\d*)(\.\d*[1-9])?$"
 """A number as Go's strconv.FormatFloat(…, 'f', -1, …) writes it."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.tidb.model.table import ColumnType
-from simulator.tidb.values.cells import each_distinct, has, matches, only, otherwise
+from simulator.tidb.values.kernels import each_distinct, has, matches, only, otherwise
 
 PRECISION = 76
 """Digits of Arrow's widest decimal; TiDB's have at most 65."""

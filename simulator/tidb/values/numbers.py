@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from simulator.columns import cells
 from simulator.tidb.model.table import ColumnType
-from simulator.tidb.values.cells import each_distinct, has, matches, only, otherwise, parsed, utf8
 from simulator.tidb.values.decimals import NUMBER, PRECISION, is_whole, plain, rounded
+from simulator.tidb.values.kernels import each_distinct, has, matches, only, otherwise, parsed, utf8
 
 BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
 
