@@ -56,9 +56,9 @@ def _arithmetic(operator: str, left: Value, right: Value) -> Value:
 def _of_decimals(operator: str, left: Value, right: Value) -> Value:
     if operator == "*":
         scales = left.scale, right.scale
-        one, other = (scales if sum(scales) <= 30 else (min(scale, 15) for scale in scales))
-        found = sql("try({} * {})", decimal(left.sql, one).sql, decimal(right.sql, other).sql)
-        return Value(found, "decimal", scale=one + other)
+        scales = scales if sum(scales) <= 30 else (min(left.scale, 15), min(right.scale, 15))
+        found = sql("try({} * {})", decimal(left.sql, scales[0]).sql, decimal(right.sql, scales[1]).sql)
+        return Value(found, "decimal", scale=sum(scales))
     scale = max(left.scale, right.scale)
     if operator in ("+", "-"):
         first, second, _ = as_decimals(left, right)
@@ -69,9 +69,9 @@ def _of_decimals(operator: str, left: Value, right: Value) -> Value:
 
 def _divided(left: Value, right: Value) -> Value:
     """A quotient of exact numbers: whole words of digits behind its point, all of which are printed unless it is 0."""
-    one, other = (-(-value.scale // WORD) * WORD for value in (left, right))
-    more = max(0, MORE_DIGITS - (one - left.scale) - (other - right.scale))
-    digits = min(-(-(one + other + more) // WORD) * WORD, 30)
+    before, after = (-(-value.scale // WORD) * WORD for value in (left, right))
+    more = max(0, MORE_DIGITS - (before - left.scale) - (after - right.scale))
+    digits = min(-(-(before + after + more) // WORD) * WORD, 30)
     shift = digits + right.scale - left.scale
     dividend, divisor = _unscaled(left, left.scale), _unscaled(right, right.scale)
     numerator = sql(f"{{}} * {10 ** max(shift, 0)}::HUGEINT", dividend)
@@ -94,13 +94,8 @@ def _unscaled(value: Value, scale: int) -> Sql:
 def _scaled(found: Sql, scale: int) -> Value:
     if not scale:
         return decimal(found, 0)
-    one = f"'{exact_one(scale)}'::DECIMAL({scale + 1}, {scale})"
-    return Value(sql(f"try(try_cast({{}} AS DECIMAL({DIGITS}, 0)) * {one})", found), "decimal", scale=scale)
-
-
-def exact_one(scale: int) -> str:
-    """The smallest decimal of a scale."""
-    return f"0.{'0' * (scale - 1)}1"
+    smallest = f"'0.{'0' * (scale - 1)}1'::DECIMAL({scale + 1}, {scale})"
+    return Value(sql(f"try(try_cast({{}} AS DECIMAL({DIGITS}, 0)) * {smallest})", found), "decimal", scale=scale)
 
 
 _REAL = {

@@ -63,8 +63,8 @@ def comparable(left: Value, right: Value) -> tuple[Sql, Sql]:
 def _is_about(temporal: tuple[str, ...], left: Value, right: Value) -> bool:
     """Whether both are compared as such times: one is, and the other is too, or is text, or a literal."""
     pairs = ((left, right), (right, left))
-    return any(one.kind in temporal and (other.kind in (*temporal, "string") or other.constant is not None)
-               for one, other in pairs)
+    return any(value.kind in temporal and (other.kind in (*temporal, "string") or other.constant is not None)
+               for value, other in pairs)
 
 
 def as_moment(value: Value) -> Sql:
@@ -97,16 +97,15 @@ def _constant(shown: str) -> Value:
 
 def _numbers(left: Value, right: Value) -> tuple[Sql, Sql]:
     """As whole numbers or decimals where both are exact; a literal text beside an exact number is exact too."""
-    one, other = _exactly(left, right), _exactly(right, left)
-    kinds = {one.kind, other.kind}
+    first, second = _exactly(left, right), _exactly(right, left)
+    kinds = {first.kind, second.kind}
     if "real" in kinds:
-        return as_real(one), as_real(other)
+        return as_real(first), as_real(second)
     if len(kinds) == 1 and "decimal" not in kinds:
-        return one.sql, other.sql
+        return first.sql, second.sql
     if "decimal" not in kinds:
-        return sql("{}::HUGEINT", one.sql), sql("{}::HUGEINT", other.sql)
-    first, second, _ = as_decimals(one, other)
-    return first, second
+        return sql("{}::HUGEINT", first.sql), sql("{}::HUGEINT", second.sql)
+    return as_decimals(first, second)[:2]
 
 
 def as_decimals(left: Value, right: Value) -> tuple[Sql, Sql, int]:

@@ -83,7 +83,7 @@ def _text(cell: pa.Array) -> pa.Array:
     try:
         return cell.cast(pa.string())
     except pa.ArrowInvalid:
-        texts = (None if one is None else one.decode("utf-8", "replace") for one in cell.to_pylist())
+        texts = (None if value is None else value.decode("utf-8", "replace") for value in cell.to_pylist())
         return pa.array(texts, pa.string())
 
 

@@ -41,7 +41,8 @@ def generated(table: Table, texts: Mapping[str, pa.Array]) -> Generated:
     waiting = [column for column in table.columns if column.generated == "stored" and column.name not in texts]
     rows = len(next(iter(texts.values()))) if texts else 0
     while waiting:
-        ready = [column for column in waiting if _needed(column, table).isdisjoint(one.name for one in waiting)]
+        names = [column.name for column in waiting]
+        ready = [column for column in waiting if _needed(column, table).isdisjoint(names)]
         assert ready, "TiDB takes no generated columns that name each other"
         scope = Scope(table, {text: name(text) for text in found.texts})
         for column in ready:

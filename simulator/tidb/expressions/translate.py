@@ -92,9 +92,9 @@ def _binary(node: Binary, scope: Scope) -> Value:
     for operator, links in itertools.groupby(reversed(chain), lambda link: link[0]):
         others = [valued(right, scope) for _, right in links]
         if operator in ("AND", "OR"):
-            value = boolean(joined(operator, [truth(one) for one in (value, *others)]))
+            value = boolean(joined(operator, [truth(part) for part in (value, *others)]))
         else:
-            value = functools.reduce(lambda one, other: _joined(operator, one, other), others, value)
+            value = functools.reduce(lambda left, right: _joined(operator, left, right), others, value)
     return value
 
 

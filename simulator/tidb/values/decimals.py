@@ -75,7 +75,7 @@ def _long(text: pa.Array, whole: int, scale: int) -> pa.Array:
     with_exponent = pc.fill_null(matches(text, NUMBER + _EXPONENT), False)
     if not pc.any(with_exponent).as_py():
         return made
-    odd = each_distinct(text.filter(with_exponent), lambda one: _without_exponent(Decimal(one), whole, scale))
+    odd = each_distinct(text.filter(with_exponent), lambda number: _without_exponent(Decimal(number), whole, scale))
     return pc.replace_with_mask(made, with_exponent, odd)
 
 

@@ -117,7 +117,7 @@ def positional(text: pa.Array) -> pa.Array:
     if not has(text, "e"):
         return text
     return otherwise(text, pc.invert(pc.match_substring(text, "e")), lambda odd: each_distinct(
-        odd, lambda one: format(Decimal(one), "f")))
+        odd, lambda number: format(Decimal(number), "f")))
 
 
 def bit(type: ColumnType, tagged: pa.Array) -> pa.Array:
