@@ -10,7 +10,7 @@ from simulator.explain.change import RowChange
 from simulator.explain.row import Sending, packed
 from simulator.explain.rules import Rules
 from simulator.ticdc.ddl.allow import eligible
-from simulator.ticdc.filters.event_filters import ignoring_row, looks
+from simulator.ticdc.filters.event_filters import ignoring_row, reads_values
 from simulator.ticdc.filters.replication import filter_rule
 from simulator.tidb.model.table import Table
 from simulator.tso import BEFORE_COMMIT
@@ -31,7 +31,7 @@ def sending(table: Table, change: RowChange, rules: Rules) -> Sending:
     rule = ignoring_row(rules.event_filters, *name, kind)
     if rule is not None:
         return Sending(False, f"{rule.where}: ignore-event has {', '.join(sorted(rule.types))}")
-    if any(looks(rule, table) for rule in rules.event_filters.rules):
+    if any(reads_values(rule, table) for rule in rules.event_filters.rules):
         from simulator.ticdc.filters.row_expressions import ignoring_values  # MySQL's functions take long to import
 
         rule = ignoring_values(rules.event_filters, table, packed(change.before), packed(change.after))

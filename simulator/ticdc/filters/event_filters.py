@@ -108,7 +108,7 @@ def ignoring_row(filters: EventFilters, schema: str, table: str, kind: str) -> E
     return next((rule for rule in _matching(filters, schema, table) if named & rule.types), None)
 
 
-def looks(rule: EventRule, table: Table) -> bool:
+def reads_values(rule: EventRule, table: Table) -> bool:
     """Whether a rule looks at the values of a table's rows."""
     return bool(rule.setting.expressions) and rule.row_matcher.match(table.schema, table.name)
 

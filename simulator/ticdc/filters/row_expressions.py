@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from simulator import tso
 from simulator.columns import row_image
 from simulator.errors import ChangefeedError, SchemaError
-from simulator.ticdc.filters.event_filters import EventFilters, EventRule, ignoring_row, looks
+from simulator.ticdc.filters.event_filters import EventFilters, EventRule, ignoring_row, reads_values
 from simulator.ticdc.filters.event_types import ROW_KINDS
 from simulator.tidb.expressions import trees
 from simulator.tidb.expressions.evaluate import Uncomputable, evaluated
@@ -34,7 +34,7 @@ Texts = Mapping[str, pa.Array]
 """TiDB texts of the visible columns, by name."""
 
 
-def kept(
+def let_through(
     changes: pa.RecordBatch, table: Table, filters: EventFilters, ignored_start_ts: Collection[int] = ()
 ) -> pa.BooleanArray:
     """Which changes of a table are sent; never null.
@@ -101,11 +101,11 @@ def _texts(rows: pa.Array, table: Table) -> Texts:
 def ignoring_values(
     filters: EventFilters, table: Table, before: bytes | None, after: bytes | None
 ) -> EventRule | None:
-    """The rule that ignores one change, of those row images, for its values; raises ChangefeedError as `kept` does."""
+    """The rule that ignores one change, of those row images, for its values; raises as `let_through` does."""
     change = pa.record_batch({"before": pa.array([before], pa.binary()), "after": pa.array([after], pa.binary())})
     for rule in filters.rules:
         alone = replace(filters, rules=(replace(rule, types=frozenset()),))
-        if looks(rule, table) and not kept(change, table, alone)[0].as_py():
+        if reads_values(rule, table) and not let_through(change, table, alone)[0].as_py():
             return rule
     return None
 
@@ -149,7 +149,7 @@ def verify(filters: EventFilters, tables: Sequence[Table]) -> None:
         return
     for rule in filters.rules:
         for table in tables:
-            if looks(rule, table):
+            if reads_values(rule, table):
                 for expression in rule.setting.expressions:
                     check(expression, table)
 

@@ -199,12 +199,13 @@ def test_exact_numbers_stay_exact(pairs: list[tuple[Decimal, Decimal]]) -> None:
     for operator, places in (("+", 2), ("-", 2), ("*", 4)):
         expected = [str(eval_exactly(operator, *pair).quantize(Decimal(1).scaleb(-places))) for pair in pairs]
         assert plain(computed(columns, f"a {operator} b", f"DECIMAL(30,{places})", *cells)) == plain(expected)
-    quotients = [str((one / other).quantize(Decimal("1e-6"), ROUND_HALF_UP)) if other else None for one, other in pairs]
+    quotients = [
+        str((left / right).quantize(Decimal("1e-6"), ROUND_HALF_UP)) if right else None for left, right in pairs]
     assert plain(computed(columns, "a / b", "DECIMAL(30,6)", *cells)) == plain(quotients)
 
 
-def eval_exactly(operator: str, one: Decimal, other: Decimal) -> Decimal:
-    return {"+": one + other, "-": one - other, "*": one * other}[operator]
+def eval_exactly(operator: str, left: Decimal, right: Decimal) -> Decimal:
+    return {"+": left + right, "-": left - right, "*": left * right}[operator]
 
 
 def plain(texts: Sequence[str | None]) -> Cells:
