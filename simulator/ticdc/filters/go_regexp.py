@@ -16,6 +16,9 @@ from typing import Any
 MEMORY = 1 << 28
 """Bytes for an expression, so that RE2 takes what Go takes (3.3 million instructions)."""
 
+CONTINUATION = frozenset(bytes([byte]) for byte in range(0x80, 0xC0))
+"""Bytes of UTF-8 with which no character begins."""
+
 LARGEST_COUNT = 1000
 """In `{n,m}`."""
 
@@ -64,10 +67,6 @@ class GoRegexp:
         found = (match.start() for match in _compiled(self.pattern).finditer(data))
         # RE2 finds `\B` between the bytes of a character, too
         return any(data[start : start + 1] not in CONTINUATION for start in found)
-
-
-CONTINUATION = frozenset(bytes([byte]) for byte in range(0x80, 0xC0))
-"""Bytes of UTF-8 with which no character begins."""
 
 
 def compile(pattern: str) -> GoRegexp:
@@ -120,7 +119,8 @@ def _problem(pattern: str) -> tuple[str, str] | None:
 def _fits(count: str) -> bool:
     """Whether `{n}`, `{n,}` or `{n,m}` is within Go's limit."""
     low, _, high = count.strip("{}").partition(",")
-    return int(low) <= int(high or low) <= LARGEST_COUNT
+    short = max(len(low), len(high)) <= len(str(LARGEST_COUNT))
+    return short and int(low) <= int(high or low) <= LARGEST_COUNT
 
 
 @functools.cache

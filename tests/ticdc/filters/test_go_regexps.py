@@ -74,6 +74,7 @@ def test_regular_expressions_mean_what_they_mean_to_go(pattern: str, found: list
     ("a*{1001}", "invalid repeat count: `{1001}`"),
     ("a{2,1}", "invalid repeat count: `{2,1}`"),
     ("a{99999999999}", "invalid repeat count: `{99999999999}`"),
+    ("a{" + "9" * 5000 + "}", "invalid repeat count: `{999"),
     ("(a{30}){40}", "invalid repeat count: `{40}`"),
     ("(a", "missing closing ): `(a`"),
     ("a)", "unexpected ): `a)`"),
