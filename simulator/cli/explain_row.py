@@ -13,7 +13,7 @@ from simulator.explain.row import explain_row, filter_decision, row_as_dict, row
 from simulator.files import json_document, read_text
 from simulator.releases import Release
 from simulator.ticdc.changefeed import Changefeed, load_file
-from simulator.ticdc.filters.events import event_filters
+from simulator.ticdc.filters.event_filters import event_filters
 from simulator.ticdc.rules import rules, verify
 from simulator.tidb.ddl.create_table import create_table
 

@@ -33,7 +33,7 @@ from simulator.ticdc.dispatch import (
     router,
     sent_table,
 )
-from simulator.ticdc.filters.events import ignoring_row, looks
+from simulator.ticdc.filters.event_filters import ignoring_row, reads_values
 from simulator.ticdc.filters.replication import filter_rule
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.split import changed, split_rule
@@ -122,8 +122,8 @@ def filter_decision(table: Table, change: RowChange, rules: ChangefeedRules) -> 
     rule = ignoring_row(rules.event_filters, *name, kind)
     if rule is not None:
         return FilterDecision(False, f"{rule.where}: ignore-event has {', '.join(sorted(rule.types))}")
-    if any(looks(rule, table) for rule in rules.event_filters.rules):
-        from simulator.ticdc.filters.rows import ignoring_values  # MySQL's functions take long to import
+    if any(reads_values(rule, table) for rule in rules.event_filters.rules):
+        from simulator.ticdc.filters.row_expressions import ignoring_values  # MySQL's functions take long to import
 
         rule = ignoring_values(rules.event_filters, table, packed(change.before), packed(change.after))
         if rule is not None:

@@ -20,9 +20,9 @@ from simulator.columns.row_image import LazyCells
 from simulator.sources.snapshots import PhysicalTable
 from simulator.ticdc import dispatch, key_bytes, split
 from simulator.ticdc.dispatch import Destinations, Route
+from simulator.ticdc.filters.event_filters import EventFilters, ignoring_row, reads_values
 from simulator.ticdc.filters.event_types import ROW_KINDS
-from simulator.ticdc.filters.events import EventFilters, ignoring_row, looks
-from simulator.ticdc.filters.rows import kept
+from simulator.ticdc.filters.row_expressions import let_through
 from simulator.ticdc.split import SplitRule
 from simulator.tidb.model.table import Table, visible_columns
 
@@ -53,7 +53,7 @@ class Rules:
 
     def _filters(self, table: Table) -> bool:
         kinds = any(ignoring_row(self.filters, table.schema, table.name, kind) for kind in ROW_KINDS)
-        return bool(self.ignored_start_ts) or kinds or any(looks(rule, table) for rule in self.filters.rules)
+        return bool(self.ignored_start_ts) or kinds or any(reads_values(rule, table) for rule in self.filters.rules)
 
     @cached_property
     def splitting(self) -> npt.NDArray[np.bool_]:
@@ -97,7 +97,7 @@ def passing(changes: pa.RecordBatch, rules: Rules) -> pa.RecordBatch:
     for number, at in by_table(table):
         if rules.filtering[number]:
             rows = changes if len(at) == len(table) else changes.take(pa.array(at))
-            let[at] = kept(rows, rules.tables[number].table, rules.filters, rules.ignored_start_ts)
+            let[at] = let_through(rows, rules.tables[number].table, rules.filters, rules.ignored_start_ts)
     return changes if let.all() else changes.filter(pa.array(let))
 
 

@@ -19,7 +19,7 @@ from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.collations.compare import is_exact, is_text, sortable
 from simulator.tidb.model.table import Table, common_handle, row_id_column, visible_columns
 from simulator.tidb.model.types import ColumnType, family
-from simulator.tidb.values.members import enum_numbers, set_bits
+from simulator.tidb.values.strings import enum_numbers, set_bits
 
 Texts = Mapping[str, pa.Array]
 """TiDB text by column, strings or binary."""

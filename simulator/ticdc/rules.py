@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from simulator.releases import Release
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.dispatch.routing import Router, router
-from simulator.ticdc.filters.events import EventFilters, event_filters
+from simulator.ticdc.filters.event_filters import EventFilters, event_filters
 from simulator.ticdc.filters.replication import Replication, replication
 from simulator.tidb.model.table import Table
 
@@ -41,6 +41,6 @@ def rules(changefeed: Changefeed, release: Release) -> ChangefeedRules:
 def verify(rules: ChangefeedRules, tables: Iterable[Table]) -> None:
     """Raises ChangefeedError for what TiCDC refuses in expressions when a changefeed of those tables is created."""
     if any(rule.setting.expressions for rule in rules.event_filters.rules):
-        from simulator.ticdc.filters import expression_checks  # MySQL's functions take long to import
+        from simulator.ticdc.filters import row_expressions  # MySQL's functions take long to import
 
-        expression_checks.verify(rules.event_filters, [table for table in tables if rules.replicates(table)])
+        row_expressions.verify(rules.event_filters, [table for table in tables if rules.replicates(table)])

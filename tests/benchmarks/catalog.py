@@ -20,7 +20,7 @@ from simulator.sources import snapshots
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.filters import replication
-from simulator.ticdc.filters.events import event_filters, ignoring_row
+from simulator.ticdc.filters.event_filters import event_filters, ignoring_row
 from simulator.tidb.ddl.catalog import catalog
 
 URI = "kafka://127.0.0.1:9092/all?protocol=open-protocol&partition-num=4"

@@ -63,13 +63,14 @@ DOORS = {
     "pyarrow": ("*",),
     "py4j": ("run.engines.failures",),
     "pyspark": ("run.engines",),
+    "re2": ("ticdc.filters.go_regexp",),
     "rich": ("cli",),
     "sqlglot": ("tidb.parser", "ticdc.ddl"),
     "tomllib": ("files",),
 }
 """Which rooms may import a library. One that is not listed may not be imported at all (Python's own may)."""
 
-DISTRIBUTIONS = {"kafka": "kafka-python", "py4j": "pyspark"}
+DISTRIBUTIONS = {"kafka": "kafka-python", "py4j": "pyspark", "re2": "google-re2"}
 """What setup.cfg calls the package that brings a library, where it is not called as the library is."""
 
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "base", "misc"}

@@ -20,7 +20,7 @@ from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import DdlEvent
 from simulator.ticdc.dispatch import Route
-from simulator.ticdc.filters.events import EventFilters
+from simulator.ticdc.filters.event_filters import EventFilters
 from simulator.ticdc.rules import ChangefeedRules, rules, verify
 from simulator.ticdc.split import SplitRule, split_rule
 from simulator.ticdc.table_info import handle_key

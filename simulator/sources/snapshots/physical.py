@@ -14,16 +14,13 @@ import pyarrow as pa
 
 from simulator.errors import SchemaError
 from simulator.tidb.collations import compare
-from simulator.tidb.expressions.bytes import blob
 from simulator.tidb.expressions.casts import cast
-from simulator.tidb.expressions.cells import of_column
-from simulator.tidb.expressions.collations import collated
-from simulator.tidb.expressions.comparisons import compared
+from simulator.tidb.expressions.comparisons import blob, collated, compared
 from simulator.tidb.expressions.evaluate import Uncomputable, evaluated
-from simulator.tidb.expressions.reading import definition
 from simulator.tidb.expressions.sql import FALSE, NULL, Sql, TRUE, joined, name, sql, switched, when
 from simulator.tidb.expressions.translate import Scope, valued
-from simulator.tidb.expressions.values import Value, is_true
+from simulator.tidb.expressions.trees import definition
+from simulator.tidb.expressions.values import Value, is_true, of_column
 from simulator.tidb.model.table import Column, Partitioning, Table
 
 FIRST_ID = 100

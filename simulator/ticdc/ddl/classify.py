@@ -17,7 +17,7 @@ from simulator.ticdc.ddl.allow import allowed, eligibility, eligible
 from simulator.ticdc.ddl.events import Event, events, sent_query
 from simulator.ticdc.ddl.rename import Rename, SchemaSnapshot, kept_pairs, rename_texts, schema_snapshot
 from simulator.ticdc.ddl.routes import routed
-from simulator.ticdc.filters.events import EventFilters, EventRule, ignoring_ddl
+from simulator.ticdc.filters.event_filters import EventFilters, EventRule, ignoring_ddl
 from simulator.ticdc.filters.replication import Replication, filter_rule
 from simulator.ticdc.filters.table_routes import TableRoutes, conflict
 from simulator.tidb.ddl import actions

@@ -20,7 +20,7 @@ from simulator.releases import Release
 from simulator.ticdc.codecs.binary import base64
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column
-from simulator.tidb.values.members import enum_numbers, set_bits
+from simulator.tidb.values.strings import enum_numbers, set_bits
 
 FLOATS = ("float", "double")
 NULL = b"null"

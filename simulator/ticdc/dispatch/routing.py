@@ -29,7 +29,7 @@ from simulator.ticdc.dispatch.dispatchers import (
 )
 from simulator.ticdc.dispatch.hashing import Hashing
 from simulator.ticdc.dispatch.selectors import Selector, compile_selectors, selected, verify_selectors
-from simulator.ticdc.filters.table import TableFilter, table_filter
+from simulator.ticdc.filters.rules import TableFilter, table_filter
 from simulator.ticdc.filters.table_routes import TableRoutes, conflict, table_routes
 from simulator.tidb.model.table import Table
 

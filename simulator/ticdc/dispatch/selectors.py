@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from simulator.errors import ChangefeedError
 from simulator.releases import Release
 from simulator.ticdc.changefeed.model import ColumnSelector
-from simulator.ticdc.filters.columns import ColumnFilter, column_filter
-from simulator.ticdc.filters.table import TableFilter, table_filter
+from simulator.ticdc.filters.rules import ColumnFilter, TableFilter, column_filter, table_filter
 from simulator.tidb.model.table import Table, visible_columns
 
 

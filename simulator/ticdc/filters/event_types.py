@@ -1,6 +1,7 @@
 """The event types of event filters: their names, those of TiDB's actions and of row changes, and which covers which.
 
-One law: a name is known if it is one of TiCDC's, in any letter case.
+One law: a name is known if it is one of TiCDC's, in any letter case. Up to 7.6 a DDL has the type of its statement,
+which is read from its text, from 8.0 on that of its action.
 Sources: tiflow v7.5.7 and v8.5.7 pkg/filter/utils.go, pkg/binlog-filter/{filter,util}.go; ticdc v8.5.4, the same.
 """
 
@@ -8,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.tidb.ddl import actions
+from simulator.tidb.syntax import objects, statements
 
 ALL_DML, ALL_DDL, ALTER_TABLE, RENAME_TABLE = "all dml", "all ddl", "alter table", "rename table"
 ROW_KINDS = ("delete", "update", "insert")
@@ -59,6 +62,24 @@ OF_ACTIONS: Mapping[int, str] = {
     actions.DROP_FOREIGN_KEY: "drop foreign key",
     actions.ADD_FULLTEXT_INDEX: "add fulltext index",
     actions.CREATE_HYBRID_INDEX: "create hybrid index",
+}
+
+OF_PARTITIONS = (actions.ADD_TABLE_PARTITION, actions.DROP_TABLE_PARTITION, actions.TRUNCATE_TABLE_PARTITION)
+"""Actions whose type is their own where statements decide."""
+
+OF_STATEMENTS: Mapping[type[object], str] = {
+    statements.CreateDatabase: "create database",
+    statements.DropDatabase: "drop database",
+    statements.AlterDatabase: "alter database",
+    statements.CreateTable: "create table",
+    statements.DropTable: "drop table",
+    statements.TruncateTable: "truncate table",
+    statements.RenameTable: RENAME_TABLE,
+    statements.AlterTable: ALTER_TABLE,
+    statements.CreateIndex: ALTER_TABLE,
+    statements.DropIndex: ALTER_TABLE,
+    objects.CreateView: "create view",
+    objects.DropView: "drop view",
 }
 
 NOT_ALTERING = frozenset(
@@ -112,3 +133,20 @@ def kind(type: str, release: Release) -> str:
     if type not in (TYPES | set(ALIASES)) - release.unclassified_events:
         raise ValueError(f"event type {type} not valid")
     return "ddl" if type in COMPATIBLE or type in ("create schema", "alter schema") else "incompatible DDL"
+
+
+def of_ddl(type_code: int, query: str, release: Release) -> str:
+    """The event type of a DDL, empty where it has none.
+
+    Raises DdlError (CDC:ErrConvertDDLToEventTypeFailed) where a release reads it from a text that it cannot read.
+    """
+    if not release.event_type_from_sql or type_code in OF_PARTITIONS:
+        return OF_ACTIONS.get(type_code, "") if type_code in release.allowed_ddl else ""
+    from simulator.tidb.parser.read import read_statement  # the grammar of DDL takes long to import
+
+    try:
+        statement = read_statement(query)
+    except DdlError as error:
+        text = f"failed to convert ddl '{query}' to filter event type: {error}"
+        raise DdlError(text, "CDC:ErrConvertDDLToEventTypeFailed") from error
+    return OF_STATEMENTS.get(type(statement), "")

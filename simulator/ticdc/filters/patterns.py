@@ -11,10 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from simulator.ticdc.filters import go_regexp
-from simulator.ticdc.filters.go_classes import GoRegexpError
+from simulator.ticdc.filters.go_regexp import GoRegexp, GoRegexpError
 
 QUOTED = {'"': re.compile(r'"((?:""|[^"])+)"'), "`": re.compile(r"`((?:``|[^`])+)`")}
-REGEXP = re.compile(r"/((?:\\.|[^/])+)/")
+REGEXP = re.compile(r"/((?>(?:\\.|[^/])+)|[^/](?s:.*))/")
+"""Up to the first slash with no backslash before it, else up to the last slash."""
+
 CHARACTERS = re.compile(r"\[(!?)((?:\\[^0-9a-zA-Z]|[^\\\]])+)\]")
 
 
@@ -23,13 +25,13 @@ class Pattern:
     """A name's pattern: a literal, a regular expression, or (with neither) everything."""
 
     literal: str | None = None
-    regexp: re.Pattern[str] | None = None
+    regexp: GoRegexp | None = None
 
     def matches(self, name: str) -> bool:
         """Whether the name is meant; the name is already lowered where case does not matter."""
         if self.literal is not None:
             return self.literal == name
-        return self.regexp is None or self.regexp.search(name) is not None
+        return self.regexp is None or self.regexp.matches(name)
 
 
 def lowered(name: str) -> str:
@@ -113,5 +115,5 @@ def _regexp(text: str, case_sensitive: bool) -> Pattern:
         return Pattern()
     try:
         return Pattern(regexp=go_regexp.compile(text if case_sensitive else "(?i)" + text))
-    except (GoRegexpError, re.error) as error:
+    except GoRegexpError as error:
         raise ValueError(f"invalid pattern: {error}") from error

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from simulator.releases import Release, V8_5
-from simulator.ticdc.filters.table import Rule, TableFilter, table_filter
+from simulator.ticdc.filters.rules import Rule, TableFilter, table_filter
 from simulator.tidb.ddl.actions import SCHEMA_ACTIONS
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from simulator.errors import DdlError
 from simulator.ticdc.changefeed.model import DispatchRule
-from simulator.ticdc.filters.table import TableFilter, table_filter
+from simulator.ticdc.filters.rules import TableFilter, table_filter
 from simulator.tidb.syntax.definitions import TableName
 
 
@@ -46,8 +46,8 @@ class TableRoutes:
         found = [rule for rule in self.rules if rule.matcher.match_schema(schema)]
         names = list(dict.fromkeys(_filled(rule.schema, schema, "", schema) for rule in found))
         if len(names) > 1:
-            said = f"target schema {names[1]} conflicts with {names[0]}"
-            raise DdlError(f"ambiguous schema routing for schema {schema}: {said}", "CDC:ErrTableRoutingFailed")
+            problem = f"target schema {names[1]} conflicts with {names[0]}"
+            raise DdlError(f"ambiguous schema routing for schema {schema}: {problem}", "CDC:ErrTableRoutingFailed")
         return found[0] if found else None
 
 
@@ -67,8 +67,8 @@ def conflict(routes: TableRoutes, names: Iterable[tuple[str, str]]) -> str:
         target = routes.target(*name)
         owner = owners.setdefault(target, name)
         if owner != name:
-            target_said, one, other = (f"`{schema}`.`{table}`" for schema, table in (target, owner, name))
-            return f"table route conflict: target {target_said} is mapped by both source {one} and source {other}"
+            mapped, first, second = (f"`{schema}`.`{table}`" for schema, table in (target, owner, name))
+            return f"table route conflict: target {mapped} is mapped by both source {first} and source {second}"
     return ""
 
 

@@ -80,26 +80,26 @@ def general() -> Weights:
     return Weights(np.arange(BASIC + 2), np.minimum(found + 1, 0xFFFF).astype(np.uint16))
 
 
-def _general(one: str) -> int:
-    base = UNLIKE.get(one) or _capital(_bare(one))
-    return ord(base if unicodedata.category(base)[0] == "L" else _capital(one))
+def _general(letter: str) -> int:
+    base = UNLIKE.get(letter) or _capital(_bare(letter))
+    return ord(base if unicodedata.category(base)[0] == "L" else _capital(letter))
 
 
-def _bare(one: str) -> str:
+def _bare(letter: str) -> str:
     """The letter under accents."""
-    parts = unicodedata.ucd_3_2_0.decomposition(one).split()
-    return _bare(chr(int(parts[0], 16))) if len(parts) > 1 and parts[0][0] != "<" else one
+    parts = unicodedata.ucd_3_2_0.decomposition(letter).split()
+    return _bare(chr(int(parts[0], 16))) if len(parts) > 1 and parts[0][0] != "<" else letter
 
 
-def _capital(one: str) -> str:
-    capital = one.upper()
-    return capital if len(capital) == 1 and one not in LATER and not {one, capital} & _unassigned() else one
+def _capital(letter: str) -> str:
+    capital = letter.upper()
+    return capital if len(capital) == 1 and letter not in LATER and not {letter, capital} & _unassigned() else letter
 
 
 @cache
 def _unassigned() -> frozenset[str]:
     """Characters of the basic plane that are younger than Unicode 3.2."""
-    return frozenset(one for one in map(chr, range(BASIC)) if unicodedata.ucd_3_2_0.category(one) == "Cn")
+    return frozenset(letter for letter in map(chr, range(BASIC)) if unicodedata.ucd_3_2_0.category(letter) == "Cn")
 
 
 # -- the Unicode collation algorithm: primary weights ---------------------------------------------------------------
@@ -112,7 +112,7 @@ def _allkeys(version: str) -> dict[int, list[int]]:
     """Primary weights of single characters in Unicode's default table, without zeros."""
     text = (files("pyuca") / f"allkeys-{version}.txt").read_text("utf-8")
     return {
-        int(code, 16): [weight for weight in (int(one, 16) for one in PRIMARY.findall(elements)) if weight]
+        int(code, 16): [weight for weight in (int(digits, 16) for digits in PRIMARY.findall(elements)) if weight]
         for code, elements in ENTRY.findall(text)}
 
 
@@ -141,7 +141,7 @@ def unicode_9() -> Weights:
     for place, code in enumerate(HANGUL):
         lead, rest = divmod(place, VOWELS * TRAILS)
         jamo = [0x1100 + lead, 0x1161 + rest // TRAILS, *([0x11A7 + rest % TRAILS] if rest % TRAILS else ())]
-        known[code] = [known[one][0] for one in jamo]
+        known[code] = [known[part][0] for part in jamo]
     implicit = _based((
         (0x3400, 0x4DB5, 0xFB80), (0x20000, 0x2A6D6, 0xFB80), (0x2A700, 0x2B734, 0xFB80), (0x2B740, 0x2B81D, 0xFB80),
         (0x2B820, 0x2CEA0, 0xFB80), (0x4E00, 0x9FD5, 0xFB40), (0xFA0E, 0xFA29, 0xFB40)), TOP)
@@ -169,7 +169,7 @@ APART = {
     **dict.fromkeys("Đđ", ("d", 1)), **dict.fromkeys("Ðð", ("d", 2)), **dict.fromkeys("Ħħ", ("h", 1)),
     **dict.fromkeys("Łł", ("l", 1)), **dict.fromkeys("ØøǾǿ", ("o", 1)), "ℏ": ("h", 1),
     "์": ("ๅ", 1), "ํ": ("ๅ", 2), "໌": ("ໄ", 1), "ໍ": ("ໄ", 2),
-    "Ŀ": ("l·", 0), "ŀ": ("l·", 0), **{one: (digit, 0) for one, digit in zip("৴৵৶৷", "1234", strict=True)},
+    "Ŀ": ("l·", 0), "ŀ": ("l·", 0), **{letter: (digit, 0) for letter, digit in zip("৴৵৶৷", "1234", strict=True)},
     **{chr(code): (chr(code + 0x30), 0) for code in range(0x10A0, 0x10C6)}, "\u180e": ("", 0),
 }
 """What Unicode 4.0 weighs otherwise than 5.2, whose table there is: as these characters, or so much after them."""
@@ -184,8 +184,8 @@ def unicode_4() -> Weights:
     known = {
         code: [weight << 2 for weight in weights] for code, weights in table.items()
         if code < BASIC and old.category(chr(code)) != "Cn" and code not in (0xFA0E, 0xFA0F, 0xFDFA)}
-    for one, (like, after) in APART.items():
-        known[ord(one)] = [(weight << 2) + after for each in like for weight in table[ord(each)]]
+    for letter, (like, after) in APART.items():
+        known[ord(letter)] = [(weight << 2) + after for each in like for weight in table[ord(each)]]
     implicit = _based(((0x3400, 0x4DB5, 0xFB80), (0x4E00, 0x9FA5, 0xFB40), (0xFA0E, 0xFA0F, 0xFB40)), BASIC + 1) << 2
     known[BASIC] = [REPLACEMENT << 2]
     used = np.unique(np.concatenate((implicit.ravel(), [weight for each in known.values() for weight in each])))
@@ -237,8 +237,8 @@ def _with_planes(basic: Weights) -> Weights:
     return Weights(places, np.concatenate((basic.weights[:begun], pairs.ravel().astype(np.uint16))))
 
 
-def _folded(one: str) -> str:
-    return one.upper() if one < "\x80" else one
+def _folded(letter: str) -> str:
+    return letter.upper() if letter < "\x80" else letter
 
 
 WEIGHTS: dict[str, Callable[[], Weights]] = {

@@ -5,7 +5,6 @@ One law: an expression is translated once, from the statement's own tree, and ev
 
 from __future__ import annotations
 
-from simulator.tidb.expressions.filtering import ignores
 from simulator.tidb.expressions.generated import generated
 
-__all__ = ["generated", "ignores"]
+__all__ = ["generated"]

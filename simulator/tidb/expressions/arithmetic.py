@@ -1,7 +1,7 @@
-"""Arithmetic of MySQL values.
+"""Arithmetic of MySQL values, and its functions of numbers.
 
-One law: exact numbers stay exact, any text or double makes a double; a division by zero, and what 64 bits or 38 digits
-do not hold, is NULL.
+One law: exact numbers stay exact where MySQL keeps them so, any text or double makes a double; a division by zero, and
+what 64 bits or 38 digits do not hold, is NULL.
 """
 
 from __future__ import annotations
@@ -10,7 +10,19 @@ from collections.abc import Callable
 
 from simulator.tidb.expressions.comparisons import as_decimals
 from simulator.tidb.expressions.sql import Sql, sql, text, when
-from simulator.tidb.expressions.values import DIGITS, Value, as_integer, as_real, decimal, integer, null, numeric, real
+from simulator.tidb.expressions.values import (
+    DIGITS,
+    Function,
+    Value,
+    as_count,
+    as_integer,
+    as_real,
+    decimal,
+    integer,
+    null,
+    numeric,
+    real,
+)
 
 TWO_64 = f"{2 ** 64}::HUGEINT"
 WORD = 9
@@ -44,9 +56,9 @@ def _arithmetic(operator: str, left: Value, right: Value) -> Value:
 def _of_decimals(operator: str, left: Value, right: Value) -> Value:
     if operator == "*":
         scales = left.scale, right.scale
-        one, other = (scales if sum(scales) <= 30 else (min(scale, 15) for scale in scales))
-        found = sql("try({} * {})", decimal(left.sql, one).sql, decimal(right.sql, other).sql)
-        return Value(found, "decimal", scale=one + other)
+        scales = scales if sum(scales) <= 30 else (min(left.scale, 15), min(right.scale, 15))
+        found = sql("try({} * {})", decimal(left.sql, scales[0]).sql, decimal(right.sql, scales[1]).sql)
+        return Value(found, "decimal", scale=sum(scales))
     scale = max(left.scale, right.scale)
     if operator in ("+", "-"):
         first, second, _ = as_decimals(left, right)
@@ -57,9 +69,9 @@ def _of_decimals(operator: str, left: Value, right: Value) -> Value:
 
 def _divided(left: Value, right: Value) -> Value:
     """A quotient of exact numbers: whole words of digits behind its point, all of which are printed unless it is 0."""
-    one, other = (-(-value.scale // WORD) * WORD for value in (left, right))
-    more = max(0, MORE_DIGITS - (one - left.scale) - (other - right.scale))
-    digits = min(-(-(one + other + more) // WORD) * WORD, 30)
+    before, after = (-(-value.scale // WORD) * WORD for value in (left, right))
+    more = max(0, MORE_DIGITS - (before - left.scale) - (after - right.scale))
+    digits = min(-(-(before + after + more) // WORD) * WORD, 30)
     shift = digits + right.scale - left.scale
     dividend, divisor = _unscaled(left, left.scale), _unscaled(right, right.scale)
     numerator = sql(f"{{}} * {10 ** max(shift, 0)}::HUGEINT", dividend)
@@ -82,13 +94,8 @@ def _unscaled(value: Value, scale: int) -> Sql:
 def _scaled(found: Sql, scale: int) -> Value:
     if not scale:
         return decimal(found, 0)
-    one = f"'{exact_one(scale)}'::DECIMAL({scale + 1}, {scale})"
-    return Value(sql(f"try(try_cast({{}} AS DECIMAL({DIGITS}, 0)) * {one})", found), "decimal", scale=scale)
-
-
-def exact_one(scale: int) -> str:
-    """The smallest decimal of a scale."""
-    return f"0.{'0' * (scale - 1)}1"
+    smallest = f"'0.{'0' * (scale - 1)}1'::DECIMAL({scale + 1}, {scale})"
+    return Value(sql(f"try(try_cast({{}} AS DECIMAL({DIGITS}, 0)) * {smallest})", found), "decimal", scale=scale)
 
 
 _REAL = {
@@ -149,3 +156,130 @@ _BITS: dict[str, Callable[[Value, Value], Value]] = {
     "<<": lambda left, right: _shifted(f"({{}}::HUGEINT * {{}}) % {TWO_64}", left, right),
     ">>": lambda left, right: _shifted("{}::HUGEINT // {}", left, right),
 }
+
+
+def _round(value: Value, places: Value | None = None) -> Value:
+    return _cut("round", value, places)
+
+
+def _truncate(value: Value, places: Value) -> Value:
+    return _cut("trunc", value, places)
+
+
+def _cut(function: str, value: Value, places: Value | None) -> Value:
+    """ROUND, TRUNCATE: an exact number of as many digits as asked for stays exact."""
+    number = numeric(value)
+    if places is not None and places.constant is None:
+        return _cut_by(function, number, as_count(places))
+    digits = int(float(places.constant or 0)) if places else 0
+    if number.kind == "real":
+        return _cut_by(function, number, sql(str(max(min(digits, 300), -300))))
+    if digits >= number.scale:
+        return number
+    kept = max(digits, 0)
+    found = number.sql if kept else decimal(number.sql, number.scale).sql
+    power = 10 ** min(max(-digits, 0), DIGITS - 1)
+    if function == "round" and digits >= 0:
+        found = decimal(found, kept).sql
+    elif digits >= 0:
+        found = sql(f"trunc({{}}, {kept})", found)
+    else:
+        found = _in_tens(function, sql("trunc({})::HUGEINT", found), power)
+    if number.kind in ("int", "uint"):
+        return Value(sql(f"try_cast({{}} AS {'UBIGINT' if number.kind == 'uint' else 'BIGINT'})", found), number.kind)
+    return decimal(found, kept)
+
+
+def _in_tens(function: str, whole: Sql, power: int) -> Sql:
+    """A whole number of so many."""
+    near = sql(f"(abs({{}}) + {power // 2 if function == 'round' else 0}) // {power} * {power}", whole)
+    return sql("{} * sign({})", near, whole)
+
+
+def _cut_by(function: str, number: Value, digits: Sql) -> Value:
+    """By a number of digits that each row has: a double."""
+    power = sql("pow(10, {})", digits)
+    return real(sql(f"{function}({{}} * {{}}) / {{}}", as_real(number), power, power))
+
+
+def _whole(function: str) -> Callable[[Value], Value]:
+    """CEILING, FLOOR: whole numbers of exact ones, doubles of doubles."""
+    def rounded(value: Value) -> Value:
+        number = numeric(value)
+        if number.kind in ("int", "uint"):
+            return number
+        found = sql(f"{function}({{}})", number.sql)
+        return real(found) if number.kind == "real" else decimal(found, 0)
+
+    return rounded
+
+
+def _absolute(value: Value) -> Value:
+    number = numeric(value)
+    if number.kind == "uint":
+        return number
+    if number.kind == "int":
+        return integer(sql("abs({}::HUGEINT)", number.sql))
+    return Value(sql("abs({})", number.sql), number.kind, scale=number.scale)
+
+
+def _double(template: str, valid: str = "") -> Callable[..., Value]:
+    """A function of doubles; null where the condition on its first argument does not hold."""
+    def found(*values: Value) -> Value:
+        numbers = [as_real(value) for value in values]
+        result = sql(f"try({template})", *numbers)
+        return real(when(sql(valid, numbers[0]), result) if valid else result)
+
+    return found
+
+
+def _logarithm(base: Value, value: Value | None = None) -> Value:
+    if value is None:
+        return _ln(base)
+    first, second = as_real(base), as_real(value)
+    found = sql("try(ln({}) / nullif(ln({}), 0))", second, first)
+    return real(when(sql("{} > 0 AND {} > 0", first, second), found))
+
+
+def _ln(value: Value) -> Value:
+    number = as_real(value)
+    return real(when(sql("{} > 0", number), sql("try(ln({}))", number)))
+
+
+def _atan(first: Value, second: Value | None = None) -> Value:
+    if second is None:
+        return real(sql("atan({})", as_real(first)))
+    return real(sql("atan2({}, {})", as_real(first), as_real(second)))
+
+
+NUMBER_FUNCTIONS: dict[str, Function] = {
+    "ABS": Function(1, 1, _absolute),
+    "CEIL": Function(1, 1, _whole("ceil")),
+    "CEILING": Function(1, 1, _whole("ceil")),
+    "FLOOR": Function(1, 1, _whole("floor")),
+    "ROUND": Function(1, 2, _round),
+    "TRUNCATE": Function(2, 2, _truncate),
+    "SIGN": Function(1, 1, lambda value: integer(sql("sign({})", as_real(value)))),
+    "POW": Function(2, 2, _double("pow({}, {})")),
+    "POWER": Function(2, 2, _double("pow({}, {})")),
+    "SQRT": Function(1, 1, _double("sqrt({})", "{} >= 0")),
+    "EXP": Function(1, 1, _double("exp({})")),
+    "LN": Function(1, 1, _ln),
+    "LOG": Function(1, 2, _logarithm),
+    "LOG2": Function(1, 1, _double("log2({})", "{} > 0")),
+    "LOG10": Function(1, 1, _double("log10({})", "{} > 0")),
+    "PI": Function(0, 0, lambda: real(sql("pi()"))),
+    "SIN": Function(1, 1, _double("sin({})")),
+    "COS": Function(1, 1, _double("cos({})")),
+    "TAN": Function(1, 1, _double("tan({})")),
+    "COT": Function(1, 1, _double("cot({})", "{} != 0")),
+    "ASIN": Function(1, 1, _double("asin({})", "{} BETWEEN -1 AND 1")),
+    "ACOS": Function(1, 1, _double("acos({})", "{} BETWEEN -1 AND 1")),
+    "ATAN": Function(1, 2, _atan),
+    "ATAN2": Function(2, 2, _atan),
+    "DEGREES": Function(1, 1, _double("degrees({})")),
+    "RADIANS": Function(1, 1, _double("radians({})")),
+    "BIT_COUNT": Function(1, 1, lambda value: integer(sql("bit_count({})", bits(value)))),
+    "MOD": Function(2, 2, lambda left, right: calculated("%", left, right)),
+}
+"""By TiDB's names."""

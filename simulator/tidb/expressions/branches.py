@@ -6,11 +6,12 @@ One law: what is chosen has the kind that all choices have in common.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from simulator.tidb.expressions.comparisons import compared
 from simulator.tidb.expressions.sql import FALSE, NULL, Sql, sql, switched
 from simulator.tidb.expressions.values import (
+    Function,
+    MANY,
     Value,
     as_integer,
     as_real,
@@ -23,20 +24,6 @@ from simulator.tidb.expressions.values import (
     string,
     truth,
 )
-
-
-@dataclass(frozen=True)
-class Function:
-    least: int
-    """Arguments it takes at least."""
-
-    most: int
-    compute: Callable[..., Value]
-    constants: tuple[int, ...] = ()
-    """Places of the arguments that must be literals."""
-
-
-MANY = 255
 
 
 def united(values: Sequence[Value]) -> Value:

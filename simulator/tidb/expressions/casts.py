@@ -6,14 +6,13 @@ One law: a cast never fails; what does not fit is NULL, or cut as MySQL cuts it.
 from __future__ import annotations
 
 from simulator.tidb.expressions.arithmetic import bits
-from simulator.tidb.expressions.bytes import blob, latin1
-from simulator.tidb.expressions.cells import INTEGERS, of_column
-from simulator.tidb.expressions.comparisons import as_duration, as_moment
+from simulator.tidb.expressions.comparisons import as_duration, as_moment, blob, latin1
 from simulator.tidb.expressions.json import printed, unquoted, valid
 from simulator.tidb.expressions.moments import duration_text, rounded_moment
 from simulator.tidb.expressions.sql import Sql, sql, when
 from simulator.tidb.expressions.values import (
     DIGITS,
+    INTEGERS,
     NUMBERS,
     Value,
     as_integer,
@@ -22,6 +21,7 @@ from simulator.tidb.expressions.values import (
     decimal,
     null,
     numeric,
+    of_column,
     real,
     string,
 )

@@ -1,7 +1,8 @@
-"""Comparisons of MySQL values.
+"""Comparisons of MySQL values, with collations and binary strings, which have one character per byte.
 
 One law: what two values are compared as follows from both their kinds (TiDB: pkg/expression/builtin_compare.go,
-GetAccurateCmpType and refineArgs), and text is compared by the collation that counts more.
+GetAccurateCmpType and refineArgs), and text is compared by the collation that counts more. Texts are equal and sorted
+here as handle keys are, for both are made by `tidb.collations`.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
-from simulator.tidb.expressions.bytes import latin1
-from simulator.tidb.expressions.cells import duration_literal, moment_literal
-from simulator.tidb.expressions.collations import collated, folded, folded_text, is_exact
+import pyarrow as pa
+
+from simulator.tidb.collations import compare
 from simulator.tidb.expressions.json import json_key
 from simulator.tidb.expressions.moments import duration, moment
-from simulator.tidb.expressions.sql import Sql, TRUE, sql, text
+from simulator.tidb.expressions.sql import Sql, TRUE, sql, text, when
 from simulator.tidb.expressions.values import (
     DIGITS,
     MOMENTS,
@@ -22,8 +23,10 @@ from simulator.tidb.expressions.values import (
     as_real,
     as_text,
     decimal,
+    duration_literal,
     exact,
     leading_number,
+    moment_literal,
     numeric,
 )
 
@@ -60,8 +63,8 @@ def comparable(left: Value, right: Value) -> tuple[Sql, Sql]:
 def _is_about(temporal: tuple[str, ...], left: Value, right: Value) -> bool:
     """Whether both are compared as such times: one is, and the other is too, or is text, or a literal."""
     pairs = ((left, right), (right, left))
-    return any(one.kind in temporal and (other.kind in (*temporal, "string") or other.constant is not None)
-               for one, other in pairs)
+    return any(value.kind in temporal and (other.kind in (*temporal, "string") or other.constant is not None)
+               for value, other in pairs)
 
 
 def as_moment(value: Value) -> Sql:
@@ -94,16 +97,15 @@ def _constant(shown: str) -> Value:
 
 def _numbers(left: Value, right: Value) -> tuple[Sql, Sql]:
     """As whole numbers or decimals where both are exact; a literal text beside an exact number is exact too."""
-    one, other = _exactly(left, right), _exactly(right, left)
-    kinds = {one.kind, other.kind}
+    first, second = _exactly(left, right), _exactly(right, left)
+    kinds = {first.kind, second.kind}
     if "real" in kinds:
-        return as_real(one), as_real(other)
+        return as_real(first), as_real(second)
     if len(kinds) == 1 and "decimal" not in kinds:
-        return one.sql, other.sql
+        return first.sql, second.sql
     if "decimal" not in kinds:
-        return sql("{}::HUGEINT", one.sql), sql("{}::HUGEINT", other.sql)
-    first, second, _ = as_decimals(one, other)
-    return first, second
+        return sql("{}::HUGEINT", first.sql), sql("{}::HUGEINT", second.sql)
+    return as_decimals(first, second)[:2]
 
 
 def as_decimals(left: Value, right: Value) -> tuple[Sql, Sql, int]:
@@ -169,3 +171,52 @@ def regexp(value: Value, pattern: Value) -> Sql:
     """`value REGEXP pattern`: as in Go, whose syntax DuckDB's is."""
     ignores_case = value.kind == "string" and not is_exact(value.collation)
     return sql(f"regexp_matches({{}}, {{}}, '{'i' if ignores_case else 'c'}')", as_text(value), as_text(pattern))
+
+
+def collated(found: Sql, collation: str) -> Sql:
+    """What compares as the text does: a text, or a BLOB."""
+    if compare.is_weighed(collation):
+        return sql(f"sort_key_{collation}({{}})", found)
+    return sql("rtrim({}, ' ')", found) if compare.pads(collation) else found
+
+
+def folded(found: Sql, collation: str) -> Sql:
+    """The text with one character for each of its own, alike where the collation finds them alike."""
+    return sql(f"alike_{collation}({{}})", found) if compare.is_weighed(collation) else found
+
+
+def folded_text(found: str, collation: str) -> str:
+    """The same of a constant."""
+    return str(compare.alike(collation, pa.array([found]))[0]) if compare.is_weighed(collation) else found
+
+
+def is_exact(collation: str) -> bool:
+    """Whether the collation tells upper from lower case."""
+    return collation == "binary" or collation.endswith("_bin")
+
+
+def latin1(found: Sql) -> Sql:
+    """The bytes of a text, one character per byte."""
+    pairs = sql("regexp_extract_all(hex(encode({})), '..')", found)
+    return when(_is_ascii(found), found,
+                sql("array_to_string(list_transform({}, lambda h: chr(('0x' || h)::INTEGER)), '')", pairs))
+
+
+def blob(value: Value) -> Sql:
+    """The bytes of a value's text, as a BLOB."""
+    found = as_text(value)
+    if not value.bytes:
+        return sql("encode({})", found)
+    pairs = sql("list_transform(regexp_extract_all({}, '(?s).'), lambda c: printf('%02X', unicode(c)))", found)
+    return when(_is_ascii(found), sql("encode({})", found), sql("unhex(array_to_string({}, ''))", pairs))
+
+
+def shown(bytes: Sql) -> Sql:
+    """A BLOB, one character per byte."""
+    pairs = sql("regexp_extract_all(hex({}), '..')", bytes)
+    return when(sql("{} IS NOT NULL", bytes),
+                sql("array_to_string(list_transform({}, lambda h: chr(('0x' || h)::INTEGER)), '')", pairs))
+
+
+def _is_ascii(found: Sql) -> Sql:
+    return sql("strlen({}) = length({})", found, found)

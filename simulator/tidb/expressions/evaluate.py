@@ -1,19 +1,25 @@
 """The door to DuckDB: one embedded database a process, which reads nothing but the Arrow arrays it is given.
 
 One law: it is opened when the first expression is evaluated, has one thread, and never touches files or the network.
+For some functions of one argument it asks Arrow and numpy, over the rows that it has at once; rows with NULL, which
+give NULL, it keeps to itself.
 """
 
 from __future__ import annotations
 
 import atexit
 import functools
+import hashlib
 import threading
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import NamedTuple, TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
-from simulator.tidb.expressions.kernels import KERNELS
+from simulator.columns import hashing
+from simulator.tidb.collations import compare, weights
 from simulator.tidb.expressions.sql import Sql, query, quoted
 
 if TYPE_CHECKING:
@@ -77,5 +83,34 @@ def _text(cell: pa.Array) -> pa.Array:
     try:
         return cell.cast(pa.string())
     except pa.ArrowInvalid:
-        texts = (None if one is None else one.decode("utf-8", "replace") for one in cell.to_pylist())
+        texts = (None if value is None else value.decode("utf-8", "replace") for value in cell.to_pylist())
         return pa.array(texts, pa.string())
+
+
+class Kernel(NamedTuple):
+    takes: str
+    gives: str
+    compute: Callable[[pa.Array], pa.Array]
+
+    def over(self, cells: pa.ChunkedArray) -> pa.Array:
+        return self.compute(cells.combine_chunks())
+
+
+def _crc32(cells: pa.Array) -> pa.Array:
+    return pa.array(hashing.crc32(cells).astype(np.int64))
+
+
+def _digest(name: str, cells: pa.Array) -> pa.Array:
+    """Hexadecimal digests, each different value's made once."""
+    distinct = cells.dictionary_encode()
+    digests = [hashlib.new(name, value).hexdigest() for value in distinct.dictionary.to_pylist()]
+    return pa.array(digests, pa.string()).take(distinct.indices)
+
+
+KERNELS: dict[str, Kernel] = {
+    "crc32_of": Kernel("BLOB", "BIGINT", _crc32),
+    **{f"{name}_of": Kernel("BLOB", "VARCHAR", partial(_digest, name)) for name in ("sha224", "sha384", "sha512")},
+    **{f"sort_key_{name}": Kernel("VARCHAR", "BLOB", partial(compare.sortable, name)) for name in weights.WEIGHTS},
+    **{f"alike_{name}": Kernel("VARCHAR", "VARCHAR", partial(compare.alike, name)) for name in weights.WEIGHTS},
+}
+"""By their names in SQL."""

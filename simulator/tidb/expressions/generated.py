@@ -14,9 +14,9 @@ import pyarrow as pa
 from simulator.errors import SchemaError, SnapshotError
 from simulator.tidb.expressions.casts import raw
 from simulator.tidb.expressions.evaluate import Uncomputable, evaluated
-from simulator.tidb.expressions.reading import column_of, definition
 from simulator.tidb.expressions.sql import name
 from simulator.tidb.expressions.translate import Scope, valued
+from simulator.tidb.expressions.trees import column_of, definition
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.syntax.expressions import names_in
 from simulator.tidb.values import tidb_text
@@ -41,7 +41,8 @@ def generated(table: Table, texts: Mapping[str, pa.Array]) -> Generated:
     waiting = [column for column in table.columns if column.generated == "stored" and column.name not in texts]
     rows = len(next(iter(texts.values()))) if texts else 0
     while waiting:
-        ready = [column for column in waiting if _needed(column, table).isdisjoint(one.name for one in waiting)]
+        names = [column.name for column in waiting]
+        ready = [column for column in waiting if _needed(column, table).isdisjoint(names)]
         assert ready, "TiDB takes no generated columns that name each other"
         scope = Scope(table, {text: name(text) for text in found.texts})
         for column in ready:

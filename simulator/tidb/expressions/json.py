@@ -1,12 +1,13 @@
-"""JSON values of MySQL as DuckDB SQL.
+"""JSON values of MySQL as DuckDB SQL, and their functions.
 
-One law: a JSON value is its text; a path that is not there is NULL, a JSON null is the text `null`.
+One law: a JSON value is its text; a path that is not there is NULL, a JSON null is the text `null`. What is no JSON is
+NULL, not an error.
 """
 
 from __future__ import annotations
 
 from simulator.tidb.expressions.sql import Sql, sql, text, when
-from simulator.tidb.expressions.values import NUMBERS, Value, as_real, as_text
+from simulator.tidb.expressions.values import Function, NUMBERS, Value, as_real, as_text, boolean, integer, string
 
 RANKS = {"{": 3, "[": 4, "t": 5, "f": 5, "n": 0, '"': 2}
 """MySQL's order of JSON types by the first character of the text; numbers are 1."""
@@ -106,3 +107,14 @@ def _document_key(found: Sql) -> Sql:
 
 def _key(present: Sql, rank: Sql, number: Sql, shown: Sql) -> Sql:
     return when(sql("{} IS NOT NULL", present), sql("row({}::INTEGER, {}::DOUBLE, {}::VARCHAR)", rank, number, shown))
+
+
+JSON_FUNCTIONS: dict[str, Function] = {
+    "JSON_EXTRACT": Function(2, 2, lambda value, path: Value(
+        extracted(as_text(value), path.constant or ""), "json"), (1,)),
+    "JSON_UNQUOTE": Function(1, 1, lambda value: string(unquoted(value))),
+    "JSON_VALID": Function(1, 1, lambda value: boolean(sql("json_valid({})", as_text(value)))),
+    "JSON_LENGTH": Function(1, 1, lambda value: integer(length(as_text(value)))),
+    "JSON_KEYS": Function(1, 1, lambda value: Value(keys(as_text(value)), "json")),
+}
+"""By TiDB's names."""

@@ -8,12 +8,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from simulator.tidb.expressions.arithmetic import bits
-from simulator.tidb.expressions.branches import Function, MANY, as_known
-from simulator.tidb.expressions.bytes import blob, shown
-from simulator.tidb.expressions.collations import collated, folded, is_exact
-from simulator.tidb.expressions.comparisons import as_bytes_alike, collation_of, compared, regexp, texts
+from simulator.tidb.expressions.branches import as_known
+from simulator.tidb.expressions.comparisons import (
+    as_bytes_alike,
+    blob,
+    collated,
+    collation_of,
+    compared,
+    folded,
+    is_exact,
+    regexp,
+    shown,
+    texts,
+)
 from simulator.tidb.expressions.sql import NULL, Sql, joined, sql, switched, text, when
 from simulator.tidb.expressions.values import (
+    Function,
+    MANY,
     NUMBERS,
     Value,
     as_count,

@@ -13,12 +13,21 @@ from typing import Any, NamedTuple
 from simulator.tidb.expressions.arithmetic import calculated, negative
 from simulator.tidb.expressions.branches import as_known, chosen
 from simulator.tidb.expressions.casts import cast, stored
-from simulator.tidb.expressions.cells import of_column, of_literal, of_number
 from simulator.tidb.expressions.comparisons import OPERATORS, compared, like, regexp
 from simulator.tidb.expressions.functions import FUNCTIONS
-from simulator.tidb.expressions.reading import column_of, parsed
 from simulator.tidb.expressions.sql import Sql, joined, sql, text
-from simulator.tidb.expressions.values import Value, as_text, boolean, is_true, null, truth
+from simulator.tidb.expressions.trees import column_of, parsed
+from simulator.tidb.expressions.values import (
+    Value,
+    as_text,
+    boolean,
+    is_true,
+    null,
+    of_column,
+    of_literal,
+    of_number,
+    truth,
+)
 from simulator.tidb.model.charsets import charset_of
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.expressions import (
@@ -83,9 +92,9 @@ def _binary(node: Binary, scope: Scope) -> Value:
     for operator, links in itertools.groupby(reversed(chain), lambda link: link[0]):
         others = [valued(right, scope) for _, right in links]
         if operator in ("AND", "OR"):
-            value = boolean(joined(operator, [truth(one) for one in (value, *others)]))
+            value = boolean(joined(operator, [truth(part) for part in (value, *others)]))
         else:
-            value = functools.reduce(lambda one, other: _joined(operator, one, other), others, value)
+            value = functools.reduce(lambda left, right: _joined(operator, left, right), others, value)
     return value
 
 

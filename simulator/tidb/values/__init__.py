@@ -3,7 +3,6 @@
 One law: whatever gives a value (a file, a statement, a person) asks these functions, which take whole columns.
 """
 
-from simulator.tidb.values.recast import convertible, text_as
-from simulator.tidb.values.text import accepted, tagged, tidb_text
+from simulator.tidb.values.conversion import accepted, convertible, tagged, text_as, tidb_text
 
 __all__ = ["accepted", "convertible", "tagged", "text_as", "tidb_text"]

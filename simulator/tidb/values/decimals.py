@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.values.cells import each_distinct, has, matches, only, otherwise
+from simulator.tidb.values.kernels import each_distinct, has, matches, only, otherwise
 
 PRECISION = 76
 """Digits of Arrow's widest decimal; TiDB's have at most 65."""
@@ -75,7 +75,7 @@ def _long(text: pa.Array, whole: int, scale: int) -> pa.Array:
     with_exponent = pc.fill_null(matches(text, NUMBER + _EXPONENT), False)
     if not pc.any(with_exponent).as_py():
         return made
-    odd = each_distinct(text.filter(with_exponent), lambda one: _without_exponent(Decimal(one), whole, scale))
+    odd = each_distinct(text.filter(with_exponent), lambda number: _without_exponent(Decimal(number), whole, scale))
     return pc.replace_with_mask(made, with_exponent, odd)
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.tidb.values import numbers
-from simulator.tidb.values.cells import each_distinct, matches, only, otherwise
+from simulator.tidb.values.kernels import each_distinct, matches, only, otherwise
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from simulator.columns import cells
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.values.cells import each_distinct, has, matches, only, otherwise, parsed, utf8
 from simulator.tidb.values.decimals import NUMBER, PRECISION, is_whole, plain, rounded
+from simulator.tidb.values.kernels import each_distinct, has, matches, only, otherwise, parsed, utf8
 
 BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
 
@@ -117,7 +117,7 @@ def positional(text: pa.Array) -> pa.Array:
     if not has(text, "e"):
         return text
     return otherwise(text, pc.invert(pc.match_substring(text, "e")), lambda odd: each_distinct(
-        odd, lambda one: format(Decimal(one), "f")))
+        odd, lambda number: format(Decimal(number), "f")))
 
 
 def bit(type: ColumnType, tagged: pa.Array) -> pa.Array:

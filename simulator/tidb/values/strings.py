@@ -1,21 +1,23 @@
 """Strings, ENUM and SET as TiDB keeps them.
 
 One law: each function gives TiDB text (bytes of a binary column as their Latin-1 text), or null for what strict mode
-would reject.
+would reject; the numbers of members are 0 for what is none.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import buffers
+from simulator.columns.cells import Places, buffers
+from simulator.columns.hashing import Hashes
 from simulator.tidb.collations import compare
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.values.cells import each_distinct, latin1_text, only, otherwise
+from simulator.tidb.values.kernels import each_distinct, latin1_text, only, otherwise
 
 TEXTS = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext")
 BYTES = {"tinytext": 2**8 - 1, "text": 2**16 - 1, "mediumtext": 2**24 - 1, "longtext": 2**32 - 1}
@@ -141,5 +143,27 @@ def number_of(type: ColumnType, text: pa.Array) -> pa.Array:
     """The number that stands for members, as text: of an ENUM its place from 1 (0 for none), of a SET one bit each."""
     if type.name == "set":
         return _bitmaps(type, text).cast(pa.string())
-    place = pc.index_in(text, value_set=_members(type))
-    return only(text.is_valid(), pc.fill_null(pc.add(place, 1), 0)).cast(pa.string())
+    return only(text.is_valid(), pa.array(enum_numbers(type.elements, text))).cast(pa.string())
+
+
+def enum_numbers(elements: Sequence[str], texts: pa.Array) -> Places:
+    """The place of each member, from 1; 0 for the empty error value."""
+    found: Places = _ordinals(elements, texts) + 1
+    return found
+
+
+def set_bits(elements: Sequence[str], texts: pa.Array) -> Hashes:
+    """The bitmap of the members that a comma joins."""
+    lists = pc.split_pattern(pc.fill_null(texts.cast(pa.string()), ""), ",")
+    places = _ordinals(elements, lists.flatten())
+    bits = np.where(places < 0, np.uint64(0), np.uint64(1) << np.maximum(places, 0).astype(np.uint64))
+    before = np.concatenate((np.zeros(1, np.uint64), np.cumsum(bits, dtype=np.uint64)))
+    ends = np.concatenate(([0], np.cumsum(pc.list_value_length(lists).to_numpy())))
+    return before[ends[1:]] - before[ends[:-1]]
+
+
+def _ordinals(elements: Sequence[str], texts: pa.Array) -> Places:
+    """Where each text stands among the elements, -1 for one that does not."""
+    found = pc.fill_null(pc.index_in(texts.cast(pa.string()), pa.array(elements, pa.string())), -1)
+    places: Places = found.to_numpy(zero_copy_only=False).astype(np.int64)
+    return places

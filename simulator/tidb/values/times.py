@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.values.cells import has, matches, only, otherwise, parsed
+from simulator.tidb.values.kernels import has, matches, only, otherwise, parsed
 
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

@@ -14,8 +14,8 @@ from simulator.releases import RELEASES, Release
 from simulator.ticdc import changefeed, dispatch
 from simulator.ticdc.changefeed import keys
 from simulator.ticdc.filters import replication
-from simulator.ticdc.filters.events import event_filters
-from simulator.ticdc.filters.expression_checks import verify
+from simulator.ticdc.filters.event_filters import event_filters
+from simulator.ticdc.filters.row_expressions import verify
 from simulator.tidb.ddl import create_table as parse
 from simulator.tidb.model.table import Table
 from support.vectors.dispatch import contains

@@ -17,13 +17,12 @@ from simulator.ticdc.changefeed.model import EventFilter
 from simulator.ticdc.ddl.classify import SEND, decided
 from simulator.ticdc.ddl.jobs_text import text_statements
 from simulator.ticdc.filters import event_types, replication
-from simulator.ticdc.filters.events import EventFilters, event_filters, ignoring_ddl, ignoring_row
-from simulator.ticdc.filters.expression_checks import verify
+from simulator.ticdc.filters.event_filters import EventFilters, event_filters, ignoring_ddl, ignoring_row
 from simulator.ticdc.filters.replication import Replication
-from simulator.ticdc.filters.rows import ignoring_values
-from simulator.tidb.ddl import create_table as parse
+from simulator.ticdc.filters.row_expressions import ignoring_values, verify
 from simulator.tidb.ddl.actions import ACTIONS
 from simulator.tidb.ddl.catalog import catalog
+from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.parser.read import read_statement
@@ -45,7 +44,7 @@ def check_event_filter(vector: Vector) -> None:
     elif data["expected"] == "error":
         with pytest.raises((ChangefeedError, DdlError)) as caught:
             decide(vector)
-        error, (code, text) = caught.value, told(data)
+        error, (code, text) = caught.value, error_of(data)
         assert isinstance(error, ChangefeedError | DdlError)
         assert error.code == (CODES.get(code, code) or error.code)
         assert contains(error.text, text)
@@ -53,7 +52,7 @@ def check_event_filter(vector: Vector) -> None:
         assert decide(vector) == data["expected"]
 
 
-def told(data: Json) -> tuple[str, str]:
+def error_of(data: Json) -> tuple[str, str]:
     """Code and text of an error, empty where the vector gives none."""
     code, text = re.findall(r"^(CDC:\w+)?(?:: )?(.*)", data.get("error") or "")[0]
     return data.get("error_code") or code, data.get("error_text") or text
@@ -81,15 +80,15 @@ def decide(vector: Vector) -> str:
         return of_ddl(data["ddl"], filters, filtered, vector.release)
     if "row" in data:
         return of_row(data["row"], filters, filtered)
-    verify(filters, [parse.create_table(text) for text in data.get("tables", ())])
+    verify(filters, [create_table(text) for text in data.get("tables", ())])
     return "send"
 
 
 def setting(rule: Json) -> EventFilter:
     """A rule as changefeed.toml writes it."""
-    said: dict[str, Any] = {
+    settings: dict[str, Any] = {
         name.replace("-", "_"): tuple(value) if isinstance(value, list) else value for name, value in rule.items()}
-    return EventFilter(**said)
+    return EventFilter(**settings)
 
 
 def of_ddl(ddl: Json, filters: EventFilters, filtered: Replication, release: Release) -> str:
@@ -123,7 +122,7 @@ def of_row(row: Json, filters: EventFilters, filtered: Replication) -> str:
 def table_of(row: Json) -> Table:
     """The row's table, as it is after `after_ddl`, under the name that the row is of."""
     text = row.get("create_table", f"CREATE TABLE `{row['schema']}`.`{row['table']}` (id INT PRIMARY KEY)")
-    table = parse.create_table(text)
+    table = create_table(text)
     if "after_ddl" in row:
         statement = read_statement(row["after_ddl"])
         assert statement is not None

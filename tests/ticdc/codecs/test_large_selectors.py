@@ -15,7 +15,7 @@ from simulator.explain.row import explain_row, row_as_dict
 from simulator.releases import Release, V8_5, find
 from simulator.ticdc import changefeed, dispatch
 from simulator.ticdc.codecs import CODECS, CodecOptions, Rows
-from simulator.ticdc.filters.columns import column_filter
+from simulator.ticdc.filters.rules import column_filter
 from simulator.tidb.ddl.create_table import create_table
 
 NEW = find("v8.5.7", "new")

@@ -11,10 +11,9 @@ from simulator.errors import ChangefeedError, DdlError
 from simulator.releases import Release, find
 from simulator.ticdc.changefeed import EventFilter, load
 from simulator.ticdc.filters import event_types
-from simulator.ticdc.filters.events import EventFilters, event_filters, ignoring_ddl, ignoring_row
-from simulator.ticdc.filters.expression_checks import verify
-from simulator.ticdc.filters.rows import kept
-from simulator.tidb.ddl import create_table as parse
+from simulator.ticdc.filters.event_filters import EventFilters, event_filters, ignoring_ddl, ignoring_row
+from simulator.ticdc.filters.row_expressions import let_through, verify
+from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tso import BEFORE_COMMIT
 
@@ -203,8 +202,8 @@ def test_no_event_filter_ignores_nothing() -> None:
 # -- rows ------------------------------------------------------------------------------------------------------------
 
 
-SHOP = parse.create_table("CREATE TABLE shop.goods (id INT PRIMARY KEY, name VARCHAR(20), price INT, seen INT)")
-LOG = parse.create_table("CREATE TABLE shop.log (id INT PRIMARY KEY, price INT)")
+SHOP = create_table("CREATE TABLE shop.goods (id INT PRIMARY KEY, name VARCHAR(20), price INT, seen INT)")
+LOG = create_table("CREATE TABLE shop.log (id INT PRIMARY KEY, price INT)")
 
 
 def image(table: Table, row: Mapping[str, object] | None) -> bytes | None:
@@ -226,7 +225,7 @@ def batch(table: Table, *changes: tuple[Row, Row]) -> pa.RecordBatch:
 
 def sent(table: Table, made: EventFilters, *changes: tuple[Row, Row], start_ts: tuple[int, ...] = ()) -> list[int]:
     """Places of the changes that are left."""
-    found = kept(batch(table, *changes), table, made, start_ts)
+    found = let_through(batch(table, *changes), table, made, start_ts)
     assert found.null_count == 0
     return [place for place, left in enumerate(found.to_pylist()) if left]
 

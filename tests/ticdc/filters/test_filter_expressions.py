@@ -6,9 +6,8 @@ import pyarrow as pa
 import pytest
 
 from simulator.errors import ChangefeedError
-from simulator.ticdc.filters.expression_checks import check
+from simulator.ticdc.filters.row_expressions import check, ignores
 from simulator.tidb.ddl.create_table import create_table
-from simulator.tidb.expressions import ignores
 from simulator.tidb.model.table import visible_columns
 
 SQL = """create table test.t (

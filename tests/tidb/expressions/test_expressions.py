@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.errors import SnapshotError
+from simulator.ticdc.filters.row_expressions import ignores
 from simulator.tidb.ddl.create_table import create_table
-from simulator.tidb.expressions import generated, ignores
+from simulator.tidb.expressions import generated
 from simulator.tidb.model.table import Table
 
 Cells = list[str | None]
@@ -198,12 +199,13 @@ def test_exact_numbers_stay_exact(pairs: list[tuple[Decimal, Decimal]]) -> None:
     for operator, places in (("+", 2), ("-", 2), ("*", 4)):
         expected = [str(eval_exactly(operator, *pair).quantize(Decimal(1).scaleb(-places))) for pair in pairs]
         assert plain(computed(columns, f"a {operator} b", f"DECIMAL(30,{places})", *cells)) == plain(expected)
-    quotients = [str((one / other).quantize(Decimal("1e-6"), ROUND_HALF_UP)) if other else None for one, other in pairs]
+    quotients = [
+        str((left / right).quantize(Decimal("1e-6"), ROUND_HALF_UP)) if right else None for left, right in pairs]
     assert plain(computed(columns, "a / b", "DECIMAL(30,6)", *cells)) == plain(quotients)
 
 
-def eval_exactly(operator: str, one: Decimal, other: Decimal) -> Decimal:
-    return {"+": one + other, "-": one - other, "*": one * other}[operator]
+def eval_exactly(operator: str, left: Decimal, right: Decimal) -> Decimal:
+    return {"+": left + right, "-": left - right, "*": left * right}[operator]
 
 
 def plain(texts: Sequence[str | None]) -> Cells:
@@ -212,14 +214,14 @@ def plain(texts: Sequence[str | None]) -> Cells:
 
 
 def test_duckdb_is_loaded_by_the_first_expression_only() -> None:
-    code = ("import sys, simulator.cli, simulator.tidb.expressions, simulator.ticdc.filters.rows; "
+    code = ("import sys, simulator.cli, simulator.tidb.expressions, simulator.ticdc.filters.row_expressions; "
             "sys.exit('duckdb' in sys.modules)")
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_a_process_ends_quietly_after_it() -> None:
     """DuckDB's Python binding complains of what is left open."""
-    code = ("import pyarrow as pa; from simulator.tidb.expressions import ignores; "
+    code = ("import pyarrow as pa; from simulator.ticdc.filters.row_expressions import ignores; "
             "from simulator.tidb.ddl.create_table import "
             "create_table; ignores('a = 1', create_table('CREATE TABLE d.t (a INT)'), {'a': pa.array(['1'])})")
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)

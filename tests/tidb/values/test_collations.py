@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.sources.snapshots.physical import locate_partition
+from simulator.ticdc.filters.row_expressions import ignores
 from simulator.ticdc.key_bytes import handle
 from simulator.tidb.collations import weights
 from simulator.tidb.ddl.create_table import create_table
-from simulator.tidb.expressions import ignores
 from simulator.tidb.model.table import Table
 from simulator.tidb.values import tidb_text
 
@@ -29,9 +29,9 @@ def pair(collation: str) -> Table:
     return create_table(f"CREATE TABLE d.t (a VARCHAR(9) COLLATE {collation}, b VARCHAR(9) COLLATE {collation})")
 
 
-def of_pairs(condition: str, collation: str, one: list[str], other: list[str]) -> list[bool]:
+def of_pairs(condition: str, collation: str, left: list[str], right: list[str]) -> list[bool]:
     """Whether a condition is true of each a and b."""
-    texts = {"a": pa.array(one, pa.string()), "b": pa.array(other, pa.string())}
+    texts = {"a": pa.array(left, pa.string()), "b": pa.array(right, pa.string())}
     found: list[bool] = ignores(condition, pair(collation), texts).to_pylist()
     return found
 
@@ -60,11 +60,11 @@ def test_equal_texts_have_one_handle_and_lie_in_one_partition(collation: str, te
     """And the order of handles is that of `<` and of RANGE COLUMNS."""
     texts += [texts[0] + " ", texts[0].upper()]
     found = handles(collation, texts)
-    one, other = map(list, zip(*product(texts, texts), strict=True))
+    left, right = map(list, zip(*product(texts, texts), strict=True))
     pairs = list(product(found, found))
 
-    assert of_pairs("a = b", collation, one, other) == [first == second for first, second in pairs]
-    assert of_pairs("a < b", collation, one, other) == [first < second for first, second in pairs]
+    assert of_pairs("a = b", collation, left, right) == [first == second for first, second in pairs]
+    assert of_pairs("a < b", collation, left, right) == [first < second for first, second in pairs]
     bounds = dict(sorted(zip(handles(collation, list(BOUNDS)), BOUNDS, strict=True)))
     ranges = bounded("RANGE", "LESS THAN", list(bounds.values()))
     assert partitions(collation, ranges, texts) == [
@@ -90,7 +90,7 @@ def test_members_are_known_by_their_collation(collation: str, texts: list[str]) 
         assert tidb_text(column.type, pa.array(texts, pa.string())).to_pylist() == known
 
 
-@pytest.mark.parametrize(("collation", "condition", "one", "other", "expected"), [
+@pytest.mark.parametrize(("collation", "condition", "left", "right", "expected"), [
     ("utf8mb4_general_ci", "a LIKE b", "Élan", "e%", True), ("utf8mb4_bin", "a LIKE b", "Élan", "e%", False),
     ("utf8mb4_general_ci", "a LIKE 'É_%'", "elan", "", True), ("utf8mb4_general_ci", "a LIKE 'ß'", "s", "", True),
     ("utf8mb4_unicode_ci", "a LIKE 'ß'", "ss", "", False), ("utf8mb4_unicode_ci", "a LIKE '％'", "a", "", False),
@@ -104,6 +104,6 @@ def test_members_are_known_by_their_collation(collation: str, texts: list[str]) 
     ("gbk_chinese_ci", "locate(a, b) = 2", "E", "xe", True),
 ])
 def test_what_goes_by_single_characters_goes_by_their_weights(
-        collation: str, condition: str, one: str, other: str, expected: bool) -> None:
+        collation: str, condition: str, left: str, right: str, expected: bool) -> None:
     """LIKE and LOCATE one character each, FIND_IN_SET whole members (tidb: pkg/util/collate)."""
-    assert of_pairs(condition, collation, [one], [other]) == [expected]
+    assert of_pairs(condition, collation, [left], [right]) == [expected]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.tidb.ddl import create_table as parse
+from simulator.tidb.ddl import create_table
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values import accepted, convertible, tagged, text_as, tidb_text
 from simulator.tidb.values.documents import normal_json
@@ -106,7 +106,7 @@ CASES: list[tuple[str, str | bytes, str | None]] = [
 
 
 def of(definition: str) -> ColumnType:
-    return parse.column(f"c {definition}").type
+    return create_table.column(f"c {definition}").type
 
 
 def text(definition: str, values: Sequence[object], kind: pa.DataType | None = None) -> list[str | None]:
@@ -125,12 +125,12 @@ def test_each_type_takes_what_strict_mode_takes(definition: str) -> None:
     """One at a time, and all together with NULLs between them, which takes other ways through the code."""
     known = [(value.encode() if isinstance(value, str) else value, wanted)
              for other, value, wanted in CASES if other == definition]
-    mixed = [one for value, _ in known for one in (value, None)]
+    mixed = [cell for value, _ in known for cell in (value, None)]
 
     assert [text(definition, [value]) for value, _ in known] == [[wanted] for _, wanted in known]
-    assert text(definition, mixed) == [one for _, wanted in known for one in (wanted, None)]
+    assert text(definition, mixed) == [cell for _, wanted in known for cell in (wanted, None)]
     part = pa.array([None, *mixed, b"", *mixed], pa.binary()).slice(1, len(mixed))
-    assert tidb_text(of(definition), part).to_pylist() == [one for _, wanted in known for one in (wanted, None)]
+    assert tidb_text(of(definition), part).to_pylist() == [cell for _, wanted in known for cell in (wanted, None)]
 
 
 TYPED: list[tuple[str, pa.DataType, object, str | None]] = [
@@ -230,29 +230,29 @@ def test_integers_are_taken_in_any_spelling(numbers: list[tuple[int, Callable[[s
     for definition, low, high in (("int", -(2**31), 2**31 - 1), ("bigint", -(2**63), 2**63 - 1),
                                   ("bigint unsigned", 0, 2**64 - 1), ("tinyint unsigned", 0, 255)):
         wanted = [str(abs(number)) if low <= abs(number) <= high else None for number, _ in given]
-        assert text(definition, [one for _, one in given]) == wanted
+        assert text(definition, [value for _, value in given]) == wanted
 
 
 @given(st.lists(st.datetimes(datetime(1, 1, 1), datetime(9998, 1, 1)), min_size=1, max_size=9), st.integers(0, 6))
 def test_moments_have_one_text_from_text_and_from_parquet(moments: list[datetime], digits: int) -> None:
     """Rounded half up to the digits of the column."""
     unit = 10 ** (6 - digits)
-    added = [(one.microsecond + unit // 2) // unit * unit - one.microsecond for one in moments]
-    rounded = [one + timedelta(microseconds=more) for one, more in zip(moments, added, strict=True)]
-    wanted = [one.isoformat(" ", "microseconds")[: 20 + digits if digits else 19] for one in rounded]
+    added = [(moment.microsecond + unit // 2) // unit * unit - moment.microsecond for moment in moments]
+    rounded = [moment + timedelta(microseconds=more) for moment, more in zip(moments, added, strict=True)]
+    wanted = [moment.isoformat(" ", "microseconds")[: 20 + digits if digits else 19] for moment in rounded]
 
     assert text(f"datetime({digits})", moments, pa.timestamp("us")) == wanted
     for separator in " T":
-        assert text(f"datetime({digits})", [one.isoformat(separator).encode() for one in moments]) == wanted
+        assert text(f"datetime({digits})", [moment.isoformat(separator).encode() for moment in moments]) == wanted
 
 
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=9))
 def test_floats_have_one_text_from_text_and_from_parquet(numbers: list[float]) -> None:
     """The fewest digits that make the number of 32 bits."""
     texts = text("float", numbers, pa.float32())
-    assert texts == text("float", numbers, pa.float64()) == text("float", [str(one).encode() for one in numbers])
+    assert texts == text("float", numbers, pa.float64()) == text("float", [str(number).encode() for number in numbers])
     assert pa.array(texts).cast(pa.float32()).to_pylist() == numbers
-    assert text("float", [str(one).encode() for one in texts]) == texts
+    assert text("float", [str(number).encode() for number in texts]) == texts
 
 
 @given(st.lists(st.binary(max_size=9), min_size=1, max_size=9))
@@ -280,7 +280,7 @@ DOCUMENTS = st.recursive(
 def test_the_short_way_prints_json_as_the_long_one(documents: list[tuple[object, bool]]) -> None:
     """Numbers and escapes that Python prints otherwise take the long one."""
     texts = [json.dumps(document, ensure_ascii=ascii) for document, ascii in documents]
-    assert text("json", [one.encode() for one in texts]) == list(map(normal_json, texts))
+    assert text("json", [document.encode() for document in texts]) == list(map(normal_json, texts))
 
 
 def test_json_is_printed_as_tidb_prints_it() -> None:

@@ -1,4 +1,4 @@
-"""Cells of a column: from whatever a file's reader gives to UTF-8 text, and the few odd cells apart from the many.
+"""What Arrow's kernels lack for columns of text: the few odd cells apart from the many, bytes as UTF-8 or Latin-1.
 
 One law: a null stays null, and a cell that no rule takes becomes null.
 """

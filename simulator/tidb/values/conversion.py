@@ -1,4 +1,4 @@
-"""What a file has for a column → TiDB text, checked as TiDB's strict mode checks an INSERT.
+"""What a file has for a column, or another type's value → TiDB text, checked as strict mode checks an INSERT.
 
 One law: the result is null exactly where the value is NULL or would be rejected.
 """
@@ -10,9 +10,10 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.columns import cells
 from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.values import decimals, documents, numbers, strings, times
-from simulator.tidb.values.cells import utf8
+from simulator.tidb.values.kernels import utf8
 
 Test = Callable[[pa.DataType], bool]
 
@@ -21,6 +22,10 @@ _STRINGS: tuple[Test, ...] = (pa.types.is_string, pa.types.is_large_string)
 _MOMENTS: tuple[Test, ...] = (pa.types.is_date, pa.types.is_timestamp)
 _CLOCKS: tuple[Test, ...] = (pa.types.is_time, pa.types.is_duration)
 _LISTS: tuple[Test, ...] = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+
+_COUNTED = frozenset(("integer", "decimal", "float", "year", "bit"))
+_TIMED = frozenset(("date", "time", "datetime"))
+"""Families of types."""
 
 
 def tidb_text(type: ColumnType, raw: pa.Array) -> pa.Array:
@@ -110,6 +115,15 @@ def tagged(raw: pa.Array) -> pa.Array:
     return pc.binary_join_element_wise(tag, _bytes(raw), b"")
 
 
+_SHAPES = {
+    "float": "a finite number in range", "double": "a finite number in range",
+    "date": "YYYY-MM-DD of the calendar", "datetime": "YYYY-MM-DD HH:MM:SS of the calendar",
+    "timestamp": "YYYY-MM-DD HH:MM:SS from 1970 to 2038-01-19 03:14:07 UTC", "time": "-838:59:59 to 838:59:59",
+    "year": "1901 to 2155, or 0", "bit": "a number or bytes of no more bits than the column has",
+    "json": "a JSON document", "vector": "[number,…] of the column's dimensions",
+}
+
+
 def accepted(type: ColumnType) -> str:
     """What a column of that type takes, for people."""
     name = type.name
@@ -127,10 +141,26 @@ def accepted(type: ColumnType) -> str:
     return _SHAPES[name]
 
 
-_SHAPES = {
-    "float": "a finite number in range", "double": "a finite number in range",
-    "date": "YYYY-MM-DD of the calendar", "datetime": "YYYY-MM-DD HH:MM:SS of the calendar",
-    "timestamp": "YYYY-MM-DD HH:MM:SS from 1970 to 2038-01-19 03:14:07 UTC", "time": "-838:59:59 to 838:59:59",
-    "year": "1901 to 2155, or 0", "bit": "a number or bytes of no more bits than the column has",
-    "json": "a JSON document", "vector": "[number,…] of the column's dimensions",
-}
+def text_as(source: ColumnType, target: ColumnType, text: pa.Array) -> pa.Array:
+    """TiDB text of a value that ALTER TABLE … MODIFY COLUMN turns from one type into another.
+
+    Null where it is NULL or does not fit the target.
+    """
+    if source == target:
+        return utf8(text)
+    text = utf8(text)
+    if is_binary(source):
+        return tidb_text(target, cells.latin1(text))
+    if family(target) in _COUNTED and source.elements:
+        text = strings.number_of(source, text)
+    elif family(source) == "float":
+        text = numbers.positional(text)
+    return tidb_text(target, tagged(text) if target.name == "bit" else text)
+
+
+def convertible(source: ColumnType, target: ColumnType) -> bool:
+    """Whether `text_as` knows how TiDB converts: all but points in time and bits read as something else."""
+    before, after = family(source), family(target)
+    if before == "bit":
+        return after in _COUNTED
+    return not (before in _TIMED and after in _COUNTED or after in _TIMED and before in _COUNTED)

@@ -1,4 +1,4 @@
-"""TiDB's table-filter language: rules such as `db*.*`, `!test.t1`, `/^foo/.bar`, `@file`.
+"""TiDB's filter languages: rules of tables such as `db*.*`, `!test.t1`, `/^foo/.bar`, `@file`, and of columns (`!c*`).
 
 One law: the last rule that matches decides; no rule, no match. Source: tidb v8.5 pkg/util/table-filter.
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from simulator.errors import ChangefeedError
 from simulator.ticdc.filters import patterns
-from simulator.ticdc.filters.rule_files import imported
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class TableFilter:
 def table_filter(rules: Sequence[str], case_sensitive: bool = True) -> TableFilter:
     """The filter of these rules; raises ChangefeedError (CDC:ErrFilterRuleInvalid) naming the rule at fault."""
     try:
-        parsed = tuple(rule for text in rules for rule in _parse(text, "<cmdline>:1", case_sensitive, True))
+        parsed = tuple(rule for text in rules for rule in _table_rules(text, "<cmdline>:1", case_sensitive, True))
     except ValueError as error:
         raise ChangefeedError(f"filter rule is invalid {list(rules)}: {error}", "CDC:ErrFilterRuleInvalid") from error
     exact = {
@@ -81,21 +81,21 @@ def table_filter(rules: Sequence[str], case_sensitive: bool = True) -> TableFilt
     return TableFilter(parsed, case_sensitive, exact, others)
 
 
-def _parse(text: str, origin: str, case_sensitive: bool, may_import: bool) -> Iterator[Rule]:
+def _table_rules(text: str, origin: str, case_sensitive: bool, may_import: bool) -> Iterator[Rule]:
     line = text.strip(" \t")
     if not line or line[0] == "#":
         return
     if line[0] == "@":
-        for place, inner in imported(line[1:], origin, may_import):
-            yield from _parse(inner, place, case_sensitive, False)
+        for place, inner in _imported(line[1:], origin, may_import):
+            yield from _table_rules(inner, place, case_sensitive, False)
         return
     try:
-        yield _rule(line, origin, case_sensitive)
+        yield _table_rule(line, origin, case_sensitive)
     except ValueError as error:
         raise ValueError(f"at {origin}: {error}") from error
 
 
-def _rule(line: str, origin: str, case_sensitive: bool) -> Rule:
+def _table_rule(line: str, origin: str, case_sensitive: bool) -> Rule:
     positive = line[0] != "!"
     schema, rest = patterns.parse(line if positive else line[1:], case_sensitive)
     if not rest:
@@ -106,3 +106,64 @@ def _rule(line: str, origin: str, case_sensitive: bool) -> Rule:
     if rest:
         raise ValueError("syntax error: stray characters after table pattern")
     return Rule(line, origin, positive, schema, table)
+
+
+@dataclass(frozen=True)
+class ColumnRule:
+    positive: bool
+    column: patterns.Pattern
+
+
+@dataclass(frozen=True)
+class ColumnFilter:
+    """Rules in order; names match in any letter case (column_filter.go)."""
+
+    rules: tuple[ColumnRule, ...]
+
+    def match(self, column: str) -> bool:
+        """Whether the column is meant."""
+        name = patterns.lowered(column)
+        return next((rule.positive for rule in reversed(self.rules) if rule.column.matches(name)), False)
+
+
+def column_filter(rules: Sequence[str]) -> ColumnFilter:
+    """The filter of these rules; raises ChangefeedError (CDC:ErrFilterRuleInvalid)."""
+    try:
+        return ColumnFilter(tuple(rule for text in rules for rule in _column_rules(text, "<cmdline>:1", True)))
+    except ValueError as error:
+        raise ChangefeedError(f"filter rule is invalid {list(rules)}: {error}", "CDC:ErrFilterRuleInvalid") from error
+
+
+def _column_rules(text: str, origin: str, may_import: bool) -> Iterator[ColumnRule]:
+    line = text.strip(" \t")
+    if not line or line[0] == "#":
+        return
+    if line[0] == "@":
+        for place, inner in _imported(line[1:], origin, may_import):
+            yield from _column_rules(inner, place, False)
+        return
+    try:
+        positive = line[0] != "!"
+        column, rest = patterns.parse(line if positive else line[1:], case_sensitive=False)
+    except ValueError as error:
+        raise ValueError(f"at {origin}: {error}") from error
+    if rest:
+        raise ValueError(f"at {origin}: syntax error: stray characters after column pattern")
+    yield ColumnRule(positive, column)
+
+
+def _imported(name: str, origin: str, may_import: bool) -> Iterator[tuple[str, str]]:
+    """`file:number` and text of each line of a file of rules; raises ValueError, in TiDB's words (parser.go)."""
+    if not may_import:
+        raise ValueError(f"at {origin}: importing filter files recursively is not allowed")
+    try:
+        lines = Path(name).read_text("utf-8").split("\n")
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise ValueError(f"at {origin}: cannot open filter file: open {name}: {why}") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"at {origin}: cannot read filter file: {name} is not UTF-8") from error
+    except ValueError as error:
+        raise ValueError(f"at {origin}: cannot open filter file: open {name}: invalid argument") from error
+    for number, line in enumerate(lines, 1):
+        yield f"{name}:{number}", line.removesuffix("\r")

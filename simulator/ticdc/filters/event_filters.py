@@ -6,7 +6,6 @@ Sources: tiflow v6.2.0, v7.5.7, v8.5.7 pkg/filter/sql_event_filter.go; ticdc v8.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,8 +13,8 @@ from simulator.errors import ChangefeedError, DdlError, did_you_mean
 from simulator.releases import Release
 from simulator.ticdc.changefeed.model import EventFilter
 from simulator.ticdc.filters import event_types, go_regexp
-from simulator.ticdc.filters.go_classes import GoRegexpError
-from simulator.ticdc.filters.table import TableFilter, table_filter
+from simulator.ticdc.filters.go_regexp import GoRegexp, GoRegexpError
+from simulator.ticdc.filters.rules import TableFilter, table_filter
 from simulator.tidb.model.table import Table
 
 
@@ -36,7 +35,7 @@ class EventRule:
     types: frozenset[str]
     """What `ignore-event` names, spelled as in `event_types`."""
 
-    sql: re.Pattern[str] | None = None
+    sql: GoRegexp | None = None
     """`ignore-sql` as one pattern."""
 
     @property
@@ -92,9 +91,7 @@ def ignoring_ddl(
     """
     if not filters.rules:
         return None
-    from simulator.ticdc.filters.statement_types import of_ddl  # the grammar of DDL takes long to import
-
-    type = of_ddl(type_code, query, filters.release)
+    type = event_types.of_ddl(type_code, query, filters.release)
     if type == event_types.RENAME_TABLE and filters.release.event_filter_rename != "new-name":
         schema, table = _old_name(filters.release, (schema, table), old)
     if not type:
@@ -111,7 +108,7 @@ def ignoring_row(filters: EventFilters, schema: str, table: str, kind: str) -> E
     return next((rule for rule in _matching(filters, schema, table) if named & rule.types), None)
 
 
-def looks(rule: EventRule, table: Table) -> bool:
+def reads_values(rule: EventRule, table: Table) -> bool:
     """Whether a rule looks at the values of a table's rows."""
     return bool(rule.setting.expressions) and rule.row_matcher.match(table.schema, table.name)
 
@@ -133,10 +130,10 @@ def _matchers(setting: EventFilter, release: Release, case_sensitive: bool) -> t
     return table_filter(setting.matcher, False) if folds else exact, exact
 
 
-def _sql(patterns: Sequence[str]) -> re.Pattern[str]:
+def _sql(patterns: Sequence[str]) -> GoRegexp:
     try:
         return go_regexp.compile("(?i)" + "|".join(patterns))
-    except (GoRegexpError, re.error) as error:
+    except GoRegexpError as error:
         raise ValueError(f"compile regular expression [{' '.join(patterns)}]: {error}") from error
 
 
@@ -161,4 +158,4 @@ def _ignores(rule: EventRule, type: str, query: str, release: Release) -> bool:
     named = {type, event_types.ALL_DDL}
     if not release.event_type_from_sql and event_types.alters_table(type):
         named.add(event_types.ALTER_TABLE)
-    return bool(named & rule.types) or bool(query and rule.sql and rule.sql.search(query))
+    return bool(named & rule.types) or bool(query and rule.sql and rule.sql.matches(query))

@@ -1,0 +1,212 @@
+"""The row changes that event filters let through, and what is wrong with their expressions on a row's values.
+
+One law: values are TiDB texts, and a row is ignored if the whole number that comes out is 1, so NULL, 2 and '1' ignore
+nothing. An UPDATE is still one change: TiCDC filters first and splits then. What TiCDC refuses is refused in its words.
+Sources: tiflow v8.5.7 pkg/filter/expr_filter.go, pkg/errors/cdc_errors.go; ticdc v8.5.4, the same.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator import tso
+from simulator.columns import row_image
+from simulator.errors import ChangefeedError, SchemaError
+from simulator.ticdc.filters.event_filters import EventFilters, EventRule, ignoring_row, reads_values
+from simulator.ticdc.filters.event_types import ROW_KINDS
+from simulator.tidb.expressions import trees
+from simulator.tidb.expressions.evaluate import Uncomputable, evaluated
+from simulator.tidb.expressions.functions import ELSEWHERE, FUNCTIONS
+from simulator.tidb.expressions.sql import FALSE, Sql, name, sql
+from simulator.tidb.expressions.translate import Scope, valued
+from simulator.tidb.expressions.trees import bare, column_of, uncomputable, walk
+from simulator.tidb.expressions.values import Value, is_true
+from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.syntax.expressions import Call, ColumnName, Fragment, Literal, Node, Pattern, Row
+
+Texts = Mapping[str, pa.Array]
+"""TiDB texts of the visible columns, by name."""
+
+
+def let_through(
+    changes: pa.RecordBatch, table: Table, filters: EventFilters, ignored_start_ts: Collection[int] = ()
+) -> pa.BooleanArray:
+    """Which changes of a table are sent; never null.
+
+    Of the columns it reads `before` and `after` binary (row images, null for none), and `commit_ts` for transactions to
+    ignore. Raises ChangefeedError, once there is a change of its kind, for an expression that does not suit the table:
+    CDC:ErrInvalidFilterExpression, CDC:ErrExpressionColumnNotFound.
+    """
+    before, after = changes.column("before"), changes.column("after")
+    found = pa.repeat(pa.scalar(True), changes.num_rows)
+    if ignored_start_ts:
+        stamps = pa.array([ts + tso.BEFORE_COMMIT for ts in ignored_start_ts], changes.column("commit_ts").type)
+        found = pc.and_(found, pc.invert(pc.is_in(changes.column("commit_ts"), stamps)))
+    for kind, of_kind in _kinds(before, after).items():
+        found = pc.and_(found, pc.invert(_ignored(filters, table, kind, of_kind, before, after)))
+    return found
+
+
+def _kinds(before: pa.Array, after: pa.Array) -> dict[str, pa.BooleanArray]:
+    """Which changes are of each kind."""
+    had, has = pc.is_valid(before), pc.is_valid(after)
+    both = {"delete": pc.and_not(had, has), "update": pc.and_(had, has), "insert": pc.and_not(has, had)}
+    return {kind: both[kind] for kind in ROW_KINDS}
+
+
+def _ignored(
+    filters: EventFilters, table: Table, kind: str, of_kind: pa.BooleanArray, before: pa.Array, after: pa.Array
+) -> pa.BooleanArray:
+    """Which of the changes of a kind rules ignore."""
+    if ignoring_row(filters, table.schema, table.name, kind):
+        return of_kind
+    rules = [rule for rule in filters.rules if rule.row_matcher.match(table.schema, table.name)]
+    asked = [pair for rule in rules for pair in _expressions(rule, kind)]
+    nothing = pa.repeat(pa.scalar(False), len(of_kind))
+    if not asked or not pc.any(of_kind).as_py():
+        return nothing
+    for expression, _ in asked:
+        check(expression, table)
+    sides = {side: _texts({"before": before, "after": after}[side].filter(of_kind), table)
+             for side in {side for _, side in asked}}
+    held = functools.reduce(pc.or_, [ignores(expression, table, sides[side]) for expression, side in asked])
+    return pc.replace_with_mask(nothing, of_kind, held)
+
+
+def _expressions(rule: EventRule, kind: str) -> Iterator[tuple[str, str]]:
+    """The expressions for a kind of change, and the side whose values each is about.
+
+    An UPDATE goes by its old row or by its new one.
+    """
+    setting = rule.setting
+    every = {
+        "insert": ((setting.ignore_insert_value_expr, "after"),),
+        "delete": ((setting.ignore_delete_value_expr, "before"),),
+        "update": ((setting.ignore_update_old_value_expr, "before"), (setting.ignore_update_new_value_expr, "after")),
+    }
+    yield from ((text, side) for text, side in every[kind] if text)
+
+
+def _texts(rows: pa.Array, table: Table) -> Texts:
+    """The cells of row images."""
+    return row_image.named(rows, [column.name for column in visible_columns(table)])
+
+
+def ignoring_values(
+    filters: EventFilters, table: Table, before: bytes | None, after: bytes | None
+) -> EventRule | None:
+    """The rule that ignores one change, of those row images, for its values; raises as `let_through` does."""
+    change = pa.record_batch({"before": pa.array([before], pa.binary()), "after": pa.array([after], pa.binary())})
+    for rule in filters.rules:
+        alone = replace(filters, rules=(replace(rule, types=frozenset()),))
+        if reads_values(rule, table) and not let_through(change, table, alone)[0].as_py():
+            return rule
+    return None
+
+
+def ignores(expression: str, table: Table, texts: Mapping[str, pa.Array]) -> pa.BooleanArray:
+    """Whether the expression ignores each row; never null.
+
+    `texts` are the TiDB texts of the rows' columns by name, null for NULL; virtual generated columns are computed. The
+    expression has been checked. Raises ChangefeedError for what fails over a value, such as a bad regular expression.
+    """
+    rows = len(next(iter(texts.values())))
+    try:
+        return evaluated({"ignored": _condition(expression, table, tuple(texts))}, texts, rows)["ignored"]
+    except Uncomputable as error:
+        raise ChangefeedError(f"event filter {expression!r}: {error}", "CDC:ErrInvalidFilterExpression") from None
+
+
+@functools.lru_cache(256)
+def _condition(expression: str, table: Table, columns: tuple[str, ...]) -> Sql:
+    scope = Scope(table, {column: name(column) for column in columns})
+    return is_true(_is_one(valued(trees.parsed(expression), scope)))
+
+
+def _is_one(value: Value) -> Sql:
+    """Whether TiCDC finds a 1 in the result."""
+    if value.kind == "bool":
+        return value.sql
+    if value.kind == "json":
+        return sql("left({}, 1) = chr(123)", value.sql)
+    if value.number is not None and value.collation != "binary":
+        return sql("{} = 1", value.number)
+    return sql("{} = 1", value.sql) if value.kind in ("int", "uint") and value.integral else FALSE
+
+
+def verify(filters: EventFilters, tables: Sequence[Table]) -> None:
+    """What TiCDC checks when a changefeed is created: every expression against every table it is for, or nothing.
+
+    Raises ChangefeedError as `check` does.
+    """
+    if not filters.release.checks_expressions_first:
+        return
+    for rule in filters.rules:
+        for table in tables:
+            if reads_values(rule, table):
+                for expression in rule.setting.expressions:
+                    check(expression, table)
+
+
+def check(expression: str, table: Table) -> None:
+    """Raises ChangefeedError for an expression that TiCDC, or the simulator, cannot take for the rows of a table.
+
+    CDC:ErrInvalidFilterExpression for its text, its functions and what no single row can answer,
+    CDC:ErrExpressionColumnNotFound for its columns; without a code for what TiDB computes and DuckDB does not.
+    """
+    for node in walk(_tree(expression)):
+        if isinstance(node, ColumnName):
+            _check_column(node, table, expression)
+        if isinstance(node, Fragment) and node.what != "a variable" or isinstance(node, Row):
+            what = node.what if isinstance(node, Fragment) else "a row of values"
+            raise _invalid(expression, f"{what} has no place in it")
+        if isinstance(node, Call) and (node.schema or node.name not in ELSEWHERE):
+            _check_call(node, expression)
+        problem = _uncomputable(node)
+        if problem:
+            raise ChangefeedError(f"event filter {expression!r}: {problem} cannot be computed outside TiDB")
+
+
+def _invalid(expression: str, why: str) -> ChangefeedError:
+    text = f"invalid filter expressions. There is a syntax error in: '{expression}': {why}"
+    return ChangefeedError(text, "CDC:ErrInvalidFilterExpression")
+
+
+def _tree(expression: str) -> Node:
+    try:
+        return trees.parsed(expression)
+    except SchemaError as error:
+        raise _invalid(expression, str(error)) from None
+
+
+def _check_column(node: ColumnName, table: Table, expression: str) -> None:
+    column = column_of(node, table)
+    if column is None:
+        raise ChangefeedError(
+            f"invalid filter expression(s). Cannot find column '{'.'.join(node.parts).lower()}' from table "
+            f"'{table.schema}.{table.name}' in: {expression}", "CDC:ErrExpressionColumnNotFound")
+    if column.generated == "virtual":
+        try:
+            trees.definition(column.generated_expression, table)
+        except SchemaError as error:
+            raise ChangefeedError(f"event filter {expression!r}: column {column.name!r}: {error}") from None
+
+
+def _check_call(node: Call, expression: str) -> None:
+    function = FUNCTIONS.get(node.name)
+    if node.schema or function is None:
+        raise _invalid(expression, f"FUNCTION {node.name.lower()} does not exist")
+    if not function.least <= len(node.arguments) <= function.most:
+        raise _invalid(expression, f"Incorrect parameter count in the call to native function '{node.name}'")
+
+
+def _uncomputable(node: Node) -> str:
+    """What TiDB can compute of a node, and DuckDB cannot."""
+    if isinstance(node, Pattern) and not isinstance(bare(node.pattern), Literal):
+        return f"a pattern of {node.operator} that is no literal"
+    return uncomputable(node)
