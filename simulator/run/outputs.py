@@ -76,10 +76,10 @@ def to_nowhere(plan: Plan, changefeed: Changefeed) -> Output:
 def kafka_settings(changefeed: Changefeed, prepared_batches: bool = True) -> KafkaSettings:
     """What the Kafka sink is told, from what TiCDC's options say."""
     settings = of_changefeed(changefeed.kafka)
-    ca, cert, key = map(storage.absolute, (settings.security.ca, settings.security.cert, settings.security.key))
+    ca, cert, key = map(storage.absolute, (settings.tls.ca, settings.tls.cert, settings.tls.key))
     return replace(
         settings,
-        security=replace(settings.security, ca=ca, cert=cert, key=key),
+        tls=replace(settings.tls, ca=ca, cert=cert, key=key),
         max_message_bytes=changefeed.codec.max_message_bytes,
         topic_limit=changefeed.kafka.topic_limit,
         prepared_batches=prepared_batches,

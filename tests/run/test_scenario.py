@@ -239,12 +239,14 @@ def test_every_mistake_is_named_at_once(
 
 def test_a_kind_of_step_is_known_to_the_registry_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One more there is read, is named where a step is none, and its keys are refused in steps of other kinds."""
-    hours = KeyGroup({"hours": Key("hours", int)}, "only a nap has hours")
-    nap = StepKind(to_text, lambda _, values, file: WaitStep(3_600_000 * int(values["hours"])), (hours,))
+    hours = KeyGroup({"hours": Key("hours", int)}, "only a nap has hours", first=True)
+    nap = StepKind(to_text, lambda _, values, file: WaitStep(3_600_000 * int(values["hours"])), (hours,), starts=True)
     monkeypatch.setitem(STEPS, "nap", nap)
     path = tmp_path / "naps.toml"
     path.write_text(BARE + '[[step]]\nnap = "deep"\nhours = 2\n')
     assert load_scenario(path).steps[-1] == WaitStep(7_200_000)
+    path.write_text('[[step]]\nnap = "light"\nhours = 1\n' + BARE)
+    assert load_scenario(path).steps[0] == WaitStep(3_600_000)
     path.write_text(BARE + '[[step]]\nwait = "1s"\nhours = 2\n[[step]]\nhours = 2\n')
     with pytest.raises(ScenarioError) as caught:
         load_scenario(path)

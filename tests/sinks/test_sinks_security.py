@@ -16,11 +16,12 @@ from simulator.errors import DeliveryError, UserError
 from simulator.sinks import SINKS
 from simulator.sinks.kafka.admin import prepare_topics
 from simulator.sinks.kafka.connect import ClientCredentials, client_options
-from simulator.sinks.kafka.settings import KafkaSettings, OAuth, Security
+from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.ticdc.changefeed import Sasl, Tls
 
 
-def options(security: Security) -> dict[str, object]:
-    return client_options(KafkaSettings(("a:1", "b:2"), security=security))
+def options(sasl: Sasl = Sasl(), tls: Tls = Tls()) -> dict[str, object]:
+    return client_options(KafkaSettings(("a:1", "b:2"), sasl=sasl, tls=tls))
 
 
 def test_brokers_and_client_id_are_handed_on() -> None:
@@ -34,7 +35,7 @@ def test_brokers_and_client_id_are_handed_on() -> None:
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "plain"])
 def test_sasl_with_user_and_password(mechanism: str) -> None:
     """TiCDC takes the mechanism in either case."""
-    found = options(Security(sasl_mechanism=mechanism, sasl_user="u", sasl_password="p"))
+    found = options(Sasl(mechanism, "u", "p"))
 
     assert ("SASL_PLAINTEXT", mechanism.upper()) == (found["security_protocol"], found["sasl_mechanism"])
     assert ("u", "p") == (found["sasl_plain_username"], found["sasl_plain_password"])
@@ -42,7 +43,7 @@ def test_sasl_with_user_and_password(mechanism: str) -> None:
 
 def test_tls_checks_the_server_unless_told_not_to() -> None:
     """insecure-skip-verify."""
-    strict, lax = options(Security(enable_tls=True)), options(Security(enable_tls=True, insecure_skip_verify=True))
+    strict, lax = options(tls=Tls(True)), options(tls=Tls(True, insecure_skip_verify=True))
 
     assert "SSL" == strict["security_protocol"]
     contexts = [found["ssl_context"] for found in (strict, lax)]
@@ -54,13 +55,13 @@ def test_tls_files_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("no certificate")
     for ca in ("/nowhere/ca.pem", str(tmp_path / "ca.pem")):
         with pytest.raises(UserError, match=f"TLS files cannot be used .*{ca}"):
-            options(Security(enable_tls=True, ca=ca))
+            options(tls=Tls(True, ca=ca))
 
 
 def test_a_mechanism_that_cannot_be_used_is_said_with_those_that_can() -> None:
     """One line."""
     with pytest.raises(UserError, match="'KERBEROS' cannot be used: PLAIN, SCRAM-SHA-256"):
-        options(Security(sasl_mechanism="KERBEROS"))
+        options(Sasl("KERBEROS"))
 
 
 def test_gssapi_without_its_package_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,13 +69,14 @@ def test_gssapi_without_its_package_is_said(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "gssapi", None)
 
     with pytest.raises(UserError, match="needs the Python package gssapi"):
-        options(Security(sasl_mechanism="GSSAPI"))
+        options(Sasl("GSSAPI"))
 
 
 def provider(url: str, timeout: float = 5.0) -> ClientCredentials:
-    oauth = OAuth("me:", "s&cret", f"{url}/token?x=1", ("a", "b"), grant_type="special")
-    security = Security(sasl_mechanism="OAUTHBEARER", oauth=oauth)
-    settings = KafkaSettings(("a:1",), read_timeout=timeout, security=security)
+    sasl = Sasl(
+        "OAUTHBEARER", oauth_client_id="me:", oauth_client_secret="s&cret", oauth_token_url=f"{url}/token?x=1",
+        oauth_scopes=("a", "b"), oauth_grant_type="special")
+    settings = KafkaSettings(("a:1",), read_timeout=timeout, sasl=sasl)
     found = client_options(settings)["sasl_oauth_token_provider"]
     assert isinstance(found, ClientCredentials)
     return found
@@ -151,7 +153,7 @@ def test_an_encrypted_key_is_refused_and_no_passphrase_is_asked_for(tmp_path: Pa
     issued.cert_chain_pems[0].write_to_path(tmp_path / "cert.pem")
 
     with pytest.raises(UserError, match="TLS files cannot be used .*key.pem"):
-        options(Security(enable_tls=True, cert=str(tmp_path / "cert.pem"), key=str(tmp_path / "key.pem")))
+        options(tls=Tls(True, cert=str(tmp_path / "cert.pem"), key=str(tmp_path / "key.pem")))
 
 
 @pytest.mark.parametrize(("module", "compression", "words"), [
@@ -174,4 +176,4 @@ def test_a_missing_package_is_said(
 
 def test_passwords_are_not_shown() -> None:
     """Settings may end up in a message."""
-    assert "hush" not in repr(KafkaSettings(("a:1",), security=Security(sasl_user="u", sasl_password="hush")))
+    assert "hush" not in repr(KafkaSettings(("a:1",), sasl=Sasl(user="u", password="hush")))

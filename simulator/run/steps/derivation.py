@@ -67,9 +67,7 @@ def statements_between(
     return applied
 
 
-def _given(
-    file: Path, known: Catalog, now: str, release: Release
-) -> tuple[list[PendingStatement], set[Name]]:
+def _given(file: Path, known: Catalog, now: str, release: Release) -> tuple[list[PendingStatement], set[Name]]:
     """The statements of a file, and the tables that there are behind them."""
     schemas = {schema for schema, _ in tables_of(known)}
     current = schemas.pop() if len(schemas) == 1 else ""

@@ -21,7 +21,10 @@ class KeyGroup:
 
     keys: Mapping[str, Key]
     misplaced: str
-    """What is wrong with them in the first step of a scenario, and in a step of another kind."""
+    """What is wrong with them in a step of another kind, and in the first one unless `first`."""
+
+    first: bool = False
+    """Whether the first step of a scenario may have them."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ def read_step(
         mistakes.append(f"{where}exactly one of {', '.join(kinds)} is expected")
     for group in groups:
         given = [key for key in group.keys if key in table]
-        if given and (number == 1 or any(group not in kinds[name].groups for name in named)):
+        if given and (number == 1 and not group.first or any(group not in kinds[name].groups for name in named)):
             mistakes.append(f"{where}{given[0]}: {group.misplaced}")
     if len(named) != 1 or named[0] not in values:
         return None

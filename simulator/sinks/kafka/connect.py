@@ -21,7 +21,8 @@ from kafka.errors import KafkaError
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
 from simulator.errors import DeliveryError, SimulatorError, UserError, shown
-from simulator.sinks.kafka.settings import KafkaSettings, OAuth, Security
+from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.ticdc.changefeed import Sasl, Tls
 
 Option = object
 """A value that kafka-python takes for an option: text, number, list of addresses, TLS context, token provider."""
@@ -40,7 +41,7 @@ def client_options(settings: KafkaSettings) -> dict[str, Option]:
         "client_id": settings.client_id,
         "bootstrap_timeout_ms": int(settings.dial_timeout * 1000),
         "reconnect_backoff_max_ms": 1000,
-        **_security(settings.security, settings.read_timeout),
+        **_security(settings.sasl, settings.tls, settings.read_timeout),
     }
 
 
@@ -69,44 +70,44 @@ def reason(error: BaseException) -> str:
     return f"{name}: {text}" if text and name not in text else text or name
 
 
-def _security(security: Security, timeout: float) -> dict[str, Option]:
-    protocol = ("SASL_" if security.sasl_mechanism else "") + ("SSL" if security.enable_tls else "PLAINTEXT")
+def _security(sasl: Sasl, tls: Tls, timeout: float) -> dict[str, Option]:
+    protocol = ("SASL_" if sasl.mechanism else "") + ("SSL" if tls.enabled else "PLAINTEXT")
     options: dict[str, Option] = {"security_protocol": protocol}
-    if security.enable_tls:
-        options["ssl_context"] = _tls(security)
-        options["ssl_check_hostname"] = not security.insecure_skip_verify
-    if security.sasl_mechanism:
-        options.update(_sasl(security, timeout))
+    if tls.enabled:
+        options["ssl_context"] = _tls(tls)
+        options["ssl_check_hostname"] = not tls.insecure_skip_verify
+    if sasl.mechanism:
+        options.update(_sasl(sasl, timeout))
     return options
 
 
-def _tls(security: Security) -> ssl.SSLContext:
+def _tls(tls: Tls) -> ssl.SSLContext:
     try:
-        context = ssl.create_default_context(cafile=security.ca or None)
-        if security.cert:
-            context.load_cert_chain(security.cert, security.key or None, NO_PASSPHRASE)
+        context = ssl.create_default_context(cafile=tls.ca or None)
+        if tls.cert:
+            context.load_cert_chain(tls.cert, tls.key or None, NO_PASSPHRASE)
     except OSError as error:
-        files = ", ".join(name for name in (security.ca, security.cert, security.key) if name)
+        files = ", ".join(name for name in (tls.ca, tls.cert, tls.key) if name)
         raise UserError(f"the TLS files cannot be used ({files}): {error}") from error
-    if security.insecure_skip_verify:
+    if tls.insecure_skip_verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context
 
 
-def _sasl(security: Security, timeout: float) -> dict[str, Option]:
-    mechanism = security.sasl_mechanism.upper()
+def _sasl(sasl: Sasl, timeout: float) -> dict[str, Option]:
+    mechanism = sasl.mechanism.upper()
     options: dict[str, Option] = {"sasl_mechanism": mechanism}
     if mechanism in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"):
-        return options | {"sasl_plain_username": security.sasl_user, "sasl_plain_password": security.sasl_password}
+        return options | {"sasl_plain_username": sasl.user, "sasl_plain_password": sasl.password}
     if mechanism == "GSSAPI":
         if find_spec("gssapi") is None:
             raise UserError("sasl-mechanism GSSAPI needs the Python package gssapi (and a ticket from kinit)")
-        return options | {"sasl_kerberos_service_name": security.gssapi_service_name}
-    if mechanism == "OAUTHBEARER" and security.oauth is not None:
-        return options | {"sasl_oauth_token_provider": ClientCredentials(security.oauth, timeout)}
+        return options | {"sasl_kerberos_service_name": sasl.gssapi_service_name or "kafka"}
+    if mechanism == "OAUTHBEARER" and sasl.oauth_client_id:
+        return options | {"sasl_oauth_token_provider": ClientCredentials(sasl, timeout)}
     known = "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI, OAUTHBEARER with sasl-oauth-token-url"
-    raise UserError(f"sasl-mechanism {security.sasl_mechanism!r} cannot be used: {known}")
+    raise UserError(f"sasl-mechanism {sasl.mechanism!r} cannot be used: {known}")
 
 
 LARGEST = 1 << 20
@@ -116,9 +117,9 @@ LARGEST = 1 << 20
 class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
     """Fetches a token and keeps it until shortly before it expires."""
 
-    def __init__(self, oauth: OAuth, timeout: float = 10.0) -> None:
+    def __init__(self, sasl: Sasl, timeout: float = 10.0) -> None:
         super().__init__()
-        self._oauth = oauth
+        self._sasl = sasl
         self._timeout = timeout
         self._token = ""
         self._expires = 0.0
@@ -135,11 +136,12 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
         """The answer of the endpoint, which is asked as TiCDC's client asks: with the secret in the header, then in
         the form.
         """
-        oauth = self._oauth
-        form = {"grant_type": oauth.grant_type, "scope": " ".join(oauth.scopes), "audience": oauth.audience}
-        pair = f"{quote_plus(oauth.client_id)}:{quote_plus(oauth.client_secret)}"
+        sasl = self._sasl
+        scopes = " ".join(sasl.oauth_scopes)
+        form = {"grant_type": sasl.oauth_grant_type, "scope": scopes, "audience": sasl.oauth_audience}
+        pair = f"{quote_plus(sasl.oauth_client_id)}:{quote_plus(sasl.oauth_client_secret)}"
         basic = {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
-        secret = {"client_id": oauth.client_id, "client_secret": oauth.client_secret}
+        secret = {"client_id": sasl.oauth_client_id, "client_secret": sasl.oauth_client_secret}
         try:
             return self._asked(form, basic)
         except UserError:
@@ -147,8 +149,8 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
 
     def _asked(self, form: dict[str, str], headers: dict[str, str]) -> dict[str, Any]:
         body = urlencode({name: value for name, value in form.items() if value}).encode()
-        request = urllib.request.Request(self._oauth.token_url, body, headers)
-        where = f"sasl-oauth-token-url {shown(self._oauth.token_url)}"
+        request = urllib.request.Request(self._sasl.oauth_token_url, body, headers)
+        where = f"sasl-oauth-token-url {shown(self._sasl.oauth_token_url)}"
         try:
             with OPENER.open(request, timeout=self._timeout) as answer:
                 found = json.loads(answer.read(LARGEST))

@@ -21,7 +21,8 @@ from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
 from simulator.errors import DeliveryError, SimulatorError, UserError
 from simulator.sinks.kafka.connect import Option, client_options, reason
-from simulator.sinks.kafka.settings import KafkaSettings, Security
+from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.ticdc.changefeed import Sasl, Tls
 
 EXPIRED, NOT_YET_VALID, OTHER_HOST = (10,), (9,), (62, 64)
 """OpenSSL's verify codes: X509_V_ERR_CERT_HAS_EXPIRED, …_NOT_YET_VALID, …_HOSTNAME_MISMATCH, …_IP_ADDRESS_MISMATCH."""
@@ -38,13 +39,13 @@ def reachable(settings: KafkaSettings) -> KafkaSettings:
 
     Raises UserError for what no other try would change, DeliveryError where nobody answers.
     """
-    _require_protected(settings.security)
+    _require_protected(settings.sasl, settings.tls)
     options, timeout = client_options(settings), settings.dial_timeout / len(settings.brokers)
     refused: UserError | None = None
     why = ""
     for broker in settings.brokers:
         try:
-            _Handshake(broker, host_and_port(broker), settings.security, options, timeout).exchange()
+            _Handshake(broker, host_and_port(broker), settings.sasl, settings.tls, options, timeout).exchange()
             return replace(settings, brokers=(broker,))
         except UserError as error:
             refused = refused or error
@@ -63,10 +64,10 @@ def host_and_port(broker: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def _require_protected(security: Security) -> None:
-    if security.sasl_mechanism and security.meant_tls and not security.enable_tls:
+def _require_protected(sasl: Sasl, tls: Tls) -> None:
+    if sasl.mechanism and tls.meant and not tls.enabled:
         raise UserError(
-            f"{security.meant_tls} is given, but TLS is off, and SASL would send its secrets in plain text: "
+            f"{tls.meant} is given, but TLS is off, and SASL would send its secrets in plain text: "
             "give enable-tls=true, or leave that out"
         )
 
@@ -99,7 +100,8 @@ class _Handshake:
 
     broker: str
     place: tuple[str, int]
-    security: Security
+    sasl: Sasl
+    tls: Tls
     options: dict[str, Option]
     """of kafka-python's clients"""
 
@@ -109,14 +111,14 @@ class _Handshake:
         """Ends well where a client would be served; else UserError, OSError, KafkaError."""
         with ExitStack() as held:
             line = self._first(self._connected(held))
-            if self.security.sasl_mechanism:
+            if self.sasl.mechanism:
                 self._authenticate(line, str(self.options["sasl_mechanism"]))
             self._question(line)
 
     def _connected(self, held: ExitStack) -> socket.socket:
         """A connection, encrypted where it is to be; `held` closes it."""
         connection = held.enter_context(self._dial())
-        return held.enter_context(self._encrypted(connection)) if self.security.enable_tls else connection
+        return held.enter_context(self._encrypted(connection)) if self.tls.enabled else connection
 
     def _dial(self) -> socket.socket:
         return socket.create_connection(self.place, self.timeout)
@@ -143,9 +145,9 @@ class _Handshake:
         except TimeoutError:
             raise
         except (KafkaError, OSError) as error:
-            if not self.security.enable_tls and self._speaks_tls():
+            if not self.tls.enabled and self._speaks_tls():
                 raise UserError(f"Kafka at {self.broker} speaks TLS on this port: give enable-tls=true") from error
-            if _is_alert(error) or self.security.enable_tls and self._ends_unasked():
+            if _is_alert(error) or self.tls.enabled and self._ends_unasked():
                 raise UserError(self._alerted(error)) from error
             raise
 
@@ -176,7 +178,7 @@ class _Handshake:
             with ExitStack() as held:
                 request = SaslHandshakeRequest(mechanism="", version=1)
                 accepted = ", ".join(_Connection(self._connected(held)).ask(request).mechanisms)
-            if self.security.sasl_mechanism or not accepted:
+            if self.sasl.mechanism or not accepted:
                 raise
             wanted = f"give sasl-mechanism ({accepted}), sasl-user and sasl-password"
             raise UserError(f"Kafka at {self.broker} asks for SASL: {wanted}") from error
@@ -228,8 +230,8 @@ class _Handshake:
         said = getattr(error, "reason", None) or "it ends the connection"
         if isinstance(error, ssl.SSLError) and not any(word in str(said) for word in OF_CLIENT):
             return f"Kafka at {self.broker} refuses TLS as it was offered: {said}"
-        if self.security.cert:
-            return f"Kafka at {self.broker} does not take the client certificate {self.security.cert}: {said}"
+        if self.tls.cert:
+            return f"Kafka at {self.broker} does not take the client certificate {self.tls.cert}: {said}"
         return f"Kafka at {self.broker} asks for a client certificate: give cert and key ({said})"
 
     def _failed(self, mechanism: str, why: str) -> str:

@@ -2,50 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from simulator.ticdc.changefeed import Kafka
+from simulator.ticdc.changefeed import Kafka, Sasl, Tls
 
 RECORD_BATCH_OVERHEAD = 128
 """How many bytes our record batches stay below a topic's limit, as TiCDC's messages do from 7.4 on."""
 
 LONGEST = 86400.0
 """Seconds that anything is waited for: Python's sockets take no more than 24 days, TiCDC 292 years."""
-
-
-@dataclass(frozen=True)
-class OAuth:
-    """TiCDC's sasl-oauth-*: the client-credentials grant."""
-
-    client_id: str
-    client_secret: str = field(repr=False)
-    """as the identity provider knows it, not in base64"""
-
-    token_url: str
-    scopes: tuple[str, ...] = ()
-    audience: str = ""
-    grant_type: str = "client_credentials"
-
-
-@dataclass(frozen=True)
-class Security:
-    """TLS and SASL, by TiCDC's names."""
-
-    enable_tls: bool = False
-    ca: str = ""
-    cert: str = ""
-    key: str = ""
-    insecure_skip_verify: bool = False
-    meant_tls: str = ""
-    """What the user wrote that asks for TLS, where TLS is off and nobody said that it is to be."""
-
-    sasl_mechanism: str = ""
-    """PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI, OAUTHBEARER; empty for none"""
-
-    sasl_user: str = ""
-    sasl_password: str = field(default="", repr=False)
-    gssapi_service_name: str = "kafka"
-    oauth: OAuth | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +45,8 @@ class KafkaSettings:
     dial_timeout: float = 10.0
     write_timeout: float = 10.0
     read_timeout: float = 10.0
-    security: Security = Security()
+    sasl: Sasl = Sasl()
+    tls: Tls = Tls()
 
     prepared_batches: bool = True
     """Whether kafka-python is handed ready record batches (its private API, only at the version that was tested)."""
@@ -121,26 +87,6 @@ def of_changefeed(kafka: Kafka) -> KafkaSettings:
         dial_timeout=min(kafka.dial_timeout, LONGEST),
         write_timeout=min(kafka.write_timeout, LONGEST),
         read_timeout=min(kafka.read_timeout, LONGEST),
-        security=_security(kafka),
-    )
-
-
-def _security(kafka: Kafka) -> Security:
-    sasl, tls = kafka.sasl, kafka.tls
-    oauth = OAuth(
-        *(sasl.oauth_client_id, sasl.oauth_client_secret, sasl.oauth_token_url),
-        *(sasl.oauth_scopes, sasl.oauth_audience, sasl.oauth_grant_type),
-    )
-    return Security(
-        enable_tls=tls.enabled,
-        ca=tls.ca,
-        cert=tls.cert,
-        key=tls.key,
-        insecure_skip_verify=tls.insecure_skip_verify,
-        meant_tls=tls.meant,
-        sasl_mechanism=sasl.mechanism,
-        sasl_user=sasl.user,
-        sasl_password=sasl.password,
-        gssapi_service_name=sasl.gssapi_service_name or "kafka",
-        oauth=oauth if sasl.oauth_client_id else None,
+        sasl=kafka.sasl,
+        tls=kafka.tls,
     )
