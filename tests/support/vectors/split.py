@@ -1,26 +1,32 @@
 """Vectors of split UPDATEs: a release, a table, rows before and after a transaction → events in order.
 
-One law: every line is answered twice, by the functions for a transaction and by the batches of a run.
+One law: every line is answered twice, by the functions for a transaction and by the batches of a run, whose columns,
+keys and order are those of the changes that a diff finds.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
-from support.vectors import keys as vector_keys
+import numpy as np
+import pyarrow as pa
+
+from simulator.columns import cells, row_image
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
-from simulator.ticdc.split import RowEvent, SplitRule, net, sent, split_rule
+from simulator.ticdc import key_bytes
+from simulator.ticdc.split import (
+    RowEvent, SplitRule, beside, halves, keys_changed, net, ranked, sent, split_rule, splits)
 from simulator.ticdc.split.transaction import Row
-from simulator.tidb.ddl import create_table as parse
+from simulator.ticdc.table_info import handle_key
+from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.rows import visible_columns
 from simulator.tidb.model.table import Table
 from support.vectors.files import Vector
-from support.vectors.keys import Kind
-from support.vectors.split_batches import Transaction, by_batch, plain
+from support.vectors.kinds import Kind, keys_of
 
 NAMES = {DELETE: "DELETE", UPDATE: "UPDATE", INSERT: "INSERT"}
 EVENT = re.compile(r"(DELETE|UPDATE|INSERT)\((.*)\)")
@@ -129,9 +135,9 @@ def table_of(data: Mapping[str, Any]) -> Table:
     text = data.get("create_table") or f"table t({', '.join(named(data))})"
     sketch = SKETCH.fullmatch(text)
     if sketch is None:
-        return parse.create_table(text, "test")
+        return create_table(text, "test")
     columns = [column.strip().partition(" ") for column in sketch[2].split(",")]
-    return parse.create_table(f"CREATE TABLE {sketch[1]} ({', '.join(map(column_of, columns))})", "test")
+    return create_table(f"CREATE TABLE {sketch[1]} ({', '.join(map(column_of, columns))})", "test")
 
 
 def named(data: Mapping[str, Any]) -> list[str]:
@@ -156,7 +162,84 @@ def names(table: Table) -> list[str]:
     return [column.name for column in visible_columns(table)]
 
 
-EVENTS = vector_keys.of("type before after op commit_ts is_update values")
-KINDS = {"facts.update_split": Kind(check_split, vector_keys.of(
-    "kind protocol output-raw-change-event csv_output_old_value create_table before after case transaction uk_changed "
-    "rows_in_txn old_value expected_order_note", input=EVENTS, expected=EVENTS))}
+@dataclass(frozen=True)
+class Transaction:
+    """Row changes of one table, as TiDB writes them."""
+
+    table: Table
+    events: tuple[RowEvent, ...]
+    rule: SplitRule
+
+
+def of_diff(transaction: Transaction) -> list[RowEvent]:
+    """The changes as a diff finds them: an UPDATE of the handle key, or of a row without one, is a row that went and a
+    row that came."""
+    found = []
+    for event in transaction.events:
+        before, after = event.before, event.after
+        if before is None or after is None or same_key(transaction.table, before, after):
+            found.append(event)
+        else:
+            found += [RowEvent(DELETE, before, None), RowEvent(INSERT, None, after)]
+    return found
+
+
+def same_key(table: Table, before: Row, after: Row) -> bool:
+    old, new = key_bytes.handle(table, cells.columns([before, after])).to_pylist()
+    return bool(handle_key(table)) and old == new
+
+
+def plain(transaction: Transaction) -> list[RowEvent]:
+    """What the functions for one transaction make of the changes of a diff, with their whole old rows, as rows in a run
+    have them."""
+    found = sent(transaction.table, of_diff(transaction), replace(transaction.rule, old_value=True))
+    return [replace(event, half=False) for event in found]
+
+
+def by_batch(transaction: Transaction) -> list[RowEvent]:
+    """What a run makes of them."""
+    table, rule, events = transaction.table, transaction.rule, of_diff(transaction)
+    if not events:
+        return []
+    changes = pa.record_batch({
+        "commit_ts": pa.array([7] * len(events), pa.int64()),
+        "table": pa.array([0] * len(events), pa.int32()),
+        "handle": pa.array([b"%04d" % number for number in range(len(events))], pa.binary()),
+        "before": packed(table, [event.before for event in events]),
+        "after": packed(table, [event.after for event in events]),
+    })
+    placed = ranked(changes, rule)
+    if splits([table], rule):
+        is_split = np.zeros(len(events), np.bool_)
+        updates = [number for number, event in enumerate(events) if event.before and event.after]
+        if updates:
+            before, after = (cells.columns([row for number in updates if (row := getattr(events[number], side))])
+                             for side in ("before", "after"))
+            is_split[updates] = keys_changed(table, before, after, rule)
+        placed = halves(changes, is_split & beside(changes) if rule.several else is_split, rule)
+    rows = pa.Table.from_batches([placed]).sort_by([
+        (name, "ascending") for name in ("commit_ts", "rank", "table", "handle", "op")]).to_pylist()
+    return [RowEvent(row["op"], unpacked(table, row["before"]), unpacked(table, row["after"])) for row in rows]
+
+
+def packed(table: Table, rows: Sequence[Row | None]) -> pa.Array:
+    """Images of rows."""
+    return pa.concat_arrays([
+        pa.nulls(1, pa.binary()) if row is None else row_image.pack(list(cells.columns([row]).values()))
+        for row in rows])
+
+
+def unpacked(table: Table, image: bytes | None) -> Row | None:
+    if image is None:
+        return None
+    names = [column.name for column in visible_columns(table)]
+    return {name: None if cell == b"\xfe" else cell.decode()
+            for name, cell in zip(names, image.split(b"\xff"), strict=True)}
+
+
+EVENTS = keys_of("type before after op commit_ts is_update values")
+KINDS = {
+    "facts.update_split": Kind(check_split, keys_of(
+        "kind protocol output-raw-change-event csv_output_old_value create_table before after case transaction "
+        "uk_changed rows_in_txn old_value expected_order_note", input=EVENTS, expected=EVENTS)),
+}
