@@ -155,7 +155,7 @@ WRITE_TOO_MUCH = """
 import os, sys
 import pyarrow as pa
 from simulator.sinks import SINKS
-from simulator.sinks.file_settings import FileSettings
+from simulator.sinks.files.settings import FileSettings
 from simulator.sinks.records import Records
 sink = SINKS[sys.argv[2]](FileSettings("out", sys.argv[1], sys.argv[2]), ["shop"])
 n = 100
