@@ -1,4 +1,4 @@
-"""A Spark cluster in place of `local[…]`: workers with a working directory of their own give the same records."""
+"""A Spark cluster: workers with a working directory of their own give the same records as a single process."""
 
 from __future__ import annotations
 
@@ -104,10 +104,10 @@ def made(home: Path, master: str) -> dict[Path, bytes]:
     return found
 
 
-def test_two_workers_elsewhere_give_the_same_files_as_threads_do(home: Path, cluster: str, tmp_path: Path) -> None:
+def test_two_workers_elsewhere_give_the_files_that_one_process_gives(home: Path, cluster: str, tmp_path: Path) -> None:
     """Byte for byte, though no worker knows the directory that the command was typed in."""
     files = made(home, cluster)
 
-    assert files == made(home, "local[2]")
+    assert files == made(home, "none")
     assert {path.parts[0] for path in files} == {"fixtures", "claims"}
     assert all(list((tmp_path / worker).glob("app-*/*/stderr")) for worker in ("one", "two"))

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -48,6 +45,7 @@ def config(directory: Path, text: str) -> Path:
 def test_claim_check_stores_equal_files_at_any_parallelism_and_leads_to_the_state_after(
     spark: SparkSession, tmp_path: Path
 ) -> None:
+    """Of two tasks and of one process."""
     before, after = snapshots(tmp_path)
     stores = tmp_path / "store"
     toml = LARGE.format("claim-check") + "large-message-handle-compression = 'snappy'\n"
@@ -59,9 +57,7 @@ def test_claim_check_stores_equal_files_at_any_parallelism_and_leads_to_the_stat
     assert_contract(read(str(tmp_path / "two")), load(uri, toml), {"shop": 2}, before, after)
 
     stores.rename(tmp_path / "first")
-    command = [sys.executable, "-c", "from simulator.cli import main; main()", *arguments]
-    command += ["--fixtures", tmp_path / "one", "--master", "local[1]"]
-    subprocess.run(list(map(str, command)), check=True, capture_output=True, env=dict(os.environ))
+    assert play(*arguments, "--fixtures", tmp_path / "one", "--master", "none") == 0
     made.append({path.name: path.read_bytes() for path in stores.iterdir()})
     assert made[0] == made[1] and len(made[0]) > 10
     for path in (tmp_path / "one").rglob("*.jsonl"):
