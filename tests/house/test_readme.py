@@ -12,11 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.kafka_fixture import require_kafka_jars
 from support.playing import play
 from pyspark.sql import SparkSession
-
-from simulator.broker import server as broker
 
 ROOT = Path(__file__).parent.parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -35,13 +32,13 @@ def commands(block: str) -> Iterator[tuple[str, int]]:
 
 
 class Reader:
-    """Types what README shows into a directory that has only the scenarios, and a port of its own for Kafka."""
+    """Types what README shows into a directory that has only the scenarios; its broker is the test session's."""
 
-    def __init__(self, directory: Path, capture: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, directory: Path, kafka: str, broker: Path, capture: pytest.CaptureFixture[str]) -> None:
         self._directory = directory
+        self._kafka = kafka
+        self._broker = broker
         self._capture = capture
-        self._port = broker.free_port()
-        self.broker = directory / "broker"
 
     def follow(self, block: str) -> str:
         """What the commands of a block print; each must end with its exit code."""
@@ -62,34 +59,32 @@ class Reader:
         return done.stdout
 
     def _here(self, arguments: list[str], code: int) -> str:
-        """In the Spark session that is there, which has another working directory."""
+        """In the Spark session that is there, which has another working directory. The broker is not stopped, for other
+        tests need it, too (what a stop says and does is in test_broker.py)."""
+        if arguments == ["broker", "stop"]:
+            return "stopped\n"
         if arguments[0] == "broker":
-            port = ["--port", str(self._port)] if arguments[1] == "start" else []
-            arguments = [*arguments, "--directory", str(self.broker), *port]
+            arguments = [*arguments, "--directory", str(self._broker)]
         self._capture.readouterr()
         assert (play(*(self._own(argument) for argument in arguments)), arguments) == (code, arguments)
         said = "".join(self._capture.readouterr())
-        return said.replace(f"{self._directory}/", "").replace(f"127.0.0.1:{self._port}", ADDRESS)
+        return said.replace(f"{self._directory}/", "").replace(self._kafka, ADDRESS)
 
     def _own(self, argument: str) -> str:
         path = self._directory / argument
-        return str(path) if "/" in argument and path.is_dir() else argument.replace(ADDRESS, f"127.0.0.1:{self._port}")
+        return str(path) if "/" in argument and path.is_dir() else argument.replace(ADDRESS, self._kafka)
 
 
 @pytest.fixture
 def reader(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Iterator[Reader]:
-    """Stands in an empty directory beside the scenarios; a Kafka that is left over is stopped."""
-    require_kafka_jars()
+    tmp_path: Path, kafka: str, kafka_directory: Path, monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> Reader:
+    """Stands in an empty directory beside the scenarios."""
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", WIDTH)
-    found = Reader(tmp_path, capfd)
-    try:
-        yield found
-    finally:
-        broker.stop(found.broker)
+    return Reader(tmp_path, kafka, kafka_directory, capfd)
 
 
 def missing(shown: str, printed: str) -> list[str]:

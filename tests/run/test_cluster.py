@@ -20,6 +20,9 @@ import pytest
 from simulator.broker.server import free_port
 
 SPARK = Path(pyspark.__file__).parent
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For a Java that ends before its second compiler and several collectors pay."""
+
 SCHEMA = "CREATE TABLE `{}` (`id` int PRIMARY KEY, `v` varchar(900));\n"
 URI = "kafka://127.0.0.1:1/shop?protocol=open-protocol&partition-num=3&max-message-bytes=700"
 CONFIG = """\
@@ -33,7 +36,8 @@ claim-check-storage-uri = "claims"
 def deployed(directory: Path, kind: str, *arguments: object) -> Iterator[Path]:
     """The log of a master or worker of Spark's standalone mode that works in that directory, on 127.0.0.1 alone."""
     directory.mkdir()
-    own = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m", "SPARK_HOME": str(SPARK)}
+    own = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m", "SPARK_HOME": str(SPARK),
+           "SPARK_DAEMON_JAVA_OPTS": SHORT_LIVED, "SPARK_LAUNCHER_OPTS": SHORT_LIVED}
     command = [SPARK / "bin" / "spark-class", f"org.apache.spark.deploy.{kind}", "--host", "127.0.0.1",
                "--webui-port", 0, *arguments]
     with (directory / "log").open("wb") as log, subprocess.Popen(

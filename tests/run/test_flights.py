@@ -37,7 +37,7 @@ MESSAGE = pa.schema([("type", pa.string()), ("data", IMAGES), ("old", IMAGES), (
 @pytest.fixture(scope="module")
 def flown() -> pa.Table:
     """The rows of the state after, as text."""
-    return texts(flights.table(flights.read()))
+    return texts(flights.flown())
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +81,16 @@ def rows(messages: pa.Table, member: str) -> pa.Table:
 
 def by_key(table: pa.Table) -> pa.Table:
     return table.sort_by([(name, "ascending") for name in KEY])
+
+
+@pytest.mark.registry
+def test_flights_have_a_primary_key_and_known_figures() -> None:
+    """Day, carrier, number and origin name a flight; those that were cancelled never change."""
+    flown = flights.flown()
+    key = flown.group_by(list(KEY)).aggregate([])
+
+    assert (flights.ROWS, flights.ROWS) == (len(flown), len(key))
+    assert flights.UPDATED == flights.ROWS - flown["departure"].null_count
 
 
 @pytest.mark.registry

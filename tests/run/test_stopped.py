@@ -20,7 +20,6 @@ from kafka.admin import KafkaAdminClient
 from support.playing import play
 from support.processes import children, end_within, errors, living, started, wait_for_stage, wait_until
 from py4j.protocol import Py4JError
-from pyspark.sql import SparkSession
 
 from simulator import signals
 from simulator.broker import server as broker
@@ -51,12 +50,11 @@ def two_tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path, Pat
 
 
 @pytest.fixture(scope="module")
-def whole(
-    spark: SparkSession, two_tables: tuple[str, Path, Path], tmp_path_factory: pytest.TempPathFactory
-) -> list[Record]:
+def whole(two_tables: tuple[str, Path, Path], tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
     """What a run that nobody ends sends."""
     fixtures = tmp_path_factory.mktemp("whole")
-    assert play(*two_tables, *RUN, f"{NOWHERE}&partition-num=2", "--fixtures", fixtures) == 0
+    uri = f"{NOWHERE}&partition-num=2"
+    assert play(*two_tables, *RUN, uri, "--fixtures", fixtures, "--master", "none") == 0
     return list(read(str(fixtures)))
 
 

@@ -29,12 +29,23 @@ def require_kafka_jars() -> None:
 
 
 @pytest.fixture(scope="session")
-def kafka() -> Iterator[str]:
-    """`host:port` of a broker that lives as long as the test session."""
+def kafka_directory() -> Iterator[Path]:
+    """The directory of a broker that lives as long as the test session."""
     require_kafka_jars()
     directory = Path(tempfile.mkdtemp(prefix="ticdc-sim-kafka-"))
     try:
-        yield broker.start(broker.free_port(), directory)
+        with pytest.MonkeyPatch.context() as environment:
+            environment.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")  # it ends before a second compiler pays
+            broker.start(broker.free_port(), directory)
+        yield directory
     finally:
         broker.stop(directory)
         shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def kafka(kafka_directory: Path) -> str:
+    """`host:port` of that broker."""
+    running = broker.status(kafka_directory)
+    assert running is not None
+    return running.address

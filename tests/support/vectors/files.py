@@ -11,13 +11,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from simulator.releases import DEFAULT as DEFAULT_RELEASE, RELEASES, Release, find
 
 DEFAULT = Path(__file__).parent.parent.parent / "vectors"
-
 
 UNRELEASED = "unreleased"
 """The `since` of what only the development branch has."""
@@ -136,5 +136,6 @@ def _in_line(line: str, own: tuple[int, ...]) -> bool:
     return own[:2] == first[:2] and own >= first if line.endswith("+") else own == first
 
 
+@cache
 def _numbers(name: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", name)[:3]))
