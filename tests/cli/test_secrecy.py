@@ -130,7 +130,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def said(arguments: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     """Exit code of a command line in the folder, and all that it wrote."""
     summary = folder / "summary.json"
-    code = run([str(folder / one) if (folder / one).exists() else one for one in arguments])
+    code = run([str(folder / argument) if (folder / argument).exists() else argument for argument in arguments])
     written = capsys.readouterr()
     return code, written.out + written.err + (summary.read_text() if summary.exists() else "")
 

@@ -27,7 +27,7 @@ def _paths(tmp_path: Path) -> dict[str, str]:
 
 def said(paths: dict[str, str], capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
     """The lines on standard error."""
-    run([paths.get(one, one) for one in arguments])
+    run([paths.get(argument, argument) for argument in arguments])
     return capsys.readouterr().err.splitlines()
 
 

@@ -128,7 +128,7 @@ def test_each_carrier_has_its_partition_and_each_partition_its_order(messages: p
     carriers = pa.table({"carrier": pc.struct_field(data, "carrier"), "partition": places}).group_by(
         ["carrier", "partition"]).aggregate([])
     table = zlib.crc32(b"nycflights")
-    assert {one["carrier"]: one["partition"] for one in carriers.to_pylist()} == {
+    assert {row["carrier"]: row["partition"] for row in carriers.to_pylist()} == {
         name: (table ^ zlib.crc32(b"carrier" + name.encode())) % 4 for name in carriers["carrier"].to_pylist()
     }
     assert len(carriers) == 16

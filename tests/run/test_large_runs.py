@@ -21,12 +21,12 @@ LARGE = "[sink.kafka-config.large-message-handle]\nlarge-message-handle-option =
 def snapshots(directory: Path, key: str = "k", schema: str = SCHEMA) -> tuple[Path, Path]:
     """Two tables, some rows of which are long: inserted, updated and deleted."""
     found = directory / "before", directory / "after"
-    for number, one in enumerate(found):
-        one.mkdir()
+    for number, state in enumerate(found):
+        state.mkdir()
         for table in ("t", "s"):
-            (one / f"shop.{table}-schema.sql").write_text(schema.format(table))
+            (state / f"shop.{table}-schema.sql").write_text(schema.format(table))
             rows = (f"{key}{row},{text(row, number)},{number}\n" for row in range(number * 9, 30 + number * 9))
-            (one / f"shop.{table}.csv").write_text("".join(rows))
+            (state / f"shop.{table}.csv").write_text("".join(rows))
     return found
 
 

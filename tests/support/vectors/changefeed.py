@@ -46,7 +46,7 @@ ACCEPTED = {
 def check_unreleased(vector: Vector) -> None:
     """A key that is in no release: none here knows it."""
     where, name = vector.data["where"], vector.data["name"]
-    known = [one.name for of in RELEASES.values() for one in of.values() if keys.key(where, name, one)]
+    known = [release.name for of in RELEASES.values() for release in of.values() if keys.key(where, name, release)]
     assert known == []
 
 

@@ -80,7 +80,7 @@ def messages(vectors: Sequence[Json], data: Json, release: Release) -> list[tupl
     codec = CODECS[options.protocol]
     parts = [
         encoded(list(part), data, options, release)
-        for _, part in groupby(vectors, lambda one: (one["create_table"], one.get("partition_id")))]
+        for _, part in groupby(vectors, lambda vector: (vector["create_table"], vector.get("partition_id")))]
     values = pa.concat_arrays([part.values for part in parts])
     joined = Encoded(None if parts[0].keys is None else pa.concat_arrays([part.keys for part in parts]), values)
     framed = codec.frame(joined, np.zeros(len(values), np.int64), options, release)
@@ -92,8 +92,9 @@ def messages(vectors: Sequence[Json], data: Json, release: Release) -> list[tupl
 def wanted(data: Json) -> list[tuple[bytes | None, bytes, int]]:
     """The messages that the vector holds."""
     return [
-        (None if one["key"] is None else base64.b64decode(one["key"]), base64.b64decode(one["value"]), one["rows"])
-        for one in data["messages"]]
+        (None if message["key"] is None else base64.b64decode(message["key"]), base64.b64decode(message["value"]),
+         message["rows"])
+        for message in data["messages"]]
 
 
 def check_rows(vector: Vector) -> None:

@@ -68,7 +68,7 @@ def _check_specs(data: Json, release: Release) -> None:
     if data["outcome"] == "parse_error" or "alter_specs" not in data:
         return
     found = text_statements(data["sql"], release)
-    assert sum(len(one.specs) for one in found if isinstance(one, AlterTable)) == data["alter_specs"]
+    assert sum(len(statement.specs) for statement in found if isinstance(statement, AlterTable)) == data["alter_specs"]
 
 
 def _check_code(data: Json, release: Release) -> None:
@@ -143,7 +143,7 @@ def _check_failing(prefixes: tuple[str, ...]) -> Callable[[Json, Release], None]
     def check(data: Json, release: Release) -> None:
         with pytest.raises(DdlError) as caught:
             _jobs(data, release)
-        assert caught.value.code in prefixes or any(one and caught.value.code.startswith(one) for one in prefixes)
+        assert caught.value.code in prefixes or any(each and caught.value.code.startswith(each) for each in prefixes)
         told = re.match(r"\[(\w+:\d+)\](.*)", data.get("error") or data.get("note") or "")
         if told and release.multi_schema_change:
             assert (caught.value.code, caught.value.text) == told.groups()

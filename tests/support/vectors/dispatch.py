@@ -124,7 +124,7 @@ def _value_string(vector: Vector) -> None:
 
 def _rule_selection(vector: Vector) -> None:
     data = vector.data
-    router = dispatch.compile_rules([rule(one) for one in data["rules"]], "default-topic", release=vector.release)
+    router = dispatch.compile_rules([rule(each) for each in data["rules"]], "default-topic", release=vector.release)
     number, chosen = dispatch.matching_rule(router, data["schema"], data["table"])
     used = dispatch.DISPATCHERS.get(chosen.partition, dispatch.DISPATCHERS["default"]).name
     assert number == data["rule_index"]
@@ -169,7 +169,7 @@ def _expression(vector: Vector) -> None:
 
 
 def _router(vector: Vector) -> dispatch.Router:
-    rules = [rule(one) for one in vector.data["rules"]]
+    rules = [rule(each) for each in vector.data["rules"]]
     return dispatch.compile_rules(rules, vector.data["default_topic"], release=vector.release)
 
 

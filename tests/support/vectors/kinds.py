@@ -55,8 +55,8 @@ def every(keys: Keys) -> Keys:
 def unknown(data: object, keys: Keys, at: str = "") -> Iterator[str]:
     """The full names of what is in an object, or in those of a list, and not among the keys."""
     if isinstance(data, list):
-        for one in data:
-            yield from unknown(one, keys, at)
+        for item in data:
+            yield from unknown(item, keys, at)
     elif isinstance(data, Mapping):
         for name, value in data.items():
             if name not in keys:

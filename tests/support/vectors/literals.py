@@ -168,7 +168,7 @@ def _options(data: Json, release: Release) -> CodecOptions:
 def _limit(data: Json, entry: Message, release: Release) -> None:
     """The size of a row that the formula gives is the smallest max-message-bytes that takes it."""
     lengths = {"len(key)": len(entry[0] or b""), "len(value)": len(entry[1])}
-    size = sum(lengths[one] if one in lengths else int(one) for one in data["length_formula"].split("+"))
+    size = sum(lengths[part] if part in lengths else int(part) for part in data["length_formula"].split("+"))
     options = _options(data, release)
     _encoded(data, replace(options, max_message_bytes=size), release)
     with pytest.raises(EncodeError):
@@ -206,10 +206,10 @@ def _compare_messages(data: Json, messages: list[Message], entries: list[Message
         return
     wanted = data["messages"]
     assert [(key and key.hex(), value.hex()) for key, value in messages] == [
-        (one["key_hex"], one["value_hex"]) for one in wanted]
-    assert counts == [one.get("rows", count) for one, count in zip(wanted, counts, strict=True)]
+        (message["key_hex"], message["value_hex"]) for message in wanted]
+    assert counts == [message.get("rows", count) for message, count in zip(wanted, counts, strict=True)]
     for name, made in (("event_keys", [key for key, _ in entries]), ("event_values", [value for _, value in entries])):
-        told = [text.encode() for one in wanted for text in one.get(name, ())]
+        told = [text.encode() for message in wanted for text in message.get(name, ())]
         assert told in ([], made)
 
 
@@ -272,7 +272,7 @@ def _read_row(
 
 def _is_left(name: str, left: frozenset[str] | None) -> bool:
     patterns = ["*"] if left is None else left
-    return any(re.fullmatch(re.escape(one).replace(r"\*", ".*").replace(r"\?", "."), name, re.I) for one in patterns)
+    return any(re.fullmatch(re.escape(each).replace(r"\*", ".*").replace(r"\?", "."), name, re.I) for each in patterns)
 
 
 def _texts(image: Image, table: Table | None) -> Mapping[str, object]:

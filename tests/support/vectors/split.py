@@ -44,10 +44,10 @@ def check_split(vector: Vector) -> None:
         assert [written(event, like) for event, like in zip_longest(found, expected)] == expected
     elif "op" in expected[0]:
         assert list(as_csv(found, data["csv_output_old_value"])) == [
-            (one["op"], one.get("is_update", False), one["values"]) for one in expected]
+            (event["op"], event.get("is_update", False), event["values"]) for event in expected]
     else:
         assert [(NAMES[event.op], event.before, event.after) for event in found] == [
-            (one["type"], one["before"], one["after"]) for one in expected]
+            (wanted["type"], wanted["before"], wanted["after"]) for wanted in expected]
     assert by_batch(transaction(vector, table)) == plain(transaction(vector, table))
 
 
@@ -64,7 +64,7 @@ def events(vector: Vector, table: Table) -> list[RowEvent]:
     whole = transaction(vector, table)
     own = len(list(changes(vector.data, table)))
     found = sent(table, whole.events, whole.rule)
-    return [event for event in found if all(event is not one for one in whole.events[own:])]
+    return [event for event in found if all(event is not other for other in whole.events[own:])]
 
 
 def rule(vector: Vector) -> SplitRule:
@@ -77,8 +77,8 @@ def rule(vector: Vector) -> SplitRule:
 def changes(data: Mapping[str, Any], table: Table) -> Iterator[RowEvent]:
     """What TiDB writes: said so, or of rows before and after, which stand in pairs."""
     if "input" in data:
-        for one in data["input"]:
-            said = read(one) if isinstance(one, str) else one
+        for given in data["input"]:
+            said = read(given) if isinstance(given, str) else given
             op = next(op for op, name in NAMES.items() if name == said["type"])
             yield RowEvent(op, row(table, said["before"]), row(table, said["after"]))
         return
@@ -142,8 +142,8 @@ def table_of(data: Mapping[str, Any]) -> Table:
 
 def named(data: Mapping[str, Any]) -> list[str]:
     """Columns of events of a table that is not told."""
-    said = [read(one) if isinstance(one, str) else one for one in data["input"]]
-    columns = dict.fromkeys(name for one in said for name in {**(one["before"] or {}), **(one["after"] or {})})
+    said = [read(event) if isinstance(event, str) else event for event in data["input"]]
+    columns = dict.fromkeys(name for event in said for name in {**(event["before"] or {}), **(event["after"] or {})})
     return [f"{name} PRIMARY KEY handle" if at == 0 else name for at, name in enumerate(columns)]
 
 

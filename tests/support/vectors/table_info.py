@@ -67,7 +67,7 @@ def rendered(data: Json, release: Release) -> object:
     value = None if data["value"] is None else str(data["value"])
     if of.type.name == "set":
         of = replace(of, type=replace(of.type, elements=tuple("abcdefgh")))
-        value = ",".join(one for bit, one in enumerate(of.type.elements) if int(data["value"]) >> bit & 1)
+        value = ",".join(element for bit, element in enumerate(of.type.elements) if int(data["value"]) >> bit & 1)
     elif of.type.name == "enum":
         of = replace(of, type=replace(of.type, elements=tuple("abcdefgh")))
         value = of.type.elements[int(data["value"]) - 1]
