@@ -28,7 +28,7 @@ HIDDEN = "***"
 SECRET = re.compile(r"pass|pasw|pwd|secret|token$|(access|account)[-_]?key|signature|credential|private", re.IGNORECASE)
 """Words in names of what nobody may read, misspelt ones too (tiflow v8.5.3: pkg/util/uri.go has much the same)."""
 
-PARAMETER = re.compile(r"""([^\s?&='"]+)=(?!\*{3}(?:[\s)]|$))[^&'"\n]*""")
+PARAMETER = re.compile(r"""(?<![^\s?&='"])([^\s?&='"]++)=(?!\*{3}(?:[\s)]|$))[^&'"\n]*""")
 END = re.compile(r"[?#]")
 NO_PORT = re.compile(r"://[^/]*:[^/\]]*[^/\]\d]")
 USER = re.compile(r"""(:/{1,2})[^\s'"]*@""")

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
-from support.flink import flink
-from support.kafka_fixture import kafka, kafka_directory
 from pyspark.sql import SparkSession
 
-from simulator.run.engines import session as spark_door
+from support.flink import flink
+from support.kafka_fixture import kafka, kafka_directory
+from simulator.run.engines import session as spark_session
 
 __all__ = ["flink", "kafka", "kafka_directory", "pytest_addoption", "spark"]
 
@@ -31,6 +31,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One Spark session on two cores for all tests."""
-    session = spark_door.session("local[2]")
+    session = spark_session.session("local[2]")
     yield session
     session.stop()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.kafka_fixture import require_kafka_jars
+from support.playing import play
 
 from simulator.broker import jars as broker_jars, server as broker
 from simulator.errors import UserError
@@ -44,14 +45,15 @@ def test_another_port_for_a_broker_that_runs_is_refused(started: tuple[str, Path
 
 
 @pytest.mark.kafka
-def test_a_stopped_broker_is_gone(started: tuple[str, Path]) -> None:
+def test_a_stopped_broker_is_gone(started: tuple[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
     """Process, port and state; a second stop finds nothing."""
     address, directory = started
 
-    assert broker.stop(directory)
+    assert play("broker", "stop", "--directory", directory) == 0
     assert broker.status(directory) is None
     assert not answers(address)
-    assert not broker.stop(directory)
+    assert play("broker", "stop", "--directory", directory) == 0
+    assert capsys.readouterr().out == "stopped\nno broker was running\n"
 
 
 def test_a_process_number_that_was_given_to_another_program_is_not_taken_for_kafka(tmp_path: Path) -> None:

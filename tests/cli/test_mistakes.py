@@ -316,7 +316,7 @@ def test_a_disk_that_is_full_is_told_and_nothing_half_written_stays(tmp_path: Pa
     """A limit on the size of files stands for the full disk."""
     fixtures = tmp_path / "out" / "fixtures"
     run = "diff", *airports.SHIPPED, "--sink-uri", NOWHERE, "--fixtures", fixtures
-    with started(*run, limit=400_000) as process:
+    with started(*run, "--master", "none", limit=400_000) as process:
         said = errors(process)
     assert len(said) == 1
     assert re.fullmatch(rf"ticdc-sim: cannot write {fixtures}/shop/\d\.jsonl: File too large", said[0])

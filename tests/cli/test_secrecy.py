@@ -49,6 +49,12 @@ def test_in_any_text_secrets_are_hidden_and_the_rest_is_left(text: str, rest: st
     assert rest == masked(text) == masked(masked(text))
 
 
+def test_however_long_a_word_is_it_is_searched_once() -> None:
+    """Not from each of its characters on, which would take minutes."""
+    long = "9" * 1_000_000
+    assert (long, f"{long}-password=***") == (masked(long), masked(f"{long}-password={HUSH}"))
+
+
 @given(st.text(max_size=6), st.text(max_size=6), st.sampled_from(["sasl-password", "sasl-pasword", "account-key"]))
 def test_whatever_a_password_holds_it_is_hidden(before: str, after: str, name: str) -> None:
     """As a URI has it: percent-encoded."""
@@ -124,7 +130,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def said(arguments: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     """Exit code of a command line in the folder, and all that it wrote."""
     summary = folder / "summary.json"
-    code = run([str(folder / one) if (folder / one).exists() else one for one in arguments])
+    code = run([str(folder / argument) if (folder / argument).exists() else argument for argument in arguments])
     written = capsys.readouterr()
     return code, written.out + written.err + (summary.read_text() if summary.exists() else "")
 

@@ -104,7 +104,7 @@ SHAPES: Sequence[tuple[str, str, Json, Json]] = [
 ]
 
 
-@pytest.mark.parametrize(("of", "right", "wrong"), [one[1:] for one in SHAPES], ids=[one[0] for one in SHAPES])
+@pytest.mark.parametrize(("of", "right", "wrong"), [shape[1:] for shape in SHAPES], ids=[shape[0] for shape in SHAPES])
 def test_a_shape_is_followed_and_can_fail(of: str, right: Json, wrong: Json, tmp_path: Path) -> None:
     """What holds passes, and the same with another word in it does not."""
     (held,) = asked(tmp_path, of, right)

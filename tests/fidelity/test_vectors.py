@@ -9,27 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from support.vectors import allow as vector_allow
-from support.vectors import changefeed as vector_changefeed
-from support.vectors import codecs as vector_codecs
-from support.vectors import ddl_statements as vector_ddl_statements
-from support.vectors import ddl_text as vector_ddl_text
-from support.vectors import dispatch as vector_dispatch
-from support.vectors import envelopes as vector_envelopes
-from support.vectors import event_filter as vector_event_filter
-from support.vectors import filters as vector_filters
-from support.vectors import large as vector_large
-from support.vectors import literals as vector_literals
-from support.vectors import rename as vector_rename
-from support.vectors import schema as vector_schema
-from support.vectors import split as vector_split
+from support.vectors import changefeed, codecs, ddl, dispatch, filtering, literals, rename, split, table_info
 from support.vectors.files import DEFAULT, Vector, files, kind, of_unknown_release, vectors
-from support.vectors.keys import Kind
+from support.vectors.kinds import Kind
 
-MODULES = (
-    vector_allow, vector_changefeed, vector_codecs, vector_ddl_statements, vector_ddl_text, vector_dispatch,
-    vector_envelopes, vector_event_filter, vector_filters, vector_large, vector_literals, vector_rename, vector_schema,
-    vector_split)
+MODULES = (changefeed, codecs, ddl, dispatch, filtering, literals, rename, split, table_info)
 KINDS: dict[str, Kind] = {name: kind for module in MODULES for name, kind in module.KINDS.items()}
 
 

@@ -11,6 +11,7 @@ import graphlib
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -89,8 +90,13 @@ def module_name(path: Path) -> str:
 MODULES = {module_name(path): path for path in FILES}
 
 
-def imports(path: Path) -> Iterator[str]:
+@cache
+def imports(path: Path) -> frozenset[str]:
     """The full name of every module that a file imports, wherever in the file."""
+    return frozenset(imported_names(path))
+
+
+def imported_names(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

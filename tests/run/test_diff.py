@@ -69,15 +69,16 @@ def test_the_whole_airports_run_to_kafka_keeps_the_contract(spark: SparkSession,
     assert_contract(read(f"kafka://{kafka}/whole-airports"), load(uri), {"whole-airports": 3}, before, after)
 
 
-def test_one_core_and_two_give_the_same_bytes(tmp_path: Path) -> None:
+def test_one_core_and_two_give_the_same_bytes(spark: SparkSession, tmp_path: Path) -> None:
+    """The session has two; one is another Spark's."""
     uri = "kafka://127.0.0.1:9092/airports?protocol=open-protocol&partition-num=3"
     config = tmp_path / "changefeed.toml"
     config.write_text(BY_KEY)
-    for master in ("local[1]", "local[2]"):
-        command = [sys.executable, "-c", "from simulator.cli import main; main()", "diff", BEFORE, AFTER]
-        command += ["--sink-uri", uri, "--config", config, "--master", master, "--fixtures", tmp_path / master]
-        subprocess.run(list(map(str, command)), check=True, capture_output=True, env=dict(os.environ))
-    one, two = (sorted((tmp_path / master).rglob("*.jsonl")) for master in ("local[1]", "local[2]"))
+    run = ["diff", BEFORE, AFTER, "--sink-uri", uri, "--config", config, "--fixtures"]
+    assert play(*run, tmp_path / "two") == 0
+    command = [sys.executable, "-c", "from simulator.cli import main; main()", *run, tmp_path / "one"]
+    subprocess.run([*map(str, command), "--master", "local[1]"], check=True, capture_output=True, env=dict(os.environ))
+    one, two = (sorted((tmp_path / cores).rglob("*.jsonl")) for cores in ("one", "two"))
     assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]
     assert len(one) == 3
 

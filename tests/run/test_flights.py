@@ -37,7 +37,7 @@ MESSAGE = pa.schema([("type", pa.string()), ("data", IMAGES), ("old", IMAGES), (
 @pytest.fixture(scope="module")
 def flown() -> pa.Table:
     """The rows of the state after, as text."""
-    return texts(flights.table(flights.read()))
+    return texts(flights.flown())
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +84,16 @@ def by_key(table: pa.Table) -> pa.Table:
 
 
 @pytest.mark.registry
+def test_flights_have_a_primary_key_and_known_figures() -> None:
+    """Day, carrier, number and origin name a flight; those that were cancelled never change."""
+    flown = flights.flown()
+    key = flown.group_by(list(KEY)).aggregate([])
+
+    assert (flights.ROWS, flights.ROWS) == (len(flown), len(key))
+    assert flights.UPDATED == flights.ROWS - flown["departure"].null_count
+
+
+@pytest.mark.registry
 def test_every_flight_that_flew_is_updated_once_with_both_its_rows(messages: pa.Table, flown: pa.Table) -> None:
     changed = messages.filter(pc.not_equal(messages["type"], "TIDB_WATERMARK"))
     assert set(changed["type"].to_pylist()) == {"UPDATE"}
@@ -118,7 +128,7 @@ def test_each_carrier_has_its_partition_and_each_partition_its_order(messages: p
     carriers = pa.table({"carrier": pc.struct_field(data, "carrier"), "partition": places}).group_by(
         ["carrier", "partition"]).aggregate([])
     table = zlib.crc32(b"nycflights")
-    assert {one["carrier"]: one["partition"] for one in carriers.to_pylist()} == {
+    assert {row["carrier"]: row["partition"] for row in carriers.to_pylist()} == {
         name: (table ^ zlib.crc32(b"carrier" + name.encode())) % 4 for name in carriers["carrier"].to_pylist()
     }
     assert len(carriers) == 16

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -24,12 +21,12 @@ LARGE = "[sink.kafka-config.large-message-handle]\nlarge-message-handle-option =
 def snapshots(directory: Path, key: str = "k", schema: str = SCHEMA) -> tuple[Path, Path]:
     """Two tables, some rows of which are long: inserted, updated and deleted."""
     found = directory / "before", directory / "after"
-    for number, one in enumerate(found):
-        one.mkdir()
+    for number, state in enumerate(found):
+        state.mkdir()
         for table in ("t", "s"):
-            (one / f"shop.{table}-schema.sql").write_text(schema.format(table))
+            (state / f"shop.{table}-schema.sql").write_text(schema.format(table))
             rows = (f"{key}{row},{text(row, number)},{number}\n" for row in range(number * 9, 30 + number * 9))
-            (one / f"shop.{table}.csv").write_text("".join(rows))
+            (state / f"shop.{table}.csv").write_text("".join(rows))
     return found
 
 
@@ -48,6 +45,7 @@ def config(directory: Path, text: str) -> Path:
 def test_claim_check_stores_equal_files_at_any_parallelism_and_leads_to_the_state_after(
     spark: SparkSession, tmp_path: Path
 ) -> None:
+    """Of two tasks and of one process."""
     before, after = snapshots(tmp_path)
     stores = tmp_path / "store"
     toml = LARGE.format("claim-check") + "large-message-handle-compression = 'snappy'\n"
@@ -59,9 +57,7 @@ def test_claim_check_stores_equal_files_at_any_parallelism_and_leads_to_the_stat
     assert_contract(read(str(tmp_path / "two")), load(uri, toml), {"shop": 2}, before, after)
 
     stores.rename(tmp_path / "first")
-    command = [sys.executable, "-c", "from simulator.cli import main; main()", *arguments]
-    command += ["--fixtures", tmp_path / "one", "--master", "local[1]"]
-    subprocess.run(list(map(str, command)), check=True, capture_output=True, env=dict(os.environ))
+    assert play(*arguments, "--fixtures", tmp_path / "one", "--master", "none") == 0
     made.append({path.name: path.read_bytes() for path in stores.iterdir()})
     assert made[0] == made[1] and len(made[0]) > 10
     for path in (tmp_path / "one").rglob("*.jsonl"):

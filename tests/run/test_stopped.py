@@ -20,7 +20,6 @@ from kafka.admin import KafkaAdminClient
 from support.playing import play
 from support.processes import children, end_within, errors, living, started, wait_for_stage, wait_until
 from py4j.protocol import Py4JError
-from pyspark.sql import SparkSession
 
 from simulator import signals
 from simulator.broker import server as broker
@@ -31,7 +30,7 @@ from simulator.run.engines import in_process
 from simulator.run.engines.failures import carrying, translated
 
 NOWHERE = "kafka://127.0.0.1:1/shop?protocol=open-protocol"
-RUN = "--resolved-interval", "2s", "--sink-uri"
+RUN = "--resolved-interval", "500ms", "--sink-uri"
 KILLED = (
     "the kernel does that when memory runs out (dmesg tells); give the machine or container more, "
     "or fewer tasks at a time need less (--master local[1])"
@@ -51,12 +50,11 @@ def two_tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path, Pat
 
 
 @pytest.fixture(scope="module")
-def whole(
-    spark: SparkSession, two_tables: tuple[str, Path, Path], tmp_path_factory: pytest.TempPathFactory
-) -> list[Record]:
+def whole(two_tables: tuple[str, Path, Path], tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
     """What a run that nobody ends sends."""
     fixtures = tmp_path_factory.mktemp("whole")
-    assert play(*two_tables, *RUN, f"{NOWHERE}&partition-num=2", "--fixtures", fixtures) == 0
+    uri = f"{NOWHERE}&partition-num=2"
+    assert play(*two_tables, *RUN, uri, "--fixtures", fixtures, "--master", "none") == 0
     return list(read(str(fixtures)))
 
 
@@ -132,16 +130,17 @@ def commit_ts(records: list[Record]) -> Iterator[int]:
             yield ts
 
 
-@pytest.mark.parametrize(("number", "words", "code"), [
-    (signal.SIGTERM, "stopped by SIGTERM", 143),
-    (signal.SIGHUP, "stopped by SIGHUP", 129),
+@pytest.mark.parametrize(("master", "number", "words", "code"), [
+    ("local[2]", signal.SIGTERM, "stopped by SIGTERM", 143),
+    ("none", signal.SIGHUP, "stopped by SIGHUP", 129),
 ])
 def test_a_signal_leaves_no_fixtures(
-    two_tables: tuple[str, Path, Path], tmp_path: Path, number: int, words: str, code: int
+    two_tables: tuple[str, Path, Path], tmp_path: Path, master: str, number: int, words: str, code: int
 ) -> None:
     """Even where others follow it while all is put away."""
     fixtures = tmp_path / "out" / "fixtures"
-    with started(*two_tables, *RUN, NOWHERE, "--fixtures", fixtures, "--speed", "1") as process:
+    options = "--fixtures", fixtures, "--speed", "1", "--master", master
+    with started(*two_tables, *RUN, NOWHERE, *options) as process:
         wait_until(process, lambda: any(fixtures.parent.glob(".*/shop/*.jsonl")))
         others = children(process.pid)
         for each in (number, number, signal.SIGTERM):  # of those that come together Python sees the lowest number first
@@ -149,7 +148,7 @@ def test_a_signal_leaves_no_fixtures(
         assert errors(process) == ["no fixtures were written", f"ticdc-sim: {words}"]
     assert process.returncode == code
     assert list(fixtures.parent.iterdir()) == []
-    assert others and end_within(60, others)
+    assert bool(others) == (master != "none") and end_within(60, others)
 
 
 @pytest.mark.parametrize(("stage", "end", "said", "code"), [

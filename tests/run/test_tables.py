@@ -156,18 +156,19 @@ def test_a_row_lies_where_its_dispatcher_puts_it(run: Run, name: str, topic: str
     number = hashed(table, *columns)
     found = run.rows(table)
     assert {event.op for _, event in found} == {"INSERT", "UPDATE", "DELETE"}
-    assert [(one.topic, one.partition) for one, _ in found] == [(topic, number(row) % PARTITIONS) for _, row in found]
+    assert [(record.topic, record.partition) for record, _ in found] == [
+        (topic, number(row) % PARTITIONS) for _, row in found]
 
 
 def test_dispatched_by_ts_a_row_lies_at_its_commit_ts(run: Run) -> None:
     table = next(table for table in shop.DISPATCHED if table.name[1] == "d_ts")
-    exact = [(one.partition, event.commit_ts) for one, event in run.rows(table) if event.commit_ts is not None]
+    exact = [(record.partition, event.commit_ts) for record, event in run.rows(table) if event.commit_ts is not None]
     assert [ts % PARTITIONS for _, ts in exact] == [partition for partition, _ in exact]
 
 
 def test_tables_of_one_state_are_created_before_their_rows_and_dropped_after_the_others(run: Run) -> None:
     """As TiCDC restores them; the rows of a dropped table go without an event."""
-    lane = [event for one, event in run.placed if (one.topic, one.partition) == ("all", 0)]
+    lane = [event for record, event in run.placed if (record.topic, record.partition) == ("all", 0)]
     seen = [event for event in lane if not isinstance(event, Watermark)]
     assert [event.query for event in seen[:5] if isinstance(event, DdlEvent)] == [
         "CREATE DATABASE `annex`",
@@ -183,7 +184,7 @@ def test_tables_of_one_state_are_created_before_their_rows_and_dropped_after_the
 
 
 def test_statements_reach_the_partitions_that_the_protocol_wants(run: Run) -> None:
-    found = Counter((one.topic, one.partition) for one, event in run.placed if isinstance(event, DdlEvent))
+    found = Counter((record.topic, record.partition) for record, event in run.placed if isinstance(event, DdlEvent))
     everywhere = "open-protocol" in run.uri
     counts = {"all": 6, "of_late": 1, "of_gone": 1}
     assert found == {
@@ -224,7 +225,7 @@ def test_open_protocol_names_the_partition_of_the_table(run: Run, table: Table) 
     if "open-protocol" in run.uri:
         places, ids = zip(*sorted(found), strict=True)
         assert places == (0, 1, 2)
-        assert [one - ids[0] for one in ids] == [0, 1, 2]
+        assert [ptn - ids[0] for ptn in ids] == [0, 1, 2]
     else:
         assert {ptn for _, ptn in found} == {None}
 
@@ -251,7 +252,7 @@ def test_a_topic_has_watermarks_while_it_has_tables(run: Run) -> None:
     """From CREATE TABLE of its first table to DROP TABLE of its last."""
     lanes = run.lanes
     topics = ("all", "of_late", "of_gone")
-    always, late, gone = ([one.ts for one in lanes[topic, 3] if isinstance(one, Watermark)] for topic in topics)
+    always, late, gone = ([event.ts for event in lanes[topic, 3] if isinstance(event, Watermark)] for topic in topics)
     created, dropped = (
         next(event.commit_ts or 0 for event in lanes[topic, 0] if isinstance(event, DdlEvent))
         for topic in topics[1:]
@@ -271,12 +272,12 @@ def test_the_summary_counts_what_was_written(run: Run) -> None:
     records = list(read(str(run.fixtures)))
     for part in run.summary["partitions"]:
         place = part["topic"], part["partition"]
-        here = [one for one in records if (one.topic, one.partition) == place]
-        size = sum(len(one.key or b"") + len(one.value or b"") for one in here)
-        of_rows = sum((one.topic, one.partition) == place for one, _ in rows)
+        here = [record for record in records if (record.topic, record.partition) == place]
+        size = sum(len(record.key or b"") + len(record.value or b"") for record in here)
+        of_rows = sum((record.topic, record.partition) == place for record, _ in rows)
         assert (part["messages"], part["bytes"], part["rows"]) == (len(here), size, of_rows)
     assert (run.summary["messages"], run.summary["rows"]) == (len(records), len(rows))
-    assert [one["query"] for one in run.summary["statements"]][-1] == "DROP TABLE `shop`.`dropped`"
+    assert [statement["query"] for statement in run.summary["statements"]][-1] == "DROP TABLE `shop`.`dropped`"
 
 
 def test_a_table_without_a_key_is_refused(states: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
@@ -312,12 +313,12 @@ def test_rows_share_a_message_up_to_the_limits_that_were_asked(tmp_path: Path) -
     before, after = (state(shop.DISPATCHED, which) for which in (BEFORE, AFTER))
     assert_leads(records, load(uri), {"t": 3}, definitions, before, after)
     full, cut = 0, 0
-    for one, other in pairwise(records):
-        first, then = (decode(record.key, record.value) for record in (one, other))
-        if one.partition == other.partition and table_of(first) == table_of(then) is not None:
+    for record, other in pairwise(records):
+        first, then = (decode(each.key, each.value) for each in (record, other))
+        if record.partition == other.partition and table_of(first) == table_of(then) is not None:
             full += len(first) == most
             cut += len(first) < most
-            assert len(first) == most or size(one) + 36 + first_event(other) + 16 > limit
+            assert len(first) == most or size(record) + 36 + first_event(other) + 16 > limit
     assert full and cut
 
 

@@ -105,7 +105,7 @@ def test_a_batch_that_fails_for_ever_ends_its_partition_after_the_silence(prepar
     """It is not tried without a pause, and the other partition gets all of its records."""
     with ScriptedKafka(partitions=2) as kafka:
         kafka.state.by_partition = {0: deque([Answer(-1, writes=False)] * 1000)}
-        chosen = KafkaSettings((kafka.address,), prepared_batches=prepared, silence=6.0, batch_bytes=300)
+        chosen = KafkaSettings((kafka.address,), prepared_batches=prepared, silence=3.0, batch_bytes=300)
         sink = SINKS["kafka"](chosen, [TOPIC])
         for start in range(0, 100, 10):
             sink.write(numbered(0, start, 10))
@@ -116,7 +116,7 @@ def test_a_batch_that_fails_for_ever_ends_its_partition_after_the_silence(prepar
     assert list(range(100)) == first_seen(kafka.state.log[1])
     assert lost.error == (
         f"topic {TOPIC} partition 0: not delivered from its first record on, commit_ts 1: "
-        f"Kafka at {kafka.address} has acknowledged nothing for 6 s (An unexpected server error.)"
+        f"Kafka at {kafka.address} has acknowledged nothing for 3 s (An unexpected server error.)"
     )
     assert len(kafka.state.seen[0]) < 20
 

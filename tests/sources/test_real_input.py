@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from support import airports
-from support import flights
 
 
 def contents(directory: Path) -> dict[str, bytes]:
@@ -34,13 +33,3 @@ def test_the_whole_releases_differ_by_known_figures(tmp_path: Path) -> None:
 def test_the_shipped_data_is_small() -> None:
     """A clone is not to grow by it."""
     assert sum(path.stat().st_size for path in airports.DATA.rglob("*") if path.is_file()) < 500_000
-
-
-@pytest.mark.registry
-def test_flights_have_a_primary_key_and_known_figures(tmp_path: Path) -> None:
-    """Day, carrier, number and origin name a flight; those that were cancelled never change."""
-    flown = flights.table(flights.read())
-    key = flown.group_by(["day", "carrier", "number", "origin"]).aggregate([])
-
-    assert (flights.ROWS, flights.ROWS) == (len(flown), len(key))
-    assert flights.UPDATED == flights.ROWS - flown["departure"].null_count

@@ -1,1 +1,1 @@
-"""What tests are made with: databases, brokers, plays, readings of messages."""
+"""What tests are made with: databases in two states, brokers, runs and what they are held to, readings of messages."""

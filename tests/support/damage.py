@@ -51,9 +51,9 @@ def twice(words: list[str], choice: random.Random) -> list[str]:
 
 
 def swapped(words: list[str], choice: random.Random) -> list[str]:
-    one, other = choice.randrange(len(words)), choice.randrange(len(words))
+    first, other = choice.randrange(len(words)), choice.randrange(len(words))
     changed = list(words)
-    changed[one], changed[other] = words[other], words[one]
+    changed[first], changed[other] = words[other], words[first]
     return changed
 
 

@@ -98,17 +98,18 @@ FORMATS = {"sql": _sql, "csv": _csv, "parquet": _parquet}
 def parquet_column(column: Column, values: Sequence[dumps.Value]) -> pa.Array:
     type = column.type
     if type.name == "bigint" and type.unsigned:
-        return pa.array([None if one is None else Decimal(one) for one in map(text, values)], pa.decimal128(20))
+        numbers = [None if number is None else Decimal(number) for number in map(text, values)]
+        return pa.array(numbers, pa.decimal128(20))
     if type.name in ("tinyint", "smallint", "mediumint", "int", "bigint", "year"):
-        return pa.array([None if one is None else int(one) for one in map(text, values)], pa.int64())
+        return pa.array([None if number is None else int(number) for number in map(text, values)], pa.int64())
     if type.name in ("float", "double"):
-        return pa.array([None if one is None else float(one) for one in map(text, values)], pa.float64())
+        return pa.array([None if number is None else float(number) for number in map(text, values)], pa.float64())
     if type.name == "decimal" and type.length <= 38:
-        numbers = [None if one is None else Decimal(one) for one in map(text, values)]
+        numbers = [None if number is None else Decimal(number) for number in map(text, values)]
         return pa.array(numbers, pa.decimal128(type.length, type.decimal))
     if type.name in ("datetime", "timestamp"):
         return pa.array(map(text, values), pa.string()).cast(pa.timestamp("us"))
-    return pa.array(values, pa.binary() if any(isinstance(one, bytes) for one in values) else pa.string())
+    return pa.array(values, pa.binary() if any(isinstance(value, bytes) for value in values) else pa.string())
 
 
 def text(value: dumps.Value) -> str | None:
@@ -125,7 +126,7 @@ def _compressed(data: bytes, suffix: str) -> bytes:
 def state(tables: Iterable[Table], which: int) -> State:
     """What the tables of a state hold, as a consumer would."""
     return state_of(
-        (table.definition, b"\xff".join(b"\xfe" if one is None else one.encode() for one in _texts(table, row)))
+        (table.definition, b"\xff".join(b"\xfe" if cell is None else cell.encode() for cell in _texts(table, row)))
         for table in tables for row in table.rows(which) or ()
     )
 

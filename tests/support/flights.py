@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import tarfile
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -57,15 +58,21 @@ ACTUAL = ("departure", "arrival", "departure_delay", "arrival_delay", "air_time"
 
 def full(directory: Path) -> tuple[Path, Path]:
     """Both exports, made below `directory`: (before, after)."""
-    flown = table(read())
+    rows = flown()
     before, after = directory / "flights-scheduled", directory / "flights-flown"
     schema_and_metadata(before, "2012-12-31 00:00:00")
     schema_and_metadata(after, "2014-01-01 00:00:00")
-    for chunk, start in enumerate(range(0, len(flown), ROWS_PER_FILE)):
-        part, name = flown.slice(start, ROWS_PER_FILE), f"nyc.flights.{chunk:09d}"
+    for chunk, start in enumerate(range(0, len(rows), ROWS_PER_FILE)):
+        part, name = rows.slice(start, ROWS_PER_FILE), f"nyc.flights.{chunk:09d}"
         (before / f"{name}.csv").write_bytes(csv_file(scheduled(part)))
         pq.write_table(part, after / f"{name}.parquet")
     return before, after
+
+
+@cache
+def flown() -> pa.Table:
+    """Every flight with its actual times."""
+    return table(read())
 
 
 def read() -> pd.DataFrame:

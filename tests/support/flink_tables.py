@@ -69,12 +69,12 @@ def formed(column: Column, text: str | None) -> str | None:
 
 def as_sent(table: Table, row: Mapping[str, str | None]) -> Row:
     """A row of TiDB texts as the Flink table should have it; columns that are not given are NULL."""
-    return tuple(formed(one, shown(one, row.get(one.name))) for one in visible_columns(table))
+    return tuple(formed(column, shown(column, row.get(column.name))) for column in visible_columns(table))
 
 
 def as_read(table: Table, row: Row) -> Row:
     """A row of the Flink table, in the same form."""
-    return tuple(formed(one, text) for one, text in zip(visible_columns(table), row, strict=True))
+    return tuple(formed(column, text) for column, text in zip(visible_columns(table), row, strict=True))
 
 
 def kept(flink: Flink, table: Table, type_of: TypeOf, messages: Iterable[bytes], before: Counter[Row]) -> Counter[Row]:

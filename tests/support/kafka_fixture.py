@@ -30,11 +30,13 @@ def require_kafka_jars() -> None:
 
 @pytest.fixture(scope="session")
 def kafka_directory() -> Iterator[Path]:
-    """Where a broker keeps its data that lives as long as the test session."""
+    """The directory of a broker that lives as long as the test session."""
     require_kafka_jars()
     directory = Path(tempfile.mkdtemp(prefix="ticdc-sim-kafka-"))
     try:
-        broker.start(broker.free_port(), directory)
+        with pytest.MonkeyPatch.context() as environment:
+            environment.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")  # it ends before a second compiler pays
+            broker.start(broker.free_port(), directory)
         yield directory
     finally:
         broker.stop(directory)
@@ -43,7 +45,7 @@ def kafka_directory() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def kafka(kafka_directory: Path) -> str:
-    """Its `host:port`."""
+    """`host:port` of that broker."""
     running = broker.status(kafka_directory)
     assert running is not None
     return running.address

@@ -40,7 +40,7 @@ def rows_of(directory: Path) -> tuple[Sequence[snapshots.PhysicalTable], list[di
     snapshot = snapshots.open(directory)
     physical = snapshots.physical_tables(entry.table for entry in snapshot.tables)
     found = places(physical)
-    scans = (snapshots.TableScan(one, found[one.table.schema, one.table.name]) for one in snapshot.tables)
+    scans = (snapshots.TableScan(entry, found[entry.table.schema, entry.table.name]) for entry in snapshot.tables)
     pieces = (piece for task in snapshots.tasks(scans) for piece in task)
     return physical, [row for batch in snapshots.state_batches(pieces) for row in batch.to_pylist()]
 
@@ -48,10 +48,10 @@ def rows_of(directory: Path) -> tuple[Sequence[snapshots.PhysicalTable], list[di
 def places(physical: Sequence[snapshots.PhysicalTable]) -> dict[tuple[str, str], snapshots.PlacedTable]:
     """Where each table, or each of its partitions, stands in the list."""
     found: dict[tuple[str, str], snapshots.PlacedTable] = {}
-    for index, one in enumerate(physical):
-        name = one.table.schema, one.table.name
+    for index, part in enumerate(physical):
+        name = part.table.schema, part.table.name
         before = found[name].indexes if name in found else ()
-        found[name] = snapshots.PlacedTable(one.table, (*before, index))
+        found[name] = snapshots.PlacedTable(part.table, (*before, index))
     return found
 
 

@@ -205,20 +205,20 @@ def _produce(state: Scripted, request: Any) -> Any:
     Topic = ProduceResponse.TopicProduceResponse
     answered = []
     for topic in request.topic_data:
-        for one in topic.partition_data:
-            (batch,) = MemoryRecords(bytes(one.records))
+        for partition in topic.partition_data:
+            (batch,) = MemoryRecords(bytes(partition.records))
             with state.lock:
-                state.seen.setdefault(one.index, []).append(bytes(next(iter(batch)).value))
-                answer = state.next_answer(one.index)
+                state.seen.setdefault(partition.index, []).append(bytes(next(iter(batch)).value))
+                answer = state.next_answer(partition.index)
             if answer.after is not None:
                 answer.after.wait(20)
             with state.lock:
-                refused = state.write(one.index, one.records) if answer.writes else 0
-                offset = len(state.log.get(one.index, []))
+                refused = state.write(partition.index, partition.records) if answer.writes else 0
+                offset = len(state.log.get(partition.index, []))
             if answer.hangs_up:
                 return None
             answered.append(Topic.PartitionProduceResponse(
-                index=one.index, error_code=refused or answer.error, base_offset=offset, log_append_time_ms=-1,
+                index=partition.index, error_code=refused or answer.error, base_offset=offset, log_append_time_ms=-1,
                 log_start_offset=0,
             ))
     return ProduceResponse(responses=[Topic(name=TOPIC, partition_responses=answered)], throttle_time_ms=0)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from support.vectors import keys as vector_keys
 from simulator.errors import ChangefeedError
 from simulator.releases import RELEASES, Release
 from simulator.ticdc import changefeed, dispatch
@@ -16,11 +15,11 @@ from simulator.ticdc.changefeed import keys
 from simulator.ticdc.filters import replication
 from simulator.ticdc.filters.event_filters import event_filters
 from simulator.ticdc.filters.row_expressions import verify
-from simulator.tidb.ddl import create_table as parse
+from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.table import Table
 from support.vectors.dispatch import contains
 from support.vectors.files import Vector, releases_of
-from support.vectors.keys import Kind
+from support.vectors.kinds import Kind, keys_of
 
 T1 = "CREATE TABLE test.t1 (id INT PRIMARY KEY, a INT, KEY plain_idx (a))"
 """The table that the index rules of the vectors are about."""
@@ -47,7 +46,7 @@ ACCEPTED = {
 def check_unreleased(vector: Vector) -> None:
     """A key that is in no release: none here knows it."""
     where, name = vector.data["where"], vector.data["name"]
-    known = [one.name for of in RELEASES.values() for one in of.values() if keys.key(where, name, one)]
+    known = [release.name for of in RELEASES.values() for release in of.values() if keys.key(where, name, release)]
     assert known == []
 
 
@@ -59,7 +58,7 @@ def last_releases(data: Mapping[str, Any]) -> list[Release]:
 def check_validation(vector: Vector) -> None:
     """A vector of `facts.validation`."""
     data = vector.data
-    tables = [parse.create_table(text) for text in data.get("tables", [T1])]
+    tables = [create_table(text) for text in data.get("tables", [T1])]
     if data["error"] is None and "error_code" not in data:
         start(data["sink_uri"], data["toml"], tables, vector.release)
         return
@@ -81,6 +80,6 @@ def start(sink_uri: str, toml: str, tables: Sequence[Table], release: Release) -
 
 
 KINDS = {
-    "facts.config": Kind(check_config, vector_keys.of("where name default accepted meaning"), check_unreleased),
-    "facts.validation": Kind(check_validation, vector_keys.of("sink_uri toml tables error error_code")),
+    "facts.config": Kind(check_config, keys_of("where name default accepted meaning"), check_unreleased),
+    "facts.validation": Kind(check_validation, keys_of("sink_uri toml tables error error_code")),
 }

@@ -11,19 +11,18 @@ import pyarrow as pa
 import pytest
 
 from support.dispatch_hash import inertia, partition_key, value_string
-from support.vectors import keys as vector_keys
 from simulator.columns import cells
 from simulator.errors import ChangefeedError
 from simulator.releases import Release
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed.model import DispatchRule
-from simulator.tidb.ddl import create_table as parse
+from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Index, IndexColumn, Table
 from simulator.tidb.model.types import ColumnType
 from support.vectors.codecs import Json
 from support.vectors.files import Vector
-from support.vectors.keys import Kind
+from support.vectors.kinds import Kind, keys_of
 
 
 def rule(data: Json, matcher: tuple[str, ...] = ("*.*",)) -> DispatchRule:
@@ -58,7 +57,7 @@ def placed(rule_: DispatchRule, table: Table, row: Json, data: Json, release: Re
 def check_partitions(vector: Vector) -> None:
     """A vector of `partitions`."""
     data = vector.data
-    table = parse.create_table(data["create_table"], data["schema"])
+    table = create_table(data["create_table"], data["schema"])
     row = data["before"] if data["after"] is None else data["after"]
     made = {
         name: placed(DispatchRule(("*.*",), name), table, row, data, vector.release, data["n"])[0]
@@ -127,7 +126,7 @@ def _value_string(vector: Vector) -> None:
 
 def _rule_selection(vector: Vector) -> None:
     data = vector.data
-    router = dispatch.compile_rules([rule(one) for one in data["rules"]], "default-topic", release=vector.release)
+    router = dispatch.compile_rules([rule(each) for each in data["rules"]], "default-topic", release=vector.release)
     number, chosen = dispatch.matching_rule(router, data["schema"], data["table"])
     used = dispatch.DISPATCHERS.get(chosen.partition, dispatch.DISPATCHERS["default"]).name
     assert number == data["rule_index"]
@@ -172,7 +171,7 @@ def _expression(vector: Vector) -> None:
 
 
 def _router(vector: Vector) -> dispatch.Router:
-    rules = [rule(one) for one in vector.data["rules"]]
+    rules = [rule(each) for each in vector.data["rules"]]
     return dispatch.compile_rules(rules, vector.data["default_topic"], release=vector.release)
 
 
@@ -197,16 +196,16 @@ TOPIC_KINDS = {
     "expression": _expression, "active_topics": _active_topics, "row_topic": _row_topic, "ddl_topic": _ddl_topic}
 
 
-RULE = vector_keys.of("matcher partition dispatcher index columns topic")
+RULE = keys_of("matcher partition dispatcher index columns topic")
 KINDS = {
-    "partitions": Kind(check_partitions, vector_keys.of(
+    "partitions": Kind(check_partitions, keys_of(
         "create_table schema table before after commit_ts row_id n partitions")),
-    "facts.dispatch": Kind(check_dispatch, vector_keys.of(
+    "facts.dispatch": Kind(check_dispatch, keys_of(
         "kind schema table columns virtual_columns handle_key unique_indexes index_columns old_value row_id commit_ts "
         "partitions partition hash_hex error_code error_text writes type value text rule_index dispatcher_used "
         "topic_kind sink key",
-        rule=RULE, rules=RULE, index_definition=vector_keys.of("name columns unique primary"))),
-    "facts.topics": Kind(check_topic, vector_keys.of(
+        rule=RULE, rules=RULE, index_definition=keys_of("name columns unique primary"))),
+    "facts.topics": Kind(check_topic, keys_of(
         "kind expression protocol schema table tables old_table type_code default_topic topic topics error error_code "
         "error_text",
         rules=RULE)),

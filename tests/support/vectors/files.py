@@ -11,13 +11,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from simulator.releases import DEFAULT as DEFAULT_RELEASE, RELEASES, Release, find
 
 DEFAULT = Path(__file__).parent.parent.parent / "vectors"
-
 
 UNRELEASED = "unreleased"
 """The `since` of what only the development branch has."""
@@ -104,13 +104,13 @@ def of_fact(kind: str, data: Mapping[str, Any]) -> list[Release]:
         return [find(data["release"], data["architecture"])]
     if data["since"] == UNRELEASED:
         return [find(DEFAULT_RELEASE)]
-    found = [one for one in releases_of(data) if is_about(kind, data, one)]
+    found = [release for release in releases_of(data) if is_about(kind, data, release)]
     assert found, f"a vector that no release is checked for: {data}"
     dated = kind in OF_ALL_RELEASES and (kind not in UNDATED or data["since"] is not None)
     first = reversed(found if dated else [])
-    kept = {one.architecture: one for one in first}, {one.architecture: one for one in found}
-    default = [one for one in (find(DEFAULT_RELEASE),) if holds(data, one)]
-    return list(dict.fromkeys([*(one for ends in kept for one in ends.values()), *default]))
+    kept = {release.architecture: release for release in first}, {release.architecture: release for release in found}
+    default = [release for release in (find(DEFAULT_RELEASE),) if holds(data, release)]
+    return list(dict.fromkeys([*(release for ends in kept for release in ends.values()), *default]))
 
 
 def releases_of(data: Mapping[str, Any]) -> list[Release]:
@@ -136,5 +136,6 @@ def _in_line(line: str, own: tuple[int, ...]) -> bool:
     return own[:2] == first[:2] and own >= first if line.endswith("+") else own == first
 
 
+@cache
 def _numbers(name: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", name)[:3]))

@@ -15,8 +15,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from support.vectors import codecs as vector_codecs
-from support.vectors import keys as vector_keys
 from simulator.errors import ChangefeedError, EncodeError, UserError
 from simulator.read.decode import DdlEvent as DdlRead, Image, RowEvent, Watermark, before_image, decode, row_text
 from simulator.releases import Release
@@ -26,9 +24,9 @@ from simulator.ticdc.table_info import handle_columns
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import is_binary
-from support.vectors.codecs import Json
+from support.vectors.codecs import Json, encoded
 from support.vectors.files import Vector
-from support.vectors.keys import Kind
+from support.vectors.kinds import Kind, keys_of
 from support.vectors.options import codec_options, loaded
 
 Message = tuple[bytes | None, bytes]
@@ -136,7 +134,7 @@ def _pairs(keys: pa.Array | None, values: pa.Array) -> list[Message]:
 
 
 def _encoded(data: Json, options: CodecOptions, release: Release) -> Encoded:
-    return vector_codecs.encoded(_given(data), _of_input(data), options, release)
+    return encoded(_given(data), _of_input(data), options, release)
 
 
 def _given(data: Json) -> list[Json]:
@@ -170,7 +168,7 @@ def _options(data: Json, release: Release) -> CodecOptions:
 def _limit(data: Json, entry: Message, release: Release) -> None:
     """The size of a row that the formula gives is the smallest max-message-bytes that takes it."""
     lengths = {"len(key)": len(entry[0] or b""), "len(value)": len(entry[1])}
-    size = sum(lengths[one] if one in lengths else int(one) for one in data["length_formula"].split("+"))
+    size = sum(lengths[part] if part in lengths else int(part) for part in data["length_formula"].split("+"))
     options = _options(data, release)
     _encoded(data, replace(options, max_message_bytes=size), release)
     with pytest.raises(EncodeError):
@@ -208,10 +206,10 @@ def _compare_messages(data: Json, messages: list[Message], entries: list[Message
         return
     wanted = data["messages"]
     assert [(key and key.hex(), value.hex()) for key, value in messages] == [
-        (one["key_hex"], one["value_hex"]) for one in wanted]
-    assert counts == [one.get("rows", count) for one, count in zip(wanted, counts, strict=True)]
+        (message["key_hex"], message["value_hex"]) for message in wanted]
+    assert counts == [message.get("rows", count) for message, count in zip(wanted, counts, strict=True)]
     for name, made in (("event_keys", [key for key, _ in entries]), ("event_values", [value for _, value in entries])):
-        told = [text.encode() for one in wanted for text in one.get(name, ())]
+        told = [text.encode() for message in wanted for text in message.get(name, ())]
         assert told in ([], made)
 
 
@@ -274,7 +272,7 @@ def _read_row(
 
 def _is_left(name: str, left: frozenset[str] | None) -> bool:
     patterns = ["*"] if left is None else left
-    return any(re.fullmatch(re.escape(one).replace(r"\*", ".*").replace(r"\?", "."), name, re.I) for one in patterns)
+    return any(re.fullmatch(re.escape(each).replace(r"\*", ".*").replace(r"\?", "."), name, re.I) for each in patterns)
 
 
 def _texts(image: Image, table: Table | None) -> Mapping[str, object]:
@@ -292,10 +290,10 @@ def _text(value: object, table: Table | None, name: str) -> object:
 
 LITERAL_KINDS = {"ddl": _ddl, "watermark": _watermark, "resolved": _watermark, "row": _rows, "batch": _rows}
 ROW = "create_table schema table before after commit_ts row_id partition_id"
-KINDS = {"facts.literals": Kind(check_literal, vector_keys.of(
+KINDS = {"facts.literals": Kind(check_literal, keys_of(
     "kind protocol decode_only key_text value_text value_text_indented asserted partial parses partition terminator "
     "expected_message error error_code error_text framed_key_prefix_bytes framed_value_bytes length_formula topic",
-    input=vector_keys.of(
+    input=keys_of(
         f"{ROW} columns columns_mysql_type primary_key options query type_code fragment build_time es_ms ts_ms",
-        rows=vector_keys.of(ROW)),
-    messages=vector_keys.of("key_hex value_hex event_keys event_values rows")))}
+        rows=keys_of(ROW)),
+    messages=keys_of("key_hex value_hex event_keys event_values rows")))}

@@ -67,9 +67,9 @@ def place_of(name: str, release: Release) -> str:
 def literal(value: object, place: str, name: str) -> str:
     """A value as TOML: vectors write numbers and booleans as text, too."""
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{key} = {literal(one, place, name)}' for key, one in value.items())}}}"
+        return f"{{{', '.join(f'{key} = {literal(item, place, name)}' for key, item in value.items())}}}"
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return f"[{', '.join(literal(one, place, name) for one in value)}]"
+        return f"[{', '.join(literal(item, place, name) for item in value)}]"
     bare = isinstance(value, str) and keys.KEYS[place][name].kind in ("bool", "int", "int16", "int32", "duration")
     return str(value) if bare else json.dumps(value)
 

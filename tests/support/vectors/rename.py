@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-from support.vectors import keys as vector_keys
 from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.ticdc.ddl.events import events, sent_query
@@ -20,7 +19,7 @@ from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.syntax.definitions import Pair, TableName
 from support.vectors.codecs import Json
 from support.vectors.files import Vector
-from support.vectors.keys import Kind
+from support.vectors.kinds import Kind, keys_of
 
 
 def check_rename(vector: Vector) -> None:
@@ -102,6 +101,6 @@ def numbers(tag: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", tag)[:3]))
 
 
-KINDS = {"facts.rename": Kind(check_rename, vector_keys.of(
+KINDS = {"facts.rename": Kind(check_rename, keys_of(
     "rules case_sensitive ddl current_database pairs known_tables known_schemas expected kept_pairs error_code "
     "error_text error_wrapper error_wrapper_releases query_sent queries_sent"))}

@@ -1,25 +1,30 @@
 """Vectors of split UPDATEs: a release, a table, rows before and after a transaction → events in order.
 
-One law: every line is answered twice, by the functions for a transaction and by the batches of a run.
+One law: every line is answered twice, by the functions for a transaction and by the batches of a run, whose columns,
+keys and order are those of the changes that a diff finds.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
-from support.vectors import keys as vector_keys
-from simulator.columns.change_frame import DELETE, INSERT, UPDATE
-from simulator.ticdc.split import SplitRule, split_rule
-from simulator.tidb.ddl import create_table as parse
+import numpy as np
+import pyarrow as pa
+
+from simulator.columns import cells, row_image
+from simulator.columns.change_frame import DELETE, INSERT, ORDER, UPDATE
+from simulator.ticdc import key_bytes
+from simulator.ticdc.split import SplitRule, beside, halves, keys_changed, ranked, split_rule, splits
+from simulator.ticdc.table_info import handle_key
+from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.table import Table, visible_columns
 from support.transaction import Row, RowEvent, net, sent
 from support.vectors.files import Vector
-from support.vectors.keys import Kind
-from support.vectors.split_batches import Transaction, by_batch, plain
+from support.vectors.kinds import Kind, keys_of
 
 NAMES = {DELETE: "DELETE", UPDATE: "UPDATE", INSERT: "INSERT"}
 EVENT = re.compile(r"(DELETE|UPDATE|INSERT)\((.*)\)")
@@ -37,10 +42,10 @@ def check_split(vector: Vector) -> None:
         assert [written(event, like) for event, like in zip_longest(found, expected)] == expected
     elif "op" in expected[0]:
         assert list(as_csv(found, data["csv_output_old_value"])) == [
-            (one["op"], one.get("is_update", False), one["values"]) for one in expected]
+            (event["op"], event.get("is_update", False), event["values"]) for event in expected]
     else:
         assert [(NAMES[event.op], event.before, event.after) for event in found] == [
-            (one["type"], one["before"], one["after"]) for one in expected]
+            (wanted["type"], wanted["before"], wanted["after"]) for wanted in expected]
     assert by_batch(transaction(vector, table)) == plain(transaction(vector, table))
 
 
@@ -57,7 +62,7 @@ def events(vector: Vector, table: Table) -> list[RowEvent]:
     whole = transaction(vector, table)
     own = len(list(changes(vector.data, table)))
     found = sent(table, whole.events, whole.rule)
-    return [event for event in found if all(event is not one for one in whole.events[own:])]
+    return [event for event in found if all(event is not other for other in whole.events[own:])]
 
 
 def rule(vector: Vector) -> SplitRule:
@@ -70,8 +75,8 @@ def rule(vector: Vector) -> SplitRule:
 def changes(data: Mapping[str, Any], table: Table) -> Iterator[RowEvent]:
     """What TiDB writes: said so, or of rows before and after, which stand in pairs."""
     if "input" in data:
-        for one in data["input"]:
-            said = read(one) if isinstance(one, str) else one
+        for given in data["input"]:
+            said = read(given) if isinstance(given, str) else given
             op = next(op for op, name in NAMES.items() if name == said["type"])
             yield RowEvent(op, row(table, said["before"]), row(table, said["after"]))
         return
@@ -128,15 +133,15 @@ def table_of(data: Mapping[str, Any]) -> Table:
     text = data.get("create_table") or f"table t({', '.join(named(data))})"
     sketch = SKETCH.fullmatch(text)
     if sketch is None:
-        return parse.create_table(text, "test")
+        return create_table(text, "test")
     columns = [column.strip().partition(" ") for column in sketch[2].split(",")]
-    return parse.create_table(f"CREATE TABLE {sketch[1]} ({', '.join(map(column_of, columns))})", "test")
+    return create_table(f"CREATE TABLE {sketch[1]} ({', '.join(map(column_of, columns))})", "test")
 
 
 def named(data: Mapping[str, Any]) -> list[str]:
     """Columns of events of a table that is not told."""
-    said = [read(one) if isinstance(one, str) else one for one in data["input"]]
-    columns = dict.fromkeys(name for one in said for name in {**(one["before"] or {}), **(one["after"] or {})})
+    said = [read(event) if isinstance(event, str) else event for event in data["input"]]
+    columns = dict.fromkeys(name for event in said for name in {**(event["before"] or {}), **(event["after"] or {})})
     return [f"{name} PRIMARY KEY handle" if at == 0 else name for at, name in enumerate(columns)]
 
 
@@ -155,7 +160,84 @@ def names(table: Table) -> list[str]:
     return [column.name for column in visible_columns(table)]
 
 
-EVENTS = vector_keys.of("type before after op commit_ts is_update values")
-KINDS = {"facts.update_split": Kind(check_split, vector_keys.of(
-    "kind protocol output-raw-change-event csv_output_old_value create_table before after case transaction uk_changed "
-    "rows_in_txn old_value expected_order_note", input=EVENTS, expected=EVENTS))}
+@dataclass(frozen=True)
+class Transaction:
+    """Row changes of one table, as TiDB writes them."""
+
+    table: Table
+    events: tuple[RowEvent, ...]
+    rule: SplitRule
+
+
+def of_diff(transaction: Transaction) -> list[RowEvent]:
+    """The changes as a diff finds them: an UPDATE of the handle key, or of a row without one, is a row that went and a
+    row that came."""
+    found = []
+    for event in transaction.events:
+        before, after = event.before, event.after
+        if before is None or after is None or same_key(transaction.table, before, after):
+            found.append(event)
+        else:
+            found += [RowEvent(DELETE, before, None), RowEvent(INSERT, None, after)]
+    return found
+
+
+def same_key(table: Table, before: Row, after: Row) -> bool:
+    old, new = key_bytes.handle(table, cells.columns([before, after])).to_pylist()
+    return bool(handle_key(table)) and old == new
+
+
+def plain(transaction: Transaction) -> list[RowEvent]:
+    """What the functions for one transaction make of the changes of a diff, with their whole old rows, as rows in a run
+    have them."""
+    found = sent(transaction.table, of_diff(transaction), replace(transaction.rule, old_value=True))
+    return [replace(event, half=False) for event in found]
+
+
+def by_batch(transaction: Transaction) -> list[RowEvent]:
+    """What a run makes of them."""
+    table, rule, events = transaction.table, transaction.rule, of_diff(transaction)
+    if not events:
+        return []
+    changes = pa.record_batch({
+        "commit_ts": pa.array([7] * len(events), pa.int64()),
+        "table": pa.array([0] * len(events), pa.int32()),
+        "handle": pa.array([b"%04d" % number for number in range(len(events))], pa.binary()),
+        "before": packed(table, [event.before for event in events]),
+        "after": packed(table, [event.after for event in events]),
+    })
+    placed = ranked(changes, rule)
+    if splits([table], rule):
+        is_split = np.zeros(len(events), np.bool_)
+        updates = [number for number, event in enumerate(events) if event.before and event.after]
+        if updates:
+            before, after = (cells.columns([row for number in updates if (row := getattr(events[number], side))])
+                             for side in ("before", "after"))
+            is_split[updates] = keys_changed(table, before, after, rule)
+        placed = halves(changes, is_split & beside(changes) if rule.several else is_split, rule)
+    rows = pa.Table.from_batches([placed]).sort_by([
+        (name, "ascending") for name in ORDER]).to_pylist()
+    return [RowEvent(row["op"], unpacked(table, row["before"]), unpacked(table, row["after"])) for row in rows]
+
+
+def packed(table: Table, rows: Sequence[Row | None]) -> pa.Array:
+    """Images of rows."""
+    return pa.concat_arrays([
+        pa.nulls(1, pa.binary()) if row is None else row_image.pack(list(cells.columns([row]).values()))
+        for row in rows])
+
+
+def unpacked(table: Table, image: bytes | None) -> Row | None:
+    if image is None:
+        return None
+    names = [column.name for column in visible_columns(table)]
+    return {name: None if cell == b"\xfe" else cell.decode()
+            for name, cell in zip(names, image.split(b"\xff"), strict=True)}
+
+
+EVENTS = keys_of("type before after op commit_ts is_update values")
+KINDS = {
+    "facts.update_split": Kind(check_split, keys_of(
+        "kind protocol output-raw-change-event csv_output_old_value create_table before after case transaction "
+        "uk_changed rows_in_txn old_value expected_order_note", input=EVENTS, expected=EVENTS)),
+}

@@ -1,22 +1,21 @@
-"""Vectors of event filters: settings, statements, row changes, names."""
+"""Vectors of filters: the table-filter language; and event filters of statements, row changes and names."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from support.evolving import behind
-from support.vectors import keys as vector_keys
 
 from simulator.errors import ChangefeedError, DdlError
 from simulator.releases import Release
 from simulator.ticdc.changefeed.model import EventFilter
 from simulator.ticdc.ddl.classify import SEND, decided
 from simulator.ticdc.ddl.jobs_text import text_statements
-from simulator.ticdc.filters import event_types, replication
+from simulator.ticdc.filters import event_types, replication, table_filter
 from simulator.ticdc.filters.event_filters import EventFilters, event_filters, ignoring_ddl, ignoring_row
 from simulator.ticdc.filters.replication import Replication
 from simulator.ticdc.filters.row_expressions import ignoring_values, verify
@@ -30,7 +29,7 @@ from simulator.tidb.syntax.definitions import TableName
 from support.vectors.codecs import Json
 from support.vectors.dispatch import contains
 from support.vectors.files import Vector
-from support.vectors.keys import Kind
+from support.vectors.kinds import Kind, keys_of
 
 CODES = {"CDC:ErrExpressionParseFailed": "CDC:ErrInvalidFilterExpression"}
 """Where a vector calls an error by its variable in Go: the code that users see."""
@@ -44,7 +43,7 @@ def check_event_filter(vector: Vector) -> None:
     elif data["expected"] == "error":
         with pytest.raises((ChangefeedError, DdlError)) as caught:
             decide(vector)
-        error, (code, text) = caught.value, error_of(data)
+        error, (code, text) = caught.value, expected_error(data)
         assert isinstance(error, ChangefeedError | DdlError)
         assert error.code == (CODES.get(code, code) or error.code)
         assert contains(error.text, text)
@@ -52,7 +51,7 @@ def check_event_filter(vector: Vector) -> None:
         assert decide(vector) == data["expected"]
 
 
-def error_of(data: Json) -> tuple[str, str]:
+def expected_error(data: Json) -> tuple[str, str]:
     """Code and text of an error, empty where the vector gives none."""
     code, text = re.findall(r"^(CDC:\w+)?(?:: )?(.*)", data.get("error") or "")[0]
     return data.get("error_code") or code, data.get("error_text") or text
@@ -141,8 +140,40 @@ def image(table: Table, values: Sequence[object] | None) -> bytes | None:
     return b"\xff".join(b"\xfe" if value is None else str(value).encode() for value in [*values, *[None] * missing])
 
 
-KINDS = {"facts.event_filter": Kind(check_event_filter, vector_keys.of(
-    "kind input event_filters case_sensitive rules ignore_txn_start_ts tables when dml_after expected error error_code "
-    "error_text",
-    ddl=vector_keys.of("schema table query type_code action start_ts old_schema old_table"),
-    row=vector_keys.of("schema table kind start_ts create_table after_ddl before after")))}
+def check_table_filter(vector: Vector) -> None:
+    """A vector of `facts.table_filter`."""
+    data = vector.data
+    if "error" in data:
+        with pytest.raises(ChangefeedError) as caught:
+            table_filter(data["rules"])
+        assert data["error"] in caught.value.text
+        assert caught.value.code == (data.get("error_code") or data.get("ticdc_error_code") or caught.value.code)
+    elif data["level"] == "library":
+        made = table_filter(data["rules"], data["case_sensitive"])
+        whole = data.get("kind") == "schema"
+        matched = made.match_schema(data["schema"]) if whole else made.match(data["schema"], data["table"])
+        assert matched == data["match"]
+    else:
+        made_ = replication(data["rules"], data["case_sensitive"], data.get("ignore_txn_start_ts", ()), vector.release)
+        assert TICDC_KINDS[data.get("kind", "table")](made_, data, vector) == data["match"]
+
+
+TICDC_KINDS: dict[str, Callable[[Replication, Json, Vector], bool]] = {
+    "table": lambda made, data, _: made.table(data["schema"], data["table"]),
+    "schema": lambda made, data, _: made.schema(data["schema"]),
+    "dml": lambda made, data, _: made.table(data["schema"], data["table"], data["start_ts"]),
+    "ddl_discard": lambda made, data, vector: made.ddl(
+        data["type_code"], data["schema"], data["table"], vector.release, data["start_ts"]),
+}
+
+
+KINDS = {
+    "facts.event_filter": Kind(check_event_filter, keys_of(
+        "kind input event_filters case_sensitive rules ignore_txn_start_ts tables when dml_after expected error "
+        "error_code error_text",
+        ddl=keys_of("schema table query type_code action start_ts old_schema old_table"),
+        row=keys_of("schema table kind start_ts create_table after_ddl before after"))),
+    "facts.table_filter": Kind(check_table_filter, keys_of(
+        "rules case_sensitive level kind schema table type_code start_ts ignore_txn_start_ts match error "
+        "ticdc_error_code error_code")),
+}

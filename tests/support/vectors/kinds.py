@@ -15,15 +15,15 @@ Keys: TypeAlias = "Mapping[str, Keys]"
 """Names, each with those of the objects that it holds, alone or in a list; none: whatever is inside."""
 
 
-def of(names: str, **inner: Keys) -> Keys:
+def keys_of(names: str, **inner: Keys) -> Keys:
     """Keys of plain values or of anything, and keys of objects that are followed, too."""
     return {**{name: {} for name in names.split()}, **inner}
 
 
-PROSE = of("id source note notes origin doubt comment")
+PROSE = keys_of("id source note notes origin doubt comment")
 """What any vector may say for people."""
 
-DATED = of("architecture since until other_release_lines release")
+DATED = keys_of("architecture since until other_release_lines release")
 """What says which releases a fact is about."""
 
 
@@ -55,8 +55,8 @@ def every(keys: Keys) -> Keys:
 def unknown(data: object, keys: Keys, at: str = "") -> Iterator[str]:
     """The full names of what is in an object, or in those of a list, and not among the keys."""
     if isinstance(data, list):
-        for one in data:
-            yield from unknown(one, keys, at)
+        for item in data:
+            yield from unknown(item, keys, at)
     elif isinstance(data, Mapping):
         for name, value in data.items():
             if name not in keys:

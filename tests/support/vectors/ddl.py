@@ -1,31 +1,33 @@
-"""Vectors of statements: which jobs they are, and what TiCDC does with them."""
+"""Vectors of statements: which jobs they are, what TiCDC does with them, the text that it sends, and its allow-list."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import pytest
 
-from support.vectors import keys as vector_keys
 from simulator.errors import DdlError
 from simulator.releases import RELEASES, Release
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
-from simulator.ticdc.ddl.allow import allowed
+from simulator.ticdc.ddl.allow import allowed, eligibility
 from simulator.ticdc.ddl.classify import decided
 from simulator.ticdc.ddl.events import Event, events
 from simulator.ticdc.ddl.jobs_text import execute_text, text_statements
+from simulator.ticdc.ddl.sent_text import sent_text
 from simulator.ticdc.filters import replication
-from simulator.tidb.ddl.actions import ACTIONS, CODES
+from simulator.tidb.ddl.actions import ACTIONS, CODES, SCHEMA_ACTIONS, VIEW_ACTIONS
 from simulator.tidb.ddl.catalog import catalog
+from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.ddl.session import Job, Session
+from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.statements import AlterTable, CreateTable, RecoverTable
 from support.vectors.codecs import Json
-from support.vectors.files import Vector
-from support.vectors.keys import Kind
+from support.vectors.files import Vector, releases_of
+from support.vectors.kinds import Kind, keys_of
 
 
 def check_ddl_statement(vector: Vector) -> None:
@@ -65,7 +67,7 @@ def _check_specs(data: Json, release: Release) -> None:
     if data["outcome"] == "parse_error" or "alter_specs" not in data:
         return
     found = text_statements(data["sql"], release)
-    assert sum(len(one.specs) for one in found if isinstance(one, AlterTable)) == data["alter_specs"]
+    assert sum(len(statement.specs) for statement in found if isinstance(statement, AlterTable)) == data["alter_specs"]
 
 
 def _check_code(data: Json, release: Release) -> None:
@@ -140,7 +142,7 @@ def _check_failing(prefixes: tuple[str, ...]) -> Callable[[Json, Release], None]
     def check(data: Json, release: Release) -> None:
         with pytest.raises(DdlError) as caught:
             _jobs(data, release)
-        assert caught.value.code in prefixes or any(one and caught.value.code.startswith(one) for one in prefixes)
+        assert caught.value.code in prefixes or any(each and caught.value.code.startswith(each) for each in prefixes)
         told = re.match(r"\[(\w+:\d+)\](.*)", data.get("error") or data.get("note") or "")
         if told and release.multi_schema_change:
             assert (caught.value.code, caught.value.text) == told.groups()
@@ -167,8 +169,111 @@ OUTCOMES: dict[str, Callable[[Json, Release], None]] = {
     "not_ddl": _check_failing(("",)),
 }
 
-KINDS = {"facts.ddl_statements": Kind(check_ddl_statement, vector_keys.of(
-    "statement sql current_database action action_string type_code type_code_tidb_le_6_1 canal_type canal_type_history "
-    "schema table schema_table_new_arch in_allow_list classic_replicated_since outcome alter_specs tidb_release "
-    "syntax_checked error error_code error_text",
-    events=vector_keys.of("action type_code type_code_new_arch canal_type schema table query_before_restore")))}
+
+OTHER_CHARSET = "utf8"
+"""The charset of jobs in `ddl_text` whose `other_fields` are set (tiflow v8.5.3 cdc/owner/ddl_sink_test.go)."""
+
+
+def check_ddl_text(vector: Vector) -> None:
+    """A vector of `ddl_text`: statement → text."""
+    data = vector.data
+    charset = OTHER_CHARSET if data["other_fields"] else ""
+    assert sent_text(data["sql"], vector.release, charset) == data["query"]
+
+
+def check_fact_ddl_text(vector: Vector) -> None:
+    """A vector of `facts.ddl_text`: text of a job → text sent, by release."""
+    data = vector.data
+    assert vector.release.name == data["release"]
+    assert sent_text(data["job_query"], vector.release, data["job_charset"] or "") == data["query_sent"]
+
+
+BARE = create_table("CREATE TABLE t (a INT, b INT UNIQUE, KEY k (a))", "test")
+KEYED = create_table("CREATE TABLE t (a INT PRIMARY KEY, b INT UNIQUE, KEY k (a))", "test")
+
+DROP_TABLE = CODES["DropTable"]
+MADE = {"CREATE TABLE", "RECOVER TABLE"}
+MADE_VALID = {"CREATE INDEX", "ADD INDEX", "ADD PRIMARY KEY"}
+"""Statements "that create a valid index" are what the docs' table is about; others of the kind are `check_index`'s."""
+
+
+def tables(statement: str, code: int, table: Table) -> tuple[Table | None, Table | None]:
+    """A table before and after a statement that leaves its keys as they are; views are None."""
+    if code in VIEW_ACTIONS:
+        return None, None
+    after = KEYED if statement in MADE_VALID else table
+    return None if statement in MADE else table, None if code == DROP_TABLE else after
+
+
+def check_docs(statement: str, code: int, wanted: tuple[str, str, str], release: Release) -> None:
+    """A row of the docs' table: `Y` or `N` with a valid index, without one, and without one by force-replicate."""
+    valid, none, forced = wanted
+    assert sent(statement, code, KEYED, False, release) == valid
+    assert sent(statement, code, BARE, True, release) == forced
+    assert sent(statement, code, BARE, False, release) == ("Y" if needs_no_index(code, release) else none)
+
+
+def needs_no_index(code: int, release: Release) -> bool:
+    """Whether TiCDC's code has no table to ask for a valid index, whatever the docs say: a view is always eligible
+    (IsEligible: tiflow cdc/model/schema_storage.go, ticdc pkg/common/table_info.go), and classic TiCDC asks its
+    snapshot of after the statement, where a table that was dropped is no ineligible one (tiflow
+    cdc/puller/ddl_puller.go checkIneligibleTableDDL, cdc/entry/schema/snapshot.go isIneligibleTableID)."""
+    return code in VIEW_ACTIONS or code == DROP_TABLE and release.architecture == "classic"
+
+
+def check_index(release: Release) -> None:
+    """An index of a table without a valid one is sent where it is valid itself, and only then."""
+    assert eligibility(BARE, BARE, False, release) == "skip"
+    assert eligibility(BARE, KEYED, False, release) == "send"
+
+
+def sent(statement: str, code: int, table: Table, force: bool, release: Release) -> str:
+    """`Y` or `N`, as the docs have it."""
+    decision = "send" if code in SCHEMA_ACTIONS else eligibility(*tables(statement, code, table), force, release)
+    return "Y" if decision == "send" and allowed(code, release) else "N"
+
+
+def check_allow(vector: Vector) -> None:
+    """A vector of `facts.allow_list`, in every release that it holds for."""
+    data = vector.data
+    if "action" in data:
+        assert CODES[data["action"]] == data["type_code"]
+    if "action_string" in data:
+        assert ACTIONS[data["type_code"]].text == data["action_string"]
+    if data["replicated"] is None:
+        assert data["difference"].startswith("seed: CREATE/ADD INDEX without valid index")
+        for release in releases_of(data):
+            check_index(release)
+        return
+    codes = data.get("type_codes") or [data["type_code"]]
+    found = {release.name for release in _about(data) for code in codes if allowed(code, release) != data["replicated"]}
+    assert found == set()
+    if "seed_ddl" in data:
+        wanted = (data["valid_index"], data["no_valid_index"], data["no_valid_index_force_replicate"])
+        for release in _about(data):
+            check_docs(data["seed_ddl"], codes[0], wanted, release)
+
+
+def _about(data: Json) -> Iterable[Release]:
+    """The docs' table, and what is said to differ from it, is about the releases of its time."""
+    if "seed_ddl" not in data and "difference" not in data:
+        return releases_of(data)
+    named = re.findall(r"v\d+\.\d+\.\d+", data["source"])
+    return [
+        releases[tag]
+        for architecture, releases in RELEASES.items() if data["architecture"] in ("both", architecture)
+        for tag in named or ["v8.5.7"]]
+
+
+KINDS = {
+    "facts.ddl_statements": Kind(check_ddl_statement, keys_of(
+        "statement sql current_database action action_string type_code type_code_tidb_le_6_1 canal_type "
+        "canal_type_history schema table schema_table_new_arch in_allow_list classic_replicated_since outcome "
+        "alter_specs tidb_release syntax_checked error error_code error_text",
+        events=keys_of("action type_code type_code_new_arch canal_type schema table query_before_restore"))),
+    "ddl_text": Kind(check_ddl_text, keys_of("sql query other_fields")),
+    "facts.ddl_text": Kind(check_fact_ddl_text, keys_of("job_query job_charset query_sent")),
+    "facts.allow_list": Kind(check_allow, keys_of(
+        "action action_string type_code type_codes replicated seed_ddl valid_index no_valid_index "
+        "no_valid_index_force_replicate difference")),
+}

@@ -6,7 +6,6 @@ import json
 import re
 from dataclasses import replace
 
-from support.vectors import keys as vector_keys
 from support.codec_rows import rows
 from simulator.releases import Release
 from simulator.ticdc.codecs import CODECS, CodecOptions
@@ -17,7 +16,7 @@ from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.model.types import is_binary, type_code
 from support.vectors.codecs import Json
 from support.vectors.files import Vector
-from support.vectors.keys import Kind
+from support.vectors.kinds import Kind, keys_of
 
 
 def check_table_info(vector: Vector) -> None:
@@ -98,9 +97,9 @@ TYPE_CODES = {
 FLAGS = {"BinaryFlag": BINARY, "NullableFlag": NULLABLE, "UnsignedFlag": UNSIGNED}
 
 KINDS = {
-    "table_info": Kind(check_table_info, vector_keys.of("create_table", columns=vector_keys.of(
+    "table_info": Kind(check_table_info, keys_of("create_table", columns=keys_of(
         "name type flags handle mysql_type mysql_type_full sql_type"))),
-    "facts.column_types": Kind(check_column_type, vector_keys.of(
+    "facts.column_types": Kind(check_column_type, keys_of(
         "column_ddl mysql_type_short mysql_type_full mysql_type_code_name flags java_type java_type_name value "
         "value_go_type java_type_for_value java_type_for_value_name rendered_value rendered_value_note")),
 }

@@ -1,0 +1,42 @@
+"""The copy of the vectors is whole: tests/vectors.sha256 has the checksum of every file, as `sha256sum` writes it.
+
+Renewed, in tests/vectors, by `sha256sum * > ../vectors.sha256`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.vectors.files import DEFAULT, files
+
+
+def checksums(directory: Path) -> str:
+    """A manifest of every file of a directory."""
+    paths = sorted(directory.iterdir())
+    return "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in paths)
+
+
+def test_every_vector_file_is_as_the_manifest_says() -> None:
+    """None is missing, altered or unknown."""
+    assert checksums(DEFAULT) == DEFAULT.with_suffix(".sha256").read_text("ascii")
+
+
+def test_every_vector_file_is_one_that_is_run() -> None:
+    assert sorted(DEFAULT.iterdir()) == files(DEFAULT)
+
+
+@pytest.mark.parametrize("harm", [
+    lambda path: path.unlink(), lambda path: path.write_text("{ }\n"), lambda path: path.with_name("more").touch(),
+], ids=["missing", "altered", "unknown"])
+def test_a_harm_to_a_single_file_is_seen(harm: Callable[[Path], None], tmp_path: Path) -> None:
+    """By another manifest than before."""
+    for name in ("rows.jsonl", "facts.jsonl.gz"):
+        (tmp_path / name).write_text("{}\n")
+    whole = checksums(tmp_path)
+
+    harm(tmp_path / "rows.jsonl")
+    assert checksums(tmp_path) != whole
