@@ -178,3 +178,8 @@ def test_every_room_is_there(pattern: str) -> None:
 def test_names_say_what_a_module_is() -> None:
     """A name that fits anything invites anything."""
     assert {module for module in MODULES if FORBIDDEN_NAMES & set(module.split("."))} == set()
+
+
+def test_every_folder_with_modules_is_a_package() -> None:
+    """Else it is there where the source is, and missing where the package is installed."""
+    assert {path.parent for path in FILES} == {path.parent for path in FILES if path.name == "__init__.py"}
