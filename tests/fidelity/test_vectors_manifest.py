@@ -1,11 +1,10 @@
-"""The copy of the vectors is whole: tests/vectors.sha256 has the checksum of every file, as `sha256sum` writes it.
-
-Renewed, in tests/vectors, by `sha256sum * > ../vectors.sha256`.
-"""
+"""The copy of the vectors is whole: tests/vectors.sha256 has the checksum of every file, as CONTRIBUTING.md renews it."""
 
 from __future__ import annotations
 
 import hashlib
+import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,6 +22,15 @@ def checksums(directory: Path) -> str:
 def test_every_vector_file_is_as_the_manifest_says() -> None:
     """None is missing, altered or unknown."""
     assert checksums(DEFAULT) == DEFAULT.with_suffix(".sha256").read_text("ascii")
+
+
+def test_the_manifest_is_what_the_command_in_contributing_writes() -> None:
+    root = DEFAULT.parent.parent
+    [command] = re.findall(r"^\(cd tests/vectors && (.*) > \.\./vectors\.sha256\)$",
+                           (root / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
+
+    done = subprocess.run(["bash", "-c", command], cwd=DEFAULT, capture_output=True, text=True, check=True)
+    assert done.stdout == DEFAULT.with_suffix(".sha256").read_text("ascii")
 
 
 def test_every_vector_file_is_one_that_is_run() -> None:
