@@ -14,8 +14,8 @@ from simulator.read.contract.stream import Placed
 from simulator.read.decode import DdlEvent, time_of
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.build.defaults import value_text
 from simulator.tidb.ddl.catalog import Catalog, catalog, key
+from simulator.tidb.ddl.create.defaults import value_text
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.model.table import Column, Table, visible_columns

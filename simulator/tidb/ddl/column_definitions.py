@@ -8,10 +8,10 @@ pkg/ddl/column.go, generateOriginDefaultValue; pkg/table/column.go, GetZeroValue
 from __future__ import annotations
 
 from simulator.errors import SchemaError
-from simulator.tidb.ddl.build.defaults import default_text, number_text
-from simulator.tidb.ddl.build.moments import is_date
-from simulator.tidb.ddl.build.table import build_column
-from simulator.tidb.ddl.build.types import build_type
+from simulator.tidb.ddl.create.defaults import default_text, number_text
+from simulator.tidb.ddl.create.moments import is_date
+from simulator.tidb.ddl.create.table import build_column
+from simulator.tidb.ddl.create.types import build_type
 from simulator.tidb.ddl.steps import KnownTable
 from simulator.tidb.ddl.tidb_errors import refused, tidb
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, collation

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.build.keys import build_foreign_key
 from simulator.tidb.ddl.catalog import Catalog, Key, key as place_of, with_tables
+from simulator.tidb.ddl.create.keys import build_foreign_key
 from simulator.tidb.ddl.index_parts import spelled
 from simulator.tidb.ddl.steps import Alteration, KnownTable, Step, Steps, Touched, column_named, lower
 from simulator.tidb.ddl.tidb_errors import tidb

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator.tidb.ddl.build.keys import COLUMNAR
+from simulator.tidb.ddl.create.keys import COLUMNAR
 from simulator.tidb.ddl.expression_columns import columns_of
 from simulator.tidb.ddl.steps import column_named
 from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded

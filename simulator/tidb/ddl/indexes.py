@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.build.keys import COLUMNAR, build_index, free_name
 from simulator.tidb.ddl.catalog import LONGEST_NAME
+from simulator.tidb.ddl.create.keys import COLUMNAR, build_index, free_name
 from simulator.tidb.ddl.expression_columns import columns_of, partition_columns
 from simulator.tidb.ddl.foreign_keys import add_foreign_key, check_key_not_needed, drop_foreign_key
 from simulator.tidb.ddl.index_parts import check_parts, spelled

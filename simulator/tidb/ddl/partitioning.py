@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.build.table import build_partitioning
+from simulator.tidb.ddl.create.table import build_partitioning
 from simulator.tidb.ddl.expression_columns import partition_columns, plain
 from simulator.tidb.ddl.foreign_keys import referring
 from simulator.tidb.ddl.interval_partitioning import expanded

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.build.keys import INDEXED
-from simulator.tidb.ddl.build.table import build_column, build_table
 from simulator.tidb.ddl.catalog import Catalog, Database, LONGEST_NAME, with_table
 from simulator.tidb.ddl.column_definitions import check_definition
+from simulator.tidb.ddl.create.keys import INDEXED
+from simulator.tidb.ddl.create.table import build_column, build_table
 from simulator.tidb.ddl.expression_columns import generated_from
 from simulator.tidb.ddl.foreign_keys import check_foreign_key
 from simulator.tidb.ddl.index_parts import check_parts

@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.build.table import KEPT_OPTIONS, build_ttl
+from simulator.tidb.ddl.create.table import KEPT_OPTIONS, build_ttl
 from simulator.tidb.ddl.foreign_keys import referring
 from simulator.tidb.ddl.index_parts import check_parts
 from simulator.tidb.ddl.steps import Alteration, KnownTable, Step, Steps, column_named

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.build.table import build_table
 from simulator.tidb.ddl.catalog import Catalog, LONGEST_NAME, key as place_of, with_dropped, with_table, without_table
+from simulator.tidb.ddl.create.table import build_table
 from simulator.tidb.ddl.foreign_keys import check_unreferred, followed
 from simulator.tidb.ddl.session import Executed, Job, Session
 from simulator.tidb.ddl.steps import Alteration, Step, Steps, lower

@@ -9,7 +9,7 @@ import struct
 from decimal import Decimal, InvalidOperation, ROUND_HALF_UP, localcontext
 
 from simulator.errors import SchemaError
-from simulator.tidb.ddl.build.moments import date_text, moment_text, number_padded, time_text
+from simulator.tidb.ddl.create.moments import date_text, moment_text, number_padded, time_text
 from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.parser.types import bytes_of
 from simulator.tidb.syntax.definitions import DefaultSyntax

@@ -1,0 +1,1 @@
+"""Tables as TiDB makes them of their definitions: columns, types, defaults, keys."""
