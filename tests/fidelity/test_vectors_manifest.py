@@ -1,4 +1,4 @@
-"""The copy of the vectors is whole: tests/vectors.sha256 has the checksum of every file (CONTRIBUTING.md: how to renew it)."""
+"""The copy of the vectors is whole: tests/vectors.sha256 has the checksum of every file, as CONTRIBUTING.md says."""
 
 from __future__ import annotations
 
