@@ -15,6 +15,7 @@ import pyarrow as pa
 from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.row_changes import DdlEvent, Encoded, Messages, Rows
+from simulator.tidb.model.types import ColumnType
 
 Entry = tuple[bytes | None, bytes]
 """Key and value of one event; the key is None in a protocol without."""
@@ -137,6 +138,9 @@ class Codec:
     """What a topic that takes less than max-message-bytes does, as `Release.topic_limit` says it."""
 
     fidelity: Callable[[CodecOptions, Release], Fidelity]
+    column_fields: Callable[[ColumnType, CodecOptions, Release], Mapping[str, str | int]]
+    """What messages say of a column of that type beside its value, type code, flags and handle key: in their order, by
+    the names that they have there."""
 
     def message(self, entry: Entry, options: CodecOptions, release: Release) -> Entry:
         """One event as a message of its own."""
