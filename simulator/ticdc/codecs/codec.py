@@ -9,12 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.row_changes import DdlEvent, Encoded, Messages, Rows
+from simulator.ticdc.codecs.row_changes import DdlEvent, Encoded, Frame, Rows
 from simulator.tidb.model.types import ColumnType
 
 Entry = tuple[bytes | None, bytes]
@@ -121,9 +120,7 @@ class Codec:
     encode: Callable[[Rows, CodecOptions, Release], Encoded]
     """Row changes of one table → key and value of each; raises EncodeError."""
 
-    frame: Callable[[Encoded, npt.NDArray[np.int64], CodecOptions, Release], Messages]
-    """Rows → messages; only rows next to each other whose numbers in the array are equal may share one."""
-
+    frame: Frame
     ddl: Callable[[DdlEvent, CodecOptions, Release], Entry]
     """A statement → its key and value, not framed yet."""
 
