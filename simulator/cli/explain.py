@@ -9,10 +9,8 @@ from typing import Any
 from simulator import releases
 from simulator.cli.output import show_json, show_lines, warn
 from simulator.errors import UserError, did_you_mean
-from simulator.explain.change import read_row
 from simulator.explain.ddl import DdlExplained, explain_each
 from simulator.explain.ddl_render import ddl_as_dict, ddl_lines, several_lines
-from simulator.explain.row import explain_row, filter_decision, row_as_dict, row_lines
 from simulator.explain.schema_files import read_catalog
 from simulator.explain.table import explain_table, table_as_dict, table_lines
 from simulator.files import json_document, read_text
@@ -21,7 +19,6 @@ from simulator.ticdc.changefeed import Changefeed, load_file
 from simulator.ticdc.filters.event_filters import event_filters
 from simulator.ticdc.rules import rules, verify
 from simulator.tidb.ddl.catalog import Catalog
-from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.read import reading
 from simulator.tidb.parser.use import split
@@ -31,6 +28,11 @@ def row(
     change: str, schema: Path, database: str, sink_uri: str, config: Path | None, release: str,
     architecture: str | None, as_json: bool,
 ) -> None:
+    # statements and tables are explained without these, and with less to wait for
+    from simulator.explain.change import read_row
+    from simulator.explain.row import explain_row, filter_decision, row_as_dict, row_lines
+    from simulator.tidb.ddl.create_table import create_table
+
     changefeed, found = _changefeed(sink_uri, config, release, architecture)
     table = create_table(read_text(schema), database)
     filters, asked = rules(changefeed, found), read_row(table, _document(change))
