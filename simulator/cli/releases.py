@@ -1,22 +1,39 @@
-"""`releases`: what a release does, and what changes between two."""
+"""`releases`: what a release does, and what changes between two; tables for people, one document for programs.
+
+One law: what is shown is read from the fields of Release and their metadata; a narrow screen gets the same words in
+fewer columns.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from functools import partial
+from itertools import groupby
 from typing import Any
 
+from rich import box
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.table import Column, Table
+from rich.text import Text
+
 from simulator.cli.output import show_json
-from simulator.cli.release_tables import show_differences, show_lines, show_release
+from simulator.cli.terminal import Terminal
 from simulator.releases.behaviour import Behaviour
 from simulator.releases.compare import Difference, Line, differences, lines, named
 from simulator.releases.release import Release, behaviours
+from simulator.tidb.ddl.actions import ACTIONS
+
+WIDE = 130
+"""Columns of a screen that has room for everything side by side."""
 
 
 def releases(first: str | None, second: str | None, architecture: str | None, as_json: bool) -> None:
     """All lines of releases, or all of one release, or what the second does otherwise."""
     if first is None:
         found = lines(architecture)
-        document: dict[str, Any] = {"lines": [_line(one) for one in found]}
+        document: dict[str, Any] = {"lines": [_line(line) for line in found]}
         show = partial(show_lines, found)
     elif second is None:
         release = named(first, architecture)
@@ -41,29 +58,29 @@ def _line(line: Line) -> dict[str, Any]:
 
 
 def _release(release: Release) -> dict[str, Any]:
-    every = [_behaviour(one) | {"value": _plain(getattr(release, one.name))} for one in behaviours()]
+    every = [_behaviour(behaviour) | {"value": _plain(getattr(release, behaviour.name))} for behaviour in behaviours()]
     return _name(release) | {"behaviours": every}
 
 
 def _comparison(before: Release, after: Release, changed: tuple[Difference, ...]) -> dict[str, Any]:
-    return {"from": _name(before), "to": _name(after), "differences": [_difference(one) for one in changed]}
+    return {"from": _name(before), "to": _name(after), "differences": list(map(_difference, changed))}
 
 
-def _difference(one: Difference) -> dict[str, Any]:
-    shown = _behaviour(one.behaviour) | {"from": _plain(one.before), "to": _plain(one.after)}
-    sets = {"added": one.added, "removed": one.removed} if isinstance(one.after, frozenset) else {}
+def _difference(difference: Difference) -> dict[str, Any]:
+    shown = _behaviour(difference.behaviour) | {"from": _plain(difference.before), "to": _plain(difference.after)}
+    sets = {"added": difference.added, "removed": difference.removed} if isinstance(difference.after, frozenset) else {}
     return shown | sets
 
 
-def _behaviour(one: Behaviour) -> dict[str, Any]:
+def _behaviour(behaviour: Behaviour) -> dict[str, Any]:
     return {
-        "name": one.name,
-        "chapter": one.chapter,
-        "section": one.section,
-        "on_the_wire": one.on_the_wire,
-        "meaning": one.meaning,
-        "documentation": one.documentation,
-        "sources": list(one.sources),
+        "name": behaviour.name,
+        "chapter": behaviour.chapter,
+        "section": behaviour.section,
+        "on_the_wire": behaviour.on_the_wire,
+        "meaning": behaviour.meaning,
+        "documentation": behaviour.documentation,
+        "sources": list(behaviour.sources),
     }
 
 
@@ -73,3 +90,129 @@ def _name(release: Release) -> dict[str, Any]:
 
 def _plain(value: object) -> object:
     return sorted(value) if isinstance(value, frozenset) else value
+
+
+def show_lines(lines: Sequence[Line]) -> None:
+    """One line of text for each line of releases."""
+    out = Terminal()
+    for architecture, found in groupby(lines, lambda line: line.architecture):
+        table = _table(Column("line", no_wrap=True), Column("releases", no_wrap=True), Column("behaviours change in"))
+        for line in found:
+            first, last = line.releases[0].name, line.releases[-1].name
+            changes = ", ".join(f"{release.name} ({count})" for release, count in line.changes)
+            table.add_row(line.name, first if first == last else f"{first} – {last}", changes or "–")
+        out.print(Text(f"{architecture} architecture", style="bold"), table, "")
+    out.print(
+        "In parentheses: how many behaviours differ from the release before it; of the first release of a line, from"
+        " the first of the line above. `ticdc-sim releases A` shows what A does, `ticdc-sim releases A B` what differs."
+    )
+
+
+def show_release(release: Release) -> None:
+    """Every behaviour of a release."""
+    out = Terminal()
+    out.print(Text(f"TiCDC {title(release)}\n", style="bold"))
+    for chapter, found in groupby(behaviours(), lambda behaviour: behaviour.chapter):
+        out.print(_chapter(chapter), _release_table(out, release, list(found)), "")
+
+
+def _release_table(out: Console, release: Release, found: list[Behaviour]) -> Table:
+    wide = out.width >= WIDE
+    table = _table(
+        *(("behaviour", "value", "what it means", "where TiCDC decides it") if wide else ("behaviour", "what it means"))
+    )
+    for section, members in groupby(found, lambda behaviour: behaviour.section):
+        _add_section(table, section)
+        for behaviour in members:
+            name = Text(behaviour.name, style="bold")
+            value = Text(in_words(behaviour, getattr(release, behaviour.name)))
+            meaning, sources = Text(behaviour.meaning), Text("\n".join(behaviour.sources), style="dim")
+            cells = (name, value, meaning, sources) if wide else (_under(name, value), _under(meaning, sources))
+            table.add_row(*cells)
+    return table
+
+
+def show_differences(before: Release, after: Release, found: Sequence[Difference]) -> None:
+    """What the second release does otherwise."""
+    out = Terminal()
+    on_the_wire = sum(difference.behaviour.on_the_wire for difference in found)
+    several = "behaviour differs" if len(found) == 1 else "behaviours differ"
+    count = f"{len(found)} {several}, {on_the_wire} on the wire" if found else "no behaviour differs"
+    out.print(Text(f"TiCDC {title(before)} → {title(after)}: {count}", style="bold"))
+    for chapter, members in groupby(found, lambda difference: difference.behaviour.chapter):
+        sections = Counter(difference.behaviour.section for difference in members)
+        out.print(Text(f"{chapter}: {', '.join(f'{name} ({number})' for name, number in sections.items())}"))
+    out.print()
+    for chapter, members in groupby(found, lambda difference: difference.behaviour.chapter):
+        out.print(_chapter(chapter), _difference_table(out, before, after, list(members)), "")
+
+
+def _difference_table(out: Console, before: Release, after: Release, found: list[Difference]) -> Table:
+    wide, short = out.width >= WIDE, before.architecture == after.architecture
+    names = [release.name if short else title(release) for release in (before, after)]
+    limit = None if wide else max(10, out.width // 4)
+    shown = [Column(name, overflow="fold", max_width=limit) for name in names]
+    table = _table("behaviour", *shown, *(["what it means"] if wide else []))
+    for section, members in groupby(found, lambda difference: difference.behaviour.section):
+        _add_section(table, section)
+        for difference in members:
+            behaviour = difference.behaviour
+            name, meaning = Text(behaviour.name, style="bold"), Text(behaviour.meaning, style="dim")
+            old, new = map(Text, _both(difference))
+            table.add_row(*((name, old, new, meaning) if wide else (_under(name, meaning), old, new)))
+    return table
+
+
+def title(release: Release) -> str:
+    """`v8.5.4 (new)`."""
+    return f"{release.name} ({release.architecture})"
+
+
+def in_words(behaviour: Behaviour, value: object) -> str:
+    """A value as people say it, with what its text says of it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, frozenset):
+        return ", ".join(map(_member, sorted(value))) or "none"
+    if isinstance(value, int):
+        return f"{value:,}"
+    said = behaviour.means(str(value))
+    return (f"{value}: {said}" if said else str(value)) or "none"
+
+
+def _both(difference: Difference) -> tuple[str, str]:
+    """Both values; of sets their sizes, and what the second one adds and lacks."""
+    if not isinstance(difference.before, frozenset) or not isinstance(difference.after, frozenset):
+        return in_words(difference.behaviour, difference.before), in_words(difference.behaviour, difference.after)
+    changes = (("added", difference.added), ("removed", difference.removed))
+    said = [f"{name}: {', '.join(map(_member, members))}" for name, members in changes if members]
+    return _count(difference.before), "\n".join([_count(difference.after), *said])
+
+
+def _count(members: frozenset[object]) -> str:
+    return "1 entry" if len(members) == 1 else f"{len(members)} entries"
+
+
+def _member(value: object) -> str:
+    """A member of a set; numbers are action types."""
+    return f"{ACTIONS[value].text} ({value})" if isinstance(value, int) and value in ACTIONS else str(value)
+
+
+def _table(*columns: Column | str) -> Table:
+    """Words that are wider than their column go on in the next line; none is cut."""
+    every = (Column(column, overflow="fold") if isinstance(column, str) else column for column in columns)
+    return Table(*every, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=False)
+
+
+def _add_section(table: Table, section: str) -> None:
+    table.add_section()
+    table.add_row(Text(section, style="bold cyan"))
+
+
+def _chapter(name: str) -> Text:
+    return Text(name.upper(), style="bold")
+
+
+def _under(head: Text, rest: Text) -> Group:
+    """Two texts in one cell, the second one indented."""
+    return Group(head, *([Padding(rest, (0, 0, 0, 2))] if rest.plain else []))

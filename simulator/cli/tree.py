@@ -233,9 +233,9 @@ def row(**asked: Any) -> None:
     Values are null, TiDB's text, numbers, or {"hex": "…"} for bytes; "commit_ts" and "partitions" may be given, too.
     """
     _without_pandas()
-    from simulator.cli import explain_row
+    from simulator.cli import explain as work
 
-    explain_row.row(**asked)
+    work.row(**asked)
 
 
 CATALOG = (
@@ -258,9 +258,9 @@ def ddl(**asked: Any) -> None:
     valid index.
     """
     _without_pandas()
-    from simulator.cli import explain_ddl
+    from simulator.cli import explain as work
 
-    explain_ddl.ddl(**asked)
+    work.ddl(**asked)
 
 
 @explain.command()
@@ -269,9 +269,9 @@ def ddl(**asked: Any) -> None:
 def table(**asked: Any) -> None:
     """Whether a table is replicated and by which rule, its handle key, dispatcher and topic."""
     _without_pandas()
-    from simulator.cli import explain_ddl
+    from simulator.cli import explain as work
 
-    explain_ddl.table(**asked)
+    work.table(**asked)
 
 
 @commands.command()

@@ -5,7 +5,8 @@ One law: it asks the modules that the pipeline asks, and works nothing out itsel
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,9 +20,7 @@ from simulator.releases import Release, V8_5
 from simulator.ticdc import key_bytes
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS, CodecOptions, Encoded, Rows
-from simulator.ticdc.codecs.canal_json.columns import mysql_type, sql_type
 from simulator.ticdc.codecs.claim_check import address
-from simulator.ticdc.codecs.codec_options import known_options
 from simulator.ticdc.ddl.allow import eligible
 from simulator.ticdc.dispatch import (
     ROW_ID,
@@ -39,7 +38,7 @@ from simulator.ticdc.rules import ChangefeedRules
 from simulator.ticdc.split import changed, split_rule
 from simulator.ticdc.table_info import flag_names, flags, handle_columns, handle_key
 from simulator.tidb.model.table import Table, row_id_column, visible_columns
-from simulator.tidb.model.types import type_code
+from simulator.tidb.model.types import ColumnType, type_code
 from simulator.tso import BEFORE_COMMIT
 
 
@@ -50,8 +49,9 @@ class ColumnExplained:
     flags: int
     flag_names: tuple[str, ...]
     handle: bool
-    mysql_type: str
-    sql_type: int
+    fields: Mapping[str, str | int]
+    """What else messages say of it, by the names of the protocols."""
+
     sent: bool
     """False for a virtual generated column, and for one that column selectors leave out."""
 
@@ -157,17 +157,24 @@ def explain_row(
 def _columns(
     table: Table, options: CodecOptions, release: Release, selected: frozenset[str] | None,
 ) -> tuple[ColumnExplained, ...]:
-    full = known_options(options, release).content_compatible
     bits, handle = flags(table, release), handle_columns(table, release)
     sent = {column.name for column in visible_columns(table) if selected is None or column.name in selected}
     return tuple(
         ColumnExplained(
             column.name, type_code(column.type), bits[column.name], flag_names(bits[column.name]),
-            column.name in handle, mysql_type(column.type, full, release), sql_type(column.type, release),
-            column.name in sent,
+            column.name in handle, _fields(column.type, options, release), column.name in sent,
         )
         for column in table.columns
     )
+
+
+def _fields(type: ColumnType, options: CodecOptions, release: Release) -> Mapping[str, str | int]:
+    """What messages say of a column: the changefeed's, then those of other protocols, a field of several once."""
+    fields: dict[str, str | int] = {}
+    for protocol in (options.protocol, *CODECS):
+        said = CODECS[protocol].column_fields(type, replace(options, protocol=protocol), release)
+        fields |= {name: value for name, value in said.items() if name not in fields}
+    return fields
 
 
 def _split_by(table: Table, change: RowChange, changefeed: Changefeed, release: Release) -> tuple[str, ...]:
@@ -225,16 +232,25 @@ def packed(image: Mapping[str, str | None] | None) -> bytes | None:
 
 def row_as_dict(found: RowExplained) -> dict[str, Any]:
     """For programs: everything, message bytes in hex."""
-    result: dict[str, Any] = {**vars(found), "columns": [vars(column) for column in found.columns]}
+    result: dict[str, Any] = {**vars(found), "columns": [*map(_column_as_dict, found.columns)]}
     result["messages"] = [{"key": _hex(key), "value": _hex(value)} for key, value in found.messages]
     return result
+
+
+def _column_as_dict(column: ColumnExplained) -> dict[str, Any]:
+    """With the fields of messages among its own: mysqlType is mysql_type."""
+    own = {name: value for name, value in vars(column).items() if name not in ("fields", "sent")}
+    fields = {re.sub("[A-Z]", r"_\g<0>", name).lower(): value for name, value in column.fields.items()}
+    return {**own, **fields, "sent": column.sent}
 
 
 def row_lines(found: RowExplained) -> Iterator[str]:
     """For people: the columns as a table, then where the row goes, then its bytes."""
     yield f"{found.op} on {found.schema}.{found.table} under TiCDC {found.release} ({found.architecture})"
     yield ""
-    yield from _aligned(("column", "type", "mysqlType", "sqlType", "flags", ""), *map(_cells, found.columns))
+    fields = dict.fromkeys(name for column in found.columns for name in column.fields)
+    rows = (_cells(column, fields) for column in found.columns)
+    yield from _aligned(("column", "type", *fields, "flags", ""), *rows)
     yield ""
     yield f"handle key   {', '.join(found.handle_key) or 'none'}"
     yield f"dispatcher   {found.dispatcher}: {_source(found)}"
@@ -270,9 +286,10 @@ def _source(found: RowExplained) -> str:
     return f"hash {found.hash:#010x} of schema, table" + (f" and the values of {values}" if values else "")
 
 
-def _cells(column: ColumnExplained) -> tuple[str, ...]:
+def _cells(column: ColumnExplained, fields: Iterable[str]) -> tuple[str, ...]:
     names = ", ".join(column.flag_names) + ("" if column.sent else "; never sent")
-    return show(column.name), str(column.type_code), column.mysql_type, str(column.sql_type), str(column.flags), names
+    said = (str(column.fields.get(name, "")) for name in fields)
+    return show(column.name), str(column.type_code), *said, str(column.flags), names
 
 
 def _aligned(*rows: tuple[str, ...]) -> Iterator[str]:

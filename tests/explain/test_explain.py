@@ -21,10 +21,10 @@ from simulator.explain.change import RowChange, read_row, read_value
 from simulator.explain.row import RowExplained, explain_row, row_as_dict, row_lines
 from simulator.releases import Release, V8_5, find
 from simulator.ticdc.changefeed.model import Changefeed, DispatchRule, Kafka
-from simulator.ticdc.codecs.codec_options import CodecOptions
+from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.table import Column, Table, visible_columns
-from simulator.tidb.model.types import is_binary
+from simulator.tidb.model.types import ColumnType, is_binary
 
 VECTORS = Path(__file__).parent.parent / "vectors"
 TABLE = create_table(
@@ -87,6 +87,34 @@ def test_programs_get_the_same_as_json() -> None:
     assert key is not None
     assert [{"key": key.hex(), "value": value.hex()}] == data["messages"]
     assert ["nullable"] == data["columns"][1]["flag_names"]
+
+
+def test_a_new_protocol_shows_what_it_says_of_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside what other protocols say, for people and for programs; the changefeed's protocol comes first, and a field
+    that several have is shown once."""
+    def column_fields(type: ColumnType, options: CodecOptions, release: Release) -> Mapping[str, str | int]:
+        return {"logicalSize": type.length, "mysqlType": f"{options.protocol}:{type.name}"}
+
+    codec = CODECS["open-protocol"]
+    made_up = replace(codec, protocol=replace(codec.protocol, name="made-up"), column_fields=column_fields)
+    monkeypatch.setitem(CODECS, "made-up", made_up)
+
+    def shown(changefeed: Changefeed) -> tuple[list[str], list[str], dict[str, Any]]:
+        found = explained(INSERT, changefeed)
+        head, _, name = list(row_lines(found))[2:5]
+        return head.split(), name.split(), row_as_dict(found)["columns"][1]
+
+    known = {"name": "name", "type_code": 15, "flags": 64, "flag_names": ("nullable",), "handle": False, "sent": True}
+    assert (
+        ["column", "type", "mysqlType", "sqlType", "logicalSize", "flags"],
+        ["name", "15", "varchar", "12", "20", "64", "nullable"],
+        {**known, "mysql_type": "varchar", "sql_type": 12, "logical_size": 20},
+    ) == shown(OPEN)
+    assert (
+        ["column", "type", "logicalSize", "mysqlType", "sqlType", "flags"],
+        ["name", "15", "20", "made-up:varchar", "12", "64", "nullable"],
+        {**known, "logical_size": 20, "mysql_type": "made-up:varchar", "sql_type": 12},
+    ) == shown(replace(OPEN, codec=CodecOptions("made-up")))
 
 
 @pytest.mark.parametrize(("row", "reason"), [

@@ -139,15 +139,19 @@ def blanks(case: Case, values: Values) -> Texts:
     """Columns that selectors leave out may stand in an old row as empty texts."""
     if case.is_open or case.selected is None or not case.release.canal_blank_old_values:
         return {}
-    return {name: "" for name in values if name not in case.selected}
+    return {name: "" for name in {**values, **virtual(case)} if name not in case.selected}
 
 
 def texts(case: Case, values: Values, kept: Collection[str] | None = None) -> Texts:
     """TiDB text of the columns that a whole row has, as the wire leaves it; `kept`: of these alone."""
-    shown = case.release.open_virtual if case.is_open else case.release.canal_virtual_columns
-    virtual: Values = {one.name: None for one in case.made.table.columns if one.generated == "virtual" and shown}
-    found = changed_texts(case, {**values, **virtual})
+    found = changed_texts(case, {**values, **virtual(case)})
     return {name: value for name, value in found.items() if kept is None or name in kept}
+
+
+def virtual(case: Case) -> Values:
+    """The virtual columns that rows have, always NULL."""
+    shown = case.release.open_virtual if case.is_open else case.release.canal_virtual_columns
+    return {column.name: None for column in case.made.table.columns if column.generated == "virtual" and shown}
 
 
 def changed_texts(case: Case, values: Values) -> Texts:

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.row_changes import DdlEvent, Encoded, Messages, Rows
+from simulator.ticdc.codecs.row_changes import DdlEvent, Encoded, Frame, Rows
+from simulator.tidb.model.types import ColumnType
 
 Entry = tuple[bytes | None, bytes]
 """Key and value of one event; the key is None in a protocol without."""
@@ -120,9 +120,7 @@ class Codec:
     encode: Callable[[Rows, CodecOptions, Release], Encoded]
     """Row changes of one table → key and value of each; raises EncodeError."""
 
-    frame: Callable[[Encoded, npt.NDArray[np.int64], CodecOptions, Release], Messages]
-    """Rows → messages; only rows next to each other whose numbers in the array are equal may share one."""
-
+    frame: Frame
     ddl: Callable[[DdlEvent, CodecOptions, Release], Entry]
     """A statement → its key and value, not framed yet."""
 
@@ -137,6 +135,9 @@ class Codec:
     """What a topic that takes less than max-message-bytes does, as `Release.topic_limit` says it."""
 
     fidelity: Callable[[CodecOptions, Release], Fidelity]
+    column_fields: Callable[[ColumnType, CodecOptions, Release], Mapping[str, str | int]]
+    """What messages say of a column of that type beside its value, type code, flags and handle key: in their order, by
+    the names that they have there."""
 
     def message(self, entry: Entry, options: CodecOptions, release: Release) -> Entry:
         """One event as a message of its own."""

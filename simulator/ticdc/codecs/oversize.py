@@ -6,6 +6,7 @@ One law: a row is judged by itself, not by its message, and by its compressed va
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,42 +20,50 @@ from simulator.ticdc.codecs import claim_check
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.compression import compressed
 from simulator.ticdc.codecs.json_text import lengths
-from simulator.ticdc.codecs.row_changes import Encoded, Messages, Rows, StoredFile, rows_at
+from simulator.ticdc.codecs.row_changes import Encoded, Frame, Rows, StoredFile, rows_at
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import visible_columns
 
 RECORD_OVERHEAD = 36
 """Bytes that TiCDC adds for a Kafka record (tiflow: pkg/sink/codec/common/message.go MaxRecordOverhead)."""
 
-Cut = Callable[[Rows, pa.Array | None], Encoded]
-"""Rows → entries with their handle key alone, not compressed, that say so, or say the claim-check location (binary)."""
 
-Whole = Callable[[Encoded], Messages]
-"""Entries → each as a message of its own."""
+@dataclass(frozen=True, kw_only=True)
+class SizeLimit:
+    """How a protocol compares a row with max-message-bytes, and what it makes of one that is too large."""
+
+    overhead: int
+    """Bytes that TiCDC adds to those of key and value."""
+
+    cut: Callable[[Rows, pa.Array | None, CodecOptions, Release], Encoded]
+    """Rows → entries with their handle key alone, not compressed, that say so, or say the claim-check location
+    (binary)."""
+
+    frame: Frame
+    code: str = "CDC:ErrMessageTooLarge"
+    """Of TiCDC's error; without one, such rows are sent as they are."""
+
+    named_anew: bool = False
+    """As `claim_check.stored` has it."""
 
 
-def limited(
-        encoded: Encoded, rows: Rows, options: CodecOptions, overhead: int, cut: Cut, whole: Whole,
-        release: Release, code: str = "CDC:ErrMessageTooLarge", named_anew: bool = False) -> Encoded:
-    """The rows as they were encoded, compressed as the options say, those that are too long encoded anew by `cut`.
-
-    `overhead` is what TiCDC adds to a row's key and value before it compares, `named_anew` is claim_check's. Raises
-    EncodeError with that code; without one, such rows are sent as they are.
-    """
+def limited(encoded: Encoded, rows: Rows, options: CodecOptions, release: Release, limit: SizeLimit) -> Encoded:
+    """The rows as they were encoded, compressed as the options say, those that are too long cut. Raises EncodeError
+    for one that cannot be sent."""
     encoded = compressed(encoded, options)
-    long = _sizes(encoded, overhead) > options.max_message_bytes
-    if not code or not long.any():
+    long = _sizes(encoded, limit) > options.max_message_bytes
+    if not limit.code or not long.any():
         return encoded
     mask = pa.array(long)
     large, original = rows_at(rows, pa.array(np.flatnonzero(long))), _filtered(encoded, mask)
     if options.large_message_handle_option == "none":
-        raise _too_large(large, 0, int(_sizes(original, overhead)[0]), options, code)
-    files = _stored(original, large, options, whole, release, named_anew)
-    shorter = compressed(cut(large, claim_check.locations(files) if files else None), options)
-    still = np.flatnonzero(_sizes(shorter, overhead) > options.max_message_bytes)
+        raise _too_large(large, 0, int(_sizes(original, limit)[0]), options, limit.code)
+    files = _stored(original, large, options, release, limit)
+    shorter = compressed(limit.cut(large, claim_check.locations(files) if files else None, options, release), options)
+    still = np.flatnonzero(_sizes(shorter, limit) > options.max_message_bytes)
     if len(still):
         row = int(still[0])
-        raise _too_large(large, row, int(_sizes(shorter, overhead)[row]), options, code)
+        raise _too_large(large, row, int(_sizes(shorter, limit)[row]), options, limit.code)
     keys = None if encoded.keys is None else pc.replace_with_mask(encoded.keys, mask, shorter.keys)
     return Encoded(keys, pc.replace_with_mask(encoded.values, mask, shorter.values), files)
 
@@ -64,17 +73,18 @@ def _filtered(encoded: Encoded, mask: pa.Array) -> Encoded:
 
 
 def _stored(
-        large: Encoded, rows: Rows, options: CodecOptions, whole: Whole, release: Release, named_anew: bool,
+        large: Encoded, rows: Rows, options: CodecOptions, release: Release, limit: SizeLimit,
 ) -> tuple[StoredFile, ...]:
     """Claim-check's files, one for each of the rows; none of them otherwise."""
     if options.large_message_handle_option != "claim-check":
         return ()
-    return claim_check.stored(whole(large), rows, options, release, named_anew)
+    whole = limit.frame(large, np.arange(len(large.values)), options, release)
+    return claim_check.stored(whole, rows, options, release, limit.named_anew)
 
 
-def _sizes(encoded: Encoded, overhead: int) -> npt.NDArray[np.int64]:
+def _sizes(encoded: Encoded, limit: SizeLimit) -> npt.NDArray[np.int64]:
     keys = 0 if encoded.keys is None else lengths(encoded.keys)
-    return lengths(encoded.values) + keys + overhead
+    return lengths(encoded.values) + keys + limit.overhead
 
 
 _TEXTS = {

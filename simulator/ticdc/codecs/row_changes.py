@@ -85,6 +85,10 @@ class Messages:
     """int32, one longer than the messages."""
 
 
+Frame = Callable[[Encoded, npt.NDArray[np.int64], CodecOptions, Release], Messages]
+"""Rows → messages; only rows next to each other whose numbers in the array are equal may share one."""
+
+
 @dataclass(frozen=True)
 class DdlEvent:
     """A DDL statement as it goes on the wire."""

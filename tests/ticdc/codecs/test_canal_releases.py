@@ -377,3 +377,13 @@ def test_a_virtual_column_of_the_first_beta_is_null_and_keeps_its_sql_type() -> 
     made = json.loads(encoded(find("v9.0.0-beta.1"), (None, {"id": "-128"}), table))
 
     assert (made["sqlType"], made["data"]) == ({"id": -6, "v": -6}, [{"id": "-128", "v": None}])
+
+
+def test_a_virtual_column_of_the_first_beta_that_selectors_leave_out_is_blank_in_old() -> None:
+    """As any other (ticdc v9.0.0-beta.1: pkg/sink/codec/canal/encoder.go fillUpdateColumns)."""
+    table = create_table("CREATE TABLE s.t (id TINYINT PRIMARY KEY, v TINYINT AS (id) VIRTUAL)")
+    chosen = replace(rows(table, [({"id": "1"}, {"id": "2"})]), selected=frozenset({"id"}))
+    made = CODECS["canal-json"].encode(chosen, CodecOptions("canal-json"), find("v9.0.0-beta.1"))
+    message = json.loads(made.values[0].as_py())
+
+    assert ([{"id": "1", "v": ""}], [{"id": "2"}]) == (message["old"], message["data"])

@@ -15,13 +15,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from simulator.releases import Release, option_names
+from simulator.ticdc.codecs.canal_json.columns import mysql_type, sql_type
 from simulator.ticdc.codecs.canal_json.encoder import encode
 from simulator.ticdc.codecs.canal_json.statements import ddl, watermark
 from simulator.ticdc.codecs.codec import Codec, Fidelity, Protocol, SizeRules, ZEROS
-from simulator.ticdc.codecs.codec_options import CodecOptions
+from simulator.ticdc.codecs.codec_options import CodecOptions, known_options
 from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD
 from simulator.ticdc.codecs.row_changes import frame_single
+from simulator.tidb.model.types import ColumnType
 
 
 def _tidb_extension(release: Release) -> bool:
@@ -57,6 +61,11 @@ def _fidelity(options: CodecOptions, release: Release) -> Fidelity:
     )
 
 
+def _column_fields(type: ColumnType, options: CodecOptions, release: Release) -> Mapping[str, str | int]:
+    full = known_options(options, release).content_compatible
+    return {"mysqlType": mysql_type(type, full, release), "sqlType": sql_type(type, release)}
+
+
 CANAL_JSON = Codec(
     protocol=Protocol(
         name="canal-json",
@@ -75,4 +84,5 @@ CANAL_JSON = Codec(
     sizes=_sizes,
     topic_limit=_topic_limit,
     fidelity=_fidelity,
+    column_fields=_column_fields,
 )

@@ -24,8 +24,8 @@ from simulator.ticdc.codecs.canal_json.columns import CanalColumn, canal_columns
 from simulator.ticdc.codecs.codec_options import CodecOptions, known_options
 from simulator.ticdc.codecs.json_members import Piece
 from simulator.ticdc.codecs.json_text import decimal, join, quoted
-from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD, key_text, limited
-from simulator.ticdc.codecs.row_changes import Changes, Encoded, Messages, Rows, by_operation, frame_single
+from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD, SizeLimit, key_text, limited
+from simulator.ticdc.codecs.row_changes import Changes, Encoded, Rows, by_operation, frame_single
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Table
 from simulator.tidb.model.types import ColumnType
@@ -40,17 +40,14 @@ def encode(rows: Rows, options: CodecOptions, release: Release) -> Encoded:
     if release.canal_fails_on_unsigned_null:
         refuse_unsigned_nulls(rows)
     refuse_selection(rows, options, release)
-    encoded = _encode(rows, options, release, None)
-
-    def cut(large: Rows, locations: pa.Array | None) -> Encoded:
-        return _encode(large, options, release, Cut(locations))
-
-    def whole(large: Encoded) -> Messages:
-        return frame_single(large, np.arange(len(large.values)), options, release)
-
     # 7.3.0 makes a file's name once more for the message (tiflow v7.3.0: canal_json_row_event_encoder.go)
-    return limited(
-        encoded, rows, options, RECORD_OVERHEAD + _clock_bytes(options), cut, whole, release, named_anew=True)
+    limit = SizeLimit(
+        overhead=RECORD_OVERHEAD + _clock_bytes(options), cut=_cut, frame=frame_single, named_anew=True)
+    return limited(_encode(rows, options, release, None), rows, options, release, limit)
+
+
+def _cut(rows: Rows, locations: pa.Array | None, options: CodecOptions, release: Release) -> Encoded:
+    return _encode(rows, options, release, Cut(locations))
 
 
 def _clock_bytes(options: CodecOptions) -> int:

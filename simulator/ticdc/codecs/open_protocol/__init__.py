@@ -12,12 +12,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 
 from simulator.releases import Release, option_names
 from simulator.ticdc.codecs.codec import Codec, Fidelity, Protocol, SizeRules, ZEROS
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.open_protocol.encoder import ddl, encode, watermark
 from simulator.ticdc.codecs.open_protocol.framing import frame_open, overhead
+from simulator.tidb.model.types import ColumnType
 
 
 def _ddl_everywhere(release: Release) -> bool:
@@ -48,6 +50,10 @@ def _fidelity(options: CodecOptions, release: Release) -> Fidelity:
     )
 
 
+def _column_fields(type: ColumnType, options: CodecOptions, release: Release) -> Mapping[str, str | int]:
+    return {}
+
+
 OPEN_PROTOCOL = Codec(
     protocol=Protocol(
         name="open-protocol",
@@ -66,4 +72,5 @@ OPEN_PROTOCOL = Codec(
     sizes=_sizes,
     topic_limit=_topic_limit,
     fidelity=_fidelity,
+    column_fields=_column_fields,
 )

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -33,8 +32,8 @@ from simulator.ticdc.codecs.json_members import (
 from simulator.ticdc.codecs.json_text import decimal, join
 from simulator.ticdc.codecs.open_protocol.columns import members, nothing, old_members, string
 from simulator.ticdc.codecs.open_protocol.framing import VERSION, frame_open, overhead
-from simulator.ticdc.codecs.oversize import limited
-from simulator.ticdc.codecs.row_changes import Changes, DdlEvent, Encoded, Messages, Rows, by_operation
+from simulator.ticdc.codecs.oversize import SizeLimit, limited
+from simulator.ticdc.codecs.row_changes import Changes, DdlEvent, Encoded, Rows, by_operation
 from simulator.tidb.model import types
 
 
@@ -45,16 +44,13 @@ def encode(rows: Rows, options: CodecOptions, release: Release) -> Encoded:
     if options.enable_tidb_extension and release.tidb_extension_refusal:
         raise EncodeError(release.tidb_extension_refusal, release.codec_error)
     options = known_options(options, release)
-    encoded = _encode(rows, options, release, mark=())
+    limit = SizeLimit(
+        overhead=overhead(release) + 16 + len(VERSION), cut=_cut, frame=frame_open, code=release.size_error)
+    return limited(_encode(rows, options, release, mark=()), rows, options, release, limit)
 
-    def cut(large: Rows, locations: pa.Array | None) -> Encoded:
-        return _encode(large, options, release, cut_mark(locations, release))
 
-    def whole(large: Encoded) -> Messages:
-        return frame_open(large, np.arange(len(large.values)), options, release)
-
-    counted = overhead(release) + 16 + len(VERSION)
-    return limited(encoded, rows, options, counted, cut, whole, release, release.size_error)
+def _cut(rows: Rows, locations: pa.Array | None, options: CodecOptions, release: Release) -> Encoded:
+    return _encode(rows, options, release, cut_mark(locations, release))
 
 
 def _encode(rows: Rows, options: CodecOptions, release: Release, mark: tuple[Piece, ...]) -> Encoded:

@@ -1,26 +1,49 @@
-"""`explain ddl` and `explain table`: what becomes of a statement, and of a table."""
+"""`explain`: what becomes of a row change, of a statement, and of a table."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from simulator import releases
-from simulator.cli.explain_row import warned
-from simulator.cli.output import show_json, show_lines
+from simulator.cli.output import show_json, show_lines, warn
 from simulator.errors import UserError, did_you_mean
 from simulator.explain.ddl import DdlExplained, explain_each
 from simulator.explain.ddl_render import ddl_as_dict, ddl_lines, several_lines
 from simulator.explain.schema_files import read_catalog
 from simulator.explain.table import explain_table, table_as_dict, table_lines
-from simulator.files import read_text
+from simulator.files import json_document, read_text
 from simulator.releases import Release
-from simulator.ticdc.changefeed import Changefeed
+from simulator.ticdc.changefeed import Changefeed, load_file
+from simulator.ticdc.filters.event_filters import event_filters
 from simulator.ticdc.rules import rules, verify
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Table
 from simulator.tidb.parser.read import reading
 from simulator.tidb.parser.use import split
+
+
+def row(
+    change: str, schema: Path, database: str, sink_uri: str, config: Path | None, release: str,
+    architecture: str | None, as_json: bool,
+) -> None:
+    # statements and tables are explained without these, and with less to wait for
+    from simulator.explain.change import read_row
+    from simulator.explain.row import explain_row, filter_decision, row_as_dict, row_lines
+    from simulator.tidb.ddl.create_table import create_table
+
+    changefeed, found = _changefeed(sink_uri, config, release, architecture)
+    table = create_table(read_text(schema), database)
+    filters, asked = rules(changefeed, found), read_row(table, _document(change))
+    verify(filters, [table])
+
+    decision = filter_decision(table, asked, filters)
+    explained = explain_row(table, changefeed, asked, found, decision)
+    if as_json:
+        show_json(row_as_dict(explained))
+    else:
+        show_lines(row_lines(explained))
 
 
 def ddl(
@@ -33,8 +56,8 @@ def ddl(
     statements = _statements(statement, database)
     explained = []
     try:
-        for one in explain_each(statements, catalog, said):
-            explained.append(one)
+        for explanation in explain_each(statements, catalog, said):
+            explained.append(explanation)
     finally:
         if explained:
             _show_all(as_json, explained, len(statements))
@@ -67,7 +90,7 @@ def _statements(text: str, database: str) -> list[tuple[str, str]]:
 def _show_all(as_json: bool, explained: Sequence[DdlExplained], total: int) -> None:
     """For programs and for people: of one statement a document, of several a list."""
     if as_json:
-        documents = [ddl_as_dict(one) for one in explained]
+        documents = [ddl_as_dict(explanation) for explanation in explained]
         show_json(documents[0] if total == 1 else documents)
     else:
         show_lines(ddl_lines(explained[0]) if total == 1 else several_lines(explained, total))
@@ -76,8 +99,24 @@ def _show_all(as_json: bool, explained: Sequence[DdlExplained], total: int) -> N
 def _changefeed(
     sink_uri: str, config: Path | None, release: str, architecture: str | None,
 ) -> tuple[Changefeed, Release]:
+    """With what of the changefeed has no effect said; raises ChangefeedError for what TiCDC rejects."""
     found = releases.find(release, architecture)
-    return warned(sink_uri, config, found), found
+    changefeed = load_file(sink_uri, config, found)
+    filters = event_filters(changefeed.event_filters, found, changefeed.case_sensitive)
+    warnings = (*changefeed.warnings, *filters.warnings)
+    if warnings:
+        warn(warnings)
+    return changefeed, found
+
+
+def _document(text: str) -> dict[str, Any]:
+    try:
+        document = json_document(text)
+    except ValueError as error:
+        raise UserError(f'the row is not JSON: {error}; expected {{"before": …, "after": {{"id": 1, …}}}}') from None
+    if not isinstance(document, dict):
+        raise UserError(f'the row must be an object such as {{"after": {{"id": 1}}}}, got {text[:60]!r}')
+    return document
 
 
 def _catalog(schemas: tuple[Path, ...], database: str) -> Catalog:
@@ -89,7 +128,7 @@ def _table(catalog: Catalog, name: str, database: str) -> Table:
     schema, _, bare = name.rpartition(".")
     found = catalog.table(schema or database, bare)
     if found is None:
-        known = [f"{one.schema}.{one.name}" for one in catalog.tables.values()]
+        known = [f"{table.schema}.{table.name}" for table in catalog.tables.values()]
         hint = did_you_mean(f"{schema or database}.{bare}", known)
         raise UserError(f"no table {name!r}.{hint} Known: {', '.join(known[:20]) or 'none'}")
     return found
