@@ -19,7 +19,7 @@ from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import rules, verify
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Table
-from simulator.tidb.parser.read import reading
+from simulator.tidb.parser.read import parse_errors
 from simulator.tidb.parser.use import split
 
 
@@ -33,8 +33,8 @@ def ddl(
     statements = _statements(statement, database)
     explained = []
     try:
-        for one in explain_each(statements, catalog, said):
-            explained.append(one)
+        for explanation in explain_each(statements, catalog, said):
+            explained.append(explanation)
     finally:
         if explained:
             _show_all(as_json, explained, len(statements))
@@ -58,7 +58,7 @@ def table(
 
 def _statements(text: str, database: str) -> list[tuple[str, str]]:
     """Current database and text of each; one that stands alone is taken as it was typed."""
-    with reading():
+    with parse_errors():
         found = list(split(text, database))
     alone = len(found) < 2 and all(current == database for current, _ in found)
     return [(database, text)] if alone else found
@@ -67,7 +67,7 @@ def _statements(text: str, database: str) -> list[tuple[str, str]]:
 def _show_all(as_json: bool, explained: Sequence[DdlExplained], total: int) -> None:
     """For programs and for people: of one statement a document, of several a list."""
     if as_json:
-        documents = [ddl_as_dict(one) for one in explained]
+        documents = [ddl_as_dict(explanation) for explanation in explained]
         show_json(documents[0] if total == 1 else documents)
     else:
         show_lines(ddl_lines(explained[0]) if total == 1 else several_lines(explained, total))
@@ -89,7 +89,7 @@ def _table(catalog: Catalog, name: str, database: str) -> Table:
     schema, _, bare = name.rpartition(".")
     found = catalog.table(schema or database, bare)
     if found is None:
-        known = [f"{one.schema}.{one.name}" for one in catalog.tables.values()]
+        known = [f"{table.schema}.{table.name}" for table in catalog.tables.values()]
         hint = did_you_mean(f"{schema or database}.{bare}", known)
         raise UserError(f"no table {name!r}.{hint} Known: {', '.join(known[:20]) or 'none'}")
     return found

@@ -46,7 +46,7 @@ def show_release(release: Release) -> None:
     """Every behaviour of a release."""
     out = Terminal()
     out.print(Text(f"TiCDC {title(release)}\n", style="bold"))
-    for chapter, found in groupby(behaviours(), lambda one: one.chapter):
+    for chapter, found in groupby(behaviours(), lambda behaviour: behaviour.chapter):
         out.print(_chapter(chapter), _release_table(out, release, list(found)), "")
 
 
@@ -55,11 +55,12 @@ def _release_table(out: Console, release: Release, found: list[Behaviour]) -> Ta
     table = _table(
         *(("behaviour", "value", "what it means", "where TiCDC decides it") if wide else ("behaviour", "what it means"))
     )
-    for section, members in groupby(found, lambda one: one.section):
+    for section, members in groupby(found, lambda behaviour: behaviour.section):
         _add_section(table, section)
-        for one in members:
-            name, value = Text(one.name, style="bold"), Text(in_words(one, getattr(release, one.name)))
-            meaning, sources = Text(one.meaning), Text("\n".join(one.sources), style="dim")
+        for behaviour in members:
+            name = Text(behaviour.name, style="bold")
+            value = Text(in_words(behaviour, getattr(release, behaviour.name)))
+            meaning, sources = Text(behaviour.meaning), Text("\n".join(behaviour.sources), style="dim")
             cells = (name, value, meaning, sources) if wide else (_under(name, value), _under(meaning, sources))
             table.add_row(*cells)
     return table
@@ -68,29 +69,30 @@ def _release_table(out: Console, release: Release, found: list[Behaviour]) -> Ta
 def show_differences(before: Release, after: Release, found: Sequence[Difference]) -> None:
     """What the second release does otherwise."""
     out = Terminal()
-    on_the_wire = sum(one.behaviour.on_the_wire for one in found)
+    on_the_wire = sum(difference.behaviour.on_the_wire for difference in found)
     several = "behaviour differs" if len(found) == 1 else "behaviours differ"
     count = f"{len(found)} {several}, {on_the_wire} on the wire" if found else "no behaviour differs"
     out.print(Text(f"TiCDC {title(before)} → {title(after)}: {count}", style="bold"))
-    for chapter, members in groupby(found, lambda one: one.behaviour.chapter):
-        sections = Counter(one.behaviour.section for one in members)
+    for chapter, members in groupby(found, lambda difference: difference.behaviour.chapter):
+        sections = Counter(difference.behaviour.section for difference in members)
         out.print(Text(f"{chapter}: {', '.join(f'{name} ({number})' for name, number in sections.items())}"))
     out.print()
-    for chapter, members in groupby(found, lambda one: one.behaviour.chapter):
+    for chapter, members in groupby(found, lambda difference: difference.behaviour.chapter):
         out.print(_chapter(chapter), _difference_table(out, before, after, list(members)), "")
 
 
 def _difference_table(out: Console, before: Release, after: Release, found: list[Difference]) -> Table:
     wide, short = out.width >= WIDE, before.architecture == after.architecture
-    names = [one.name if short else title(one) for one in (before, after)]
+    names = [release.name if short else title(release) for release in (before, after)]
     limit = None if wide else max(10, out.width // 4)
     shown = [Column(name, overflow="fold", max_width=limit) for name in names]
     table = _table("behaviour", *shown, *(["what it means"] if wide else []))
-    for section, members in groupby(found, lambda one: one.behaviour.section):
+    for section, members in groupby(found, lambda difference: difference.behaviour.section):
         _add_section(table, section)
-        for one in members:
-            name, meaning = Text(one.behaviour.name, style="bold"), Text(one.behaviour.meaning, style="dim")
-            old, new = map(Text, _both(one))
+        for difference in members:
+            behaviour = difference.behaviour
+            name, meaning = Text(behaviour.name, style="bold"), Text(behaviour.meaning, style="dim")
+            old, new = map(Text, _both(difference))
             table.add_row(*((name, old, new, meaning) if wide else (_under(name, meaning), old, new)))
     return table
 
@@ -112,13 +114,13 @@ def in_words(behaviour: Behaviour, value: object) -> str:
     return (f"{value}: {said}" if said else str(value)) or "none"
 
 
-def _both(one: Difference) -> tuple[str, str]:
+def _both(difference: Difference) -> tuple[str, str]:
     """Both values; of sets their sizes, and what the second one adds and lacks."""
-    if not isinstance(one.before, frozenset) or not isinstance(one.after, frozenset):
-        return in_words(one.behaviour, one.before), in_words(one.behaviour, one.after)
-    changes = (("added", one.added), ("removed", one.removed))
+    if not isinstance(difference.before, frozenset) or not isinstance(difference.after, frozenset):
+        return in_words(difference.behaviour, difference.before), in_words(difference.behaviour, difference.after)
+    changes = (("added", difference.added), ("removed", difference.removed))
     said = [f"{name}: {', '.join(map(_member, members))}" for name, members in changes if members]
-    return _count(one.before), "\n".join([_count(one.after), *said])
+    return _count(difference.before), "\n".join([_count(difference.after), *said])
 
 
 def _count(members: frozenset[object]) -> str:
@@ -132,7 +134,7 @@ def _member(value: object) -> str:
 
 def _table(*columns: Column | str) -> Table:
     """Words that are wider than their column go on in the next line; none is cut."""
-    every = (Column(one, overflow="fold") if isinstance(one, str) else one for one in columns)
+    every = (Column(column, overflow="fold") if isinstance(column, str) else column for column in columns)
     return Table(*every, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=False)
 
 

@@ -47,7 +47,7 @@ def seconds(spark: SparkSession, folder: Path, statements: int, address: str, to
     output = outputs.to_kafka(planned, changefeed)
     began = time.perf_counter()
     account = pipeline.run(partial(on_spark.run, spark), planned, output, releases.V8_5, 0, 0.0, None)
-    assert len(planned.statements) == statements and not any(one.error for one in account.delivered)
+    assert len(planned.statements) == statements and not any(partition.error for partition in account.delivered)
     return time.perf_counter() - began
 
 

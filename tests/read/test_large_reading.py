@@ -51,8 +51,8 @@ def test_compressed_messages_read_as_the_others(protocol: str, compression: str,
     """The bytes say how they were compressed, so nobody has to."""
     change: Change = ({"id": "1", "v": "a" * size}, {"id": "1", "v": "b" * size})
     chosen = options(protocol, large_message_handle_compression=compression)
-    for one, other in zip(sent(chosen, change), sent(options(protocol), change), strict=True):
-        assert decode(one.key, one.value) == decode(other.key, other.value)
+    for pointed, plain in zip(sent(chosen, change), sent(options(protocol), change), strict=True):
+        assert decode(pointed.key, pointed.value) == decode(plain.key, plain.value)
     codec, event = CODECS[protocol], DdlEvent(1 << 40, "s", "t", "DROP TABLE `s`.`t`", 4)
     for entry in (codec.ddl(event, chosen, V8_5), codec.watermark(1 << 40, chosen, V8_5)):
         assert entry

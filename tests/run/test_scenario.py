@@ -165,7 +165,7 @@ def test_watermarks_come_at_their_interval_and_the_last_one_at_the_end(folder: P
     summary = json.loads((folder / "week.json").read_text())
     for partition in range(2):
         found = marks(week, partition)
-        steps = {moment(other) - moment(one) for one, other in zip(found, found[1:-1])}
+        steps = {moment(after) - moment(before) for before, after in zip(found, found[1:-1])}
         assert (steps, moment(found[0])) == ({2_000}, 2_001)
         assert (found[-1], moment(found[-1])) == (summary["end_ts"], 116_507)
     assert (moment(summary["start_ts"]), summary["rows"]) == (1, len(rows(week)))

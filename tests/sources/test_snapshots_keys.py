@@ -102,8 +102,8 @@ BYTES = st.lists(st.one_of(st.none(), st.binary(max_size=7)), max_size=6)
 @given(values=BYTES, start=st.integers(0, 2))
 def test_hexadecimal_and_base64_are_undone(values: list[bytes | None], start: int) -> None:
     """Of arrays that begin anywhere in their buffers, too."""
-    hexed = pa.array([None if one is None else one.hex().encode() for one in values], pa.binary()).slice(start)
-    based = pa.array([None if one is None else base64.b64encode(one) for one in values], pa.binary()).slice(start)
+    hexed = pa.array([None if value is None else value.hex().encode() for value in values], pa.binary()).slice(start)
+    based = pa.array([None if value is None else base64.b64encode(value) for value in values], pa.binary()).slice(start)
     for found in (unhex(hexed), unbase64(based)):
         found.validate(full=True)
         assert found.to_pylist() == values[start:]

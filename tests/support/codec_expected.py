@@ -42,7 +42,7 @@ class Case:
 
     @property
     def types(self) -> dict[str, Column]:
-        return {one.name: one for one in self.made.table.columns}
+        return {column.name: column for column in self.made.table.columns}
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def zero(case: Case, name: str, value: Value | None) -> bool:
 def differ(case: Case, before: Value | None, after: Value | None, column: Column) -> bool:
     """Whether TiCDC sees a change: numbers by value, all else by bytes, or both by what Canal-JSON would print."""
     if not case.is_open and case.release.canal_compares_texts:
-        said = [sent(text(one, column), column, case.release, "canal-json") for one in (before, after)]
+        said = [sent(text(values, column), column, case.release, "canal-json") for values in (before, after)]
         return comparable(said[0], column) != comparable(said[1], column)
     if before is None or after is None:
         return before is not after
@@ -145,8 +145,8 @@ def blanks(case: Case, values: Values) -> Texts:
 def texts(case: Case, values: Values, kept: Collection[str] | None = None) -> Texts:
     """TiDB text of the columns that a whole row has, as the wire leaves it; `kept`: of these alone."""
     shown = case.release.open_virtual if case.is_open else case.release.canal_virtual_columns
-    virtual: Values = {one.name: None for one in case.made.table.columns if one.generated == "virtual" and shown}
-    found = changed_texts(case, {**values, **virtual})
+    virtual = [column.name for column in case.made.table.columns if column.generated == "virtual" and shown]
+    found = changed_texts(case, {**values, **dict.fromkeys(virtual)})
     return {name: value for name, value in found.items() if kept is None or name in kept}
 
 

@@ -57,8 +57,8 @@ def parsed(text: bytes) -> list[tuple[str, Any]]:
 def opened(key: bytes, value: bytes, table: Table) -> list[Reading]:
     """The rows of an Open Protocol message."""
     assert key[:8] == struct.pack(">Q", 1)
-    return [open_row(dict(parsed(one)), parsed(other), table)
-            for one, other in zip(unframed(key[8:]), unframed(value), strict=True)]
+    return [open_row(dict(parsed(part)), parsed(other), table)
+            for part, other in zip(unframed(key[8:]), unframed(value), strict=True)]
 
 
 def open_row(key: Mapping[str, Any], value: list[tuple[str, Any]], table: Table) -> Reading:
@@ -84,7 +84,7 @@ def nameless(columns: list[tuple[str, Any]]) -> Iterator[dict[str, Any]]:
 def open_texts(columns: list[tuple[str, Any]] | None, table: Table) -> Texts | None:
     if columns is None:
         return None
-    types = {one.name: one for one in table.columns}
+    types = {column.name: column for column in table.columns}
     named = [(name, dict(column)) for name, column in columns if isinstance(column, list)]
     assert len(dict(named)) == len(named)
     return {name: open_text(column, types[name]) for name, column in named}
@@ -121,7 +121,7 @@ def canal(value: bytes, table: Table, as_latin1: bool = True) -> Reading:
 
 
 def canal_texts(row: Mapping[str, Any], table: Table, as_latin1: bool) -> Texts:
-    types = {one.name: one for one in table.columns}
+    types = {column.name: column for column in table.columns}
     return {name: canal_text(value, types[name], as_latin1) for name, value in row.items()}
 
 

@@ -106,5 +106,5 @@ def test_ids_and_what_rows_do_not_show_do_not_make_tables_differ() -> None:
 def test_vector_indexes_take_an_id_and_are_kept_apart() -> None:
     """They change no flag."""
     table = table_of("a INT, v VECTOR(3), VECTOR INDEX vi ((VEC_COSINE_DISTANCE(v))), UNIQUE (a)")
-    assert (["vi"], [2]) == ([one.name for one in table.columnar_indexes], [index.id for index in table.indexes])
+    assert (["vi"], [2]) == ([index.name for index in table.columnar_indexes], [index.id for index in table.indexes])
     assert 65 == flags(table, V8_5)["v"]

@@ -60,7 +60,7 @@ def unique(rows: Cells) -> Cells:
 
 def row(cells: Cells, key: int) -> Row | None:
     return None if key not in cells else {
-        "id": str(key), **{name: None if one is None else str(one) for name, one in zip(
+        "id": str(key), **{name: None if value is None else str(value) for name, value in zip(
             ("uk", "s", "v"), cells[key], strict=True)}}
 
 
@@ -80,10 +80,10 @@ def test_a_split_transaction_never_holds_a_unique_key_twice(rule: SplitRule, bef
         key = int(str(shown["id"]))
         assert rows.pop(key, None) == event.before
         if event.after is not None:
-            assert all(event.after["uk"] != one["uk"] for one in rows.values() if one and one["uk"] is not None)
+            assert all(event.after["uk"] != row["uk"] for row in rows.values() if row and row["uk"] is not None)
             assert all(
-                (event.after["s"], event.after["v"]) != (one["s"], one["v"])
-                for one in rows.values() if one and one["s"] is not None)
+                (event.after["s"], event.after["v"]) != (row["s"], row["v"])
+                for row in rows.values() if row and row["s"] is not None)
             rows[key] = event.after
     assert rows == {key: row(after, key) for key in after}
 
@@ -155,7 +155,7 @@ def test_without_old_value_only_the_handle_key_splits_and_old_rows_go() -> None:
 
     def found(tag: str) -> list[tuple[int, Row | None, Row | None]]:
         rule = split_rule(find(tag), old_value=False)
-        return [(one.op, one.before, one.after) for one in sent(table, [other, moved], rule)]
+        return [(event.op, event.before, event.after) for event in sent(table, [other, moved], rule)]
 
     whole, gone, come = (UPDATE, None, other.after), (DELETE, {"id": "1"}, None), (INSERT, None, moved.after)
     assert found("v5.4.0") == found("v6.5.4") == [whole, gone, come]
@@ -236,10 +236,10 @@ def test_batches_are_split_and_sorted_as_single_transactions_are(name: str) -> N
 
     order = [(column, "ascending") for column in ("commit_ts", "rank", "table", "handle", "op")]
     found: dict[int, list[RowEvent]] = {}
-    for one in pa.Table.from_batches([made]).sort_by(order).to_pylist():
-        old = None if one["before"] is None else events[int(one["before"])].before
-        new = None if one["after"] is None else events[int(one["after"])].after
-        found.setdefault(one["commit_ts"], []).append(RowEvent(one["op"], old, new))
+    for change in pa.Table.from_batches([made]).sort_by(order).to_pylist():
+        old = None if change["before"] is None else events[int(change["before"])].before
+        new = None if change["after"] is None else events[int(change["after"])].after
+        found.setdefault(change["commit_ts"], []).append(RowEvent(change["op"], old, new))
     assert found == {
         number: [replace(event, half=False) for event in sent(TABLE, events, rule)]
         for number, events in enumerate(transactions) if events}
@@ -321,7 +321,7 @@ def states(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder, both = tmp_path_factory.mktemp("split"), tables()
     before, after = ([
         *both, databases.Table(f"CREATE TABLE turned ({COLUMNS}{more})", *rows)] for more, rows in (
-            ("", (both[0].before, None)), (", w INT DEFAULT 7", (None, [(*one, 7) for one in both[0].after or ()]))))
+            ("", (both[0].before, None)), (", w INT DEFAULT 7", (None, [(*row, 7) for row in both[0].after or ()]))))
     return databases.write(folder / "a", before, 0), databases.write(folder / "b", after, 1)
 
 
@@ -355,7 +355,7 @@ def test_a_run_sends_split_updates_in_order_and_keeps_the_contract(
     assert_contract(read(str(tmp_path / "out")), load(URI, BY_UK), {"shop": 2}, *states)
     stays = tables()[0]
     names = ("id", "uk", "s", "v")
-    old, new = ({str(one[0]): dict(zip(names, map(str, one), strict=True)) for one in rows or ()}
+    old, new = ({str(row[0]): dict(zip(names, map(str, row), strict=True)) for row in rows or ()}
                 for rows in (stays.before, stays.after))
     for ts, told in pairs(events, "stays").items():
         keys = dict.fromkeys(key for _, key in told)

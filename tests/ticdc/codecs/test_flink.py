@@ -75,7 +75,7 @@ STREAMS = [
 ]
 
 
-@pytest.mark.parametrize("stream", STREAMS, ids=lambda one: one.name)
+@pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: stream.name)
 def test_airports_go_from_one_release_to_the_next(
     flink: Flink, spark: SparkSession, tmp_path: Path, stream: Stream
 ) -> None:
@@ -123,7 +123,8 @@ def told(case: Case, row: Texts) -> Texts:
     """Before 5.4 the bytes of BINARY and VARBINARY are on the wire as they are, where these are UTF-8."""
     if case.release.canal_latin1_strings:
         return row
-    strings = {one.name for one in case.made.table.columns if is_binary(one.type) and family(one.type) == "string"}
+    columns = case.made.table.columns
+    strings = {column.name for column in columns if is_binary(column.type) and family(column.type) == "string"}
     return {
         name: text.encode("latin-1").decode() if text and name in strings and LOST not in text else text
         for name, text in row.items()
