@@ -63,8 +63,8 @@ def main() -> None:
         try:
             for number in (0, *arguments.statements):
                 found = []
-                for turn in range(arguments.repeat):
-                    folder = Path(scratch) / f"{number}-{turn}-{time.monotonic_ns()}"
+                for pass_number in range(arguments.repeat):
+                    folder = Path(scratch) / f"{number}-{pass_number}-{time.monotonic_ns()}"
                     folder.mkdir()
                     found.append(seconds(spark, folder, number, address, f"bench-{os.getpid()}-{folder.name}"))
                 print(f"{number:4} statements {sorted(found)[len(found) // 2]:7.2f} s", flush=True)

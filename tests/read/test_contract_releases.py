@@ -18,7 +18,7 @@ from support import codec_rows
 from support.codec_expected import Case
 from support.codec_refusals import refusal, too_large
 from support.codec_rows import image, rows
-from support.random_tables import Change, Made, Values, numbered_tables
+from support.random_tables import Change, RandomTable, Values, numbered_tables
 from simulator.columns.change_frame import UPDATE
 from simulator.errors import EncodeError
 from simulator.read.contract import StreamSpec, check, compare, events, replay, state_of, stream_spec_of, unknown
@@ -46,7 +46,7 @@ FIRST = 1 << 40
 
 
 @st.composite
-def histories(draw: DrawFn) -> tuple[Made, list[Change]]:
+def histories(draw: DrawFn) -> tuple[RandomTable, list[Change]]:
     """Changes of a table one after another, each of a row as the one before left it."""
     made = draw(numbered_tables())
     rows: dict[str, Values] = {}
@@ -63,12 +63,12 @@ def histories(draw: DrawFn) -> tuple[Made, list[Change]]:
     return made, history
 
 
-def in_order(made: Made, values: Values | None) -> Values | None:
+def in_order(made: RandomTable, values: Values | None) -> Values | None:
     return values and {column.name: values[column.name] for column in made.table.columns}
 
 
 def stream(
-    made: Made, history: Sequence[codec_rows.Change], options: CodecOptions, release: Release,
+    made: RandomTable, history: Sequence[codec_rows.Change], options: CodecOptions, release: Release,
     at: Sequence[int] | None = None,
 ) -> Iterator[Record]:
     """The messages of the history in one partition, each change at its millisecond, and a last watermark."""
@@ -97,7 +97,7 @@ def refused(case: Case) -> bool:
     return too_large(entries, case, case.options.max_message_bytes)
 
 
-def stream_spec(made: Made, options: CodecOptions, release: Release) -> StreamSpec:
+def stream_spec(made: RandomTable, options: CodecOptions, release: Release) -> StreamSpec:
     changefeed = Changefeed("kafka", "t", options, Kafka(("127.0.0.1:9092",)))
     return stream_spec_of(changefeed, [made.table], {"t": 1}, release=release)
 
@@ -131,7 +131,8 @@ def test_a_stream_leads_to_the_rows_that_are_left(protocol: str, name: str, data
     assert_told(unknown(done.state, said.tables).get(("shop", "t"), {}), made, options, release)
 
 
-KEYED = Made(create_table("CREATE TABLE t (id INT PRIMARY KEY, uk INT UNIQUE, v INT)", "shop"), {}, frozenset(), None)
+KEYED = RandomTable(
+    create_table("CREATE TABLE t (id INT PRIMARY KEY, uk INT UNIQUE, v INT)", "shop"), {}, frozenset(), None)
 
 
 @pytest.mark.parametrize(("tag", "architecture", "protocol", "name"), [
@@ -171,7 +172,7 @@ def row(id: int, uk: int, v: int) -> Row:
     return {"id": str(id), "uk": str(uk), "v": str(v)}
 
 
-def assert_told(hidden: Any, made: Made, options: CodecOptions, release: Release) -> None:
+def assert_told(hidden: Any, made: RandomTable, options: CodecOptions, release: Release) -> None:
     """Columns are unknown where messages were cut, or for one of the release's reasons."""
     columns = {column.name: column for column in made.table.columns}
     lossy = {"canal-json": not release.canal_latin1_strings or release.canal_text_null or release.canal_zero_null

@@ -49,7 +49,7 @@ class Shop:
         script = scenario.diff(self.folder / "before", self.folder / "after", change).script()
         return plan(script, load(URI, config), releases.V8_5)
 
-    def said(self, ddl: str = "", renamed: tuple[str, ...] = (), config: str = "") -> list[str]:
+    def statement_texts(self, ddl: str = "", renamed: tuple[str, ...] = (), config: str = "") -> list[str]:
         """The text of every statement that is sent."""
         return [event.query for event in self.plan(ddl, renamed=renamed, config=config).statements]
 
@@ -81,8 +81,8 @@ def test_statements_of_a_file_are_played_as_they_stand(shop: Shop) -> None:
     shop.before(a="(id int primary key)", b="(id int primary key)").after(a="(id int primary key, x int)")
     ddl = "-- first\nUSE shop;\nALTER TABLE a /* here */ add x int;\ndrop table b;"
     planned = shop.plan(ddl)
-    said = [event.query for event in planned.statements]
-    assert said == ["ALTER TABLE `a` ADD COLUMN `x` INT", "DROP TABLE `shop`.`b`"]
+    texts = [event.query for event in planned.statements]
+    assert texts == ["ALTER TABLE `a` ADD COLUMN `x` INT", "DROP TABLE `shop`.`b`"]
     assert [line.partition(": ")[2] for line in planned.notes] == ["ALTER TABLE a /* here */ add x int", "drop table b"]
 
 
@@ -98,9 +98,9 @@ def test_statements_stand_at_the_place_that_is_asked_for(shop: Shop, at: str) ->
 @pytest.mark.parametrize("renamed", ["name=title", "item.name=title", "shop.item.name=shop.item.title"])
 def test_a_column_that_the_user_says_is_renamed_keeps_its_values(shop: Shop, renamed: str) -> None:
     shop.before(item="(id int primary key, name int)").after(item="(id int primary key, title int)")
-    assert shop.said(renamed=(renamed,)) == ["ALTER TABLE `shop`.`item` RENAME COLUMN `name` TO `title`"]
-    assert shop.said() == ["ALTER TABLE `shop`.`item` DROP COLUMN `name`",
-                           "ALTER TABLE `shop`.`item` ADD COLUMN `title` INT"]
+    assert shop.statement_texts(renamed=(renamed,)) == ["ALTER TABLE `shop`.`item` RENAME COLUMN `name` TO `title`"]
+    assert shop.statement_texts() == [
+        "ALTER TABLE `shop`.`item` DROP COLUMN `name`", "ALTER TABLE `shop`.`item` ADD COLUMN `title` INT"]
 
 
 def test_a_table_that_the_user_says_is_renamed_keeps_its_rows_and_its_ids(shop: Shop) -> None:
@@ -118,10 +118,10 @@ def test_a_renamed_table_has_its_statement_in_the_topic_of_its_old_name(shop: Sh
     shop.before(item="(id int primary key)").after(goods="(id int primary key)")
     config = '[sink]\ndispatchers = [{matcher = ["*.*"], topic = "of_{table}", partition = "table"}]\n'
     planned = shop.plan(renamed=("item=goods",), config=config)
-    turn = planned.statements[0].commit_ts
+    renamed_at = planned.statements[0].commit_ts
     assert planned.statement_topics == ("of_item",)
     assert dict(zip(planned.topics, planned.active)) == {
-        "shop": (0, tso.FOREVER), "of_item": (0, turn), "of_goods": (turn, tso.FOREVER),
+        "shop": (0, tso.FOREVER), "of_item": (0, renamed_at), "of_goods": (renamed_at, tso.FOREVER),
     }
 
 

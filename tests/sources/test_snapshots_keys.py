@@ -48,10 +48,10 @@ def repeated(rows: list[Row]) -> set[tuple[int, int]]:
 @given(tasks=TASKS, hashed=st.booleans())
 def test_a_table_with_a_key_twice_is_never_proven(tasks: list[list[list[Row]]], hashed: bool) -> None:
     """In whatever batches and tasks its rows come, with hashes and without."""
-    told = reports(tasks, hashed)
+    reported = reports(tasks, hashed)
     rows = [row for task in tasks for rows in task for row in rows]
-    assert repeated(rows) <= unproven(told)
-    assert sum(report.rows for report in told) == len(rows)
+    assert repeated(rows) <= unproven(reported)
+    assert sum(report.rows for report in reported) == len(rows)
 
 
 @given(rows=st.sets(st.tuples(st.integers(0, 1), st.integers(0, 2), HANDLES)), data=st.data())

@@ -77,7 +77,7 @@ def moves(draw: st.DrawFn) -> tuple[Altered, list[Row], list[Row]]:
     """A table with its statements, its rows before them, and its rows in the second snapshot."""
     statements = draw(st.lists(st.sampled_from(list(ALTERATIONS)), min_size=1, max_size=4))
     altered = alter(draw(st.sampled_from(DEFINITIONS)), statements)
-    pairs = [(row, altered.becomes(row)) for row in distinct(
+    pairs = [(row, altered.row_after(row)) for row in distinct(
         altered.before, draw(st.lists(rows_of(altered.before), max_size=12))) if altered.takes(row)]
     reached = distinct(altered.after, [now for _, now in pairs if now])
     old = [row for row, now in pairs if now is None or any(now is kept for kept in reached)]
@@ -114,7 +114,7 @@ def reached(
     early = [event for event in found if event[0] < when]
     assert {event[1] for event in early} <= set(before.indexes)
     replay(state, early)
-    left = [altered.becomes(row_of(before.table, data)) for _, data in state.elements()]
+    left = [altered.row_after(row_of(before.table, data)) for _, data in state.elements()]
     state = held_by(after, [row for row in left if row])
     late = found[len(early):]
     assert {event[1] for event in late} <= set(after.indexes)

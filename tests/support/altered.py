@@ -137,7 +137,7 @@ class Altered:
     def after(self) -> Table:
         return self.change.after.table
 
-    def becomes(self, row: Row) -> Row | None:
+    def row_after(self, row: Row) -> Row | None:
         """What the statements make of a row, None where it goes with them; raises Misfit."""
         found: Row | None = row
         for statement in self.statements:
@@ -147,7 +147,7 @@ class Altered:
     def takes(self, row: Row) -> bool:
         """Whether TiDB can run the statements over a row."""
         try:
-            self.becomes(row)
+            self.row_after(row)
         except Misfit:
             return False
         return True

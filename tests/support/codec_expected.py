@@ -8,7 +8,7 @@ from typing import Any
 
 from support.codec_losses import is_zero, sent
 from support.codec_readings import Texts, comparable
-from support.random_tables import Change, Made, Value, Values
+from support.random_tables import Change, RandomTable, Value, Values
 from simulator.releases import Release
 from simulator.ticdc.codecs import CodecOptions
 from simulator.ticdc.table_info import handle_columns
@@ -21,7 +21,7 @@ class Case:
     """Changes of one table, and how they are to be encoded."""
 
     release: Release
-    made: Made
+    made: RandomTable
     options: CodecOptions
     """Those alone that the release knows."""
 

@@ -137,7 +137,7 @@ def quoted(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Made:
+class RandomTable:
     """A table and the values its rows may have."""
 
     table: Table
@@ -147,7 +147,7 @@ class Made:
 
 
 @st.composite
-def tables(draw: DrawFn) -> Made:
+def tables(draw: DrawFn) -> RandomTable:
     """A table of one to nine columns, with keys of every sort or none."""
     names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=9, unique_by=str.lower))
     chosen = [draw(st.sampled_from(KINDS)) for _ in names]
@@ -168,18 +168,18 @@ def tables(draw: DrawFn) -> Made:
         column.name: kinds[column.name].values if column.not_null else st.none() | kinds[column.name].values
         for column in visible_columns(table)}
     binary = frozenset(name for name in values if kinds[name].binary)
-    return Made(table, values, binary, draw(st.none() | st.integers(0, 9)))
+    return RandomTable(table, values, binary, draw(st.none() | st.integers(0, 9)))
 
 
 @st.composite
-def numbered_tables(draw: DrawFn) -> Made:
+def numbered_tables(draw: DrawFn) -> RandomTable:
     """A table with an integer primary key `id`, and columns that may be of any type."""
     names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=8, unique_by=str.lower))
     chosen = {name: draw(st.sampled_from(KINDS)) for name in names}
     columns = [f"{quoted(name)} {kind.declared}" for name, kind in chosen.items()]
     table = create_table(f"CREATE TABLE `shop`.`t` (`id` INT PRIMARY KEY, {', '.join(columns)})")
     values = {name: st.none() | kind.values for name, kind in chosen.items()}
-    return Made(table, values, frozenset(name for name in names if chosen[name].binary), None)
+    return RandomTable(table, values, frozenset(name for name in names if chosen[name].binary), None)
 
 
 @st.composite
@@ -199,13 +199,13 @@ Change = tuple["Values | None", "Values | None"]
 
 
 @st.composite
-def changes(draw: DrawFn, made: Made, most: int = 4) -> list[Change]:
+def changes(draw: DrawFn, made: RandomTable, most: int = 4) -> list[Change]:
     """Changes of rows of the table; an UPDATE leaves some columns as they are."""
     return draw(st.lists(_change(made), min_size=1, max_size=most))
 
 
 @st.composite
-def _change(draw: DrawFn, made: Made) -> Change:
+def _change(draw: DrawFn, made: RandomTable) -> Change:
     rows = st.fixed_dictionaries(dict(made.values))
     old = draw(rows)
     kind = draw(st.sampled_from(["INSERT", "DELETE", "UPDATE", "UPDATE"]))

@@ -95,7 +95,8 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize(("kind", "one", "other", "same"), [
-    (kind, *pair, same) for told, same in ((EQUAL, True), (DIFFERENT, False)) for kind in told for pair in told[kind]])
+    (kind, *pair, same)
+    for pairs, same in ((EQUAL, True), (DIFFERENT, False)) for kind in pairs for pair in pairs[kind]])
 def test_keys_are_one_where_their_collation_takes_them_for_equal(kind: str, one: str, other: str, same: bool) -> None:
     """Trailing spaces, letter case and accents, as far as TiDB's collations go (tidb: pkg/util/collate)."""
     first, second = handles(kind, one, other)

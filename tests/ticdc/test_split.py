@@ -153,14 +153,14 @@ def test_without_old_value_only_the_handle_key_splits_and_old_rows_go() -> None:
     moved = RowEvent(UPDATE, {"id": "1", "v": "1"}, {"id": "9", "v": "1"})
     other = RowEvent(UPDATE, {"id": "2", "v": "2"}, {"id": "2", "v": "3"})
 
-    def found(tag: str) -> list[tuple[int, Row | None, Row | None]]:
+    def events_of(tag: str) -> list[tuple[int, Row | None, Row | None]]:
         rule = split_rule(find(tag), old_value=False)
         return [(event.op, event.before, event.after) for event in sent(table, [other, moved], rule)]
 
     whole, gone, come = (UPDATE, None, other.after), (DELETE, {"id": "1"}, None), (INSERT, None, moved.after)
-    assert found("v5.4.0") == found("v6.5.4") == [whole, gone, come]
-    assert found("v4.0.14") == [gone, whole, come]
-    assert found("v7.1.2") == [(DELETE, moved.before, None), (UPDATE, other.before, other.after), come]
+    assert events_of("v5.4.0") == events_of("v6.5.4") == [whole, gone, come]
+    assert events_of("v4.0.14") == [gone, whole, come]
+    assert events_of("v7.1.2") == [(DELETE, moved.before, None), (UPDATE, other.before, other.after), come]
 
 
 def test_every_column_of_a_unique_key_decides_and_no_other() -> None:
@@ -325,7 +325,7 @@ def states(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return databases.write(folder / "a", before, 0), databases.write(folder / "b", after, 1)
 
 
-def played(states: tuple[Path, Path], folder: Path, *options: object) -> list[Event]:
+def run_events(states: tuple[Path, Path], folder: Path, *options: object) -> list[Event]:
     """The events of a run over twenty transactions."""
     config = folder / "changefeed.toml"
     if not config.exists():
@@ -350,26 +350,27 @@ def test_a_run_sends_split_updates_in_order_and_keeps_the_contract(
     spark: SparkSession, states: tuple[Path, Path], tmp_path: Path
 ) -> None:
     """Those of a table whose definition changes, too; each half lies where its own row belongs."""
-    events = played(states, tmp_path)
+    events = run_events(states, tmp_path)
 
     assert_contract(read(str(tmp_path / "out")), load(URI, BY_UK), {"shop": 2}, *states)
     stays = tables()[0]
     names = ("id", "uk", "s", "v")
     old, new = ({str(row[0]): dict(zip(names, map(str, row), strict=True)) for row in rows or ()}
                 for rows in (stays.before, stays.after))
-    for ts, told in pairs(events, "stays").items():
-        keys = dict.fromkeys(key for _, key in told)
+    for ts, changes in pairs(events, "stays").items():
+        keys = dict.fromkeys(key for _, key in changes)
         expected = sent(stays.definition, net(stays.definition, [(old.get(key), new.get(key)) for key in keys]),
                         RULES["sorted"])
-        assert told == [(("DELETE", "UPDATE", "INSERT")[event.op], key_of(event)) for event in expected], ts
-    turn = [event.commit_ts or 0 for event in events if isinstance(event, DdlEvent)][0]
-    assert {split_at(told) and ts > turn for ts, told in pairs(events, "turned").items()} == {None, False, True}
+        assert changes == [(("DELETE", "UPDATE", "INSERT")[event.op], key_of(event)) for event in expected], ts
+    statement_ts = [event.commit_ts or 0 for event in events if isinstance(event, DdlEvent)][0]
+    turned = {split_at(changes) and ts > statement_ts for ts, changes in pairs(events, "turned").items()}
+    assert turned == {None, False, True}
     assert not any(changes_uk(event) for event in events)
 
 
-def split_at(told: Sequence[tuple[str, str]]) -> bool | None:
+def split_at(changes: Sequence[tuple[str, str]]) -> bool | None:
     """True where a row is deleted and inserted in one transaction, None where none is."""
-    return True if any(("INSERT", key) in told for op, key in told if op == "DELETE") else None
+    return True if any(("INSERT", key) in changes for op, key in changes if op == "DELETE") else None
 
 
 def changes_uk(event: Event) -> bool:
@@ -382,7 +383,7 @@ def test_raw_change_events_stay_updates(spark: SparkSession, states: tuple[Path,
     """And the rows after are the same; a table spread by the key has the new row's partition."""
     text = BY_UK + "[sink.kafka-config]\noutput-raw-change-event = true\n"
     (tmp_path / "changefeed.toml").write_text(text)
-    events = played(states, tmp_path)
+    events = run_events(states, tmp_path)
 
     assert any(changes_uk(event) for event in events)
-    assert all(split_at(told) is None for told in pairs(events, "stays").values())
+    assert all(split_at(changes) is None for changes in pairs(events, "stays").values())

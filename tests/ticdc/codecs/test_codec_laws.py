@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from support.codec_cases import arrays, cases, encoded, encoded_if_not_refused
 from support.codec_expected import Case, Wanted, cut_down, expected, same
-from support.codec_readings import Reading, Texts, canal, open_text, opened
+from support.codec_readings import ReadRow, Texts, canal, open_text, opened
 from support.codec_refusals import overhead, sizes, too_large
 from support.codec_rows import unframed
 from simulator.errors import EncodeError
@@ -24,7 +24,7 @@ from simulator.ticdc.table_info import handle_columns
 few = settings(max_examples=40, deadline=None)
 
 
-def read(message: tuple[bytes | None, bytes], case: Case) -> list[Reading]:
+def read(message: tuple[bytes | None, bytes], case: Case) -> list[ReadRow]:
     """The rows of a message by this directory's own reading."""
     key, value = message
     if key is None:
@@ -65,7 +65,7 @@ def test_a_message_gives_back_its_row(protocol: str, data: st.DataObject) -> Non
         assert_decoded(event, reading, change, case)
 
 
-def assert_read(row: Reading, wanted: Wanted, case: Case, number: int) -> None:
+def assert_read(row: ReadRow, wanted: Wanted, case: Case, number: int) -> None:
     """What was read is what was to be there, in the order of the release."""
     assert (row.op, row.schema, row.table) == (wanted.op, case.made.table.schema, case.made.table.name)
     assert same(row.before, wanted.before, case), (row.before, wanted.before)
@@ -97,7 +97,7 @@ def escaped(name: str) -> bytes:
     return f'"{"".join(short.get(char, char) for char in name)}"'.encode()
 
 
-def assert_decoded(event: Event, row: Reading, wanted: Wanted, case: Case) -> None:
+def assert_decoded(event: Event, row: ReadRow, wanted: Wanted, case: Case) -> None:
     """The project's decoder says the same; it names nameless values where it can."""
     assert isinstance(event, RowEvent)
     assert (event.op, event.schema, event.table) == (row.op, row.schema, row.table)

@@ -19,7 +19,7 @@ def table(definition: str) -> Table:
     return create_table(f"CREATE TABLE t {definition}", "shop")
 
 
-def played(before: Table, statements: tuple[str, ...]) -> Table:
+def table_behind(before: Table, statements: tuple[str, ...]) -> Table:
     """The table behind the statements."""
     known = catalog([before])
     for text in statements:
@@ -35,7 +35,7 @@ def specs(before: str, after: str, **renamed: str) -> list[str]:
     """What stands behind ALTER TABLE, which is shown to lead there."""
     one, other = table(before), table(after)
     statements = alterations(one, other, renamed)
-    assert alterations(played(one, statements), other, {}) == ()
+    assert alterations(table_behind(one, statements), other, {}) == ()
     return [text.removeprefix("ALTER TABLE `shop`.`t` ") for text in statements]
 
 
@@ -105,7 +105,7 @@ def definitions(draw: st.DrawFn) -> str:
 def test_the_derived_statements_lead_to_the_other_definition(before: str, after: str) -> None:
     one, other = table(before), table(after)
     try:
-        reached = played(one, alterations(one, other, {}))
+        reached = table_behind(one, alterations(one, other, {}))
     except DdlError as error:
         # Not every type becomes every other; what cannot is refused as TiDB does, and the user gives the statements.
         assert error.code == "ddl:8200", error
