@@ -29,9 +29,9 @@ WIDE = 130
 def show_lines(lines: Sequence[Line]) -> None:
     """One line of text for each line of releases."""
     out = Terminal()
-    for architecture, found in groupby(lines, lambda line: line.architecture):
+    for architecture, of_architecture in groupby(lines, lambda line: line.architecture):
         table = _table(Column("line", no_wrap=True), Column("releases", no_wrap=True), Column("behaviours change in"))
-        for line in found:
+        for line in of_architecture:
             first, last = line.releases[0].name, line.releases[-1].name
             changes = ", ".join(f"{release.name} ({count})" for release, count in line.changes)
             table.add_row(line.name, first if first == last else f"{first} – {last}", changes or "–")
@@ -46,8 +46,8 @@ def show_release(release: Release) -> None:
     """Every behaviour of a release."""
     out = Terminal()
     out.print(Text(f"TiCDC {title(release)}\n", style="bold"))
-    for chapter, found in groupby(behaviours(), lambda behaviour: behaviour.chapter):
-        out.print(_chapter(chapter), _release_table(out, release, list(found)), "")
+    for chapter, of_chapter in groupby(behaviours(), lambda behaviour: behaviour.chapter):
+        out.print(_chapter(chapter), _release_table(out, release, list(of_chapter)), "")
 
 
 def _release_table(out: Console, release: Release, found: list[Behaviour]) -> Table:

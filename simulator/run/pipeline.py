@@ -119,7 +119,7 @@ def _after(move: Move, number: int) -> Iterator[TableScan]:
 
 
 def _by_name(snapshot: Snapshot) -> dict[tuple[str, str] | None, SnapshotTable]:
-    return {(found.table.schema, found.table.name): found for found in snapshot.tables}
+    return {(entry.table.schema, entry.table.name): entry for entry in snapshot.tables}
 
 
 def _marks(plan: Plan, output: Output, release: Release) -> Marks:

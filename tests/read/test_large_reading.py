@@ -126,9 +126,9 @@ def test_a_file_that_is_gone_or_of_another_row_is_a_violation(protocol: str, tmp
     assert replayed.violations == []
     assert sorted(replayed.state["shop", "t"].values()) == [b"7\xff" + b"7" * 3000, b"8\xff" + b"8" * 3000]
 
-    one, other = tmp_path.iterdir()
-    other.write_bytes(one.read_bytes())
-    one.unlink()
+    first, second = tmp_path.iterdir()
+    second.write_bytes(first.read_bytes())
+    first.unlink()
     said = sorted(violation.what for violation in contract.check(records, spec))
     assert [words in text for words, text in zip(("cannot be read: No such", "another row"), sorted(
         said, key=lambda text: "another" in text), strict=True)] == [True, True]

@@ -166,8 +166,8 @@ def test_a_statement_that_tidb_refuses_is_refused_in_its_words(shop: Shop, ddl: 
 
 def test_a_change_that_stops_the_changefeed_stops_the_run_in_its_words(shop: Shop) -> None:
     """A table that a rename brings into the filter."""
-    one = "(id int primary key)"
-    shop.before(a=one, side=one).after(a=one, b=one)
+    definition = "(id int primary key)"
+    shop.before(a=definition, side=definition).after(a=definition, b=definition)
     with pytest.raises(DdlError, match="CDC:ErrSyncRenameTableFailed"):
         shop.plan("RENAME TABLE side TO b", config='[filter]\nrules = ["shop.a", "shop.b"]\n')
 
@@ -183,8 +183,8 @@ def test_a_rename_that_means_nothing_is_refused(shop: Shop, renamed: tuple[str, 
 
 
 def test_a_rename_that_could_mean_two_columns_is_refused(shop: Shop) -> None:
-    one, other = "(id int primary key, name int)", "(id int primary key, title int)"
-    shop.before(a=one, b=one).after(a=other, b=other)
+    named, titled = "(id int primary key, name int)", "(id int primary key, title int)"
+    shop.before(a=named, b=named).after(a=titled, b=titled)
     assert "could mean a column of shop.a, shop.b" in shop.refused(renamed=("name=title",))
 
 
@@ -195,8 +195,9 @@ def test_exchanged_partitions_are_refused(shop: Shop) -> None:
 
 
 def test_several_events_of_one_statement_have_one_commit_ts_and_their_order(shop: Shop) -> None:
-    one = "(id int primary key)"
-    planned = shop.before(a=one, b=one).after(c=one, d=one).plan("RENAME TABLE a TO c, b TO d")
+    definition = "(id int primary key)"
+    shop.before(a=definition, b=definition).after(c=definition, d=definition)
+    planned = shop.plan("RENAME TABLE a TO c, b TO d")
     assert [(event.query, event.type_code) for event in planned.statements] == [
         ("RENAME TABLE `shop`.`a` TO `shop`.`c`", 14), ("RENAME TABLE `shop`.`b` TO `shop`.`d`", 14),
     ]
@@ -217,8 +218,8 @@ def test_rows_of_what_is_emptied_or_dropped_go_with_the_statement(shop: Shop) ->
 
 
 def test_a_table_that_a_statement_creates_has_no_rows_before_it(shop: Shop) -> None:
-    one = "(id int primary key)"
-    planned = shop.before(a=one).after(a=one, b=one).plan("CREATE TABLE b LIKE a")
+    definition = "(id int primary key)"
+    planned = shop.before(a=definition).after(a=definition, b=definition).plan("CREATE TABLE b LIKE a")
     changed = planned.moves[0].changed
     assert [(found.before, found.after) for found in changed] == [(None, ("shop", "b"))]
     assert changed[0].transition.lost == frozenset(changed[0].transition.after.indexes)

@@ -245,7 +245,7 @@ def changes_of(
     met = [(key, left.get(key, nothing), right.get(key, nothing)) for key in {**left, **right}]
     found: list[Event] = []
     for table in change.after.indexes:
-        some = [(key[1], *one, other[0]) for key, one, other in met if key[0] == table and one[0] != other[0]]
+        some = [(key[1], *old, new[0]) for key, old, new in met if key[0] == table and old[0] != new[0]]
         handle, before, unaltered, after = (pa.array([row[place] for row in some], pa.binary()) for place in range(4))
         slots = np.array([slot_of(row[0]) for row in some], np.int64)
         batch = row_changes(change, point, SPAN, slots, table, handle, before, after, unaltered)

@@ -108,8 +108,8 @@ def _apply(
         if old is None and new is not None and fidelity.hides_same:
             handle = handle_of(new, table)
             replaces = replaces or not [*_held(handle, new, table, rows.get(handle))]
-        for what in _change(placed, event, (old, new), table, rows, versions.setdefault(name, {}), doubts, replaces):
-            yield _wrong(placed, f"{event.op} of {'.'.join(name)}, {what}")
+        for text in _change(placed, event, (old, new), table, rows, versions.setdefault(name, {}), doubts, replaces):
+            yield _wrong(placed, f"{event.op} of {'.'.join(name)}, {text}")
     except KeyError as error:
         yield _wrong(placed, f"{event.op} of {'.'.join(name)} that cannot be replayed: it does not have column {error}")
     except UserError as error:

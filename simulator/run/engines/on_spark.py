@@ -237,7 +237,7 @@ def _refuse_duplicates(spark: SparkSession, work: Work, reported: Sequence[Repor
     """Raises SnapshotError where a key comes twice in one snapshot."""
     keyed = work.comparison.keyed
     for number, scans in enumerate((work.before, work.after)):
-        reports = (report for side, found in reported if side == number for report in found)
+        reports = (report for side, task_reports in reported if side == number for report in task_reports)
         doubted = {(move, table) for move, table in unproven(reports) if keyed[table]}
         if doubted:
             _look_closer(spark, work, [scan for scan in scans if _may_have(scan, doubted)])
