@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.build.table import STORED_OPTIONS, build_ttl
+from simulator.tidb.ddl.build.table import KEPT_OPTIONS, build_ttl
 from simulator.tidb.ddl.foreign_keys import referring
 from simulator.tidb.ddl.index_parts import check_parts
 from simulator.tidb.ddl.steps import Alteration, KnownTable, Step, Steps, column_named
@@ -101,18 +101,18 @@ def remove_ttl(spec: RemoveTtl, alteration: Alteration) -> Steps:
         yield Step(actions.ALTER_TTL_REMOVE, lambda before: replace(before, ttl=None))
 
 
-def stored_option(option: TableOption, values: Values, alteration: Alteration) -> Steps:
+def kept_option(option: TableOption, values: Values, alteration: Alteration) -> Steps:
     """An option that changes no row."""
     if alteration.known is not None:
         table = alteration.known.table
         if option.name == "SHARD_ROW_ID_BITS" and dict(table.options).get(option.name) == option.value:
             yield f"{option.name} is {option.value} already: no job"
             return
-        check_stored_option(option, table)
-    yield Step(STORED_OPTION_ACTIONS[option.name], lambda before: with_option(before, option.name, option.value))
+        check_kept_option(option, table)
+    yield Step(KEPT_OPTION_ACTIONS[option.name], lambda before: with_option(before, option.name, option.value))
 
 
-def check_stored_option(option: TableOption, table: Table) -> None:
+def check_kept_option(option: TableOption, table: Table) -> None:
     if option.name == "SHARD_ROW_ID_BITS" and table.clustered and option.value.strip("0"):
         raise unsupported("shard_row_id_bits for table with primary key as row id")
     if option.name == "AUTO_RANDOM_BASE" and not any(column.auto_random for column in table.columns):
@@ -124,7 +124,7 @@ def check_stored_option(option: TableOption, table: Table) -> None:
 
 def with_option(table: Table, name: str, value: str) -> Table:
     values = {**dict(table.options), name: value}
-    return replace(table, options=tuple((option, values[option]) for option in STORED_OPTIONS if option in values))
+    return replace(table, options=tuple((option, values[option]) for option in KEPT_OPTIONS if option in values))
 
 
 def last(option: TableOption, values: Values, alteration: Alteration) -> Steps:
@@ -153,7 +153,7 @@ def cache(spec: Cache, alteration: Alteration) -> Steps:
     yield Step(action, lambda before: replace(before, cached=on))
 
 
-STORED_OPTION_ACTIONS = MappingProxyType({
+KEPT_OPTION_ACTIONS = MappingProxyType({
     "AUTO_INCREMENT": actions.REBASE_AUTO_ID,
     "AUTO_ID_CACHE": actions.MODIFY_TABLE_AUTO_ID_CACHE,
     "AUTO_RANDOM_BASE": actions.REBASE_AUTO_RANDOM_BASE,
@@ -167,10 +167,10 @@ OPTIONS: MappingProxyType[str, Callable[[TableOption, Values, Alteration], Steps
     "TTL": time_to_live,
     "TTL_ENABLE": time_to_live,
     "TTL_JOB_INTERVAL": time_to_live,
-    "AUTO_INCREMENT": stored_option,
-    "AUTO_ID_CACHE": stored_option,
-    "AUTO_RANDOM_BASE": stored_option,
-    "SHARD_ROW_ID_BITS": stored_option,
+    "AUTO_INCREMENT": kept_option,
+    "AUTO_ID_CACHE": kept_option,
+    "AUTO_RANDOM_BASE": kept_option,
+    "SHARD_ROW_ID_BITS": kept_option,
     "PLACEMENT POLICY": last,
     "ENGINE": nothing,
     "ROW_FORMAT": nothing,

@@ -20,7 +20,7 @@ from simulator.tidb.syntax.tables import PartitionSyntax, TableSyntax
 
 
 DEFAULT_CHARSET = ("utf8mb4", "utf8mb4_bin")
-STORED_OPTIONS = ("AUTO_INCREMENT", "AUTO_ID_CACHE", "AUTO_RANDOM_BASE", "SHARD_ROW_ID_BITS", "PRE_SPLIT_REGIONS")
+KEPT_OPTIONS = ("AUTO_INCREMENT", "AUTO_ID_CACHE", "AUTO_RANDOM_BASE", "SHARD_ROW_ID_BITS", "PRE_SPLIT_REGIONS")
 SHARD_BITS = 5
 """Of AUTO_RANDOM where it does not say."""
 
@@ -53,7 +53,7 @@ def build_table(
         ttl=build_ttl(options),
         columnar_indexes=keys.columnar_indexes,
         temporary=syntax.temporary,
-        options=tuple((name, options[name]) for name in STORED_OPTIONS if name in options),
+        options=tuple((name, options[name]) for name in KEPT_OPTIONS if name in options),
         last_ids=LastIds(len(columns), keys.last_index_id, len(keys.foreign_keys)),
     )
 
