@@ -29,9 +29,9 @@ WIDE = 130
 def show_lines(lines: Sequence[Line]) -> None:
     """One line of text for each line of releases."""
     out = Terminal()
-    for architecture, of_architecture in groupby(lines, lambda line: line.architecture):
+    for architecture, found in groupby(lines, lambda line: line.architecture):
         table = _table(Column("line", no_wrap=True), Column("releases", no_wrap=True), Column("behaviours change in"))
-        for line in of_architecture:
+        for line in found:
             first, last = line.releases[0].name, line.releases[-1].name
             changes = ", ".join(f"{release.name} ({count})" for release, count in line.changes)
             table.add_row(line.name, first if first == last else f"{first} – {last}", changes or "–")
@@ -46,8 +46,8 @@ def show_release(release: Release) -> None:
     """Every behaviour of a release."""
     out = Terminal()
     out.print(Text(f"TiCDC {title(release)}\n", style="bold"))
-    for chapter, of_chapter in groupby(behaviours(), lambda behaviour: behaviour.chapter):
-        out.print(_chapter(chapter), _release_table(out, release, list(of_chapter)), "")
+    for chapter, found in groupby(behaviours(), lambda one: one.chapter):
+        out.print(_chapter(chapter), _release_table(out, release, list(found)), "")
 
 
 def _release_table(out: Console, release: Release, found: list[Behaviour]) -> Table:
@@ -55,12 +55,11 @@ def _release_table(out: Console, release: Release, found: list[Behaviour]) -> Ta
     table = _table(
         *(("behaviour", "value", "what it means", "where TiCDC decides it") if wide else ("behaviour", "what it means"))
     )
-    for section, members in groupby(found, lambda behaviour: behaviour.section):
+    for section, members in groupby(found, lambda one: one.section):
         _add_section(table, section)
-        for behaviour in members:
-            name = Text(behaviour.name, style="bold")
-            value = Text(in_words(behaviour, getattr(release, behaviour.name)))
-            meaning, sources = Text(behaviour.meaning), Text("\n".join(behaviour.sources), style="dim")
+        for one in members:
+            name, value = Text(one.name, style="bold"), Text(in_words(one, getattr(release, one.name)))
+            meaning, sources = Text(one.meaning), Text("\n".join(one.sources), style="dim")
             cells = (name, value, meaning, sources) if wide else (_under(name, value), _under(meaning, sources))
             table.add_row(*cells)
     return table
@@ -69,30 +68,29 @@ def _release_table(out: Console, release: Release, found: list[Behaviour]) -> Ta
 def show_differences(before: Release, after: Release, found: Sequence[Difference]) -> None:
     """What the second release does otherwise."""
     out = Terminal()
-    on_the_wire = sum(difference.behaviour.on_the_wire for difference in found)
+    on_the_wire = sum(one.behaviour.on_the_wire for one in found)
     several = "behaviour differs" if len(found) == 1 else "behaviours differ"
     count = f"{len(found)} {several}, {on_the_wire} on the wire" if found else "no behaviour differs"
     out.print(Text(f"TiCDC {title(before)} → {title(after)}: {count}", style="bold"))
-    for chapter, members in groupby(found, lambda difference: difference.behaviour.chapter):
-        sections = Counter(difference.behaviour.section for difference in members)
+    for chapter, members in groupby(found, lambda one: one.behaviour.chapter):
+        sections = Counter(one.behaviour.section for one in members)
         out.print(Text(f"{chapter}: {', '.join(f'{name} ({number})' for name, number in sections.items())}"))
     out.print()
-    for chapter, members in groupby(found, lambda difference: difference.behaviour.chapter):
+    for chapter, members in groupby(found, lambda one: one.behaviour.chapter):
         out.print(_chapter(chapter), _difference_table(out, before, after, list(members)), "")
 
 
 def _difference_table(out: Console, before: Release, after: Release, found: list[Difference]) -> Table:
     wide, short = out.width >= WIDE, before.architecture == after.architecture
-    names = [release.name if short else title(release) for release in (before, after)]
+    names = [one.name if short else title(one) for one in (before, after)]
     limit = None if wide else max(10, out.width // 4)
     shown = [Column(name, overflow="fold", max_width=limit) for name in names]
     table = _table("behaviour", *shown, *(["what it means"] if wide else []))
-    for section, members in groupby(found, lambda difference: difference.behaviour.section):
+    for section, members in groupby(found, lambda one: one.behaviour.section):
         _add_section(table, section)
-        for difference in members:
-            behaviour = difference.behaviour
-            name, meaning = Text(behaviour.name, style="bold"), Text(behaviour.meaning, style="dim")
-            old, new = map(Text, _both(difference))
+        for one in members:
+            name, meaning = Text(one.behaviour.name, style="bold"), Text(one.behaviour.meaning, style="dim")
+            old, new = map(Text, _both(one))
             table.add_row(*((name, old, new, meaning) if wide else (_under(name, meaning), old, new)))
     return table
 
@@ -114,13 +112,13 @@ def in_words(behaviour: Behaviour, value: object) -> str:
     return (f"{value}: {said}" if said else str(value)) or "none"
 
 
-def _both(difference: Difference) -> tuple[str, str]:
+def _both(one: Difference) -> tuple[str, str]:
     """Both values; of sets their sizes, and what the second one adds and lacks."""
-    if not isinstance(difference.before, frozenset) or not isinstance(difference.after, frozenset):
-        return in_words(difference.behaviour, difference.before), in_words(difference.behaviour, difference.after)
-    changes = (("added", difference.added), ("removed", difference.removed))
+    if not isinstance(one.before, frozenset) or not isinstance(one.after, frozenset):
+        return in_words(one.behaviour, one.before), in_words(one.behaviour, one.after)
+    changes = (("added", one.added), ("removed", one.removed))
     said = [f"{name}: {', '.join(map(_member, members))}" for name, members in changes if members]
-    return _count(difference.before), "\n".join([_count(difference.after), *said])
+    return _count(one.before), "\n".join([_count(one.after), *said])
 
 
 def _count(members: frozenset[object]) -> str:
@@ -134,7 +132,7 @@ def _member(value: object) -> str:
 
 def _table(*columns: Column | str) -> Table:
     """Words that are wider than their column go on in the next line; none is cut."""
-    every = (Column(column, overflow="fold") if isinstance(column, str) else column for column in columns)
+    every = (Column(one, overflow="fold") if isinstance(one, str) else one for one in columns)
     return Table(*every, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=False)
 
 

@@ -16,7 +16,7 @@ def releases(first: str | None, second: str | None, architecture: str | None, as
     """All lines of releases, or all of one release, or what the second does otherwise."""
     if first is None:
         found = lines(architecture)
-        document: dict[str, Any] = {"lines": [_line(line) for line in found]}
+        document: dict[str, Any] = {"lines": [_line(one) for one in found]}
         show = partial(show_lines, found)
     elif second is None:
         release = named(first, architecture)
@@ -41,29 +41,29 @@ def _line(line: Line) -> dict[str, Any]:
 
 
 def _release(release: Release) -> dict[str, Any]:
-    every = [_behaviour(behaviour) | {"value": _plain(getattr(release, behaviour.name))} for behaviour in behaviours()]
+    every = [_behaviour(one) | {"value": _plain(getattr(release, one.name))} for one in behaviours()]
     return _name(release) | {"behaviours": every}
 
 
 def _comparison(before: Release, after: Release, changed: tuple[Difference, ...]) -> dict[str, Any]:
-    return {"from": _name(before), "to": _name(after), "differences": list(map(_difference, changed))}
+    return {"from": _name(before), "to": _name(after), "differences": [_difference(one) for one in changed]}
 
 
-def _difference(difference: Difference) -> dict[str, Any]:
-    shown = _behaviour(difference.behaviour) | {"from": _plain(difference.before), "to": _plain(difference.after)}
-    sets = {"added": difference.added, "removed": difference.removed} if isinstance(difference.after, frozenset) else {}
+def _difference(one: Difference) -> dict[str, Any]:
+    shown = _behaviour(one.behaviour) | {"from": _plain(one.before), "to": _plain(one.after)}
+    sets = {"added": one.added, "removed": one.removed} if isinstance(one.after, frozenset) else {}
     return shown | sets
 
 
-def _behaviour(behaviour: Behaviour) -> dict[str, Any]:
+def _behaviour(one: Behaviour) -> dict[str, Any]:
     return {
-        "name": behaviour.name,
-        "chapter": behaviour.chapter,
-        "section": behaviour.section,
-        "on_the_wire": behaviour.on_the_wire,
-        "meaning": behaviour.meaning,
-        "documentation": behaviour.documentation,
-        "sources": list(behaviour.sources),
+        "name": one.name,
+        "chapter": one.chapter,
+        "section": one.section,
+        "on_the_wire": one.on_the_wire,
+        "meaning": one.meaning,
+        "documentation": one.documentation,
+        "sources": list(one.sources),
     }
 
 

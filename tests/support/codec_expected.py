@@ -145,8 +145,8 @@ def blanks(case: Case, values: Values) -> Texts:
 def texts(case: Case, values: Values, kept: Collection[str] | None = None) -> Texts:
     """TiDB text of the columns that a whole row has, as the wire leaves it; `kept`: of these alone."""
     shown = case.release.open_virtual if case.is_open else case.release.canal_virtual_columns
-    virtual = [column.name for column in case.made.table.columns if column.generated == "virtual" and shown]
-    found = changed_texts(case, {**values, **dict.fromkeys(virtual)})
+    virtual: Values = {one.name: None for one in case.made.table.columns if one.generated == "virtual" and shown}
+    found = changed_texts(case, {**values, **virtual})
     return {name: value for name, value in found.items() if kept is None or name in kept}
 
 
