@@ -106,7 +106,7 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def printable_json(document: object, indent: int | None = None) -> str:
@@ -114,7 +114,7 @@ def printable_json(document: object, indent: int | None = None) -> str:
     text = json.dumps(document, ensure_ascii=False, indent=indent)
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)
+    return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -86,11 +86,11 @@ def entries(directory: str) -> list[Entry]:
     """What a directory has, sorted by name."""
     if not is_remote(directory):
         with os.scandir(directory) as found:
-            made = [Entry(os.path.join(directory, one.name), *_stat(one), one.is_dir()) for one in found]
+            made = [Entry(os.path.join(directory, entry.name), *_stat(entry), entry.is_dir()) for entry in found]
         return sorted(made, key=lambda entry: entry.name)
     with _driver(directory) as (files, inner):
-        listed = [_entry(files.unstrip_protocol(one["name"]), one) for one in files.ls(inner, detail=True)]
-    return sorted((one for one in listed if one.name), key=lambda entry: entry.name)
+        listed = [_entry(files.unstrip_protocol(info["name"]), info) for info in files.ls(inner, detail=True)]
+    return sorted((entry for entry in listed if entry.name), key=lambda entry: entry.name)
 
 
 def open_file(path: str) -> BinaryIO:
@@ -173,8 +173,8 @@ def _checked(document: T) -> T:
         for value in level:
             if isinstance(value, int):
                 str(value)
-        inner = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list))
-        level = [member for members in inner for member in members]
+        nested = [value for value in level if isinstance(value, dict | list)]
+        level = [member for value in nested for member in (value.values() if isinstance(value, dict) else value)]
     if level:
         raise RecursionError
     return document

@@ -57,17 +57,17 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except click.UsageError as error:
         return _misused(error)
     except click.ClickException as error:
-        return _said(2, error.format_message())
+        return _complain(2, error.format_message())
     except SimulatorError as error:
-        return _said(error.exit_code, *error.args)
+        return _complain(error.exit_code, *error.args)
     except signals.Stopped as stopped:
-        return _said(stopped.exit_code, str(stopped))
+        return _complain(stopped.exit_code, str(stopped))
     except (BrokenPipeError, SystemExit):
         # Whoever read our output has seen enough (click answers EPIPE with an exit); the rest has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        return _said(3, ": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
+        return _complain(3, ": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
     except Exception as error:
         return _unforeseen(error, "traceback" in asked)
 
@@ -83,7 +83,7 @@ def _check(arguments: Sequence[str]) -> None:
             raise UserError(f"the argument {argument[:60]!r} holds what no argument can hold: NUL, or half a character")
 
 
-def _said(code: int, *lines: str) -> int:
+def _complain(code: int, *lines: str) -> int:
     """Says what is wrong and gives the code; where nobody listens to standard error, the code alone tells."""
     with suppress(OSError):
         for line in lines:
@@ -94,10 +94,10 @@ def _said(code: int, *lines: str) -> int:
 def _unforeseen(error: Exception, whole: bool) -> int:
     """A defect of ours: its kind and the first line of its text, or all of where it arose."""
     if whole:
-        return _said(DEFECT, *"".join(traceback.format_exception(error)).splitlines())
+        return _complain(DEFECT, *"".join(traceback.format_exception(error)).splitlines())
     kind, text = type(error).__name__, (str(error).strip().splitlines() or [""])[0]
     said = f"{kind}: {text[:200]}" if text else kind
-    return _said(DEFECT, f"this is a defect of ticdc-sim itself: {said} (--traceback shows where it arose)")
+    return _complain(DEFECT, f"this is a defect of ticdc-sim itself: {said} (--traceback shows where it arose)")
 
 
 def _misused(error: click.UsageError) -> int:
@@ -106,7 +106,7 @@ def _misused(error: click.UsageError) -> int:
         error.show()
         return 2
     command = error.ctx.command_path if error.ctx is not None else "ticdc-sim"
-    return _said(2, f"{masked(error.format_message()).rstrip('.')} (see {command} --help)")
+    return _complain(2, f"{masked(error.format_message()).rstrip('.')} (see {command} --help)")
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from simulator.ticdc.filters.event_filters import event_filters
 from simulator.ticdc.rules import rules, verify
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Table
-from simulator.tidb.parser.read import reading
+from simulator.tidb.parser.read import parse_errors
 from simulator.tidb.parser.use import split
 
 
@@ -81,7 +81,7 @@ def table(
 
 def _statements(text: str, database: str) -> list[tuple[str, str]]:
     """Current database and text of each; one that stands alone is taken as it was typed."""
-    with reading():
+    with parse_errors():
         found = list(split(text, database))
     alone = len(found) < 2 and all(current == database for current, _ in found)
     return [(database, text)] if alone else found

@@ -153,7 +153,7 @@ class Display:
             self.note([silent])
         self._silent = silent
         if self._status is not None:
-            self.stage(sending(progress, seconds) if sends else reading(progress, seconds))
+            self.stage(sending(progress, seconds) if sends else reading_line(progress, seconds))
 
     @contextmanager
     def following(self) -> Iterator[None]:
@@ -206,7 +206,7 @@ class Display:
             out.print(f"left out by the changefeed's filter: {names}{more}", soft_wrap=True)
 
 
-def reading(progress: Progress, seconds: float) -> str:
+def reading_line(progress: Progress, seconds: float) -> str:
     """The progress line of a run that has read for so long."""
     rows = sum(progress.read.values())
     return f"{READING}: {rows:,} rows read, {rows / seconds:,.0f} rows/s"

@@ -114,12 +114,12 @@ def _output(planned: Plan, changefeed: Changefeed, options: dict[str, Any]) -> I
         with outputs.to_fixtures(planned, changefeed, options["fixtures"], options["fixtures_format"]) as output:
             yield output
     elif options["console"]:
-        with ConsoleServer(_show) as screen:
+        with ConsoleServer(_show) as server:
             try:
-                yield outputs.to_console(planned, changefeed, screen.driver)
+                yield outputs.to_console(planned, changefeed, server.driver)
             finally:
-                if screen.refused is not None:
-                    raise screen.refused
+                if server.refused is not None:
+                    raise server.refused
     else:
         yield outputs.to_kafka(planned, changefeed, not options["plain_producer"])
 

@@ -4,7 +4,7 @@
     SIDE     these with what the engines join and place them by                  run.engines.work
     JOINED   rows whose images in two snapshots differ                           run.engines
     CHANGES  row changes with their commit-ts                                    sources.diff
-    SENT     those that event filters let through, UPDATEs that are split as two run.stages
+    SENT     those that event filters let through, split UPDATEs as two          run.stages
     EVENTS   these with their partitions, between them statements and watermarks run.stages, run.marks
 
 Columns have one name and type throughout (`COLUMNS`):

@@ -97,28 +97,28 @@ def read_value(value: Any, column: Column) -> str | None:
             raise UserError(f"column {column.name!r} is NOT NULL: a value is needed")
         return None
     data, type = _data(value, column), column.type
-    kept = _kept(type, data)
-    if kept is None:
+    text = _tidb_text(type, data)
+    if text is None:
         wanted = accepted(type)
         raise _refused(value, column, f"{wanted} are" if family(type) == "integer" else f"accepted: {wanted}")
     same = SAME.get(family(type))
-    if same and not same(data.decode(), kept):
-        raise _refused(value, column, f"TiDB would keep {kept!r}")
-    if family(type) in ("string", "text") and not is_binary(type) and "\ufffd" in kept:
+    if same and not same(data.decode(), text):
+        raise _refused(value, column, f"TiDB would keep {text!r}")
+    if family(type) in ("string", "text") and not is_binary(type) and "\ufffd" in text:
         return data.decode("utf-8", "surrogateescape")
-    return kept
+    return text
 
 
 def _refused(value: Any, column: Column, reason: str) -> UserError:
     return UserError(f"column {column.name!r}: {value!r} is no {column.type.name} ({reason})")
 
 
-def _kept(type: ColumnType, data: bytes) -> str | None:
+def _tidb_text(type: ColumnType, data: bytes) -> str | None:
     """The TiDB text of a value; TiCDC also meets text that is not UTF-8, which an INSERT in strict mode is not."""
     if family(type) in ("string", "text") and not is_binary(type):
         data = data.decode("utf-8", "replace").encode()
-    kept: str | None = tidb_text(type, pa.array([b"n" + data if type.name == "bit" else data], pa.binary()))[0].as_py()
-    return kept
+    text: str | None = tidb_text(type, pa.array([b"n" + data if type.name == "bit" else data], pa.binary()))[0].as_py()
+    return text
 
 
 def _data(value: Any, column: Column) -> bytes:

@@ -23,18 +23,18 @@ def ddl_as_dict(found: DdlExplained) -> dict[str, Any]:
     result = asdict(found)
     for job in result["jobs"]:
         for event in job["events"]:
-            event["messages"] = [{**one, "key": _bytes(one["key"]), "value": _bytes(one["value"])}
-                                 for one in event["messages"]]
+            event["messages"] = [{**message, "key": _bytes(message["key"]), "value": _bytes(message["value"])}
+                                 for message in event["messages"]]
     return result
 
 
 def several_lines(found: Sequence[DdlExplained], total: int) -> Iterator[str]:
     """For people: each statement under its number and text."""
-    for number, one in enumerate(found, 1):
+    for number, explained in enumerate(found, 1):
         if number > 1:
             yield ""
-        yield f"statement {number} of {total}: {one.statement}"
-        yield from ddl_lines(one)
+        yield f"statement {number} of {total}: {explained.statement}"
+        yield from ddl_lines(explained)
 
 
 def ddl_lines(found: DdlExplained) -> Iterator[str]:
@@ -89,9 +89,9 @@ def _message(message: MessageExplained) -> Iterator[str]:
 
 
 def _change(change: SchemaChange) -> Iterator[str]:
-    one = change.after or change.before
-    assert one is not None
-    yield f"schema       {one.schema}.{one.table}"
+    table = change.after or change.before
+    assert table is not None
+    yield f"schema       {table.schema}.{table.table}"
     for line in change.lines or ("nothing that rows or keys show",):
         yield f"  {line}"
 

@@ -128,9 +128,9 @@ Named = Mapping[str, ColumnShown] | Mapping[str, KeyShown]
 
 
 def _differences(what: str, before: Named, after: Named) -> Iterator[str]:
-    for name, one in before.items():
+    for name, shown in before.items():
         if name not in after:
-            yield f"{what} {name} goes: {described(one)}"
+            yield f"{what} {name} goes: {described(shown)}"
     for name, other in after.items():
         if name not in before:
             yield f"{what} {name} comes: {described(other)}"
@@ -138,12 +138,13 @@ def _differences(what: str, before: Named, after: Named) -> Iterator[str]:
             yield f"{what} {name}: {described(before[name])} → {described(other)}"
 
 
-def described(one: ColumnShown | KeyShown) -> str:
+def described(shown: ColumnShown | KeyShown) -> str:
     """A column or a key in words."""
-    if isinstance(one, KeyShown):
-        return f"{'primary' if one.primary else 'unique' if one.unique else 'not unique'} ({', '.join(one.columns)})"
-    default = "" if one.default is None else f" default {one.default!r}"
-    return f"{one.type}{'' if one.null else ' not null'}{default}; {', '.join(one.flag_names) or 'no flags'}"
+    if isinstance(shown, KeyShown):
+        kind = "primary" if shown.primary else "unique" if shown.unique else "not unique"
+        return f"{kind} ({', '.join(shown.columns)})"
+    default = "" if shown.default is None else f" default {shown.default!r}"
+    return f"{shown.type}{'' if shown.null else ' not null'}{default}; {', '.join(shown.flag_names) or 'no flags'}"
 
 
 def _listed(names: tuple[str, ...]) -> str:

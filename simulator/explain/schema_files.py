@@ -13,7 +13,7 @@ from simulator.releases import V8_5
 from simulator.tidb.ddl.catalog import Catalog, Database, with_database
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.parser.read import reading, statement
+from simulator.tidb.parser.read import parse_errors, statement
 from simulator.tidb.parser.texts import statements
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.statements import CreateDatabase, CreateTable, Statement
@@ -36,14 +36,14 @@ def read_catalog(files: Iterable[tuple[str, str]], database: str) -> Catalog:
 
 def _statements(text: str, database: str) -> Iterator[tuple[str, Statement, str]]:
     """Current database, statement and its text, of what is DDL."""
-    with reading():
+    with parse_errors():
         parts = statements(tokenize(text))
     for tokens in parts:
         if tokens[0].text.upper() == "USE" and len(tokens) == 2:
             database = tokens[1].text
             continue
         try:
-            with reading():
+            with parse_errors():
                 read = statement(text, tokens, "")
         except DdlError as error:
             if error.code:

@@ -55,7 +55,7 @@ HERE = b"."
 """What a task says when it comes, and hears when all have."""
 
 
-class Attendance:
+class BarrierClient:
     """A task's side; without a driver there is nobody to wait for."""
 
     def __init__(self, driver: Driver | None) -> None:
@@ -83,23 +83,23 @@ class Attendance:
             self._socket.close()
 
 
-class Meeting:
+class BarrierServer:
     """The driver's side, open while the tasks run."""
 
     def __init__(self, tasks: int, times: int) -> None:
         self._barrier = threading.Barrier(tasks)
         self._times = times
-        self._server = Server(self._attend)
+        self._server = Server(self._serve)
         self.driver = self._server.driver
 
-    def __enter__(self) -> Meeting:
+    def __enter__(self) -> BarrierServer:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._barrier.abort()
         self._server.close()
 
-    def _attend(self, request: BufferedIOBase, response: BufferedIOBase) -> None:
+    def _serve(self, request: BufferedIOBase, response: BufferedIOBase) -> None:
         """One task, as often as all meet; where it ends before, nobody waits for it."""
         try:
             for _ in range(self._times):

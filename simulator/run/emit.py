@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from simulator.columns.change_frame import DDL, OPERATIONS, ROW, ints, picked, picked_values
 from simulator.releases import Release
 from simulator.run import storage
-from simulator.run.barriers import Attendance, legs
+from simulator.run.barriers import BarrierClient, legs
 from simulator.run.flush import Flush, GroupKeys, grouped, ungrouped
 from simulator.run.marks import Marks, merged
 from simulator.run.progress import Reporter
@@ -56,7 +56,7 @@ class Job:
     barriers: tuple[int, ...] = ()
     """At which commit-ts, ascending, a task goes on only when everything older is acknowledged."""
 
-    meeting: Driver | None = None
+    barrier: Driver | None = None
     """Where several tasks meet at the barriers."""
 
     @property
@@ -87,11 +87,11 @@ def send(rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job) -> Task
     sink = SINKS[job.sink](job.settings, job.destinations.topics, reporter.waiting)
     changes: Counter[tuple[int, int, int]] = Counter()
     began = 0.0
-    with closing(Attendance(job.meeting)) as attendance:
+    with closing(BarrierClient(job.barrier)) as client:
 
         def passed() -> bool:
             sink.drain()
-            return not sink.failed and attendance.met()
+            return not sink.failed and client.met()
 
         for flush in _flushes(merged(rows, job.marks.of(owned)), job, passed):
             encoded = _encoded(flush.events, job)
@@ -103,14 +103,14 @@ def send(rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job) -> Task
             reporter.sent(flush.events.num_rows, records, sink)
             if sink.failed:
                 break
-    stopped = sink.failed or attendance.left_alone
+    stopped = sink.failed or client.left_alone
     delivered = sink.close()
     sending = (began, time.time()) if began else None
     reporter.done(delivered)
     if stopped and job.sink == "kafka":
         delivered = cut_off(delivered, job.destinations.topics)
     counts = [(*key, count) for key, count in sorted(changes.items())]
-    return TaskReport([asdict(account) for account in delivered], counts, attendance.left_alone, sending)
+    return TaskReport([asdict(account) for account in delivered], counts, client.left_alone, sending)
 
 
 def _flushes(events: Iterable[pa.RecordBatch], job: Job, passed: Callable[[], bool]) -> Iterator[Flush]:

@@ -75,19 +75,20 @@ def _work(
         tuple(_changed(move) for move in plan.moves),
     )
     before, after = (
-        tuple(one for number, move in enumerate(plan.moves) for one in read(move, number)) for read in (_before, _after)
+        tuple(scan for number, move in enumerate(plan.moves) for scan in scans(move, number))
+        for scans in (_before, _after)
     )
     return Work(before, after, comparison, rules, job, plan.input_bytes)
 
 
 def _salts(plan: Plan) -> npt.NDArray[np.int32]:
     """A number of each table's own, so that its rows' commit-ts do not depend on which other tables there are."""
-    names = (f"{one.table.schema}.{one.table.name}" for one in plan.tables)
+    names = (f"{replicated.table.schema}.{replicated.table.name}" for replicated in plan.tables)
     return np.array([zlib.crc32(name.encode()) for name in names], np.uint32).view(np.int32)
 
 
 def _changed(move: Move) -> dict[int, Transition]:
-    return {index: one.transition for one in move.changed for index in one.transition.after.indexes}
+    return {index: change.transition for change in move.changed for index in change.transition.after.indexes}
 
 
 def _before(move: Move, number: int) -> Iterator[TableScan]:
@@ -97,11 +98,11 @@ def _before(move: Move, number: int) -> Iterator[TableScan]:
         if name in tables:
             stays = present.issuperset(place.indexes)
             yield TableScan(tables[name], place, move.before.csv, number, None if stays else _dropped)
-    for one in move.changed:
-        if one.before in tables:
+    for change in move.changed:
+        if change.before in tables:
             yield TableScan(
-                tables[one.before], one.transition.before, move.before.csv, number,
-                partial(altered_rows, one.transition),
+                tables[change.before], change.transition.before, move.before.csv, number,
+                partial(altered_rows, change.transition),
             )
 
 
@@ -112,13 +113,13 @@ def _dropped(texts: Sequence[pa.Array], tables: pa.Array) -> pa.RecordBatch:
 
 def _after(move: Move, number: int) -> Iterator[TableScan]:
     tables = _by_name(move.after)
-    for name, place in (*move.places[1].items(), *((one.after, one.transition.after) for one in move.changed)):
+    for name, place in (*move.places[1].items(), *((change.after, change.transition.after) for change in move.changed)):
         if name in tables:
             yield TableScan(tables[name], place, move.after.csv, number)
 
 
 def _by_name(snapshot: Snapshot) -> dict[tuple[str, str] | None, SnapshotTable]:
-    return {(one.table.schema, one.table.name): one for one in snapshot.tables}
+    return {(entry.table.schema, entry.table.name): entry for entry in snapshot.tables}
 
 
 def _marks(plan: Plan, output: Output, release: Release) -> Marks:
@@ -133,10 +134,11 @@ def _marks(plan: Plan, output: Output, release: Release) -> Marks:
 
 
 def _account(reports: Sequence[TaskReport], shuffles: int) -> Account:
-    delivered = [Delivered(**one) for report in reports for one in report.delivered]
-    if any(report.alone for report in reports) and all(one.error is None for one in delivered):
+    delivered = [Delivered(**delivery) for report in reports for delivery in report.delivered]
+    if any(report.alone for report in reports) and all(delivery.error is None for delivery in delivered):
         raise DeliveryError("the tasks that send have lost each other at a statement, which was not sent")
     rows = {(table, op, to): count for report in reports for table, op, to, count in report.changes}
     spans = [report.sending for report in reports if report.sending]
     sending = max(0.0, max(end for _, end in spans) - min(begin for begin, _ in spans)) if spans else 0.0
-    return Account(tuple(sorted(delivered, key=lambda one: (one.topic, one.partition))), rows, shuffles, sending)
+    delivered.sort(key=lambda delivery: (delivery.topic, delivery.partition))
+    return Account(tuple(delivered), rows, shuffles, sending)

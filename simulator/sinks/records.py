@@ -149,8 +149,9 @@ def cut_off(delivered: Iterable[Delivered], topics: Sequence[str]) -> list[Deliv
 
 def require_delivered(delivered: Iterable[Delivered]) -> None:
     """Raises DeliveryError, one line for each partition that did not get everything."""
-    lost = sorted((account for account in delivered if account.error), key=lambda one: (one.topic, one.partition))
+    lost = [account for account in delivered if account.error]
     if lost:
+        lost.sort(key=lambda account: (account.topic, account.partition))
         raise DeliveryError(*(str(account.error) for account in lost))
 
 

@@ -47,7 +47,7 @@ def seconds(spark: SparkSession, folder: Path, statements: int, address: str, to
     output = outputs.to_kafka(planned, changefeed)
     began = time.perf_counter()
     account = pipeline.run(partial(on_spark.run, spark), planned, output, releases.V8_5, 0, 0.0, None)
-    assert len(planned.statements) == statements and not any(one.error for one in account.delivered)
+    assert len(planned.statements) == statements and not any(partition.error for partition in account.delivered)
     return time.perf_counter() - began
 
 
@@ -63,8 +63,8 @@ def main() -> None:
         try:
             for number in (0, *arguments.statements):
                 found = []
-                for turn in range(arguments.repeat):
-                    folder = Path(scratch) / f"{number}-{turn}-{time.monotonic_ns()}"
+                for pass_number in range(arguments.repeat):
+                    folder = Path(scratch) / f"{number}-{pass_number}-{time.monotonic_ns()}"
                     folder.mkdir()
                     found.append(seconds(spark, folder, number, address, f"bench-{os.getpid()}-{folder.name}"))
                 print(f"{number:4} statements {sorted(found)[len(found) // 2]:7.2f} s", flush=True)

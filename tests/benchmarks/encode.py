@@ -61,16 +61,16 @@ def wide_row(row: int, change: int) -> list[str]:
     return [str(10**12 + row), *(text(kind, row, place, change) for place, kind in enumerate(KINDS))]
 
 
-Made = Callable[[int, int], list[str]]
+RandomTable = Callable[[int, int], list[str]]
 """Number of a row, number of a change → TiDB text of its columns."""
 
 
-def images(made: Made, rows: int, change: int) -> pa.Array:
+def images(made: RandomTable, rows: int, change: int) -> pa.Array:
     """Row images."""
     return pa.array([b"\xff".join(cell.encode() for cell in made(row, change)) for row in range(rows)], pa.binary())
 
 
-def batch(table: Table, made: Made, operation: str, rows: int) -> Rows:
+def batch(table: Table, made: RandomTable, operation: str, rows: int) -> Rows:
     """Row changes as the pipeline hands them over."""
     nothing = pa.nulls(rows, pa.binary())
     before = nothing if operation == "INSERT" else images(made, rows, 0)

@@ -142,7 +142,7 @@ def ratios(changes: Rows, chosen: Sequence[Case], passes: int) -> Iterator[tuple
             encoded = codec.encode(changes, options[place], case.release)
             codec.frame(encoded, group, options[place], case.release)
             best[place] = min(best[place], time.process_time() - start)
-    return ((case.name, best[0] / one) for case, one in zip(chosen, best, strict=True))
+    return ((case.name, best[0] / seconds) for case, seconds in zip(chosen, best, strict=True))
 
 
 def measured(protocol: str, rows: int, passes: int) -> dict[str, list[tuple[float, str]]]:
@@ -151,7 +151,7 @@ def measured(protocol: str, rows: int, passes: int) -> dict[str, list[tuple[floa
     for kind, (statement, made) in TABLES.items():
         table = create_table(statement)
         for operation in ("UPDATE",) if kind == "half-changed" else ("INSERT", "UPDATE", "DELETE"):
-            chosen = [one for one in cases(protocol, operation) if kind == "mixed" or "1 %" not in one.option]
+            chosen = [case for case in cases(protocol, operation) if kind == "mixed" or "1 %" not in case.option]
             for name, ratio in ratios(batch(table, made, operation, rows), chosen, passes):
                 found.setdefault(name, []).append((ratio, f"{operation} of {kind} rows"))
     return found

@@ -105,9 +105,9 @@ def twice(words: list[str], choice: random.Random) -> list[str]:
 
 def swapped(words: list[str], choice: random.Random) -> list[str]:
     """Two tokens in each other's place."""
-    one, other = choice.randrange(len(words)), choice.randrange(len(words))
+    first, second = choice.randrange(len(words)), choice.randrange(len(words))
     changed = list(words)
-    changed[one], changed[other] = words[other], words[one]
+    changed[first], changed[second] = words[second], words[first]
     return changed
 
 

@@ -40,7 +40,7 @@ def bare(spark: SparkSession, before: Path, after: Path) -> None:
     key, *rest = old.columns
     differs = (~F.col(f"old.{name}").eqNullSafe(F.col(f"new.{name}")) for name in rest)
     changed: DataFrame = old.join(new, F.col(f"old.{key}") == F.col(f"new.{key}"), "full_outer").where(
-        reduce(lambda one, other: one | other, differs)
+        reduce(lambda left, right: left | right, differs)
     )
     changed.write.format("noop").mode("overwrite").save()
 
@@ -48,7 +48,7 @@ def bare(spark: SparkSession, before: Path, after: Path) -> None:
 def whole(spark: SparkSession, planned: Plan, output: Output) -> int:
     """The pipeline; how many rows it sent."""
     account = pipeline.run(partial(on_spark.run, spark), planned, output, releases.V8_5, 0, 0.0, None)
-    assert not any(one.error for one in account.delivered), account.delivered
+    assert not any(partition.error for partition in account.delivered), account.delivered
     return sum(account.changes.values())
 
 
@@ -108,8 +108,8 @@ def main() -> None:
             run()
         rounds = [{name: timed(run) for name, run in runs.items()} for _ in range(arguments.repeat)]
         for name in runs:
-            seconds = sorted(one[name] for one in rounds)[arguments.repeat // 2]
-            ratio = sorted(one[name] / one["bare diff to noop"] for one in rounds)[arguments.repeat // 2]
+            seconds = sorted(timings[name] for timings in rounds)[arguments.repeat // 2]
+            ratio = sorted(timings[name] / timings["bare diff to noop"] for timings in rounds)[arguments.repeat // 2]
             print(f"{name:40} {seconds:7.2f} s   {ratio:5.2f} x", flush=True)
         print(", ".join(f"{kind} peak {size} MB" for kind, size in peak_mb().items()), f"rows {arguments.rows}")
         if arguments.kafka:

@@ -98,7 +98,7 @@ def write(rows: pa.Table, path: Path) -> None:
         found = lines(rows, "'", "NULL")
         statements = (found[start:start + ROWS_PER_STATEMENT] for start in range(0, len(found), ROWS_PER_STATEMENT))
         path.write_text("".join(
-            "INSERT INTO `orders` VALUES\n" + ",\n".join(f"({line})" for line in one) + ";\n" for one in statements))
+            "INSERT INTO `orders` VALUES\n" + ",\n".join(f"({row})" for row in batch) + ";\n" for batch in statements))
 
 
 def lines(rows: pa.Table, quote: str, null: str) -> list[str]:

@@ -127,7 +127,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-def said(arguments: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+def exit_code_and_text(arguments: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     """Exit code of a command line in the folder, and all that it wrote."""
     summary = folder / "summary.json"
     code = run([str(folder / argument) if (folder / argument).exists() else argument for argument in arguments])
@@ -166,7 +166,7 @@ def commands() -> list[list[str]]:
 @pytest.mark.parametrize("arguments", commands(), ids=lambda arguments: " ".join(arguments).replace(HUSH, "*"))
 def test_no_secret_is_said(arguments: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever else is wrong, and whatever is not."""
-    code, text = said(arguments, folder, capsys)
+    code, text = exit_code_and_text(arguments, folder, capsys)
 
     assert code in (0, 2, 3)
     assert HUSH not in text and str(NUMBER) not in text

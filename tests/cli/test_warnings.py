@@ -25,7 +25,7 @@ def _paths(tmp_path: Path) -> dict[str, str]:
     return {path.stem.upper(): str(path) for path in tmp_path.iterdir()}
 
 
-def said(paths: dict[str, str], capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+def warnings_of(paths: dict[str, str], capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
     """The lines on standard error."""
     run([paths.get(argument, argument) for argument in arguments])
     return capsys.readouterr().err.splitlines()
@@ -41,7 +41,7 @@ def test_an_event_filter_that_classic_ticdc_only_logs_is_a_warning(
     arguments: tuple[str, ...], paths: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Here `diff` then stops, for it would overwrite files."""
-    lines = said(paths, capsys, *arguments, "--config", "CONFIG")
+    lines = warnings_of(paths, capsys, *arguments, "--config", "CONFIG")
     found = [line for line in lines if line.startswith("warning: ")]
     assert len(found) == 1
     assert "filter.event-filters[1]: ignore-event and ignore-sql have no effect, TiCDC only logs: " in found[0]

@@ -216,15 +216,15 @@ def test_an_update_that_ticdc_splits_says_so() -> None:
     """For a key's columns, where the release does so and output-raw-change-event does not keep it whole."""
     table = create_table("CREATE TABLE t (id INT PRIMARY KEY, uk INT UNIQUE, n INT)", "test")
 
-    def found(after: Mapping[str, Any], changefeed: Changefeed = OPEN, release: Release = V8_5) -> RowExplained:
+    def sent_update(after: Mapping[str, Any], changefeed: Changefeed = OPEN, release: Release = V8_5) -> RowExplained:
         return explain_row(table, changefeed, read_row(table, {"before": {"id": 1, "uk": 1}, "after": after}), release)
 
     other = {"id": 1, "uk": 2}
-    assert ("uk",) == found(other).split_by
-    assert "TiCDC sends this UPDATE as DELETE and INSERT" in "\n".join(row_lines(found(other)))
-    assert () == found(other, replace(OPEN, output_raw_change_event=True)).split_by
-    assert () == found(other, release=find("v7.1.1")).split_by
-    assert () == found({"id": 1, "uk": 1, "n": 2}).split_by
+    assert ("uk",) == sent_update(other).split_by
+    assert "TiCDC sends this UPDATE as DELETE and INSERT" in "\n".join(row_lines(sent_update(other)))
+    assert () == sent_update(other, replace(OPEN, output_raw_change_event=True)).split_by
+    assert () == sent_update(other, release=find("v7.1.1")).split_by
+    assert () == sent_update({"id": 1, "uk": 1, "n": 2}).split_by
 
 
 def test_an_update_of_a_clustered_key_is_two_changes_to_tidb_already() -> None:

@@ -250,7 +250,7 @@ def test_people_read_lines(capsys: pytest.CaptureFixture[str], schema: str) -> N
 def test_a_mistake_is_one_line_and_exit_code_2(
     arguments: list[str], said: str, schema: str, capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert run(["explain", *(schema if one == "SCHEMA" else one for one in arguments)]) == 2
+    assert run(["explain", *(schema if argument == "SCHEMA" else argument for argument in arguments)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"ticdc-sim: {said}")
 
@@ -305,9 +305,9 @@ def test_several_statements_are_explained_in_order_each_with_what_the_one_before
             " CREATE TABLE a (id INT PRIMARY KEY); CREATE TABLE b LIKE a")
     assert asked(tmp_path, text, "--json") == 0
     found = json.loads(capsys.readouterr().out)
-    assert [(job["type_code"], job["schema"], job["table"]) for one in found for job in one["jobs"]] == [
+    assert [(job["type_code"], job["schema"], job["table"]) for document in found for job in document["jobs"]] == [
         (5, "Shop", "Orders"), (7, "Shop", "Orders"), (3, "hidden", "a"), (3, "hidden", "b")]
-    assert [one["statement"] for one in found][0] == "ALTER TABLE orders ADD COLUMN c INT"
+    assert [document["statement"] for document in found][0] == "ALTER TABLE orders ADD COLUMN c INT"
     assert asked(tmp_path, text) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("statement ")] == [
@@ -333,7 +333,7 @@ def test_one_statement_is_one_document(tmp_path: Path, capsys: pytest.CaptureFix
     assert run(["explain", "ddl", "USE d; DROP TABLE x", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["jobs"][0]["schema"] == "d"
     assert run(["explain", "ddl", "DROP TABLE x; CREATE INDEX i ON y (a)", "--json"]) == 0
-    assert [one["jobs"][0]["type_code"] for one in json.loads(capsys.readouterr().out)] == [4, 7]
+    assert [document["jobs"][0]["type_code"] for document in json.loads(capsys.readouterr().out)] == [4, 7]
 
 
 @pytest.mark.parametrize(("statement", "code"), [

@@ -101,7 +101,7 @@ def missing(shown: str, printed: str) -> list[str]:
     patterns = [".*".join(map(re.escape, line.split("…"))) for line in wanted]
     return [
         line for line, pattern in zip(wanted, patterns, strict=True)
-        if not any(re.fullmatch(pattern, one) for one in lines)
+        if not any(re.fullmatch(pattern, line) for line in lines)
     ]
 
 

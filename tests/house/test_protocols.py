@@ -77,7 +77,7 @@ def test_what_is_made_can_be_read_back() -> None:
 
 def test_one_protocol_is_taken_for_those_that_old_releases_do_not_know() -> None:
     """And no spelling means two of them."""
-    spellings = [one for protocol in PROTOCOLS.values() for one in (protocol.name, *protocol.aliases)]
+    spellings = [spelling for protocol in PROTOCOLS.values() for spelling in (protocol.name, *protocol.aliases)]
 
     assert 1 == sum(protocol.is_fallback for protocol in PROTOCOLS.values())
     assert sorted(set(spellings)) == sorted(spellings)

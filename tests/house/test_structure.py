@@ -82,7 +82,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 
 def module_name(path: Path) -> str:
-    """`codecs.text` of simulator/codecs/text.py; the package itself is the empty name."""
+    """`ticdc.split` of simulator/ticdc/split.py; the package itself is the empty name."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

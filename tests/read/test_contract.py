@@ -313,8 +313,8 @@ def test_floating_point_text_is_compared_as_numbers() -> None:
     """`1e21`, Go's `1e+21` and the digits written out are one; FLOAT is compared as 32 bits."""
     table = create_table("CREATE TABLE `f` (`id` INT PRIMARY KEY, `d` DOUBLE, `f` FLOAT)", "shop")
     images = b"1\xff1e21\xff3.14", b"1\xff1000000000000000000000\xff3.140000104904175"
-    one, other = (state_of([(table, image)]) for image in images)
-    assert [] == list(compare(one, other, {("shop", "f"): table}))
+    first, second = (state_of([(table, image)]) for image in images)
+    assert [] == list(compare(first, second, {("shop", "f"): table}))
 
 
 def test_a_message_may_be_as_long_as_the_limit() -> None:

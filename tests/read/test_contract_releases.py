@@ -18,7 +18,7 @@ from support import codec_rows
 from support.codec_expected import Case
 from support.codec_refusals import refusal, too_large
 from support.codec_rows import image, rows
-from support.random_tables import Change, Made, Values, numbered_tables
+from support.random_tables import Change, RandomTable, Values, numbered_tables
 from simulator.columns.change_frame import UPDATE
 from simulator.errors import EncodeError
 from simulator.read.contract import StreamSpec, check, compare, events, replay, state_of, stream_spec_of, unknown
@@ -46,7 +46,7 @@ FIRST = 1 << 40
 
 
 @st.composite
-def histories(draw: DrawFn) -> tuple[Made, list[Change]]:
+def histories(draw: DrawFn) -> tuple[RandomTable, list[Change]]:
     """Changes of a table one after another, each of a row as the one before left it."""
     made = draw(numbered_tables())
     rows: dict[str, Values] = {}
@@ -63,19 +63,19 @@ def histories(draw: DrawFn) -> tuple[Made, list[Change]]:
     return made, history
 
 
-def in_order(made: Made, values: Values | None) -> Values | None:
-    return values and {one.name: values[one.name] for one in made.table.columns}
+def in_order(made: RandomTable, values: Values | None) -> Values | None:
+    return values and {column.name: values[column.name] for column in made.table.columns}
 
 
 def stream(
-    made: Made, history: Sequence[codec_rows.Change], options: CodecOptions, release: Release,
+    made: RandomTable, history: Sequence[codec_rows.Change], options: CodecOptions, release: Release,
     at: Sequence[int] | None = None,
 ) -> Iterator[Record]:
     """The messages of the history in one partition, each change at its millisecond, and a last watermark."""
     codec = CODECS[options.protocol]
     arrays = rows(made.table, history, made.binary)
     spread = replace(
-        arrays, commit_ts=pa.array([FIRST + (one << 18) for one in at or range(len(history))], pa.int64()))
+        arrays, commit_ts=pa.array([FIRST + (number << 18) for number in at or range(len(history))], pa.int64()))
     framed = codec.frame(
         codec.encode(spread, options, release), np.zeros(len(history), np.int64), options, release)
     keys = [None] * len(framed.values) if framed.keys is None else framed.keys.to_pylist()
@@ -97,19 +97,19 @@ def refused(case: Case) -> bool:
     return too_large(entries, case, case.options.max_message_bytes)
 
 
-def stream_spec(made: Made, options: CodecOptions, release: Release) -> StreamSpec:
+def stream_spec(made: RandomTable, options: CodecOptions, release: Release) -> StreamSpec:
     changefeed = Changefeed("kafka", "t", options, Kafka(("127.0.0.1:9092",)))
     return stream_spec_of(changefeed, [made.table], {"t": 1}, release=release)
 
 
-@pytest.mark.parametrize(("protocol", "name"), [(one, name) for one in OPTIONS for name in OPTIONS[one]])
+@pytest.mark.parametrize(("protocol", "name"), [(protocol, name) for protocol in OPTIONS for name in OPTIONS[protocol]])
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_a_stream_leads_to_the_rows_that_are_left(protocol: str, name: str, data: st.DataObject) -> None:
     """No rule is broken; what messages did not tell is unknown, and nothing else."""
     release = data.draw(st.sampled_from([
-        one for of in RELEASES.values() for one in of.values()
-        if protocol == "open-protocol" or protocol in one.protocols]))
+        release for of in RELEASES.values() for release in of.values()
+        if protocol == "open-protocol" or protocol in release.protocols]))
     made, history = data.draw(histories())
     asked = replace(CodecOptions(protocol), **OPTIONS[protocol][name])
     options = known_options(asked, release)
@@ -125,13 +125,14 @@ def test_a_stream_leads_to_the_rows_that_are_left(protocol: str, name: str, data
     assert [] == list(check(records, said))
     done = replay(events(records, said), {}, said.tables, said.fidelity)
     left = {str((new or old or {})["id"]): new for old, new in history}
-    expected = state_of(
-        (made.table, one) for new in left.values() if (one := image(new, made.table, made.binary)) is not None)
+    images = [image(new, made.table, made.binary) for new in left.values()]
+    expected = state_of((made.table, data) for data in images if data is not None)
     assert [] == [*done.violations, *compare(done.state, expected, said.tables)]
     assert_told(unknown(done.state, said.tables).get(("shop", "t"), {}), made, options, release)
 
 
-KEYED = Made(create_table("CREATE TABLE t (id INT PRIMARY KEY, uk INT UNIQUE, v INT)", "shop"), {}, frozenset(), None)
+KEYED = RandomTable(
+    create_table("CREATE TABLE t (id INT PRIMARY KEY, uk INT UNIQUE, v INT)", "shop"), {}, frozenset(), None)
 
 
 @pytest.mark.parametrize(("tag", "architecture", "protocol", "name"), [
@@ -155,15 +156,15 @@ def test_a_row_changed_and_changed_back_is_an_update_with_equal_images(
         after = [(old, None, row(key, key, 1), row(key, key + 3 * number, 0))[kind]
                  for key, (old, kind) in enumerate(zip(before, of))]
         found = sent(KEYED.table, net(KEYED.table, [*zip(before, after)]), split_rule(release))
-        assert all(one.op == UPDATE for one in found if one.before == one.after)
-        history += [(one.before, one.after) for one in found]
+        assert all(event.op == UPDATE for event in found if event.before == event.after)
+        history += [(event.before, event.after) for event in found]
         at += [number] * len(found)
         before = after
     records, said = list(stream(KEYED, history, options, release, at)), stream_spec(KEYED, options, release)
     assert [] == list(check(records, said))
     done = replay(events(records, said), {}, said.tables, said.fidelity)
-    left = [image(one, KEYED.table, frozenset()) for one in before if one]
-    expected = state_of((KEYED.table, one) for one in left if one is not None)
+    left = [image(values, KEYED.table, frozenset()) for values in before if values]
+    expected = state_of((KEYED.table, data) for data in left if data is not None)
     assert [] == [*done.violations, *compare(done.state, expected, said.tables)]
 
 
@@ -171,9 +172,9 @@ def row(id: int, uk: int, v: int) -> Row:
     return {"id": str(id), "uk": str(uk), "v": str(v)}
 
 
-def assert_told(hidden: Any, made: Made, options: CodecOptions, release: Release) -> None:
+def assert_told(hidden: Any, made: RandomTable, options: CodecOptions, release: Release) -> None:
     """Columns are unknown where messages were cut, or for one of the release's reasons."""
-    columns = {one.name: one for one in made.table.columns}
+    columns = {column.name: column for column in made.table.columns}
     lossy = {"canal-json": not release.canal_latin1_strings or release.canal_text_null or release.canal_zero_null
              or release.canal_whole_seconds, "open-protocol": not release.open_time_fraction
              or release.open_zero_is_null or not release.open_generated}

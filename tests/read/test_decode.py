@@ -287,8 +287,10 @@ def test_every_value_of_ticdc_is_read_as_the_row_had_it(directory: Path) -> None
         for name, image in (("before", event.before), ("after", event.after)):
             texts = row_text(image or {}, table)
             columns = [column for column in table.columns if column.name in texts]
-            wanted = {one.name: sent(wanted_text(data[name][one.name], one.type), one, release, data["protocol"])
-                      for one in columns}
+            wanted = {
+                column.name: sent(
+                    wanted_text(data[name][column.name], column.type), column, release, data["protocol"])
+                for column in columns}
             assert image_of(wanted, table) == image_of(texts, table), (vector.name, name)
 
 

@@ -51,8 +51,8 @@ def test_compressed_messages_read_as_the_others(protocol: str, compression: str,
     """The bytes say how they were compressed, so nobody has to."""
     change: Change = ({"id": "1", "v": "a" * size}, {"id": "1", "v": "b" * size})
     chosen = options(protocol, large_message_handle_compression=compression)
-    for one, other in zip(sent(chosen, change), sent(options(protocol), change), strict=True):
-        assert decode(one.key, one.value) == decode(other.key, other.value)
+    for pointed, plain in zip(sent(chosen, change), sent(options(protocol), change), strict=True):
+        assert decode(pointed.key, pointed.value) == decode(plain.key, plain.value)
     codec, event = CODECS[protocol], DdlEvent(1 << 40, "s", "t", "DROP TABLE `s`.`t`", 4)
     for entry in (codec.ddl(event, chosen, V8_5), codec.watermark(1 << 40, chosen, V8_5)):
         assert entry
@@ -126,9 +126,9 @@ def test_a_file_that_is_gone_or_of_another_row_is_a_violation(protocol: str, tmp
     assert replayed.violations == []
     assert sorted(replayed.state["shop", "t"].values()) == [b"7\xff" + b"7" * 3000, b"8\xff" + b"8" * 3000]
 
-    one, other = tmp_path.iterdir()
-    other.write_bytes(one.read_bytes())
-    one.unlink()
+    first, second = tmp_path.iterdir()
+    second.write_bytes(first.read_bytes())
+    first.unlink()
     said = sorted(violation.what for violation in contract.check(records, spec))
     assert [words in text for words, text in zip(("cannot be read: No such", "another row"), sorted(
         said, key=lambda text: "another" in text), strict=True)] == [True, True]

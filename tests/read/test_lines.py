@@ -230,7 +230,7 @@ def test_a_topic_is_read_partition_by_partition_in_order(kafka: str) -> None:
     producer.close()
     found = sorted(read(f"kafka://{kafka}/{topic}"), key=lambda record: (record.partition, record.offset))
     assert [(0, 0, b"k", b"0"), (0, 1, b"k", b"2"), (0, 2, b"k", b"4"), (1, 0, None, b"1"), (1, 1, None, b"3"),
-            (1, 2, None, b"5")] == [(one.partition, one.offset, one.key, one.value) for one in found]
+            (1, 2, None, b"5")] == [(record.partition, record.offset, record.key, record.value) for record in found]
     assert 6 == len(list(lines(found)))
 
 

@@ -150,7 +150,7 @@ def test_a_spec_follows_its_changefeed() -> None:
     assert {
         "open-protocol": (True, True, 4), "canal-json": (True, False, 1),
         "canal-json without extension": (False, False, 1),
-    } == {uri: (one.watermarks, one.ddl_in_every_partition, one.max_batch_size) for uri, one in found.items()}
+    } == {uri: (spec.watermarks, spec.ddl_in_every_partition, spec.max_batch_size) for uri, spec in found.items()}
 
 
 def test_the_protocol_is_seen_from_a_message() -> None:

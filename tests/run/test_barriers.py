@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.run.barriers import Attendance, Meeting, legs
+from simulator.run.barriers import BarrierClient, BarrierServer, legs
 
 Event = tuple[int, int]
 """commit_ts, kind: 0 a row, 1 a statement, 2 a watermark"""
@@ -26,10 +26,10 @@ events = st.lists(st.tuples(st.integers(1, 9), st.sampled_from([0, 2])), max_siz
 
 
 @contextmanager
-def attendances(meeting: Meeting, count: int) -> Iterator[list[Attendance]]:
+def clients(server: BarrierServer, count: int) -> Iterator[list[BarrierClient]]:
     """The sides of so many tasks."""
     with ExitStack() as stack:
-        yield [stack.enter_context(closing(Attendance(meeting.driver))) for _ in range(count)]
+        yield [stack.enter_context(closing(BarrierClient(server.driver))) for _ in range(count)]
 
 
 def batches(stream: list[Event], size: int) -> Iterator[pa.RecordBatch]:
@@ -47,7 +47,7 @@ def test_a_statement_stands_alone_between_what_is_older_and_what_is_younger(stre
 
 
 def test_a_task_without_statements_of_its_own_has_the_same_legs() -> None:
-    """It must come to every meeting."""
+    """It must come to every barrier."""
     assert [list(leg) for leg in legs([], BARRIERS)] == [[]] * 5
     found = [sum(part.num_rows for part in leg) for leg in legs(batches([(4, 0), (9, 0)], 1), BARRIERS)]
     assert found == [0, 0, 1, 0, 1]
@@ -58,14 +58,14 @@ def test_no_task_goes_on_before_the_last_one_comes() -> None:
     log: list[str] = []
 
     def task(name: str) -> None:
-        attendance = Attendance(meeting.driver)
+        client = BarrierClient(server.driver)
         for number in range(3):
             log.append(f"comes {number}")
-            assert attendance.met()
+            assert client.met()
             log.append(f"goes {number}")
-        attendance.close()
+        client.close()
 
-    with Meeting(3, 3) as meeting:
+    with BarrierServer(3, 3) as server:
         threads = [threading.Thread(target=task, args=(str(name),)) for name in range(3)]
         for thread in threads:
             thread.start()
@@ -80,7 +80,7 @@ def test_no_task_goes_on_before_the_last_one_comes() -> None:
 
 def test_where_one_task_ends_before_the_others_are_told_at_once() -> None:
     """Those that wait, and those that come later."""
-    with Meeting(3, 1) as meeting, attendances(meeting, 3) as (waiting, leaving, later):
+    with BarrierServer(3, 1) as server, clients(server, 3) as (waiting, leaving, later):
         heard: list[bool] = []
         thread = threading.Thread(target=lambda: heard.append(waiting.met()))
         thread.start()
@@ -90,7 +90,7 @@ def test_where_one_task_ends_before_the_others_are_told_at_once() -> None:
 
 
 def test_after_the_last_meeting_whoever_leaves_first_disturbs_nobody() -> None:
-    with Meeting(2, 1) as meeting, attendances(meeting, 2) as (first, second):
+    with BarrierServer(2, 1) as server, clients(server, 2) as (first, second):
 
         def hasty() -> None:
             first.met()
@@ -106,14 +106,14 @@ def test_after_the_last_meeting_whoever_leaves_first_disturbs_nobody() -> None:
 @pytest.mark.parametrize("words", [b"", b"GET / HTTP/1.1\r\n", b"." * 100])
 def test_a_stranger_is_no_task(words: bytes) -> None:
     """One without the run's secret, that says nothing or anything."""
-    with Meeting(1, 1) as meeting, socket.create_connection(meeting.driver.address) as stranger:
+    with BarrierServer(1, 1) as server, socket.create_connection(server.driver.address) as stranger:
         stranger.sendall(words)
-        with attendances(meeting, 1) as (task,):
+        with clients(server, 1) as (task,):
             assert task.met()
 
 
 def test_without_a_driver_there_is_nobody_to_wait_for() -> None:
-    attendance = Attendance(None)
-    assert attendance.met()
-    attendance.close()
-    assert not attendance.left_alone
+    client = BarrierClient(None)
+    assert client.met()
+    client.close()
+    assert not client.left_alone

@@ -94,7 +94,7 @@ def home(tmp_path: Path) -> Path:
     return found
 
 
-def made(home: Path, master: str) -> dict[Path, bytes]:
+def files_of_run(home: Path, master: str) -> dict[Path, bytes]:
     """The files that a run makes on that master, where every path is relative; they are removed."""
     command = [sys.executable, "-c", "from simulator.cli import main; main()", "diff", "before", "after", "--sink-uri",
                URI, "--config", "changefeed.toml", "--fixtures", "fixtures", "--master", master]
@@ -110,8 +110,8 @@ def made(home: Path, master: str) -> dict[Path, bytes]:
 
 def test_two_workers_elsewhere_give_the_files_that_one_process_gives(home: Path, cluster: str, tmp_path: Path) -> None:
     """Byte for byte, though no worker knows the directory that the command was typed in."""
-    files = made(home, cluster)
+    files = files_of_run(home, cluster)
 
-    assert files == made(home, "none")
+    assert files == files_of_run(home, "none")
     assert {path.parts[0] for path in files} == {"fixtures", "claims"}
     assert all(list((tmp_path / worker).glob("app-*/*/stderr")) for worker in ("one", "two"))

@@ -171,7 +171,7 @@ def test_bytes_that_fill_a_flush_are_those_of_its_partition_whatever_batches_the
     assert by_destination(list(grouped(cut(stream, sizes), LIGHT, least=1))) == whole
     alone = [by_destination(list(grouped([batch([event for event in stream if event[4] == to])], LIGHT)))
              for to in range(3)]
-    assert whole == {to: found for one in alone for to, found in one.items()}
+    assert whole == {to: found for flush in alone for to, found in flush.items()}
 
 
 def test_the_row_that_fills_a_flush_is_its_last() -> None:

@@ -23,7 +23,7 @@ STATEMENTS = (Statement(compose(3, 1), 0, range(0, 2)), Statement(compose(3, 1),
 MARKS = Marks(STATEMENTS, TIMELINE, True, True, DESTINATIONS)
 
 
-def told(batches: Iterator[pa.RecordBatch]) -> list[Event]:
+def triples(batches: Iterator[pa.RecordBatch]) -> list[Event]:
     """The events of batches, in order."""
     rows = (row for batch in batches for row in batch.to_pylist())
     return [(row["commit_ts"], row["kind"], row["destination"]) for row in rows]
@@ -41,7 +41,7 @@ def rows(events: list[Event], sizes: list[int]) -> Iterator[pa.RecordBatch]:
 
 def test_each_destination_has_the_watermarks_of_its_topic_s_life() -> None:
     """One an interval, one behind each statement, and the final one."""
-    found = told(MARKS.of(range(3)))
+    found = triples(MARKS.of(range(3)))
     watermarks = [(ts, to) for ts, kind, to in found if kind == WATERMARK]
     times = [compose(2), compose(3, 1), compose(4), compose(6), compose(8)]
     assert watermarks == [(ts, to) for ts in times for to in ((0, 1, 2) if compose(3) <= ts <= compose(5) else (0, 1))]
@@ -49,19 +49,19 @@ def test_each_destination_has_the_watermarks_of_its_topic_s_life() -> None:
 
 def test_a_statement_goes_to_its_destinations_before_the_watermark_that_follows_it() -> None:
     at = compose(3, 1)
-    found = [(kind, to) for ts, kind, to in told(MARKS.of(range(3))) if ts == at]
+    found = [(kind, to) for ts, kind, to in triples(MARKS.of(range(3))) if ts == at]
     assert found == [(DDL, 0), (DDL, 1), (DDL, 2), (WATERMARK, 0), (WATERMARK, 1), (WATERMARK, 2)]
 
 
 @given(st.sets(st.integers(0, 2)))
 def test_the_tasks_together_have_every_mark_once(owned: set[int]) -> None:
     other = set(range(3)) - owned
-    assert sorted(told(MARKS.of(owned)) + told(MARKS.of(other))) == sorted(told(MARKS.of(range(3))))
+    assert sorted(triples(MARKS.of(owned)) + triples(MARKS.of(other))) == sorted(triples(MARKS.of(range(3))))
 
 
 def test_a_protocol_without_watermarks_has_statements_alone() -> None:
     bare = Marks(STATEMENTS, TIMELINE, False, True, DESTINATIONS)
-    assert [kind for _, kind, _ in told(bare.of(range(3)))] == [DDL, DDL, DDL]
+    assert [kind for _, kind, _ in triples(bare.of(range(3)))] == [DDL, DDL, DDL]
     assert list(Marks((), TIMELINE, False, True, DESTINATIONS).of(range(3))) == []
 
 
@@ -80,13 +80,13 @@ def test_rows_stand_before_the_marks_of_their_commit_ts_however_they_come(
 ) -> None:
     """All are there, and each kind keeps its own order."""
     events = [(ts, ROW, 0) for ts in commit_ts]
-    found = told(merged(rows(events, sizes), MARKS.of(range(3))))
-    marks = told(MARKS.of(range(3)))
+    found = triples(merged(rows(events, sizes), MARKS.of(range(3))))
+    marks = triples(MARKS.of(range(3)))
     assert found == sorted(events + marks, key=lambda event: (event[0], min(event[1], 1)))
 
 
 def test_times_are_those_of_all_marks() -> None:
-    assert MARKS.times().tolist() == sorted({ts for ts, _, _ in told(MARKS.of(range(3)))})
+    assert MARKS.times().tolist() == sorted({ts for ts, _, _ in triples(MARKS.of(range(3)))})
     assert np.array_equal(MARKS.barriers, [compose(3, 1)])
 
 

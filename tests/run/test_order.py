@@ -87,5 +87,5 @@ def test_an_error_in_one_task_keeps_its_words_while_the_other_waits_at_a_stateme
 ) -> None:
     uri = topic(kafka, "limited", {})
     assert play("diff", *states, "--sink-uri", f"{uri}?protocol=canal-json&max-message-bytes=1000") == 2
-    (line,) = [one for one in capsys.readouterr().err.splitlines() if one.startswith("ticdc-sim: ")]
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("ticdc-sim: ")]
     assert "shop.big" in line

@@ -49,7 +49,7 @@ class Shop:
         script = scenario.diff(self.folder / "before", self.folder / "after", change).script()
         return plan(script, load(URI, config), releases.V8_5)
 
-    def said(self, ddl: str = "", renamed: tuple[str, ...] = (), config: str = "") -> list[str]:
+    def statement_texts(self, ddl: str = "", renamed: tuple[str, ...] = (), config: str = "") -> list[str]:
         """The text of every statement that is sent."""
         return [event.query for event in self.plan(ddl, renamed=renamed, config=config).statements]
 
@@ -81,8 +81,8 @@ def test_statements_of_a_file_are_played_as_they_stand(shop: Shop) -> None:
     shop.before(a="(id int primary key)", b="(id int primary key)").after(a="(id int primary key, x int)")
     ddl = "-- first\nUSE shop;\nALTER TABLE a /* here */ add x int;\ndrop table b;"
     planned = shop.plan(ddl)
-    said = [event.query for event in planned.statements]
-    assert said == ["ALTER TABLE `a` ADD COLUMN `x` INT", "DROP TABLE `shop`.`b`"]
+    texts = [event.query for event in planned.statements]
+    assert texts == ["ALTER TABLE `a` ADD COLUMN `x` INT", "DROP TABLE `shop`.`b`"]
     assert [line.partition(": ")[2] for line in planned.notes] == ["ALTER TABLE a /* here */ add x int", "drop table b"]
 
 
@@ -98,9 +98,9 @@ def test_statements_stand_at_the_place_that_is_asked_for(shop: Shop, at: str) ->
 @pytest.mark.parametrize("renamed", ["name=title", "item.name=title", "shop.item.name=shop.item.title"])
 def test_a_column_that_the_user_says_is_renamed_keeps_its_values(shop: Shop, renamed: str) -> None:
     shop.before(item="(id int primary key, name int)").after(item="(id int primary key, title int)")
-    assert shop.said(renamed=(renamed,)) == ["ALTER TABLE `shop`.`item` RENAME COLUMN `name` TO `title`"]
-    assert shop.said() == ["ALTER TABLE `shop`.`item` DROP COLUMN `name`",
-                           "ALTER TABLE `shop`.`item` ADD COLUMN `title` INT"]
+    assert shop.statement_texts(renamed=(renamed,)) == ["ALTER TABLE `shop`.`item` RENAME COLUMN `name` TO `title`"]
+    assert shop.statement_texts() == [
+        "ALTER TABLE `shop`.`item` DROP COLUMN `name`", "ALTER TABLE `shop`.`item` ADD COLUMN `title` INT"]
 
 
 def test_a_table_that_the_user_says_is_renamed_keeps_its_rows_and_its_ids(shop: Shop) -> None:
@@ -118,10 +118,10 @@ def test_a_renamed_table_has_its_statement_in_the_topic_of_its_old_name(shop: Sh
     shop.before(item="(id int primary key)").after(goods="(id int primary key)")
     config = '[sink]\ndispatchers = [{matcher = ["*.*"], topic = "of_{table}", partition = "table"}]\n'
     planned = shop.plan(renamed=("item=goods",), config=config)
-    turn = planned.statements[0].commit_ts
+    renamed_at = planned.statements[0].commit_ts
     assert planned.statement_topics == ("of_item",)
     assert dict(zip(planned.topics, planned.active)) == {
-        "shop": (0, tso.FOREVER), "of_item": (0, turn), "of_goods": (turn, tso.FOREVER),
+        "shop": (0, tso.FOREVER), "of_item": (0, renamed_at), "of_goods": (renamed_at, tso.FOREVER),
     }
 
 
@@ -166,8 +166,8 @@ def test_a_statement_that_tidb_refuses_is_refused_in_its_words(shop: Shop, ddl: 
 
 def test_a_change_that_stops_the_changefeed_stops_the_run_in_its_words(shop: Shop) -> None:
     """A table that a rename brings into the filter."""
-    one = "(id int primary key)"
-    shop.before(a=one, side=one).after(a=one, b=one)
+    definition = "(id int primary key)"
+    shop.before(a=definition, side=definition).after(a=definition, b=definition)
     with pytest.raises(DdlError, match="CDC:ErrSyncRenameTableFailed"):
         shop.plan("RENAME TABLE side TO b", config='[filter]\nrules = ["shop.a", "shop.b"]\n')
 
@@ -183,8 +183,8 @@ def test_a_rename_that_means_nothing_is_refused(shop: Shop, renamed: tuple[str, 
 
 
 def test_a_rename_that_could_mean_two_columns_is_refused(shop: Shop) -> None:
-    one, other = "(id int primary key, name int)", "(id int primary key, title int)"
-    shop.before(a=one, b=one).after(a=other, b=other)
+    named, titled = "(id int primary key, name int)", "(id int primary key, title int)"
+    shop.before(a=named, b=named).after(a=titled, b=titled)
     assert "could mean a column of shop.a, shop.b" in shop.refused(renamed=("name=title",))
 
 
@@ -195,8 +195,9 @@ def test_exchanged_partitions_are_refused(shop: Shop) -> None:
 
 
 def test_several_events_of_one_statement_have_one_commit_ts_and_their_order(shop: Shop) -> None:
-    one = "(id int primary key)"
-    planned = shop.before(a=one, b=one).after(c=one, d=one).plan("RENAME TABLE a TO c, b TO d")
+    definition = "(id int primary key)"
+    shop.before(a=definition, b=definition).after(c=definition, d=definition)
+    planned = shop.plan("RENAME TABLE a TO c, b TO d")
     assert [(event.query, event.type_code) for event in planned.statements] == [
         ("RENAME TABLE `shop`.`a` TO `shop`.`c`", 14), ("RENAME TABLE `shop`.`b` TO `shop`.`d`", 14),
     ]
@@ -217,8 +218,8 @@ def test_rows_of_what_is_emptied_or_dropped_go_with_the_statement(shop: Shop) ->
 
 
 def test_a_table_that_a_statement_creates_has_no_rows_before_it(shop: Shop) -> None:
-    one = "(id int primary key)"
-    planned = shop.before(a=one).after(a=one, b=one).plan("CREATE TABLE b LIKE a")
+    definition = "(id int primary key)"
+    planned = shop.before(a=definition).after(a=definition, b=definition).plan("CREATE TABLE b LIKE a")
     changed = planned.moves[0].changed
     assert [(found.before, found.after) for found in changed] == [(None, ("shop", "b"))]
     assert changed[0].transition.lost == frozenset(changed[0].transition.after.indexes)

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.cli.run_report import Display, reading, sending
+from simulator.cli.run_report import Display, reading_line, sending
 from simulator.run.progress import CompletePartitions, Listener, Progress, Reporter, counted
 from simulator.sinks.driver import Driver, SECRET_BYTES
 from simulator.sinks.records import Delivered, Records
@@ -65,7 +65,7 @@ def test_the_driver_hears_how_many_rows_are_read() -> None:
             assert list(counted(iter(batches), task, listener.driver)) == batches
         while heard.get(timeout=10) != {0: 7, 7: 7}:
             continue
-    assert reading(listener.progress, 2.0).endswith(": 14 rows read, 7 rows/s")
+    assert reading_line(listener.progress, 2.0).endswith(": 14 rows read, 7 rows/s")
 
 
 LIE = json.dumps({"task": 1, "events": 9, "bytes": 9, "complete": [[0, 0, 1 << 60]]}).encode()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.databases import Rows, Table, contents, played, state, write
+from support.databases import Rows, Table, contents, contents_after, state, write
 from support.playing import assert_leads, play
 
 from simulator import tso
@@ -141,7 +141,7 @@ def test_several_snapshots_lead_from_each_to_the_next(week: Path) -> None:
     assert_leads(read(str(week)), load(URI, BY_KEY), {"shop": 2}, definitions, monday, monday)
     for day, (_, end) in zip(("tuesday", "wednesday", "monday"), SPANS, strict=True):
         seen = [event for at, event in rows(week) if at <= end]
-        assert played(seen, contents([table("monday")], 0), [table("monday")]) == contents([table(day)], 0)
+        assert contents_after(seen, contents([table("monday")], 0), [table("monday")]) == contents([table(day)], 0)
 
 
 def test_a_wait_moves_what_follows_and_has_only_watermarks(two: Path, week: Path) -> None:
@@ -165,7 +165,7 @@ def test_watermarks_come_at_their_interval_and_the_last_one_at_the_end(folder: P
     summary = json.loads((folder / "week.json").read_text())
     for partition in range(2):
         found = marks(week, partition)
-        steps = {moment(other) - moment(one) for one, other in zip(found, found[1:-1])}
+        steps = {moment(after) - moment(before) for before, after in zip(found, found[1:-1])}
         assert (steps, moment(found[0])) == ({2_000}, 2_001)
         assert (found[-1], moment(found[-1])) == (summary["end_ts"], 116_507)
     assert (moment(summary["start_ts"]), summary["rows"]) == (1, len(rows(week)))

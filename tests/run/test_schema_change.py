@@ -161,9 +161,9 @@ def test_each_change_is_told_in_the_statements_that_make_it(stream: Path, name: 
 
 
 def test_rows_before_the_statements_have_the_old_columns_and_rows_behind_them_the_new(stream: Path) -> None:
-    turn = {event.table: event.commit_ts or 0 for event in events(stream) if isinstance(event, DdlEvent)}
+    statement_ts = {event.table: event.commit_ts or 0 for event in events(stream) if isinstance(event, DdlEvent)}
     rows = [event for event in events(stream) if isinstance(event, RowEvent) and event.table == "added"]
-    grades = {("grade" in (event.after or event.before or {})) == ((event.commit_ts or 0) > turn["added"])
+    grades = {("grade" in (event.after or event.before or {})) == ((event.commit_ts or 0) > statement_ts["added"])
               for event in rows}
     assert grades == {True}
 
@@ -171,8 +171,8 @@ def test_rows_before_the_statements_have_the_old_columns_and_rows_behind_them_th
 def test_what_the_old_definition_can_tell_comes_before_the_statements_as_far_as_the_place_asks(
     stream: Path, place: str
 ) -> None:
-    turn = {event.table: event.commit_ts or 0 for event in events(stream) if isinstance(event, DdlEvent)}
-    rows = [event for event in events(stream) if isinstance(event, RowEvent) and event.table in turn]
-    early = [event for event in rows if (event.commit_ts or 0) < turn[event.table]]
+    statement_ts = {event.table: event.commit_ts or 0 for event in events(stream) if isinstance(event, DdlEvent)}
+    rows = [event for event in events(stream) if isinstance(event, RowEvent) and event.table in statement_ts]
+    early = [event for event in rows if (event.commit_ts or 0) < statement_ts[event.table]]
     share = len(early) / len(rows)
     assert {"start": share == 0, "middle": 0.2 < share < 0.6, "end": 0.5 < share < 0.95}[place]

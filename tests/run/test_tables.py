@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 from support import shop
-from support.databases import AFTER, BEFORE, Table, contents, played, state, write
+from support.databases import AFTER, BEFORE, Table, contents, contents_after, state, write
 from support.flink import Flink, Refused
-from support.flink_tables import as_sent, kept, texts, typed
+from support.flink_tables import as_sent, flink_contents, texts, typed
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from support.playing import assert_leads, play
@@ -100,7 +100,7 @@ def test_the_stream_keeps_the_contract_and_leads_to_the_state_after(run: Run) ->
 def test_old_rows_taken_away_and_new_ones_added_give_the_state_after(run: Run) -> None:
     """Of every type, NULL, empty and hostile values included, in tables with a key and without."""
     events = [event for _, event in run.placed]
-    assert played(events, contents(shop.TABLES, BEFORE), shop.TABLES) == contents(shop.TABLES, AFTER)
+    assert contents_after(events, contents(shop.TABLES, BEFORE), shop.TABLES) == contents(shop.TABLES, AFTER)
 
 
 @pytest.mark.interop
@@ -120,7 +120,7 @@ def test_flink_keeps_every_table_of_a_canal_json_stream(run: Run, flink: Flink) 
                 for row in held.get(table.name, Counter()).elements())
             for held in states)
         for type_of in (texts, typed):
-            assert kept(flink, table.definition, type_of, messages, before) == after, table.name
+            assert flink_contents(flink, table.definition, type_of, messages, before) == after, table.name
 
 
 def crc(*parts: str) -> int:
@@ -381,4 +381,5 @@ def test_whatever_two_states_hold_the_stream_leads_from_one_to_the_other(tables:
         partitions = {"all": PARTITIONS}
         before, after = (state(tables, which) for which in (BEFORE, AFTER))
         assert_leads(read(str(run.fixtures)), load(uri, shop.CHANGEFEED), partitions, definitions, before, after)
-        assert played([event for _, event in run.placed], contents(tables, BEFORE), tables) == contents(tables, AFTER)
+        events = [event for _, event in run.placed]
+        assert contents_after(events, contents(tables, BEFORE), tables) == contents(tables, AFTER)

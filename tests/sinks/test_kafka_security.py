@@ -122,13 +122,13 @@ def test_a_mistake_is_named_at_once(
 def test_a_missing_client_certificate_is_named_however_tls_13_tells_it(secured: Secured) -> None:
     """Its alert comes after the handshake and may be lost behind the first question."""
     settings = outputs.kafka_settings(changefeed.load(address(secured, "mtls", "shop", "LAX")))
-    told = set()
+    kinds = set()
     for _ in range(20):
         with pytest.raises(Exception, match="asks for a client certificate: give cert and key") as caught:
             reachable(settings)
-        told.add(type(caught.value).__name__)
+        kinds.add(type(caught.value).__name__)
 
-    assert {"UserError"} == told
+    assert {"UserError"} == kinds
 
 
 def snapshots(folder: Path) -> list[str]:

@@ -114,8 +114,8 @@ def bytes_kept(settings: KafkaSettings, topic: str) -> int:
         (node,) = admin.describe_log_dirs({topic: [0, 1, 2]})
     finally:
         admin.close()
-    found = [one for directory in node["log_dirs"] for one in directory["topics"]]
-    return sum(log["partition_size"] for one in found for log in one["partitions"])
+    found = [topic for directory in node["log_dirs"] for topic in directory["topics"]]
+    return sum(log["partition_size"] for topic in found for log in topic["partitions"])
 
 
 def test_without_acknowledgements_everything_is_sent_nevertheless(settings: KafkaSettings) -> None:

@@ -123,11 +123,11 @@ def test_a_batch_that_fails_for_ever_ends_its_partition_after_the_silence(prepar
 
 def test_whoever_watches_is_told_since_when_kafka_is_silent_and_until_when_it_is_waited_for() -> None:
     """Again and again, until it answers."""
-    answered, told = threading.Event(), []
+    answered, waits = threading.Event(), []
 
     def waiting(since: float, until: float) -> None:
-        told.append((since, until))
-        if len(told) == 3:
+        waits.append((since, until))
+        if len(waits) == 3:
             answered.set()
 
     with ScriptedKafka(script=[Answer(after=answered)]) as kafka:
@@ -138,8 +138,8 @@ def test_whoever_watches_is_told_since_when_kafka_is_silent_and_until_when_it_is
         (account,) = sink.close()
 
     assert (1, None) == (account.records, account.error)
-    assert len(told) >= 3
-    for since, until in told[1:]:
+    assert len(waits) >= 3
+    for since, until in waits[1:]:
         assert begun <= since <= written + 0.1
         assert until - since == pytest.approx(50.0)
 

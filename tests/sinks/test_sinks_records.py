@@ -88,8 +88,8 @@ def test_the_console_has_shown_all_that_a_task_wrote_once_its_sink_is_closed() -
     def show(batch: pa.RecordBatch) -> None:
         shown.extend((row["topic"], row["partition"], row["offset"]) for row in batch.to_pylist())
 
-    with ConsoleServer(show) as screen:
-        sink = SINKS["console"](screen.driver, ["a", "b"])
+    with ConsoleServer(show) as console:
+        sink = SINKS["console"](console.driver, ["a", "b"])
         sink.write(records([(0, 0), (1, 2), (0, 0)]))
         sink.write(records([(0, 0)]))
         accounts = sink.close()
@@ -104,23 +104,23 @@ def test_a_console_that_can_show_no_more_is_told() -> None:
     def show(batch: pa.RecordBatch) -> None:
         raise BrokenPipeError
 
-    with ConsoleServer(show) as screen:
-        sink = SINKS["console"](screen.driver, ["a"])
+    with ConsoleServer(show) as console:
+        sink = SINKS["console"](console.driver, ["a"])
         sink.write(records([(0, 0)]))
         accounts = sink.close()
 
     assert ["standard output takes no more"] == [account.error for account in accounts]
-    assert isinstance(screen.refused, BrokenPipeError)
+    assert isinstance(console.refused, BrokenPipeError)
 
 
 def test_strangers_are_shown_nothing_of_and_hold_nothing_up() -> None:
     """Whatever they send, how much of it, and however long they stay."""
     shown: list[str] = []
     server = ConsoleServer(lambda batch: shown.extend(batch.column("topic").to_pylist()))
-    with ExitStack() as strangers, server as screen:
+    with ExitStack() as strangers, server as console:
 
         def stranger(start: bytes = b"") -> socket.socket:
-            connected = strangers.enter_context(socket.create_connection(screen.driver.address, timeout=30))
+            connected = strangers.enter_context(socket.create_connection(console.driver.address, timeout=30))
             connected.sendall(start)
             return connected
 
@@ -138,7 +138,7 @@ def test_strangers_are_shown_nothing_of_and_hold_nothing_up() -> None:
             stranger()
         assert first.recv(1) == b""
 
-        sink = SINKS["console"](screen.driver, ["a"])
+        sink = SINKS["console"](console.driver, ["a"])
         sink.write(records([(0, 0)]))
         silent = [stranger() for _ in range(STRANGERS + 9)]
         sink.write(records([(0, 0)]))

@@ -48,10 +48,10 @@ def repeated(rows: list[Row]) -> set[tuple[int, int]]:
 @given(tasks=TASKS, hashed=st.booleans())
 def test_a_table_with_a_key_twice_is_never_proven(tasks: list[list[list[Row]]], hashed: bool) -> None:
     """In whatever batches and tasks its rows come, with hashes and without."""
-    told = reports(tasks, hashed)
+    reported = reports(tasks, hashed)
     rows = [row for task in tasks for rows in task for row in rows]
-    assert repeated(rows) <= unproven(told)
-    assert sum(report.rows for report in told) == len(rows)
+    assert repeated(rows) <= unproven(reported)
+    assert sum(report.rows for report in reported) == len(rows)
 
 
 @given(rows=st.sets(st.tuples(st.integers(0, 1), st.integers(0, 2), HANDLES)), data=st.data())
@@ -102,8 +102,8 @@ BYTES = st.lists(st.one_of(st.none(), st.binary(max_size=7)), max_size=6)
 @given(values=BYTES, start=st.integers(0, 2))
 def test_hexadecimal_and_base64_are_undone(values: list[bytes | None], start: int) -> None:
     """Of arrays that begin anywhere in their buffers, too."""
-    hexed = pa.array([None if one is None else one.hex().encode() for one in values], pa.binary()).slice(start)
-    based = pa.array([None if one is None else base64.b64encode(one) for one in values], pa.binary()).slice(start)
+    hexed = pa.array([None if value is None else value.hex().encode() for value in values], pa.binary()).slice(start)
+    based = pa.array([None if value is None else base64.b64encode(value) for value in values], pa.binary()).slice(start)
     for found in (unhex(hexed), unbase64(based)):
         found.validate(full=True)
         assert found.to_pylist() == values[start:]

@@ -433,6 +433,6 @@ def test_a_table_that_statements_change_is_finished_by_them(tmp_path: Path) -> N
 def first_two(texts: list[pa.Array], table: pa.Array) -> pa.RecordBatch:
     """Stands for what statements make of rows."""
     handle = texts[0].cast(pa.binary())[:2]
-    constant = [pa.repeat(pa.scalar(one), 2) for one in (b"i", b"w")]
+    constant = [pa.repeat(pa.scalar(value), 2) for value in (b"i", b"w")]
     return pa.RecordBatch.from_arrays(
         [pa.array([7, 7], pa.int32()), handle, *constant], ["table", "handle", "image", "unaltered"])

@@ -128,8 +128,8 @@ def test_names_with_marks_of_sql_are_read(tmp_path: Path) -> None:
 COMMENTS = st.one_of(
     st.sampled_from([b" ", b"\n", b"\t"]),
     st.tuples(st.sampled_from([b"-- ", b"#", b"--\t"]), HOSTILE).map(
-        lambda told: told[0] + told[1].replace("\n", "").encode() + b"\n"),
-    HOSTILE.map(lambda told: b"/* " + told.replace("*/", "").rstrip("*").encode() + b" */"))
+        lambda drawn: drawn[0] + drawn[1].replace("\n", "").encode() + b"\n"),
+    HOSTILE.map(lambda drawn: b"/* " + drawn.replace("*/", "").rstrip("*").encode() + b" */"))
 """What may stand between two words of SQL: blanks, and comments with rows, quotes and signs in them."""
 
 

@@ -45,7 +45,7 @@ def cells(column: Column) -> st.SearchStrategy[str | None]:
     if column.name == "id":
         return st.integers(0, 20).map(str)
     few = {"c": ["0", "1.5", "9.95", "1234.56"], "d": ["1.5", "2"], "b": ["", "7", "abc", "abcdefg"], "m": ["7", "é"]}
-    texts = st.sampled_from(few.get(column.name, ["0", "7", "32768", "1234"])).map(lambda one: held(column, one))
+    texts = st.sampled_from(few.get(column.name, ["0", "7", "32768", "1234"])).map(lambda text: held(column, text))
     return texts if column.not_null else texts | st.none()
 
 
@@ -77,10 +77,10 @@ def moves(draw: st.DrawFn) -> tuple[Altered, list[Row], list[Row]]:
     """A table with its statements, its rows before them, and its rows in the second snapshot."""
     statements = draw(st.lists(st.sampled_from(list(ALTERATIONS)), min_size=1, max_size=4))
     altered = alter(draw(st.sampled_from(DEFINITIONS)), statements)
-    pairs = [(row, altered.becomes(row)) for row in distinct(
+    pairs = [(row, altered.row_after(row)) for row in distinct(
         altered.before, draw(st.lists(rows_of(altered.before), max_size=12))) if altered.takes(row)]
     reached = distinct(altered.after, [now for _, now in pairs if now])
-    old = [row for row, now in pairs if now is None or any(now is one for one in reached)]
+    old = [row for row, now in pairs if now is None or any(now is kept for kept in reached)]
     new = []
     for row in reached:
         name = draw(st.sampled_from([column.name for column in altered.after.columns] + ["stays", "stays", "goes"]))
@@ -114,7 +114,7 @@ def reached(
     early = [event for event in found if event[0] < when]
     assert {event[1] for event in early} <= set(before.indexes)
     replay(state, early)
-    left = [altered.becomes(row_of(before.table, one)) for _, one in state.elements()]
+    left = [altered.row_after(row_of(before.table, data)) for _, data in state.elements()]
     state = held_by(after, [row for row in left if row])
     late = found[len(early):]
     assert {event[1] for event in late} <= set(after.indexes)
@@ -160,7 +160,7 @@ def test_changes_do_not_depend_on_how_rows_are_spread(
 
 
 def rows(table: Table, images: Iterable[bytes]) -> list[Row]:
-    return [row_of(table, one) for one in images]
+    return [row_of(table, image) for image in images]
 
 
 def read(altered: Altered, *images: bytes) -> pa.RecordBatch:
@@ -226,7 +226,7 @@ def test_without_a_handle_key_the_handle_is_the_image_which_whoever_compares_end
 
 def test_a_stored_generated_column_is_computed_where_the_old_table_has_none() -> None:
     """From the columns as the statements leave them."""
-    before, after = (create_table(f"CREATE TABLE t {one}", "test") for one in (
+    before, after = (create_table(f"CREATE TABLE t {definition}", "test") for definition in (
         "(id int primary key, a int)", "(id int primary key, a int, s int as (a + 1) stored)"))
     change = Transition(PlacedTable(before, (0,)), PlacedTable(after, (1,)), conversion(before, after))
     made = altered_rows(change, [pa.array(["1"]), pa.array(["41"])], pa.array([0], pa.int32()))
@@ -353,7 +353,8 @@ def test_a_change_stands_before_the_statements_if_the_old_definition_can_tell_it
     found = changes_of(altered, END, was, now)
     places = altered.change.before if early else altered.change.after
 
-    assert [(one[0] < compose(SPAN.start_ms + 1 + END.slot), *one[3:]) for one in found] == [(early, before, after)]
+    ends_ts = compose(SPAN.start_ms + 1 + END.slot)
+    assert [(change[0] < ends_ts, *change[3:]) for change in found] == [(early, before, after)]
     assert found[0][1] in places.indexes
 
 

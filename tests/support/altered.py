@@ -137,7 +137,7 @@ class Altered:
     def after(self) -> Table:
         return self.change.after.table
 
-    def becomes(self, row: Row) -> Row | None:
+    def row_after(self, row: Row) -> Row | None:
         """What the statements make of a row, None where it goes with them; raises Misfit."""
         found: Row | None = row
         for statement in self.statements:
@@ -147,7 +147,7 @@ class Altered:
     def takes(self, row: Row) -> bool:
         """Whether TiDB can run the statements over a row."""
         try:
-            self.becomes(row)
+            self.row_after(row)
         except Misfit:
             return False
         return True
@@ -176,7 +176,7 @@ def alter(definition: str, statements: Iterable[str], sent: tuple[bool, bool] = 
         PlacedTable(table, tuple(next(numbers) for _ in (table.partitioning.partitions if table.partitioning else "t")))
         for table in (before, after))
     emptied = frozenset("p0" for statement in done if statement.endswith("PARTITION p0"))
-    lost = frozenset(old.indexes[one] for one in lost_partitions(before, emptied))
+    lost = frozenset(old.indexes[number] for number in lost_partitions(before, emptied))
     return Altered(Transition(old, new, column_sources(before, after), lost, sent), tuple(done))
 
 
@@ -203,7 +203,7 @@ def numbers(places: PlacedTable, rows: Sequence[Row]) -> pa.Array:
     """In which table or partition rows are."""
     if not places.table.partitioning:
         return pa.array([places.indexes[0]] * len(rows), pa.int32())
-    named = dict(zip((one.name for one in visible_columns(places.table)), texts(places.table, rows), strict=True))
+    named = dict(zip((column.name for column in visible_columns(places.table)), texts(places.table, rows), strict=True))
     return pa.array(places.indexes, pa.int32()).take(locate_partition(places.table, named))
 
 
@@ -211,7 +211,7 @@ def keyed(table: Table, rows: Sequence[State]) -> dict[tuple[int, bytes], tuple[
     """Image and `was` of state rows by table and handle, equal rows of a table without a handle key numbered."""
     found: dict[tuple[int, bytes], tuple[bytes, bytes | None]] = {}
     seen = Counter[tuple[int, bytes]]()
-    for number, handle, whole, was in sorted(rows, key=lambda one: (one[0], one[1], one[3] or b"")):
+    for number, handle, whole, was in sorted(rows, key=lambda row: (row[0], row[1], row[3] or b"")):
         seen[number, handle] += 1
         if not handle_key(table):
             handle += seen[number, handle].to_bytes(8, "big")
@@ -245,7 +245,7 @@ def changes_of(
     met = [(key, left.get(key, nothing), right.get(key, nothing)) for key in {**left, **right}]
     found: list[Event] = []
     for table in change.after.indexes:
-        some = [(key[1], *one, other[0]) for key, one, other in met if key[0] == table and one[0] != other[0]]
+        some = [(key[1], *old, new[0]) for key, old, new in met if key[0] == table and old[0] != new[0]]
         handle, before, unaltered, after = (pa.array([row[place] for row in some], pa.binary()) for place in range(4))
         slots = np.array([slot_of(row[0]) for row in some], np.int64)
         batch = row_changes(change, point, SPAN, slots, table, handle, before, after, unaltered)

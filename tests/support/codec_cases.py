@@ -12,7 +12,7 @@ from hypothesis.strategies import DrawFn
 from support.codec_expected import Case
 from support.codec_refusals import refusal
 from support.codec_rows import rows
-from support.random_tables import Made, changes, tables
+from support.random_tables import RandomTable, changes, tables
 from simulator.errors import EncodeError
 from simulator.releases import RELEASES, Release
 from simulator.ticdc.codecs import CODECS, CodecOptions, Encoded, Rows
@@ -45,7 +45,7 @@ def cases(draw: DrawFn, protocol: str) -> Case:
 
 
 @st.composite
-def selections(draw: DrawFn, made: Made, options: CodecOptions, release: Release) -> frozenset[str] | None:
+def selections(draw: DrawFn, made: RandomTable, options: CodecOptions, release: Release) -> frozenset[str] | None:
     """Columns that selectors leave: the handle key and perhaps more, None for all; without what TiCDC crashes on."""
     updates = options.only_output_updated_columns and options.protocol == "canal-json"
     if release.column_selectors == "nothing" or release.column_selectors == "rows" and updates:

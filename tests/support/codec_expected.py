@@ -8,7 +8,7 @@ from typing import Any
 
 from support.codec_losses import is_zero, sent
 from support.codec_readings import Texts, comparable
-from support.random_tables import Change, Made, Value, Values
+from support.random_tables import Change, RandomTable, Value, Values
 from simulator.releases import Release
 from simulator.ticdc.codecs import CodecOptions
 from simulator.ticdc.table_info import handle_columns
@@ -21,7 +21,7 @@ class Case:
     """Changes of one table, and how they are to be encoded."""
 
     release: Release
-    made: Made
+    made: RandomTable
     options: CodecOptions
     """Those alone that the release knows."""
 
@@ -42,7 +42,7 @@ class Case:
 
     @property
     def types(self) -> dict[str, Column]:
-        return {one.name: one for one in self.made.table.columns}
+        return {column.name: column for column in self.made.table.columns}
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def zero(case: Case, name: str, value: Value | None) -> bool:
 def differ(case: Case, before: Value | None, after: Value | None, column: Column) -> bool:
     """Whether TiCDC sees a change: numbers by value, all else by bytes, or both by what Canal-JSON would print."""
     if not case.is_open and case.release.canal_compares_texts:
-        said = [sent(text(one, column), column, case.release, "canal-json") for one in (before, after)]
+        said = [sent(text(values, column), column, case.release, "canal-json") for values in (before, after)]
         return comparable(said[0], column) != comparable(said[1], column)
     if before is None or after is None:
         return before is not after

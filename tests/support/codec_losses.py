@@ -71,7 +71,7 @@ def is_zero(text: str, column: Column) -> bool:
 
 def readable(text: str) -> str:
     """U+FFFD for each byte that is not UTF-8."""
-    return "".join(LOST if "\udc80" <= one <= "\udcff" else one for one in text)
+    return "".join(LOST if "\udc80" <= char <= "\udcff" else char for char in text)
 
 
 def readable_bytes(text: str) -> str:

@@ -27,7 +27,7 @@ NUMBERS = {"tinyint", "smallint", "mediumint", "int", "bigint", "float", "double
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadRow:
     """One row change as its message has it."""
 
     op: str
@@ -54,20 +54,20 @@ def parsed(text: bytes) -> list[tuple[str, Any]]:
     return found
 
 
-def opened(key: bytes, value: bytes, table: Table) -> list[Reading]:
+def opened(key: bytes, value: bytes, table: Table) -> list[ReadRow]:
     """The rows of an Open Protocol message."""
     assert key[:8] == struct.pack(">Q", 1)
-    return [open_row(dict(parsed(one)), parsed(other), table)
-            for one, other in zip(unframed(key[8:]), unframed(value), strict=True)]
+    return [open_row(dict(parsed(part)), parsed(other), table)
+            for part, other in zip(unframed(key[8:]), unframed(value), strict=True)]
 
 
-def open_row(key: Mapping[str, Any], value: list[tuple[str, Any]], table: Table) -> Reading:
+def open_row(key: Mapping[str, Any], value: list[tuple[str, Any]], table: Table) -> ReadRow:
     """One entry, taken out of its message."""
     rows = dict(value)
     assert key["t"] == "1" and [name for name, _ in value] in (["d"], ["u"], ["u", "p"])
     old, new = rows.get("d", rows.get("p")), rows.get("u")
     numbers = {name: int(key[name]) if name in key else None for name in ("rid", "ptn")}
-    return Reading(
+    return ReadRow(
         "DELETE" if new is None else "INSERT" if old is None else "UPDATE", open_texts(old, table),
         open_texts(new, table), key.get("scm", ""), key.get("tbl", ""), int(key["ts"]), numbers["rid"], numbers["ptn"],
         key.get("ohk") is True, tuple(nameless(old or [])))
@@ -84,7 +84,7 @@ def nameless(columns: list[tuple[str, Any]]) -> Iterator[dict[str, Any]]:
 def open_texts(columns: list[tuple[str, Any]] | None, table: Table) -> Texts | None:
     if columns is None:
         return None
-    types = {one.name: one for one in table.columns}
+    types = {column.name: column for column in table.columns}
     named = [(name, dict(column)) for name, column in columns if isinstance(column, list)]
     assert len(dict(named)) == len(named)
     return {name: open_text(column, types[name]) for name, column in named}
@@ -106,7 +106,7 @@ def open_text(column: Mapping[str, Any], of: Column) -> str | None:
     return member(str(value), of)
 
 
-def canal(value: bytes, table: Table, as_latin1: bool = True) -> Reading:
+def canal(value: bytes, table: Table, as_latin1: bool = True) -> ReadRow:
     """The row of a Canal-JSON message; `as_latin1` is whether BINARY is so, too."""
     message = json.loads(value)
     assert (message["id"], message["isDdl"], message["sql"]) == (0, False, "")
@@ -115,13 +115,13 @@ def canal(value: bytes, table: Table, as_latin1: bool = True) -> Reading:
     (row,) = data
     texts = canal_texts(row, table, as_latin1)
     before = canal_texts(old[0], table, as_latin1) if op == "UPDATE" else texts if op == "DELETE" else None
-    return Reading(
+    return ReadRow(
         op, before, None if op == "DELETE" else texts, message["database"], message["table"],
         extension.get("commitTs", message["es"] << 18), handle_only=extension.get("onlyHandleKey", False))
 
 
 def canal_texts(row: Mapping[str, Any], table: Table, as_latin1: bool) -> Texts:
-    types = {one.name: one for one in table.columns}
+    types = {column.name: column for column in table.columns}
     return {name: canal_text(value, types[name], as_latin1) for name, value in row.items()}
 
 

@@ -29,7 +29,8 @@ def _unsigned_null(case: Case) -> str:
     getJavaSQLType)."""
     if case.release.name != "v5.4.0":
         return ""
-    unsigned = [one.name for one in case.made.table.columns if one.type.unsigned and one.type.name.endswith("int")]
+    columns = case.made.table.columns
+    unsigned = [column.name for column in columns if column.type.unsigned and column.type.name.endswith("int")]
     images = [image for change in case.changes for image in change if image is not None]
     nulls = any(image.get(name, "") is None for image in images for name in unsigned)
     return "panic: unsigned value not in type uint64" if nulls else ""
@@ -51,10 +52,10 @@ def _nothing_left(case: Case) -> str:
         return ""
     found = [expected(case, change) for change in case.changes]
     if classic:
-        deletes = [one for one in found if one.op == "DELETE" and case.options.delete_only_output_handle_key_columns]
-        empty = any(one.before == {} for one in deletes)
+        cut = case.options.delete_only_output_handle_key_columns
+        empty = any(change.before == {} for change in found if change.op == "DELETE" and cut)
     else:
-        empty = any((one.before if one.after is None else one.after) == {} for one in found)
+        empty = any((change.before if change.after is None else change.after) == {} for change in found)
     return "not found handle key columns for the delete event" if empty else ""
 
 

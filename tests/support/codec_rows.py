@@ -34,7 +34,9 @@ def cell(value: str | bytes | None, is_binary: bool) -> bytes:
 def image(values: Values | None, table: Table, binary: frozenset[str]) -> bytes | None:
     """A row image."""
     columns = visible_columns(table)
-    return None if values is None else b"\xff".join(cell(values[one.name], one.name in binary) for one in columns)
+    if values is None:
+        return None
+    return b"\xff".join(cell(values[column.name], column.name in binary) for column in columns)
 
 
 def rows(table: Table, changes: Sequence[Change], binary: frozenset[str] = frozenset()) -> Rows:

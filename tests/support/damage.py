@@ -191,12 +191,12 @@ def explained(choice: random.Random) -> Line:
     """`explain row`, `explain ddl` or `explain table`."""
     schema = choice.choice(SCHEMA)
     rows = (WIDE_ROW, *ROWS) if schema == SCHEMA[0] else ROWS
-    what, told = choice.choice((("row", rows), ("ddl", STATEMENTS), ("table", ("shop.t",))))
+    what, subjects = choice.choice((("row", rows), ("ddl", STATEMENTS), ("table", ("shop.t",))))
     more = choice.choice(((), ("--json",), ("--release", "v8.1.0"), ("--release", "v8.5.4", "--architecture", "new")))
     options = ("--schema", "schema.sql", "--use", "shop", "--sink-uri", choice.choice(URIS), "--config", "feed.toml")
     config = "".join(line for line in CONFIG.splitlines(True) if what != "row" or not line.startswith("ignore-insert"))
     files = {"schema.sql": schema, "feed.toml": config}
-    return Line(("explain", what, choice.choice(told), *options, *more), files)
+    return Line(("explain", what, choice.choice(subjects), *options, *more), files)
 
 
 def inspected(choice: random.Random) -> Line:
@@ -211,7 +211,7 @@ def recorded(key: str, value: str) -> str:
     return json.dumps({"offset": 0, "timestamp": 0, "key": parts[0] or None, "value": parts[1]})
 
 
-def played(choice: random.Random) -> Line:
+def run_line(choice: random.Random) -> Line:
     """`diff` or `run`, into fixtures."""
     schema = choice.choice(SCHEMA)
     files = {
@@ -230,7 +230,7 @@ def asked(choice: random.Random) -> Line:
     return Line(choice.choice(ASKED), {})
 
 
-KINDS = (explained, explained, explained, inspected, played, asked)
+KINDS = (explained, explained, explained, inspected, run_line, asked)
 
 
 def good(seed: int, count: int) -> Iterator[Line]:

@@ -149,7 +149,7 @@ def _text_of(column: Column, value: dumps.Value) -> str | None:
     return str(float(value)) if column.type.name in ("float", "double") and isinstance(value, str) else text(value)
 
 
-def played(events: Iterable[Event], before: Contents, tables: Iterable[Table]) -> Contents:
+def contents_after(events: Iterable[Event], before: Contents, tables: Iterable[Table]) -> Contents:
     """What a state holds when the events of a stream have happened, in whatever order: rows are only counted."""
     definitions: Mapping[Name, Table] = {table.name: table for table in tables}
     found = {name: Counter(rows) for name, rows in before.items()}

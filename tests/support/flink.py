@@ -94,7 +94,7 @@ def flink() -> Iterator[Flink]:
         process.close()
 
 
-def played(changes: Sequence[Change], before: Iterable[Row]) -> Counter[Row]:
+def applied(changes: Sequence[Change], before: Iterable[Row]) -> Counter[Row]:
     """How often a table that held the rows before has each row when the changes were applied one after the other."""
     held = Counter(before)
     for kind, row in changes:

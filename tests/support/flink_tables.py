@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
-from support.flink import Flink, Row, played
+from support.flink import Flink, Row, applied
 
 from simulator.tidb.model.table import Column, Table, visible_columns
 
@@ -77,8 +77,10 @@ def as_read(table: Table, row: Row) -> Row:
     return tuple(formed(column, text) for column, text in zip(visible_columns(table), row, strict=True))
 
 
-def kept(flink: Flink, table: Table, type_of: TypeOf, messages: Iterable[bytes], before: Counter[Row]) -> Counter[Row]:
+def flink_contents(
+    flink: Flink, table: Table, type_of: TypeOf, messages: Iterable[bytes], before: Counter[Row]
+) -> Counter[Row]:
     """What the Flink table holds in the end."""
     types = {column.name: type_of(column) for column in visible_columns(table)}
     changes = flink.read(types, messages, **only(table.schema, table.name))
-    return played([(kind, as_read(table, row)) for kind, row in changes], before.elements())
+    return applied([(kind, as_read(table, row)) for kind, row in changes], before.elements())

@@ -33,7 +33,7 @@ def granted(token: str, **more: object) -> Answer:
 def unsigned(subject: str) -> str:
     """A token that a Kafka takes which checks no signatures."""
     claims = {"sub": subject, "iat": int(time.time()) - 5, "exp": int(time.time()) + 3600}
-    parts = (base64.urlsafe_b64encode(json.dumps(one).encode()) for one in ({"alg": "none"}, claims))
+    parts = (base64.urlsafe_b64encode(json.dumps(part).encode()) for part in ({"alg": "none"}, claims))
     return ".".join((*(part.decode().rstrip("=") for part in parts), ""))
 
 

@@ -79,12 +79,12 @@ def assert_leads(
     """The stream breaks no rule, and leads from the state before exactly to the state after, both by the names that
     messages have."""
     stream = list(records)
-    terms = stream_spec_of(changefeed, tables.values(), partitions, release=release)
-    tables = terms.tables
-    played = list(contract.in_commit_order(contract.events(part, terms) for part in _partitions(stream)))
-    terms = replace(terms, later=contract.definitions(played, tables))
-    assert list(contract.check(stream, terms)) == []
-    replayed = contract.replay(played, before, tables)
+    spec = stream_spec_of(changefeed, tables.values(), partitions, release=release)
+    tables = spec.tables
+    decoded = list(contract.in_commit_order(contract.events(part, spec) for part in _partitions(stream)))
+    spec = replace(spec, later=contract.definitions(decoded, tables))
+    assert list(contract.check(stream, spec)) == []
+    replayed = contract.replay(decoded, before, tables)
     assert replayed.violations == []
     assert list(compare(replayed.state, after, tables)) == []
 

@@ -32,12 +32,12 @@ blobs = st.binary(max_size=10) | st.sampled_from(RAW) | texts.map(str.encode)
 strings: SearchStrategy[Value] = texts | texts | st.sampled_from(RAW)
 documents = st.recursive(
     st.sampled_from(["null", "true", "1", "-0.5", '"null"', '"\\"<&>\\\\"', '"é\\u0001"']),
-    lambda one: st.lists(one, max_size=2).map(lambda parts: f"[{', '.join(parts)}]"), max_leaves=4)
+    lambda values: st.lists(values, max_size=2).map(lambda parts: f"[{', '.join(parts)}]"), max_leaves=4)
 
 
 def integers(bits: int, signed: bool) -> SearchStrategy[Value]:
     low, high = (-1 << bits - 1, (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-    middle = [one for one in (0, 1, -1, high >> 1, (high >> 1) + 1) if low <= one <= high]
+    middle = [number for number in (0, 1, -1, high >> 1, (high >> 1) + 1) if low <= number <= high]
     return (st.sampled_from([low, high, *middle]) | st.integers(low, high)).map(str)
 
 
@@ -59,27 +59,27 @@ def decimals(digits: int, scale: int, signed: bool = True) -> SearchStrategy[Val
 
 
 def fraction(digits: int) -> SearchStrategy[str]:
-    return st.integers(0, 10 ** digits - 1).map(lambda one: f".{one:0{digits}}" if digits else "")
+    return st.integers(0, 10 ** digits - 1).map(lambda fraction: f".{fraction:0{digits}}" if digits else "")
 
 
 dates: SearchStrategy[Value] = st.dates().map(str) | st.sampled_from(["0000-00-00", "9999-12-31", "2020-02-00"])
-clock = st.tuples(st.integers(0, 59), st.integers(0, 59)).map(lambda one: f"{one[0]:02}:{one[1]:02}")
+clock = st.tuples(st.integers(0, 59), st.integers(0, 59)).map(lambda minute: f"{minute[0]:02}:{minute[1]:02}")
 
 
 def moments(digits: int) -> SearchStrategy[Value]:
-    hours = st.integers(0, 23).map(lambda one: f"{one:02}")
+    hours = st.integers(0, 23).map(lambda hour: f"{hour:02}")
     drawn = st.tuples(dates, hours, clock, fraction(digits))
-    return drawn.map(lambda one: f"{one[0]!s} {one[1]}:{one[2]}{one[3]}")
+    return drawn.map(lambda moment: f"{moment[0]!s} {moment[1]}:{moment[2]}{moment[3]}")
 
 
 def times(digits: int) -> SearchStrategy[Value]:
     drawn = st.tuples(st.sampled_from(["", "-"]), st.integers(0, 837), clock, fraction(digits))
-    return drawn.map(lambda one: f"{one[0]}{one[1]:02}:{one[2]}{one[3]}")
+    return drawn.map(lambda time: f"{time[0]}{time[1]:02}:{time[2]}{time[3]}")
 
 
 def vectors(size: int) -> SearchStrategy[Value]:
     numbers = st.sampled_from(["0", "1", "-2.5", "0.1", "3e+38"])
-    return st.lists(numbers, min_size=size, max_size=size).map(lambda one: f"[{','.join(one)}]")
+    return st.lists(numbers, min_size=size, max_size=size).map(lambda vector: f"[{','.join(vector)}]")
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def escaped(member: str) -> str:
 def listed(kind: str, members: Sequence[str]) -> Kind:
     names = ", ".join(map(escaped, members))
     one: SearchStrategy[Value] = st.sampled_from(["", *members])
-    some = st.sets(st.sampled_from(members)).map(lambda chosen: ",".join(one for one in members if one in chosen))
+    some = st.sets(st.sampled_from(members)).map(lambda chosen: ",".join(sorted(chosen, key=members.index)))
     return Kind(f"{kind.upper()}({names})", one if kind == "enum" else some)
 
 
@@ -137,7 +137,7 @@ def quoted(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Made:
+class RandomTable:
     """A table and the values its rows may have."""
 
     table: Table
@@ -147,7 +147,7 @@ class Made:
 
 
 @st.composite
-def tables(draw: DrawFn) -> Made:
+def tables(draw: DrawFn) -> RandomTable:
     """A table of one to nine columns, with keys of every sort or none."""
     names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=9, unique_by=str.lower))
     chosen = [draw(st.sampled_from(KINDS)) for _ in names]
@@ -165,21 +165,21 @@ def tables(draw: DrawFn) -> Made:
     table = create_table(f"CREATE TABLE {quoted(schema)}.{quoted(name)} ({', '.join([*columns, *keys])})")
     kinds = dict(zip(names, chosen, strict=True))
     values: dict[str, SearchStrategy[Value | None]] = {
-        one.name: kinds[one.name].values if one.not_null else st.none() | kinds[one.name].values
-        for one in visible_columns(table)}
+        column.name: kinds[column.name].values if column.not_null else st.none() | kinds[column.name].values
+        for column in visible_columns(table)}
     binary = frozenset(name for name in values if kinds[name].binary)
-    return Made(table, values, binary, draw(st.none() | st.integers(0, 9)))
+    return RandomTable(table, values, binary, draw(st.none() | st.integers(0, 9)))
 
 
 @st.composite
-def numbered_tables(draw: DrawFn) -> Made:
+def numbered_tables(draw: DrawFn) -> RandomTable:
     """A table with an integer primary key `id`, and columns that may be of any type."""
     names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=8, unique_by=str.lower))
     chosen = {name: draw(st.sampled_from(KINDS)) for name in names}
     columns = [f"{quoted(name)} {kind.declared}" for name, kind in chosen.items()]
     table = create_table(f"CREATE TABLE `shop`.`t` (`id` INT PRIMARY KEY, {', '.join(columns)})")
     values = {name: st.none() | kind.values for name, kind in chosen.items()}
-    return Made(table, values, frozenset(name for name in names if chosen[name].binary), None)
+    return RandomTable(table, values, frozenset(name for name in names if chosen[name].binary), None)
 
 
 @st.composite
@@ -199,13 +199,13 @@ Change = tuple["Values | None", "Values | None"]
 
 
 @st.composite
-def changes(draw: DrawFn, made: Made, most: int = 4) -> list[Change]:
+def changes(draw: DrawFn, made: RandomTable, most: int = 4) -> list[Change]:
     """Changes of rows of the table; an UPDATE leaves some columns as they are."""
     return draw(st.lists(_change(made), min_size=1, max_size=most))
 
 
 @st.composite
-def _change(draw: DrawFn, made: Made) -> Change:
+def _change(draw: DrawFn, made: RandomTable) -> Change:
     rows = st.fixed_dictionaries(dict(made.values))
     old = draw(rows)
     kind = draw(st.sampled_from(["INSERT", "DELETE", "UPDATE", "UPDATE"]))

@@ -62,7 +62,7 @@ def test_handles_sort_as_tidb_sorts_keys(kind: str) -> None:
     found = handles(kind, *texts)
 
     assert found == sorted(set(found))
-    assert [one for one in found for other in found if other is not one and other.startswith(one)] == []
+    assert [key for key in found for other in found if other is not key and other.startswith(key)] == []
 
 
 EQUAL = {
@@ -95,7 +95,8 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize(("kind", "one", "other", "same"), [
-    (kind, *pair, same) for told, same in ((EQUAL, True), (DIFFERENT, False)) for kind in told for pair in told[kind]])
+    (kind, *pair, same)
+    for pairs, same in ((EQUAL, True), (DIFFERENT, False)) for kind in pairs for pair in pairs[kind]])
 def test_keys_are_one_where_their_collation_takes_them_for_equal(kind: str, one: str, other: str, same: bool) -> None:
     """Trailing spaces, letter case and accents, as far as TiDB's collations go (tidb: pkg/util/collate)."""
     first, second = handles(kind, one, other)
@@ -175,7 +176,7 @@ NONCLUSTERED_A, KEYLESS_1 = 8776249118410230385, 7044830431262772884
 ])
 def test_hashes_are_spark_s(columns: tuple[int | bytes, ...], expected: int) -> None:
     """As Spark 4.1 gives them for xxhash64 of literals and a binary column."""
-    arrays = [pa.array([b"beside", one], pa.binary()) if isinstance(one, bytes) else one for one in columns]
+    arrays = [pa.array([b"beside", column], pa.binary()) if isinstance(column, bytes) else column for column in columns]
 
     assert hashing.xxhash64(*arrays)[1] == expected
 
@@ -188,7 +189,7 @@ def test_a_hash_of_many_rows_is_that_of_each_by_itself(cells: list[bytes | None]
     made = hashing.xxhash64(1, np.full(len(cells), salt, np.int32), array)
 
     alone = [[] if cell is None else [pa.array([cell])] for cell in cells]
-    assert made.tolist() == [int(hashing.xxhash64(1, salt, *one)[0]) for one in alone]
+    assert made.tolist() == [int(hashing.xxhash64(1, salt, *values)[0]) for values in alone]
 
 
 @given(st.lists(st.binary(max_size=90), max_size=30), st.binary(max_size=20))
@@ -200,9 +201,10 @@ def test_a_crc_is_zlib_s(cells: list[bytes], prefix: bytes) -> None:
 def test_latin_and_greek_letters_are_one_without_case_and_accents(collation: str) -> None:
     """All that have another case, or are written as a letter with an accent."""
     letters = [chr(code) for code in (*range(0x41, 0x131), *range(0x134, 0x17F), *range(0x388, 0x3CF))]
-    pairs = [(one, one.upper()) for one in letters if unicodedata.category(one) == "Ll" and len(one.upper()) == 1]
-    accented = [one for one in letters if unicodedata.decomposition(one)[:1] == "0"]
-    pairs += [(one, unicodedata.normalize("NFD", one)[0]) for one in accented]
+    small = [letter for letter in letters if unicodedata.category(letter) == "Ll"]
+    pairs = [(letter, letter.upper()) for letter in small if len(letter.upper()) == 1]
+    accented = [letter for letter in letters if unicodedata.decomposition(letter)[:1] == "0"]
+    pairs += [(letter, unicodedata.normalize("NFD", letter)[0]) for letter in accented]
     first, second = (handles(f"varchar(9) collate {collation}", *side) for side in zip(*pairs, strict=True))
 
     assert [pair for pair, a, b in zip(pairs, first, second, strict=True) if a != b] == []

@@ -98,13 +98,13 @@ def test_a_table_keeps_what_later_statements_ask_of_it() -> None:
 
 def test_ids_and_what_rows_do_not_show_do_not_make_tables_differ() -> None:
     """Two definitions are the same whenever their statements came."""
-    one, other = table_of("a INT, b INT"), table_of("a INT, b INT")
-    columns = (one.columns[0], replace(one.columns[1], id=9, origin_default="7"))
-    assert other == replace(one, columns=columns, options=(("AUTO_INCREMENT", "9"),), last_ids=LastIds(9))
+    altered, untouched = table_of("a INT, b INT"), table_of("a INT, b INT")
+    columns = (altered.columns[0], replace(altered.columns[1], id=9, origin_default="7"))
+    assert untouched == replace(altered, columns=columns, options=(("AUTO_INCREMENT", "9"),), last_ids=LastIds(9))
 
 
 def test_vector_indexes_take_an_id_and_are_kept_apart() -> None:
     """They change no flag."""
     table = table_of("a INT, v VECTOR(3), VECTOR INDEX vi ((VEC_COSINE_DISTANCE(v))), UNIQUE (a)")
-    assert (["vi"], [2]) == ([one.name for one in table.columnar_indexes], [index.id for index in table.indexes])
+    assert (["vi"], [2]) == ([index.name for index in table.columnar_indexes], [index.id for index in table.indexes])
     assert 65 == flags(table, V8_5)["v"]

@@ -60,7 +60,7 @@ def unique(rows: Cells) -> Cells:
 
 def row(cells: Cells, key: int) -> Row | None:
     return None if key not in cells else {
-        "id": str(key), **{name: None if one is None else str(one) for name, one in zip(
+        "id": str(key), **{name: None if value is None else str(value) for name, value in zip(
             ("uk", "s", "v"), cells[key], strict=True)}}
 
 
@@ -80,10 +80,10 @@ def test_a_split_transaction_never_holds_a_unique_key_twice(rule: SplitRule, bef
         key = int(str(shown["id"]))
         assert rows.pop(key, None) == event.before
         if event.after is not None:
-            assert all(event.after["uk"] != one["uk"] for one in rows.values() if one and one["uk"] is not None)
+            assert all(event.after["uk"] != row["uk"] for row in rows.values() if row and row["uk"] is not None)
             assert all(
-                (event.after["s"], event.after["v"]) != (one["s"], one["v"])
-                for one in rows.values() if one and one["s"] is not None)
+                (event.after["s"], event.after["v"]) != (row["s"], row["v"])
+                for row in rows.values() if row and row["s"] is not None)
             rows[key] = event.after
     assert rows == {key: row(after, key) for key in after}
 
@@ -153,14 +153,14 @@ def test_without_old_value_only_the_handle_key_splits_and_old_rows_go() -> None:
     moved = RowEvent(UPDATE, {"id": "1", "v": "1"}, {"id": "9", "v": "1"})
     other = RowEvent(UPDATE, {"id": "2", "v": "2"}, {"id": "2", "v": "3"})
 
-    def found(tag: str) -> list[tuple[int, Row | None, Row | None]]:
+    def events_of(tag: str) -> list[tuple[int, Row | None, Row | None]]:
         rule = split_rule(find(tag), old_value=False)
-        return [(one.op, one.before, one.after) for one in sent(table, [other, moved], rule)]
+        return [(event.op, event.before, event.after) for event in sent(table, [other, moved], rule)]
 
     whole, gone, come = (UPDATE, None, other.after), (DELETE, {"id": "1"}, None), (INSERT, None, moved.after)
-    assert found("v5.4.0") == found("v6.5.4") == [whole, gone, come]
-    assert found("v4.0.14") == [gone, whole, come]
-    assert found("v7.1.2") == [(DELETE, moved.before, None), (UPDATE, other.before, other.after), come]
+    assert events_of("v5.4.0") == events_of("v6.5.4") == [whole, gone, come]
+    assert events_of("v4.0.14") == [gone, whole, come]
+    assert events_of("v7.1.2") == [(DELETE, moved.before, None), (UPDATE, other.before, other.after), come]
 
 
 def test_every_column_of_a_unique_key_decides_and_no_other() -> None:
@@ -236,10 +236,10 @@ def test_batches_are_split_and_sorted_as_single_transactions_are(name: str) -> N
 
     order = [(column, "ascending") for column in ("commit_ts", "rank", "table", "handle", "op")]
     found: dict[int, list[RowEvent]] = {}
-    for one in pa.Table.from_batches([made]).sort_by(order).to_pylist():
-        old = None if one["before"] is None else events[int(one["before"])].before
-        new = None if one["after"] is None else events[int(one["after"])].after
-        found.setdefault(one["commit_ts"], []).append(RowEvent(one["op"], old, new))
+    for change in pa.Table.from_batches([made]).sort_by(order).to_pylist():
+        old = None if change["before"] is None else events[int(change["before"])].before
+        new = None if change["after"] is None else events[int(change["after"])].after
+        found.setdefault(change["commit_ts"], []).append(RowEvent(change["op"], old, new))
     assert found == {
         number: [replace(event, half=False) for event in sent(TABLE, events, rule)]
         for number, events in enumerate(transactions) if events}
@@ -321,11 +321,11 @@ def states(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder, both = tmp_path_factory.mktemp("split"), tables()
     before, after = ([
         *both, databases.Table(f"CREATE TABLE turned ({COLUMNS}{more})", *rows)] for more, rows in (
-            ("", (both[0].before, None)), (", w INT DEFAULT 7", (None, [(*one, 7) for one in both[0].after or ()]))))
+            ("", (both[0].before, None)), (", w INT DEFAULT 7", (None, [(*row, 7) for row in both[0].after or ()]))))
     return databases.write(folder / "a", before, 0), databases.write(folder / "b", after, 1)
 
 
-def played(states: tuple[Path, Path], folder: Path, *options: object) -> list[Event]:
+def run_events(states: tuple[Path, Path], folder: Path, *options: object) -> list[Event]:
     """The events of a run over twenty transactions."""
     config = folder / "changefeed.toml"
     if not config.exists():
@@ -350,26 +350,27 @@ def test_a_run_sends_split_updates_in_order_and_keeps_the_contract(
     spark: SparkSession, states: tuple[Path, Path], tmp_path: Path
 ) -> None:
     """Those of a table whose definition changes, too; each half lies where its own row belongs."""
-    events = played(states, tmp_path)
+    events = run_events(states, tmp_path)
 
     assert_contract(read(str(tmp_path / "out")), load(URI, BY_UK), {"shop": 2}, *states)
     stays = tables()[0]
     names = ("id", "uk", "s", "v")
-    old, new = ({str(one[0]): dict(zip(names, map(str, one), strict=True)) for one in rows or ()}
+    old, new = ({str(row[0]): dict(zip(names, map(str, row), strict=True)) for row in rows or ()}
                 for rows in (stays.before, stays.after))
-    for ts, told in pairs(events, "stays").items():
-        keys = dict.fromkeys(key for _, key in told)
+    for ts, changes in pairs(events, "stays").items():
+        keys = dict.fromkeys(key for _, key in changes)
         expected = sent(stays.definition, net(stays.definition, [(old.get(key), new.get(key)) for key in keys]),
                         RULES["sorted"])
-        assert told == [(("DELETE", "UPDATE", "INSERT")[event.op], key_of(event)) for event in expected], ts
-    turn = [event.commit_ts or 0 for event in events if isinstance(event, DdlEvent)][0]
-    assert {split_at(told) and ts > turn for ts, told in pairs(events, "turned").items()} == {None, False, True}
+        assert changes == [(("DELETE", "UPDATE", "INSERT")[event.op], key_of(event)) for event in expected], ts
+    statement_ts = [event.commit_ts or 0 for event in events if isinstance(event, DdlEvent)][0]
+    turned = {split_at(changes) and ts > statement_ts for ts, changes in pairs(events, "turned").items()}
+    assert turned == {None, False, True}
     assert not any(changes_uk(event) for event in events)
 
 
-def split_at(told: Sequence[tuple[str, str]]) -> bool | None:
+def split_at(changes: Sequence[tuple[str, str]]) -> bool | None:
     """True where a row is deleted and inserted in one transaction, None where none is."""
-    return True if any(("INSERT", key) in told for op, key in told if op == "DELETE") else None
+    return True if any(("INSERT", key) in changes for op, key in changes if op == "DELETE") else None
 
 
 def changes_uk(event: Event) -> bool:
@@ -382,7 +383,7 @@ def test_raw_change_events_stay_updates(spark: SparkSession, states: tuple[Path,
     """And the rows after are the same; a table spread by the key has the new row's partition."""
     text = BY_UK + "[sink.kafka-config]\noutput-raw-change-event = true\n"
     (tmp_path / "changefeed.toml").write_text(text)
-    events = played(states, tmp_path)
+    events = run_events(states, tmp_path)
 
     assert any(changes_uk(event) for event in events)
-    assert all(split_at(told) is None for told in pairs(events, "stays").values())
+    assert all(split_at(changes) is None for changes in pairs(events, "stays").values())

@@ -86,9 +86,9 @@ def ddl_order(spec: StreamSpec) -> Checker:
         of_schema = rows.get((place, ddl.schema), {})
         of_tables = [of_schema.get(ddl.table, -1)] if ddl.table else list(of_schema.values())
         marks = {"DDL at": last.get(place, -1), "a row of its table at": max(of_tables, default=-1)}
-        for what, mark in marks.items():
+        for kind, mark in marks.items():
             if ts < mark and not (again and spec.restarts):
-                yield at(5, message, f"DDL at {ts} after {what} {mark}: {ddl.query}")
+                yield at(5, message, f"DDL at {ts} after {kind} {mark}: {ddl.query}")
         if ts < low.get(place, -1):
             yield at(5, message, f"DDL at {ts} below the earlier watermark {low[place]}: {ddl.query}")
         last[place] = max(last.get(place, -1), ts)

@@ -67,7 +67,7 @@ def replay(
     done = Replayed({name: dict(rows) for name, rows in before.items()})
     versions: dict[Name, dict[Handle, Version]] = {}
     emptied: dict[Name, int] = {}
-    known, played = catalog(tables.values()), set[tuple[int, str]]()
+    known, applied = catalog(tables.values()), set[tuple[int, str]]()
     doubts: Doubts = {}
     for placed in events:
         event = placed.event
@@ -75,8 +75,8 @@ def replay(
             continue
         if isinstance(event, DdlEvent):
             _emptied(event, done.state, versions, emptied)
-            if event.type not in EMPTYING and (time_of(event), event.query) not in played:
-                played.add((time_of(event), event.query))
+            if event.type not in EMPTYING and (time_of(event), event.query) not in applied:
+                applied.add((time_of(event), event.query))
                 try:
                     known = changed(event, known, done.state)
                 except DdlError as error:
@@ -108,8 +108,8 @@ def _apply(
         if old is None and new is not None and fidelity.hides_same:
             handle = handle_of(new, table)
             replaces = replaces or not [*_held(handle, new, table, rows.get(handle))]
-        for what in _change(placed, event, (old, new), table, rows, versions.setdefault(name, {}), doubts, replaces):
-            yield _wrong(placed, f"{event.op} of {'.'.join(name)}, {what}")
+        for text in _change(placed, event, (old, new), table, rows, versions.setdefault(name, {}), doubts, replaces):
+            yield _wrong(placed, f"{event.op} of {'.'.join(name)}, {text}")
     except KeyError as error:
         yield _wrong(placed, f"{event.op} of {'.'.join(name)} that cannot be replayed: it does not have column {error}")
     except UserError as error:

@@ -159,15 +159,15 @@ def named(
     """The members of `p` by name, and those that stay without one; `value` is the message's value as pairs."""
     columns: dict[str, Column] = {}
     nameless: list[Column] = []
-    for name, found in next(content for member, content in value if member == "p"):
-        if isinstance(found, list):
-            columns[name] = dict(found)
+    for name, column in next(content for member, content in value if member == "p"):
+        if isinstance(column, list):
+            columns[name] = dict(column)
             continue
         if name == "t":
             nameless.append({})
         if not nameless:
             raise ValueError(f"member {name!r} of p is no column")
-        nameless[-1][name] = found
+        nameless[-1][name] = column
     return _matched(columns, nameless, updated)
 
 

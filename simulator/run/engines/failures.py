@@ -49,7 +49,7 @@ def translated() -> Iterator[None]:
         yield
     except (PySparkException, Py4JError, OSError, EOFError) as failure:
         text = _text(failure)
-        error = _found(text) or _of_spark(text) or _of_java(failure, text)
+        error = _ours(text) or _of_spark(text) or _of_java(failure, text)
         if error is None:
             raise
         raise error from None
@@ -63,7 +63,7 @@ def _text(failure: Exception) -> str:
         return _GONE
 
 
-def _found(text: str) -> errors.SimulatorError | None:
+def _ours(text: str) -> errors.SimulatorError | None:
     """The error of ours that made a Spark job fail, or None."""
     match = _CARRIED.search(text)
     if match is None:

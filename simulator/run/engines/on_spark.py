@@ -25,7 +25,7 @@ from simulator.columns.change_frame import CHANGES, DELETE, INSERT, JOINED, OPER
 from simulator.errors import DeliveryError
 from simulator.run import stages
 from simulator.run.bare_arrow import without_pandas
-from simulator.run.barriers import Meeting
+from simulator.run.barriers import BarrierServer
 from simulator.run.emit import Job, TaskReport, send
 from simulator.run.engines.failures import carrying, translated
 from simulator.run.engines.work import Placing, Work, duplicate
@@ -88,10 +88,10 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
     )
     joined = _joined(old, new, work)
     ordered = _in_one(joined, work, tasks) if work.shuffles == 1 else _in_two(joined, work, tasks)
-    with _meeting(work, tasks) as meeting:
-        job = replace(work.job, meeting=meeting.driver if meeting else None)
+    with _barrier_server(work, tasks) as barrier:
+        job = replace(work.job, barrier=barrier.driver if barrier else None)
         sending = partial(_sending, rules=work.rules, job=job, tasks=tasks, filtered=work.shuffles == 2)
-        sent = map_in_arrow(ordered, sending, pa.schema([("report", pa.string())]), meeting is not None)
+        sent = map_in_arrow(ordered, sending, pa.schema([("report", pa.string())]), barrier is not None)
         # Does all shuffles; asked ahead, it leaves a moment in which nothing has been sent.
         sent._jdf.queryExecution().executedPlan().finalPhysicalPlan()
         _refuse_duplicates(spark, work, reported.value)
@@ -120,9 +120,9 @@ def _batch_bytes(work: Work) -> int:
     return FLUSH_BYTES if wide else SPARK_NO_LIMIT
 
 
-def _meeting(work: Work, tasks: int) -> AbstractContextManager[Meeting | None]:
+def _barrier_server(work: Work, tasks: int) -> AbstractContextManager[BarrierServer | None]:
     """Where the tasks meet around statements, if somebody reads what they write while they write."""
-    return Meeting(tasks, 2 * len(work.job.barriers)) if work.job.barriers else nullcontext()
+    return BarrierServer(tasks, 2 * len(work.job.barriers)) if work.job.barriers else nullcontext()
 
 
 def _side(
@@ -237,7 +237,7 @@ def _refuse_duplicates(spark: SparkSession, work: Work, reported: Sequence[Repor
     """Raises SnapshotError where a key comes twice in one snapshot."""
     keyed = work.comparison.keyed
     for number, scans in enumerate((work.before, work.after)):
-        reports = (report for side, found in reported if side == number for report in found)
+        reports = (report for side, task_reports in reported if side == number for report in task_reports)
         doubted = {(move, table) for move, table in unproven(reports) if keyed[table]}
         if doubted:
             _look_closer(spark, work, [scan for scan in scans if _may_have(scan, doubted)])

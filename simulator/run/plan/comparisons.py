@@ -104,7 +104,7 @@ def pairs(jobs: Iterable[Job]) -> dict[Name, Name]:
     for job in jobs:
         if job.exchanged:
             raise UserError(f"{job.query}: EXCHANGE PARTITION moves rows between tables, which no snapshot shows")
-        names = [(job.schema, made.name) for made in job.tables] or [(job.schema, job.table)]
+        names = [(job.schema, table.name) for table in job.tables] or [(job.schema, job.table)]
         found.update(job.pairs or zip(names, names, strict=True))
     return found
 

@@ -117,10 +117,10 @@ def _emitted(applied: AppliedStatement, job: Job, commit_ts: int, rules: Changef
         origin = applied.pending.origin or applied.pending.text
         raise DdlError(f"{decision.error.text} ({origin})", decision.error.code)
     events = tuple(
-        DdlEvent(commit_ts, *made.sent_name, query, made.type_code)
-        for made, query in zip(decision.events, decision.queries, strict=True)
+        DdlEvent(commit_ts, *event.sent_name, query, event.type_code)
+        for event, query in zip(decision.events, decision.queries, strict=True)
     )
     topics = tuple(
-        dispatch.topic_of_ddl(rules.router, made.schema, made.table, made.old) for made in decision.events
+        dispatch.topic_of_ddl(rules.router, event.schema, event.table, event.old) for event in decision.events
     )
     return EmittedJob(applied, job, commit_ts, events, topics, decision.why)

@@ -136,11 +136,11 @@ def _renames(texts: Iterable[str], before: Tables, after: Tables) -> _Renames:
     """
     found, columns = _Renames(), []
     for old, new, text in map(_pair, texts):
-        meant = _table(old, new, before, after)
-        if meant is None:
+        tables = _table(old, new, before, after)
+        if tables is None:
             columns.append((old, new, text))
         else:
-            found.tables[meant[0]] = meant[1]
+            found.tables[tables[0]] = tables[1]
     for old, new, text in columns:
         table, column, name = _column(old, new, text, before, after, found)
         found.columns.setdefault(table, {})[column] = name

@@ -86,16 +86,16 @@ def _move(
     behind = cursor.passed(span.next_ms - span.start_ms)
     rules = planning.rules
     wanted = {(entry.table.schema, entry.table.name): entry.table for entry in after.tables}
-    had, meant = _looked_at(cursor.catalog, wanted, change, rules)
+    known, target = _compared(cursor.catalog, wanted, change, rules)
     point = _point(change.at, span)
     now = tso.sql_time(tso.compose(span.start_ms + point.slot))
-    applied = statements_between(had, meant, change, now, rules.release)
+    applied = statements_between(known, target, change, now, rules.release)
     jobs = tuple(emit_jobs(applied, lambda pending: _first_ts(pending, span, point), rules))
-    left = applied[-1].after if applied else had
+    left = applied[-1].after if applied else known
     reached = tables_of(left)
     origins = table_origins((job.applied, job.job) for job in jobs if job.applied.pending.place == AMONG_ROWS)
-    changed = tuple(_changed(origins, tables_of(had), {name: reached[name] for name in meant}, cursor, planning))
-    same = _same({name: reached[name] for name in meant if name not in origins}, cursor, planning)
+    changed = tuple(_changed(origins, tables_of(known), {name: reached[name] for name in target}, cursor, planning))
+    same = _same({name: reached[name] for name in target if name not in origins}, cursor, planning)
     every, gone = planning.versions.every, {origin.name for origin, *_ in changed}
     sent = {number: rules.replicates(every[number].table) for _, _, *pair in changed for number in pair}
     stay = {name: number for name, number in cursor.versions.items() if name not in gone}
@@ -110,7 +110,7 @@ def _move(
     return following, Addition(jobs, (draft,))
 
 
-def _looked_at(
+def _compared(
     known: Catalog, wanted: Mapping[Name, Table], change: SchemaChange, rules: ChangefeedRules
 ) -> tuple[Catalog, Mapping[Name, Table]]:
     """What statements may be about: only what the filter lets through, unless the user speaks of statements."""

@@ -156,7 +156,7 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
                 found = json.loads(answer.read(LARGEST))
         except HTTPError as error:
             with error:
-                raise _refusal(error)(f"{where}: no token: {_said(error)}") from None
+                raise _refusal(error)(f"{where}: no token: {_answer(error)}") from None
         except (URLError, HTTPException, OSError) as error:
             raise DeliveryError(f"{where} does not answer: {_reason(error)}") from error
         except ValueError as error:
@@ -186,15 +186,15 @@ def _refusal(error: HTTPError) -> type[UserError] | type[DeliveryError]:
     return DeliveryError if error.code >= 500 else UserError
 
 
-def _said(error: HTTPError) -> str:
+def _answer(error: HTTPError) -> str:
     """Status and, where the endpoint gives them, OAuth's error and its description."""
     try:
         found = json.loads(error.read(LARGEST))
     except (ValueError, OSError, HTTPException):
         found = None
     document = found if isinstance(found, dict) else {}
-    told = (str(document[name]) for name in ("error", "error_description") if name in document)
-    return ": ".join((f"{error.code} {error.reason}".strip(), *told))
+    described = (str(document[name]) for name in ("error", "error_description") if name in document)
+    return ": ".join((f"{error.code} {error.reason}".strip(), *described))
 
 
 def _reason(error: BaseException) -> str:

@@ -175,7 +175,7 @@ def _builder(producer: KafkaProducer, keys: pa.Array, values: pa.Array) -> Memor
 
 
 @dataclass(frozen=True)
-class Handing:
+class Handover:
     """A way to hand a producer a piece."""
 
     send: Callable[[KafkaProducer, str, int, pa.Array, pa.Array], list[Future]]
@@ -185,4 +185,4 @@ class Handing:
     """What became of the futures of so many records, waiting up to so many seconds; None while on their way."""
 
 
-AS_BATCH, BY_RECORD = Handing(send_batch, batch_outcome), Handing(send_records, records_outcome)
+AS_BATCH, BY_RECORD = Handover(send_batch, batch_outcome), Handover(send_records, records_outcome)

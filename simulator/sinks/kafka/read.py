@@ -38,7 +38,7 @@ def read_topic(
     places = [TopicPartition(topic, partition) for partition in range(count)]
     reached = reachable(settings)
     try:
-        consumer = KafkaConsumer(**client_options(reached), **READING)
+        consumer = KafkaConsumer(**client_options(reached), **READER_OPTIONS)
         try:
             consumer.assign(places)
             ends = consumer.end_offsets(places)
@@ -52,7 +52,7 @@ def read_topic(
         raise DeliveryError(f"Kafka at {settings.address} cannot be read: {reason(error)}") from error
 
 
-READING = {
+READER_OPTIONS = {
     "enable_auto_commit": False,
     "allow_auto_create_topics": False,
     "max_poll_records": 20000,

@@ -44,7 +44,7 @@ class KafkaSink:
         self._settings = settings
         self._topics = list(topics)
         self._waiting = waiting
-        self._handing = AS_BATCH if settings.prepared_batches and batches_available() else BY_RECORD
+        self._handover = AS_BATCH if settings.prepared_batches and batches_available() else BY_RECORD
         self._producer: KafkaProducer | None = None
         self._known: dict[str, int | BaseException] = {}
         self._flights: deque[Flight] = deque()
@@ -115,7 +115,7 @@ class KafkaSink:
                 self._fail(piece, f"the topic has {known} partitions")
                 return
             try:
-                futures = self._handing.send(self._producer, topic, piece.partition, piece.keys, piece.values)
+                futures = self._handover.send(self._producer, topic, piece.partition, piece.keys, piece.values)
             except (KafkaError, ValueError) as error:
                 # ValueError: what kafka-python says of a topic that it has just lost from its metadata (3.0.12).
                 self._known[topic] = error
@@ -151,7 +151,7 @@ class KafkaSink:
         if not flight.futures:
             time.sleep(timeout)
             return None
-        return self._handing.outcome(flight.futures, len(flight.piece.values), timeout)
+        return self._handover.outcome(flight.futures, len(flight.piece.values), timeout)
 
     def _count(self, piece: Piece, outcome: Outcome) -> None:
         self._heard = self._acknowledged[piece.place] = time.monotonic()
@@ -211,7 +211,7 @@ class KafkaSink:
         if outcome.records:
             self._count(piece.part(0, outcome.records), outcome)
             piece = piece.part(outcome.records, len(piece.values))
-        left = remedy(piece, outcome.error, self._settings.message_limit, self._handing is AS_BATCH)
+        left = remedy(piece, outcome.error, self._settings.message_limit, self._handover is AS_BATCH)
         if isinstance(left, str):
             self._fail(piece, left)
             return []

@@ -125,7 +125,7 @@ def unhex(texts: pa.Array) -> pa.Array:
     lengths = np.diff(offsets)
     good = (lengths % 2 == 0) & ~_any(digits == _NONE, offsets)
     digits, offsets = _only(digits, offsets, good)
-    return _made(texts, (digits[0::2] << np.uint8(4)) | digits[1::2], offsets // 2, good)
+    return _binary(texts, (digits[0::2] << np.uint8(4)) | digits[1::2], offsets // 2, good)
 
 
 def unbase64(texts: pa.Array) -> pa.Array:
@@ -144,7 +144,7 @@ def unbase64(texts: pa.Array) -> pa.Array:
     bytes = np.stack([(whole >> shift).astype(np.uint8) for shift in (16, 8, 0)], axis=1)
     kept = ~padding.reshape(-1, 4)[:, 1:]
     dropped = np.concatenate([[0], np.cumsum(np.where(good, pads, 0))])
-    return _made(texts, bytes[kept], offsets // 4 * 3 - dropped, good)
+    return _binary(texts, bytes[kept], offsets // 4 * 3 - dropped, good)
 
 
 DECODERS: dict[str, Callable[[pa.Array], pa.Array]] = {"hex": unhex, "base64": unbase64}
@@ -192,7 +192,7 @@ def _only(
     return digits[np.repeat(good, lengths)], np.concatenate([[0], np.cumsum(np.where(good, lengths, 0))])
 
 
-def _made(
+def _binary(
     texts: pa.Array, data: Bytes, offsets: Places, good: Mask
 ) -> pa.Array:
     valid = texts.is_valid().to_numpy(zero_copy_only=False) & good

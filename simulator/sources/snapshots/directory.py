@@ -165,7 +165,7 @@ def _table(names: tuple[str, str], schema_file: str, files: Iterable[tuple[str, 
     grouped: dict[str, list[DataFile]] = {}
     for format, file in files:
         grouped.setdefault(format, []).append(file)
-    return SnapshotTable(table, {format: tuple(found) for format, found in grouped.items()})
+    return SnapshotTable(table, {format: tuple(files) for format, files in grouped.items()})
 
 
 def _start_ts(metadata: str | None) -> int | None:

@@ -117,7 +117,7 @@ def unproven(reports: Iterable[Report]) -> set[Key]:
     tables: dict[Key, list[Report]] = {}
     for report in reports:
         tables.setdefault((report.move, report.table), []).append(report)
-    return {key for key, found in tables.items() if not (_disjoint(found) or _distinct(found))}
+    return {key for key, seen in tables.items() if not (_disjoint(seen) or _distinct(seen))}
 
 
 def _disjoint(reports: list[Report]) -> bool:

@@ -41,7 +41,7 @@ def parse_duration(text: str) -> float:
         return 0.0
     if not rest:
         raise ValueError(f"time: invalid duration {quote(text)}")
-    seconds = sum(_part(found, text) for found in PART.finditer(rest) if found[0])
+    seconds = sum(_part(part, text) for part in PART.finditer(rest) if part[0])
     if seconds * 1e9 >= 1 << 63:
         raise ValueError(f"time: invalid duration {quote(text)}")
     return sign * seconds

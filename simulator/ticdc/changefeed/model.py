@@ -94,7 +94,7 @@ class Tls:
     cert: str = ""
     key: str = ""
     insecure_skip_verify: bool = False
-    meant: str = ""
+    asked_by: str = ""
     """What was written that asks for TLS, where TLS is off and enable-tls=false was not written."""
 
 

@@ -27,10 +27,10 @@ def tls(settings: Settings) -> Tls:
     """TLS settings; certificate files turn it on, up to 6.0 (without enable-tls) `ca` alone does."""
     found = _tls(settings)
     plain = found.enabled or settings.get("enable-tls") is False
-    return found if plain else replace(found, meant=_meant(settings))
+    return found if plain else replace(found, asked_by=_asking(settings))
 
 
-def _meant(settings: Settings) -> str:
+def _asking(settings: Settings) -> str:
     files = [name for name in ("ca", "cert", "key") if settings.text(name)]
     scheme = ["the scheme kafka+ssl"] if settings.uri.scheme == "kafka+ssl" else []
     return ", ".join((*scheme, *files, *(["insecure-skip-verify"] if settings.truth("insecure-skip-verify") else [])))

@@ -11,7 +11,7 @@ from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.execute import execute, execute_batch
 from simulator.tidb.ddl.session import Executed, Session
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.read import read_statements, reading
+from simulator.tidb.parser.read import parse_errors, read_statements
 from simulator.tidb.parser.texts import read, statements
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.definitions import KeySyntax, TableName
@@ -41,7 +41,7 @@ def text_statements(text: str, release: Release) -> tuple[Statement, ...]:
     hybrid = actions.CREATE_HYBRID_INDEX in release.allowed_ddl
     if not hybrid or not text.strip().upper().startswith("CREATE HYBRID INDEX"):
         return read_statements(text)
-    with reading():
+    with parse_errors():
         return tuple(read(text, tokens, _hybrid_index) for tokens in statements(tokenize(text)))
 
 

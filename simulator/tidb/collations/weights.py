@@ -185,10 +185,10 @@ def unicode_4() -> Weights:
         code: [weight << 2 for weight in weights] for code, weights in table.items()
         if code < BASIC and old.category(chr(code)) != "Cn" and code not in (0xFA0E, 0xFA0F, 0xFDFA)}
     for letter, (like, after) in APART.items():
-        known[ord(letter)] = [(weight << 2) + after for each in like for weight in table[ord(each)]]
+        known[ord(letter)] = [(weight << 2) + after for base in like for weight in table[ord(base)]]
     implicit = _based(((0x3400, 0x4DB5, 0xFB80), (0x4E00, 0x9FA5, 0xFB40), (0xFA0E, 0xFA0F, 0xFB40)), BASIC + 1) << 2
     known[BASIC] = [REPLACEMENT << 2]
-    used = np.unique(np.concatenate((implicit.ravel(), [weight for each in known.values() for weight in each])))
+    used = np.unique(np.concatenate((implicit.ravel(), [weight for weights in known.values() for weight in weights])))
     ranks = {code: (np.searchsorted(used, weights) + 1).tolist() for code, weights in known.items()}
     return _filled(np.searchsorted(used, implicit) + 1, ranks)
 

@@ -170,7 +170,7 @@ def without_database(catalog: Catalog, name: str) -> Catalog:
     held = {place: table for place, table in catalog.tables.items() if place[0] == gone}
     return replace(
         catalog,
-        databases={one: database for one, database in catalog.databases.items() if one != gone},
+        databases={key: database for key, database in catalog.databases.items() if key != gone},
         tables={place: table for place, table in catalog.tables.items() if place[0] != gone},
         views={place: view for place, view in catalog.views.items() if place[0] != gone},
         sequences={place: sequence for place, sequence in catalog.sequences.items() if place[0] != gone},

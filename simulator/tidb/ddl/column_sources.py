@@ -61,16 +61,16 @@ def _source(column: Column, was: tuple[int, Column] | None) -> ColumnSource:
     return FromDefault(column.origin_default) if was is None else FromColumn(was[0], was[1].type, column.type)
 
 
-def text_changes(one: ColumnType, two: ColumnType) -> bool:
+def text_changes(old: ColumnType, new: ColumnType) -> bool:
     """Whether some value of the one type has another TiDB text in the other."""
-    old, new = family(one), family(two)
-    if one == two:
+    old_family, new_family = family(old), family(new)
+    if old == new:
         return False
-    if old == new == "integer":
-        return one.unsigned != two.unsigned or TYPES[two.name].length < TYPES[one.name].length or two.zerofill
-    if old in ("string", "text") and new in ("string", "text"):
-        padded = two.name == "char" and is_binary(two)
-        return padded or is_binary(one) != is_binary(two) or two.length < one.length
-    if old == new and old in ("enum", "set"):
-        return two.elements[:len(one.elements)] != one.elements
-    return (old, one.name, one.length, one.decimal) != (new, two.name, two.length, two.decimal)
+    if old_family == new_family == "integer":
+        return old.unsigned != new.unsigned or TYPES[new.name].length < TYPES[old.name].length or new.zerofill
+    if old_family in ("string", "text") and new_family in ("string", "text"):
+        padded = new.name == "char" and is_binary(new)
+        return padded or is_binary(old) != is_binary(new) or new.length < old.length
+    if old_family == new_family and old_family in ("enum", "set"):
+        return new.elements[:len(old.elements)] != old.elements
+    return (old_family, old.name, old.length, old.decimal) != (new_family, new.name, new.length, new.decimal)

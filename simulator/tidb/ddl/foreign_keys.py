@@ -95,8 +95,10 @@ def check_pair(foreign: ForeignKey, column: Column | None, other: Column | None,
         raise tidb("schema:3734", refers, foreign.name, foreign.table)
     if other.generated == "virtual":
         raise tidb("schema:3733", foreign.name, refers)
-    one, two = column.type, other.type
-    if (one.name, one.unsigned, one.charset, one.collation) != (two.name, two.unsigned, two.charset, two.collation):
+    child, parent = column.type, other.type
+    if (child.name, child.unsigned, child.charset, child.collation) != (
+        parent.name, parent.unsigned, parent.charset, parent.collation,
+    ):
         raise tidb("ddl:3780", column.name, other.name, foreign.name)
 
 

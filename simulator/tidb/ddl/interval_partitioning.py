@@ -57,8 +57,8 @@ def bound(text: str) -> Bound:
         raise unsupported("INTERVAL partitioning with other bounds than whole numbers and dates") from None
 
 
-def written(one: Bound) -> str:
-    return f"'{one}'" if isinstance(one, date) else str(one)
+def written(value: Bound) -> str:
+    return f"'{value}'" if isinstance(value, date) else str(value)
 
 
 def stepper(every: str, unit: str) -> Callable[[Bound], Bound]:
@@ -67,35 +67,35 @@ def stepper(every: str, unit: str) -> Callable[[Bound], Bound]:
     if amount < 1 or unit.upper() not in ("", *MONTHS, *DAYS):
         raise unsupported("INTERVAL partitioning with that INTERVAL")
     if not unit:
-        return lambda one: one + timedelta(amount) if isinstance(one, date) else one + amount
+        return lambda value: value + timedelta(amount) if isinstance(value, date) else value + amount
     months, days = amount * MONTHS.get(unit.upper(), 0), amount * DAYS.get(unit.upper(), 0)
-    return lambda one: later(one, months, days) if isinstance(one, date) else one + amount
+    return lambda value: later(value, months, days) if isinstance(value, date) else value + amount
 
 
-def later(one: date, months: int, days: int) -> date:
-    count = one.year * 12 + one.month - 1 + months
+def later(day: date, months: int, days: int) -> date:
+    count = day.year * 12 + day.month - 1 + months
     first = date(count // 12, count % 12 + 1, 1)
     following = date((count + 1) // 12, (count + 1) % 12 + 1, 1)
-    return first + timedelta(min(one.day, (following - first).days) - 1 + days)
+    return first + timedelta(min(day.day, (following - first).days) - 1 + days)
 
 
 def between(first: Bound, last: Bound, following: Callable[[Bound], Bound]) -> Iterator[Bound]:
     """Every bound from the first to the last; raises DdlError where the last is not one of them."""
     if type(first) is not type(last):
         raise unsupported("INTERVAL partitioning with bounds of two types")
-    one, count = first, 0
-    while above(last, one) and count < MOST_PARTITIONS:
-        yield one
-        one, count = following(one), count + 1
-    if one != last:
+    value, count = first, 0
+    while above(last, value) and count < MOST_PARTITIONS:
+        yield value
+        value, count = following(value), count + 1
+    if value != last:
         raise unsupported("LAST PARTITION, expr not matching INTERVAL")
     yield last
 
 
-def above(one: Bound, two: Bound) -> bool:
-    if isinstance(one, date):
-        return isinstance(two, date) and one > two
-    return isinstance(two, int) and one > two
+def above(left: Bound, right: Bound) -> bool:
+    if isinstance(left, date):
+        return isinstance(right, date) and left > right
+    return isinstance(right, int) and left > right
 
 
 def more(partitions: tuple[Partition, ...], last: str) -> tuple[Partition, ...]:
@@ -110,15 +110,15 @@ def more(partitions: tuple[Partition, ...], last: str) -> tuple[Partition, ...]:
     return tuple(Partition(f"P_LT_{value}", ((written(value),),)) for value in bounds)
 
 
-def same_step(one: Bound, two: Bound) -> Callable[[Bound], Bound]:
+def same_step(before: Bound, last: Bound) -> Callable[[Bound], Bound]:
     """What leads on as the one bound led to the other: whole months between equal days of months, else days."""
-    if isinstance(one, date) and isinstance(two, date):
-        months = (two.year - one.year) * 12 + two.month - one.month
-        if one.day == two.day and months:
+    if isinstance(before, date) and isinstance(last, date):
+        months = (last.year - before.year) * 12 + last.month - before.month
+        if before.day == last.day and months:
             return stepper(str(months), "MONTH")
-        return stepper(str((two - one).days), "DAY")
-    assert isinstance(one, int) and isinstance(two, int)
-    return stepper(str(two - one), "")
+        return stepper(str((last - before).days), "DAY")
+    assert isinstance(before, int) and isinstance(last, int)
+    return stepper(str(last - before), "")
 
 
 def last_partition(spec: LastPartition, alteration: Alteration) -> Steps:
@@ -135,7 +135,7 @@ def last_partition(spec: LastPartition, alteration: Alteration) -> Steps:
 
 def from_bound(bound: str, old: Partitioning) -> tuple[Partition, ...]:
     """Without the partitions below the bound."""
-    places = [place for place, one in enumerate(old.partitions) if one.values == ((bound,),)]
+    places = [place for place, partition in enumerate(old.partitions) if partition.values == ((bound,),)]
     if old.kind != "range" or not places or places[0] == 0:
         raise unsupported("FIRST PARTITION, given value does not generate a list of partition names to be dropped")
     return old.partitions[places[0]:]

@@ -165,21 +165,22 @@ def has_part(index: Index, column: Column) -> bool:
 
 def check_foreign_keys(old: Column, new: Column, known: KnownTable) -> None:
     """A column of a foreign key keeps its type, and its length does not shrink (isAcceptableForeignKeyColumnChange)."""
-    one, two = old.type, new.type
-    if (one.name, one.length, one.decimal) == (two.name, two.length, two.decimal):
+    before, after = old.type, new.type
+    if (before.name, before.length, before.decimal) == (after.name, after.length, after.decimal):
         return
     table, name = known.table, old.name.lower()
-    acceptable = one.name == two.name and (family(one) == "integer" or family(one) != "decimal"
-                                           and two.length >= one.length)
+    acceptable = before.name == after.name and (
+        family(before) == "integer" or family(before) != "decimal" and after.length >= before.length
+    )
     for foreign in table.foreign_keys:
         if name in lower(foreign.columns) and not acceptable:
-            if one.name != two.name:
+            if before.name != after.name:
                 refers = foreign.references[lower(foreign.columns).index(name)]
                 raise tidb("ddl:3780", old.name, refers, foreign.name)
             raise tidb("ddl:1832", old.name, foreign.name)
     for child, foreign in referring(known.catalog, table.schema, table.name):
         if name in lower(foreign.references) and not acceptable:
-            if one.name != two.name:
+            if before.name != after.name:
                 raise tidb("ddl:3780", foreign.columns[lower(foreign.references).index(name)], old.name, foreign.name)
             raise tidb("ddl:1833", old.name, foreign.name, f"{child.schema.lower()}.{child.name.lower()}")
 
@@ -204,9 +205,9 @@ def check_partitioning(old: Column, new: Column, table: Table) -> None:
     if not table.partitioning.columns and new.type.length < old.type.length:
         raise worded("ddl:8200", "Unsupported modify column, decreasing length of int may result in truncation and"
                                  " change of partition")
-    one, two = old.type, new.type
-    if (family(one), one.unsigned, one.charset, one.collation, old.not_null) != (
-        family(two), two.unsigned, two.charset, two.collation, new.not_null,
+    before, after = old.type, new.type
+    if (family(before), before.unsigned, before.charset, before.collation, old.not_null) != (
+        family(after), after.unsigned, after.charset, after.collation, new.not_null,
     ):
         raise unsupported("modify column: can't change the partitioning column, since it would require reorganize all"
                           " partitions")

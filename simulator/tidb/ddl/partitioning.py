@@ -131,8 +131,9 @@ def check_same_definition(table: Table, other: Table) -> None:
         raise tidb("ddl:1733", other.name)
     if shape(table) != shape(other) or len(table.columns) != len(other.columns):
         raise tidb("ddl:1736")
-    for one, two in zip(table.columns, other.columns):
-        check_same_column(one, two, (one.name in table.primary_key) == (two.name in other.primary_key))
+    for column, other_column in zip(table.columns, other.columns):
+        same_key = (column.name in table.primary_key) == (other_column.name in other.primary_key)
+        check_same_column(column, other_column, same_key)
     if len(table.indexes) != len(other.indexes):
         raise tidb("ddl:1736")
     theirs = {index.name.lower(): index for index in other.indexes}
@@ -146,30 +147,31 @@ def shape(table: Table) -> tuple[object, ...]:
     return tuple(column.shard_bits for column in table.columns), table.charset, table.collation, bits, table.clustered
 
 
-def check_same_column(one: Column, two: Column, same_key: bool) -> None:
-    if (one.generated == "virtual") != (two.generated == "virtual"):
+def check_same_column(column: Column, theirs: Column, same_key: bool) -> None:
+    if (column.generated == "virtual") != (theirs.generated == "virtual"):
         raise tidb("ddl:3106", "Exchanging partitions for non-generated columns")
-    shown = replace(one.type, length=0), replace(two.type, length=0)
-    lengths = one.type.length == two.type.length or family(one.type) not in ("string", "text", "bit", "decimal")
+    shown = replace(column.type, length=0), replace(theirs.type, length=0)
+    fixed = family(column.type) not in ("string", "text", "bit", "decimal")
+    lengths = fixed or column.type.length == theirs.type.length
     same = (
-        one.name.lower() == two.name.lower() and shown[0] == shown[1] and lengths and same_key
-        and (one.not_null, one.auto_increment) == (two.not_null, two.auto_increment)
-        and plain(one.generated_expression) == plain(two.generated_expression)
+        column.name.lower() == theirs.name.lower() and shown[0] == shown[1] and lengths and same_key
+        and (column.not_null, column.auto_increment) == (theirs.not_null, theirs.auto_increment)
+        and plain(column.generated_expression) == plain(theirs.generated_expression)
     )
     if not same:
         raise tidb("ddl:1736")
-    if one.id != two.id:
-        raise tidb("ddl:1731", f"column: {one.name}")
+    if column.id != theirs.id:
+        raise tidb("ddl:1731", f"column: {column.name}")
 
 
-def check_same_index(one: Index, two: Index | None) -> None:
-    if one.unpartitioned:
-        raise tidb("ddl:1731", f"global index: {one.name}")
-    if two is None or (one.unique, one.primary) != (two.unique, two.primary):
+def check_same_index(index: Index, theirs: Index | None) -> None:
+    if index.unpartitioned:
+        raise tidb("ddl:1731", f"global index: {index.name}")
+    if theirs is None or (index.unique, index.primary) != (theirs.unique, theirs.primary):
         raise tidb("ddl:1736")
-    if [(part.name.lower(), part.length) for part in one.columns] != [
-        (part.name.lower(), part.length) for part in two.columns
+    if [(part.name.lower(), part.length) for part in index.columns] != [
+        (part.name.lower(), part.length) for part in theirs.columns
     ]:
         raise tidb("ddl:1736")
-    if one.id != two.id:
-        raise tidb("ddl:1731", f"index: {one.name}")
+    if index.id != theirs.id:
+        raise tidb("ddl:1731", f"index: {index.name}")

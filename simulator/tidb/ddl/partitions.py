@@ -145,8 +145,8 @@ def reorganize(spec: ReorganizePartition, alteration: Alteration) -> Steps:
         raise tidb("ddl:1492", old.kind.upper())
     new = tuple(partition_of(definition, old.kind) for definition in spec.definitions)
     first = min(places)
-    before = tuple(one for place, one in enumerate(old.partitions) if place < first)
-    after = tuple(one for place, one in enumerate(old.partitions) if place > first and place not in places)
+    before = tuple(partition for place, partition in enumerate(old.partitions) if place < first)
+    after = tuple(partition for place, partition in enumerate(old.partitions) if place > first and place not in places)
     partitions = (*before, *new, *after)
     check_partitions(replace(old, partitions=partitions))
     if old.kind == "range":
@@ -224,14 +224,14 @@ def check_growing(partitioning: Partitioning) -> None:
     bounds = [partition.values[0] for partition in partitioning.partitions]
     if len(partitioning.columns) <= 1 and any(bound == ("MAXVALUE",) for bound in bounds[:-1]):
         raise tidb("ddl:1481")
-    for one, two in zip(bounds, bounds[1:]):
-        if not below(one, two):
+    for lower_bound, upper_bound in zip(bounds, bounds[1:]):
+        if not below(lower_bound, upper_bound):
             raise tidb("ddl:1493")
 
 
-def below(one: tuple[str, ...], two: tuple[str, ...]) -> bool:
+def below(bound: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Whether the one bound lies below the other, as far as that can be told."""
-    for left, right in zip(one, two):
+    for left, right in zip(bound, other):
         if left == "MAXVALUE" or right == "MAXVALUE":
             if left != right:
                 return right == "MAXVALUE"

@@ -112,10 +112,10 @@ class Session:
     def named(self, name: TableName) -> TableName:
         """The name of something that exists, with its database, as it was created."""
         new = self.new(name)
-        found = self._found(new)
+        found = self._existing(new)
         return TableName(new.schema, found.name) if found else new
 
-    def _found(self, name: TableName) -> Table | View | Sequence | None:
+    def _existing(self, name: TableName) -> Table | View | Sequence | None:
         if self.catalog is None:
             return None
         place = key(*name)

@@ -65,7 +65,7 @@ def time_to_live(option: TableOption, values: Values, alteration: Alteration) ->
         yield Step(actions.ALTER_TTL_INFO)
         return
     table = known.table
-    texts = {name: one.value for name, one in values.items()}
+    texts = {name: setting.value for name, setting in values.items()}
     new = build_ttl(texts)
     if new is not None:
         check_ttl(new.column, table, known)
@@ -101,18 +101,18 @@ def remove_ttl(spec: RemoveTtl, alteration: Alteration) -> Steps:
         yield Step(actions.ALTER_TTL_REMOVE, lambda before: replace(before, ttl=None))
 
 
-def kept(option: TableOption, values: Values, alteration: Alteration) -> Steps:
+def kept_option(option: TableOption, values: Values, alteration: Alteration) -> Steps:
     """An option that changes no row."""
     if alteration.known is not None:
         table = alteration.known.table
         if option.name == "SHARD_ROW_ID_BITS" and dict(table.options).get(option.name) == option.value:
             yield f"{option.name} is {option.value} already: no job"
             return
-        check_kept(option, table)
-    yield Step(KEPT_ACTIONS[option.name], lambda before: with_option(before, option.name, option.value))
+        check_kept_option(option, table)
+    yield Step(KEPT_OPTION_ACTIONS[option.name], lambda before: with_option(before, option.name, option.value))
 
 
-def check_kept(option: TableOption, table: Table) -> None:
+def check_kept_option(option: TableOption, table: Table) -> None:
     if option.name == "SHARD_ROW_ID_BITS" and table.clustered and option.value.strip("0"):
         raise unsupported("shard_row_id_bits for table with primary key as row id")
     if option.name == "AUTO_RANDOM_BASE" and not any(column.auto_random for column in table.columns):
@@ -153,7 +153,7 @@ def cache(spec: Cache, alteration: Alteration) -> Steps:
     yield Step(action, lambda before: replace(before, cached=on))
 
 
-KEPT_ACTIONS = MappingProxyType({
+KEPT_OPTION_ACTIONS = MappingProxyType({
     "AUTO_INCREMENT": actions.REBASE_AUTO_ID,
     "AUTO_ID_CACHE": actions.MODIFY_TABLE_AUTO_ID_CACHE,
     "AUTO_RANDOM_BASE": actions.REBASE_AUTO_RANDOM_BASE,
@@ -167,10 +167,10 @@ OPTIONS: MappingProxyType[str, Callable[[TableOption, Values, Alteration], Steps
     "TTL": time_to_live,
     "TTL_ENABLE": time_to_live,
     "TTL_JOB_INTERVAL": time_to_live,
-    "AUTO_INCREMENT": kept,
-    "AUTO_ID_CACHE": kept,
-    "AUTO_RANDOM_BASE": kept,
-    "SHARD_ROW_ID_BITS": kept,
+    "AUTO_INCREMENT": kept_option,
+    "AUTO_ID_CACHE": kept_option,
+    "AUTO_RANDOM_BASE": kept_option,
+    "SHARD_ROW_ID_BITS": kept_option,
     "PLACEMENT POLICY": last,
     "ENGINE": nothing,
     "ROW_FORMAT": nothing,

@@ -95,10 +95,10 @@ def renamed(catalog: Catalog, old: TableName, new: TableName) -> Catalog:
     check_rename(catalog, old, new)
     place, database = place_of(*old), catalog.databases[new.schema.lower()]
     if place in catalog.views:
-        views = {held: one for held, one in catalog.views.items() if held != place}
+        views = {held: view for held, view in catalog.views.items() if held != place}
         return replace(catalog, views={**views, place_of(*new): replace(catalog.views[place], name=new.name)})
     if place in catalog.sequences:
-        sequences = {held: one for held, one in catalog.sequences.items() if held != place}
+        sequences = {held: sequence for held, sequence in catalog.sequences.items() if held != place}
         sequence = replace(catalog.sequences[place], schema=database.name, name=new.name)
         return replace(catalog, sequences={**sequences, place_of(*new): sequence})
     table = catalog.tables[place]

@@ -29,19 +29,19 @@ ALIKE = tuple(
 def check_change(before: Column, after: Column, primary: bool, indexed: bool) -> None:
     """Raises DdlError where TiDB does not change the one type into the other; `primary` says that the column is one of
     the primary key's, `indexed` that it is in any index."""
-    one, two = before.type, after.type
-    if not supported(one, two):
-        raise unsupported(f"modify column: change from original type {spelled(one)} to {spelled(two)} is currently"
+    old, new = before.type, after.type
+    if not supported(old, new):
+        raise unsupported(f"modify column: change from original type {spelled(old)} to {spelled(new)} is currently"
                           " unsupported yet")
-    rewritten = needs_reorganization(one, two)
+    rewritten = needs_reorganization(old, new)
     if rewritten and primary:
         raise unsupported("modify column: this column has primary key flag")
-    if rewritten and "gbk" not in (one.charset, two.charset):
+    if rewritten and "gbk" not in (old.charset, new.charset):
         return
-    if indexed and not alike(one.collation, two.collation):
+    if indexed and not alike(old.collation, new.collation):
         raise worded("ddl:8200", f"Unsupported modifying collation of column '{before.name.lower()}' from"
-                                 f" '{one.collation}' to '{two.collation}' when index is defined on it.")
-    check_charset(one.charset, one.collation, two.charset, two.collation)
+                                 f" '{old.collation}' to '{new.collation}' when index is defined on it.")
+    check_charset(old.charset, old.collation, new.charset, new.collation)
 
 
 def check_charset(charset: str, collation: str, to_charset: str, to_collation: str) -> None:
@@ -54,8 +54,8 @@ def check_charset(charset: str, collation: str, to_charset: str, to_collation: s
         raise unsupported(f"modify change collate from {collation} to {to_collation}")
 
 
-def alike(one: str, two: str) -> bool:
-    return one == two or any(one in group and two in group for group in ALIKE)
+def alike(collation: str, other: str) -> bool:
+    return collation == other or any(collation in group and other in group for group in ALIKE)
 
 
 def spelled(type: ColumnType) -> str:
@@ -63,51 +63,53 @@ def spelled(type: ColumnType) -> str:
     return (TYPES[type.name].binary_name if is_binary(type) else type.name) + arguments(type)
 
 
-def supported(one: ColumnType, two: ColumnType) -> bool:
+def supported(old: ColumnType, new: ColumnType) -> bool:
     """Whether TiDB can convert values of the one type to the other (checkTypeChangeSupported)."""
-    old, new = family(one), family(two)
-    if one.name == two.name:
+    old_family, new_family = family(old), family(new)
+    if old.name == new.name:
         return True
-    if new == "bit" and old in TO_BIT or new in ("enum", "set") and old in TO_MEMBERS:
+    if new_family == "bit" and old_family in TO_BIT or new_family in ("enum", "set") and old_family in TO_MEMBERS:
         return False
-    if new in ("date", "datetime") and old in TO_TIME or new == "time" and old in ("enum", "set", "bit"):
+    if new_family in ("date", "datetime") and old_family in TO_TIME:
         return False
-    return "vector" not in (old, new) or old in TEXTUAL
+    if new_family == "time" and old_family in ("enum", "set", "bit"):
+        return False
+    return "vector" not in (old_family, new_family) or old_family in TEXTUAL
 
 
-def needs_reorganization(one: ColumnType, two: ColumnType) -> bool:
+def needs_reorganization(old: ColumnType, new: ColumnType) -> bool:
     """Whether TiDB writes every row anew for the change."""
-    old, new = family(one), family(two)
-    if one.name == two.name:
-        return same_kind_rewritten(one, two)
-    if {one.name, two.name} == {"char", "varchar"}:
+    old_family, new_family = family(old), family(new)
+    if old.name == new.name:
+        return same_kind_rewritten(old, new)
+    if {old.name, new.name} == {"char", "varchar"}:
         return True
-    if old in TEXTUAL and new in TEXTUAL:
-        return narrower(one, two)
-    if old == new == "integer":
-        return TYPES[two.name].length < TYPES[one.name].length or one.unsigned != two.unsigned
+    if old_family in TEXTUAL and new_family in TEXTUAL:
+        return narrower(old, new)
+    if old_family == new_family == "integer":
+        return TYPES[new.name].length < TYPES[old.name].length or old.unsigned != new.unsigned
     return True
 
 
-def same_kind_rewritten(one: ColumnType, two: ColumnType) -> bool:
-    kind = family(one)
+def same_kind_rewritten(old: ColumnType, new: ColumnType) -> bool:
+    kind = family(old)
     if kind == "decimal":
-        return (one.length, one.decimal, one.unsigned) != (two.length, two.decimal, two.unsigned)
+        return (old.length, old.decimal, old.unsigned) != (new.length, new.decimal, new.unsigned)
     if kind in ("enum", "set"):
-        return two.elements[:len(one.elements)] != one.elements
+        return new.elements[:len(old.elements)] != old.elements
     if kind == "integer":
-        return one.unsigned != two.unsigned
-    if one.name == "char" and is_binary(one):
-        return one.length != two.length
+        return old.unsigned != new.unsigned
+    if old.name == "char" and is_binary(old):
+        return old.length != new.length
     if kind == "vector":
-        return two.length >= 0 and one.length != two.length
-    return narrower(one, two)
+        return new.length >= 0 and old.length != new.length
+    return narrower(old, new)
 
 
-def narrower(one: ColumnType, two: ColumnType) -> bool:
+def narrower(old: ColumnType, new: ColumnType) -> bool:
     """Whether the new type has fewer characters or digits, or another sign."""
-    length = width(two)
-    return length > 0 and (length < width(one) or two.decimal < one.decimal) or one.unsigned != two.unsigned
+    length = width(new)
+    return length > 0 and (length < width(old) or new.decimal < old.decimal) or old.unsigned != new.unsigned
 
 
 def width(type: ColumnType) -> int:

@@ -225,12 +225,12 @@ def _absolute(value: Value) -> Value:
 
 def _double(template: str, valid: str = "") -> Callable[..., Value]:
     """A function of doubles; null where the condition on its first argument does not hold."""
-    def found(*values: Value) -> Value:
+    def function(*values: Value) -> Value:
         numbers = [as_real(value) for value in values]
         result = sql(f"try({template})", *numbers)
         return real(when(sql(valid, numbers[0]), result) if valid else result)
 
-    return found
+    return function
 
 
 def _logarithm(base: Value, value: Value | None = None) -> Value:

@@ -159,7 +159,7 @@ def _size(value: Value) -> Value:
 def _place(part: Value, value: Value, start: Value | None = None) -> Value:
     """LOCATE: the place of a text in another, by the collation of both."""
     name = collation_of(part, value)
-    first, second = (folded(found, name) for found in as_bytes_alike(part, value))
+    first, second = (folded(text, name) for text in as_bytes_alike(part, value))
     if start is None:
         return integer(sql("instr({}, {})", second, first))
     begin = as_count(start)

@@ -44,8 +44,8 @@ def read_column(cursor: Cursor, prose: bool = False) -> ColumnSyntax:
         if word == "COLLATE" and any(other.kind == "collate" for other in options):
             cursor.fail(f"a second COLLATE of column {name!r}; a column has one", option)
         options.extend(added)
-    wrong = next((found.kind.upper() for found in options if found.kind in NOT_FOR_GENERATED), "")
-    if wrong and any(found.kind == "generated" for found in options):
+    wrong = next((option.kind.upper() for option in options if option.kind in NOT_FOR_GENERATED), "")
+    if wrong and any(option.kind == "generated" for option in options):
         cursor.fail(f"column {name!r} is generated and has {wrong}; accepted: one of both", start)
     return ColumnSyntax(name, type, start.start, tuple(options), qualifier)
 

@@ -138,7 +138,7 @@ def read_statement(text: str, charset: str = "") -> Statement | None:
     Raises DdlError: `parser:1064` with line and column for what TiDB cannot parse and for a second statement; no code
     for a statement that is not DDL.
     """
-    with reading():
+    with parse_errors():
         found = statements(tokenize(text))
         if len(found) > 1:
             second = position(text, found[1][0].start)
@@ -148,12 +148,12 @@ def read_statement(text: str, charset: str = "") -> Statement | None:
 
 def read_statements(text: str, charset: str = "") -> tuple[Statement, ...]:
     """Every statement in the text, in order; raises DdlError as `read_statement` does."""
-    with reading():
+    with parse_errors():
         return tuple(statement(text, tokens, charset) for tokens in statements(tokenize(text)))
 
 
 @contextmanager
-def reading() -> Iterator[None]:
+def parse_errors() -> Iterator[None]:
     """Turns what readers raise into DdlError."""
     try:
         yield

@@ -63,7 +63,7 @@ def placement_policy(statement: PlacementPolicy) -> str:
     return feature(policy_head(statement) + " " * len(statement.options), "placement")
 
 
-def kept_placement_policy(statement: PlacementPolicy) -> str:
+def placement_policy_of_old_releases(statement: PlacementPolicy) -> str:
     """All of it, as releases before 6.0 send it."""
     return feature(words(policy_head(statement), *map(policy_option, statement.options)), "placement")
 

@@ -34,7 +34,7 @@ Keep = Callable[[TableOption], TableOption]
 TIME_TO_LIVE = ("TTL", "TTL_ENABLE")
 
 
-def kept(statement: Statement, placement: bool, time_to_live: bool) -> Statement:
+def with_dropped_options(statement: Statement, placement: bool, time_to_live: bool) -> Statement:
     """The statement, its options of placement and of time to live under names that no writer drops."""
     def keep(option: TableOption) -> TableOption:
         if placement and option.name == "PLACEMENT POLICY":

@@ -18,11 +18,11 @@ from simulator.tidb.restore.objects import (
     create_view,
     drop_sequence,
     drop_view,
-    kept_placement_policy,
     placement_policy,
+    placement_policy_of_old_releases,
     resource_group,
 )
-from simulator.tidb.restore.old_releases import kept
+from simulator.tidb.restore.old_releases import with_dropped_options
 from simulator.tidb.restore.statements import (
     alter_database,
     alter_database_placement,
@@ -81,13 +81,13 @@ def restored(statement: Statement, placement: bool = False, ttl_off: bool = True
     TTL_ENABLE not otherwise (tiflow from 7.0).
     """
     if placement and isinstance(statement, PlacementPolicy):
-        return kept_placement_policy(statement)
+        return placement_policy_of_old_releases(statement)
     if placement and isinstance(statement, AlterDatabase) and is_placement(statement):
         return feature(alter_database_placement(statement), "placement")
     if placement and isinstance(statement, AlterTable) and not statement.specs:
         return f"ALTER TABLE {table(statement.table)}"
     if placement or not ttl_off:
-        statement = kept(statement, placement, not ttl_off)
+        statement = with_dropped_options(statement, placement, not ttl_off)
     return RESTORERS[type(statement)](statement)
 
 

@@ -143,9 +143,9 @@ def _check_failing(prefixes: tuple[str, ...]) -> Callable[[Json, Release], None]
         with pytest.raises(DdlError) as caught:
             _jobs(data, release)
         assert caught.value.code in prefixes or any(each and caught.value.code.startswith(each) for each in prefixes)
-        told = re.match(r"\[(\w+:\d+)\](.*)", data.get("error") or data.get("note") or "")
-        if told and release.multi_schema_change:
-            assert (caught.value.code, caught.value.text) == told.groups()
+        expected = re.match(r"\[(\w+:\d+)\](.*)", data.get("error") or data.get("note") or "")
+        if expected and release.multi_schema_change:
+            assert (caught.value.code, caught.value.text) == expected.groups()
         assert caught.value.code == data.get("error_code", caught.value.code)
         assert data.get("error_text", "") in caught.value.text
     return check

@@ -209,8 +209,8 @@ def _compare_messages(data: Json, messages: list[Message], entries: list[Message
         (message["key_hex"], message["value_hex"]) for message in wanted]
     assert counts == [message.get("rows", count) for message, count in zip(wanted, counts, strict=True)]
     for name, made in (("event_keys", [key for key, _ in entries]), ("event_values", [value for _, value in entries])):
-        told = [text.encode() for message in wanted for text in message.get(name, ())]
-        assert told in ([], made)
+        given = [text.encode() for message in wanted for text in message.get(name, ())]
+        assert given in ([], made)
 
 
 def _read(data: Json, messages: list[Message], release: Release) -> None:
@@ -236,10 +236,10 @@ def _read(data: Json, messages: list[Message], release: Release) -> None:
 
 def _time(event: RowEvent | DdlRead, row: Json) -> bool:
     """commit-ts, or in Canal-JSON without it its milliseconds."""
-    told = row.get("commit_ts")
+    given = row.get("commit_ts")
     if event.commit_ts is not None:
-        return bool(event.commit_ts == told)
-    return bool(event.es == (row["es_ms"] if told is None else told >> 18))
+        return bool(event.commit_ts == given)
+    return bool(event.es == (row["es_ms"] if given is None else given >> 18))
 
 
 def _left(data: Json) -> frozenset[str] | None:

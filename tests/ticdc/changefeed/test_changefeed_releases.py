@@ -122,7 +122,7 @@ def test_defaults_are_the_releases(release: str, batch: int, size: int, partitio
 def test_4_0_9_takes_max_batch_size_for_max_message_bytes() -> None:
     """A mistake of that release alone (tiflow v4.0.9 cdc/sink/mq.go)."""
     codecs = {release: loaded(release, f"{OPEN}&max-batch-size=7").codec for release in ("v4.0.9", "v4.0.10")}
-    assert {name: (one.max_batch_size, one.max_message_bytes) for name, one in codecs.items()} == {
+    assert {name: (codec.max_batch_size, codec.max_message_bytes) for name, codec in codecs.items()} == {
         "v4.0.9": (4096, 7), "v4.0.10": (7, 64 << 20)}
 
 
@@ -193,7 +193,7 @@ def test_enable_tidb_extension_is_refused_by_open_protocol(release: str) -> None
 
 def test_5_4_refuses_enable_tidb_extension_even_as_false() -> None:
     said = ("CDC:ErrKafkaInvalidConfig", "enable-tidb-extension only support canal-json protocol")
-    assert [refused("v5.4.3", f"{OPEN}&enable-tidb-extension={one}") for one in ("true", "false")] == [said, said]
+    assert [refused("v5.4.3", f"{OPEN}&enable-tidb-extension={asked}") for asked in ("true", "false")] == [said, said]
 
 
 @pytest.mark.parametrize("release", ["v6.5.2", "v6.5.12", "v7.1.0", "v8.5.7"])
@@ -332,7 +332,7 @@ def test_one_release_looks_at_what_a_topic_takes_for_open_protocol_alone(release
 EVERY = [release for releases in RELEASES.values() for release in releases.values()]
 
 
-@pytest.mark.parametrize("release", EVERY, ids=lambda one: f"{one.architecture} {one.name}")
+@pytest.mark.parametrize("release", EVERY, ids=lambda release: f"{release.architecture} {release.name}")
 def test_every_release_takes_a_plain_sink_uri_without_a_warning(release: Release) -> None:
     assert load(OPEN, "", release).warnings == ()
     if "canal-json" in release.protocols:

@@ -93,10 +93,11 @@ def generation(release: Release) -> dict[str, str]:
     return ESCAPED_MAPS if line == "v6.4" else WRITTEN
 
 
-EVERY = [one for releases in RELEASES.values() for one in releases.values() if "canal-json" in one.protocols]
+EVERY = [
+    release for releases in RELEASES.values() for release in releases.values() if "canal-json" in release.protocols]
 
 
-@pytest.mark.parametrize("release", EVERY, ids=lambda one: f"{one.architecture} {one.name}")
+@pytest.mark.parametrize("release", EVERY, ids=lambda release: f"{release.architecture} {release.name}")
 def test_every_release_writes_rows_as_its_encoder_does(release: Release) -> None:
     """INSERT, UPDATE and DELETE, whole."""
     wanted = {operation: HEAD % operation + text for operation, text in generation(release).items()}
@@ -107,8 +108,8 @@ def test_every_release_writes_rows_as_its_encoder_does(release: Release) -> None
 
 def tags(holds: list[Release]) -> str:
     """`v6.5.0 – v6.5.11, …`: the classic releases among them, as ranges."""
-    names = [one.name for one in EVERY if one.architecture == "classic"]
-    places = [names.index(one.name) for one in holds if one.architecture == "classic"]
+    names = [release.name for release in EVERY if release.architecture == "classic"]
+    places = [names.index(release.name) for release in holds if release.architecture == "classic"]
     starts = [place for place in places if place - 1 not in places]
     ends = [place for place in places if place + 1 not in places]
     return ", ".join(
@@ -118,9 +119,10 @@ def tags(holds: list[Release]) -> str:
 
 def test_rows_of_6_5_0_to_6_5_11_and_7_0_end_with_the_terminator() -> None:
     """CR LF, unless the changefeed says another (tiflow issue 11707)."""
-    ended = [one for one in EVERY if encoded(one, INSERT, terminator="\r\n").endswith("}\r\n")]
+    ended = [release for release in EVERY if encoded(release, INSERT, terminator="\r\n").endswith("}\r\n")]
 
-    assert (tags(ended), {one.architecture for one in ended}) == ("v6.5.0 – v6.5.11, v6.6.0 – v7.0.0", {"classic"})
+    assert tags(ended) == "v6.5.0 – v6.5.11, v6.6.0 – v7.0.0"
+    assert {release.architecture for release in ended} == {"classic"}
     assert encoded(find("v6.5.3"), INSERT, terminator=";") == HEAD % "INSERT" + WRITTEN["INSERT"] + ";"
 
 
@@ -134,7 +136,7 @@ def test_the_size_of_a_row_is_looked_at_in_6_5_1_and_from_7_0() -> None:
             return True
         return False
 
-    assert tags([one for one in EVERY if refuses(one)]) == "v6.5.1 – v6.5.12, v7.0.0 – v8.5.7"
+    assert tags([release for release in EVERY if refuses(release)]) == "v6.5.1 – v6.5.12, v7.0.0 – v8.5.7"
 
 
 def test_the_terminator_counts_for_the_size_and_a_row_cut_down_has_none() -> None:
@@ -160,7 +162,7 @@ def test_an_option_has_its_effect_from_the_release_that_brought_it(
     options: dict[str, Any], shows: str, ranges: str
 ) -> None:
     """Earlier releases ignore it, as they ignore every name that they do not know."""
-    found = [one for one in EVERY if shows in encoded(one, UPDATE, **options)]
+    found = [release for release in EVERY if shows in encoded(release, UPDATE, **options)]
 
     assert tags(found) == ranges
 
@@ -170,7 +172,8 @@ def test_deletes_are_cut_down_to_the_handle_key_from_7_2() -> None:
     cut = '"sqlType":{"b":4},"mysqlType":{"b":"int"},"old":null,"data":[{"b":"1"}]}'
     options: dict[str, Any] = {"delete_only_output_handle_key_columns": True}
 
-    assert tags([one for one in EVERY if encoded(one, DELETE, **options).endswith(cut)]) == "v7.2.0 – v8.5.7"
+    assert tags([release for release in EVERY if encoded(release, DELETE, **options).endswith(cut)]) == (
+        "v7.2.0 – v8.5.7")
 
 
 def test_large_rows_are_cut_down_from_6_5_4_7_1_2_and_7_3() -> None:
@@ -184,7 +187,7 @@ def test_large_rows_are_cut_down_from_6_5_4_7_1_2_and_7_3() -> None:
             return False
         return value.endswith('"data":[{"b":"1"}],"_tidb":{"commitTs":1099511627776,"onlyHandleKey":true}}')
 
-    assert tags([one for one in EVERY if cut(one)]) == "v6.5.4 – v6.5.12, v7.1.2 – v7.1.6, v7.3.0 – v8.5.7"
+    assert tags([release for release in EVERY if cut(release)]) == "v6.5.4 – v6.5.12, v7.1.2 – v7.1.6, v7.3.0 – v8.5.7"
 
 
 @pytest.mark.parametrize(("tag", "text"), [
@@ -238,7 +241,7 @@ def test_only_5_4_0_crashes_on_null_in_an_unsigned_integer_column() -> None:
             return True
         return False
 
-    assert [one.name for one in EVERY if refuses(one)] == ["v5.4.0"]
+    assert [release.name for release in EVERY if refuses(release)] == ["v5.4.0"]
     float_table = create_table("CREATE TABLE s.t (id INT PRIMARY KEY, f FLOAT UNSIGNED, y YEAR)")
     assert data(find("v5.4.0"), (None, {"id": "1", "f": None, "y": None}), float_table)["f"] is None
 
@@ -291,8 +294,8 @@ def test_the_key_of_a_row_is_tikvs(create: str, row: dict[str, Any], table_id: i
     made = CODECS["canal-json"].encode(given, options, find("v8.5.7", "new")).values.to_pylist()
 
     extension = [json.loads(value)["_tidb"] for value in made]
-    assert [list(one) for one in extension] == [["commitTs", "rowkey"]] * 3
-    assert [base64.b64decode(one["rowkey"]).hex() for one in extension] == [key.replace(" ", "")] * 3
+    assert [list(members) for members in extension] == [["commitTs", "rowkey"]] * 3
+    assert [base64.b64decode(members["rowkey"]).hex() for members in extension] == [key.replace(" ", "")] * 3
 
 
 @pytest.mark.parametrize("type", ["DECIMAL(5,2)", "VARCHAR(9) COLLATE gbk_bin", "VARCHAR(9) COLLATE utf8_general_ci"])
@@ -348,8 +351,8 @@ def test_beta_1_takes_what_is_empty_or_zero_for_null() -> None:
 def test_betas_have_virtual_columns_and_they_are_null() -> None:
     """Releases leave them out."""
     table = create_table("CREATE TABLE s.t (id INT PRIMARY KEY, g INT UNSIGNED AS (id + 1), v INT)")
-    betas = [one for one in EVERY if "beta" in one.name]
-    made = [encoded(one, (None, {"id": "1", "v": "2"}), table) for one in betas]
+    betas = [release for release in EVERY if "beta" in release.name]
+    made = [encoded(release, (None, {"id": "1", "v": "2"}), table) for release in betas]
 
     assert len(made) == 2
     assert made == [HEAD.replace('["b"]', '["id"]') % "INSERT" + (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from support.codec_cases import arrays, cases, encoded, encoded_if_not_refused
 from support.codec_expected import Case, Wanted, cut_down, expected, same
-from support.codec_readings import Reading, Texts, canal, open_text, opened
+from support.codec_readings import ReadRow, Texts, canal, open_text, opened
 from support.codec_refusals import overhead, sizes, too_large
 from support.codec_rows import unframed
 from simulator.errors import EncodeError
@@ -24,7 +24,7 @@ from simulator.ticdc.table_info import handle_columns
 few = settings(max_examples=40, deadline=None)
 
 
-def read(message: tuple[bytes | None, bytes], case: Case) -> list[Reading]:
+def read(message: tuple[bytes | None, bytes], case: Case) -> list[ReadRow]:
     """The rows of a message by this directory's own reading."""
     key, value = message
     if key is None:
@@ -50,41 +50,41 @@ def framed(made: Encoded, case: Case, groups: list[int] | None = None) -> Messag
 def test_a_message_gives_back_its_row(protocol: str, data: st.DataObject) -> None:
     """Every column that release and options leave is there with its value, and no other; in either reading."""
     case = data.draw(cases(protocol))
-    made_of = encoded_if_not_refused(case)
-    if made_of is None:
+    encoding = encoded_if_not_refused(case)
+    if encoding is None:
         return
     wanted = [expected(case, change) for change in case.changes]
-    if case.is_open and any({} in (one.before, one.after) and one.op != "UPDATE" for one in wanted):
-        assert b"{}" in made_of.values.to_pylist()
+    if case.is_open and any({} in (change.before, change.after) and change.op != "UPDATE" for change in wanted):
+        assert b"{}" in encoding.values.to_pylist()
         return
-    made = messages(framed(made_of, case))
+    made = messages(framed(encoding, case))
     found = [reading for message in made for reading in read(message, case)]
     events = [event for message in made for event in decode(*message)]
-    for number, (one, reading, event) in enumerate(zip(wanted, found, events, strict=True)):
-        assert_read(reading, one, case, number)
-        assert_decoded(event, reading, one, case)
+    for number, (change, reading, event) in enumerate(zip(wanted, found, events, strict=True)):
+        assert_read(reading, change, case, number)
+        assert_decoded(event, reading, change, case)
 
 
-def assert_read(one: Reading, wanted: Wanted, case: Case, number: int) -> None:
+def assert_read(row: ReadRow, wanted: Wanted, case: Case, number: int) -> None:
     """What was read is what was to be there, in the order of the release."""
-    assert (one.op, one.schema, one.table) == (wanted.op, case.made.table.schema, case.made.table.name)
-    assert same(one.before, wanted.before, case), (one.before, wanted.before)
-    assert same(one.after, wanted.after, case), (one.after, wanted.after)
-    assert one.commit_ts in ((1 << 40) + number, ((1 << 40) + number) >> 18 << 18)
-    assert [place for texts in (one.before, one.after) if texts for place in ordered(texts, case)] == [
-        name for texts in (one.before, one.after) if texts for name in texts]
+    assert (row.op, row.schema, row.table) == (wanted.op, case.made.table.schema, case.made.table.name)
+    assert same(row.before, wanted.before, case), (row.before, wanted.before)
+    assert same(row.after, wanted.after, case), (row.after, wanted.after)
+    assert row.commit_ts in ((1 << 40) + number, ((1 << 40) + number) >> 18 << 18)
+    assert [place for texts in (row.before, row.after) if texts for place in ordered(texts, case)] == [
+        name for texts in (row.before, row.after) if texts for name in texts]
     if case.is_open:
-        assert one.row_id == (number + 1 if case.release.open_row_ids else None)
-        assert one.partition == (case.made.partition if case.release.open_partition_ids else None)
+        assert row.row_id == (number + 1 if case.release.open_row_ids else None)
+        assert row.partition == (case.made.partition if case.release.open_partition_ids else None)
     left = wanted.nameless or {}
     columns = [case.types[name] for name in ordered(left, case)]
-    texts = {of.name: open_text(column, of) for of, column in zip(columns, one.nameless, strict=True)}
+    texts = {of.name: open_text(column, of) for of, column in zip(columns, row.nameless, strict=True)}
     assert same(texts, left, case)
 
 
 def ordered(texts: Texts, case: Case) -> list[str]:
     """The names as the release orders columns."""
-    names = [one.name for one in case.made.table.columns if one.name in texts]
+    names = [column.name for column in case.made.table.columns if column.name in texts]
     if case.is_open:
         return sorted(names, key=str.encode) if case.release.open_sorts_columns else names
     order = case.release.canal_column_order
@@ -94,20 +94,20 @@ def ordered(texts: Texts, case: Case) -> list[str]:
 def escaped(name: str) -> bytes:
     """A name as it stands in JSON."""
     short = {"\\": "\\\\", '"': '\\"', "<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028"}
-    return f'"{"".join(short.get(one, one) for one in name)}"'.encode()
+    return f'"{"".join(short.get(char, char) for char in name)}"'.encode()
 
 
-def assert_decoded(event: Event, one: Reading, wanted: Wanted, case: Case) -> None:
+def assert_decoded(event: Event, row: ReadRow, wanted: Wanted, case: Case) -> None:
     """The project's decoder says the same; it names nameless values where it can."""
     assert isinstance(event, RowEvent)
-    assert (event.op, event.schema, event.table) == (one.op, one.schema, one.table)
+    assert (event.op, event.schema, event.table) == (row.op, row.schema, row.table)
     table = case.made.table
     before, after = (image if image is None else row_text(image, table) for image in (event.before, event.after))
-    assert after == one.after
-    found = {name: before[name] for name in before or {} if before is not None and name not in (one.before or {})}
-    told = (one.before or {}).items()
-    shown = {name: text for name, text in told if case.selected is None or name in case.selected}
-    assert (before is None) == (one.before is None) and {**(before or {}), **shown} == (before or {})
+    assert after == row.after
+    found = {name: before[name] for name in before or {} if before is not None and name not in (row.before or {})}
+    written = (row.before or {}).items()
+    shown = {name: text for name, text in written if case.selected is None or name in case.selected}
+    assert (before is None) == (row.before is None) and {**(before or {}), **shown} == (before or {})
     nameless = wanted.nameless or {}
     assert same(found, {name: nameless[name] for name in found}, case)
     assert len(found) + len(event.unnamed) == len(nameless)
@@ -121,14 +121,14 @@ def test_entries_do_not_depend_on_batches(protocol: str, data: st.DataObject) ->
     case = data.draw(cases(protocol))
     whole = arrays(case)
     cuts = sorted({0, len(case.changes), *data.draw(st.lists(st.integers(0, len(case.changes))))})
-    made_of = encoded_if_not_refused(case)
-    if made_of is None:
+    encoding = encoded_if_not_refused(case)
+    if encoding is None:
         return
-    together = entries(made_of)
+    together = entries(encoding)
     for edges in (cuts, range(len(case.changes) + 1)):
         parts = [part(whole, start, end) for start, end in pairwise(edges)]
-        made = [CODECS[protocol].encode(one, case.options, case.release) for one in parts]
-        assert together == [entry for one in made for entry in entries(one)]
+        made = [CODECS[protocol].encode(part, case.options, case.release) for part in parts]
+        assert together == [entry for batch in made for entry in entries(batch)]
 
 
 def part(whole: Rows, start: int, end: int) -> Rows:
@@ -151,16 +151,16 @@ def test_messages_keep_to_their_limits_and_the_order(
 ) -> None:
     """No message is above max-message-bytes or max-batch-size or of two groups; rows come in order, none is lost."""
     case = data.draw(cases(protocol))
-    made_of = encoded_if_not_refused(case)
-    if made_of is None:
+    encoding = encoded_if_not_refused(case)
+    if encoding is None:
         return
-    counted = sizes(entries(made_of), case)
+    counted = sizes(entries(encoding), case)
     limit = data.draw(st.integers(max(counted), sum(counted)))
     case = replace(case, options=replace(case.options, max_batch_size=batch, max_message_bytes=limit))
     made, group = encoded(case), groups[:len(case.changes)]
     frames = framed(made, case, group)
     runs = [group[start:end] for start, end in pairwise(frames.first_row.to_pylist())]
-    assert [one for run in runs for one in run] == group
+    assert [number for run in runs for number in run] == group
     assert all(len(set(run)) == 1 for run in runs)
     assert entries(made) == [entry for message in messages(frames) for entry in unframed_message(message)]
     if not case.is_open or case.release.open_batch_size:
@@ -181,10 +181,10 @@ def unframed_message(message: tuple[bytes | None, bytes]) -> list[tuple[bytes | 
 def test_a_row_one_byte_above_the_limit_is_refused(protocol: str, data: st.DataObject) -> None:
     """And one at the limit is not; releases that do not look at sizes take both."""
     case = data.draw(cases(protocol))
-    made_of = encoded_if_not_refused(case)
-    if made_of is None:
+    encoding = encoded_if_not_refused(case)
+    if encoding is None:
         return
-    counted = sizes(entries(made_of), case)
+    counted = sizes(entries(encoding), case)
     encoded(replace(case, options=replace(case.options, max_message_bytes=max(counted))))
     above = replace(case, options=replace(case.options, max_message_bytes=max(counted) - 1))
     if case.release.size_error if case.is_open else case.release.canal_size_limit:
@@ -203,11 +203,11 @@ def test_a_row_that_is_too_large_is_cut_down_to_its_key(protocol: str, data: st.
     large = replace(case.options, large_message_handle_option="handle-key-only")
     options = known_options(replace(large, enable_tidb_extension=protocol == "canal-json"), case.release)
     case = replace(case, options=options)
-    made_of = encoded_if_not_refused(case)
+    encoding = encoded_if_not_refused(case)
     keyed = handle_columns(case.made.table, case.release) & set(case.made.values)
-    if made_of is None or options.large_message_handle_option == "none" or not keyed:
+    if encoding is None or options.large_message_handle_option == "none" or not keyed:
         return
-    whole = entries(made_of)
+    whole = entries(encoding)
     counted = sizes(whole, case)
     limit = data.draw(st.integers(min(counted) - 1, max(counted)))
     limited = replace(case, options=replace(options, max_message_bytes=limit))
@@ -216,8 +216,8 @@ def test_a_row_that_is_too_large_is_cut_down_to_its_key(protocol: str, data: st.
             encoded(limited)
         return
     made = encoded(limited)
-    found = [one for message in messages(framed(made, case)) for one in read(message, case)]
-    for number, (change, one) in enumerate(zip(case.changes, found, strict=True)):
+    found = [row for message in messages(framed(made, case)) for row in read(message, case)]
+    for number, (change, row) in enumerate(zip(case.changes, found, strict=True)):
         cut = counted[number] > limit
-        assert one.handle_only == cut
-        assert_read(one, cut_down(case, expected(case, change)) if cut else expected(case, change), case, number)
+        assert row.handle_only == cut
+        assert_read(row, cut_down(case, expected(case, change)) if cut else expected(case, change), case, number)

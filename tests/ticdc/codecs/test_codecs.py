@@ -37,7 +37,8 @@ images = st.fixed_dictionaries({
     "n": st.none() | st.integers(0, 2**32 - 1).map(str), "d": st.none() | doubles.map(repr),
     "e": st.none() | st.sampled_from(list(ENUM)),
     "flags": st.none() | st.sets(st.sampled_from("xyz")).map(lambda names: ",".join(sorted(names))),
-    "doc": st.none() | st.dictionaries(texts, texts, max_size=2).map(lambda one: json.dumps(one, ensure_ascii=False))})
+    "doc": st.none() | st.dictionaries(texts, texts, max_size=2).map(
+        lambda document: json.dumps(document, ensure_ascii=False))})
 changes = st.tuples(st.none() | images, st.none() | images).filter(any)
 
 
@@ -80,7 +81,7 @@ def test_open_protocol_gives_back_every_value(changed: list[Change]) -> None:
             assert list(columns) == sorted(columns, key=str.encode)
             image = named[name]
             assert image is not None
-            made = {one: open_value(columns[one], KINDS.get(one, "text")) for one in columns}
+            made = {name: open_value(columns[name], KINDS.get(name, "text")) for name in columns}
             assert_same(made, image)
 
 
@@ -97,7 +98,7 @@ def test_canal_json_gives_back_every_value(changed: list[Change]) -> None:
                 assert message[name] is None
                 continue
             (made,) = message[name]
-            bytes_ = {one: made[one].encode("latin-1") for one in BINARY if made[one] is not None}
+            bytes_ = {name: made[name].encode("latin-1") for name in BINARY if made[name] is not None}
             assert_same(made | bytes_, wanted[0])
 
 
@@ -127,12 +128,12 @@ def test_unchanged_columns_can_stay_out(changed: list[Change]) -> None:
     """With only-output-updated-columns `old` and `p` hold exactly what the UPDATE changed."""
     canal = encoded("canal-json", changed, only_output_updated_columns=True).values.to_pylist()
     opened = encoded("open-protocol", changed, only_output_updated_columns=True).values.to_pylist()
-    for one, other, (before, after) in zip(canal, opened, changed, strict=True):
+    for canal_row, open_row, (before, after) in zip(canal, opened, changed, strict=True):
         if before is None or after is None:
             continue
         differing = {name for name in before if not same(name, before[name], after[name])}
-        assert set(json.loads(one)["old"][0]) == differing
-        assert set(json.loads(other).get("p", {})) == differing
+        assert set(json.loads(canal_row)["old"][0]) == differing
+        assert set(json.loads(open_row).get("p", {})) == differing
 
 
 def test_invalid_utf8_of_a_text_column_becomes_the_replacement_character() -> None:
@@ -203,8 +204,8 @@ def test_messages_hold_as_many_rows_as_ticdcs(sizes: list[tuple[int, int]], batc
     assert framed.first_row.to_pylist() == [*framed_one_by_one(keys, values, group, options), len(sizes)]
     assert framed.keys is not None
     assert all(key[:8] == b"\0\0\0\0\0\0\0\1" for key in framed.keys.to_pylist())
-    assert [one for key in framed.keys.to_pylist() for one in unframed(key[8:])] == keys
-    assert [one for value in framed.values.to_pylist() for one in unframed(value)] == values
+    assert [part for key in framed.keys.to_pylist() for part in unframed(key[8:])] == keys
+    assert [part for value in framed.values.to_pylist() for part in unframed(value)] == values
 
 
 @pytest.mark.parametrize("protocol", CODECS)

@@ -27,8 +27,8 @@ def entry(
         tag: str, statement: str, change: Change, architecture: str | None = None, binary: tuple[str, ...] = (),
         partition: int | None = None, **options: Any) -> tuple[str, str]:
     """Key and value of one row."""
-    one = replace(rows(create_table(statement), [change], frozenset(binary)), partition_id=partition)
-    made = OPEN.encode(one, replace(CodecOptions("open-protocol"), **options), find(tag, architecture))
+    changes = replace(rows(create_table(statement), [change], frozenset(binary)), partition_id=partition)
+    made = OPEN.encode(changes, replace(CodecOptions("open-protocol"), **options), find(tag, architecture))
     return made.keys[0].as_py().decode(), made.values[0].as_py().decode()  # type: ignore[index]
 
 

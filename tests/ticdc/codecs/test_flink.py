@@ -18,7 +18,7 @@ from support.codec_expected import Case, expected
 from support.codec_losses import LOST
 from support.codec_readings import Texts
 from support.flink import Flink, Refused
-from support.flink_tables import as_read, as_sent, kept, only, texts, typed
+from support.flink_tables import as_read, as_sent, flink_contents, only, texts, typed
 from hypothesis import assume, given, reject, settings
 from support.playing import play, state, tables_of
 from pyspark.sql import SparkSession
@@ -75,7 +75,7 @@ STREAMS = [
 ]
 
 
-@pytest.mark.parametrize("stream", STREAMS, ids=lambda one: one.name)
+@pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: stream.name)
 def test_airports_go_from_one_release_to_the_next(
     flink: Flink, spark: SparkSession, tmp_path: Path, stream: Stream
 ) -> None:
@@ -87,7 +87,7 @@ def test_airports_go_from_one_release_to_the_next(
         for directory in airports.SHIPPED)
     assert before != after
     for as_flink in (texts, typed):
-        assert kept(flink, table, as_flink, messages, before) == after
+        assert flink_contents(flink, table, as_flink, messages, before) == after
 
 
 def test_rows_of_any_table_and_values_are_the_changes_that_they_were(flink: Flink) -> None:
@@ -106,7 +106,8 @@ def test_rows_of_any_table_and_values_are_the_changes_that_they_were(flink: Flin
         types = {column.name: roomy(column, case) for column in visible_columns(table)}
         found = flink.read(types, messages, **only(table.schema, table.name))
         wanted = [
-            (kind, as_sent(table, told(case, row))) for change in case.changes for kind, row in changelog(case, change)]
+            (kind, as_sent(table, as_on_the_wire(case, row)))
+            for change in case.changes for kind, row in changelog(case, change)]
         assert [(kind, as_read(table, row)) for kind, row in found] == wanted
 
     whatever()
@@ -119,11 +120,12 @@ def roomy(column: Column, case: Case) -> str:
     return "STRING" if dated or case.selected is not None else typed(column)
 
 
-def told(case: Case, row: Texts) -> Texts:
+def as_on_the_wire(case: Case, row: Texts) -> Texts:
     """Before 5.4 the bytes of BINARY and VARBINARY are on the wire as they are, where these are UTF-8."""
     if case.release.canal_latin1_strings:
         return row
-    strings = {one.name for one in case.made.table.columns if is_binary(one.type) and family(one.type) == "string"}
+    columns = case.made.table.columns
+    strings = {column.name for column in columns if is_binary(column.type) and family(column.type) == "string"}
     return {
         name: text.encode("latin-1").decode() if text and name in strings and LOST not in text else text
         for name, text in row.items()

@@ -48,7 +48,7 @@ def test_every_value_is_compressed_and_no_key(protocol: str, compression: str) -
     """Rows, statements, and Canal-JSON's watermarks; a resolved event of Open Protocol has no value."""
     codec, asked = CODECS[protocol], options(protocol, large_message_handle_compression=compression)
     plain = options(protocol, max_message_bytes=1 << 20)
-    made, want = (codec.encode(rows(TABLE, [SHORT, LONG]), one, V8_5) for one in (asked, plain))
+    made, want = (codec.encode(rows(TABLE, [SHORT, LONG]), chosen, V8_5) for chosen in (asked, plain))
     assert [decompressed(value, compression) for value in made.values.to_pylist()] == want.values.to_pylist()
     assert made.keys == want.keys
     event = DdlEvent(1 << 40, "shop", "t", "DROP TABLE `shop`.`t`", 4)
@@ -104,7 +104,7 @@ def test_handle_key_only_cuts_large_rows_down_and_says_so(protocol: str, compres
         assert {side: list(texts[1][side]) for side in "up"} == {"u": ["k"], "p": ["k"]}
         assert list(texts[0]["u"]) == ["id", "k", "v"]
     else:
-        assert [one["_tidb"].get("onlyHandleKey") for one in texts] == [None, True, None]
+        assert [text["_tidb"].get("onlyHandleKey") for text in texts] == [None, True, None]
         assert (texts[1]["data"], texts[1]["old"]) == ([{"k": "7"}], [{"k": "7"}])
         assert list(texts[1]["sqlType"]) == list(texts[1]["mysqlType"]) == ["k"]
 

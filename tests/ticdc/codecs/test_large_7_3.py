@@ -165,11 +165,11 @@ def test_explain_row_shows_message_and_file(tmp_path: Path, capsys: pytest.Captu
 def test_a_run_stores_files_that_make_its_rows_whole(spark: SparkSession, tmp_path: Path) -> None:
     """And the contract holds, with each file read at its name below the storage."""
     found = tmp_path / "before", tmp_path / "after"
-    for number, one in enumerate(found):
-        one.mkdir()
-        (one / "shop.t-schema.sql").write_text("CREATE TABLE `t` (`id` int PRIMARY KEY, `v` longtext);\n")
+    for number, folder in enumerate(found):
+        folder.mkdir()
+        (folder / "shop.t-schema.sql").write_text("CREATE TABLE `t` (`id` int PRIMARY KEY, `v` longtext);\n")
         texts = (f"{row},{str(row * 7 + number) * 400}\n" for row in range(number * 5, 12 + number * 5))
-        (one / "shop.t.csv").write_text("".join(texts))
+        (folder / "shop.t.csv").write_text("".join(texts))
     toml = f"{LARGE}claim-check-storage-uri = 'file://{tmp_path}/store'\nclaim-check-compression = 'snappy'\n"
     (tmp_path / "changefeed.toml").write_text(toml)
     uri = "kafka://127.0.0.1:1/shop?protocol=canal-json&enable-tidb-extension=true&max-message-bytes=700"

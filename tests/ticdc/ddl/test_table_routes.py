@@ -34,7 +34,7 @@ dispatchers = [
 """.replace("TARGETS", 'target-schema = "far", target-table = "{table}_r"')
 
 
-def made(*rules: dict[str, Any], case_sensitive: bool = False) -> Any:
+def routes_of(*rules: dict[str, Any], case_sensitive: bool = False) -> Any:
     lines = "\n".join(
         "{%s}," % ", ".join(f"{name} = {json.dumps(value)}" for name, value in rule.items()) for rule in rules)
     feed = load(URI.format("open-protocol"), f"[sink]\ndispatchers = [\n{lines}\n]", RELEASE)
@@ -56,11 +56,11 @@ def rule(matcher: str, schema: str = "", table: str = "") -> dict[str, Any]:
 ])
 def test_the_first_rule_with_a_target_gives_the_name(rules: list[dict[str, Any]], name: str, target: str) -> None:
     """Rules without one are passed over; a database has the schema's alone."""
-    assert ".".join(made(*rules).target(*name.split("."))) == target
+    assert ".".join(routes_of(*rules).target(*name.split("."))) == target
 
 
 def test_a_database_with_two_names_is_an_error() -> None:
-    routes = made(rule("a.t", "b"), rule("a.*", "c"))
+    routes = routes_of(rule("a.t", "b"), rule("a.*", "c"))
     assert routes.target("a", "t") == TableName("b", "t")
     said = "ambiguous schema routing for schema a: target schema c conflicts with b"
     with pytest.raises(DdlError, match=said) as caught:
@@ -71,7 +71,7 @@ def test_a_database_with_two_names_is_an_error() -> None:
 @pytest.mark.parametrize("given", ["{db}", "a{", "}", "{schema"])
 def test_a_target_holds_literal_text_schema_and_table(given: str) -> None:
     with pytest.raises(ChangefeedError) as caught:
-        made(rule("a.*", "", given))
+        routes_of(rule("a.*", "", given))
     said = f'target-table "{given}" must contain only literal text, {{schema}}, and {{table}}'
     assert (caught.value.code, caught.value.text) == ("CDC:ErrInvalidTableRoutingRule", said)
 
@@ -79,8 +79,8 @@ def test_a_target_holds_literal_text_schema_and_table(given: str) -> None:
 def test_two_tables_under_one_name_are_a_conflict() -> None:
     """Also where one of them is not routed."""
     said = "table route conflict: target `b`.`t` is mapped by both source `a`.`t` and source `b`.`t`"
-    assert conflict(made(rule("a.*", "b")), [("a", "t"), ("b", "t")]) == said
-    assert conflict(made(rule("a.*", "b", "{table}_a")), [("a", "t"), ("b", "t")]) == ""
+    assert conflict(routes_of(rule("a.*", "b")), [("a", "t"), ("b", "t")]) == said
+    assert conflict(routes_of(rule("a.*", "b", "{table}_a")), [("a", "t"), ("b", "t")]) == ""
 
 
 @pytest.mark.parametrize(("text", "sent"), [
@@ -114,7 +114,7 @@ def test_every_name_in_a_statement_is_routed(text: str, sent: str) -> None:
     """Those without a database are the event's, and stay as they are where nothing is routed."""
     statement = read_statement(text)
     assert statement is not None
-    found = renamed(statement, "s", made(rule("s.*", "x", "{table}_r")).target)
+    found = renamed(statement, "s", routes_of(rule("s.*", "x", "{table}_r")).target)
     assert restored(found) == sent
     assert (found == statement) is ("`x`" not in sent)
 
@@ -142,7 +142,7 @@ def explained_(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
 def sent(job: dict[str, Any], protocol: str) -> dict[str, Any]:
     """The message of the one event of a job: of Open Protocol its key and value."""
     event, = job["events"]
-    message, = (made for made in event["messages"] if made["protocol"] == protocol)
+    message, = (routes_of for routes_of in event["messages"] if routes_of["protocol"] == protocol)
     if protocol == "canal-json":
         return dict(json.loads(message["value"]["text"]))
     return {**json.loads(message["key"]["text"][16:]), **json.loads(message["value"]["text"][8:])}

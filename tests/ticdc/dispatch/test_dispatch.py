@@ -130,8 +130,8 @@ def test_the_betas_of_the_new_architecture_have_letter_cases_of_their_own() -> N
     first, second, later = (find(tag, "new") for tag in ("v9.0.0-beta.1", "v9.0.0-beta.2.pre", "v8.5.4"))
     with pytest.raises(ChangefeedError, match="columns not found"):
         routed(rule, release=first)
-    assert [routed(one, release=second).hashed for one in (rule, handle)] == [(("a", "A"),), (("id", "Id"),)]
-    assert [routed(one, release=later).hashed for one in (rule, handle)] == [(("A", "A"),), (("Id", "Id"),)]
+    assert [routed(index, release=second).hashed for index in (rule, handle)] == [(("a", "A"),), (("id", "Id"),)]
+    assert [routed(index, release=later).hashed for index in (rule, handle)] == [(("A", "A"),), (("Id", "Id"),)]
 
 
 ONE = parse.create_table("create table `S`.`T` (`Id` bigint primary key, `A` varchar(9) unique)")

@@ -163,7 +163,7 @@ def test_the_only_unique_column_is_hashed_as_json_in_the_first_releases(
 
     made = hashes(to, table, {"k": pa.array(texts)})
 
-    assert (to.dispatcher, made.tolist()) == ("single-column", [inertia([(one.encode(),)]) for one in json])
+    assert (to.dispatcher, made.tolist()) == ("single-column", [inertia([(text.encode(),)]) for text in json])
 
 
 @pytest.mark.parametrize(("columns", "rule", "tag", "known"), [

@@ -150,10 +150,11 @@ def explained(release: Release, protocol: str, columns: list[str]) -> list[tuple
     """The messages of CHANGES."""
     toml = f"[sink]\ncolumn-selectors = [{{matcher = ['*.*'], columns = {columns}}}]"
     made = changefeed.load(URI + protocol, toml, release)
-    found = [explain_row(TABLE, made, read_row(TABLE, {"before": one, "after": two}), release) for one, two in CHANGES]
-    assert all([column["name"] for column in row_as_dict(one)["columns"] if column["sent"]] == [
-        column.name for column in TABLE.columns if column.name in columns] for one in found)
-    return [message for one in found for message in one.messages]
+    changes = [read_row(TABLE, {"before": before, "after": after}) for before, after in CHANGES]
+    found = [explain_row(TABLE, made, change, release) for change in changes]
+    assert all([column["name"] for column in row_as_dict(row)["columns"] if column["sent"]] == [
+        column.name for column in TABLE.columns if column.name in columns] for row in found)
+    return [message for row in found for message in row.messages]
 
 
 def test_classic_canal_json_cannot_compare_what_is_not_there() -> None:

@@ -45,14 +45,14 @@ def test_the_same_definition_changes_nothing() -> None:
     assert [(0, False), (1, False), (2, False)] == places
 
 
-@pytest.mark.parametrize(("one", "two", "expected"), [
+@pytest.mark.parametrize(("before", "after", "expected"), [
     ("INT", "BIGINT", False), ("BIGINT", "INT", True), ("INT", "INT UNSIGNED", True), ("INT(4)", "INT(8)", False),
     ("VARCHAR(5)", "VARCHAR(9)", False), ("VARCHAR(9)", "VARCHAR(5)", True), ("VARCHAR(9)", "TEXT", False),
     ("TEXT", "VARCHAR(9)", True), ("VARCHAR(9)", "VARBINARY(99)", True), ("BINARY(3)", "BINARY(5)", True),
     ("DECIMAL(5,2)", "DECIMAL(6,3)", True), ("DATETIME", "DATETIME(3)", True), ("DATETIME", "DATE", True),
     ("ENUM('a')", "ENUM('a','b')", False), ("ENUM('a','b')", "ENUM('b','a')", True), ("INT", "VARCHAR(20)", True),
 ])
-def test_a_cast_is_asked_for_where_texts_may_change(one: str, two: str, expected: bool) -> None:
+def test_a_cast_is_asked_for_where_texts_may_change(before: str, after: str, expected: bool) -> None:
     """Not where the new type holds every value of the old one as it is."""
-    types = [created(f"(c {type})").columns[0].type for type in (one, two)]
+    types = [created(f"(c {type})").columns[0].type for type in (before, after)]
     assert expected == text_changes(*types)

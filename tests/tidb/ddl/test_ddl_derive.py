@@ -19,7 +19,7 @@ def table(definition: str) -> Table:
     return create_table(f"CREATE TABLE t {definition}", "shop")
 
 
-def played(before: Table, statements: tuple[str, ...]) -> Table:
+def table_behind(before: Table, statements: tuple[str, ...]) -> Table:
     """The table behind the statements."""
     known = catalog([before])
     for text in statements:
@@ -33,9 +33,9 @@ def played(before: Table, statements: tuple[str, ...]) -> Table:
 
 def specs(before: str, after: str, **renamed: str) -> list[str]:
     """What stands behind ALTER TABLE, which is shown to lead there."""
-    one, other = table(before), table(after)
-    statements = alterations(one, other, renamed)
-    assert alterations(played(one, statements), other, {}) == ()
+    old, new = table(before), table(after)
+    statements = alterations(old, new, renamed)
+    assert alterations(table_behind(old, statements), new, {}) == ()
     return [text.removeprefix("ALTER TABLE `shop`.`t` ") for text in statements]
 
 
@@ -103,12 +103,12 @@ def definitions(draw: st.DrawFn) -> str:
 @settings(max_examples=150)
 @given(definitions(), definitions())
 def test_the_derived_statements_lead_to_the_other_definition(before: str, after: str) -> None:
-    one, other = table(before), table(after)
+    old, new = table(before), table(after)
     try:
-        reached = played(one, alterations(one, other, {}))
+        reached = table_behind(old, alterations(old, new, {}))
     except DdlError as error:
         # Not every type becomes every other; what cannot is refused as TiDB does, and the user gives the statements.
         assert error.code == "ddl:8200", error
         return
-    assert alterations(reached, other, {}) == ()
-    assert [column.name for column in reached.columns] == [column.name for column in other.columns]
+    assert alterations(reached, new, {}) == ()
+    assert [column.name for column in reached.columns] == [column.name for column in new.columns]

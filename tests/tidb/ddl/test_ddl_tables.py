@@ -159,7 +159,7 @@ def test_foreign_keys_come_with_an_index_and_follow_renamed_columns() -> None:
     )
     table = state.tables["test", "t"]
     assert (("fk_1", ("a2",), ("i2",), "CASCADE"),) == tuple(
-        (one.name, one.columns, one.references, one.on_delete) for one in table.foreign_keys
+        (foreign.name, foreign.columns, foreign.references, foreign.on_delete) for foreign in table.foreign_keys
     )
     assert [("fk_1", "a2")] == [(index.name, index.columns[0].name) for index in table.indexes]
 

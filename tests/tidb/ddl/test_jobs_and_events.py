@@ -288,7 +288,7 @@ def test_statements_are_written_anew(text: str, classic: list[str], new: list[st
 ])
 def test_the_new_architecture_names_the_databases_of_a_views_tables(text: str, query: str) -> None:
     """As ticdc 8.5.7 does with the query that TiDB keeps; the release before sends the statement as it is."""
-    sent, = [one for job in jobs_of(text, None, NEW) for one in events(job, NEW)]
+    sent, = [event for job in jobs_of(text, None, NEW) for event in events(job, NEW)]
     assert sent_query(sent, NEW).endswith(f"VIEW {'`v`' if 'VIEW v' in text else '`o`.`v`'} AS {query}")
     before = find("v8.5.6", "new")
     (job,) = jobs_of(text, None, before)

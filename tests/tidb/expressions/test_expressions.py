@@ -26,7 +26,7 @@ def table_of(columns: str, expression: str, type: str, kind: str = "STORED") -> 
     return create_table(f"CREATE TABLE d.t ({columns}, x {type} GENERATED ALWAYS AS ({expression}) {kind})")
 
 
-def computed(columns: str, expression: str, type: str, *cells: Sequence[str | None]) -> Cells:
+def stored(columns: str, expression: str, type: str, *cells: Sequence[str | None]) -> Cells:
     """The texts of a stored column over rows whose other columns have these texts."""
     table = table_of(columns, expression, type)
     given = [column.name for column in table.columns if not column.generated]
@@ -93,7 +93,7 @@ def computed(columns: str, expression: str, type: str, *cells: Sequence[str | No
 def test_a_stored_column_holds_what_its_expression_gives(
         columns: str, expression: str, type: str, cells: Cells, expected: Cells) -> None:
     """By the column's type, as TiDB's own text."""
-    assert computed(columns, expression, type, cells) == expected
+    assert stored(columns, expression, type, cells) == expected
 
 
 @pytest.mark.parametrize(("columns", "expression", "type", "cells", "expected", "raw"), [
@@ -130,24 +130,24 @@ def test_what_a_stored_column_cannot_hold_has_no_text(
 
 def test_patterns_digits_and_separators_may_be_columns_too() -> None:
     texts, patterns = ["19", "5", "a_", "ab"], ["1%", "_", "a\\_", "a\\_"]
-    assert computed("a VARCHAR(9), b VARCHAR(9)", "a LIKE b", "INT", texts, patterns) == ["1", "1", "1", "0"]
+    assert stored("a VARCHAR(9), b VARCHAR(9)", "a LIKE b", "INT", texts, patterns) == ["1", "1", "1", "0"]
     columns = "a VARCHAR(9), b VARCHAR(9)"
-    joined = computed(columns, "concat_ws(a, b, null, 'x')", "VARCHAR(9)", ["-", "", None], ["é"] * 3)
+    joined = stored(columns, "concat_ws(a, b, null, 'x')", "VARCHAR(9)", ["-", "", None], ["é"] * 3)
     assert joined == ["é-x", "éx", None]
-    cut = computed(columns, "substring_index(a, b, 2)", "VARCHAR(9)", ["a.b.c", "axb"], [".", "x"])
+    cut = stored(columns, "substring_index(a, b, 2)", "VARCHAR(9)", ["a.b.c", "axb"], [".", "x"])
     assert cut == ["a.b", "axb"]
-    assert computed("a INT, b INT", "round(a / 3, b)", "DECIMAL(9,3)", ["15", "-16"], ["1", "2"]) == ["5.000", "-5.330"]
+    assert stored("a INT, b INT", "round(a / 3, b)", "DECIMAL(9,3)", ["15", "-16"], ["1", "2"]) == ["5.000", "-5.330"]
 
 
 def test_sha2_has_the_bits_that_are_asked_for() -> None:
     """And is NULL for a number of bits that no such digest has."""
     digests = [hashlib.new(name, b"abc").hexdigest() for name in ("sha224", "sha256", "sha384", "sha512", "sha256")]
     found = [
-        computed("a varchar(9)", f"sha2(a, {bits})", "varchar(200)", ["abc", None, "abc"])
+        stored("a varchar(9)", f"sha2(a, {bits})", "varchar(200)", ["abc", None, "abc"])
         for bits in (224, 256, 384, 512, 0)
     ]
     assert found == [[digest, None, digest] for digest in digests]
-    assert computed("a varchar(9)", "sha2(a, 100)", "varchar(200)", ["abc"]) == [None]
+    assert stored("a varchar(9)", "sha2(a, 100)", "varchar(200)", ["abc"]) == [None]
 
 
 def test_columns_are_computed_after_those_that_they_name() -> None:
@@ -198,10 +198,10 @@ def test_exact_numbers_stay_exact(pairs: list[tuple[Decimal, Decimal]]) -> None:
     cells: tuple[Cells, ...] = tuple([str(pair[place]) for pair in pairs] for place in range(2))
     for operator, places in (("+", 2), ("-", 2), ("*", 4)):
         expected = [str(eval_exactly(operator, *pair).quantize(Decimal(1).scaleb(-places))) for pair in pairs]
-        assert plain(computed(columns, f"a {operator} b", f"DECIMAL(30,{places})", *cells)) == plain(expected)
+        assert plain(stored(columns, f"a {operator} b", f"DECIMAL(30,{places})", *cells)) == plain(expected)
     quotients = [
         str((left / right).quantize(Decimal("1e-6"), ROUND_HALF_UP)) if right else None for left, right in pairs]
-    assert plain(computed(columns, "a / b", "DECIMAL(30,6)", *cells)) == plain(quotients)
+    assert plain(stored(columns, "a / b", "DECIMAL(30,6)", *cells)) == plain(quotients)
 
 
 def eval_exactly(operator: str, left: Decimal, right: Decimal) -> Decimal:

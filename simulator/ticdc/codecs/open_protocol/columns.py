@@ -31,17 +31,17 @@ from simulator.tidb.model.types import ColumnType
 @lru_cache(maxsize=1024)
 def members(table: Table, release: Release, selected: frozenset[str] | None) -> tuple[Member, ...]:
     """The columns that rows have, in the order they are written; `selected` are those that column selectors leave."""
-    return tuple(_made(table, release, table_info.flags(table, release), selected))
+    return tuple(_members(table, release, table_info.flags(table, release), selected))
 
 
 @lru_cache(maxsize=1024)
 def old_members(table: Table, release: Release, selected: frozenset[str] | None) -> tuple[Member, ...]:
     """The columns that `p` may have where it lists changed ones alone."""
     bits = table_info.tidb_flags(table) if release.open_old_flags_raw else table_info.flags(table, release)
-    made = (member for member in _made(table, release, bits, selected) if member.form is not nothing)
+    present = (member for member in _members(table, release, bits, selected) if member.form is not nothing)
     if not release.open_old_zero_is_null:
-        return tuple(made)
-    return tuple(replace(member, form=partial(zero_is_null, form=member.form)) for member in made)
+        return tuple(present)
+    return tuple(replace(member, form=partial(zero_is_null, form=member.form)) for member in present)
 
 
 def string(text: str, release: Release) -> bytes:
@@ -49,7 +49,7 @@ def string(text: str, release: Release) -> bytes:
     return quoted(text, release.short_control_escapes) if release.open_escapes_html else raw_quoted(text)
 
 
-def _made(
+def _members(
         table: Table, release: Release, bits: Mapping[str, int], selected: frozenset[str] | None) -> Iterator[Member]:
     handle = table_info.handle_columns(table, release)
     marked = table_info.certain_columns(table) if release.open_marks_unique else handle
