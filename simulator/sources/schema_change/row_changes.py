@@ -34,7 +34,7 @@ from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.ddl.column_sources import FromColumn, FromDefault
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.model.types import family
-from simulator.tidb.values import text_as
+from simulator.tidb.values.conversion import text_as
 from simulator.tso import ROW_LOGICAL, Span, compose
 
 FIRST = (1).to_bytes(OCCURRENCE_BYTES, "big")

@@ -22,7 +22,7 @@ from simulator.ticdc.table_info import handle_key
 from simulator.tidb.expressions import generated
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import ColumnType, is_binary
-from simulator.tidb.values import accepted, tidb_text
+from simulator.tidb.values.conversion import accepted, tidb_text
 
 SHOWN = 80
 """Bytes of a rejected value that an error shows."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from simulator.errors import SchemaError
 from simulator.tidb.ddl.build.defaults import default_text, number_text
-from simulator.tidb.ddl.build.moments import is_date
 from simulator.tidb.ddl.build.table import build_column
 from simulator.tidb.ddl.build.types import build_type
 from simulator.tidb.ddl.steps import KnownTable
@@ -18,6 +17,7 @@ from simulator.tidb.model.charsets import ALIASES, CHARSETS, collation
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, TYPES, family, is_binary
 from simulator.tidb.syntax.definitions import ColumnSyntax, DefaultSyntax
+from simulator.tidb.values import spellings
 
 
 MOST_ROOM = ("latin1", "latin1_bin")
@@ -124,7 +124,7 @@ def fits(text: str, type: ColumnType) -> bool:
     if kind == "bit":
         return 0 <= int(text) < 1 << type.length
     if kind in ("date", "datetime"):
-        return is_date(text)
+        return spellings.in_calendar(text)
     return kind != "string" or len(text) <= type.length
 
 

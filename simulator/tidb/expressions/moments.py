@@ -6,8 +6,6 @@ is a number of microseconds.
 
 from __future__ import annotations
 
-import re
-
 from simulator.tidb.expressions.sql import Sql, sql, switched, text, when
 
 MOMENT = (r"^\s*(\d{1,4})[-/.^@:](\d{1,2})[-/.^@:](\d{1,2})"
@@ -40,20 +38,6 @@ def _parts(shown: Sql, pattern: str, count: int) -> list[Sql]:
     names = ", ".join(f"'p{place}'" for place in range(count))
     found = sql(f"regexp_extract({{}}, {{}}, [{names}])", shown, text(pattern))
     return [sql(f"coalesce({{}}.p{place}, '')", found) for place in range(count)]
-
-
-def constant_moment(shown: str) -> str | None:
-    """The same of a literal."""
-    found = re.match(MOMENT, shown) or re.match(COMPACT, shown)
-    if not found:
-        return None
-    year, month, day, hour, minute, second = (part or "0" for part in found.groups()[:6])
-    if len(year) < 3:
-        year = f"{'20' if int(year) < 70 else '19'}{int(year):02}"
-    if int(month) > 12 or int(day) > 31 or int(hour) > 23 or int(minute) > 59 or int(second) > 59:
-        return None
-    clock = f"{int(hour):02}:{int(minute):02}:{int(second):02}"
-    return f"{int(year):04}-{int(month):02}-{int(day):02} {clock}.{(found[7] or '').ljust(6, '0')}"
 
 
 def _spelled(shown: Sql, pattern: str) -> Sql:
@@ -115,21 +99,6 @@ def printed_duration(shown: Sql) -> Sql:
     sign, days, hours, minutes, seconds, fraction = _parts(shown, DURATION, 6)
     whole = sql("{} * 24 + {}", _number(days), _number(hours))
     return when(sql("{} IS NOT NULL", shown), _micros(sign, whole, minutes, seconds, fraction))
-
-
-def constant_duration(shown: str) -> int | None:
-    """The microseconds of a literal."""
-    found, short = re.match(DURATION, shown), re.match(SHORT, shown)
-    if found:
-        sign, days, *parts = found.groups()
-    elif short:
-        digits = short[2].rjust(6, "0")
-        sign, days, parts = short[1], None, [digits[:-4], digits[-4:-2], digits[-2:], short[3]]
-    else:
-        return None
-    hours, minutes, seconds = (int(part or 0) for part in parts[:3])
-    whole = ((int(days or 0) * 24 + hours) * 3600 + minutes * 60 + seconds) * 1_000_000
-    return (whole + int((parts[3] or "").ljust(6, "0"))) * (-1 if sign else 1)
 
 
 def _micros(sign: Sql, hours: Sql, minutes: Sql, seconds: Sql, fraction: Sql) -> Sql:

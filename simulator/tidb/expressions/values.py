@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 
 from simulator.tidb.expressions.moments import (
     clock,
-    constant_duration,
-    constant_moment,
     duration_text,
     moment_number,
     printed_duration,
@@ -22,6 +20,7 @@ from simulator.tidb.expressions.moments import (
 from simulator.tidb.expressions.sql import FALSE, NULL, Sql, TRUE, sql, text, when
 from simulator.tidb.model.table import Column
 from simulator.tidb.syntax.expressions import Literal
+from simulator.tidb.values import spellings
 
 NUMBERS = ("bool", "int", "uint", "decimal", "real")
 MOMENTS = ("date", "datetime")
@@ -283,12 +282,14 @@ def of_literal(literal: Literal) -> Value:
 
 
 def moment_literal(shown: str) -> Sql:
-    found = constant_moment(shown)
+    """A literal text as a moment; null for what is none."""
+    found = spellings.moment(shown, 6)
     return NULL if found is None else text(found)
 
 
 def duration_literal(shown: str) -> Sql:
-    found = constant_duration(shown)
+    """A literal text as a duration; null for what is none."""
+    found = spellings.duration(shown, 6, cut=True)
     return NULL if found is None else sql(f"{found}::BIGINT")
 
 

@@ -144,11 +144,14 @@ def accepted(type: ColumnType) -> str:
 def text_as(source: ColumnType, target: ColumnType, text: pa.Array) -> pa.Array:
     """TiDB text of a value that ALTER TABLE … MODIFY COLUMN turns from one type into another.
 
-    Null where it is NULL or does not fit the target.
+    Null where it is NULL or does not fit the target, and for a TIME as a date, which TiDB takes to be of the day on
+    which the statement runs (tidb pkg/types/time.go, Duration.ConvertToTime).
     """
     if source == target:
         return utf8(text)
     text = utf8(text)
+    if family(source) == "time" and family(target) in ("date", "datetime"):
+        return pa.nulls(len(text), pa.string())
     if is_binary(source):
         return tidb_text(target, cells.latin1(text))
     if family(target) in _COUNTED and source.elements:
