@@ -10,16 +10,17 @@ import re
 from datetime import datetime, timedelta
 from string import punctuation as PUNCTUATION
 
-_ANY = re.escape(PUNCTUATION)
+_ANY, _NO_SIGN = (f"[{re.escape(marks)}]" for marks in (PUNCTUATION, PUNCTUATION.translate({43: None, 45: None})))
 _PIECES = re.compile(
-    rf"(\d+)(?:[{_ANY}]+(\d+)(?:[{_ANY}]+(\d+)(?:[{_ANY}\sT]+(\d+)(?:[{_ANY}]+(\d+)(?:[{_ANY}]+(\d+)(?:\D.+)?)?)?)?)?)?",
+    rf"(\d+)(?:{_ANY}+(\d+)(?:{_ANY}+(\d+)(?:(?:{_ANY}|[\sT])+(\d+)(?:{_ANY}+(\d+)(?:{_ANY}+(\d+)(?:\D.+)?)?)?)?)?)?",
     re.ASCII | re.DOTALL)
 """Numbers from the year to the second; behind that, two characters and more may be anything (ParseDateFormat)."""
 
 _ZONE = re.compile(r"(?:Z|([+-])(\d\d)(:?)(\d\d)|([+-])(\d\d))\Z", re.ASCII)
-_POINT = re.compile(rf"[{_ANY}]*\.(\d*)[^{re.escape(PUNCTUATION.translate({43: None, 45: None}))}]*\Z", re.ASCII)
-_CLOCK = re.compile(r"(-?)\s*(?:(\d+)\s+)?(\d+)(?:\s*:\s*(\d+)(?:\s*:\s*(\d+))?)?\s*(?:\.(\d*))?", re.ASCII)
-_WITH_DATE = re.compile(rf"(?:\d{{12}}|\d{{14}})(?!\d)|\d+[{_ANY}]\d+[{_ANY}]\d+[ T]", re.ASCII)
+_LAST = re.compile(rf"({_NO_SIGN})(\d*)[^{_NO_SIGN[1:]}*\Z", re.ASCII)
+_CLOCK = re.compile(
+    r"(-?)\s*(?:(\d{1,18})\s+)?(\d{1,18})(?:\s*:\s*(\d{1,18})(?:\s*:\s*(\d{1,18}))?)?\s*(?:\.(\d*))?", re.ASCII)
+_WITH_DATE = re.compile(rf"(?:\d{{12}}|\d{{14}})(?!\d)|\d+{_ANY}\d+{_ANY}\d+[ T]", re.ASCII)
 
 _WIDTHS = {14: (4, 2, 2, 2, 2, 2), 12: (2,) * 6, 11: (2,) * 6, 10: (2,) * 5, 9: (2,) * 5, 8: (4, 2, 2), 7: (2,) * 4,
            6: (2, 2, 2), 5: (2, 2, 2)}
@@ -42,7 +43,7 @@ def date(text: str) -> str | None:
 
 
 def timestamp(text: str, digits: int) -> str | None:
-    """A TIMESTAMP: a DATETIME in its range and of the calendar, or zero (tidb pkg/types/time.go, checkTimestampType)."""
+    """A TIMESTAMP: a DATETIME of the calendar in its range, or zero (tidb pkg/types/time.go, checkTimestampType)."""
     found = moment(text, digits)
     if found is None or not found.strip("0-: ."):
         return found
@@ -57,9 +58,7 @@ def moment(text: str, digits: int) -> str | None:
     read = _parts(text)
     if read is None:
         return None
-    parts, short, fraction = read
-    if short and (any(parts) or fraction):
-        parts[0] += (2000 if parts[0] < 70 else 1900) if parts[0] < 100 else 0
+    parts, fraction = read
     year, month, day, hour, minute, second = parts
     leap = year % 4 == 0 and year % 100 != 0 or year % 400 == 0
     if year > 9999 or month > 12 or day > _DAYS[month] - (month == 2 and not leap):
@@ -75,17 +74,17 @@ def moment(text: str, digits: int) -> str | None:
 
 def _second_later(parts: list[int], digits: int) -> str | None:
     """The next second; None behind one that is not in the calendar, and for the year 10000."""
-    year, *others = parts
+    year, month, day, hour, minute, second = parts
     try:
-        later = datetime(2000 + year % 400, *others) + timedelta(seconds=1)
+        later = datetime(2000 + year % 400, month, day, hour, minute, second) + timedelta(seconds=1)
     except ValueError:
         return None
     year += later.year - 2000 - year % 400
     return None if year > 9999 else f"{year:04}{later:-%m-%d %H:%M:%S}" + _fraction(0, digits)
 
 
-def _parts(text: str) -> tuple[list[int], bool, str] | None:
-    """Year to second, whether the year is one of two digits, the digits behind the second."""
+def _parts(text: str) -> tuple[list[int], str] | None:
+    """Year to second, and the digits behind the second."""
     text, zone = _without_zone(text)
     text, fraction = _without_fraction(text)
     found = _PIECES.fullmatch(text.strip())
@@ -103,10 +102,12 @@ def _parts(text: str) -> tuple[list[int], bool, str] | None:
     if len(pieces) == 2 or max(map(len, pieces)) > 18:
         return None
     parts = [int(piece) for piece in pieces] + [0] * (6 - len(pieces))
-    return parts, len(pieces[0]) <= 2, fraction if len(pieces) == 6 else ""
+    if len(pieces[0]) <= 2 and (any(parts) or fraction):
+        parts[0] = _in_century(parts[0])
+    return parts, fraction if len(pieces) == 6 else ""
 
 
-def _undelimited(piece: str, fraction: str) -> tuple[list[int], bool, str] | None:
+def _undelimited(piece: str, fraction: str) -> tuple[list[int], str] | None:
     """`YYYYMMDDhhmmss` and shorter; the digits behind a point go on with the time where that is not whole."""
     widths = _WIDTHS.get(len(piece))
     if widths is None:
@@ -116,7 +117,14 @@ def _undelimited(piece: str, fraction: str) -> tuple[list[int], bool, str] | Non
         parts += _cut(fraction, (2, 2, 2))
     elif len(piece) in (9, 10):
         parts += _cut(fraction, (2,))
-    return parts + [0] * (6 - len(parts)), widths[0] == 2, fraction if len(piece) in (11, 12, 14) else ""
+    if widths[0] == 2:
+        parts[0] = _in_century(parts[0])
+    return parts + [0] * (6 - len(parts)), fraction if len(piece) in (11, 12, 14) else ""
+
+
+def _in_century(year: int) -> int:
+    """A year of two digits: 1970 to 2069."""
+    return year + (2000 if year < 70 else 1900)
 
 
 def _cut(piece: str, widths: tuple[int, ...]) -> list[int]:
@@ -144,13 +152,13 @@ def _without_zone(text: str) -> tuple[str, list[str]]:
 
 def _without_fraction(text: str) -> tuple[str, str]:
     """The text before the last point, if no delimiter but signs is behind it, and the digits there (GetFracIndex)."""
-    found = _POINT.search(text)
-    return (text[:found.start()], found[1]) if found else (text, "")
+    found = _LAST.search(text)
+    return (text[:found.start()].rstrip(PUNCTUATION), found[2]) if found and found[1] == "." else (text, "")
 
 
-def time(text: str, digits: int) -> str | None:
-    """A TIME with so many digits of a second, rounded."""
-    micros = duration(text, digits)
+def time(text: str, digits: int, cut: bool = False) -> str | None:
+    """A TIME with so many digits of a second, rounded; a longer one than there is as `duration` has it."""
+    micros = duration(text, digits, cut)
     if micros is None:
         return None
     whole, part = divmod(abs(micros), 1_000_000)
@@ -165,26 +173,30 @@ def duration(text: str, digits: int, cut: bool = False) -> int | None:
     builtinCastStringAsDurationSig, where the error of strict mode is a warning).
     """
     text = text.strip()
-    found = _CLOCK.fullmatch(text)
-    sign, size = _clock(found, digits) if found else (1, None)
+    sign, size = _clock(text, digits)
     if size is not None and size <= LONGEST:
         return sign * size
     if _WITH_DATE.match(text):
         day = moment(text, 6)
-        return day and _clock(_CLOCK.fullmatch(day[11:]), digits)[1]
+        return _clock(day[11:], digits)[1] if day else None
     return None if size is None or not cut else sign * LONGEST
 
 
-def _clock(found: re.Match[str], digits: int) -> tuple[int, int | None]:
+def _clock(text: str, digits: int) -> tuple[int, int | None]:
+    """The sign of a TIME and its microseconds, however many; None for what is none."""
+    found = _CLOCK.fullmatch(text)
+    if found is None:
+        return 1, None
     sign, days, first, second, third, fraction = found.groups()
     number = int(first)
     if days is None and second is None:
         hours, minutes, seconds = number // 10_000, number // 100 % 100, number % 100
     else:
         hours, minutes, seconds = int(days or 0) * 24 + number, int(second or 0), int(third or 0)
+    if minutes > 59 or seconds > 59:
+        return 1, None
     whole = ((hours * 60 + minutes) * 60 + seconds) * 1_000_000
-    known = minutes < 60 and seconds < 60
-    return -1 if sign else 1, whole + rounded(fraction or "", digits) if known else None
+    return -1 if sign else 1, whole + rounded(fraction or "", digits)
 
 
 def number(text: str) -> str:
@@ -204,7 +216,7 @@ def in_calendar(moment: str) -> bool:
 
 def rounded(fraction: str, digits: int) -> int:
     """Microseconds of the digits behind a point, to so many of them, a half rounded up."""
-    unit = 10 ** (6 - digits)
+    unit: int = 10 ** (6 - digits)
     return (int(fraction[:7].ljust(7, "0")) + 5 * unit) // (10 * unit) * unit
 
 
