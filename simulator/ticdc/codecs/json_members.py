@@ -8,18 +8,16 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.columns.cells import Mask
 from simulator.columns.row_image import Image
 from simulator.ticdc.codecs.json_text import join, scattered
 from simulator.ticdc.codecs.wire_numbers import numeric
 from simulator.tidb.model.types import ColumnType, family
 
 Piece: TypeAlias = "bytes | pa.Array"
-
-Mask = npt.NDArray[np.bool_]
 
 Form = Callable[[pa.Array, ColumnType], pa.Array]
 """Cells of TiDB text → text that goes on the wire as it is; nulls stay."""

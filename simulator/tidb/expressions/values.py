@@ -19,6 +19,7 @@ from simulator.tidb.expressions.moments import (
 )
 from simulator.tidb.expressions.sql import FALSE, NULL, Sql, TRUE, sql, text, when
 from simulator.tidb.model.table import Column
+from simulator.tidb.model.types import INTEGER_BITS
 from simulator.tidb.syntax.expressions import Literal
 from simulator.tidb.values import spellings
 
@@ -212,13 +213,10 @@ def printed_real(number: Sql) -> Sql:
     return when(sql("contains({}, 'e')", shown), long, sql(r"regexp_replace({}, '\.0$', '')", shown))
 
 
-INTEGERS = ("tinyint", "smallint", "mediumint", "int", "bigint")
-
-
 def of_column(column: Column, cell: Sql) -> Value:
     """The value of a cell from its TiDB text."""
     type = column.type
-    if type.name in INTEGERS:
+    if type.name in INTEGER_BITS:
         wide = type.unsigned and type.name == "bigint"
         return Value(_cast(cell, "UBIGINT" if wide else "BIGINT"), "uint" if wide else "int", text=cell)
     if type.name == "year":

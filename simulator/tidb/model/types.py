@@ -86,6 +86,8 @@ TYPES = {row.name: row for row in (
     TypeRow("vector", 225, 12, "vector", maximum=16383),
 )}
 
+INTEGER_BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
+
 MEMBER_ESCAPES = str.maketrans({"'": "''", "\0": "\\0", "\n": "\\n", "\r": "\\r"})
 """How TiDB prints members of ENUM and SET; a backslash stays as it is (TiDB: pkg/parser/format)."""
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns import cells
-from simulator.tidb.model.types import ColumnType, family, is_binary
+from simulator.tidb.model.types import ColumnType, INTEGER_BITS, family, is_binary
 from simulator.tidb.values import decimals, documents, numbers, strings, times
 from simulator.tidb.values.kernels import utf8
 
@@ -127,7 +127,7 @@ _SHAPES = {
 def accepted(type: ColumnType) -> str:
     """What a column of that type takes, for people."""
     name = type.name
-    if name in numbers.BITS:
+    if name in INTEGER_BITS:
         low, high = numbers.bounds(type)
         return f"{low} to {high}"
     if name == "decimal":
