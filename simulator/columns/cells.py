@@ -17,6 +17,9 @@ Offsets = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.int64]
 
+Texts = Mapping[str, pa.Array]
+"""TiDB texts of columns by their names, strings or binary."""
+
 
 def columns(rows: Sequence[Mapping[str, str | None]]) -> dict[str, pa.Array]:
     """TiDB texts of rows that have the same columns, as binary arrays by column."""

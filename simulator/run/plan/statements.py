@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from simulator import tso
 from simulator.errors import DdlError
 from simulator.releases import Release
-from simulator.run.plan.versions import Name
 from simulator.ticdc import dispatch
 from simulator.ticdc.codecs import DdlEvent
 from simulator.ticdc.ddl.classify import decided
@@ -20,7 +19,7 @@ from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.execute import execute_on
 from simulator.tidb.ddl.session import Job, Session
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Name, Table
 from simulator.tidb.parser.read import read_statement
 from simulator.tidb.syntax.statements import Statement
 
