@@ -108,6 +108,11 @@ def is_binary(type: ColumnType) -> bool:
     return bool(row.binary_name) and type.charset == "binary"
 
 
+def is_text(type: ColumnType) -> bool:
+    """Whether values are compared by a collation or by their bytes: strings, binary or not."""
+    return family(type) in ("string", "text")
+
+
 def is_blob(type: ColumnType) -> bool:
     """Whether the type is a TEXT or a BLOB of any size (type codes 249 to 252)."""
     return family(type) == "text"

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns import cells
-from simulator.tidb.model.types import ColumnType, INTEGER_BITS, family, is_binary
+from simulator.tidb.model.types import ColumnType, INTEGER_BITS, family, is_binary, is_text
 from simulator.tidb.values import decimals, documents, numbers, strings, times
 from simulator.tidb.values.kernels import utf8
 
@@ -134,7 +134,7 @@ def accepted(type: ColumnType) -> str:
         return f"at most {type.length - max(type.decimal, 0)} digits before the point"
     if name in ("enum", "set"):
         return ", ".join(map(repr, type.elements[:8])) + (", …" if len(type.elements) > 8 else "")
-    if name in strings.TEXTS:
+    if is_text(type):
         limit = strings.BYTES.get(name, type.length)
         unit = "bytes" if type.charset == "binary" or name in strings.BYTES else "characters"
         return f"at most {limit} {unit}" + ("" if type.charset == "binary" else " of valid UTF-8")
