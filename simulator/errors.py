@@ -54,7 +54,16 @@ class SchemaError(UserError):
     """Table definition text that TiDB would reject, or that names a type TiDB does not have."""
 
 
-class DdlError(UserError):
+class CodedError(UserError):
+    """What TiDB or TiCDC refuses, with its own error code before the text; empty where it has none."""
+
+    def __init__(self, text: str, code: str = "") -> None:
+        super().__init__(f"[{code}] {text}" if code else text)
+        self.code = code
+        self.text = text
+
+
+class DdlError(CodedError):
     """A statement that cannot be read, applied or replicated.
 
     `code` is TiDB's or TiCDC's own: `parser:1064` for text that is no statement, `schema:1146` and the like for one
@@ -62,36 +71,21 @@ class DdlError(UserError):
     empty for a statement that is not DDL.
     """
 
-    def __init__(self, text: str, code: str = "") -> None:
-        super().__init__(f"[{code}] {text}" if code else text)
-        self.code = code
-        self.text = text
-
 
 class SnapshotError(UserError):
     """A snapshot that cannot be read: a missing file, a malformed row, a value out of its column's range."""
 
 
-class ChangefeedError(UserError):
+class ChangefeedError(CodedError):
     """A sink-uri or changefeed.toml that TiCDC rejects; `code` is TiCDC's own error code."""
-
-    def __init__(self, text: str, code: str = "") -> None:
-        super().__init__(f"[{code}] {text}" if code else text)
-        self.code = code
-        self.text = text
 
 
 class ScenarioError(UserError):
     """A scenario file that cannot be played; an argument for each mistake in it."""
 
 
-class EncodeError(UserError):
+class EncodeError(CodedError):
     """An event that TiCDC's encoder refuses; `code` is TiCDC's own error code."""
-
-    def __init__(self, text: str, code: str = "") -> None:
-        super().__init__(f"[{code}] {text}" if code else text)
-        self.code = code
-        self.text = text
 
 
 class DeliveryError(SimulatorError):

@@ -13,7 +13,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 Bytes = npt.NDArray[np.uint8]
+Offsets = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.int64]
+
+Texts = Mapping[str, pa.Array]
+"""TiDB texts of columns by their names, strings or binary."""
 
 
 def columns(rows: Sequence[Mapping[str, str | None]]) -> dict[str, pa.Array]:
@@ -30,23 +35,42 @@ def raw(cells: pa.Array) -> pa.Array:
     return cells if pa.types.is_binary(cells.type) else cells.view(pa.binary())
 
 
-def buffers(cells: pa.Array) -> tuple[Bytes, Places]:
+def stored_buffers(cells: pa.Array) -> tuple[Bytes, Offsets]:
     """The bytes of all cells, without any before the first and behind the last, and where each begins and the last
-    ends."""
+    ends, in Arrow's own 32 bits."""
     if not len(cells):
-        return np.zeros(0, np.uint8), np.zeros(1, np.int64)
+        return np.zeros(0, np.uint8), np.zeros(1, np.int32)
     _, places, data = cells.buffers()
-    offsets = np.frombuffer(places, np.int32, len(cells) + 1, 4 * cells.offset).astype(np.int64)
+    offsets = np.frombuffer(places, np.int32, len(cells) + 1, 4 * cells.offset)
     if data is None:
         return np.zeros(0, np.uint8), offsets
-    return np.frombuffer(data, np.uint8, int(offsets[-1] - offsets[0]), int(offsets[0])), offsets - offsets[0]
+    stored = np.frombuffer(data, np.uint8, int(offsets[-1] - offsets[0]), int(offsets[0]))
+    return stored, offsets - offsets[0] if offsets[0] else offsets
 
 
-def binary(data: npt.NDArray[np.generic], offsets: Places, like: pa.Array) -> pa.Array:
+def buffers(cells: pa.Array) -> tuple[Bytes, Places]:
+    """The same with places that one may reckon with."""
+    data, offsets = stored_buffers(cells)
+    return data, offsets.astype(np.int64)
+
+
+def lengths(cells: pa.Array) -> Places:
+    """Bytes in each cell."""
+    return np.diff(buffers(cells)[1])
+
+
+def binary(data: bytes | npt.NDArray[np.generic], offsets: Places | Offsets, like: pa.Array) -> pa.Array:
     """The array of these cells, null where `like` is."""
-    bits = pa.array(like.is_valid()).buffers()[1] if like.null_count else None
-    ends, bytes = pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(np.ascontiguousarray(data))
-    return pa.Array.from_buffers(pa.binary(), len(like), [bits, ends, bytes])
+    places = pa.py_buffer(np.ascontiguousarray(offsets, np.int32))
+    bytes_of = data if isinstance(data, bytes) else np.ascontiguousarray(data)
+    return pa.Array.from_buffers(pa.binary(), len(like), [_validity(like), places, pa.py_buffer(bytes_of)])
+
+
+def _validity(cells: pa.Array) -> pa.Buffer | None:
+    """Validity bitmap that begins at bit 0, as a slice's does not."""
+    if not cells.null_count:
+        return None
+    return pa.array(np.packbits(cells.is_valid().to_numpy(zero_copy_only=False), bitorder="little")).buffers()[1]
 
 
 def fixed(rows: npt.NDArray[np.generic], like: pa.Array) -> pa.Array:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from simulator.errors import UserError, did_you_mean
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import ColumnType, family, is_binary
-from simulator.tidb.values import accepted, tidb_text
+from simulator.tidb.values.conversion import accepted, tidb_text
 from simulator.tso import DEFAULT_START_TS, FOREVER
 
 LONG = (-1 << 63, FOREVER)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from simulator.errors import DdlError, UserError
 from simulator.releases import V8_5
 from simulator.tidb.ddl.catalog import Catalog, Database, with_database
-from simulator.tidb.ddl.execute import execute
+from simulator.tidb.ddl.execute import execute_on
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.parser.read import parse_errors, statement
 from simulator.tidb.parser.texts import statements
@@ -28,7 +28,7 @@ def read_catalog(files: Iterable[tuple[str, str]], database: str) -> Catalog:
     for name, text in files:
         try:
             for current, read, own in _statements(text, database):
-                catalog = _executed(read, own, Session(current, _prepared(catalog, read, current), V8_5))
+                _, catalog = execute_on(_prepared(catalog, read, current), read, own, Session(current, None, V8_5))
         except DdlError as error:
             raise UserError(f"{name}: {error}") from error
     return _with(catalog, database)
@@ -50,12 +50,6 @@ def _statements(text: str, database: str) -> Iterator[tuple[str, Statement, str]
                 raise
             continue
         yield database, read, text
-
-
-def _executed(read: Statement, text: str, session: Session) -> Catalog:
-    catalog = execute(read, text, session).catalog
-    assert catalog is not None
-    return catalog
 
 
 def _prepared(catalog: Catalog, read: Statement, database: str) -> Catalog:

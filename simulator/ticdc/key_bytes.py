@@ -13,16 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns import row_image
-from simulator.columns.cells import Bytes, Places, buffers, fixed, raw
+from simulator.columns.cells import Bytes, Places, Texts, buffers, fixed, raw
 from simulator.columns.hashing import Hashes, xxhash64
 from simulator.ticdc.table_info import handle_key, handle_lengths
-from simulator.tidb.collations.compare import is_exact, is_text, sortable
+from simulator.tidb.collations.compare import is_exact, sortable
 from simulator.tidb.model.table import Table, common_handle, row_id_column, visible_columns
-from simulator.tidb.model.types import ColumnType, family
+from simulator.tidb.model.types import ColumnType, family, is_text
 from simulator.tidb.values.strings import enum_numbers, set_bits
-
-Texts = Mapping[str, pa.Array]
-"""TiDB text by column, strings or binary."""
 
 SIGN = np.uint64(1 << 63)
 POSITIVE = np.int64((1 << 63) - 1)

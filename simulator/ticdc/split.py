@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns import row_image
-from simulator.columns.cells import columns
+from simulator.columns.cells import Mask, Texts, columns
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE, ints, op_of
 from simulator.releases import Release
-from simulator.ticdc.key_bytes import Texts, known_by_handle
+from simulator.ticdc.key_bytes import known_by_handle
 from simulator.ticdc.table_info import HANDLE_KEY, PRIMARY_KEY, UNIQUE_KEY, flags, handle_key
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.model.types import family
@@ -34,7 +34,6 @@ OPS = np.array([DELETE, UPDATE, INSERT, DELETE, INSERT], np.int8)
 NULL = b"null"
 """What `ColumnValueString` makes of NULL (tiflow: cdc/model/sink.go)."""
 
-Mask = npt.NDArray[np.bool_]
 Kinds = npt.NDArray[np.int8]
 
 

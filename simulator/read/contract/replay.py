@@ -13,14 +13,14 @@ from typing import TypeAlias
 
 from simulator.errors import DdlError, UserError
 from simulator.read.contract.schema_changes import changed
-from simulator.read.contract.state import HIDDEN, Handle, Name, State, alike, count, handle_of, image_of
+from simulator.read.contract.state import HIDDEN, Handle, State, alike, count, handle_of, image_of
 from simulator.read.contract.stream import Placed, Violation
 from simulator.read.decode import DdlEvent, EMPTYING, Image, RowEvent, Watermark, before_image, row_text, time_of
 from simulator.read.records import Place
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import catalog
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table import Column, Name, Table
 from simulator.tidb.model.types import family
 
 RANK = {"DELETE": 0, "UPDATE": 1, "INSERT": 2}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from simulator import tso
 from simulator.errors import DdlError
-from simulator.read.contract.state import HIDDEN, Handle, Name, State, count, handle_of, image_of, row_of
+from simulator.read.contract.state import HIDDEN, Handle, State, count, handle_of, image_of, row_of
 from simulator.read.contract.stream import Placed
 from simulator.read.decode import DdlEvent, time_of
 from simulator.releases import V8_5
@@ -18,7 +18,7 @@ from simulator.tidb.ddl.catalog import Catalog, catalog, key
 from simulator.tidb.ddl.create.defaults import value_text
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Session
-from simulator.tidb.model.table import Column, Table, visible_columns
+from simulator.tidb.model.table import Column, Name, Table, visible_columns
 from simulator.tidb.parser.read import read_statement
 from simulator.tidb.syntax.alter import PartitionAction, RenameTo
 from simulator.tidb.syntax.definitions import DefaultSyntax

@@ -16,11 +16,8 @@ from simulator.columns import row_image
 from simulator.read.contract.stream import Violation
 from simulator.read.decode import LOST
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.model.table import Column, Table, visible_columns
+from simulator.tidb.model.table import Column, Name, Table, visible_columns
 from simulator.tidb.model.types import is_binary
-
-Name: TypeAlias = "tuple[str, str]"
-"""Schema and table."""
 
 Handle: TypeAlias = "tuple[str | None, ...]"
 State: TypeAlias = "dict[Name, dict[Handle, bytes]]"

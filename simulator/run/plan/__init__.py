@@ -14,7 +14,7 @@ from simulator.releases import Release
 from simulator.run.plan.comparisons import Move, move, named, pairs
 from simulator.run.plan.cursor import Addition, Cursor, Planning, Step, starting
 from simulator.run.plan.statements import AMONG_ROWS, EmittedJob
-from simulator.run.plan.versions import Name, Versions, physical
+from simulator.run.plan.versions import Versions, physical
 from simulator.sources.snapshots import PhysicalTable
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
@@ -24,7 +24,7 @@ from simulator.ticdc.filters.event_filters import EventFilters
 from simulator.ticdc.rules import ChangefeedRules, rules, verify
 from simulator.ticdc.split import SplitRule, split_rule
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Name, Table
 from simulator.tso import Timeline
 
 __all__ = ["Move", "Plan", "Script", "plan"]

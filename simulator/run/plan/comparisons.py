@@ -11,17 +11,16 @@ from dataclasses import dataclass, replace
 
 from simulator.errors import UserError
 from simulator.run.plan.statements import AppliedStatement
-from simulator.run.plan.versions import Name
 from simulator.sources.schema_change import SchemaChangePoint, Transition
 from simulator.sources.snapshots import PlacedTable, Snapshot
 from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.ddl.catalog import Catalog, key
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, conversion
 from simulator.tidb.ddl.session import Job
-from simulator.tidb.model.table import Table, common_handle, row_id_column, visible_columns
+from simulator.tidb.model.table import Name, Table, common_handle, row_id_column, visible_columns
 from simulator.tidb.syntax.alter import PartitionAction
 from simulator.tidb.syntax.statements import AlterTable, Statement, TruncateTable
-from simulator.tidb.values import convertible
+from simulator.tidb.values.conversion import convertible
 from simulator.tso import Span
 
 EVERYTHING = frozenset("*")

@@ -13,10 +13,11 @@ from simulator import tso
 from simulator.errors import UserError
 from simulator.run.plan.comparisons import Draft
 from simulator.run.plan.statements import EmittedJob
-from simulator.run.plan.versions import Name, Versions
+from simulator.run.plan.versions import Versions
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog
+from simulator.tidb.model.table import Name
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,14 @@ from dataclasses import dataclass
 from simulator import tso
 from simulator.errors import DdlError
 from simulator.releases import Release
-from simulator.run.plan.versions import Name
 from simulator.ticdc import dispatch
 from simulator.ticdc.codecs import DdlEvent
 from simulator.ticdc.ddl.classify import decided
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog
-from simulator.tidb.ddl.execute import execute
+from simulator.tidb.ddl.execute import execute_on
 from simulator.tidb.ddl.session import Job, Session
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Name, Table
 from simulator.tidb.parser.read import read_statement
 from simulator.tidb.syntax.statements import Statement
 
@@ -85,9 +84,9 @@ def apply(
         try:
             statement = read_statement(pending.text)
             assert statement is not None
-            executed = execute(statement, pending.text, Session(pending.database, before, release, now))
-            assert executed.catalog is not None
-            done.append(AppliedStatement(pending, statement, executed.jobs, before, executed.catalog))
+            session = Session(pending.database, None, release, now)
+            jobs, after = execute_on(before, statement, pending.text, session)
+            done.append(AppliedStatement(pending, statement, jobs, before, after))
         except DdlError as error:
             raise DdlError(f"{error.text} ({pending.origin or 'statement'}: {pending.text})", error.code) from error
     return done

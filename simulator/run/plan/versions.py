@@ -10,10 +10,7 @@ from dataclasses import dataclass, field
 
 from simulator.sources.snapshots import PhysicalTable, PlacedTable, physical_tables
 from simulator.tidb.ddl.derive import alterations
-from simulator.tidb.model.table import Table
-
-Name = tuple[str, str]
-"""Schema and name of a table, as they were given."""
+from simulator.tidb.model.table import Name, Table
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,10 @@ from simulator.run.plan.statements import (
     apply,
     tables_of,
 )
-from simulator.run.plan.versions import Name, same
+from simulator.run.plan.versions import same
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.derive import alterations
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Name, Table
 from simulator.tidb.parser.use import sql_statements
 from simulator.tidb.restore.names import quoted
 

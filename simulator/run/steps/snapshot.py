@@ -16,7 +16,6 @@ from simulator.files import beside
 from simulator.run.plan.comparisons import Draft, TableOrigin, table_origins
 from simulator.run.plan.cursor import Addition, Cursor, Planning, starting
 from simulator.run.plan.statements import AFTER_ROWS, AMONG_ROWS, PendingStatement, emit_jobs, tables_of
-from simulator.run.plan.versions import Name
 from simulator.run.settings import Key, to_duration_ms, to_place, to_text, to_texts
 from simulator.run.steps.derivation import SchemaChange, statements_between
 from simulator.run.steps.kind import KeyGroup, StepKind
@@ -25,7 +24,7 @@ from simulator.sources.schema_change import SchemaChangePoint
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog, catalog
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Name, Table
 from simulator.tso import Span
 
 

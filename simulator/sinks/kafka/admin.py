@@ -27,6 +27,7 @@ from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.sinks.kafka.connect import client_options, reason, require_packages
 from simulator.sinks.kafka.handshake import reachable
 from simulator.sinks.kafka.settings import KafkaSettings, RECORD_BATCH_OVERHEAD
+from simulator.ticdc.changefeed import partition_count
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ def prepare_topics(settings: KafkaSettings, topics: Mapping[str, int | None]) ->
         default = next(iter(topics))
         limits = {topic: _limit(admin, topic if topic in found else None) for topic in topics}
         _check_replicas(admin, settings, default if default in found else None)
-        wanted = {topic: _used(topic, number, found.get(topic)) for topic, number in topics.items()}
+        wanted = {topic: partition_count(number, found[topic], topic) if topic in found else number
+                  for topic, number in topics.items()}
         used = {topic: count or wanted[default] or settings.new_topic_partitions for topic, count in wanted.items()}
         _create(admin, settings, {topic: used[topic] for topic in topics if topic not in found})
     ceiling = min(limits.values()) - RECORD_BATCH_OVERHEAD
@@ -117,15 +119,6 @@ def _counts(admin: KafkaAdminClient, topics: Iterable[str]) -> dict[str, int]:
     """Partition counts of those topics that exist."""
     described = admin.describe_topics(list(topics))
     return {topic["name"]: len(topic["partitions"]) for topic in described if topic["error_code"] == 0}
-
-
-def _used(topic: str, wanted: int | None, found: int | None) -> int | None:
-    if wanted is None or found is None:
-        return wanted or found
-    if wanted > found:
-        text = f"the number of partition ({wanted}) specified in sink-uri is more than that of actual topic ({found})"
-        raise ChangefeedError(f"{text}: {topic}", "CDC:ErrKafkaInvalidPartitionNum")
-    return wanted
 
 
 def _create(admin: KafkaAdminClient, settings: KafkaSettings, missing: Mapping[str, int]) -> None:

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns import row_image
+from simulator.columns.cells import Mask
 from simulator.columns.change_frame import CHANGES, Ints
 from simulator.columns.row_image import same
 from simulator.sources.schema_change.transition import (
@@ -34,13 +34,12 @@ from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.ddl.column_sources import FromColumn, FromDefault
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.model.types import family
-from simulator.tidb.values import text_as
+from simulator.tidb.values.conversion import text_as
 from simulator.tso import ROW_LOGICAL, Span, compose
 
 FIRST = (1).to_bytes(OCCURRENCE_BYTES, "big")
 """Of rows that no other equals."""
 
-Mask = npt.NDArray[np.bool_]
 
 Held = tuple[Mask, tuple[pa.Array, pa.Array, pa.Array, pa.Array]]
 """Which of the changes the old definition can hold, and table, handle, before and after of these."""

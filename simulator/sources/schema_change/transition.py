@@ -18,7 +18,7 @@ from simulator.columns import row_image
 from simulator.sources.snapshots import PlacedTable
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, FromDefault, FromExpression
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.values import text_as
+from simulator.tidb.values.conversion import text_as
 
 NUMBER_BYTES = 4
 """Of a table's number in what a row was."""

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import Bytes, Places
+from simulator.columns.cells import Bytes, Mask, Places
 from simulator.errors import SnapshotError, printable
 from simulator.sources.snapshots.physical import located
 from simulator.sources.snapshots.pieces import Piece
@@ -22,12 +21,11 @@ from simulator.ticdc.table_info import handle_key
 from simulator.tidb.expressions import generated
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import ColumnType, is_binary
-from simulator.tidb.values import accepted, tidb_text
+from simulator.tidb.values.conversion import accepted, tidb_text
 
 SHOWN = 80
 """Bytes of a rejected value that an error shows."""
 
-Mask = npt.NDArray[np.bool_]
 
 _NONE, _PAD = 255, 254
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from simulator.columns.cells import Bytes, Mask, Places
 from simulator.sources.snapshots import quoting
-from simulator.sources.snapshots.quoting import Bytes, Fields, Malformed, Positions
+from simulator.sources.snapshots.quoting import Fields, Malformed
 
 NEWLINE, RETURN = ord("\n"), ord("\r")
 
@@ -44,7 +45,7 @@ class Block:
     """What was read of a block: one array a field, and how many of its bytes that took."""
 
     columns: tuple[pa.Array, ...]
-    bare: tuple[quoting.Mask, ...]
+    bare: tuple[Mask, ...]
     """Per column: which values stood without quotes."""
 
     consumed: int
@@ -83,12 +84,12 @@ def read_block(data: bytes, width: int, dialect: CsvDialect, escape: bool, fille
     return _columns(fields, width, dialect, consumed, filled)
 
 
-def _ends(array: Bytes, dialect: CsvDialect, escape: bool) -> tuple[quoting.Marks, Positions]:
+def _ends(array: Bytes, dialect: CsvDialect, escape: bool) -> tuple[quoting.Marks, Places]:
     found = quoting.marks(array, ord(dialect.quote), dialect.separator.encode() + b"\n", escape)
     return found, found.outside
 
 
-def _records(array: Bytes, starts: Positions, ends: Positions, width: int) -> tuple[Positions, Positions]:
+def _records(array: Bytes, starts: Places, ends: Places, width: int) -> tuple[Places, Places]:
     """The fields without those of blank lines, once every record has `width` of them."""
     line = array[ends] == NEWLINE
     if not _even(line, width):
@@ -99,11 +100,11 @@ def _records(array: Bytes, starts: Positions, ends: Positions, width: int) -> tu
     return starts, ends
 
 
-def _even(line: quoting.Mask, width: int) -> bool:
+def _even(line: Mask, width: int) -> bool:
     return bool(len(line) % width == 0 and line[width - 1:: width].all() and line.sum() * width == len(line))
 
 
-def _wrong_width(starts: Positions, line: quoting.Mask, width: int) -> Malformed:
+def _wrong_width(starts: Places, line: Mask, width: int) -> Malformed:
     last = np.flatnonzero(line)
     counts = np.diff(np.concatenate([[-1], last]))
     bad = int(np.flatnonzero(counts != width)[0])
@@ -111,7 +112,7 @@ def _wrong_width(starts: Positions, line: quoting.Mask, width: int) -> Malformed
     return Malformed(f"wrong number of fields: {int(counts[bad])} instead of {width}", position)
 
 
-def _values(array: Bytes, found: quoting.Marks, starts: Positions, ends: Positions, dialect: CsvDialect) -> Fields:
+def _values(array: Bytes, found: quoting.Marks, starts: Places, ends: Places, dialect: CsvDialect) -> Fields:
     last = np.flatnonzero(array[ends] == NEWLINE)
     ends = ends.copy()
     ends[last] -= (ends[last] > starts[last]) & (array[ends[last] - 1] == RETURN)
@@ -130,9 +131,9 @@ def _columns(fields: Fields, width: int, dialect: CsvDialect, consumed: int, fil
     return Block(columns, tuple(bare[index::width] for index in range(width)), consumed)
 
 
-def _equals(fields: Fields, text: bytes) -> quoting.Mask:
+def _equals(fields: Fields, text: bytes) -> Mask:
     """Which values are exactly `text`."""
-    same: quoting.Mask = fields.ends - fields.starts == len(text)
+    same: Mask = fields.ends - fields.starts == len(text)
     for index, byte in enumerate(text):
         same[same] = fields.data[fields.starts[same] + index] == byte
     return same

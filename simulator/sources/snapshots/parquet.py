@@ -19,7 +19,7 @@ from simulator.sources.snapshots import streams
 from simulator.sources.snapshots.records import Raw
 from simulator.sources.snapshots.streams import Part
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.values import tagged
+from simulator.tidb.values.conversion import tagged
 
 ROWS = 16_384
 """Of a batch at most."""

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-Bytes = npt.NDArray[np.uint8]
-Positions = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+from simulator.columns.cells import Bytes, Mask, Places
+
 
 BACKSLASH = ord("\\")
 
@@ -61,7 +59,7 @@ def among(data: Bytes, characters: bytes) -> Mask:
     return found
 
 
-def escaping(backslashes: Positions) -> Positions:
+def escaping(backslashes: Places) -> Places:
     """Those backslashes that escape the byte after them: every other one of each run, from its first."""
     if not len(backslashes):
         return backslashes
@@ -69,7 +67,7 @@ def escaping(backslashes: Positions) -> Positions:
     first = np.ones(len(backslashes), dtype=np.bool_)
     first[1:] = np.diff(backslashes) != 1
     run = np.maximum.accumulate(np.where(first, index, 0))
-    result: Positions = backslashes[(index - run) % 2 == 0]
+    result: Places = backslashes[(index - run) % 2 == 0]
     return result
 
 
@@ -77,13 +75,13 @@ def escaping(backslashes: Positions) -> Positions:
 class Marks:
     """Where the structure of a block is."""
 
-    quotes: Positions
+    quotes: Places
     """Quotes that are not escaped."""
 
-    escapes: Positions
+    escapes: Places
     """Backslashes that escape something."""
 
-    outside: Positions
+    outside: Places
     """The other bytes asked for, where they lie outside quotes."""
 
 
@@ -106,8 +104,8 @@ class Fields:
     """Fields of a block in the order they stand, row by row: values without their quotes."""
 
     data: Bytes
-    starts: Positions
-    ends: Positions
+    starts: Places
+    ends: Places
     quoted: Mask
 
     @cached_property
@@ -154,7 +152,7 @@ def unescape(data: Bytes, found: Marks, quote: int, fields: Fields) -> Fields:
     return Fields(np.concatenate([data, text[keep]]), starts, ends, fields.quoted)
 
 
-def _doubled(quotes: Positions, fields: Fields) -> Positions:
+def _doubled(quotes: Places, fields: Fields) -> Places:
     """The first quote of each doubled pair."""
     opening, closing = fields.starts[fields.quoted] - 1, fields.ends[fields.quoted]
     if len(quotes) == 2 * len(opening):
@@ -172,7 +170,7 @@ def _doubled(quotes: Positions, fields: Fields) -> Positions:
     return first
 
 
-def _inside(escapes: Positions, fields: Fields) -> Positions:
+def _inside(escapes: Places, fields: Fields) -> Places:
     """Those escapes that lie in a quoted field; elsewhere a backslash is itself."""
     if not len(escapes) or not len(fields.starts):
         return escapes[:0]

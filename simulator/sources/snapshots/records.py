@@ -14,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.columns.cells import Mask
 from simulator.errors import SnapshotError
-from simulator.sources.snapshots import csv_text, quoting, sql_text, streams
+from simulator.sources.snapshots import csv_text, sql_text, streams
 from simulator.sources.snapshots.csv_text import CsvDialect
 from simulator.sources.snapshots.quoting import Malformed
 from simulator.sources.snapshots.streams import Part
@@ -204,7 +205,7 @@ def _places(names: tuple[str, ...], layout: Layout, path: str) -> list[int | Non
 
 
 def _batch(
-    columns: tuple[pa.Array, ...], bare: tuple[quoting.Mask, ...], places: list[int | None], layout: Layout
+    columns: tuple[pa.Array, ...], bare: tuple[Mask, ...], places: list[int | None], layout: Layout
 ) -> Raw:
     rows = len(columns[0])
     arrays = [pa.nulls(rows, pa.binary()) if place is None else columns[place] for place in places]

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from simulator.columns.cells import Bytes, Places
 from simulator.sources.snapshots import quoting
-from simulator.sources.snapshots.quoting import Bytes, Malformed, Marks, Positions
+from simulator.sources.snapshots.quoting import Malformed, Marks
 
 QUOTE = ord("'")
 _SIGNS = {b"#": b"#", b"--": b"-", b"/*": b"/", b'"': b'"'}
@@ -55,13 +56,13 @@ def check_modes(text: bytes, position: int) -> None:
         raise Malformed(f"{mode[0].decode().upper()} in a sql_mode: strings are read as without it", position)
 
 
-def _starts(array: Bytes, places: Positions) -> Positions:
+def _starts(array: Bytes, places: Places) -> Places:
     """Those places where a comment or a string begins, or may begin, its next bytes lying in the next block."""
     kinds, last = array[places], len(array) - 1
     second, third = (array[np.minimum(places + ahead, last)] for ahead in (1, 2))
     dashes = (kinds == _DASH) & (second == _DASH) & ((third <= 0x20) | (places + 2 > last))
     slashes = (kinds == _SLASH) & (second == _STAR)
-    result: Positions = places[dashes | slashes | (kinds == _HASH) | (kinds == _DOUBLE) | (places == last)]
+    result: Places = places[dashes | slashes | (kinds == _HASH) | (kinds == _DOUBLE) | (places == last)]
     return result
 
 

@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.columns.cells import Bytes, Mask, Places
 from simulator.sources.snapshots import quoting, sql_comments
-from simulator.sources.snapshots.quoting import Bytes, Fields, Malformed, Mask, Positions
+from simulator.sources.snapshots.quoting import Fields, Malformed
 
 _NAME = rb"`(?:[^`]|``)+`|[^\s`(),;.']+"
 _INSERT = re.compile(
@@ -54,7 +55,7 @@ class Block:
     open: Header | None
     """Of the statement that goes on after `consumed`."""
 
-    starts: Positions
+    starts: Places
     """Where each value begins, row by row."""
 
     hexed: tuple[Mask, ...]
@@ -104,8 +105,8 @@ def unfinished(data: bytes) -> int:
 class _Statements:
     """The statements of a block up to the first that has another header."""
 
-    starts: Positions
-    rows: Positions
+    starts: Places
+    rows: Places
     """Where the rows of each begin; where it ends, for one that has none."""
 
     header: Header | None
@@ -113,7 +114,7 @@ class _Statements:
     """Where the first that may have rows begins: what a block without a complete row is read to."""
 
 
-def _statements(data: bytes, array: Bytes, stops: Positions, header: Header | None) -> _Statements:
+def _statements(data: bytes, array: Bytes, stops: Places, header: Header | None) -> _Statements:
     starts = stops + 1 if header else np.concatenate([[0], stops + 1])
     ends = np.concatenate([stops[1:] if header else stops, [len(data)]]).astype(np.int64)[: len(starts)]
     rows = np.full(len(starts), -1, dtype=np.int64)
@@ -141,7 +142,7 @@ def _statements(data: bytes, array: Bytes, stops: Positions, header: Header | No
     return _Statements(starts[:index + 1], np.where(rows[:index + 1] < 0, len(data), rows[:index + 1]), current, end)
 
 
-def _same_text(array: Bytes, starts: Positions, rows: Positions, index: int, length: int) -> None:
+def _same_text(array: Bytes, starts: Places, rows: Places, index: int, length: int) -> None:
     """Notes where the rows begin in all statements that begin with the same text as statement `index`."""
     rows[index] = starts[index] + length
     after = np.arange(index + 1, len(starts))
@@ -165,17 +166,17 @@ def _blanks(data: bytes, start: int) -> int:
     return len(data) - start - len(data[start:].lstrip())
 
 
-def _of_rows(marks: Positions, statements: _Statements) -> Positions:
+def _of_rows(marks: Places, statements: _Statements) -> Places:
     """Those marks that belong to rows, not to what stands before them nor to another header's statement."""
     change = np.zeros(len(marks) + 1, dtype=np.int32)
     np.add.at(change, np.searchsorted(marks, statements.starts), 1)
     np.add.at(change, np.searchsorted(marks, statements.rows), -1)
-    result: Positions = marks[np.cumsum(change)[:-1] == 0]
+    result: Places = marks[np.cumsum(change)[:-1] == 0]
     return result
 
 
-def _rows(array: Bytes, outside: Positions, width: int) -> Positions:
-    """Positions of `(`, the commas, `)` and what follows it, one line a complete row."""
+def _rows(array: Bytes, outside: Places, width: int) -> Places:
+    """Places of `(`, the commas, `)` and what follows it, one line a complete row."""
     period = width + 2
     pattern = np.full(period, _COMMA, dtype=np.uint8)
     pattern[0], pattern[width] = _OPEN, _CLOSE
@@ -188,7 +189,7 @@ def _rows(array: Bytes, outside: Positions, width: int) -> Positions:
     return outside[:whole].reshape(-1, period)
 
 
-def _check_between(array: Bytes, rows: Positions, width: int, going_on: bool) -> None:
+def _check_between(array: Bytes, rows: Places, width: int, going_on: bool) -> None:
     """Raises Malformed where anything but blanks stands before a row of a statement that goes on, or behind a row."""
     follows = rows[:-1, -1][array[rows[:-1, -1]] == _COMMA]
     opens = rows[1:, 0][array[rows[:-1, -1]] == _COMMA]
@@ -206,7 +207,7 @@ def _beside(array: Bytes, position: int) -> Malformed:
     return Malformed(f"only rows, ',' and ';' may follow VALUES, found {found}", position)
 
 
-def _wrong_row(array: Bytes, outside: Positions, first: int, width: int) -> Malformed:
+def _wrong_row(array: Bytes, outside: Places, first: int, width: int) -> Malformed:
     kinds, position = array[outside], int(outside[first])
     closing = np.flatnonzero(kinds[first:] == _CLOSE)
     if kinds[first] != _OPEN or not len(closing):
@@ -226,7 +227,7 @@ class _Values:
     """The values of a block, row by row."""
 
     fields: Fields
-    starts: Positions
+    starts: Places
     """In the block, whatever escapes the fields have lost."""
 
     null: Mask
@@ -249,7 +250,7 @@ class _Values:
             array = pc.if_else(pa.array(hexed), _unhexed(digits, self.starts[index::width]), array)
         return array
 
-    def _check_numbers(self, texts: pa.Array, places: Positions) -> None:
+    def _check_numbers(self, texts: pa.Array, places: Places) -> None:
         for points in (0, 1):
             digits = texts.view(pa.string())
             if points:
@@ -265,7 +266,7 @@ class _Values:
             raise Malformed(f"{_NO_LITERAL}, found {found}", int(self.starts[places[wrong]]))
 
 
-def _values(array: Bytes, quotes: Positions, escapes: Positions, rows: Positions, width: int) -> _Values:
+def _values(array: Bytes, quotes: Places, escapes: Places, rows: Places, width: int) -> _Values:
     starts, ends = _trimmed(array, (rows[:, :width] + 1).ravel(), rows[:, 1:width + 1].ravel())
     quoted = array[ends - 1] == _QUOTE
     opening = starts.copy()
@@ -284,7 +285,7 @@ def _each(mask: Mask, width: int) -> tuple[Mask, ...]:
     return tuple(mask[index::width] for index in range(width))
 
 
-def _trimmed(array: Bytes, starts: Positions, ends: Positions) -> tuple[Positions, Positions]:
+def _trimmed(array: Bytes, starts: Places, ends: Places) -> tuple[Places, Places]:
     """Values without the blanks around them; raises Malformed where nothing is left."""
     while (blank := _SPACE[array[starts]] & (starts < ends)).any():
         starts = starts + blank
@@ -296,7 +297,7 @@ def _trimmed(array: Bytes, starts: Positions, ends: Positions) -> tuple[Position
     return starts, ends
 
 
-def _check_introducers(array: Bytes, starts: Positions, opening: Positions, introduced: Mask) -> None:
+def _check_introducers(array: Bytes, starts: Places, opening: Places, introduced: Mask) -> None:
     """Accepts `_binary 'x'` and N'x' (an introducer changes no byte of a Dumpling or mysqldump file)."""
     for index in np.flatnonzero(introduced):
         text = array[starts[index]: opening[index]].tobytes()
@@ -322,7 +323,7 @@ def _hex_table() -> Bytes:
 _HEX = _hex_table()
 
 
-def _unhexed(digits: pa.Array, starts: Positions) -> pa.Array:
+def _unhexed(digits: pa.Array, starts: Places) -> pa.Array:
     """Binary array of hexadecimal digits, which begin there → of the bytes they stand for."""
     offsets = np.frombuffer(digits.buffers()[1], dtype=np.int32)[: len(digits) + 1]
     data = digits.buffers()[2]

@@ -36,7 +36,7 @@ def kafka(settings: Settings) -> Kafka:
     if isinstance(partitions, int) and partitions <= 0:
         text = f"invalid partition num {partitions}; 1 or more is accepted"
         raise ChangefeedError(text, "CDC:ErrKafkaInvalidPartitionNum")
-    client_id = settings.text("kafka-client-id", "TiCDC_producer_127.0.0.1_8300_default_ticdc-sim")
+    client_id = settings.text("kafka-client-id", Kafka.client_id)
     if not re.fullmatch(r"[A-Za-z0-9._-]+", client_id):
         raise ChangefeedError(f"invalid kafka client ID '{client_id}'", "CDC:ErrKafkaInvalidClientID")
     dial, write, read = (_timeout(settings, f"{name}-timeout") for name in ("dial", "write", "read"))

@@ -168,12 +168,10 @@ class Changefeed:
     """One line each: unknown keys, keys without effect, conflicts between URI and file."""
 
 
-def partition_count(asked: int | None, actual: int) -> int:
+def partition_count(asked: int | None, actual: int, topic: str = "") -> int:
     """Partitions to use of a topic that has `actual`: the first `asked`, or all; raises ChangefeedError if more were
     asked than there are (`SetPartitionNum`, tiflow v8.5.3 pkg/sink/kafka/options.go)."""
     if asked is not None and asked > actual:
-        raise ChangefeedError(
-            f"the number of partition ({asked}) specified in sink-uri is more than that of actual topic ({actual})",
-            "CDC:ErrKafkaInvalidPartitionNum",
-        )
+        text = f"the number of partition ({asked}) specified in sink-uri is more than that of actual topic ({actual})"
+        raise ChangefeedError(text + (f": {topic}" if topic else ""), "CDC:ErrKafkaInvalidPartitionNum")
     return asked or actual

@@ -14,15 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from simulator.columns.cells import latin1
-from simulator.ticdc.codecs.json_text import Bytes, Offsets, buffers, join, moved, rebuilt
-
-Places = npt.NDArray[np.int64]
+from simulator.columns.cells import Bytes, Offsets, Places, binary, latin1, stored_buffers
+from simulator.ticdc.codecs.json_text import join, moved
 
 
 def surrogate_escaped(cells: pa.Array) -> pa.Array:
     """Bytes as text: what is UTF-8 as it is, every other byte as a lone surrogate (see `json_text`)."""
-    data, offsets = buffers(cells)
+    data, offsets = stored_buffers(cells)
     odd = data >= 0x80
     if not odd.any():
         return cells
@@ -33,22 +31,22 @@ def surrogate_escaped(cells: pa.Array) -> pa.Array:
     spread = np.insert(data, np.repeat(where, 2), 0)
     places = where + 2 * np.arange(len(where))
     spread[places], spread[places + 1], spread[places + 2] = 0xED, 0xB0 | data[where] >> 6, 0x80 | data[where] & 0x3F
-    return rebuilt(cells, spread, moved(offsets, where, np.full(len(where), 2)))
+    return binary(spread, moved(offsets, where, np.full(len(where), 2)), cells)
 
 
 def base64(cells: pa.Array) -> pa.Array:
     """Standard base64 with padding: cells are filled up to whole groups of three bytes and coded in one go."""
-    data, offsets = buffers(cells)
+    data, offsets = stored_buffers(cells)
     if not len(data):
         return cells
     missing = -np.diff(offsets) % 3
     filled = join(cells, _zeros(missing), null=b"")
-    filled_data, filled_offsets = buffers(filled)
+    filled_data, filled_offsets = stored_buffers(filled)
     coded = np.frombuffer(binascii.b2a_base64(filled_data.data, newline=False), np.uint8).copy()
     ends = filled_offsets // 3 * 4
     coded[ends[1:][missing > 0] - 1] = 0x3D
     coded[ends[1:][missing > 1] - 2] = 0x3D
-    return rebuilt(cells, coded, ends)
+    return binary(coded, ends, cells)
 
 
 def _zeros(lengths: npt.NDArray[np.int32]) -> pa.Array:
@@ -83,7 +81,7 @@ def quote(cells: pa.Array, unicode: int = 15, html: bool = True) -> pa.Array:
     `unicode` is the version whose characters stay as they are, `html` whether JSON escapes `<`, `>` and `&`.
     """
     cells = latin1(cells)
-    data, offsets = buffers(cells)
+    data, offsets = stored_buffers(cells)
     if not len(data):
         return cells
     sizes = np.frombuffer(data.tobytes().translate(_QUOTED_SIZE[html]), np.uint8)
@@ -92,7 +90,7 @@ def quote(cells: pa.Array, unicode: int = 15, html: bool = True) -> pa.Array:
     sizes = sizes.copy()
     hidden = _classify_runes(data, offsets, sizes, unicode)
     ends = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
-    return rebuilt(cells, _spread(data, sizes, ends, hidden, html), ends[offsets])
+    return binary(_spread(data, sizes, ends, hidden, html), ends[offsets], cells)
 
 
 def _classify_runes(data: Bytes, offsets: Offsets, sizes: Bytes, unicode: int) -> tuple[Places, Places]:
@@ -138,14 +136,14 @@ def _runes(data: Bytes, offsets: Offsets) -> tuple[Places, Places, Places]:
 
 def valid_utf8(cells: pa.Array) -> pa.Array:
     """The bytes, with `?` for each that is no part of valid UTF-8."""
-    data, offsets = buffers(cells)
+    data, offsets = stored_buffers(cells)
     if not len(data) or int(data.max()) < 0x80:
         return cells
     starts, widths, _ = _runes(data, offsets)
     lost = data >= 0x80
     for step in range(4):
         lost[(starts + step)[widths > step]] = False
-    return rebuilt(cells, np.where(lost, np.uint8(0x3F), data), offsets) if lost.any() else cells
+    return binary(np.where(lost, np.uint8(0x3F), data), offsets, cells) if lost.any() else cells
 
 
 def _spread(data: Bytes, sizes: Bytes, ends: Places, hidden: tuple[Places, Places], html: bool) -> Bytes:

@@ -14,9 +14,9 @@ import lz4.frame
 import numpy as np
 import pyarrow as pa
 
+from simulator.columns.cells import binary, stored_buffers
 from simulator.errors import EncodeError
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.json_text import buffers, rebuilt
 from simulator.ticdc.codecs.row_changes import Encoded
 
 _LZ4 = (0, lz4.frame.BLOCKSIZE_MAX4MB, True, False, False, False)
@@ -39,14 +39,14 @@ def compressed(encoded: Encoded, options: CodecOptions) -> Encoded:
 
 def compressed_values(values: pa.Array, compression: str) -> pa.Array:
     """binary → binary: a library call for each value, since no library takes a column."""
-    data, offsets = buffers(values)
+    data, offsets = stored_buffers(values)
     whole, compress = data.data, _WRITERS[compression]
     parts = [compress(whole[start:end]) if start < end else b"" for start, end in pairwise(offsets.tolist())]
     ends = np.concatenate(([0], np.cumsum([len(part) for part in parts], dtype=np.int64)))
     joined = np.frombuffer(bytearray().join(parts), np.uint8)
     if compression == "lz4":
         joined[ends[:-1][np.diff(ends) > 0, np.newaxis] + _BLOCK_SIZE_AT] = _BLOCK_SIZE
-    return rebuilt(values, joined, ends)
+    return binary(joined, ends, values)
 
 
 def compressed_value(value: bytes, options: CodecOptions) -> bytes:

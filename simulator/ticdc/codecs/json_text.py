@@ -22,10 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import surrogate_unescaped
-
-Bytes = npt.NDArray[np.uint8]
-Offsets = npt.NDArray[np.int32]
+from simulator.columns.cells import Bytes, Offsets, binary, stored_buffers, surrogate_unescaped
 
 _NAMED = {0x09: b"\\t", 0x0A: b"\\n", 0x0D: b"\\r", 0x22: b'\\"', 0x5C: b"\\\\"}
 _HEXED = [*range(0x20), 0x26, 0x3C, 0x3E]
@@ -48,34 +45,6 @@ _TRANSLATED = {
 _GROWTH = {short: bytes(len(table.get(byte, b"1")) - 1 for byte in range(256)) for short, table in _ESCAPES.items()}
 
 
-def buffers(cells: pa.Array) -> tuple[Bytes, Offsets]:
-    """The bytes of a binary array and its offsets into them, the first being 0."""
-    _, offset_buffer, data_buffer = cells.buffers()
-    offsets = np.frombuffer(offset_buffer, np.int32, len(cells) + 1, 4 * cells.offset)
-    if data_buffer is None:
-        return np.empty(0, np.uint8), offsets
-    data = np.frombuffer(data_buffer, np.uint8)[offsets[0] : offsets[-1]]
-    return data, offsets - offsets[0] if offsets[0] else offsets
-
-
-def lengths(cells: pa.Array) -> npt.NDArray[np.int64]:
-    """Bytes in each cell."""
-    ends = buffers(cells)[1].astype(np.int64)
-    return ends[1:] - ends[:-1]
-
-
-def rebuilt(cells: pa.Array, data: bytes | Bytes, offsets: npt.NDArray[np.int64] | Offsets) -> pa.Array:
-    """Binary array of other bytes that is null where `cells` is."""
-    nulls = None if cells.null_count == 0 else _validity(cells)
-    return pa.Array.from_buffers(
-        pa.binary(), len(cells), [nulls, pa.py_buffer(np.ascontiguousarray(offsets, np.int32)), pa.py_buffer(data)])
-
-
-def _validity(cells: pa.Array) -> pa.Buffer:
-    """Validity bitmap that begins at bit 0, as a slice's does not."""
-    return pa.array(np.packbits(cells.is_valid().to_numpy(zero_copy_only=False), bitorder="little")).buffers()[1]
-
-
 def moved(offsets: Offsets, where: npt.NDArray[np.int64], growth: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Offsets after the byte at each of the ascending positions `where` grew by `growth`."""
     grown: npt.NDArray[np.int64] = np.concatenate(([0], np.cumsum(growth)))
@@ -87,7 +56,7 @@ def escape(cells: pa.Array, short_controls: bool) -> pa.Array:
 
     `short_controls` is whether U+0008 and U+000C become `\b` and `\f`.
     """
-    data, offsets = buffers(cells)
+    data, offsets = stored_buffers(cells)
     if not len(data):
         return cells
     raw = data.tobytes()
@@ -108,7 +77,7 @@ def escape(cells: pa.Array, short_controls: bool) -> pa.Array:
         raw = raw.replace(old, _LINE_SEPARATORS[old])
     if invalid:
         raw = _INVALID.sub(rb"\\ufffd", raw)
-    return rebuilt(cells, raw, moved(offsets, where, growth[where].astype(np.int64)))
+    return binary(raw, moved(offsets, where, growth[where].astype(np.int64)), cells)
 
 
 def replaced(raw: bytes, found: Iterable[int], table: Mapping[int, bytes]) -> bytes:
@@ -146,7 +115,7 @@ def join(*pieces: bytes | pa.Array, null: bytes = b"null") -> pa.Array:
 
 def scattered(cells: pa.Array, where: npt.NDArray[np.bool_]) -> pa.Array:
     """The cells (no nulls) in the rows where `where` is true, empty text in the others; no byte is copied."""
-    data, offsets = buffers(cells)
+    data, offsets = stored_buffers(cells)
     index = np.concatenate(([0], np.cumsum(where)))
     return pa.Array.from_buffers(
         pa.binary(), len(where), [None, pa.py_buffer(np.ascontiguousarray(offsets[index])), pa.py_buffer(data)])
@@ -170,7 +139,7 @@ def raw_quoted(text: str) -> bytes:
 
 def raw_escape(cells: pa.Array) -> pa.Array:
     """A column's text as the inside of JSON strings; its invalid bytes are those that it had (see above)."""
-    data, offsets = buffers(cells)
+    data, offsets = stored_buffers(cells)
     if not len(data):
         return cells
     raw = data.tobytes()
@@ -181,4 +150,4 @@ def raw_escape(cells: pa.Array) -> pa.Array:
     growth = np.frombuffer(raw.translate(_RAW_GROWTH), np.uint8)
     where = np.flatnonzero(growth)
     ends = moved(offsets, where, growth[where].astype(np.int64))
-    return surrogate_unescaped(rebuilt(cells, replaced(raw, found, _RAW_ESCAPES), ends))
+    return surrogate_unescaped(binary(replaced(raw, found, _RAW_ESCAPES), ends, cells))

@@ -13,13 +13,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.columns.cells import lengths
 from simulator.columns.row_image import split
 from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc.codecs import claim_check
 from simulator.ticdc.codecs.codec_options import CodecOptions
 from simulator.ticdc.codecs.compression import compressed
-from simulator.ticdc.codecs.json_text import lengths
 from simulator.ticdc.codecs.row_changes import Encoded, Frame, Rows, StoredFile, rows_at
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import visible_columns

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from simulator import tso
 from simulator.columns import row_image
+from simulator.columns.cells import Texts
 from simulator.errors import ChangefeedError, SchemaError
 from simulator.ticdc.filters.event_filters import EventFilters, EventRule, ignoring_row, reads_values
 from simulator.ticdc.filters.event_types import ROW_KINDS
@@ -28,9 +29,6 @@ from simulator.tidb.expressions.trees import bare, column_of, uncomputable, walk
 from simulator.tidb.expressions.values import Value, is_true
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.syntax.expressions import Call, ColumnName, Fragment, Literal, Node, Pattern, Row
-
-Texts = Mapping[str, pa.Array]
-"""TiDB texts of the visible columns, by name."""
 
 
 def let_through(

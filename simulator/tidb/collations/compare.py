@@ -13,14 +13,9 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Bytes, Places, binary, buffers, raw
 from simulator.tidb.collations.weights import BASIC, WEIGHTS, Weights
-from simulator.tidb.model.types import ColumnType
+from simulator.tidb.model.types import ColumnType, is_text
 
 SPACE = 0x20
-
-
-def is_text(type: ColumnType) -> bool:
-    """Whether values are compared by a collation or by their bytes: strings, binary or not."""
-    return type.name in ("char", "varchar", "tinytext", "text", "mediumtext", "longtext")
 
 
 def is_exact(type: ColumnType) -> bool:

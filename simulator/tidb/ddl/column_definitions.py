@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from simulator.errors import SchemaError
 from simulator.tidb.ddl.create.defaults import default_text, number_text
-from simulator.tidb.ddl.create.moments import is_date
 from simulator.tidb.ddl.create.table import build_column
 from simulator.tidb.ddl.create.types import build_type
 from simulator.tidb.ddl.steps import KnownTable
 from simulator.tidb.ddl.tidb_errors import refused, tidb
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, collation
 from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import ColumnType, TYPES, family, is_binary
+from simulator.tidb.model.types import ColumnType, INTEGER_BITS, TYPES, family, is_binary
 from simulator.tidb.syntax.definitions import ColumnSyntax, DefaultSyntax
+from simulator.tidb.values import spellings
 
 
 MOST_ROOM = ("latin1", "latin1_bin")
@@ -90,7 +90,6 @@ def check_charset(syntax: ColumnSyntax) -> None:
 
 
 NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
-BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
 
 
 def default_of(syntax: DefaultSyntax, column: Column) -> tuple[str | None, bool]:
@@ -112,7 +111,7 @@ def fits(text: str, type: ColumnType) -> bool:
     """Whether a literal's TiDB text is a value of the type."""
     kind = family(type)
     if kind == "integer":
-        span = 1 << BITS[type.name]
+        span = 1 << INTEGER_BITS[type.name]
         low, high = (0, span) if type.unsigned else (-span // 2, span // 2)
         return low <= int(text) < high
     if kind in ("decimal", "float") and type.unsigned and text.startswith("-"):
@@ -124,7 +123,7 @@ def fits(text: str, type: ColumnType) -> bool:
     if kind == "bit":
         return 0 <= int(text) < 1 << type.length
     if kind in ("date", "datetime"):
-        return is_date(text)
+        return spellings.in_calendar(text)
     return kind != "string" or len(text) <= type.length
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from simulator.tidb.ddl.column_definitions import NOW
 from simulator.tidb.model.table import (
     Column,
     ForeignKey,
@@ -205,7 +206,7 @@ def default_text(column: Column) -> str:
         return ""
     if column.default_expression:
         call = column.default.rpartition("(")[0] or column.default
-        plain = call.strip().upper() in ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
+        plain = call.strip().upper() in NOW
         nextval = column.default.upper().startswith(("NEXTVAL", "NEXT VALUE"))
         return f"DEFAULT {column.default}" if plain or nextval else f"DEFAULT ({column.default})"
     if column.type.name == "bit":

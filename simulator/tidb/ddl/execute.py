@@ -21,6 +21,7 @@ from simulator.tidb.ddl import (
     tables,
     views_and_sequences as others,
 )
+from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import Executed, Job, Session
 from simulator.tidb.syntax.objects import (
     AlterSequence,
@@ -63,6 +64,14 @@ def execute(statement: Statement, text: str, session: Session) -> Executed:
     at, and the catalog behind is None.
     """
     return _finished(STATEMENTS[type(statement)](statement, text, session), session)
+
+
+def execute_on(
+    catalog: Catalog, statement: Statement, text: str, session: Session
+) -> tuple[tuple[Job, ...], Catalog]:
+    """`execute` where everything that exists is known: the jobs, and what exists behind them; raises as it does."""
+    executed = execute(statement, text, replace(session, catalog=catalog))
+    return executed.jobs, catalog if executed.catalog is None else executed.catalog
 
 
 def execute_batch(statements: Sequence[CreateTable], text: str, session: Session) -> Executed:

@@ -61,7 +61,7 @@ def create_table(statement: TableSyntax, text: str, session: Session) -> Execute
     if statement.like is None:
         check_syntax(statement, default)
     if catalog is not None:
-        catalog = with_table(catalog, new_table(statement, database, default, text, session))
+        catalog = with_table(catalog, new_table(catalog, statement, database, default, text, session))
     copied = session.named(statement.like) if statement.like else None
     return Executed((Job(actions.CREATE_TABLE, text, statement, *session.new(written), like=copied),), (), catalog)
 
@@ -83,17 +83,16 @@ def create_tables(statements: Sequence[TableSyntax], text: str, session: Session
 
 
 def new_table(
-    syntax: TableSyntax, database: Database, default: tuple[str, str], text: str, session: Session,
+    catalog: Catalog, syntax: TableSyntax, database: Database, default: tuple[str, str], text: str, session: Session,
 ) -> Table:
     """The table in a known database, whose charset and collation are the default; raises DdlError."""
-    assert session.catalog is not None
     if syntax.like is not None:
-        return copied_table(session.catalog, syntax, database.name, session)
+        return copied_table(catalog, syntax, database.name, session)
     if syntax.partitioning is not None:
         syntax = replace(syntax, partitioning=expanded(syntax.partitioning))
     with refused("ddl:1105"):
         table = build_table(replace(syntax, schema=""), database.name, text, text, default)
-    check_table(table, session.catalog, text)
+    check_table(table, catalog, text)
     return table
 
 

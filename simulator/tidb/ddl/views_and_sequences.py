@@ -5,8 +5,9 @@ One law: a name is free for a table, a view or a sequence, whichever comes first
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.catalog import Catalog, Key, Sequence, View, key as place_of
@@ -21,6 +22,8 @@ from simulator.tidb.syntax.objects import (
     DropView,
     SequenceOption,
 )
+
+T = TypeVar("T")
 
 
 def create_view(statement: CreateView, text: str, session: Session) -> Executed:
@@ -49,19 +52,32 @@ def _placed(catalog: Catalog, name: TableName) -> Key:
 def drop_view(statement: DropView, text: str, session: Session) -> Executed:
     """A job for each view that is there; raises DdlError for another object, and naming those that are not there,
     unless IF EXISTS."""
-    jobs, missing, catalog = [], [], session.catalog
-    views = dict(catalog.views) if catalog else {}
-    for name in map(session.written, statement.views):
-        if catalog is not None and views.pop(place_of(*name), None) is None:
-            if catalog.has(*name) and place_of(*name) not in catalog.views:
-                raise tidb("ddl:1347", *name, "VIEW")
-            missing.append(name)
-            continue
-        jobs.append(Job(actions.DROP_VIEW, text, statement, *session.named(name)))
+    catalog = session.catalog
+    there, missing, left = _parted(statement.views, catalog.views if catalog else {}, session, "VIEW")
     if missing and not statement.if_exists:
         raise tidb("schema:1051", ",".join(map(".".join, missing)))
+    jobs = tuple(Job(actions.DROP_VIEW, text, statement, *session.named(name)) for name in there)
     notes = tuple(f"Unknown table '{'.'.join(name)}': no job" for name in missing)
-    return Executed(tuple(jobs), notes, replace(catalog, views=views) if catalog else None)
+    return Executed(jobs, notes, replace(catalog, views=left) if catalog else None)
+
+
+def _parted(
+    names: Iterable[TableName], known: Mapping[Key, T], session: Session, kind: str
+) -> tuple[list[TableName], list[TableName], Mapping[Key, T]]:
+    """The names that are there (all where nothing is known), those that are not, and what is left without the former;
+    raises DdlError for another object, unless `kind` is empty."""
+    there: list[TableName] = []
+    missing: list[TableName] = []
+    left = dict(known)
+    for name in map(session.written, names):
+        place = place_of(*name)
+        if session.catalog is None or left.pop(place, None) is not None:
+            there.append(name)
+        elif kind and session.catalog.has(*name) and place not in known:
+            raise tidb("ddl:1347", *name, kind)
+        else:
+            missing.append(name)
+    return there, missing, left
 
 
 def create_sequence(statement: CreateSequence, text: str, session: Session) -> Executed:
@@ -94,20 +110,12 @@ def alter_sequence(statement: AlterSequence, text: str, session: Session) -> Exe
 
 def drop_sequence(statement: DropSequence, text: str, session: Session) -> Executed:
     """As DROP VIEW, but that IF EXISTS passes over other objects too."""
-    jobs, missing, catalog = [], [], session.catalog
-    sequences = dict(catalog.sequences) if catalog else {}
-    for name in map(session.written, statement.sequences):
-        if catalog is not None and sequences.pop(place_of(*name), None) is None:
-            other = catalog.has(*name) and place_of(*name) not in catalog.sequences
-            if other and not statement.if_exists:
-                raise tidb("ddl:1347", *name, "SEQUENCE")
-            missing.append(name)
-            continue
-        jobs.append(Job(actions.DROP_SEQUENCE, text, statement, *session.named(name)))
+    catalog, kind = session.catalog, "" if statement.if_exists else "SEQUENCE"
+    there, missing, left = _parted(statement.sequences, catalog.sequences if catalog else {}, session, kind)
     if missing and not statement.if_exists:
         raise tidb("schema:4139", ",".join(map(".".join, missing)))
-    notes = tuple(map(_unknown, missing))
-    return Executed(tuple(jobs), notes, replace(catalog, sequences=sequences) if catalog else None)
+    jobs = tuple(Job(actions.DROP_SEQUENCE, text, statement, *session.named(name)) for name in there)
+    return Executed(jobs, tuple(map(_unknown, missing)), replace(catalog, sequences=left) if catalog else None)
 
 
 def _unknown(name: TableName) -> str:

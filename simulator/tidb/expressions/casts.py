@@ -12,7 +12,6 @@ from simulator.tidb.expressions.moments import duration_text, rounded_moment
 from simulator.tidb.expressions.sql import Sql, sql, when
 from simulator.tidb.expressions.values import (
     DIGITS,
-    INTEGERS,
     NUMBERS,
     Value,
     as_integer,
@@ -26,7 +25,7 @@ from simulator.tidb.expressions.values import (
     string,
 )
 from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import family
+from simulator.tidb.model.types import INTEGER_BITS, family
 
 COUNTS, TIMES = ("integer", "bit", "year", "decimal", "float"), ("date", "datetime", "time")
 """Families of types."""
@@ -105,7 +104,7 @@ def written(value: Value, column: Column) -> Sql:
     type = column.type
     if value.kind == "null":
         return sql("NULL::VARCHAR")
-    if type.name in (*INTEGERS, "year", "bit"):
+    if type.name in (*INTEGER_BITS, "year", "bit"):
         number = numeric(value)
         return sql("{}::VARCHAR", number.sql if number.kind == "uint" else _whole(number))
     if type.name == "decimal":

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from simulator.tidb.collations import compare
 from simulator.tidb.expressions.json import json_key
-from simulator.tidb.expressions.moments import duration, moment
+from simulator.tidb.expressions.moments import duration, moment, printed_duration
 from simulator.tidb.expressions.sql import Sql, TRUE, sql, text, when
 from simulator.tidb.expressions.values import (
     DIGITS,
@@ -29,6 +29,7 @@ from simulator.tidb.expressions.values import (
     moment_literal,
     numeric,
 )
+from simulator.tidb.values import spellings
 
 OPERATORS: dict[str, str] = {
     "=": "{} = {}", "!=": "{} != {}", "<": "{} < {}", "<=": "{} <= {}", ">": "{} > {}", ">=": "{} >= {}",
@@ -71,7 +72,10 @@ def as_moment(value: Value) -> Sql:
     """`YYYY-MM-DD hh:mm:ss.ffffff`; null for what is no moment."""
     if value.kind in MOMENTS:
         return value.sql
-    return moment(as_text(value)) if value.constant is None else sql("{}::VARCHAR", moment_literal(value.constant))
+    if value.constant is None:
+        return moment(as_text(value))
+    shown = value.constant if value.kind == "string" else spellings.number(value.constant)
+    return sql("{}::VARCHAR", moment_literal(shown))
 
 
 def as_duration(value: Value) -> Sql:
@@ -79,7 +83,7 @@ def as_duration(value: Value) -> Sql:
     if value.kind == "time":
         return value.sql
     if value.kind in MOMENTS:
-        return duration(sql("substring({}, 12)", value.sql))
+        return printed_duration(sql("substring({}, 12)", value.sql))
     return duration(as_text(value)) if value.constant is None else sql("{}::BIGINT", duration_literal(value.constant))
 
 

@@ -17,10 +17,14 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from simulator.columns import hashing
 from simulator.tidb.collations import compare, weights
 from simulator.tidb.expressions.sql import Sql, query, quoted
+from simulator.tidb.model.types import ColumnType
+from simulator.tidb.values import spellings, times
+from simulator.tidb.values.kernels import each_distinct
 
 if TYPE_CHECKING:
     import duckdb
@@ -107,8 +111,20 @@ def _digest(name: str, cells: pa.Array) -> pa.Array:
     return pa.array(digests, pa.string()).take(distinct.indices)
 
 
+def _moment(cells: pa.Array) -> pa.Array:
+    """Moments with six digits of a second; empty for a text that is none."""
+    return pc.fill_null(times.datetime(ColumnType("datetime", decimal=6), cells), "")
+
+
+def _time(cells: pa.Array) -> pa.Array:
+    """The same of times, cut to the longest that there is."""
+    return pc.fill_null(each_distinct(cells, lambda cell: spellings.time(cell, 6, cut=True)), "")
+
+
 KERNELS: dict[str, Kernel] = {
     "crc32_of": Kernel("BLOB", "BIGINT", _crc32),
+    "moment_of": Kernel("VARCHAR", "VARCHAR", _moment),
+    "time_of": Kernel("VARCHAR", "VARCHAR", _time),
     **{f"{name}_of": Kernel("BLOB", "VARCHAR", partial(_digest, name)) for name in ("sha224", "sha384", "sha512")},
     **{f"sort_key_{name}": Kernel("VARCHAR", "BLOB", partial(compare.sortable, name)) for name in weights.WEIGHTS},
     **{f"alike_{name}": Kernel("VARCHAR", "VARCHAR", partial(compare.alike, name)) for name in weights.WEIGHTS},

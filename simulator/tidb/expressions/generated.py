@@ -19,7 +19,7 @@ from simulator.tidb.expressions.translate import Scope, valued
 from simulator.tidb.expressions.trees import column_of, definition
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.syntax.expressions import names_in
-from simulator.tidb.values import tidb_text
+from simulator.tidb.values.conversion import tidb_text
 
 
 class Generated(NamedTuple):

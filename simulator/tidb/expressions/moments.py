@@ -6,16 +6,7 @@ is a number of microseconds.
 
 from __future__ import annotations
 
-import re
-
-from simulator.tidb.expressions.sql import Sql, sql, switched, text, when
-
-MOMENT = (r"^\s*(\d{1,4})[-/.^@:](\d{1,2})[-/.^@:](\d{1,2})"
-          r"(?:[T\s]+(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,6}))?)?)?)?\s*$")
-COMPACT = r"^\s*(\d{2}|\d{4})(\d{2})(\d{2})(?:(\d{2})(\d{2})(\d{2})(?:\.(\d{0,6}))?)?\s*$"
-DURATION = r"^\s*(-?)(?:(\d+)\s+)?(\d+):(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,6}))?)?\s*$"
-SHORT = r"^\s*(-?)(\d{1,9})(?:\.(\d{0,6}))?\s*$"
-EXACT = r"^\d{4}-\d\d-\d\d$|^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{0,6})?$"
+from simulator.tidb.expressions.sql import Sql, sql, when
 
 
 def printed_moment(shown: Sql) -> Sql:
@@ -26,47 +17,7 @@ def printed_moment(shown: Sql) -> Sql:
 
 def moment(shown: Sql) -> Sql:
     """A moment from its text, in any of the spellings that MySQL takes; null for another text."""
-    return switched([
-        (_fits(shown, EXACT), printed_moment(shown)), (_fits(shown, MOMENT), _spelled(shown, MOMENT)),
-        (_fits(shown, COMPACT), _spelled(shown, COMPACT))])
-
-
-def _fits(shown: Sql, pattern: str) -> Sql:
-    return sql("regexp_matches({}, {})", shown, text(pattern))
-
-
-def _parts(shown: Sql, pattern: str, count: int) -> list[Sql]:
-    """The groups of a pattern, empty where they are not there."""
-    names = ", ".join(f"'p{place}'" for place in range(count))
-    found = sql(f"regexp_extract({{}}, {{}}, [{names}])", shown, text(pattern))
-    return [sql(f"coalesce({{}}.p{place}, '')", found) for place in range(count)]
-
-
-def constant_moment(shown: str) -> str | None:
-    """The same of a literal."""
-    found = re.match(MOMENT, shown) or re.match(COMPACT, shown)
-    if not found:
-        return None
-    year, month, day, hour, minute, second = (part or "0" for part in found.groups()[:6])
-    if len(year) < 3:
-        year = f"{'20' if int(year) < 70 else '19'}{int(year):02}"
-    if int(month) > 12 or int(day) > 31 or int(hour) > 23 or int(minute) > 59 or int(second) > 59:
-        return None
-    clock = f"{int(hour):02}:{int(minute):02}:{int(second):02}"
-    return f"{int(year):04}-{int(month):02}-{int(day):02} {clock}.{(found[7] or '').ljust(6, '0')}"
-
-
-def _spelled(shown: Sql, pattern: str) -> Sql:
-    year, *parts, fraction = _parts(shown, pattern, 7)
-    century = sql("CASE WHEN try_cast({} AS INTEGER) < 70 THEN '20' ELSE '19' END", year)
-    short = sql("{} || lpad({}, 2, '0')", century, year)
-    full = when(sql("length({}) > 2", year), sql("lpad({}, 4, '0')", year), short)
-    month, day, hour, minute, second = (sql("lpad({}, 2, '0')", part) for part in parts)
-    found = sql("concat({}, '-', {}, '-', {}, ' ', {}, ':', {}, ':', {}, '.', rpad({}, 6, '0'))",
-                full, month, day, hour, minute, second, fraction)
-    valid = sql("{} <= '12' AND {} <= '31' AND {} <= '23' AND {} <= '59' AND {} <= '59'",
-                month, day, hour, minute, second)
-    return when(valid, found)
+    return sql("nullif(moment_of({}), '')", shown)
 
 
 def moment_number(moment: Sql, kind: str) -> Sql:
@@ -99,43 +50,17 @@ def rounded_moment(moment: Sql, digits: int) -> Sql:
 
 
 def duration(shown: Sql) -> Sql:
-    """Microseconds from the text of a TIME: `-838:59:59.000000`, `1 10:00:00`, `10:00`, `101500`; null for another."""
-    sign, digits, fraction = _parts(shown, SHORT, 3)
-    padded = sql("lpad({}, greatest(length({}), 6)::INTEGER, '0')", digits, digits)
-    hours, minutes, seconds = (
-        sql("left({}, length({}) - 4)", padded, padded), sql("substring({}, length({}) - 3, 2)", padded, padded),
-        sql("right({}, 2)", padded))
-    return switched([
-        (_fits(shown, DURATION), printed_duration(shown)),
-        (_fits(shown, SHORT), _micros(sign, _number(hours), minutes, seconds, fraction))])
+    """Microseconds from the text of a TIME, in any of the spellings that MySQL takes; null for another text."""
+    return printed_duration(sql("nullif(time_of({}), '')", shown))
 
 
 def printed_duration(shown: Sql) -> Sql:
-    """Microseconds from a text with colons."""
-    sign, days, hours, minutes, seconds, fraction = _parts(shown, DURATION, 6)
-    whole = sql("{} * 24 + {}", _number(days), _number(hours))
-    return when(sql("{} IS NOT NULL", shown), _micros(sign, whole, minutes, seconds, fraction))
-
-
-def constant_duration(shown: str) -> int | None:
-    """The microseconds of a literal."""
-    found, short = re.match(DURATION, shown), re.match(SHORT, shown)
-    if found:
-        sign, days, *parts = found.groups()
-    elif short:
-        digits = short[2].rjust(6, "0")
-        sign, days, parts = short[1], None, [digits[:-4], digits[-4:-2], digits[-2:], short[3]]
-    else:
-        return None
-    hours, minutes, seconds = (int(part or 0) for part in parts[:3])
-    whole = ((int(days or 0) * 24 + hours) * 3600 + minutes * 60 + seconds) * 1_000_000
-    return (whole + int((parts[3] or "").ljust(6, "0"))) * (-1 if sign else 1)
-
-
-def _micros(sign: Sql, hours: Sql, minutes: Sql, seconds: Sql, fraction: Sql) -> Sql:
-    whole = sql("(({}) * 3600 + {} * 60 + {}) * 1000000 + {}", hours, _number(minutes), _number(seconds),
-                _number(sql("rpad({}, 6, '0')", fraction)))
-    return sql("CASE WHEN {} = '-' THEN -1 ELSE 1 END * ({})", sign, whole)
+    """Microseconds from the text that TiDB prints of a TIME."""
+    found = sql(r"regexp_extract({}, '^(-?)(\d+):(\d\d):(\d\d)(?:\.(\d*))?$', ['s', 'h', 'm', 'n', 'f'])", shown)
+    hours, minutes, seconds = (_number(sql(f"{{}}.{part}", found)) for part in "hmn")
+    fraction = _number(sql("rpad(coalesce({}.f, ''), 6, '0')", found))
+    whole = sql("({} * 3600 + {} * 60 + {}) * 1000000 + {}", hours, minutes, seconds, fraction)
+    return when(sql("{} IS NOT NULL", shown), sql("CASE WHEN {}.s = '-' THEN -1 ELSE 1 END * ({})", found, whole))
 
 
 def _number(digits: Sql) -> Sql:

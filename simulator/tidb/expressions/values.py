@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 
 from simulator.tidb.expressions.moments import (
     clock,
-    constant_duration,
-    constant_moment,
     duration_text,
     moment_number,
     printed_duration,
@@ -21,7 +19,9 @@ from simulator.tidb.expressions.moments import (
 )
 from simulator.tidb.expressions.sql import FALSE, NULL, Sql, TRUE, sql, text, when
 from simulator.tidb.model.table import Column
+from simulator.tidb.model.types import INTEGER_BITS
 from simulator.tidb.syntax.expressions import Literal
+from simulator.tidb.values import spellings
 
 NUMBERS = ("bool", "int", "uint", "decimal", "real")
 MOMENTS = ("date", "datetime")
@@ -213,13 +213,10 @@ def printed_real(number: Sql) -> Sql:
     return when(sql("contains({}, 'e')", shown), long, sql(r"regexp_replace({}, '\.0$', '')", shown))
 
 
-INTEGERS = ("tinyint", "smallint", "mediumint", "int", "bigint")
-
-
 def of_column(column: Column, cell: Sql) -> Value:
     """The value of a cell from its TiDB text."""
     type = column.type
-    if type.name in INTEGERS:
+    if type.name in INTEGER_BITS:
         wide = type.unsigned and type.name == "bigint"
         return Value(_cast(cell, "UBIGINT" if wide else "BIGINT"), "uint" if wide else "int", text=cell)
     if type.name == "year":
@@ -283,12 +280,14 @@ def of_literal(literal: Literal) -> Value:
 
 
 def moment_literal(shown: str) -> Sql:
-    found = constant_moment(shown)
+    """A literal text as a moment; null for what is none."""
+    found = spellings.moment(shown, 6)
     return NULL if found is None else text(found)
 
 
 def duration_literal(shown: str) -> Sql:
-    found = constant_duration(shown)
+    """A literal text as a duration; null for what is none."""
+    found = spellings.duration(shown, 6, cut=True)
     return NULL if found is None else sql(f"{found}::BIGINT")
 
 

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 
 from simulator.tidb.model.types import ColumnType, family
 
+Name = tuple[str, str]
+"""Schema and name of a table, as they were given."""
+
 
 @dataclass(frozen=True)
 class Column:

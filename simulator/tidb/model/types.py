@@ -86,6 +86,8 @@ TYPES = {row.name: row for row in (
     TypeRow("vector", 225, 12, "vector", maximum=16383),
 )}
 
+INTEGER_BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
+
 MEMBER_ESCAPES = str.maketrans({"'": "''", "\0": "\\0", "\n": "\\n", "\r": "\\r"})
 """How TiDB prints members of ENUM and SET; a backslash stays as it is (TiDB: pkg/parser/format)."""
 
@@ -104,6 +106,11 @@ def is_binary(type: ColumnType) -> bool:
     """Whether values are byte strings: BINARY, VARBINARY, and the BLOBs."""
     row = TYPES[type.name]
     return bool(row.binary_name) and type.charset == "binary"
+
+
+def is_text(type: ColumnType) -> bool:
+    """Whether values are compared by a collation or by their bytes: strings, binary or not."""
+    return family(type) in ("string", "text")
 
 
 def is_blob(type: ColumnType) -> bool:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from simulator.errors import DdlError
 from simulator.tidb.parser import partition_specs
 from simulator.tidb.parser.clauses import (
     LOCK_AND_ALGORITHM,
@@ -28,6 +27,7 @@ from simulator.tidb.parser.defaults import read_default
 from simulator.tidb.parser.keys import begins_key, read_key
 from simulator.tidb.parser.options import begins_option, read_option
 from simulator.tidb.parser.tables import elements
+from simulator.tidb.parser.texts import not_ddl
 from simulator.tidb.restore.names import column, quoted, string
 from simulator.tidb.syntax.alter import (
     AddColumns,
@@ -283,7 +283,7 @@ def alter_table(cursor: Cursor, ignore: bool = False) -> AlterTable:
     """What follows ALTER [IGNORE] TABLE; raises DdlError for ANALYZE and COMPACT, which change no schema."""
     table = cursor.qualified_name()
     if cursor.word() in ("ANALYZE", "COMPACT"):
-        raise DdlError(f"ALTER TABLE … {cursor.word()} is not DDL: no schema changes, and TiCDC sends no DDL event")
+        raise not_ddl(f"ALTER TABLE … {cursor.word()}")
     specs: list[Spec] = []
     while not cursor.at_end() and cursor.word() not in LAST_SPECS:
         if specs and not cursor.accept(","):

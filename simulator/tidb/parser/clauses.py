@@ -13,6 +13,7 @@ from sqlglot.tokens import TokenType
 from simulator.tidb.model.charsets import charset, charset_of, collation
 from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.expressions.atoms import read_atom
+from simulator.tidb.parser.expressions.literals import MAX_UNSIGNED
 from simulator.tidb.parser.expressions.operators import expression_of, read_bits, read_parenthesised
 from simulator.tidb.restore.expressions import restored
 from simulator.tidb.syntax.definitions import DefaultSyntax, Expression
@@ -22,7 +23,6 @@ LOCK_AND_ALGORITHM = MappingProxyType({
     "ALGORITHM": ("DEFAULT", "COPY", "INPLACE", "INSTANT"),
     "LOCK": ("DEFAULT", "NONE", "SHARED", "EXCLUSIVE"),
 })
-LARGEST = 2 ** 64 - 1
 NUMBERS = ("integer", "decimal", "float")
 
 
@@ -132,8 +132,8 @@ def read_count(cursor: Cursor, what: str = "a whole number") -> int:
     """A whole number of 64 bits at most; raises SchemaError."""
     token = cursor.next_token()
     number = cursor.integer(what)
-    if number > LARGEST or len(token.text.lstrip("0")) > len(str(LARGEST)):
-        cursor.fail(f"{token.text[:40]} is too large; accepted: up to {LARGEST}", token)
+    if number > MAX_UNSIGNED or len(token.text.lstrip("0")) > len(str(MAX_UNSIGNED)):
+        cursor.fail(f"{token.text[:40]} is too large; accepted: up to {MAX_UNSIGNED}", token)
     return number
 
 

@@ -43,7 +43,7 @@ from simulator.tidb.parser.statements import (
     unlock_tables,
 )
 from simulator.tidb.parser.tables import read_create_table
-from simulator.tidb.parser.texts import read, statements
+from simulator.tidb.parser.texts import not_ddl, read, statements
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.statements import Statement
 
@@ -179,10 +179,6 @@ def statement(text: str, tokens: list[Token], charset: str) -> Statement:
 def first_words(tokens: Sequence[Token]) -> tuple[str, ...]:
     """The words that can tell which statement it is, in capitals; empty in place of a quoted name."""
     return tuple("" if token.token_type in QUOTED else token.text.upper() for token in tokens[:LONGEST])
-
-
-def not_ddl(what: str) -> DdlError:
-    return DdlError(f"{what} is not DDL: no schema changes, and TiCDC sends no DDL event")
 
 
 def fail_at_first_words(text: str, tokens: Sequence[Token], words: tuple[str, ...]) -> NoReturn:

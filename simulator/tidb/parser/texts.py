@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from sqlglot.tokens import Token, TokenType
 
+from simulator.errors import DdlError
 from simulator.tidb.parser.cursor import Cursor, Rules
 from simulator.tidb.parser.expressions.operators import read_bits, read_node, read_simple
 from simulator.tidb.parser.queries.query import read_subquery
@@ -21,6 +22,11 @@ RULES = Rules(read_node, read_bits, read_simple, read_subquery)
 
 _OPENING = re.compile(r"/\*(?:!\d*|[Tt]!(?:\[[^\]]*\])?)\s*\Z")
 _CLOSING = re.compile(r"\s*\*/")
+
+
+def not_ddl(what: str) -> DdlError:
+    """For words that TiDB takes and that change no schema."""
+    return DdlError(f"{what} is not DDL: no schema changes, and TiCDC sends no DDL event")
 
 
 def statements(tokens: list[Token]) -> list[list[Token]]:

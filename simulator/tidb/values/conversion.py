@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns import cells
-from simulator.tidb.model.types import ColumnType, family, is_binary
+from simulator.tidb.model.types import ColumnType, INTEGER_BITS, family, is_binary, is_text
 from simulator.tidb.values import decimals, documents, numbers, strings, times
 from simulator.tidb.values.kernels import utf8
 
@@ -127,14 +127,14 @@ _SHAPES = {
 def accepted(type: ColumnType) -> str:
     """What a column of that type takes, for people."""
     name = type.name
-    if name in numbers.BITS:
+    if name in INTEGER_BITS:
         low, high = numbers.bounds(type)
         return f"{low} to {high}"
     if name == "decimal":
         return f"at most {type.length - max(type.decimal, 0)} digits before the point"
     if name in ("enum", "set"):
         return ", ".join(map(repr, type.elements[:8])) + (", …" if len(type.elements) > 8 else "")
-    if name in strings.TEXTS:
+    if is_text(type):
         limit = strings.BYTES.get(name, type.length)
         unit = "bytes" if type.charset == "binary" or name in strings.BYTES else "characters"
         return f"at most {limit} {unit}" + ("" if type.charset == "binary" else " of valid UTF-8")
@@ -144,11 +144,14 @@ def accepted(type: ColumnType) -> str:
 def text_as(source: ColumnType, target: ColumnType, text: pa.Array) -> pa.Array:
     """TiDB text of a value that ALTER TABLE … MODIFY COLUMN turns from one type into another.
 
-    Null where it is NULL or does not fit the target.
+    Null where it is NULL or does not fit the target, and for a TIME as a date, which TiDB takes to be of the day on
+    which the statement runs (tidb pkg/types/time.go, Duration.ConvertToTime).
     """
     if source == target:
         return utf8(text)
     text = utf8(text)
+    if family(source) == "time" and family(target) in ("date", "datetime"):
+        return pa.nulls(len(text), pa.string())
     if is_binary(source):
         return tidb_text(target, cells.latin1(text))
     if family(target) in _COUNTED and source.elements:

@@ -12,11 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns import cells
-from simulator.tidb.model.types import ColumnType
+from simulator.tidb.model.types import ColumnType, INTEGER_BITS
 from simulator.tidb.values.decimals import NUMBER, PRECISION, is_whole, plain, rounded
 from simulator.tidb.values.kernels import each_distinct, has, matches, only, otherwise, parsed, utf8
-
-BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
 
 _WIDE = pa.decimal128(20, 0)
 """What holds every integer of 64 bits, signed or not."""
@@ -24,7 +22,7 @@ _WIDE = pa.decimal128(20, 0)
 
 def bounds(type: ColumnType) -> tuple[int, int]:
     """Least and greatest value of an integer type."""
-    bits = BITS[type.name]
+    bits = INTEGER_BITS[type.name]
     return (0, 2**bits - 1) if type.unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
@@ -48,7 +46,7 @@ def _usual(type: ColumnType, text: pa.Array) -> pa.Array:
     else:
         number = only(matches(text, shape), text).cast(kind)
         usual = number.is_valid()
-    if BITS[type.name] < 64:
+    if INTEGER_BITS[type.name] < 64:
         usual = pc.and_(usual, pc.and_(pc.greater_equal(number, low), pc.less_equal(number, high)))
     return usual
 

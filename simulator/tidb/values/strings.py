@@ -19,7 +19,6 @@ from simulator.tidb.collations import compare
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values.kernels import each_distinct, latin1_text, only, otherwise
 
-TEXTS = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext")
 BYTES = {"tinytext": 2**8 - 1, "text": 2**16 - 1, "mediumtext": 2**24 - 1, "longtext": 2**32 - 1}
 
 

@@ -13,33 +13,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.values.kernels import has, matches, only, otherwise, parsed
+from simulator.tidb.values import spellings
+from simulator.tidb.values.kernels import each_distinct, has, matches, only, otherwise, parsed
 
 Integers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 _CALENDAR = ("(((0[13-9]|1[0-2])-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8])|(0[13578]|1[02])-31))")
 """Month and day of every year."""
 
-_PARTS = (r"^\s*(?P<year>\d{1,4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})"
-          r"(?:[T ]+(?P<hour>\d{1,2}):(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:\.(?P<part>\d*))?)?)?\s*$")
-_COMPACT = (r"^\s*(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})"
-            r"(?:(?P<hour>\d{2})(?P<minute>\d{2})(?P<second>\d{2})(?:\.(?P<part>\d*))?)?\s*$")
-_CLOCK = (r"^\s*(?P<sign>-?)(?:(?P<day>\d{1,2}) )?(?P<hour>\d{1,3}):(?P<minute>\d{1,2})"
-          r"(?::(?P<second>\d{1,2})(?:\.(?P<part>\d*))?)?\s*$")
-_COMPACT_CLOCK = r"^\s*(?P<sign>-?)(?P<digits>\d{1,7})(?:\.(?P<part>\d*))?\s*$"
-
-_EARLIEST, _LATEST = "1969-12-31 10:00:00", "2038-01-19 17:14:08"
-"""TIMESTAMP's range, with room for any time zone the dump was taken in."""
-
 _YEARS = (-62167219200, 253402300800)
 """Seconds since 1970 of the first moment of year 0 and of year 10000."""
-
-_LONGEST = 838 * 3600 + 59 * 60 + 59
-"""Seconds of the longest TIME."""
-
-_MONTHS = np.array([31, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
-"""Days of the months in a leap year; month 0 may have 31 (tidb pkg/types/time.go, checkMonthDay)."""
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -47,7 +30,7 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 def date(text: pa.Array) -> pa.Array:
     """DATE from text."""
     usual = _usual(text, pa.date32(), "", "")
-    return otherwise(text, usual, lambda odd: pc.utf8_slice_codeunits(_spelled(0, odd), 0, 10))
+    return otherwise(text, usual, lambda odd: pc.utf8_slice_codeunits(_spelled(ColumnType("datetime"), odd), 0, 10))
 
 
 def datetime(type: ColumnType, text: pa.Array) -> pa.Array:
@@ -55,7 +38,7 @@ def datetime(type: ColumnType, text: pa.Array) -> pa.Array:
     digits = max(type.decimal, 0)
     clock = " ([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]" + (rf"\.[0-9]{{{digits}}}" if digits else "")
     usual = _usual(text, pa.timestamp("us" if digits else "s"), clock, _zero(digits))
-    return _in_range(type, otherwise(text, usual, lambda odd: _spelled(digits, odd)))
+    return _in_range(type, otherwise(text, usual, lambda odd: _spelled(type, odd)))
 
 
 def _zero(digits: int) -> str:
@@ -65,7 +48,7 @@ def _zero(digits: int) -> str:
 def _in_range(type: ColumnType, text: pa.Array) -> pa.Array:
     if type.name == "datetime":
         return text
-    known = pc.and_(pc.greater_equal(text, _EARLIEST), pc.less_equal(text, _LATEST))
+    known = pc.and_(pc.greater_equal(text, spellings.EARLIEST), pc.less_equal(text, spellings.LATEST))
     return otherwise(text, known, lambda odd: only(pc.starts_with(odd, "0000-00-00"), odd))
 
 
@@ -111,58 +94,19 @@ def _formatted(ticks: Integers, digits: int, valid: pa.Array) -> pa.Array:
 
 
 def _numbers(cells: pa.Array) -> Integers:
-    """Integers, or text of digits; nothing and null are 0."""
-    if pa.types.is_string(cells.type):
-        cells = pc.if_else(pc.equal(cells, ""), "0", cells).cast(pa.int64())
+    """Integers; null is 0."""
     numbers: Integers = pc.fill_null(cells, 0).to_numpy(zero_copy_only=False)
     return numbers
 
 
-def _fraction(part: pa.Array) -> Integers:
-    """Ten millionths of a second."""
-    return _numbers(pc.utf8_rpad(pc.utf8_slice_codeunits(part, 0, 7), 7, "0"))
-
-
-def _fields(found: pa.Array) -> dict[str, pa.Array]:
-    return {field.name: only(found.is_valid(), pc.struct_field(found, field.name)) for field in found.type}
-
-
-def _spelled(digits: int, text: pa.Array) -> pa.Array:
-    """A moment in any spelling that MySQL takes, rounded to that many fractional digits."""
+def _spelled(type: ColumnType, text: pa.Array) -> pa.Array:
+    """A moment in any spelling that MySQL takes, rounded to the type's fractional digits."""
+    digits = max(type.decimal, 0)
+    text = pc.replace_substring_regex(text, "^([0-9]{4})[/.]([0-9]{2})[/.]([0-9]{2})( |$)", r"\1-\2-\3\4")
     known = matches(text, rf"[0-9]{{4}}-{_CALENDAR}([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{{1,6}})?)?)?")
     made = moment(ColumnType("datetime", decimal=digits), only(known, text).cast(pa.timestamp("us")))
-    return otherwise(text, known, lambda odd: _in_parts(digits, odd), made)
-
-
-def _in_parts(digits: int, text: pa.Array) -> pa.Array:
-    """The same of spellings that Arrow does not know, and of zero dates."""
-    found = pc.extract_regex(text, _PARTS)
-    fields = _fields(pc.if_else(found.is_valid(), found, pc.extract_regex(text, _COMPACT)))
-    short = pc.fill_null(pc.less_equal(pc.binary_length(fields["year"]), 2), False).to_numpy(zero_copy_only=False)
-    year, month, day, hour, minute, second = (_numbers(fields[name]) for name in list(fields)[:6])
-    short &= (year | month | day | hour | minute | second) != 0
-    year = year + short * np.where(year < 70, 2000, 1900)
-    valid = pc.and_(fields["year"].is_valid(), pa.array(
-        _is_date(year, month, day) & (hour < 24) & (minute < 60) & (second < 60)))
-    zero = (month == 0) | (day == 0)
-    months = (year - 1970) * 12 + np.maximum(month, 1) - 1
-    days = months.astype("M8[M]").astype("M8[D]").astype(np.int64) + np.maximum(day, 1) - 1
-    fraction = _fraction(fields["part"])
-    part = np.where(zero, _rescaled(fraction, 10**7, 10**digits, up=False), _rescaled(fraction, 10**7, 10**digits))
-    ticks = (((days * 24 + hour) * 60 + minute) * 60 + second) * 10**digits + part
-    moments = _formatted(ticks, digits, valid)
-    if not zero.any():
-        return moments
-    dates = pc.binary_join_element_wise(*_padded([(year, 4), (month, 2), (day, 2)]), "-")
-    zeros = pc.binary_join_element_wise(dates, pc.utf8_slice_codeunits(moments, 10), "")
-    return pc.if_else(pa.array(zero), zeros, moments)
-
-
-def _is_date(year: Integers, month: Integers, day: Integers) -> Flags:
-    """Whether TiDB takes the date; a month and a day may be zero."""
-    leap = (year % 4 == 0) & (year % 100 != 0) | (year % 400 == 0)
-    taken: Flags = (month <= 12) & (day <= _MONTHS[np.minimum(month, 12)]) & ~((month == 2) & (day == 29) & ~leap)
-    return taken
+    read = spellings.timestamp if type.name == "timestamp" else spellings.moment
+    return otherwise(text, known, lambda odd: each_distinct(odd, lambda cell: read(cell, digits)), made)
 
 
 def duration(type: ColumnType, text: pa.Array) -> pa.Array:
@@ -171,23 +115,7 @@ def duration(type: ColumnType, text: pa.Array) -> pa.Array:
     usual = matches(text, r"-?([0-9]{2}|[1-7][0-9]{2}|8[0-2][0-9]|83[0-7]):[0-5][0-9]:[0-5][0-9]"
                     + (rf"\.[0-9]{{{digits}}}" if digits else ""))
     usual = pc.and_(usual, pc.not_equal(text, "-" + _zero(digits).strip()))
-    return otherwise(text, usual, lambda odd: _spelled_clock(digits, odd))
-
-
-def _spelled_clock(digits: int, text: pa.Array) -> pa.Array:
-    """A TIME in any spelling, rounded to that many fractional digits."""
-    found = _fields(pc.extract_regex(text, _CLOCK))
-    other = _fields(pc.extract_regex(text, _COMPACT_CLOCK))
-    valid = pc.or_(found["sign"].is_valid(), other["sign"].is_valid())
-    day, hour, minute, second = (_numbers(found[name]) for name in ("day", "hour", "minute", "second"))
-    number = _numbers(other["digits"])
-    minute, second = minute + number // 100 % 100, second + number % 100
-    seconds = ((day * 24 + hour + number // 10_000) * 60 + minute) * 60 + second
-    fraction = _fraction(pc.coalesce(found["part"], other["part"]))
-    ticks = seconds * 10**digits + _rescaled(fraction, 10**7, 10**digits)
-    negative = pc.fill_null(pc.equal(pc.coalesce(found["sign"], other["sign"]), "-"), False)
-    valid = pc.and_(valid, pa.array((minute < 60) & (second < 60)))
-    return _clock(np.where(negative.to_numpy(zero_copy_only=False), -ticks, ticks), digits, valid)
+    return otherwise(text, usual, lambda odd: each_distinct(odd, lambda cell: spellings.time(cell, digits)))
 
 
 def time_of_day(type: ColumnType, value: pa.Array) -> pa.Array:
@@ -207,7 +135,7 @@ def _clock(ticks: Integers, digits: int, valid: pa.Array) -> pa.Array:
     if digits:
         clock = pc.binary_join_element_wise(clock, *_padded([(part, digits)]), ".")
     signed = pc.if_else(pa.array(ticks < 0), pc.binary_join_element_wise("-", clock, ""), clock)
-    return only(pc.and_(valid, pa.array(size <= _LONGEST * 10**digits)), signed)
+    return only(pc.and_(valid, pa.array(size <= spellings.LONGEST * 10**digits // 10**6)), signed)
 
 
 def _padded(columns: Sequence[tuple[Integers, int]]) -> list[pa.Array]:

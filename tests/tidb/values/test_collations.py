@@ -17,7 +17,7 @@ from simulator.ticdc.key_bytes import handle
 from simulator.tidb.collations import weights
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.table import Table
-from simulator.tidb.values import tidb_text
+from simulator.tidb.values.conversion import tidb_text
 
 COLLATIONS = sorted({*weights.WEIGHTS, "utf8mb4_bin", "utf8mb4_0900_bin", "latin1_bin", "ascii_bin"})
 TEXTS = st.lists(st.text("aAáÁbßsSøØǾæ\u0301\0\x01 \tᲿ中国😀😁ⅷⅧかガ가ᄀÿıİςΣй%％_\\,?", max_size=4), min_size=1, max_size=6)

@@ -18,7 +18,7 @@ from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs import wire_numbers
 from simulator.ticdc.codecs.binary import surrogate_escaped
-from simulator.ticdc.codecs.json_members import Form, Member
+from simulator.ticdc.codecs.json_members import Form, Member, as_it_is
 from simulator.ticdc.codecs.json_text import escape, quoted
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
@@ -79,11 +79,7 @@ def _text(type: ColumnType, release: Release) -> Form:
         return wire_numbers.widened_plain_float if release.float_widened else wire_numbers.plain_float
     if family == "string" and types.is_binary(type) and not release.canal_latin1_strings:
         return _bytes_as_text
-    return _TEXTS.get(family, _as_it_is)
-
-
-def _as_it_is(cells: pa.Array, type: ColumnType) -> pa.Array:
-    return cells
+    return _TEXTS.get(family, as_it_is)
 
 
 def _bytes_as_text(cells: pa.Array, type: ColumnType) -> pa.Array:

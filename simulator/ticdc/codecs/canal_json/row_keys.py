@@ -12,19 +12,18 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import latin1, surrogate_unescaped
+from simulator.columns.cells import Bytes, latin1, stored_buffers, surrogate_unescaped
 from simulator.columns.row_image import Image
 from simulator.errors import EncodeError
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs.binary import base64
-from simulator.ticdc.codecs.json_text import Bytes, buffers, join
+from simulator.ticdc.codecs.json_text import join
 from simulator.ticdc.codecs.row_changes import Changes
 from simulator.tidb.collations.compare import is_weighed, padded, pads
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, IndexColumn, Table, common_handle
 from simulator.tidb.model.types import ColumnType
 
-Places = npt.NDArray[np.int64]
 SIGN = 1 << 63
 BYTES, INT, UINT = b"\x01", b"\x03", b"\x04"
 
@@ -92,7 +91,7 @@ def _big_endian(numbers: npt.NDArray[np.uint64]) -> pa.Array:
 
 def _sortable(cells: pa.Array) -> pa.Array:
     """Groups of 8 bytes, zeros filling the last one, each followed by 255 less the zeros (codec.EncodeBytes)."""
-    data, offsets = buffers(cells)
+    data, offsets = stored_buffers(cells)
     sizes = np.diff(offsets).astype(np.int64)
     groups = sizes // 8 + 1
     starts = np.concatenate(([0], np.cumsum(9 * groups)))

@@ -21,7 +21,7 @@ from simulator.columns.cells import latin1, surrogate_unescaped
 from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs import binary, wire_numbers
-from simulator.ticdc.codecs.json_members import Form, Member
+from simulator.ticdc.codecs.json_members import Form, Member, as_it_is
 from simulator.ticdc.codecs.json_text import escape, quoted, raw_escape, raw_quoted
 from simulator.tidb.model import types
 from simulator.tidb.model.table import Column, Table
@@ -113,11 +113,7 @@ def _plain_form(family: str, release: Release) -> Form:
         return wire_numbers.padded_float if release.open_pads_exponents else widened
     if family == "time" and not release.open_time_fraction:
         return _whole_seconds
-    return _FORMS.get(family, _as_it_is)
-
-
-def _as_it_is(cells: pa.Array, type: ColumnType) -> pa.Array:
-    return cells
+    return _FORMS.get(family, as_it_is)
 
 
 def _escaped(cells: pa.Array, type: ColumnType, short_controls: bool) -> pa.Array:

@@ -14,21 +14,14 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.columns.cells import Mask
 from simulator.columns.row_image import Image
 from simulator.errors import EncodeError
 from simulator.releases import Release
 from simulator.ticdc import table_info
 from simulator.ticdc.codecs.codec_options import CodecOptions, known_options
 from simulator.ticdc.codecs.compression import compressed_value
-from simulator.ticdc.codecs.json_members import (
-    Mask,
-    Member,
-    PartialMember,
-    Piece,
-    differs,
-    object_pieces,
-    partial_members,
-)
+from simulator.ticdc.codecs.json_members import Member, PartialMember, Piece, differs, object_pieces, partial_members
 from simulator.ticdc.codecs.json_text import decimal, join
 from simulator.ticdc.codecs.open_protocol.columns import members, nothing, old_members, string
 from simulator.ticdc.codecs.open_protocol.framing import VERSION, frame_open, overhead

@@ -15,17 +15,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from simulator.columns.cells import Places, lengths, stored_buffers
 from simulator.releases import Release
 from simulator.ticdc.codecs.codec_options import CodecOptions
-from simulator.ticdc.codecs.json_text import buffers, join, lengths
+from simulator.ticdc.codecs.json_text import join
 from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD
 from simulator.ticdc.codecs.row_changes import Encoded, Messages
 
 VERSION = struct.pack(">Q", 1)
 FULL = 4 << 20
 """Bytes of key and value that a message before 4.0.9 has when it is sent."""
-
-Places = npt.NDArray[np.int64]
 
 
 def overhead(release: Release) -> int:
@@ -90,6 +89,6 @@ def _heads(sizes: Places, version_at: Places) -> pa.Array:
 
 
 def _coarser(rows: pa.Array, first_row: npt.NDArray[np.int32]) -> pa.Array:
-    data, offsets = buffers(rows)
+    data, offsets = stored_buffers(rows)
     return pa.Array.from_buffers(
         pa.binary(), len(first_row) - 1, [None, pa.py_buffer(offsets[first_row]), pa.py_buffer(data)])

@@ -9,10 +9,10 @@ import struct
 from decimal import Decimal, InvalidOperation, ROUND_HALF_UP, localcontext
 
 from simulator.errors import SchemaError
-from simulator.tidb.ddl.create.moments import date_text, moment_text, number_padded, time_text
 from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.parser.types import bytes_of
 from simulator.tidb.syntax.definitions import DefaultSyntax
+from simulator.tidb.values import spellings
 
 
 def default_text(syntax: DefaultSyntax | None, type: ColumnType, where: str) -> tuple[str | None, bool]:
@@ -46,18 +46,20 @@ def value_text(syntax: DefaultSyntax, type: ColumnType) -> str | None:
         return float_text(text, type)
     if kind in ("enum", "set"):
         return number_member(text, type) if syntax.kind == "number" else member_text(text, type)
-    if kind in ("date", "datetime"):
-        literal = number_padded(text) if syntax.kind == "number" else text
-        digits = max(type.decimal, 0)
-        return date_text(literal) if kind == "date" else moment_text(
-            literal, digits, type.name == "timestamp")
-    if kind == "time":
-        return time_text(text, max(type.decimal, 0))
+    if kind in ("date", "datetime", "time"):
+        return _time_text(spellings.number(text) if syntax.kind == "number" and kind != "time" else text, type)
     if kind == "year":
         return year_text(text, syntax.kind == "string")
     if type.name == "char" and is_binary(type):
         return text.ljust(type.length, "\0")
     return text
+
+
+def _time_text(text: str, type: ColumnType) -> str | None:
+    if type.name == "date":
+        return spellings.date(text)
+    read = {"datetime": spellings.moment, "timestamp": spellings.timestamp, "time": spellings.time}[type.name]
+    return read(text, max(type.decimal, 0))
 
 
 def bytes_number(value: bytes) -> str | None:

@@ -102,9 +102,7 @@ def cross(left: Source | Join, right: Source | Join) -> Join:
     """A join without a condition; what the right side joins first is joined to the left side."""
     if not isinstance(right, Join) or right.right is None or right.parenthesised:
         return Join(left, right)
-    if isinstance(right.left, Join) and right.left.right is not None:
-        return replace(right, left=cross_leftmost(left, right.left))
-    return replace(right, left=Join(left, right.left))
+    return cross_leftmost(left, right)
 
 
 def cross_leftmost(left: Source | Join, join: Join) -> Join:
