@@ -312,11 +312,12 @@ def test_compressed_files_are_read_like_any(spark: SparkSession, shell: Shell) -
 # Processes of their own
 
 
-def test_a_disk_that_is_full_is_told_and_nothing_half_written_stays(tmp_path: Path) -> None:
-    """A limit on the size of files stands for the full disk."""
+@pytest.mark.parametrize("master", ["local[2]", "none"])
+def test_a_disk_that_is_full_is_told_and_nothing_half_written_stays(tmp_path: Path, master: str) -> None:
+    """A limit on the size of files stands for the full disk; by a task of Spark, too."""
     fixtures = tmp_path / "out" / "fixtures"
     run = "diff", *airports.SHIPPED, "--sink-uri", NOWHERE, "--fixtures", fixtures
-    with started(*run, "--master", "none", limit=400_000) as process:
+    with started(*run, "--master", master, limit=400_000) as process:
         said = errors(process)
     assert len(said) == 1
     assert re.fullmatch(rf"ticdc-sim: cannot write {fixtures}/shop/\d\.jsonl: File too large", said[0])
