@@ -4,6 +4,7 @@ SimulatorError
 ├── UserError            the input, the options or this machine's setup is wrong: exit code 2
 │   ├── SchemaError      CREATE TABLE text that TiDB would not take
 │   ├── DdlError         a statement that TiDB, or TiCDC, does not take
+│   ├── SqlError         a statement of a script that TiDB refuses, by MySQL's number
 │   ├── SnapshotError    a snapshot directory or a value in it
 │   ├── ChangefeedError  sink-uri or changefeed.toml, as TiCDC itself rejects it
 │   ├── ScenarioError    a scenario file
@@ -70,6 +71,16 @@ class DdlError(CodedError):
     that does not fit the tables, `CDC:ErrSnapshotSchemaNotFound` and the like for one that stops the changefeed;
     empty for a statement that is not DDL.
     """
+
+
+class SqlError(UserError):
+    """What TiDB says of a statement on rows: `ERROR 1062 (23000): Duplicate entry '6' for key 't.PRIMARY'`."""
+
+    def __init__(self, number: int, state: str, text: str) -> None:
+        super().__init__(f"ERROR {number} ({state}): {text}")
+        self.number = number
+        self.state = state
+        self.text = text
 
 
 class SnapshotError(UserError):

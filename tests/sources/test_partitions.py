@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from simulator.errors import SchemaError
-from simulator.sources.snapshots.physical import locate_partition
+from simulator.tidb.partitions import locate_partition
 from simulator.tidb.ddl.create_table import create_table
 
 Cells = list[str | None]

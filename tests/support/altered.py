@@ -19,9 +19,10 @@ from simulator.columns import row_image
 from simulator.errors import DdlError
 from simulator.run.plan.comparisons import column_sources, lost_partitions
 from simulator.sources.schema_change import SchemaChangePoint, Transition, altered_rows, row_changes
-from simulator.sources.snapshots import PlacedTable, locate_partition
+from simulator.sources.snapshots import PlacedTable
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
+from simulator.tidb.partitions import locate_partition
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tso import Span
 

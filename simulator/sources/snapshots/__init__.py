@@ -10,7 +10,6 @@ from simulator.sources.snapshots.physical import (
     FIRST_ID,
     PhysicalTable,
     PlacedTable,
-    locate_partition,
     located,
     physical_tables,
 )
@@ -19,6 +18,6 @@ from simulator.sources.snapshots.states import state_batches
 
 __all__ = [
     "CsvDialect", "DataFile", "FIRST_ID", "KeyRanges", "PhysicalTable", "Piece", "PlacedTable", "Report",
-    "Snapshot", "SnapshotTable", "TableScan", "locate_partition", "located", "open", "physical_tables", "state_batches",
+    "Snapshot", "SnapshotTable", "TableScan", "located", "open", "physical_tables", "state_batches",
     "tasks", "unproven",
 ]

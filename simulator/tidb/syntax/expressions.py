@@ -6,7 +6,7 @@ variables) is kept as text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 class Node:
@@ -139,6 +139,9 @@ class Fragment(Node):
     restored: str
     what: str
     """What it is, in words: `a subquery`, `an aggregate function`, …"""
+
+    tree: object = field(default=None, compare=False)
+    """The same as a tree of `syntax.queries`, for those who run queries; None for what nobody computes."""
 
 
 def names_in(node: Node) -> tuple[ColumnName, ...]:

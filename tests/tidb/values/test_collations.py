@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.sources.snapshots.physical import locate_partition
+from simulator.tidb.partitions import locate_partition
 from simulator.ticdc.filters.row_expressions import ignores
 from simulator.ticdc.key_bytes import handle
 from simulator.tidb.collations import weights

@@ -1,0 +1,140 @@
+"""In which partition of its table TiDB keeps a row.
+
+One law: it depends on the partitioning columns' values alone (tidb pkg/table/tables/partition.go).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from simulator.errors import SchemaError
+from simulator.tidb.collations import compare
+from simulator.tidb.expressions.casts import cast
+from simulator.tidb.expressions.comparisons import blob, collated, compared
+from simulator.tidb.expressions.evaluate import Uncomputable, evaluated
+from simulator.tidb.expressions.sql import FALSE, NULL, Sql, TRUE, joined, name, sql, switched, when
+from simulator.tidb.expressions.translate import Scope, valued
+from simulator.tidb.expressions.trees import definition
+from simulator.tidb.expressions.values import Value, is_true, of_column
+from simulator.tidb.model.table import Column, Partitioning, Table
+
+KEY_TYPES = ("tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "char", "varchar", "date", "datetime",
+             "timestamp", "time", "year", "enum", "set")
+"""Types by which PARTITION BY KEY is computed here."""
+
+
+def locate_partition(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
+    """Ordinal (int32) of the partition that holds each row; null where none takes it.
+
+    `texts`: the TiDB text of each column. Raises SchemaError for a partitioning that cannot be computed here.
+    """
+    rule = table.partitioning
+    if rule is None:
+        raise SchemaError(f"table {table.name!r} is not partitioned")
+    rows = len(next(iter(texts.values())))
+    try:
+        found = evaluated({"ordinal": _ordinal(table, rule, tuple(texts))}, texts, rows)
+    except Uncomputable as error:
+        raise SchemaError(f"table {table.name!r}: its partitions cannot be computed here: {error}") from None
+    return found["ordinal"]
+
+
+@functools.lru_cache(256)
+def _ordinal(table: Table, rule: Partitioning, columns: tuple[str, ...]) -> Sql:
+    scope = Scope(table, {column: name(column) for column in columns})
+    found = _ORDERS[rule.kind](scope, rule)
+    return sql("{}::INTEGER", found)
+
+
+def _hash(scope: Scope, rule: Partitioning) -> Sql:
+    value = cast(_of_expression(scope, rule), "SIGNED")
+    return sql(f"coalesce(abs({{}} % {len(rule.partitions)}), 0)", value.sql)
+
+
+def _of_expression(scope: Scope, rule: Partitioning) -> Value:
+    return valued(definition(rule.expression, scope.table), scope)
+
+
+def _members(table: Table, rule: Partitioning) -> list[Column]:
+    """Columns of RANGE COLUMNS, LIST COLUMNS and KEY."""
+    known = {column.name.lower(): column for column in table.columns}
+    names = rule.columns or (table.primary_key if rule.kind == "key" else ())
+    return [known[name.lower()] for name in names]
+
+
+def _values(scope: Scope, rule: Partitioning) -> list[Value]:
+    """What bounds are compared with."""
+    if rule.expression:
+        return [_of_expression(scope, rule)]
+    return [of_column(column, scope.cells[column.name]) for column in _members(scope.table, rule)]
+
+
+def _bound(text: str, table: Table) -> Value:
+    return valued(definition(text, table), Scope(table, {}))
+
+
+def _range(scope: Scope, rule: Partitioning) -> Sql:
+    """The first partition whose bound lies above the row, found by halves; NULL lies below everything."""
+    values = _values(scope, rule)
+    above = [is_true(_above(values, partition.values[0], scope.table)) for partition in rule.partitions]
+
+    def search(low: int, high: int) -> Sql:
+        if low == high:
+            return sql(str(low)) if low < len(above) else NULL
+        middle = (low + high) // 2
+        return when(above[middle], search(low, middle), search(middle + 1, high))
+
+    return search(0, len(above))
+
+
+def _above(values: list[Value], bounds: tuple[str, ...], table: Table) -> Sql:
+    """Whether the bounds lie above the values: the first ones that differ decide."""
+    if not values:
+        return FALSE
+    value, bound = values[0], bounds[0]
+    if bound.upper() == "MAXVALUE":
+        return TRUE
+    limit = _bound(bound, table)
+    below = sql("{} IS NULL OR {}", value.sql, compared("<", value, limit))
+    if len(values) == 1:
+        return below
+    return sql("{} OR ({} AND {})", below, compared("=", value, limit), _above(values[1:], bounds[1:], table))
+
+
+def _list(scope: Scope, rule: Partitioning) -> Sql:
+    """The partition that lists the row's values, else the default one."""
+    values, default = _values(scope, rule), NULL
+    branches = []
+    for place, partition in enumerate(rule.partitions):
+        same = []
+        for member in partition.values:
+            if tuple(bound.upper() for bound in member) == ("DEFAULT",):
+                default = sql(str(place))
+                continue
+            pairs = zip(values, member, strict=True)
+            same.append(joined("AND", [compared("<=>", value, _bound(bound, scope.table)) for value, bound in pairs]))
+        if same:
+            branches.append((joined("OR", same), sql(str(place))))
+    return switched(branches, default)
+
+
+def _key(scope: Scope, rule: Partitioning) -> Sql:
+    """CRC32 of the columns' sort keys, a zero byte for NULL (TiDB ForKeyPruning.LocateKeyPartition)."""
+    parts = []
+    for column in _members(scope.table, rule):
+        type = column.type
+        if type.name not in KEY_TYPES or type.collation.endswith("_ci") or compare.is_weighed(type.collation):
+            raise SchemaError(
+                f"table {scope.table.name!r}: PARTITION BY KEY on column {column.name!r} is not computed for "
+                f"{type.name} with collation {type.collation}; numbers, times and strings of a _bin or binary "
+                f"collation of UTF-8, Latin-1 or ASCII are")
+        is_bytes = type.charset == "binary" and type.name in ("char", "varchar")
+        key = collated(scope.cells[column.name], type.collation)
+        parts.append(sql("coalesce({}, unhex('00'))", blob(Value(key, "string", bytes=is_bytes))))
+    return sql(f"crc32_of({{}}) % {len(rule.partitions)}", joined("||", parts))
+
+
+_ORDERS = {"hash": _hash, "key": _key, "list": _list, "range": _range}

@@ -1,0 +1,84 @@
+"""Statements that change rows, as trees: INSERT, REPLACE, UPDATE, DELETE.
+
+One law: a tree knows its text's words and nothing of tables that exist. Source: tidb pkg/parser/ast/dml.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.syntax.expressions import ColumnName, Node
+from simulator.tidb.syntax.queries import Limit, OrderItem, QueryTree, Source, WithTree
+
+
+@dataclass(frozen=True)
+class DefaultValue(Node):
+    """DEFAULT as a value, or DEFAULT(column)."""
+
+    column: ColumnName | None = None
+
+
+@dataclass(frozen=True)
+class InsertedValue(Node):
+    """VALUES(column) of ON DUPLICATE KEY UPDATE; a row alias is resolved by whoever knows the columns."""
+
+    column: ColumnName
+
+
+@dataclass(frozen=True)
+class Assignment:
+    column: ColumnName
+    value: Node
+
+
+@dataclass(frozen=True)
+class Insert:
+    """INSERT and REPLACE; SET a = 1, b = 2 is one row of columns and values."""
+
+    table: TableName
+    columns: tuple[str, ...] | None
+    """None where the statement names none: all columns of the table."""
+
+    rows: tuple[tuple[Node, ...], ...] | None
+    """An empty row takes all defaults; None where a query gives the rows."""
+
+    query: QueryTree | None = None
+    on_duplicate: tuple[Assignment, ...] = ()
+    ignore: bool = False
+    replace: bool = False
+    alias: str = ""
+    """Row alias of `VALUES … AS new(a, b)`."""
+
+    alias_columns: tuple[str, ...] = ()
+    partitions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Update:
+    source: Source
+    """A TableSource for an UPDATE of one table, else a Join."""
+
+    assignments: tuple[Assignment, ...]
+    where: Node | None = None
+    order: tuple[OrderItem, ...] = ()
+    limit: Limit | None = None
+    ignore: bool = False
+    common: WithTree | None = None
+
+
+@dataclass(frozen=True)
+class Delete:
+    source: Source
+    targets: tuple[TableName, ...] = ()
+    """The tables (or aliases) whose rows go, where there are several; else empty."""
+
+    where: Node | None = None
+    order: tuple[OrderItem, ...] = ()
+    limit: Limit | None = None
+    ignore: bool = False
+    partitions: tuple[str, ...] = ()
+    common: WithTree | None = None
+
+
+RowStatement = Insert | Update | Delete

@@ -1,0 +1,106 @@
+"""A TiDB between two statements: what exists, every table's rows, the session and its open transaction.
+
+One law: none of it ever changes; a statement gives another one, so that a rollback is the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from simulator.releases import Release
+from simulator.tidb.ddl.catalog import Catalog, Key
+from simulator.tidb.model.table import Table
+
+STRICT = (
+    "ONLY_FULL_GROUP_BY", "STRICT_TRANS_TABLES", "NO_ZERO_IN_DATE", "NO_ZERO_DATE", "ERROR_FOR_DIVISION_BY_ZERO",
+    "NO_AUTO_CREATE_USER", "NO_ENGINE_SUBSTITUTION",
+)
+"""TiDB's default sql_mode (tidb pkg/parser/mysql/const.go, DefaultSQLMode)."""
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """The rows of one table, in the order in which TiKV keeps them only where somebody sorted them."""
+
+    table: Table
+    cells: pa.Table
+    """TiDB text (binary, one chunk or many) of each visible column, by its name."""
+
+    row_ids: pa.Array
+    """int64: `_tidb_rowid`, or the integer of a clustered key as signed bits; null for a common handle."""
+
+    next_row_id: int = 1
+    """Of `_tidb_rowid`."""
+
+    next_auto: int = 1
+    """Of AUTO_INCREMENT, or of the counter in AUTO_RANDOM."""
+
+
+@dataclass(frozen=True)
+class SqlSession:
+    """What SET and USE say."""
+
+    database: str = ""
+    sql_mode: frozenset[str] = frozenset(STRICT)
+    time_zone: str = "UTC"
+    """As Python's zoneinfo knows it, or `+08:00`; TIMESTAMP cells are UTC whatever it is."""
+
+    timestamp: float | None = None
+    """SET TIMESTAMP: seconds since 1970; None for simulated time."""
+
+    autocommit: bool = True
+    foreign_key_checks: bool = True
+    variables: Mapping[str, bytes | None] = field(default_factory=dict)
+    """User variables (@a) by name in lower case, as TiDB text."""
+
+    last_insert_id: int = 0
+
+
+@dataclass(frozen=True)
+class RowWrites:
+    """The writes of one statement to one table: what each key was before and is after it."""
+
+    place: Key
+    table: Table
+    partition: pa.Array
+    """int32 ordinal; 0 for a table without partitions."""
+
+    key: pa.Array
+    """binary: the row's key in TiKV without its table: sorts as TiKV does."""
+
+    row_id: pa.Array
+    before: pa.Array
+    """binary row images; null where the row was not there."""
+
+    after: pa.Array
+
+
+@dataclass(frozen=True)
+class OpenTransaction:
+    rows: Mapping[Key, StoredRows]
+    """Those of all tables when it began."""
+
+    writes: tuple[RowWrites, ...] = ()
+    """Of its statements, in order."""
+
+    savepoints: tuple[tuple[str, Mapping[Key, StoredRows], int], ...] = ()
+    """Name, the rows then, how many `writes` there were."""
+
+    explicit: bool = True
+    """Whether BEGIN opened it; with autocommit = 0 a statement does."""
+
+
+@dataclass(frozen=True)
+class Upstream:
+    release: Release
+    catalog: Catalog = Catalog()
+    rows: Mapping[Key, StoredRows] = field(default_factory=dict)
+    """As the open transaction sees them; a table that is not here has no rows."""
+
+    session: SqlSession = SqlSession()
+    transaction: OpenTransaction | None = None
+    seed: int = 0
+    """Of AUTO_RANDOM, RAND() and UUID()."""
