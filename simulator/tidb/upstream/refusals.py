@@ -44,8 +44,8 @@ REFUSALS = MappingProxyType({
     1105: ("HY000", "{}"),
     1111: ("HY000", "Invalid use of group function"),
     1136: ("21S01", "Column count doesn't match value count at row {}"),
-    1140: ("42000", "In aggregated query without GROUP BY, expression #{} of {} contains nonaggregated column '{}'; this"
-                    " is incompatible with sql_mode=only_full_group_by"),
+    1140: ("42000", "In aggregated query without GROUP BY, expression #{} of {} contains nonaggregated column '{}';"
+                    " this is incompatible with sql_mode=only_full_group_by"),
     1221: ("HY000", "Incorrect usage of {} and {}"),
     1222: ("21000", "The used SELECT statements have a different number of columns"),
     1235: ("42000", "This version of TiDB doesn't yet support '{}'"),

@@ -21,7 +21,8 @@ def test_a_text_of_its_own_keeps_the_state_of_its_number() -> None:
         worded(1292, "Truncated incorrect DOUBLE value: 'x'"))
 
 
-@pytest.mark.parametrize(("code", "number"), [("schema:1146", 1146), ("ddl:8200", 8200), ("CDC:ErrX", 1105), ("", 1105)])
+@pytest.mark.parametrize(
+    ("code", "number"), [("schema:1146", 1146), ("ddl:8200", 8200), ("CDC:ErrX", 1105), ("", 1105)])
 def test_the_number_of_a_refused_ddl_is_in_its_code(code: str, number: int) -> None:
     """What has no number of MySQL's is an unknown error, 1105."""
     assert number == error_number(DdlError("text", code))
