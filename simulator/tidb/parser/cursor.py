@@ -16,6 +16,7 @@ from simulator.errors import SchemaError, did_you_mean
 from simulator.tidb.parser.reserved import RESERVED
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.expressions import Node
+from simulator.tidb.syntax.queries import QueryTree
 
 T = TypeVar("T")
 
@@ -55,8 +56,8 @@ class Rules(NamedTuple):
     simple: Callable[[Cursor], Node]
     """An expression without operators."""
 
-    subquery: Callable[[Cursor], str]
-    """A query in parentheses, as TiDB writes it back."""
+    subquery: Callable[[Cursor], tuple[str, QueryTree]]
+    """A query in parentheses: as TiDB writes it back, and what it says."""
 
 
 class Cursor:
