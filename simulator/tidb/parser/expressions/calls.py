@@ -284,7 +284,7 @@ def read_call(cursor: Cursor) -> Node:
     word = cursor.word()
     if word == "NEXT":
         return _next_value(cursor)
-    touching = cursor.touches_next()
+    touching = cursor.touches_next() or cursor.ignores_space and cursor.word_after() == "("
     at = cursor.next_token()
     cursor.take()
     if word in TOUCHING and not touching:

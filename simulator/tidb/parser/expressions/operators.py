@@ -77,6 +77,8 @@ def read_simple(cursor: Cursor) -> Node:
         except SchemaError:
             cursor.fail(f"unknown collation {name!r}", at)
         node = Collate(node, collation(name))
+    if cursor.concatenates and cursor.accept("||"):
+        return Call("CONCAT", (node, read_simple(cursor)))
     return node
 
 

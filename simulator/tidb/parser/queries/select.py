@@ -86,8 +86,9 @@ def read_select(cursor: Cursor) -> Select:
     body: SelectTree | ValuesTree
     if cursor.accept("SELECT"):
         options = _options(cursor)
+        distinct = "DISTINCT" in options.rpartition("*/")[2]
         fields = cursor.listed(_field)
-        clauses, body = _body(cursor, SelectTree(tuple(item for _, item in fields), distinct="DISTINCT" in options.rpartition("*/")[2]))
+        clauses, body = _body(cursor, SelectTree(tuple(item for _, item in fields), distinct=distinct))
         text = f"SELECT {options}{','.join(text for text, _ in fields)}{clauses}"
     elif cursor.accept("TABLE"):
         name = cursor.qualified_name("a table")
