@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from simulator import tso
 from simulator.files import beside
 from simulator.run.plan.comparisons import Draft, TableOrigin, table_origins
 from simulator.run.plan.cursor import Addition, Cursor, Planning, starting
+from simulator.run.plan.scripted import as_snapshot
 from simulator.run.plan.statements import AFTER_ROWS, AMONG_ROWS, PendingStatement, emit_jobs, tables_of
-from simulator.run.settings import Key, to_duration_ms, to_place, to_text, to_texts
+from simulator.run.settings import DEFAULT_OVER_MS, Key, to_duration_ms, to_place, to_text, to_texts
 from simulator.run.steps.derivation import SchemaChange, statements_between
 from simulator.run.steps.kind import KeyGroup, StepKind
 from simulator.sources import snapshots
@@ -25,6 +27,7 @@ from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog, catalog
 from simulator.tidb.model.table import Name, Table
+from simulator.tidb.upstream.state import Upstream
 from simulator.tso import Span
 
 
@@ -41,8 +44,11 @@ class SnapshotStep:
         snapshot = snapshots.open(self.directory)
         if cursor.state is None:
             return _start(snapshot, cursor, planning), Addition()
-        span = Span(cursor.now_ms, self.over_ms or planning.over_ms)
-        return _move(cursor.state, snapshot, span, self.schema_change, cursor, planning)
+        before = cursor.state
+        if isinstance(before, Upstream):
+            before = as_snapshot(before, cursor.unread)
+        span = Span(cursor.now_ms, self.over_ms or planning.over_ms or DEFAULT_OVER_MS)
+        return _move(before, snapshot, span, self.schema_change, cursor, planning)
 
 
 def _step(directory: str, values: Mapping[str, Any], file: Path) -> SnapshotStep:
@@ -72,7 +78,7 @@ def _start(snapshot: Snapshot, cursor: Cursor, planning: Planning) -> Cursor:
         cursor = starting(snapshot.start_ts)
     known = catalog((entry.table for entry in snapshot.tables), snapshot.databases)
     versions = {
-        name: planning.versions.first(table) for name, table in tables_of(known).items()
+        name: planning.versions.first(table) for name, table in sorted(tables_of(known).items(), key=itemgetter(0))
         if planning.rules.replicates(table)
     }
     return replace(cursor, catalog=known, versions=versions, state=snapshot)
@@ -105,6 +111,7 @@ def _move(
         catalog=catalog(tables, [*left.databases.values(), *sorted(after.databases - _names(left))]),
         versions={**same, **{name: number for _, name, _, number in changed if sent[number]}},
         state=after,
+        unread=None,
     )
     return following, Addition(jobs, (draft,))
 
