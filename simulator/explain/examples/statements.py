@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from simulator.explain.examples.played import CANAL, Example, OPEN, insert
 
-SEVERAL = "protocol={}&partition-num=2"
+SEVERAL = "protocol=canal-json&partition-num=2"
 TWO = "CREATE TABLE a (id INT PRIMARY KEY); CREATE TABLE b (id INT PRIMARY KEY)"
 SHOP = "CREATE DATABASE Shop; CREATE DATABASE store; CREATE TABLE Shop.a (id INT PRIMARY KEY)"
 SHOPS = SHOP + "; CREATE TABLE Shop.b (id INT PRIMARY KEY)"
@@ -79,7 +79,7 @@ SENDING: Mapping[str, tuple[Example, ...]] = {
     "single_table_ddl": tuple(each_code(OPEN, waits=True)),
     "watermark_after_ddl": (Example(("ALTER TABLE t ADD COLUMN a INT",), watermarks=True),),
     "exchange_event_of_plain": said("ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u", PARTITIONED.format("p")),
-    "canal_ddl_in_partition_0": said("ALTER TABLE t ADD COLUMN a INT", uri=SEVERAL.format("canal-json")),
+    "canal_ddl_in_partition_0": said("ALTER TABLE t ADD COLUMN a INT", uri=SEVERAL),
     "tidb_extension": (Example((insert(id=1),), uri=f"{CANAL}&enable-tidb-extension=true", watermarks=True),),
     "canal_build_time": (Example((insert(id=1),), uri=CANAL),),
     "canal_renames": tuple(each_code(CANAL)),
