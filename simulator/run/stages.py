@@ -49,7 +49,7 @@ class Rules:
     @cached_property
     def filtering(self) -> npt.NDArray[np.bool_]:
         """Whether event filters look at the rows of each table."""
-        return np.array([self._filters(physical.table) for physical in self.tables])
+        return np.array([self._filters(physical.table) for physical in self.tables], np.bool_)
 
     def _filters(self, table: Table) -> bool:
         kinds = any(ignoring_row(self.filters, table.schema, table.name, kind) for kind in ROW_KINDS)
@@ -58,7 +58,7 @@ class Rules:
     @cached_property
     def splitting(self) -> npt.NDArray[np.bool_]:
         """Whether UPDATEs of each table may be split."""
-        return np.array([split.splits([physical.table], self.split) for physical in self.tables])
+        return np.array([split.splits([physical.table], self.split) for physical in self.tables], np.bool_)
 
 
 def sent(changes: pa.RecordBatch, rules: Rules) -> pa.RecordBatch:
