@@ -71,6 +71,12 @@ class SqlSession:
 
     autocommit: bool = True
     foreign_key_checks: bool = True
+    check_constraints: bool = False
+    """tidb_enable_check_constraint, which is global."""
+
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """System variables that were set and that no row feels, by name in lower case."""
+
     variables: Mapping[str, bytes | None] = field(default_factory=dict)
     """User variables (@a) by name in lower case, as TiDB text."""
 
