@@ -27,10 +27,10 @@ class Live:
 
     def __init__(
         self, output: OpenOutput, changefeed: Changefeed, release: Release, start_ts: int | None = None,
-        over_ms: int = 60_000, resolved_interval_ms: int = 1000, seed: int = 0,
+        over_ms: int | None = None, resolved_interval_ms: int = 1000, seed: int = 0,
     ) -> None:
         self.cursor = starting(start_ts or tso.DEFAULT_START_TS)
-        self._planning = Planning(rules(changefeed, release), start_ts, over_ms)
+        self._planning = Planning(rules(changefeed, release), start_ts, over_ms, seed)
         self._output = output
         self._resolved_interval_ms = resolved_interval_ms
         self._seed = seed
