@@ -127,14 +127,29 @@ class Span:
 
 @dataclass(frozen=True)
 class Timeline:
-    """Simulated time of a whole run."""
+    """Simulated time of a whole run, or of a part of it."""
 
     start_ms: int
+    """From where watermarks are counted."""
+
     end_ms: int
     """The final watermark's millisecond: above every row and statement."""
 
     resolved_interval_ms: int
+    since_ms: int = 0
+    """Up to where watermarks have been sent already."""
 
-    def watermark_count(self) -> int:
-        """How many watermarks fall between start and end, the final one not counted."""
-        return max(0, (self.end_ms - 1 - self.start_ms) // self.resolved_interval_ms)
+    final: bool = True
+    """Whether there is a watermark at the end, whatever the interval says."""
+
+    def watermark_numbers(self) -> range:
+        """The watermarks between start and end, counted from 1, without one at the end and those sent already."""
+        interval = self.resolved_interval_ms
+        first = max(0, (self.since_ms - self.start_ms) // interval) + 1
+        return range(first, max(first, (self.end_ms - 1 - self.start_ms) // interval + 1))
+
+    @property
+    def ends_with_watermark(self) -> bool:
+        """Whether there is one at the end."""
+        due = (self.end_ms - self.start_ms) % self.resolved_interval_ms == 0 and self.end_ms > self.start_ms
+        return self.end_ms > self.since_ms and (self.final or due)

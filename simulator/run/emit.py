@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from simulator.run.marks import Marks, merged
 from simulator.run.progress import Reporter
 from simulator.sinks import SINKS
 from simulator.sinks.driver import Driver
-from simulator.sinks.records import Records, cut_off
+from simulator.sinks.records import Records, Sink, cut_off
 from simulator.sources.snapshots.physical import PhysicalTable
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows
 from simulator.ticdc.codecs.binary import valid_utf8
@@ -85,32 +85,54 @@ def send(rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job) -> Task
     """Sends the rows (EVENTS, in order) of the owned destinations, and their statements and watermarks."""
     reporter = Reporter(job.progress)
     sink = SINKS[job.sink](job.settings, job.destinations.topics, reporter.waiting)
-    changes: Counter[tuple[int, int, int]] = Counter()
-    began = 0.0
     with closing(BarrierClient(job.barrier)) as client:
-
-        def passed() -> bool:
-            sink.drain()
-            return not sink.failed and client.met()
-
-        for flush in _flushes(merged(rows, job.marks.of(owned)), job, passed):
-            encoded = _encoded(flush.events, job)
-            storage.write(job.options.claim_check_storage_uri, encoded.files)
-            records = _records(flush, encoded, job)
-            began = began or time.time()
-            sink.write(records)
-            changes.update(_changes(flush.events, job))
-            reporter.sent(flush.events.num_rows, records, sink)
-            if sink.failed:
-                break
+        given = give(rows, owned, job, sink, client.met, reporter)
     stopped = sink.failed or client.left_alone
     delivered = sink.close()
-    sending = (began, time.time()) if began else None
+    sending = (given.began, time.time()) if given.began else None
     reporter.done(delivered)
     if stopped and job.sink == "kafka":
         delivered = cut_off(delivered, job.destinations.topics)
-    counts = [(*key, count) for key, count in sorted(changes.items())]
+    counts = [(*key, count) for key, count in sorted(given.changes.items())]
     return TaskReport([asdict(account) for account in delivered], counts, client.left_alone, sending)
+
+
+@dataclass
+class Given:
+    """What a sink was given."""
+
+    changes: Counter[tuple[int, int, int]] = field(default_factory=Counter)
+    """(table, op, destination) → rows"""
+
+    began: float = 0.0
+    """When it got the first record, in seconds since 1970; 0 where there was none."""
+
+
+def give(
+    rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job, sink: Sink, met: Callable[[], bool],
+    reporter: Reporter,
+) -> Given:
+    """Gives a sink the messages of the rows, statements and watermarks, up to where it fails.
+
+    `met` says at a barrier whether all other tasks are there, too.
+    """
+    given = Given()
+
+    def passed() -> bool:
+        sink.drain()
+        return not sink.failed and met()
+
+    for flush in _flushes(merged(rows, job.marks.of(owned)), job, passed):
+        encoded = _encoded(flush.events, job)
+        storage.write(job.options.claim_check_storage_uri, encoded.files)
+        records = _records(flush, encoded, job)
+        given.began = given.began or time.time()
+        sink.write(records)
+        given.changes.update(_changes(flush.events, job))
+        reporter.sent(flush.events.num_rows, records, sink)
+        if sink.failed:
+            break
+    return given
 
 
 def _flushes(events: Iterable[pa.RecordBatch], job: Job, passed: Callable[[], bool]) -> Iterator[Flush]:

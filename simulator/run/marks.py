@@ -59,9 +59,9 @@ class Marks:
         return np.union1d(self.barriers, times[first[first < len(times)]])
 
     def _resolved(self) -> Ints:
-        numbers = np.arange(1, self.timeline.watermark_count() + 2, dtype=np.int64)
-        physical = self.timeline.start_ms + numbers * self.timeline.resolved_interval_ms
-        return compose(np.minimum(physical, self.timeline.end_ms))
+        line = self.timeline
+        physical = line.start_ms + np.array(line.watermark_numbers(), np.int64) * line.resolved_interval_ms
+        return compose(np.append(physical, [line.end_ms] * line.ends_with_watermark).astype(np.int64))
 
     def of(self, owned: Iterable[int]) -> Iterator[pa.RecordBatch]:
         """The marks of some destinations in order (EVENTS); all of one commit-ts stand in one batch."""

@@ -51,11 +51,11 @@ def run(
     engine: Engine, plan: Plan, output: Output, release: Release, seed: int, speed: float, listener: Listener | None
 ) -> Account:
     """Plays the plan into the output; raises SimulatorError for whatever is wrong with the input."""
-    work = _work(plan, output, release, seed, speed, listener)
+    work = work_of(plan, output, release, seed, speed, listener)
     return _account(engine(work), work.shuffles)
 
 
-def _work(
+def work_of(
     plan: Plan, output: Output, release: Release, seed: int, speed: float, listener: Listener | None
 ) -> Work:
     """What the engine is to do."""

@@ -12,6 +12,7 @@ from simulator.sinks.driver import Driver
 from simulator.sinks.files.settings import FileSettings
 from simulator.sinks.immediate import CountingSink
 from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.sinks.memory import Message, MemorySink
 from simulator.sinks.records import Sink, Waiting, unwatched
 
 
@@ -39,6 +40,10 @@ def _console(driver: Driver, topics: Sequence[str], waiting: Waiting = unwatched
     return ConsoleSink(driver, topics)
 
 
+def _memory(settings: list[Message], topics: Sequence[str], waiting: Waiting = unwatched) -> Sink:
+    return MemorySink(settings, topics)
+
+
 def _counting(settings: None, topics: Sequence[str], waiting: Waiting = unwatched) -> Sink:
     return CountingSink()
 
@@ -48,5 +53,6 @@ SINKS: dict[str, Callable[..., Sink]] = {
     "jsonl": _jsonl,
     "parquet": _parquet,
     "console": _console,
+    "memory": _memory,
     "counting": _counting,
 }

@@ -5,7 +5,7 @@ One law: a statement goes out when every older row is acknowledged, a watermark 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from simulator.columns.change_frame import Ints, JOINED, ORDER, SIDE, ints
 from simulator.errors import DeliveryError, UserError
 from simulator.run import stages
-from simulator.run.emit import TaskReport, send
+from simulator.run.emit import Job, TaskReport, send
 from simulator.run.engines.work import Placing, Work, duplicate
 from simulator.run.progress import counted
 from simulator.sources import diff, snapshots
@@ -39,12 +39,14 @@ def run(work: Work) -> list[TaskReport]:
             f"{MOST_BYTES / 1e6:,.0f} MB are accepted; {ANY_SIZE}"
         )
     try:
-        return [_sent(work)]
+        return [send(*ordered(work))]
     except MemoryError as error:
         raise DeliveryError(f"the memory of this process is full; {ANY_SIZE}") from error
 
 
-def _sent(work: Work) -> TaskReport:
+def ordered(work: Work) -> tuple[Iterator[pa.RecordBatch], range, Job]:
+    """What `emit` is given: the rows (EVENTS) in order, all destinations, and the job with the times at which a
+    statement or a watermark waits for older rows."""
     before, after = (_read(scans, work) for scans in (work.before, work.after))
     changes = diff.changes(_compared(before, after), work.comparison)
     if work.asks_beside:
@@ -54,7 +56,7 @@ def _sent(work: Work) -> TaskReport:
     rows = (stages.events(sent.slice(start, ROWS), work.rules) for start in range(0, sent.num_rows, ROWS))
     marks = work.job.marks.behind(ints(sent, "commit_ts"))
     times = tuple(marks.tolist()) if work.job.sink == "kafka" else ()
-    return send(rows, range(work.job.destinations.total), replace(work.job, barriers=times))
+    return rows, range(work.job.destinations.total), replace(work.job, barriers=times)
 
 
 def _read(scans: Sequence[TableScan], work: Work) -> pa.RecordBatch:

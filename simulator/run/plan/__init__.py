@@ -14,7 +14,7 @@ from simulator.releases import Release
 from simulator.run.plan.comparisons import Move, move, named, pairs
 from simulator.run.plan.cursor import Addition, Cursor, Planning, Step, starting
 from simulator.run.plan.statements import AMONG_ROWS, EmittedJob
-from simulator.run.plan.versions import Versions, physical
+from simulator.run.plan.versions import Versions
 from simulator.sources.snapshots import PhysicalTable
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
@@ -89,23 +89,36 @@ def plan(script: Script, changefeed: Changefeed, release: Release) -> Plan:
     cursors, additions = _steps(script, planning)
     first, last = cursors[0], cursors[-1]
     _check(planning.versions, planning.rules, first)
-    tables, places = physical(planning.versions.every)
+    timeline = Timeline(first.start_ms, last.now_ms, script.resolved_interval_ms)
+    return assembled(cursors, additions, planning, timeline)
+
+
+def assembled(
+    cursors: Sequence[Cursor], additions: Sequence[Addition], planning: Planning, timeline: Timeline,
+    known_topics: Sequence[str] = (),
+) -> Plan:
+    """The plan of what some steps added, the cursors being those around and between them.
+
+    `known_topics` are those of plans before, which keep their places.
+    """
+    first, last, rules = cursors[0], cursors[-1], planning.rules
+    changefeed, versions = rules.changefeed, planning.versions
     jobs = [job for addition in additions for job in addition.jobs]
-    topics = _topics(planning.versions, jobs, planning.rules)
+    topics = _topics(versions, jobs, rules, known_topics)
     return Plan(
-        tables,
-        tuple(dispatch.route(planning.rules.router, table.table) for table in tables),
-        tuple(move(draft, places) for addition in additions for draft in addition.drafts),
+        tuple(versions.tables),
+        tuple(dispatch.route(rules.router, table.table) for table in versions.tables),
+        tuple(move(draft, versions.places) for addition in additions for draft in addition.drafts),
         tuple(event for job in jobs for event in job.events),
         tuple(topic for job in jobs for topic in job.topics),
         topics,
-        _active(topics, first, last, jobs, planning.rules),
-        Timeline(first.start_ms, last.now_ms, script.resolved_interval_ms),
-        _left_out(cursors, planning.rules),
+        _active(topics, known_topics, first, last, jobs, rules),
+        timeline,
+        _left_out(cursors, rules),
         tuple(_note(job) for job in jobs if job.applied.pending.place == AMONG_ROWS or not job.events),
-        planning.rules.event_filters,
-        planning.rules.replication.ignored_start_ts,
-        split_rule(release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value),
+        rules.event_filters,
+        rules.replication.ignored_start_ts,
+        split_rule(rules.release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value),
     )
 
 
@@ -146,24 +159,32 @@ def _eligible(tables: Iterable[Table], force_replicate: bool) -> None:
         )
 
 
-def _topics(versions: Versions, jobs: Iterable[EmittedJob], rules: ChangefeedRules) -> tuple[str, ...]:
-    """Every topic that gets something, the default one first."""
+def _topics(
+    versions: Versions, jobs: Iterable[EmittedJob], rules: ChangefeedRules, known: Iterable[str]
+) -> tuple[str, ...]:
+    """Every topic that gets something, the default one first, those known in their places."""
     tables = (version.table for version in versions.every)
     names = [(table.schema, table.name) for table in tables if rules.replicates(table)]
     active = dispatch.active_topics(rules.router, names)
-    return tuple(dict.fromkeys([rules.changefeed.topic, *active, *(topic for job in jobs for topic in job.topics)]))
+    sent = (topic for job in jobs for topic in job.topics)
+    return tuple(dict.fromkeys([rules.changefeed.topic, *known, *active, *sent]))
 
 
 def _active(
-    topics: Sequence[str], first: Cursor, last: Cursor, jobs: Iterable[EmittedJob], rules: ChangefeedRules
+    topics: Sequence[str], known: Iterable[str], first: Cursor, last: Cursor, jobs: Iterable[EmittedJob],
+    rules: ChangefeedRules,
 ) -> tuple[tuple[int, int], ...]:
-    """As long as `topics`: the statement that gives a topic its first table, and the one that takes its last.
+    """As long as `topics`: the statement that gives a topic its first table, and the one that takes its last; one known
+    from before has no watermarks without a table.
 
     The default topic always has watermarks (tiflow v8.5.3: cdc/sink/ddlsink/mq/mq_ddl_sink.go, WriteCheckpointTs).
     """
     default = rules.changefeed.topic
-    since = {default: 0, **{dispatch.topic_of(rules.router, *name): 0 for name in first.versions}}
-    until = {default: tso.FOREVER, **{dispatch.topic_of(rules.router, *name): tso.FOREVER for name in last.versions}}
+    before, after = (
+        [dispatch.topic_of(rules.router, *name) for name in cursor.versions] for cursor in (first, last)
+    )
+    since = {**dict.fromkeys(known, tso.FOREVER), **dict.fromkeys((default, *before), 0)}
+    until = {**dict.fromkeys(known, 0), **dict.fromkeys((default, *after), tso.FOREVER)}
     for job in jobs:
         for name in _moved(job):
             if rules.replication.table(*name):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from simulator.sources.snapshots import PhysicalTable, PlacedTable, physical_tables
+from simulator.sources.snapshots import FIRST_ID, PhysicalTable, PlacedTable, following_id, new_table
 from simulator.tidb.ddl.derive import alterations
 from simulator.tidb.model.table import Name, Table
 
@@ -25,10 +25,17 @@ class Version:
 
 @dataclass
 class Versions:
-    """All versions met so far."""
+    """All versions met so far, and the physical tables that they are, in the order in which they came."""
 
     every: list[Version] = field(default_factory=list)
+    places: list[PlacedTable] = field(default_factory=list)
+    """As long as `every`."""
+
+    tables: list[PhysicalTable] = field(default_factory=list)
+    """The run's list of physical tables."""
+
     firsts: dict[Name, list[int]] = field(default_factory=dict)
+    next_id: int = FIRST_ID
 
     def first(self, table: Table) -> int:
         """A table that is new; one that was there before and is the same again keeps its number."""
@@ -36,56 +43,39 @@ class Versions:
         for number in known:
             if same(self.every[number].table, table):
                 return number
-        known.append(self._add(Version(table, None)))
+        known.append(self._add(Version(table, None), new_table(table, self.next_id)))
         return known[-1]
 
     def next(self, table: Table, of: int, emptied: frozenset[str] = frozenset()) -> int:
         """What statements made of a version; partitions that were emptied have new ids."""
-        return self._add(Version(table, of, emptied))
+        before = [self.tables[index] for index in self.places[of].indexes]
+        return self._add(Version(table, of, emptied), _successors(table, before, emptied, self.next_id))
 
-    def _add(self, version: Version) -> int:
+    def _add(self, version: Version, physical: Sequence[PhysicalTable]) -> int:
+        indexes = range(len(self.tables), len(self.tables) + len(physical))
+        self.next_id = max(self.next_id, following_id(physical))
+        self.tables += physical
+        self.places.append(PlacedTable(version.table, tuple(indexes)))
         self.every.append(version)
         return len(self.every) - 1
 
 
-def physical(versions: Sequence[Version]) -> tuple[tuple[PhysicalTable, ...], tuple[PlacedTable, ...]]:
-    """The run's list of physical tables, first versions before all others, and each version's places in it."""
-    firsts = physical_tables(version.table for version in versions if version.of is None)
-    listed = list(firsts)
-    by_table: dict[int, list[int]] = {}
-    for index, first in enumerate(firsts):
-        by_table.setdefault(id(first.table), []).append(index)
-    places: list[tuple[int, ...]] = []
-    following = max((max(first.table_id, first.partition_id or 0) for first in firsts), default=99) + 1
-    for version in versions:
-        if version.of is None:
-            places.append(tuple(by_table[id(version.table)]))
-            continue
-        before = [listed[index] for index in places[version.of]]
-        made, following = _successors(version, before, following)
-        places.append(tuple(range(len(listed), len(listed) + len(made))))
-        listed += made
-    placed = (PlacedTable(version.table, place) for version, place in zip(versions, places, strict=True))
-    return tuple(listed), tuple(placed)
-
-
 def _successors(
-    version: Version, before: Sequence[PhysicalTable], following: int
-) -> tuple[list[PhysicalTable], int]:
+    table: Table, before: Sequence[PhysicalTable], emptied: frozenset[str], following: int
+) -> list[PhysicalTable]:
     """The physical tables of a version, with the ids of those before; what is new gets ids from `following` on."""
-    table, table_id = version.table, before[0].table_id
     if table.partitioning is None:
-        return [PhysicalTable(table, None, table_id)], following
+        return [PhysicalTable(table, None, before[0].table_id)]
     was = before[0].table.partitioning
     names = [partition.name.lower() for partition in was.partitions] if was else []
-    known = {name: physical.partition_id for name, physical in zip(names, before) if name not in version.emptied}
+    known = {name: physical.partition_id for name, physical in zip(names, before) if name not in emptied}
     made = []
     for partition in table.partitioning.partitions:
         partition_id = known.get(partition.name.lower())
         if partition_id is None:
             partition_id, following = following, following + 1
-        made.append(PhysicalTable(table, partition_id, table_id))
-    return made, following
+        made.append(PhysicalTable(table, partition_id, before[0].table_id))
+    return made
 
 
 def same(table: Table, other: Table) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def _start(snapshot: Snapshot, cursor: Cursor, planning: Planning) -> Cursor:
         cursor = starting(snapshot.start_ts)
     known = catalog((entry.table for entry in snapshot.tables), snapshot.databases)
     versions = {
-        name: planning.versions.first(table) for name, table in tables_of(known).items()
+        name: planning.versions.first(table) for name, table in sorted(tables_of(known).items(), key=itemgetter(0))
         if planning.rules.replicates(table)
     }
     return replace(cursor, catalog=known, versions=versions, state=snapshot)

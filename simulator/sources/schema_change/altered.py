@@ -5,7 +5,7 @@ One law: a row over which TiDB could not run the statements is an error.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +15,11 @@ import pyarrow.compute as pc
 from simulator.columns import row_image
 from simulator.columns.change_frame import STATE
 from simulator.errors import SnapshotError
-from simulator.sources.schema_change.transition import Transition, converted, pack_unaltered, true
+from simulator.sources.schema_change.transition import Transition, pack_unaltered, true
 from simulator.sources.snapshots import located
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, FromExpression
-from simulator.tidb.expressions import generated
+from simulator.tidb.ddl.converted_rows import ConvertedRows, converted_rows, fits
 from simulator.tidb.model.table import Table, visible_columns
 
 SHOWN = 4
@@ -41,49 +40,28 @@ def altered_rows(change: Transition, texts: Sequence[pa.Array], table: pa.Array)
     stays = pc.invert(pc.is_in(table, pa.array(sorted(change.lost), pa.int32())))
     old, table = [text.filter(stays) for text in texts], table.filter(stays)
     rows, after = len(table), change.after.table
-    now, given = _shaped(change, old, rows)
-    place = located(change.after, now, rows)
-    _refuse_misfits(change, old, now, given, place)
-    image = row_image.pack(list(now.values()))
-    handle = key_bytes.handle(after, now) if handle_key(after) else image
+    now = converted_rows(after, change.sources, old, rows)
+    place = located(change.after, now.texts, rows)
+    _refuse_misfits(change, old, now, place)
+    image = row_image.pack(list(now.texts.values()))
+    handle = key_bytes.handle(after, now.texts) if handle_key(after) else image
     unaltered = pack_unaltered(table, row_image.pack(old))
     return pa.RecordBatch.from_arrays([place, handle, image, unaltered], STATE.names[1:])
 
 
-def _shaped(
-    change: Transition, old: Sequence[pa.Array], rows: int
-) -> tuple[dict[str, pa.Array], Mapping[str, pa.Array]]:
-    """The texts of the table after, in its order, and what expressions gave for those of computed columns."""
-    table = change.after.table
-    names = [column.name for column in visible_columns(table)]
-    made = {
-        name: converted(source, old, rows)
-        for name, source in zip(names, change.sources, strict=True) if not isinstance(source, FromExpression)
-    }
-    made, given = generated(table, made)
-    return {name: made[name] for name in names}, given
-
-
 def _refuse_misfits(
-    change: Transition, old: Sequence[pa.Array], now: Mapping[str, pa.Array], given: Mapping[str, pa.Array],
-    place: pa.Array,
+    change: Transition, old: Sequence[pa.Array], now: ConvertedRows, place: pa.Array
 ) -> None:
     """Raises the error of the first row over which TiDB could not run the statements."""
-    fits = true(pc.is_valid(place))
-    for source, column in zip(change.sources, visible_columns(change.after.table), strict=True):
-        text = now[column.name]
-        if column.not_null and not isinstance(source, FromDefault):
-            fits = fits & true(pc.is_valid(text))
-        elif isinstance(source, FromColumn) and source.cast:
-            fits = fits & true(pc.or_(pc.is_valid(text), pc.is_null(old[source.index])))
-        elif isinstance(source, FromExpression):
-            fits = fits & true(pc.or_(pc.is_valid(text), pc.is_null(given[column.name])))
-    if not fits.all():
-        raise _misfit(change.before.table, old, fits)
+    held = true(pc.is_valid(place))
+    for _, _, mask in fits(change.after.table, change.sources, old, now):
+        held = held & true(mask)
+    if not held.all():
+        raise _misfit(change.before.table, old, held)
 
 
-def _misfit(table: Table, old: Sequence[pa.Array], fits: npt.NDArray[np.bool_]) -> SnapshotError:
-    row = int(np.argmin(fits))
+def _misfit(table: Table, old: Sequence[pa.Array], held: npt.NDArray[np.bool_]) -> SnapshotError:
+    row = int(np.argmin(held))
     cells = ", ".join(
         f"{column.name}={text[row].as_py() if text[row].is_valid else 'NULL'}"
         for column, text in list(zip(visible_columns(table), old, strict=True))[:SHOWN])

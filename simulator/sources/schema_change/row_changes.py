@@ -21,10 +21,8 @@ from simulator.sources.schema_change.transition import (
     OCCURRENCE_BYTES,
     SchemaChangePoint,
     Transition,
-    converted,
     cut_unaltered,
     halves,
-    repeated,
     texts_of,
     true,
 )
@@ -32,6 +30,7 @@ from simulator.sources.snapshots import located
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key, handle_lengths
 from simulator.tidb.ddl.column_sources import FromColumn, FromDefault
+from simulator.tidb.ddl.converted_rows import converted, repeated
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.model.types import family
 from simulator.tidb.values.conversion import text_as

@@ -6,7 +6,6 @@ little-endian, and its image then.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +15,8 @@ import pyarrow.compute as pc
 
 from simulator.columns import row_image
 from simulator.sources.snapshots import PlacedTable
-from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, FromDefault, FromExpression
+from simulator.tidb.ddl.column_sources import ColumnSource
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.values.conversion import text_as
 
 NUMBER_BYTES = 4
 """Of a table's number in what a row was."""
@@ -59,22 +57,6 @@ def texts_of(table: Table, image: pa.Array) -> dict[str, pa.Array]:
     """TiDB text of each visible column, by name."""
     cells = row_image.named(image, [column.name for column in visible_columns(table)])
     return {name: cell.cast(pa.string()) for name, cell in cells.items()}
-
-
-def converted(source: ColumnSource, texts: Sequence[pa.Array], rows: int) -> pa.Array:
-    """What the statements put into a column, from the texts of the table before; all null where it is computed."""
-    match source:
-        case FromColumn(index, before, after):
-            return text_as(before, after, texts[index]) if source.cast else texts[index]
-        case FromDefault(text):
-            return repeated(text, rows)
-        case FromExpression():
-            return repeated(None, rows)
-
-
-def repeated(text: str | None, rows: int) -> pa.Array:
-    """A column with the same TiDB text in every row."""
-    return pa.repeat(pa.scalar(text, pa.string()), rows)
 
 
 def true(mask: pa.Array) -> npt.NDArray[np.bool_]:

@@ -10,7 +10,9 @@ from simulator.sources.snapshots.physical import (
     FIRST_ID,
     PhysicalTable,
     PlacedTable,
+    following_id,
     located,
+    new_table,
     physical_tables,
 )
 from simulator.sources.snapshots.pieces import Piece, TableScan, tasks
@@ -18,6 +20,6 @@ from simulator.sources.snapshots.states import state_batches
 
 __all__ = [
     "CsvDialect", "DataFile", "FIRST_ID", "KeyRanges", "PhysicalTable", "Piece", "PlacedTable", "Report",
-    "Snapshot", "SnapshotTable", "TableScan", "located", "open", "physical_tables", "state_batches",
-    "tasks", "unproven",
+    "Snapshot", "SnapshotTable", "TableScan", "following_id", "located", "new_table", "open", "physical_tables",
+    "state_batches", "tasks", "unproven",
 ]

@@ -1,6 +1,6 @@
 """Physical tables, in which TiKV stores rows: a table or one partition of it.
 
-One law: a table's partitions stand together in the order of its definition, and ids depend on nothing but names.
+One law: a table's partitions stand together in the order of its definition, with ids that follow its own.
 """
 
 from __future__ import annotations
@@ -28,16 +28,24 @@ class PhysicalTable:
 
 
 def physical_tables(tables: Iterable[Table]) -> tuple[PhysicalTable, ...]:
-    """The physical tables of these tables, by name, with ids from 100 up; a partitioned table has one id more."""
+    """The physical tables of these tables, by name, with ids from 100 up."""
     physical: list[PhysicalTable] = []
-    following = FIRST_ID
     for table in sorted(tables, key=lambda table: (table.schema, table.name)):
-        partitions = table.partitioning.partitions if table.partitioning else ()
-        if not partitions:
-            physical.append(PhysicalTable(table, None, following))
-        physical += [PhysicalTable(table, following + 1 + index, following) for index in range(len(partitions))]
-        following += 1 + len(partitions)
+        physical += new_table(table, following_id(physical))
     return tuple(physical)
+
+
+def new_table(table: Table, table_id: int) -> tuple[PhysicalTable, ...]:
+    """A table with that id; its partitions have the ids behind it."""
+    if table.partitioning is None:
+        return (PhysicalTable(table, None, table_id),)
+    count = len(table.partitioning.partitions)
+    return tuple(PhysicalTable(table, table_id + 1 + index, table_id) for index in range(count))
+
+
+def following_id(physical: Iterable[PhysicalTable]) -> int:
+    """The first id that none of them has."""
+    return max((max(each.table_id, each.partition_id or 0) for each in physical), default=FIRST_ID - 1) + 1
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,21 @@ STRICT = (
 
 
 @dataclass(frozen=True)
+class RowKeys:
+    """The keys of the rows of a table: made once, then carried on by what is written (`stored.keyed`)."""
+
+    table: Table
+    cells: pa.Table
+    """What they were made of: they hold for these two objects alone."""
+
+    handles: pa.Array
+    """binary, ascending: `unique.handles`, by which the rows lie sorted."""
+
+    unique: Mapping[str, pa.Array]
+    """Bytes of each other unique key by its name in lower case, null where a column of it is NULL."""
+
+
+@dataclass(frozen=True)
 class StoredRows:
     """The rows of one table, in the order in which TiKV keeps them only where somebody sorted them."""
 
@@ -38,6 +53,9 @@ class StoredRows:
     next_auto: int = 1
     """Of AUTO_INCREMENT, or of the counter in AUTO_RANDOM."""
 
+    keys: RowKeys | None = field(default=None, compare=False, repr=False)
+    """None where no statement has needed them yet."""
+
 
 @dataclass(frozen=True)
 class SqlSession:
@@ -53,6 +71,12 @@ class SqlSession:
 
     autocommit: bool = True
     foreign_key_checks: bool = True
+    check_constraints: bool = False
+    """tidb_enable_check_constraint, which is global."""
+
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """System variables that were set and that no row feels, by name in lower case."""
+
     variables: Mapping[str, bytes | None] = field(default_factory=dict)
     """User variables (@a) by name in lower case, as TiDB text."""
 

@@ -1,0 +1,72 @@
+"""What rows are in another definition of their table, which statements made of it.
+
+One law: rows are whole columns of TiDB text; a value that the later definition cannot hold is null, and `fits` tells it
+from NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, FromDefault, FromExpression
+from simulator.tidb.expressions import generated
+from simulator.tidb.model.table import Column, Table, visible_columns
+from simulator.tidb.values.conversion import text_as
+
+
+class ConvertedRows(NamedTuple):
+    texts: dict[str, pa.Array]
+    """Of each visible column of the later definition, in its order."""
+
+    given: Mapping[str, pa.Array]
+    """What expressions gave for those of computed columns, as a file would have it."""
+
+
+def converted_rows(
+    after: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], rows: int
+) -> ConvertedRows:
+    """Rows in the definition `after`, from the texts (string) of the visible columns of the one before.
+
+    Raises SnapshotError for a stored generated column that cannot be computed, if there is a row.
+    """
+    names = [column.name for column in visible_columns(after)]
+    made = {
+        name: converted(source, texts, rows)
+        for name, source in zip(names, sources, strict=True) if not isinstance(source, FromExpression)
+    }
+    computed, given = generated(after, made)
+    return ConvertedRows({name: computed[name] for name in names}, given)
+
+
+def converted(source: ColumnSource, texts: Sequence[pa.Array], rows: int) -> pa.Array:
+    """What the statements put into a column, from the texts of the table before; all null where it is computed."""
+    match source:
+        case FromColumn(index, before, after):
+            return text_as(before, after, texts[index]) if source.cast else texts[index]
+        case FromDefault(text):
+            return repeated(text, rows)
+        case FromExpression():
+            return repeated(None, rows)
+
+
+def repeated(text: str | None, rows: int) -> pa.Array:
+    """A column with the same TiDB text in every row."""
+    return pa.repeat(pa.scalar(text, pa.string()), rows)
+
+
+def fits(
+    after: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], now: ConvertedRows
+) -> Iterator[tuple[Column, ColumnSource, pa.Array]]:
+    """For each visible column of `after` that some row may not fit, which rows do (boolean, no nulls)."""
+    for source, column in zip(sources, visible_columns(after), strict=True):
+        text = now.texts[column.name]
+        if column.not_null and not isinstance(source, FromDefault):
+            yield column, source, pc.is_valid(text)
+        elif isinstance(source, FromColumn) and source.cast:
+            yield column, source, pc.or_(pc.is_valid(text), pc.is_null(texts[source.index]))
+        elif isinstance(source, FromExpression):
+            yield column, source, pc.or_(pc.is_valid(text), pc.is_null(now.given[column.name]))

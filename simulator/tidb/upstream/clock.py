@@ -1,0 +1,72 @@
+"""What time a statement is run at: simulated time or SET TIMESTAMP, in the session's time zone or in UTC.
+
+One law: a TIMESTAMP is kept, and goes to the changefeed, as UTC text; everything else is text of the session's zone.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone, tzinfo
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.tidb.upstream.state import SqlSession
+from simulator.tidb.values.kernels import only
+
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+ZERO = "0000-00-00"
+EARLIEST, LATEST = "1970-01-01 00:00:01", "2038-01-19 03:14:08"
+"""TIMESTAMP's range in UTC; the second one is the first moment beyond it (tidb pkg/types/time.go, MaxTimestamp)."""
+
+
+def now(session: SqlSession, now_ms: int) -> datetime:
+    """The time of a statement in UTC: microseconds only where SET TIMESTAMP says them."""
+    if session.timestamp is not None:
+        return EPOCH + timedelta(microseconds=round(session.timestamp * 1_000_000))
+    return EPOCH + timedelta(milliseconds=now_ms)
+
+
+@lru_cache(64)
+def zone(name: str) -> tzinfo:
+    """A time zone as SqlSession names it."""
+    if name[:1] in "+-":
+        hours, minutes = name[1:].split(":")
+        return timezone((1 if name[0] == "+" else -1) * timedelta(hours=int(hours), minutes=int(minutes)))
+    return ZoneInfo(name)
+
+
+def moment_text(moment: datetime, digits: int) -> str:
+    """Cut, not rounded, to so many digits of a second (tidb pkg/expression/helper.go, getTimeCurrentTimeStamp)."""
+    text = f"{moment:%Y-%m-%d %H:%M:%S.%f}"
+    return text[:20 + digits] if digits > 0 else text[:19]
+
+
+def now_text(type_name: str, digits: int, session: SqlSession, now_ms: int) -> str:
+    """CURRENT_TIMESTAMP as a TIMESTAMP, a DATETIME, a DATE or a TIME keeps it."""
+    moment = now(session, now_ms)
+    if type_name != "timestamp":
+        moment = moment.astimezone(zone(session.time_zone))
+    text = moment_text(moment, digits)
+    return {"date": text[:10], "time": text[11:]}.get(type_name, text)
+
+
+def utc(session: SqlSession, text: pa.Array) -> pa.Array:
+    """TIMESTAMP texts of the session's time zone in UTC; null for one that the zone skips, and outside the range."""
+    moved = text if session.time_zone == "UTC" else _moved(text, session.time_zone)
+    known = pc.and_(pc.greater_equal(moved, EARLIEST), pc.less(moved, LATEST))
+    if pc.all(known).as_py():
+        return moved
+    return only(pc.or_(known, pc.starts_with(moved, ZERO)), moved)
+
+
+def _moved(text: pa.Array, name: str) -> pa.Array:
+    zero = pc.starts_with(text, ZERO)
+    kind = pa.timestamp("us")
+    there = only(pc.invert(zero), text).cast(kind)
+    moments = pc.assume_timezone(there, name, ambiguous="earliest", nonexistent="earliest")
+    back = pc.local_timestamp(moments)
+    moved = only(pc.equal(back, there), moments.cast(pa.timestamp("us", "UTC")).cast(kind)).cast(pa.string())
+    width = pc.max(pc.utf8_length(text)).as_py() or 19
+    return pc.if_else(zero, text, pc.utf8_slice_codeunits(moved, 0, width))

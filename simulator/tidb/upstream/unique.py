@@ -1,0 +1,211 @@
+"""The keys under which TiDB keeps a row: its handle, and the entries of its unique indexes.
+
+One law: two rows collide where a key of theirs has equal bytes; a key with a NULL in it collides with none.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.cells import Places, binary, buffers, fixed, latin1, raw
+from simulator.errors import SchemaError, SqlError
+from simulator.tidb.collations.compare import sortable
+from simulator.tidb.expressions.evaluate import Uncomputable, evaluated
+from simulator.tidb.expressions.sql import name as named
+from simulator.tidb.expressions.translate import Scope, valued
+from simulator.tidb.expressions.trees import definition
+from simulator.tidb.expressions.values import as_text
+from simulator.tidb.keys import SIGN, ordered, prefix
+from simulator.tidb.model.table import Column, IndexColumn, Table, common_handle, row_id_column, visible_columns
+from simulator.tidb.model.types import is_binary
+from simulator.tidb.syntax.expressions import ColumnName
+
+ORDINAL_BYTES = 4
+"""Of a partition, in front of the handles of its rows."""
+
+
+@dataclass(frozen=True)
+class UniqueKey:
+    name: str
+    """As an error says it, behind the table's: `PRIMARY`, or the index's own."""
+
+    columns: tuple[IndexColumn, ...]
+    clustered: bool = False
+    """Whether it is the handle."""
+
+
+@functools.lru_cache(1024)
+def unique_keys(table: Table) -> tuple[UniqueKey, ...]:
+    """In the order in which TiDB looks for duplicates: the handle, then unique indexes as they were made (tidb
+    pkg/executor/batch_checker.go, getKeysNeedCheckOneRow)."""
+    found = []
+    if table.clustered:
+        primary = next((index for index in table.indexes if index.primary), None)
+        columns = primary.columns if primary else tuple(IndexColumn(name) for name in table.primary_key)
+        found.append(UniqueKey("PRIMARY", columns, clustered=True))
+    for index in table.indexes:
+        if index.unique and not (index.primary and table.clustered):
+            found.append(UniqueKey("PRIMARY" if index.primary else index.name, index.columns))
+    return tuple(found)
+
+
+@functools.lru_cache(1024)
+def columns_by_name(table: Table) -> Mapping[str, Column]:
+    """By names in lower case."""
+    return {column.name.lower(): column for column in table.columns}
+
+
+def bytes_of(table: Table, key: UniqueKey, texts: Mapping[str, pa.Array]) -> pa.Array:
+    """The bytes of a key for rows; null where it has a NULL. `texts`: of the visible columns at least."""
+    parts = [_part(table, column, texts) for column in key.columns]
+    return parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, b"")
+
+
+def _part(table: Table, part: IndexColumn, texts: Mapping[str, pa.Array]) -> pa.Array:
+    if part.expression:
+        collation, cells = _expression_of(table, part.expression, texts)
+        return raw(cells) if collation is None else sortable(collation, cells)
+    column = columns_by_name(table)[part.name.lower()]
+    cells = cells_of(table, column, texts)
+    return raw(ordered(column.type, cells if part.length < 0 else prefix(cells, part.length)))
+
+
+def cells_of(table: Table, column: Column, texts: Mapping[str, pa.Array]) -> pa.Array:
+    """The TiDB text of any column of rows; a virtual one is computed where `texts` lacks it."""
+    if column.name in texts:
+        return texts[column.name]
+    return _computed(table, texts, *_of_column(table, column.name))
+
+
+def _expression_of(table: Table, expression: str, texts: Mapping[str, pa.Array]) -> tuple[str | None, pa.Array]:
+    """The collation of what a part of a functional index gives, None where it is no text, and its texts."""
+    scope = _scope(table)
+    value = valued(definition(expression, table), scope)
+    cells = _computed(table, texts, as_text(value))
+    return (value.collation or "binary") if value.kind == "string" else None, cells
+
+
+@functools.lru_cache(1024)
+def _of_column(table: Table, name: str) -> tuple[object]:
+    return (as_text(valued(ColumnName((name,)), _scope(table))),)
+
+
+def _scope(table: Table) -> Scope:
+    return Scope(table, {column.name: named(column.name) for column in visible_columns(table)})
+
+
+def _computed(table: Table, texts: Mapping[str, pa.Array], wanted: object) -> pa.Array:
+    rows = len(next(iter(texts.values())))
+    try:
+        return raw(evaluated({"key": wanted}, texts, rows)["key"])  # type: ignore[dict-item]
+    except (SchemaError, Uncomputable) as error:
+        raise SqlError(1105, "HY000", f"table {table.name!r}: a key of it cannot be computed: {error}") from None
+
+
+def handles(table: Table, texts: Mapping[str, pa.Array], row_ids: pa.Array, ordinals: pa.Array | None) -> pa.Array:
+    """Keys of rows in TiKV without their table: sort as TiKV does; of a partitioned table its partition's ordinal
+    in front. `row_ids`: `_tidb_rowid` of a table without a clustered key."""
+    if table.clustered:
+        made = bytes_of(table, unique_keys(table)[0], texts)
+    else:
+        made = fixed((row_ids.to_numpy().view(np.uint64) ^ SIGN).astype(">u8"), row_ids)
+    if ordinals is None:
+        return made
+    return pc.binary_join_element_wise(fixed(ordinals.to_numpy().astype(">u4"), ordinals), made, b"")
+
+
+def row_ids_of(table: Table, made: pa.Array) -> pa.Array:
+    """int64 row ids of the rows of a table with a clustered key, from their handles without a partition."""
+    if common_handle(table):
+        return pa.nulls(len(made), pa.int64())
+    name = row_id_column(table)
+    assert name is not None, "tables without clustered keys number their rows"
+    bits = buffers(made)[0].view(">u8").astype(np.uint64)
+    unsigned = columns_by_name(table)[name.lower()].type.unsigned
+    return pa.array((bits if unsigned else bits ^ SIGN).view(np.int64))
+
+
+def without_ordinal(table: Table, made: pa.Array) -> pa.Array:
+    """Handles without the partition in front of them."""
+    if table.partitioning is None:
+        return made
+    data, offsets = buffers(made)
+    shorter = np.delete(data, (offsets[:-1, None] + np.arange(ORDINAL_BYTES)).ravel())
+    return binary(shorter, offsets - ORDINAL_BYTES * np.arange(len(offsets)), made)
+
+
+def ordinals_of(table: Table, made: pa.Array) -> pa.Array:
+    """int32 ordinals of the partitions of handles; 0 for a table without partitions."""
+    if table.partitioning is None:
+        return pa.array(np.zeros(len(made), np.int32))
+    data, offsets = buffers(made)
+    heads = offsets[:-1, None] + np.arange(ORDINAL_BYTES)
+    return pa.array(np.ascontiguousarray(data[heads]).view(">u4").ravel().astype(np.int32))
+
+
+def found_in(existing: pa.Array, wanted: pa.Array, ascending: bool = False) -> Places:
+    """The place in `existing` of each wanted key (both binary), -1 where it is not; a null is nowhere."""
+    found = np.full(len(wanted), -1, np.int64)
+    if not len(existing) or not len(wanted):
+        return found
+    if ascending:
+        places: Places = np.asarray(pc.search_sorted(existing, wanted), np.int64)
+        inside = np.flatnonzero(places < len(existing))
+        same = pc.equal(existing.take(pa.array(places[inside])), wanted.take(pa.array(inside)))
+        hits = inside[np.asarray(pc.fill_null(same, False), bool)]
+        found[hits] = places[hits]
+        return found
+    if len(wanted) == 1:
+        if wanted[0].is_valid:
+            found[0] = pc.index(existing, wanted[0]).as_py()
+        return found
+    if len(wanted) * 8 < len(existing):
+        near = np.flatnonzero(pc.is_in(existing, value_set=wanted, skip_nulls=True))
+        if not len(near):
+            return found
+        inner = found_in(existing.take(pa.array(near)), wanted)
+        hits = np.flatnonzero(inner >= 0)
+        found[hits] = near[inner[hits]]
+        return found
+    indexes = pc.index_in(wanted, value_set=existing, skip_nulls=True)
+    return np.asarray(pc.fill_null(indexes, -1), np.int64)
+
+
+def earlier(keys: Sequence[pa.Array]) -> Places:
+    """For each row the last earlier row that has an equal key among these keys of rows, -1 where there is none."""
+    rows = len(keys[0]) if keys else 0
+    found = np.full(rows, -1, np.int64)
+    if rows < 2:
+        return found
+    for key in keys:
+        codes = pc.fill_null(pc.dictionary_encode(key).indices, -1).to_numpy().astype(np.int64)
+        order = np.argsort(codes, kind="stable")
+        sorted_codes = codes[order]
+        same = np.flatnonzero((sorted_codes[1:] == sorted_codes[:-1]) & (sorted_codes[1:] >= 0))
+        found[order[same + 1]] = np.maximum(found[order[same + 1]], order[same])
+    return found
+
+
+def duplicate(table: Table, key: UniqueKey, texts: Mapping[str, pa.Array], row: int) -> SqlError:
+    """Error 1062 for one row (tidb pkg/executor/batch_checker.go, formatDataForDupError: values joined by hyphens)."""
+    values = []
+    for part in key.columns:
+        if part.expression:
+            cell = _expression_of(table, part.expression, texts)[1][row].as_py()
+        else:
+            column = columns_by_name(table)[part.name.lower()]
+            cells = cells_of(table, column, texts)
+            cell = (latin1(cells) if is_binary(column.type) else raw(cells))[row].as_py()
+        values.append("NULL" if cell is None else _printed(cell))
+    return SqlError(1062, "23000", f"Duplicate entry '{'-'.join(values)}' for key '{table.name}.{key.name}'")
+
+
+def _printed(cell: bytes) -> str:
+    r"""Bytes that are no text as `\xNN` (tidb pkg/util/stringutil, and dbterror's redaction of binary keys)."""
+    return cell.decode("utf-8", "backslashreplace").replace("\0", "\\x00")
