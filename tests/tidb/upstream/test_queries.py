@@ -45,7 +45,8 @@ def upstream_of(*tables: tuple[Table, Sequence[Sequence[str | None]]], session: 
 
 
 ROWS = (
-    ("1", "a", "\x00ÿ", "1.50", "x", "2020-01-02 03:04:05.600", "5", "Äb", "2020-01-01 00:00:00", "1999", "1.5", "a", "1"),
+    ("1", "a", "\x00ÿ", "1.50", "x", "2020-01-02 03:04:05.600", "5", "Äb", "2020-01-01 00:00:00", "1999", "1.5", "a",
+     "1"),
     ("2", "B ", None, "-2.00", "1", None, "255", "ab", "2020-06-01 00:00:00", "2020", "1e20", "a,b", "2"),
     ("3", None, "x", None, None, "0000-00-00 00:00:00.000", "0", None, "2020-01-01 00:00:00", None, None, "", "3"),
 )
@@ -212,7 +213,8 @@ def test_a_long_decimal_keeps_its_digits() -> None:
 
 def test_values_of_the_inserted_row_stand_beside_the_old_one() -> None:
     old = RowSource(SEVERAL, {"id": pa.array([b"1", b"2"]), "s": pa.array([b"old", None])})
-    new = RowSource(SEVERAL, {"id": pa.array([b"10", b"20"]), "s": pa.array([b"new", b"new"])}, "fresh", {"k": "id"}, True)
+    new = RowSource(
+        SEVERAL, {"id": pa.array([b"10", b"20"]), "s": pa.array([b"new", b"new"])}, "fresh", {"k": "id"}, True)
 
     found = values_of([parsed("id + fresh.k"), parsed("s")], [COLUMNS["id"], None], UPSTREAM, NOW, [old, new])
 
