@@ -4,6 +4,7 @@
     SIDE     these with what the engines join and place them by                  run.engines.work
     JOINED   rows whose images in two snapshots differ                           run.engines
     CHANGES  row changes with their commit-ts                                    sources.diff
+    WRITTEN  row changes that scripted SQL committed                             run.plan
     SENT     those that event filters let through, split UPDATEs as two          run.stages
     EVENTS   these with their partitions, between them statements and watermarks run.stages, run.marks
 
@@ -23,7 +24,7 @@ Columns have one name and type throughout (`COLUMNS`):
     kind           ROW, DDL or WATERMARK
     op             DELETE, UPDATE or INSERT; null where the event is no row
     rank           place of a row change among those of its commit-ts (`ticdc.split.SplitRule.ranks`)
-    row_id         `ticdc.key_bytes.row_ids`; null for a common handle
+    row_id         `ticdc.key_bytes.row_ids`, or what the scripted upstream gave the row; null for a common handle
     dispatch_hash  hash of the row's dispatcher, 32 bits unsigned
     destination    Kafka partition, numbered through all topics (`ticdc.dispatch.Destinations`)
 
@@ -62,6 +63,9 @@ STATE = _frame("move table handle image unaltered")
 SIDE = _frame("row_hash place handle image unaltered slice")
 JOINED = _frame("row_hash place handle occurrence before after unaltered")
 CHANGES = _frame("commit_ts table handle before after")
+WRITTEN = _frame("commit_ts table handle before after row_id")
+"""CHANGES and SENT have this `row_id`, too, in runs with scripted SQL; null for a row of a snapshot."""
+
 SENT = _frame("commit_ts table handle before after op rank")
 EVENTS = _frame("commit_ts kind table op row_id dispatch_hash destination before after")
 

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from simulator.columns.change_frame import STATE
 from simulator.errors import DeliveryError
@@ -65,8 +66,9 @@ def work_of(
         output.sink, output.settings, speed, plan.timeline.start_ms, listener.driver if listener else None,
         tuple(marks.barriers.tolist()) if output.sink == "kafka" else (),
     )
+    scripted = frozenset() if plan.rows is None else frozenset(pc.unique(plan.rows["table"]).to_pylist())
     rules = Rules(
-        plan.tables, plan.routes, plan.event_filters, plan.ignored_start_ts, plan.split, output.destinations
+        plan.tables, plan.routes, plan.event_filters, plan.ignored_start_ts, plan.split, output.destinations, scripted
     )
     comparison = Comparison(
         plan.tables,
@@ -78,7 +80,7 @@ def work_of(
         tuple(scan for number, move in enumerate(plan.moves) for scan in scans(move, number))
         for scans in (_before, _after)
     )
-    return Work(before, after, comparison, rules, job, plan.input_bytes)
+    return Work(before, after, comparison, rules, job, plan.input_bytes, plan.rows)
 
 
 def _salts(plan: Plan) -> npt.NDArray[np.int32]:

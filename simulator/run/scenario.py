@@ -24,7 +24,7 @@ from simulator.errors import ScenarioError
 from simulator.files import read_text, toml
 from simulator.run.plan import Script
 from simulator.run.plan.cursor import Step
-from simulator.run.settings import DEFAULT_OVER_MS, DEFAULT_RESOLVED_INTERVAL_MS, SETTINGS, Settings, merged
+from simulator.run.settings import DEFAULT_RESOLVED_INTERVAL_MS, SETTINGS, Settings, merged
 from simulator.run.steps import STEPS
 from simulator.run.steps.derivation import SchemaChange
 from simulator.run.steps.kind import StepKind, read_keys, read_step
@@ -40,7 +40,7 @@ class Scenario:
         """What is to be played, where options win over the file."""
         wanted = merged(options, self.settings)
         return Script(
-            self.steps, wanted.over_ms or DEFAULT_OVER_MS, wanted.start_ts,
+            self.steps, wanted.over_ms, wanted.start_ts,
             wanted.resolved_interval_ms or DEFAULT_RESOLVED_INTERVAL_MS, wanted.seed or 0, wanted.speed or 0.0,
         )
 

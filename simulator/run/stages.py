@@ -39,6 +39,8 @@ class Rules:
     ignored_start_ts: frozenset[int]
     split: SplitRule
     destinations: Destinations
+    scripted: frozenset[int] = frozenset()
+    """The tables that scripted SQL changes rows of: an UPDATE there may change the handle key, too."""
 
     @cached_property
     def partitions(self) -> dict[str, tuple[int, int]]:
@@ -49,7 +51,7 @@ class Rules:
     @cached_property
     def filtering(self) -> npt.NDArray[np.bool_]:
         """Whether event filters look at the rows of each table."""
-        return np.array([self._filters(physical.table) for physical in self.tables])
+        return np.array([self._filters(physical.table) for physical in self.tables], np.bool_)
 
     def _filters(self, table: Table) -> bool:
         kinds = any(ignoring_row(self.filters, table.schema, table.name, kind) for kind in ROW_KINDS)
@@ -58,18 +60,31 @@ class Rules:
     @cached_property
     def splitting(self) -> npt.NDArray[np.bool_]:
         """Whether UPDATEs of each table may be split."""
-        return np.array([split.splits([physical.table], self.split) for physical in self.tables])
+        return np.array([bool(names) for names in self.deciding], np.bool_)
+
+    @cached_property
+    def deciding(self) -> tuple[tuple[str, ...], ...]:
+        """The columns of each table whose change splits an UPDATE."""
+        if not self.split.keys:
+            return ((),) * len(self.tables)
+        return tuple(
+            (split.deciding if number in self.scripted else split.in_a_diff)(physical.table, self.split)
+            for number, physical in enumerate(self.tables))
 
 
 def sent(changes: pa.RecordBatch, rules: Rules) -> pa.RecordBatch:
     """The changes (SENT) that event filters let through, UPDATEs that are split as two. Where the rule asks, `beside`
-    says of each whether there are others of its table and commit-ts."""
+    says of each whether there are others of its table and commit-ts; `row_id` stays where it is given."""
     if not rules.splitting.any():
         return split.ranked(passing(changes, rules), rules.split)
     if rules.split.release.filters_halves:
-        return passing(split.halves(changes, _splitting(changes, rules), rules.split), rules).select(SENT.names)
+        return _shaped(passing(split.halves(changes, _splitting(changes, rules), rules.split), rules))
     changes = passing(changes, rules)
-    return split.halves(changes, _splitting(changes, rules), rules.split).select(SENT.names)
+    return _shaped(split.halves(changes, _splitting(changes, rules), rules.split))
+
+
+def _shaped(changes: pa.RecordBatch) -> pa.RecordBatch:
+    return changes.select([*SENT.names, *(name for name in ("row_id",) if name in changes.schema.names)])
 
 
 def _splitting(changes: pa.RecordBatch, rules: Rules) -> npt.NDArray[np.bool_]:
@@ -84,7 +99,7 @@ def _splitting(changes: pa.RecordBatch, rules: Rules) -> npt.NDArray[np.bool_]:
             definition, rows = rules.tables[number].table, pa.array(at)
             names = [column.name for column in visible_columns(definition)]
             old, new = (LazyCells(image.take(rows), names) for image in (before, after))
-            found[at] = split.keys_changed(definition, old, new, rules.split)
+            found[at] = split.keys_changed(definition, old, new, rules.split, rules.deciding[number])
     return found
 
 
@@ -104,6 +119,7 @@ def passing(changes: pa.RecordBatch, rules: Rules) -> pa.RecordBatch:
 def events(changes: pa.RecordBatch, rules: Rules) -> pa.RecordBatch:
     """EVENTS of row changes, each with the partition that TiCDC's dispatcher gives it, in the order they come."""
     count = changes.num_rows
+    given = changes.column("row_id") if "row_id" in changes.schema.names else None
     table, commit_ts = ints(changes, "table"), ints(changes, "commit_ts")
     before, after, handle = (changes.column(name) for name in ("before", "after", "handle"))
     # By its new row, or a DELETE's old one (tiflow: partition/index_value.go).
@@ -114,7 +130,7 @@ def events(changes: pa.RecordBatch, rules: Rules) -> pa.RecordBatch:
     for number, at in by_table(table):
         rows = (shown, handle) if len(at) == count else (column.take(pa.array(at)) for column in (shown, handle))
         images, handles = rows
-        ids, hashes = _facts(images, handles, number, rules)
+        ids, hashes = _facts(images, handles, number, rules, None if given is None else given.take(pa.array(at)))
         row_id.append(ids)
         places.append(at)
         hashed[at] = hashes
@@ -132,13 +148,24 @@ def destinations(images: pa.Array, handles: pa.Array, number: int, commit_ts: In
     return _destinations(number, hashes, commit_ts, ids, rules)
 
 
-def _facts(images: pa.Array, handles: pa.Array, number: int, rules: Rules) -> tuple[pa.Array, Crcs]:
-    """Row id and dispatch hash of rows of a table."""
+def _facts(
+    images: pa.Array, handles: pa.Array, number: int, rules: Rules, given: pa.Array | None = None
+) -> tuple[pa.Array, Crcs]:
+    """Row id and dispatch hash of rows of a table; `given` has the row ids that are known."""
     table = rules.tables[number].table
-    row_ids = key_bytes.row_ids(table, handles, number)
+    row_ids = key_bytes.row_ids(table, handles, number) if given is None else _completed(given, handles, number, table)
     names = [column.name for column in visible_columns(table)]
     texts = LazyCells(images, names, key_bytes.known_by_row_id(table, row_ids))
     return row_ids, dispatch.hashes(rules.routes[number], table, texts, len(images))
+
+
+def _completed(given: pa.Array, handles: pa.Array, number: int, table: Table) -> pa.Array:
+    """The row ids, those that are not given made of the handles, which are a diff's there."""
+    missing = np.flatnonzero(np.asarray(given.is_null()))
+    if not len(missing):
+        return given
+    made = key_bytes.row_ids(table, handles.take(pa.array(missing)), number)
+    return pc.replace_with_mask(given, given.is_null(), made)
 
 
 def _destinations(number: int, hashes: Crcs, commit_ts: Ints, row_ids: pa.Array, rules: Rules) -> Ints:

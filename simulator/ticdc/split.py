@@ -87,10 +87,13 @@ def splits(tables: Iterable[Table], rule: SplitRule) -> bool:
     return bool(rule.keys) and any(in_a_diff(table, rule) for table in dict.fromkeys(tables))
 
 
-def keys_changed(table: Table, before: Texts, after: Texts, rule: SplitRule) -> Mask:
-    """Which rows of a diff change a key that splits their UPDATE, given as TiDB texts by column."""
+def keys_changed(
+    table: Table, before: Texts, after: Texts, rule: SplitRule, names: Iterable[str] | None = None
+) -> Mask:
+    """Which rows change a key that splits their UPDATE, given as TiDB texts by column: rows of a diff, or those of
+    scripted SQL, of which every deciding column may differ (`names`)."""
     found = np.zeros(len(next(iter(before.values()))), np.bool_)
-    for name in in_a_diff(table, rule):
+    for name in in_a_diff(table, rule) if names is None else names:
         found |= _differ(table, name, before, after, rule)
     return found
 

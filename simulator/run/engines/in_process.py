@@ -16,7 +16,7 @@ from simulator.columns.change_frame import Ints, JOINED, ORDER, SIDE, ints
 from simulator.errors import DeliveryError, UserError
 from simulator.run import stages
 from simulator.run.emit import Job, TaskReport, send
-from simulator.run.engines.work import Placing, Work, duplicate
+from simulator.run.engines.work import Placing, Work, among_scripted, duplicate
 from simulator.run.progress import counted
 from simulator.sources import diff, snapshots
 from simulator.sources.snapshots import TableScan
@@ -49,6 +49,8 @@ def ordered(work: Work) -> tuple[Iterator[pa.RecordBatch], range, Job]:
     statement or a watermark waits for older rows."""
     before, after = (_read(scans, work) for scans in (work.before, work.after))
     changes = diff.changes(_compared(before, after), work.comparison)
+    if work.rows is not None:
+        changes = pa.concat_batches([among_scripted(changes), work.rows])
     if work.asks_beside:
         changes = changes.append_column("beside", pa.array(split.beside(changes)))
     sent = stages.sent(changes, work.rules)

@@ -21,14 +21,26 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from simulator.columns.change_frame import CHANGES, DELETE, INSERT, JOINED, OPERATIONS, ORDER, SENT, SIDE, UPDATE, ints
+from simulator.columns.change_frame import (
+    CHANGES,
+    DELETE,
+    INSERT,
+    JOINED,
+    OPERATIONS,
+    ORDER,
+    SENT,
+    SIDE,
+    UPDATE,
+    WRITTEN,
+    ints,
+)
 from simulator.errors import DeliveryError
 from simulator.run import stages
 from simulator.run.bare_arrow import without_pandas
 from simulator.run.barriers import BarrierServer
 from simulator.run.emit import Job, TaskReport, send
 from simulator.run.engines.failures import carrying, translated
-from simulator.run.engines.work import Placing, Work, duplicate
+from simulator.run.engines.work import Placing, Work, among_scripted, duplicate
 from simulator.run.flush import FLUSH_BYTES
 from simulator.run.progress import counted
 from simulator.run.stages import Rules
@@ -38,6 +50,9 @@ from simulator.tidb.model.table import visible_columns
 from simulator.tso import LOGICAL_BITS, ROW_LOGICAL
 
 without_pandas()  # Spark's workers import this, too, and pandas takes them longer than a small task does.
+
+SCRIPTED_ROWS = 65_536
+"""Rows of scripted SQL that one task takes up."""
 
 INPUT_BYTES_A_TASK = 16 << 20
 """Bytes of snapshot files that one task of the comparison holds at a time, so that memory stays flat as input grows."""
@@ -87,7 +102,7 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
         for number, scans in enumerate((work.before, work.after))
     )
     joined = _joined(old, new, work)
-    ordered = _in_one(joined, work, tasks) if work.shuffles == 1 else _in_two(joined, work, tasks)
+    ordered = _in_one(joined, work, tasks) if work.shuffles == 1 else _in_two(spark, joined, work, tasks)
     with _barrier_server(work, tasks) as barrier:
         job = replace(work.job, barrier=barrier.driver if barrier else None)
         sending = partial(_sending, rules=work.rules, job=job, tasks=tasks, filtered=work.shuffles == 2)
@@ -184,13 +199,15 @@ def _in_one(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
     return changes.sortWithinPartitions(*ORDER).coalesce(tasks)
 
 
-def _in_two(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
-    """The same, where a row's partition is known only when it is compared."""
+def _in_two(spark: SparkSession, joined: DataFrame, work: Work, tasks: int) -> DataFrame:
+    """The same, where a row's partition is known only when it is compared, and where scripted rows are among them."""
     comparison, rules = work.comparison, work.rules  # What the functions name is sent to every task.
+    scripted, frame = work.rows is not None, CHANGES if work.rows is None else WRITTEN
 
     def changed(batches: Batches) -> Batches:
         with carrying():
-            yield from (diff.changes(batch, comparison) for batch in batches if batch.num_rows)
+            made = (diff.changes(batch, comparison) for batch in batches if batch.num_rows)
+            yield from map(among_scripted, made) if scripted else made
 
     def routed(batches: Batches) -> Batches:
         with carrying():
@@ -199,13 +216,29 @@ def _in_two(joined: DataFrame, work: Work, tasks: int) -> DataFrame:
                 task = ints(stages.events(sent, rules), "destination") % tasks
                 yield sent.append_column("task", pa.array(task.astype(np.int32)))
 
-    schema = SENT.append(pa.field("task", pa.int32()))
-    if work.asks_beside:
-        beside = F.count("*").over(Window.partitionBy("table", "commit_ts")) > 1
-        placed = map_in_arrow(map_in_arrow(joined, changed, CHANGES).withColumn("beside", beside), routed, schema)
+    schema = SENT.append(frame.field("row_id")) if scripted else SENT
+    schema = schema.append(pa.field("task", pa.int32()))
+    if work.asks_beside or work.rows is not None:
+        changes = map_in_arrow(joined, changed, frame)
+        if work.rows is not None:
+            changes = changes.union(_given(spark, work.rows))
+        if work.asks_beside:
+            changes = changes.withColumn("beside", F.count("*").over(Window.partitionBy("table", "commit_ts")) > 1)
+        placed = map_in_arrow(changes, routed, schema)
     else:
         placed = map_in_arrow(joined, lambda batches: routed(changed(batches)), schema)
     return placed.repartitionById(tasks, "task").drop("task").sortWithinPartitions(*ORDER)
+
+
+def _given(spark: SparkSession, rows: pa.RecordBatch) -> DataFrame:
+    """Rows that are here, in as many parts as tasks are worth it."""
+    parts = max(1, -(-rows.num_rows // SCRIPTED_ROWS))
+
+    def read(batches: Batches) -> Batches:
+        numbers = (part for batch in batches for part in batch.column(0).to_pylist())
+        yield from (rows.slice(part * SCRIPTED_ROWS, SCRIPTED_ROWS) for part in numbers)
+
+    return map_in_arrow(spark.range(0, parts, 1, parts), read, rows.schema)
 
 
 def _sending(batches: Batches, rules: Rules, job: Job, tasks: int, filtered: bool) -> Batches:

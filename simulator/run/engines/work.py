@@ -36,6 +36,8 @@ class Work:
     rules: Rules
     job: Job
     input_bytes: int
+    rows: pa.RecordBatch | None = None
+    """Changes (WRITTEN) that join those of the comparisons; None without scripted SQL."""
 
     @cached_property
     def shuffles(self) -> int:
@@ -43,7 +45,8 @@ class Work:
         task; otherwise 2."""
         routes, tables = self.rules.routes, self.rules.tables
         known = (
-            not self.job.barriers
+            self.rows is None
+            and not self.job.barriers
             and not any(self.comparison.changed)
             and not self.rules.splitting.any()
             and self.comparison.keyed.all()
@@ -58,6 +61,11 @@ class Work:
 
 
 Engine = Callable[[Work], Sequence[TaskReport]]
+
+
+def among_scripted(changes: pa.RecordBatch) -> pa.RecordBatch:
+    """CHANGES as WRITTEN: no row id of a snapshot's row is known."""
+    return changes.append_column("row_id", pa.nulls(changes.num_rows, pa.int64()))
 
 
 @dataclass(frozen=True)

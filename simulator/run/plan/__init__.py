@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from simulator import tso
+from simulator.columns.change_frame import WRITTEN
 from simulator.errors import UserError
 from simulator.releases import Release
 from simulator.run.plan.comparisons import Move, move, named, pairs
 from simulator.run.plan.cursor import Addition, Cursor, Planning, Step, starting
 from simulator.run.plan.statements import AMONG_ROWS, EmittedJob
 from simulator.run.plan.versions import Versions
-from simulator.sources.snapshots import PhysicalTable
+from simulator.sources.snapshots import PhysicalTable, PlacedTable, Snapshot
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import DdlEvent
@@ -25,6 +28,7 @@ from simulator.ticdc.rules import ChangefeedRules, rules, verify
 from simulator.ticdc.split import SplitRule, split_rule
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Name, Table
+from simulator.tidb.upstream.state import Upstream
 from simulator.tso import Timeline
 
 __all__ = ["Move", "Plan", "Script", "plan"]
@@ -35,8 +39,8 @@ class Script:
     """What is to be played."""
 
     steps: tuple[Step, ...]
-    over_ms: int
-    """How long a step takes that does not say it."""
+    over_ms: int | None
+    """How long the user lets a step take that does not say it; None: as long as steps of its kind take."""
 
     start_ts: int | None
     """None for when the first snapshot was taken, where it says so."""
@@ -68,7 +72,7 @@ class Plan:
     """Tables that the changefeed's filter leaves out."""
 
     notes: tuple[str, ...]
-    """For people: the statements of schema changes, and those that are not sent."""
+    """For people: the statements of schema changes, those that are not sent, and what steps say."""
 
     event_filters: EventFilters
     ignored_start_ts: frozenset[int]
@@ -76,6 +80,9 @@ class Plan:
 
     split: SplitRule
     """Which UPDATEs are sent as DELETE and INSERT, and the order of rows inside a transaction."""
+
+    rows: pa.RecordBatch | None = None
+    """Changes (WRITTEN) that scripted SQL committed; None where there is none of it."""
 
     @property
     def input_bytes(self) -> int:
@@ -85,7 +92,7 @@ class Plan:
 
 def plan(script: Script, changefeed: Changefeed, release: Release) -> Plan:
     """The plan; raises UserError for a snapshot, a schema or a rule that does not fit."""
-    planning = Planning(rules(changefeed, release), script.start_ts, script.over_ms)
+    planning = Planning(rules(changefeed, release), script.start_ts, script.over_ms, script.seed)
     cursors, additions = _steps(script, planning)
     first, last = cursors[0], cursors[-1]
     _check(planning.versions, planning.rules, first)
@@ -115,11 +122,25 @@ def assembled(
         _active(topics, known_topics, first, last, jobs, rules),
         timeline,
         _left_out(cursors, rules),
-        tuple(_note(job) for job in jobs if job.applied.pending.place == AMONG_ROWS or not job.events),
+        tuple(_notes(additions)),
         rules.event_filters,
         rules.replication.ignored_start_ts,
         split_rule(rules.release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value),
+        _rows(cursors, additions, versions.places),
     )
+
+
+def _rows(
+    cursors: Iterable[Cursor], additions: Iterable[Addition], places: Sequence[PlacedTable]
+) -> pa.RecordBatch | None:
+    """What all scripted SQL committed, each row in its table of the run's list."""
+    if not any(isinstance(cursor.state, Upstream) for cursor in cursors):
+        return None
+    parts = [pa.RecordBatch.from_pylist([], WRITTEN)]
+    for rows in (rows for addition in additions for rows in addition.rows):
+        numbers = pa.array(places[rows.version].indexes, pa.int32()).take(rows.changes["partition"])
+        parts.append(rows.changes.append_column("table", numbers).select(WRITTEN.names))
+    return pa.concat_batches(parts)
 
 
 def _steps(script: Script, planning: Planning) -> tuple[list[Cursor], list[Addition]]:
@@ -138,11 +159,12 @@ def _steps(script: Script, planning: Planning) -> tuple[list[Cursor], list[Addit
 
 def _check(versions: Versions, rules: ChangefeedRules, first: Cursor) -> None:
     """What TiCDC checks when a changefeed starts, of all tables that the run begins with or creates."""
-    if not versions.every:
-        where = f" of {first.state.path}" if first.state else ""
-        raise UserError(f"no table to replicate: the changefeed's filter leaves out every table{where}")
+    if not versions.every and isinstance(first.state, Snapshot):
+        raise UserError(
+            f"no table to replicate: the changefeed's filter leaves out every table of {first.state.path}")
     replicated = [version for version in versions.every if rules.replicates(version.table)]
-    _eligible((version.table for version in replicated), rules.changefeed.force_replicate)
+    compared = (version.table for version in replicated if not version.scripted)
+    _eligible(compared, rules.changefeed.force_replicate)
     firsts = [version.table for version in replicated if version.of is None]
     dispatch.verify_tables(rules.router, firsts)
     verify(rules, firsts)
@@ -196,7 +218,7 @@ def _active(
 
 def _moved(job: EmittedJob) -> Iterator[Name]:
     """The tables that come or go with a job."""
-    for old, new in pairs([job.job]).items():
+    for old, new in pairs(job.job).items():
         there, then = named(job.applied.before, old), named(job.applied.after, new)
         yield from (name for name in (there, then) if name and there != then)
 
@@ -204,6 +226,12 @@ def _moved(job: EmittedJob) -> Iterator[Name]:
 def _left_out(cursors: Iterable[Cursor], rules: ChangefeedRules) -> tuple[Name, ...]:
     tables = (table for cursor in cursors for table in cursor.catalog.tables.values())
     return tuple(sorted({(table.schema, table.name) for table in tables if not rules.replicates(table)}))
+
+
+def _notes(additions: Iterable[Addition]) -> Iterator[str]:
+    for addition in additions:
+        yield from (_note(job) for job in addition.jobs if job.applied.pending.place == AMONG_ROWS or not job.events)
+        yield from addition.notes
 
 
 def _note(job: EmittedJob) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from simulator.errors import UserError
 from simulator.run.plan.statements import AppliedStatement
+from simulator.run.plan.versions import EVERYTHING
 from simulator.sources.schema_change import SchemaChangePoint, Transition
 from simulator.sources.snapshots import PlacedTable, Snapshot
 from simulator.ticdc.table_info import handle_key, handle_lengths
@@ -22,8 +23,6 @@ from simulator.tidb.syntax.alter import PartitionAction
 from simulator.tidb.syntax.statements import AlterTable, Statement, TruncateTable
 from simulator.tidb.values.conversion import convertible
 from simulator.tso import Span
-
-EVERYTHING = frozenset("*")
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,9 @@ def table_origins(applied: Iterable[tuple[AppliedStatement, Job]]) -> dict[Name,
     """Of each table that the statements touch, by its name behind them; raises UserError for what moves rows about."""
     found: dict[Name, TableOrigin] = {}
     for statement, job in applied:
-        before, renamed = dict(found), pairs([job])
+        if job.exchanged:
+            raise UserError(f"{job.query}: EXCHANGE PARTITION moves rows between tables, which no snapshot shows")
+        before, renamed = dict(found), pairs(job)
         for old, new in renamed.items():
             there, then = named(statement.before, old), named(statement.after, new)
             if there and there != then:
@@ -97,15 +98,10 @@ def table_origins(applied: Iterable[tuple[AppliedStatement, Job]]) -> dict[Name,
     return found
 
 
-def pairs(jobs: Iterable[Job]) -> dict[Name, Name]:
-    """Old and new name of every table that the jobs name."""
-    found: dict[Name, Name] = {}
-    for job in jobs:
-        if job.exchanged:
-            raise UserError(f"{job.query}: EXCHANGE PARTITION moves rows between tables, which no snapshot shows")
-        names = [(job.schema, table.name) for table in job.tables] or [(job.schema, job.table)]
-        found.update(job.pairs or zip(names, names, strict=True))
-    return found
+def pairs(job: Job) -> dict[Name, Name]:
+    """Old and new name of every table that a job names."""
+    names = [(job.schema, table.name) for table in job.tables] or [(job.schema, job.table)]
+    return dict(job.pairs or zip(names, names, strict=True))
 
 
 def named(catalog: Catalog, name: Name) -> Name | None:
@@ -117,7 +113,7 @@ def named(catalog: Catalog, name: Name) -> Name | None:
 def _emptied(statement: Statement) -> frozenset[str]:
     """Partitions whose rows go with the statement."""
     if isinstance(statement, TruncateTable):
-        return EVERYTHING
+        return frozenset(EVERYTHING)
     specs = statement.specs if isinstance(statement, AlterTable) else ()
     gone = [spec for spec in specs if isinstance(spec, PartitionAction) and spec.verb in ("DROP", "TRUNCATE")]
     return frozenset(name.lower() for spec in gone for name in spec.names or EVERYTHING)

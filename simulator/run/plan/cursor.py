@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+import pyarrow as pa
+
 from simulator import tso
 from simulator.errors import UserError
 from simulator.run.plan.comparisons import Draft
@@ -18,6 +20,7 @@ from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Name
+from simulator.tidb.upstream.state import SqlSession, Upstream
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,15 @@ class Cursor:
     versions: Mapping[Name, int] = field(default_factory=dict)
     """The version of each table that is there and replicated."""
 
-    state: Snapshot | None = None
+    state: Snapshot | Upstream | None = None
     """Where the rows lie; None before the first step."""
+
+    unread: Snapshot | None = None
+    """Behind scripted SQL: the tables of the snapshot before it that no statement has touched, which the upstream's
+    catalog has, and its rows have not."""
+
+    session: SqlSession | None = None
+    """That of the scripted SQL before; None before any."""
 
     @property
     def start_ms(self) -> int:
@@ -60,11 +70,23 @@ def starting(start_ts: int) -> Cursor:
 
 
 @dataclass(frozen=True)
+class VersionRows:
+    """Row changes that scripted SQL committed to one version of a table."""
+
+    version: int
+    changes: pa.RecordBatch
+    """commit_ts, partition (int32 ordinal), handle, row_id, before, after: as in `upstream.outcome.TableChanges`."""
+
+
+@dataclass(frozen=True)
 class Addition:
     """What a step adds to the plan."""
 
     jobs: tuple[EmittedJob, ...] = ()
     drafts: tuple[Draft, ...] = ()
+    rows: tuple[VersionRows, ...] = ()
+    notes: tuple[str, ...] = ()
+    """For people."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +97,10 @@ class Planning:
     start_ts: int | None
     """Where the user lets the run start."""
 
-    over_ms: int
-    """How long a step takes that does not say it."""
+    over_ms: int | None
+    """How long the user lets a step take that does not say it."""
 
+    seed: int = 0
     versions: Versions = field(default_factory=Versions)
     """All versions of tables met so far; planners add to them."""
 

@@ -6,11 +6,25 @@ One law: a version keeps its number for the whole run, and a partition its id, w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from simulator.sources.snapshots import FIRST_ID, PhysicalTable, PlacedTable, following_id, new_table
 from simulator.tidb.ddl.derive import alterations
 from simulator.tidb.model.table import Name, Table
+
+
+EVERYTHING = "*"
+
+
+@dataclass(frozen=True)
+class Exchanged:
+    """EXCHANGE PARTITION: a partition and a plain table change their ids."""
+
+    partition: str
+    """In lower case; said for the plain table, too."""
+
+    taken: int
+    """The id that comes: the plain table's for the partition, the partition's for the plain table."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +34,10 @@ class Version:
     """The version that it comes from; None for the first of a table."""
 
     emptied: frozenset[str] = frozenset()
-    """Names of its partitions that were truncated, in lower case."""
+    """Names of its partitions that were truncated, in lower case; `*` for the whole table."""
+
+    scripted: bool = False
+    """Whether a statement of scripted SQL made it: TiCDC judges it then, not when the changefeed starts."""
 
 
 @dataclass
@@ -46,10 +63,28 @@ class Versions:
         known.append(self._add(Version(table, None), new_table(table, self.next_id)))
         return known[-1]
 
+    def created(self, table: Table) -> int:
+        """A table that a statement of scripted SQL creates: a new one, whatever was there before."""
+        return self._add(Version(table, None, scripted=True), new_table(table, self.next_id))
+
     def next(self, table: Table, of: int, emptied: frozenset[str] = frozenset()) -> int:
         """What statements made of a version; partitions that were emptied have new ids."""
         before = [self.tables[index] for index in self.places[of].indexes]
         return self._add(Version(table, of, emptied), _successors(table, before, emptied, self.next_id))
+
+    def altered(
+        self, table: Table, of: int, emptied: frozenset[str] = frozenset(), exchanged: Exchanged | None = None
+    ) -> int:
+        """What a statement of scripted SQL made of a version; what was emptied has new ids, what was exchanged those
+        of the other table."""
+        before = [self.tables[index] for index in self.places[of].indexes]
+        if EVERYTHING in emptied:
+            physical: Sequence[PhysicalTable] = new_table(table, self.next_id)
+        else:
+            physical = _successors(table, before, emptied, self.next_id)
+        if exchanged:
+            physical = _exchanged(physical, exchanged)
+        return self._add(Version(table, of, emptied, True), physical)
 
     def _add(self, version: Version, physical: Sequence[PhysicalTable]) -> int:
         indexes = range(len(self.tables), len(self.tables) + len(physical))
@@ -76,6 +111,17 @@ def _successors(
             partition_id, following = following, following + 1
         made.append(PhysicalTable(table, partition_id, before[0].table_id))
     return made
+
+
+def _exchanged(tables: Sequence[PhysicalTable], exchanged: Exchanged) -> list[PhysicalTable]:
+    rule = tables[0].table.partitioning
+    if rule is None:
+        return [replace(tables[0], table_id=exchanged.taken)]
+    names = [partition.name.lower() for partition in rule.partitions]
+    return [
+        replace(each, partition_id=exchanged.taken) if name == exchanged.partition else each
+        for name, each in zip(names, tables, strict=True)
+    ]
 
 
 def same(table: Table, other: Table) -> bool:

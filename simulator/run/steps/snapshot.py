@@ -16,8 +16,9 @@ from simulator import tso
 from simulator.files import beside
 from simulator.run.plan.comparisons import Draft, TableOrigin, table_origins
 from simulator.run.plan.cursor import Addition, Cursor, Planning, starting
+from simulator.run.plan.scripted import as_snapshot
 from simulator.run.plan.statements import AFTER_ROWS, AMONG_ROWS, PendingStatement, emit_jobs, tables_of
-from simulator.run.settings import Key, to_duration_ms, to_place, to_text, to_texts
+from simulator.run.settings import DEFAULT_OVER_MS, Key, to_duration_ms, to_place, to_text, to_texts
 from simulator.run.steps.derivation import SchemaChange, statements_between
 from simulator.run.steps.kind import KeyGroup, StepKind
 from simulator.sources import snapshots
@@ -26,6 +27,7 @@ from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog, catalog
 from simulator.tidb.model.table import Name, Table
+from simulator.tidb.upstream.state import Upstream
 from simulator.tso import Span
 
 
@@ -42,8 +44,11 @@ class SnapshotStep:
         snapshot = snapshots.open(self.directory)
         if cursor.state is None:
             return _start(snapshot, cursor, planning), Addition()
-        span = Span(cursor.now_ms, self.over_ms or planning.over_ms)
-        return _move(cursor.state, snapshot, span, self.schema_change, cursor, planning)
+        before = cursor.state
+        if isinstance(before, Upstream):
+            before = as_snapshot(before, cursor.unread)
+        span = Span(cursor.now_ms, self.over_ms or planning.over_ms or DEFAULT_OVER_MS)
+        return _move(before, snapshot, span, self.schema_change, cursor, planning)
 
 
 def _step(directory: str, values: Mapping[str, Any], file: Path) -> SnapshotStep:
@@ -106,6 +111,7 @@ def _move(
         catalog=catalog(tables, [*left.databases.values(), *sorted(after.databases - _names(left))]),
         versions={**same, **{name: number for _, name, _, number in changed if sent[number]}},
         state=after,
+        unread=None,
     )
     return following, Addition(jobs, (draft,))
 

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pyarrow as pa
+
 from simulator import files, tso
 from simulator.errors import SchemaError, SnapshotError
 from simulator.files import Entry
@@ -47,6 +49,9 @@ class SnapshotTable:
     files: Mapping[str, tuple[DataFile, ...]]
     """By format (`sql`, `csv`, `parquet`), sorted by name; no file is an empty table."""
 
+    rows: pa.Table | None = None
+    """Rows that lie in memory and in no file: TiDB text (binary) of each visible column, by its name."""
+
 
 @dataclass(frozen=True)
 class Snapshot:
@@ -68,8 +73,9 @@ class Snapshot:
 
     @property
     def size(self) -> int:
-        """Bytes of all data files."""
-        return sum(file.size for table in self.tables for files in table.files.values() for file in files)
+        """Bytes of all data files, and of the rows in memory."""
+        held: int = sum(table.rows.nbytes for table in self.tables if table.rows is not None)
+        return held + sum(file.size for table in self.tables for files in table.files.values() for file in files)
 
 
 def open(path: Path | str, csv: CsvDialect = CsvDialect()) -> Snapshot:

@@ -54,6 +54,9 @@ class Piece:
     escape: bool
     """Whether a backslash escapes in this CSV file."""
 
+    rows: pa.Table | None = None
+    """Rows that lie in no file, as `SnapshotTable.rows` has them."""
+
 
 def tasks(scans: Iterable[TableScan], least: int = 1) -> list[list[Piece]]:
     """The pieces of all files as one list a task, of about equal bytes; `least` tasks or more where that is worth it.
@@ -76,7 +79,8 @@ def tasks(scans: Iterable[TableScan], least: int = 1) -> list[list[Piece]]:
 
 def _pieces(scan: TableScan, room: int) -> Iterator[tuple[int, Piece]]:
     """Pieces in the order of the files, and as how many bytes each counts."""
-    bare = replace(scan, table=replace(scan.table, table=scan.place.table, files={}))
+    bare = replace(scan, table=replace(scan.table, table=scan.place.table, files={}, rows=None))
+    yield from _held(scan.table.rows, bare)
     root = os.getcwd()
     for format, files in scan.table.files.items():
         for file in files:
@@ -84,6 +88,15 @@ def _pieces(scan: TableScan, room: int) -> Iterator[tuple[int, Piece]]:
             part = Part(file.path, 0, -1, root, file.size, file.stamp)
             for size, piece in _parts(part, file, format, scan, escape, room):
                 yield size + OPENING, Piece(bare, piece, format, escape)
+
+
+def _held(rows: pa.Table | None, scan: TableScan) -> Iterator[tuple[int, Piece]]:
+    """The pieces of rows that lie in memory, each with a copy of its own, as a slice is sent with all that it is of."""
+    if rows is None:
+        return
+    for start in range(0, rows.num_rows, parquet.ROWS):
+        part = rows.take(pa.array(range(start, min(start + parquet.ROWS, rows.num_rows))))
+        yield part.nbytes, Piece(scan, Part(""), "", False, part.combine_chunks())
 
 
 def _parts(

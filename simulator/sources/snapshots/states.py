@@ -13,10 +13,12 @@ from simulator.columns import row_image
 from simulator.columns.change_frame import STATE
 from simulator.sources.snapshots import checked, parquet, records, streams
 from simulator.sources.snapshots.parquet import BYTES, ROWS
+from simulator.sources.snapshots.physical import located
 from simulator.sources.snapshots.pieces import Piece
 from simulator.sources.snapshots.records import Raw
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
+from simulator.tidb.model.table import visible_columns
 
 TOGETHER = 2 << 20
 """Bytes of text whose rows make a batch, where they are not too many rows."""
@@ -44,10 +46,18 @@ def _together(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _states(piece: Piece) -> Iterator[pa.RecordBatch]:
+    if piece.rows is not None:
+        columns = visible_columns(piece.scan.place.table)
+        values = (piece.rows[column.name].combine_chunks().cast(pa.string()) for column in columns)
+        texts = {column.name: value for column, value in zip(columns, values, strict=True)}
+        yield _state(piece, texts, located(piece.scan.place, texts, piece.rows.num_rows))
+        return
     with streams.steady(piece.part):
         for raw in _raws(piece):
             for start, length in _slices(raw):
-                yield _state(piece, Raw(tuple(column.slice(start, length) for column in raw.columns), raw.given))
+                part = Raw(tuple(column.slice(start, length) for column in raw.columns), raw.given)
+                texts = checked.texts(piece, part)
+                yield _state(piece, texts, checked.tables(piece, texts, part))
 
 
 def _raws(piece: Piece) -> Iterator[Raw]:
@@ -89,9 +99,9 @@ def _slices(raw: Raw) -> Iterator[tuple[int, int]]:
     return ((start, min(step, rows - start)) for start in range(0, rows, step))
 
 
-def _state(piece: Piece, raw: Raw) -> pa.RecordBatch:
-    scan, texts = piece.scan, checked.texts(piece, raw)
-    numbers = checked.tables(piece, texts, raw)
+def _state(piece: Piece, texts: dict[str, pa.Array], numbers: pa.Array) -> pa.RecordBatch:
+    """Rows of the table or partition of that number, given as TiDB texts by column."""
+    scan = piece.scan
     if scan.finish is not None:
         made = scan.finish(list(texts.values()), numbers)
         columns = [made.column(name) for name in STATE.names[1:]]

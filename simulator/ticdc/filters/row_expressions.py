@@ -29,6 +29,7 @@ from simulator.tidb.expressions.trees import bare, column_of, uncomputable, walk
 from simulator.tidb.expressions.values import Value, is_true
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.syntax.expressions import Call, ColumnName, Fragment, Literal, Node, Pattern, Row
+from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
 
 
 def let_through(
@@ -160,14 +161,17 @@ def check(expression: str, table: Table) -> None:
     for node in walk(_tree(expression)):
         if isinstance(node, ColumnName):
             _check_column(node, table, expression)
-        if isinstance(node, Fragment) and node.what != "a variable" or isinstance(node, Row):
-            what = node.what if isinstance(node, Fragment) else "a row of values"
-            raise _invalid(expression, f"{what} has no place in it")
+        if isinstance(node, (Fragment, Row, DefaultValue, InsertedValue)) and not _is_variable(node):
+            raise _invalid(expression, f"{uncomputable(node)} has no place in it")
         if isinstance(node, Call) and (node.schema or node.name not in ELSEWHERE):
             _check_call(node, expression)
         problem = _uncomputable(node)
         if problem:
             raise ChangefeedError(f"event filter {expression!r}: {problem} cannot be computed outside TiDB")
+
+
+def _is_variable(node: Node) -> bool:
+    return isinstance(node, Fragment) and node.what == "a variable"
 
 
 def _invalid(expression: str, why: str) -> ChangefeedError:

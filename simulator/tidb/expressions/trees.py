@@ -27,6 +27,7 @@ from simulator.tidb.syntax.expressions import (
     Unary,
     Word,
 )
+from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
 
 
 def parsed(expression: str) -> Node:
@@ -76,6 +77,8 @@ def uncomputable(node: Node) -> str:
     """What of a node TiDB can compute, and DuckDB cannot; empty for nothing."""
     if isinstance(node, Fragment):
         return node.what
+    if isinstance(node, (DefaultValue, InsertedValue)):
+        return "DEFAULT()" if isinstance(node, DefaultValue) else "VALUES()"
     if isinstance(node, Row):
         return "a row of values"
     if isinstance(node, Cast) and node.type.endswith((" ARRAY", "VECTOR")):

@@ -16,6 +16,7 @@ from simulator.errors import SchemaError, did_you_mean
 from simulator.tidb.parser.reserved import RESERVED
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.expressions import Node
+from simulator.tidb.syntax.queries import QueryTree
 
 T = TypeVar("T")
 
@@ -55,18 +56,27 @@ class Rules(NamedTuple):
     simple: Callable[[Cursor], Node]
     """An expression without operators."""
 
-    subquery: Callable[[Cursor], str]
-    """A query in parentheses, as TiDB writes it back."""
+    subquery: Callable[[Cursor], tuple[str, QueryTree]]
+    """A query in parentheses: as TiDB writes it back, and what it says."""
 
 
 class Cursor:
     """Before the first of a statement's tokens when it is made."""
 
-    def __init__(self, sql: str, tokens: Sequence[Token], rules: Rules, charset: str = "utf8mb4") -> None:
+    def __init__(
+        self, sql: str, tokens: Sequence[Token], rules: Rules, charset: str = "utf8mb4",
+        sql_mode: frozenset[str] = frozenset(),
+    ) -> None:
         self.sql = sql
         self.rules = rules
         self.charset = charset
         """The charset in which the text was sent: what TiDB writes before its string literals."""
+
+        self.concatenates = "PIPES_AS_CONCAT" in sql_mode
+        """Whether `||` is CONCAT and no OR."""
+
+        self.ignores_space = "IGNORE_SPACE" in sql_mode
+        """Whether a blank may stand between every function and its `(`."""
 
         self._tokens = (*tokens, END, END)
         self._words = ["" if token.token_type in QUOTED else token.text.upper() for token in self._tokens]

@@ -173,7 +173,7 @@ def statement(text: str, tokens: list[Token], charset: str) -> Statement:
             return read(text, tokens[length:] if behind else tokens, reader, charset or "utf8mb4")
         if phrase in NOT_DDL:
             raise not_ddl(" ".join(phrase))
-    fail_at_first_words(text, tokens, words)
+    fail_at_first_words(text, tokens, words, WORDS_AFTER, DDL_WORDS_AFTER)
 
 
 def first_words(tokens: Sequence[Token]) -> tuple[str, ...]:
@@ -181,13 +181,19 @@ def first_words(tokens: Sequence[Token]) -> tuple[str, ...]:
     return tuple("" if token.token_type in QUOTED else token.text.upper() for token in tokens[:LONGEST])
 
 
-def fail_at_first_words(text: str, tokens: Sequence[Token], words: tuple[str, ...]) -> NoReturn:
-    """Raises SchemaError at the first word that begins nothing, with what could stand there."""
-    known = next(length for length in range(len(words), -1, -1) if words[:length] in WORDS_AFTER)
-    accepted = DDL_WORDS_AFTER.get(words[:known]) or WORDS_AFTER[words[:known]]
+def fail_at_first_words(
+    text: str, tokens: Sequence[Token], words: Phrase,
+    after: Mapping[Phrase, tuple[str, ...]], preferred: Mapping[Phrase, tuple[str, ...]],
+) -> NoReturn:
+    """Raises SchemaError at the first word that begins nothing, with what could stand there, by what `after` knows.
+
+    Where `preferred` knows a word, only what it knows is accepted.
+    """
+    known = next(length for length in range(len(words), -1, -1) if words[:length] in after)
+    accepted = preferred.get(words[:known]) or after[words[:known]]
     at, what, hint = len(text), "the end of the statement", ""
     if known < len(words):
         token = tokens[known]
         at, what = token.start, repr(text[token.start:token.end + 1][:40])
-        hint = did_you_mean(words[known], WORDS_AFTER[words[:known]])
+        hint = did_you_mean(words[known], after[words[:known]])
     raise SchemaError(f"{position(text, at)}: {what} is not expected here.{hint} Accepted: {', '.join(accepted)}")

@@ -52,12 +52,15 @@ def begins(sql: str, tokens: list[Token], statement: Callable[[Cursor], bool]) -
     return statement(Cursor(sql, tokens, RULES))
 
 
-def read(sql: str, tokens: list[Token], statement: Callable[[Cursor], T], charset: str = "utf8mb4") -> T:
+def read(
+    sql: str, tokens: list[Token], statement: Callable[[Cursor], T], charset: str = "utf8mb4",
+    sql_mode: frozenset[str] = frozenset(),
+) -> T:
     """What the reader makes of one statement, which it must read to its end; raises SchemaError.
 
-    `charset` is that of the client that sent the text.
+    `charset` is that of the client that sent the text, `sql_mode` that of its session.
     """
-    cursor = Cursor(sql, tokens, RULES, charset)
+    cursor = Cursor(sql, tokens, RULES, charset, sql_mode)
     result = statement(cursor)
     if not cursor.at_end():
         cursor.unexpected("the end of the statement")

@@ -29,6 +29,7 @@ from simulator.tidb.syntax.expressions import (
     Unary,
     Word,
 )
+from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
 
 TEMPLATES = {
     "CONVERT": "{} USING {}",
@@ -150,4 +151,6 @@ _WRITERS: dict[type[Node], Callable[[Any], str]] = {
     Parenthesised: lambda node: f"({restored(node.inner)})",
     Row: lambda node: f"ROW({listed(node.items, ',')})",
     Fragment: lambda node: node.restored,
+    DefaultValue: lambda node: f"DEFAULT({restored(node.column)})" if node.column else "DEFAULT",
+    InsertedValue: lambda node: f"VALUES({restored(node.column)})",
 }

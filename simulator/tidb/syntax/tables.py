@@ -5,9 +5,10 @@ One law: everything is kept as the text has it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from simulator.tidb.syntax.definitions import ColumnSyntax, Expression, KeyOptions, KeySyntax, TableName
+from simulator.tidb.syntax.queries import QueryTree
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,7 @@ class Query:
 
     text: str
     restored: str
+    tree: QueryTree | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

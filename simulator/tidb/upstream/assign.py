@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias, Union
 
 import numpy as np
 import pyarrow as pa
@@ -25,20 +25,16 @@ from simulator.tidb.upstream import auto_ids
 from simulator.tidb.upstream.clock import now_text
 from simulator.tidb.upstream.column_texts import column_texts
 from simulator.tidb.upstream.defaults import default_texts, has_default
-from simulator.tidb.upstream.misfits import cannot_be_null, misfit, no_default
+from simulator.tidb.upstream.misfits import misfit
+from simulator.tidb.upstream.queries import Given
+from simulator.tidb.upstream.refusals import refused
 from simulator.tidb.upstream.state import Upstream
 from simulator.tidb.values.conversion import shown
 
 
 @dataclass(frozen=True)
 class Default:
-    """DEFAULT as a value."""
-
-    where: pa.Array | None = None
-    """boolean: in which rows; None for all."""
-
-    others: pa.Array | None = None
-    """Raw values, of which those of the other rows count."""
+    """DEFAULT as the value of all rows."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +56,8 @@ class _Fault(NamedTuple):
     error: Callable[[], SqlError]
 
 
-Values = Mapping[str, pa.Array | Default]
+Value: TypeAlias = Union[pa.Array, Given, Default]
+Values: TypeAlias = Mapping[str, Value]
 """Raw values by the column's name as the table spells it, in the order of the statement: text or bytes as a file has
 them (a BIT's tagged, as `expressions.casts.raw` gives them), or Arrow numbers, which count as SQL's numbers."""
 
@@ -99,11 +96,22 @@ def assigned(
     return Assigned({column.name: texts[column.name] for column in visible_columns(table)}, counters, made)
 
 
-def _check_generated(column: Column, value: pa.Array | Default, table: Table) -> None:
+def _raw(value: Value) -> pa.Array:
+    return value.raw if isinstance(value, Given) else value
+
+
+def _defaulted(value: Value) -> pa.Array | None:
+    """In which rows the value is DEFAULT; None for none."""
+    return value.default if isinstance(value, Given) else None
+
+
+def _check_generated(column: Column, value: Value, table: Table) -> None:
     """A generated column takes DEFAULT alone (tidb pkg/planner/core/planbuilder.go, ErrBadGeneratedColumn)."""
-    if column.generated and not (isinstance(value, Default) and value.where is None):
-        raise SqlError(3105, "HY000", f"The value specified for generated column '{column.name}' in table "
-                                      f"'{table.name}' is not allowed.")
+    if not column.generated or isinstance(value, Default):
+        return
+    default = _defaulted(value)
+    if default is None or not pc.all(default).as_py():
+        raise refused(3105, column.name, table.name)
 
 
 def _given(
@@ -111,23 +119,21 @@ def _given(
     first_row: int, updating: bool,
 ) -> tuple[dict[str, pa.Array], list[_Fault]]:
     """TiDB texts of the columns that the statement names, in its order, and what does not fit."""
-    named = [(columns[name], value) for name, value in given.items() if not columns[name].generated]
-    raws = [(column, value.others if isinstance(value, Default) else value) for column, value in named]
-    plain = [(column, value) for column, value in raws if value is not None]
-    found = column_texts([column for column, _ in plain], [value for _, value in plain], upstream.session)
-    texts, faults = {}, []
-    for (column, raw), text in zip(plain, found):
+    named = [columns[name] for name in given if not columns[name].generated]
+    plain = [column for column in named if not isinstance(given[column.name], Default)]
+    raws = [_raw(given[column.name]) for column in plain]
+    texts, faults = {column.name: None for column in named}, []
+    for column, raw, text in zip(plain, raws, column_texts(plain, raws, upstream.session)):
         texts[column.name] = text
+        if text.null_count > raw.null_count:
+            faults += _misfits(column, raw, pc.and_(raw.is_valid(), text.is_null()), first_row, updating)
+    for column in named:
         value = given[column.name]
-        wrong = text.null_count > raw.null_count
-        if wrong:
-            places = pc.and_(raw.is_valid(), text.is_null())
-            places = pc.and_not(places, value.where) if isinstance(value, Default) else places
-            faults += _misfits(column, raw, places, first_row, updating)
-    for column, value in named:
-        if isinstance(value, Default):
-            texts[column.name] = _with_defaults(table, column, value, texts.get(column.name), rows, upstream, now_ms)
-    return {column.name: texts[column.name] for column, _ in named}, faults
+        default = pa.scalar(True) if isinstance(value, Default) else _defaulted(value)
+        if default is not None:
+            made = _default(table, column, rows, upstream, now_ms)
+            texts[column.name] = made if texts[column.name] is None else pc.if_else(default, made, texts[column.name])
+    return texts, faults
 
 
 def _misfits(column: Column, raw: pa.Array, places: pa.Array, first_row: int, updating: bool) -> list[_Fault]:
@@ -139,17 +145,13 @@ def _misfits(column: Column, raw: pa.Array, places: pa.Array, first_row: int, up
     return [_Fault(at, lambda: misfit(column, bytes or b"", first_row + at, updating))]
 
 
-def _with_defaults(
-    table: Table, column: Column, value: Default, others: pa.Array | None, rows: int, upstream: Upstream, now_ms: int,
-) -> pa.Array:
-    """DEFAULT where it stands; a column without one refuses it before any row is looked at."""
+def _default(table: Table, column: Column, rows: int, upstream: Upstream, now_ms: int) -> pa.Array:
+    """DEFAULT as a value; a column without one refuses it before any row is looked at."""
     if column.auto_increment or column.auto_random:
-        default = pa.nulls(rows, pa.binary())
-    elif has_default(column):
-        default = default_texts(column, table, rows, upstream, now_ms)
-    else:
-        raise no_default(column)
-    return default if value.where is None else pc.if_else(value.where, default, others)
+        return pa.nulls(rows, pa.binary())
+    if not has_default(column):
+        raise refused(1364, column.name)
+    return default_texts(column, table, rows, upstream, now_ms)
 
 
 def _nulls(table: Table, given: Values, texts: Mapping[str, pa.Array], rows: int, updating: bool) -> list[_Fault]:
@@ -163,12 +165,12 @@ def _nulls(table: Table, given: Values, texts: Mapping[str, pa.Array], rows: int
             if column.not_null and text.null_count:
                 faults += _null(column, text)
         elif not updating and rows and not has_default(column):
-            faults.append(_Fault(0, partial(no_default, column)))
+            faults.append(_Fault(0, partial(refused, 1364, column.name)))
     return faults
 
 
 def _null(column: Column, text: pa.Array) -> list[_Fault]:
-    return [_Fault(pc.index(text.is_null(), pa.scalar(True)).as_py(), partial(cannot_be_null, column))]
+    return [_Fault(pc.index(text.is_null(), pa.scalar(True)).as_py(), partial(refused, 1048, column.name))]
 
 
 def _touched(
@@ -201,7 +203,7 @@ def with_generated(
     try:
         made = generated(table, {name: text for name, text in texts.items() if name not in names})
     except SnapshotError as error:
-        raise SqlError(1105, "HY000", str(error)) from None
+        raise refused(1105, error) from None
     faults = []
     for column in stored:
         text, raw = made.texts[column.name], made.raw[column.name]

@@ -16,8 +16,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.errors import SqlError
 from simulator.tidb.model.table import Column, Table
+from simulator.tidb.upstream.refusals import refused
 from simulator.tidb.upstream.state import StoredRows, Upstream
 from simulator.tidb.values.numbers import bounds
 
@@ -76,16 +76,23 @@ def with_ids(
     A number that the statement gives moves the counter. Raises SqlError 1467 once the type has no more ids, and 8216
     for a number in an AUTO_RANDOM column while allow_auto_random_explicit_insert is off.
     """
+    if texts.null_count == len(texts):
+        wanted, given = np.ones(len(texts), np.bool_), np.zeros(len(texts), np.int64)
+    else:
+        wanted, given = _wanted(column, texts, upstream)
+    if column.auto_random:
+        return _random(table, column, texts, wanted, given, upstream, before, now_ms)
+    ids, after = _counted(wanted, given, before.auto, bounds(column.type)[1] if _whole(column) else 2 ** 53)
+    counters = _together(after, before.row_id) if shared(table) else Counters(after, before.row_id)
+    return Given(_filled(texts, wanted, ids), counters, _first(wanted, ids))
+
+
+def _wanted(column: Column, texts: pa.Array, upstream: Upstream) -> tuple[npt.NDArray[np.bool_], Ids]:
+    """Which rows want an id, and the numbers of the others."""
     wanted = pc.is_null(texts)
     if "NO_AUTO_VALUE_ON_ZERO" not in upstream.session.sql_mode:
         wanted = pc.or_(wanted, pc.fill_null(pc.is_in(texts, pa.array([b"0", b"-0"])), False))
-    made = np.asarray(wanted)
-    numbers = _integers(column, pc.if_else(wanted, b"0", texts))
-    if column.auto_random:
-        return _random(table, column, texts, made, numbers, upstream, before, now_ms)
-    ids, after = _counted(made, numbers, before.auto, bounds(column.type)[1] if _whole(column) else 2 ** 53)
-    counters = _together(after, before.row_id) if shared(table) else Counters(after, before.row_id)
-    return Given(_filled(texts, made, ids), counters, _first(made, ids))
+    return np.asarray(wanted), _integers(column, pc.if_else(wanted, b"0", texts))
 
 
 def _whole(column: Column) -> bool:
@@ -112,17 +119,15 @@ def _counted(made: npt.NDArray[np.bool_], numbers: Ids, start: int, most: int) -
         ids = np.where(made, np.maximum(floor, start + count) - 1, numbers)
         after = max(start, int(ids.max()) + 1) if len(ids) else start
     if made.any() and int(ids[made].max()) > min(most, 2 ** 63 - 1):
-        raise exhausted()
+        raise refused(1467)
     return ids, min(after, 2 ** 63 - 1)
-
-
-def exhausted() -> SqlError:
-    return SqlError(1467, "HY000", "Failed to read auto-increment value from storage engine")
 
 
 def _filled(texts: pa.Array, made: npt.NDArray[np.bool_], ids: Ids) -> pa.Array:
     if not made.any():
         return texts
+    if made.all():
+        return pa.array(ids).cast(pa.string()).cast(pa.binary())
     return pc.if_else(pa.array(made), pa.array(ids).cast(pa.string()).cast(pa.binary()), texts)
 
 
@@ -135,8 +140,8 @@ def _random(
     before: Counters, now_ms: int,
 ) -> Given:
     if not made.all() and upstream.session.variables.get("@@allow_auto_random_explicit_insert") not in (b"1", b"ON"):
-        raise SqlError(8216, "HY000", "Invalid auto random: Explicit insertion on auto_random column is disabled. Try "
-                                      "to set @@allow_auto_random_explicit_insert = true.")
+        raise refused(8216, "Explicit insertion on auto_random column is disabled. Try to set "
+                            "@@allow_auto_random_explicit_insert = true.")
     counted = random_counter_bits(column)
     low = numbers & np.int64((1 << counted) - 1)
     ids, after = _counted(made, np.where(numbers < 0, 0, low), before.auto, (1 << counted) - 1)

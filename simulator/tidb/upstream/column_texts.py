@@ -14,36 +14,25 @@ import pyarrow.compute as pc
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, family, is_text
 from simulator.tidb.upstream.clock import ZERO, utc
+from simulator.tidb.upstream.single_values import FEW, few_texts
 from simulator.tidb.upstream.state import SqlSession
 from simulator.tidb.values import numbers, spellings
 from simulator.tidb.values.conversion import shown, tidb_text
 from simulator.tidb.values.kernels import each_distinct, only
 
-FEW = 64
-"""Rows up to which columns of one type are read together: a call costs more than its rows."""
-
 
 def column_texts(columns: Sequence[Column], values: Sequence[pa.Array], session: SqlSession) -> list[pa.Array]:
     """TiDB text (binary) of each column's values; null where it is NULL or strict mode refuses it."""
-    if len(columns) < 2 or len(values[0]) > FEW:
-        return [_texts(column.type, value, session) for column, value in zip(columns, values)]
-    groups: dict[tuple[ColumnType, pa.DataType], list[int]] = {}
-    for place, (column, value) in enumerate(zip(columns, values)):
-        groups.setdefault((column.type, value.type), []).append(place)
-    found: dict[int, pa.Array] = {}
-    for (type, _), places in groups.items():
-        if len(places) == 1:
-            found[places[0]] = _texts(type, values[places[0]], session)
-            continue
-        rows = len(values[0])
-        together = _texts(type, pa.concat_arrays([values[place] for place in places]), session)
-        found.update((place, together.slice(at * rows, rows)) for at, place in enumerate(places))
-    return [found[place] for place in range(len(columns))]
+    return [_texts(column.type, value, session) for column, value in zip(columns, values)]
 
 
 def _texts(type: ColumnType, value: pa.Array, session: SqlSession) -> pa.Array:
     if value.null_count == len(value):
         return pa.nulls(len(value), pa.binary())
+    if len(value) <= FEW and (type.name != "timestamp" or session.time_zone == "UTC"):
+        found = few_texts(type, value)
+        if found is not None:
+            return found
     text, kind = tidb_text(type, _prepared(type, value)), family(type)
     if kind in ("date", "datetime"):
         text = _of_mode(text, session)

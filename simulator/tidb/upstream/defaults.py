@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import pyarrow as pa
 
-from simulator.errors import SchemaError, SqlError
+from simulator.errors import SchemaError
 from simulator.tidb.ddl.column_definitions import NOW, zero
 from simulator.tidb.expressions.casts import raw
 from simulator.tidb.expressions.evaluate import Uncomputable, evaluated
@@ -20,6 +20,7 @@ from simulator.tidb.expressions.trees import definition
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
 from simulator.tidb.upstream.clock import now_text
+from simulator.tidb.upstream.refusals import refused
 from simulator.tidb.upstream.state import Upstream
 from simulator.tidb.values.conversion import tidb_text
 
@@ -75,6 +76,6 @@ def _computed(column: Column, table: Table, rows: int) -> pa.Array:
         value = valued(definition(column.default or "", table), Scope(table, {}))
         found = tidb_text(column.type, evaluated({column.name: raw(value, column)}, {}, rows)[column.name])
     except (SchemaError, Uncomputable) as error:
-        raise SqlError(1105, "HY000", f"the default of column {column.name!r}, {column.default}, is not computed "
-                                      f"here: {str(error).splitlines()[0]}") from None
+        raise refused(1105, f"the default of column {column.name!r}, {column.default}, is not computed here: "
+                            f"{str(error).splitlines()[0]}") from None
     return found.cast(pa.binary())

@@ -11,6 +11,7 @@ import re
 from simulator.errors import SqlError
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import family
+from simulator.tidb.upstream.refusals import refused, worded
 from simulator.tidb.values.decimals import NUMBER
 
 _IS_NUMBER = re.compile(rf"\s*{NUMBER}([eE][+-]?[0-9]+)?\s*\Z")
@@ -20,52 +21,36 @@ _SHOWN_OF_A_VALUE = 128
 """Characters of a value that an error shows (`%-.128s`)."""
 
 
-def cannot_be_null(column: Column) -> SqlError:
-    return SqlError(1048, "23000", f"Column '{column.name}' cannot be null")
-
-
-def no_default(column: Column) -> SqlError:
-    return SqlError(1364, "HY000", f"Field '{column.name}' doesn't have a default value")
-
-
 def misfit(column: Column, value: bytes, row: int, updating: bool = False) -> SqlError:
     """The error of a value that the column does not take, given as text or bytes; `row` counts from 1."""
     kind = family(column.type)
     if kind in _COUNTED:
         return _of_number(column, value, row, updating)
     if kind in _TIMED:
-        shown = f"Incorrect {column.type.name} value: '{_shown(value)}'"
-        return SqlError(1292, "22007", shown if updating else f"{shown} for column '{column.name}' at row {row}")
+        if updating:
+            return worded(1292, f"Incorrect {column.type.name} value: '{_shown(value)}'")
+        return refused(1292, column.type.name, _shown(value), column.name, row)
     if kind in ("enum", "set"):
-        return SqlError(1265, "01000", f"Data truncated for column '{column.name}' at row {row}")
+        return refused(1265, column.name, row)
     if kind == "json":
-        return SqlError(3140, "22032", f"Invalid JSON text: {_json_fault(value)}")
+        return refused(3140, _json_fault(value))
     if kind == "vector":
-        return SqlError(1105, "HY000", f"Invalid vector text: {_shown(value)}")
+        return worded(1105, f"Invalid vector text: {_shown(value)}")
     wrong = None if kind == "bit" else _wrong_characters(column, value)
     if wrong:
         shown = "".join(f"\\x{byte:02X}" for byte in wrong)
-        return SqlError(1366, "HY000", f"Incorrect string value '{shown}' for column '{column.name}'")
-    return too_long(column, row)
-
-
-def too_long(column: Column, row: int) -> SqlError:
-    return SqlError(1406, "22001", f"Data too long for column '{column.name}' at row {row}")
-
-
-def out_of_range(column: Column, row: int) -> SqlError:
-    return SqlError(1264, "22003", f"Out of range value for column '{column.name}' at row {row}")
+        return worded(1366, f"Incorrect string value '{shown}' for column '{column.name}'")
+    return refused(1406, column.name, row)
 
 
 def _of_number(column: Column, value: bytes, row: int, updating: bool) -> SqlError:
     text = _shown(value)
     if _IS_NUMBER.match(text):
-        return out_of_range(column, row)
+        return refused(1264, column.name, row)
     if updating:
         kind = "DECIMAL" if column.type.name == "decimal" else "DOUBLE"
-        return SqlError(1292, "22007", f"Truncated incorrect {kind} value: '{text}'")
-    return SqlError(1366, "HY000", f"Incorrect {column.type.name} value: '{text}' for column '{column.name}' at row "
-                                   f"{row}")
+        return worded(1292, f"Truncated incorrect {kind} value: '{text}'")
+    return refused(1366, column.type.name, text, column.name, row)
 
 
 def _shown(value: bytes) -> str:

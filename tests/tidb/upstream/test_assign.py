@@ -17,6 +17,7 @@ from simulator.releases import find
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.table import Table
 from simulator.tidb.upstream.assign import Assigned, Default, assigned
+from simulator.tidb.upstream.queries import Given
 from simulator.tidb.upstream.state import SqlSession, StoredRows, Upstream
 
 RELEASE = find("v8.5.3")
@@ -37,8 +38,8 @@ def cells(values: list[Sql]) -> pa.Array:
     return pa.array(values)
 
 
-def insert(table: Table, up: Upstream, **values: list[Sql] | Default) -> Assigned:
-    given = {name: value if isinstance(value, Default) else cells(value) for name, value in values.items()}
+def insert(table: Table, up: Upstream, **values: list[Sql] | Default | Given) -> Assigned:
+    given = {name: cells(value) if isinstance(value, list) else value for name, value in values.items()}
     rows = next((len(value) for value in values.values() if isinstance(value, list)), 1)
     return assigned(table, given, rows, up, NOW)
 
@@ -71,7 +72,8 @@ KEPT = [
 
 @pytest.mark.parametrize(("type", "value", "text"), KEPT)
 def test_a_value_is_kept_as_tidb_prints_it(type: str, value: Sql, text: bytes) -> None:
-    assert insert(made(f"a {type}"), upstream(), a=[value]).texts["a"].to_pylist() == [text]
+    for rows in (1, 40):
+        assert insert(made(f"a {type}"), upstream(), a=[value] * rows).texts["a"].to_pylist() == [text] * rows
 
 
 REFUSED = [
@@ -107,9 +109,10 @@ REFUSED = [
 
 @pytest.mark.parametrize(("type", "value", "number", "text"), REFUSED)
 def test_strict_mode_says_what_does_not_fit(type: str, value: Sql, number: int, text: str) -> None:
-    with pytest.raises(SqlError) as refused:
-        insert(made(f"a {type}"), upstream(), a=[None, value])
-    assert (refused.value.number, refused.value.text) == (number, text)
+    for more in (0, 40):
+        with pytest.raises(SqlError) as refused:
+            insert(made(f"a {type}"), upstream(), a=[None, value, *[None] * more])
+        assert (refused.value.number, refused.value.text) == (number, text)
 
 
 def test_the_first_row_that_fails_counts_and_in_it_the_first_column_of_the_statement() -> None:
@@ -140,7 +143,7 @@ def test_missing_columns_take_their_defaults() -> None:
 
 def test_default_may_stand_in_some_rows_alone() -> None:
     table = made("a INT, b INT DEFAULT 5")
-    some = Default(pa.array([True, False]), cells(["x", "7"]))
+    some = Given(cells([None, "7"]), pa.array([True, False]))
     assert insert(table, upstream(), a=["1", "2"], b=some).texts["b"].to_pylist() == [b"5", b"7"]
 
 
@@ -217,8 +220,8 @@ def test_generated_columns_follow_and_take_no_value() -> None:
         assert refused.value.number == number
 
 
-def update(table: Table, before: dict[str, list[Sql]], **values: list[Sql] | Default) -> dict[str, list[bytes]]:
-    given = {name: value if isinstance(value, Default) else cells(value) for name, value in values.items()}
+def update(table: Table, before: dict[str, list[Sql]], **values: list[Sql] | Default | Given) -> dict[str, list[bytes]]:
+    given = {name: cells(value) if isinstance(value, list) else value for name, value in values.items()}
     existing = {name: cells(value) for name, value in before.items()}
     rows = len(next(iter(existing.values())))
     found = assigned(table, given, rows, upstream(), NOW, existing=existing)

@@ -12,6 +12,7 @@ from simulator.tidb.parser.expressions.times import read_unit
 from simulator.tidb.restore.expressions import listed, restored
 from simulator.tidb.restore.names import literal, quoted
 from simulator.tidb.syntax.expressions import Fragment, Node
+from simulator.tidb.syntax.queries import Aggregate, OrderItem
 
 
 def read_over(cursor: Cursor) -> str:
@@ -32,32 +33,40 @@ def read_window_definition(cursor: Cursor) -> str:
     if cursor.is_name() and cursor.word() not in ("PARTITION BY", "ORDER BY", "ROWS", "RANGE", "GROUPS"):
         parts.append(_name(cursor))
     if cursor.accept("PARTITION BY"):
-        parts.append(f"PARTITION BY {read_items(cursor, ', ')}")
+        parts.append(f"PARTITION BY {written_items(read_items(cursor), ', ')}")
     if cursor.word() == "ORDER BY":
-        parts.append(read_order(cursor))
+        parts.append(written_order(read_order(cursor)))
     if cursor.word() in ("ROWS", "RANGE"):
         parts.append(_frame(cursor))
     cursor.expect(")")
     return f"({' '.join(parts)})"
 
 
-def read_order(cursor: Cursor) -> str:
-    """`ORDER BY …`"""
-    cursor.expect("ORDER BY")
-    return f"ORDER BY {read_items(cursor)}"
+def read_order(cursor: Cursor) -> tuple[OrderItem, ...]:
+    """`ORDER BY …`, or nothing."""
+    return read_items(cursor) if cursor.accept("ORDER BY") else ()
 
 
-def read_items(cursor: Cursor, separator: str = ",") -> str:
+def read_items(cursor: Cursor) -> tuple[OrderItem, ...]:
     """What rows are ordered or grouped by."""
-    return separator.join(cursor.listed(_item))
+    return cursor.listed(_item)
 
 
-def _item(cursor: Cursor) -> str:
-    text = restored(cursor.rules.node(cursor))
-    if cursor.accept("DESC"):
-        return f"{text} DESC"
-    cursor.accept("ASC")
-    return text
+def _item(cursor: Cursor) -> OrderItem:
+    expression = cursor.rules.node(cursor)
+    descending = cursor.accept("DESC")
+    if not descending:
+        cursor.accept("ASC")
+    return OrderItem(expression, descending)
+
+
+def written_order(items: tuple[OrderItem, ...]) -> str:
+    """`ORDER BY …`, or nothing."""
+    return f"ORDER BY {written_items(items)}" if items else ""
+
+
+def written_items(items: tuple[OrderItem, ...], separator: str = ",") -> str:
+    return separator.join(restored(item.expression) + " DESC" * item.descending for item in items)
 
 
 def _frame(cursor: Cursor) -> str:
@@ -109,18 +118,21 @@ def read_aggregate(cursor: Cursor, name: str) -> Node:
     cursor.expect("(")
     if name == "GROUP_CONCAT":
         return _group_concat(cursor)
-    if name == "COUNT" and cursor.accept("*"):
-        inner = "1"
-    else:
+    arguments: list[Node] = []
+    distinct = ""
+    if name != "COUNT" or not cursor.accept("*"):
         distinct = _distinct(cursor, name)
-        inner = distinct + restored(cursor.rules.node(cursor))
+        arguments.append(cursor.rules.node(cursor))
         more = MORE.get(name, 0) if name != "COUNT" or distinct else 0
         while more and cursor.accept(","):
             cursor.accept("ALL")
-            inner += f", {restored(cursor.rules.node(cursor))}"
+            arguments.append(cursor.rules.node(cursor))
             more -= 1
     cursor.expect(")")
-    return Fragment(f"{NAMES.get(name, name)}({inner}){read_over(cursor)}", WHAT)
+    name = NAMES.get(name, name)
+    over = read_over(cursor)
+    tree = Aggregate(name, tuple(arguments), bool(distinct), windowed=bool(over))
+    return Fragment(f"{name}({distinct}{listed(arguments) or '1'}){over}", WHAT, tree)
 
 
 def _distinct(cursor: Cursor, name: str = "") -> str:
@@ -137,13 +149,16 @@ def _group_concat(cursor: Cursor) -> Node:
     arguments = [cursor.rules.node(cursor)]
     while cursor.accept(","):
         arguments.append(cursor.rules.node(cursor))
-    order = f" {read_order(cursor)}" if cursor.word() == "ORDER BY" else ""
-    separator = literal(cursor.string() if cursor.accept("SEPARATOR") else ",")
+    order = read_order(cursor)
+    separator = cursor.string() if cursor.accept("SEPARATOR") else ","
     cursor.expect(")")
     over = read_over(cursor)
+    tree = Aggregate("GROUP_CONCAT", tuple(arguments), bool(distinct), order, separator, bool(over))
+    inner = distinct + listed(arguments)
     if over:
-        return Fragment(f"GROUP_CONCAT({distinct}{listed(arguments)}, {separator}){over}", WHAT)
-    return Fragment(f"GROUP_CONCAT({distinct}{listed(arguments)}{order} SEPARATOR {separator})", WHAT)
+        return Fragment(f"GROUP_CONCAT({inner}, {literal(separator)}){over}", WHAT, tree)
+    ordered = f" {written_order(order)}" if order else ""
+    return Fragment(f"GROUP_CONCAT({inner}{ordered} SEPARATOR {literal(separator)})", WHAT, tree)
 
 
 def read_window(cursor: Cursor, name: str) -> Node:

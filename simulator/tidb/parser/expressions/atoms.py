@@ -14,6 +14,7 @@ from simulator.tidb.parser.queries.lookahead import begins_subquery
 from simulator.tidb.restore.expressions import restored
 from simulator.tidb.restore.names import quoted
 from simulator.tidb.syntax.expressions import Call, Case, ColumnName, Fragment, Literal, Node, Parenthesised, Row
+from simulator.tidb.syntax.queries import Exists, Subquery, Variable
 
 
 def read_atom(cursor: Cursor) -> Node:
@@ -90,7 +91,8 @@ def _escaped_null(cursor: Cursor) -> Node:
 def _parentheses(cursor: Cursor) -> Node:
     """A subquery, an expression, or a row."""
     if begins_subquery(cursor):
-        return Fragment(cursor.rules.subquery(cursor), "a subquery")
+        text, query = cursor.rules.subquery(cursor)
+        return Fragment(text, "a subquery", Subquery(query))
     items = cursor.comma_separated(cursor.rules.node)
     return Row(items) if len(items) > 1 else Parenthesised(items[0])
 
@@ -106,7 +108,8 @@ def _row(cursor: Cursor) -> Node:
 
 def _exists(cursor: Cursor) -> Node:
     cursor.take()
-    return Fragment(f"EXISTS {cursor.rules.subquery(cursor)}", "EXISTS")
+    text, query = cursor.rules.subquery(cursor)
+    return Fragment(f"EXISTS {text}", "EXISTS", Exists(query))
 
 
 def _case(cursor: Cursor) -> Node:
@@ -144,7 +147,7 @@ def _variable(cursor: Cursor) -> Node:
     name = cursor.string() if cursor.kind() == "string" else cursor.name("a variable")
     while cursor.accept("."):
         name += f".{cursor.name('a variable')}"
-    return Fragment(f"@{quoted(name)}", "a variable")
+    return Fragment(f"@{quoted(name)}", "a variable", Variable(name.lower(), "user"))
 
 
 def _system_variable(cursor: Cursor) -> Node:
@@ -157,8 +160,8 @@ def _system_variable(cursor: Cursor) -> Node:
     scope, point, rest = name.partition(".")
     if point and scope in ("global", "session", "local", "instance"):
         scope = "SESSION" if scope == "local" else scope.upper()
-        return Fragment(f"@@{scope}.{quoted(rest)}", "a variable")
-    return Fragment(f"@@{quoted(name)}", "a variable")
+        return Fragment(f"@@{scope}.{quoted(rest)}", "a variable", Variable(rest, scope.lower()))
+    return Fragment(f"@@{quoted(name)}", "a variable", Variable(name))
 
 
 _KEYWORDS: dict[str, Callable[[Cursor], Node]] = {

@@ -15,6 +15,7 @@ from simulator.tidb.parser.reserved import NOT_CALLED, RESERVED
 from simulator.tidb.restore.expressions import restored
 from simulator.tidb.restore.names import table
 from simulator.tidb.syntax.expressions import Binary, Call, Cast, ColumnName, Fragment, Literal, Node, Word
+from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
 
 ACCEPTED = "BINARY, CHAR, DATE, DATETIME, DECIMAL, DOUBLE, FLOAT, JSON, REAL, SIGNED, TIME, UNSIGNED, VECTOR or YEAR"
 
@@ -156,7 +157,8 @@ def _of_column(cursor: Cursor, name: str) -> Node:
     while len(parts) < 3 and cursor.accept("."):
         parts.append(cursor.name("a column"))
     cursor.expect(")")
-    return Fragment(f"{name}({restored(ColumnName(tuple(parts)))})", f"{name}()")
+    column = ColumnName(tuple(parts))
+    return DefaultValue(column) if name == "DEFAULT" else InsertedValue(column)
 
 
 def _position(cursor: Cursor, name: str) -> Node:
@@ -282,7 +284,7 @@ def read_call(cursor: Cursor) -> Node:
     word = cursor.word()
     if word == "NEXT":
         return _next_value(cursor)
-    touching = cursor.touches_next()
+    touching = cursor.touches_next() or cursor.ignores_space and cursor.word_after() == "("
     at = cursor.next_token()
     cursor.take()
     if word in TOUCHING and not touching:

@@ -6,6 +6,7 @@ One law: precedence is TiDB's grammar's (pkg/parser/parser.y: Expression, BoolPr
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from simulator.errors import SchemaError
 from simulator.tidb.model.charsets import charset_of, collation
@@ -16,6 +17,7 @@ from simulator.tidb.parser.queries.lookahead import begins_subquery
 from simulator.tidb.restore.expressions import listed, restored
 from simulator.tidb.syntax.definitions import Expression
 from simulator.tidb.syntax.expressions import Between, Binary, Call, Collate, Fragment, In, Is, Node, Pattern, Unary
+from simulator.tidb.syntax.queries import Exists, Quantified, Subquery
 
 LOGICAL = {"OR": ("OR", 1), "||": ("OR", 1), "XOR": ("XOR", 2), "AND": ("AND", 3), "&&": ("AND", 3)}
 COMPARISONS = {"=": "=", ">=": ">=", ">": ">", "<=": "<=", "<": "<", "!=": "!=", "<>": "!=", "<=>": "<=>"}
@@ -75,6 +77,8 @@ def read_simple(cursor: Cursor) -> Node:
         except SchemaError:
             cursor.fail(f"unknown collation {name!r}", at)
         node = Collate(node, collation(name))
+    if cursor.concatenates and cursor.accept("||"):
+        return Call("CONCAT", (node, read_simple(cursor)))
     return node
 
 
@@ -97,9 +101,10 @@ def _truth(cursor: Cursor) -> Node:
 def _negated(node: Node) -> Node:
     if isinstance(node, Fragment) and node.what in ("EXISTS", "NOT EXISTS"):
         positive = node.restored.removeprefix("NOT ")
+        tree = replace(node.tree, negated=node.what == "EXISTS") if isinstance(node.tree, Exists) else None
         if node.what == "NOT EXISTS":
-            return Fragment(positive, "EXISTS")
-        return Fragment(f"NOT {positive}", "NOT EXISTS")
+            return Fragment(positive, "EXISTS", tree)
+        return Fragment(f"NOT {positive}", "NOT EXISTS", tree)
     return Unary("NOT", node)
 
 
@@ -137,8 +142,9 @@ def _comparisons(cursor: Cursor) -> Node:
 def _compared(cursor: Cursor, left: Node, operator: str) -> Node:
     if cursor.word() in ("ALL", "ANY", "SOME") and cursor.word_after() == "(":
         quantifier = "ALL" if cursor.take() == "ALL" else "ANY"
-        rows = cursor.rules.subquery(cursor)
-        return Fragment(f"{restored(left)}{operator}{quantifier} {rows}", "a subquery")
+        rows, query = cursor.rules.subquery(cursor)
+        tree = Quantified(left, operator, quantifier, query)
+        return Fragment(f"{restored(left)}{operator}{quantifier} {rows}", "a subquery", tree)
     if begins_assignment(cursor):
         return Binary(operator, left, read_assignment(cursor, _predicate))
     return Binary(operator, left, _predicate(cursor))
@@ -170,7 +176,8 @@ def _predicate(cursor: Cursor) -> Node:
 
 def _candidates(cursor: Cursor) -> tuple[Node, ...]:
     if begins_subquery(cursor):
-        return (Fragment(cursor.rules.subquery(cursor), "the rows of a subquery"),)
+        rows, query = cursor.rules.subquery(cursor)
+        return (Fragment(rows, "the rows of a subquery", Subquery(query)),)
     return cursor.comma_separated(read_node)
 
 

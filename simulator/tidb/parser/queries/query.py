@@ -1,4 +1,4 @@
-"""Queries inside other statements, from a cursor: SELECT, TABLE, VALUES, WITH and set operations.
+"""Queries from a cursor, as text and tree: SELECT, TABLE, VALUES, WITH and set operations.
 
 One law: a query is restored as TiDB writes it (pkg/parser/ast/dml.go): what ORDER BY and LIMIT follow a set operation
 belongs to all of it.
@@ -9,10 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.expressions.aggregates import read_order
+from simulator.tidb.parser.expressions.aggregates import read_order, written_order
 from simulator.tidb.parser.queries.lookahead import OPERATORS
-from simulator.tidb.parser.queries.select import Select, read_limit, read_select
+from simulator.tidb.parser.queries.select import Common, Limited, Select, read_limit, read_select
 from simulator.tidb.restore.names import quoted
+from simulator.tidb.syntax.queries import (
+    CommonTable,
+    DerivedTable,
+    OrderItem,
+    QueryTree,
+    SelectTree,
+    SetOperation,
+    Star,
+    WithTree,
+)
 from simulator.tidb.syntax.tables import Query
 
 
@@ -32,11 +42,9 @@ class Operation:
     operands: tuple[tuple[str, Select | Operand], ...]
     """Each with the operator before it."""
 
-    order: str = ""
-    limit: str = ""
-    common: str = ""
-    """WITH …"""
-
+    order: tuple[OrderItem, ...] = ()
+    limit: Limited | None = None
+    common: Common | None = None
     braced: bool = False
 
 
@@ -45,21 +53,22 @@ def read_query(cursor: Cursor) -> Query:
     start = cursor.next_token()
     try:
         query = read_any(cursor)
-        return Query(cursor.text_since(start), _written_operand(query))
+        return Query(cursor.text_since(start), _written_operand(query), tree_of(query))
     except RecursionError:
         cursor.fail("this query is nested too deeply", start)
 
 
-def read_subquery(cursor: Cursor) -> str:
-    """`( query )`, as TiDB writes it back, in one pair of parentheses."""
-    return f"({written(_in_parentheses(cursor))})"
+def read_subquery(cursor: Cursor) -> tuple[str, QueryTree]:
+    """`( query )`: as TiDB writes it back, in one pair of parentheses, and what it says."""
+    query = _in_parentheses(cursor)
+    return f"({written(query)})", tree_of(query)
 
 
 def read_any(cursor: Cursor) -> Select | Operation | Operand:
     """A query; an Operand if it is one in parentheses and nothing else."""
     if cursor.word() != "WITH":
         return _set_operation(cursor)
-    common = _with(cursor)
+    common = read_common(cursor)
     query = _set_operation(cursor)
     if isinstance(query, Operand):
         query = replace(query.query, braced=True)
@@ -76,7 +85,7 @@ def _set_operation(cursor: Cursor) -> Select | Operation | Operand:
         operands.append((operator, _operand(cursor)))
     operator, last = operands.pop()
     if isinstance(last, Select):
-        return Operation((*operands, (operator, replace(last, order="", limit=""))), last.order, last.limit)
+        return Operation((*operands, (operator, replace(last, order=(), limit=None))), last.order, last.limit)
     return _tail(cursor, Operation((*operands, (operator, replace(last, last=True)))))
 
 
@@ -92,8 +101,7 @@ def _single(cursor: Cursor, first: Select | Operand) -> Select | Operation | Ope
 
 
 def _tail(cursor: Cursor, operation: Operation) -> Operation:
-    order = read_order(cursor) if cursor.word() == "ORDER BY" else ""
-    return replace(operation, order=order, limit=read_limit(cursor))
+    return replace(operation, order=read_order(cursor), limit=read_limit(cursor))
 
 
 def _operator(cursor: Cursor) -> str:
@@ -111,35 +119,42 @@ def _in_parentheses(cursor: Cursor) -> Select | Operation:
     return query.query if isinstance(query, Operand) else query
 
 
-def _with(cursor: Cursor) -> str:
-    """`WITH [RECURSIVE] name [(columns)] AS (query), …`, with a blank behind it."""
+def read_common(cursor: Cursor) -> Common:
+    """`WITH [RECURSIVE] name [(columns)] AS (query), …`"""
     cursor.expect("WITH")
-    recursive = "RECURSIVE " if cursor.accept("RECURSIVE") else ""
+    recursive = cursor.accept("RECURSIVE")
     tables = [_common_table(cursor)]
     while cursor.accept(","):
         tables.append(_common_table(cursor))
-    return f"WITH {recursive}{', '.join(tables)} "
+    text = f"WITH {'RECURSIVE ' * recursive}{', '.join(text for text, _ in tables)} "
+    return Common(text, tuple(table for _, table in tables), recursive)
 
 
-def _common_table(cursor: Cursor) -> str:
-    name = quoted(cursor.name("the name of a table"))
-    columns = ""
+def _common_table(cursor: Cursor) -> tuple[str, CommonTable]:
+    name = cursor.name("the name of a table")
+    names: tuple[str, ...] = ()
     if cursor.word() == "(":
         names = cursor.comma_separated(lambda cursor: cursor.name("a column"))
-        columns = f" ({', '.join(map(quoted, names))})"
+    columns = f" ({', '.join(map(quoted, names))})" if names else ""
     cursor.expect("AS")
-    return f"{name}{columns} AS {read_subquery(cursor)}"
+    text, query = read_subquery(cursor)
+    return f"{quoted(name)}{columns} AS {text}", CommonTable(name, names, query)
 
 
 def written(query: Select | Operation) -> str:
     """The text of a query without the parentheses around it."""
     body = query.written if isinstance(query, Select) else _written_operation(query)
-    return query.common + (f"({body})" if query.braced else body)
+    return _written_common(query) + (f"({body})" if query.braced else body)
+
+
+def _written_common(query: Select | Operation) -> str:
+    return query.common.text if query.common else ""
 
 
 def _written_operation(query: Operation) -> str:
     operands = (f" {operator} " * bool(operator) + _written_operand(operand) for operator, operand in query.operands)
-    return "".join(operands) + "".join(f" {part}" for part in (query.order, query.limit) if part)
+    limit = query.limit.text if query.limit else ""
+    return "".join(operands) + "".join(f" {part}" for part in (written_order(query.order), limit) if part)
 
 
 def _written_operand(operand: Select | Operation | Operand) -> str:
@@ -147,4 +162,41 @@ def _written_operand(operand: Select | Operation | Operand) -> str:
         return written(operand)
     if isinstance(operand.query, Operation):
         return f"({written(replace(operand.query, braced=False))})"
-    return f"({operand.query.common * operand.last}{written(operand.query)})"
+    return f"({_written_common(operand.query) * operand.last}{written(operand.query)})"
+
+
+def tree_of(query: Select | Operation | Operand) -> QueryTree:
+    """What a query says."""
+    if isinstance(query, Operand):
+        return tree_of(query.query)
+    tree = query.tree if isinstance(query, Select) else _operation(query)
+    return WithTree(query.common.tables, query.common.recursive, tree) if query.common else tree
+
+
+def _operation(query: Operation) -> QueryTree:
+    """INTERSECT binds tighter than the others, which go from left to right.
+
+    Source: tidb pkg/planner/core/logical_plan_builder.go, buildSetOpr.
+    """
+    groups: list[tuple[str, QueryTree]] = []
+    for operator, operand in query.operands:
+        tree = tree_of(operand)
+        if operator.startswith("INTERSECT"):
+            before, left = groups.pop()
+            groups.append((before, SetOperation(operator, left, tree)))
+        else:
+            groups.append((operator, tree))
+    found = groups[0][1]
+    for operator, tree in groups[1:]:
+        found = SetOperation(operator, found, tree)
+    return _ordered(found, query.order, query.limit)
+
+
+def _ordered(tree: QueryTree, order: tuple[OrderItem, ...], limit: Limited | None) -> QueryTree:
+    """The query with what follows it: of one that has an ORDER BY or LIMIT of its own, what it gives is ordered."""
+    if not order and limit is None:
+        return tree
+    most = limit.tree if limit else None
+    if isinstance(tree, WithTree) or tree.order or tree.limit:
+        return SelectTree((Star(),), DerivedTable(tree, ""), order=order, limit=most)
+    return replace(tree, order=order, limit=most)

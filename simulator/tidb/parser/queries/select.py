@@ -1,4 +1,4 @@
-"""One SELECT, TABLE or VALUES from a cursor, as text.
+"""One SELECT, TABLE or VALUES from a cursor, as text and tree.
 
 One law: its parts stand in TiDB's order, whatever the order of the options in the text (pkg/parser/ast/dml.go,
 SelectStmt.Restore).
@@ -6,14 +6,33 @@ SelectStmt.Restore).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from simulator.tidb.parser.cursor import Cursor
-from simulator.tidb.parser.expressions.aggregates import read_items, read_order, read_window_definition
+from simulator.tidb.parser.expressions.aggregates import (
+    read_items,
+    read_order,
+    read_window_definition,
+    written_items,
+    written_order,
+)
 from simulator.tidb.parser.queries.hints import read_hints
-from simulator.tidb.parser.queries.sources import read_source_list, read_table_name
-from simulator.tidb.restore.expressions import restored
-from simulator.tidb.restore.names import quoted, string
+from simulator.tidb.parser.queries.sources import beside, read_source_list, read_table_name, tree_of, written
+from simulator.tidb.restore.expressions import listed, restored
+from simulator.tidb.restore.names import quoted, string, table
+from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.syntax.expressions import ColumnName, Literal, Node, Parenthesised, Unary
+from simulator.tidb.syntax.queries import (
+    CommonTable,
+    Limit,
+    OrderItem,
+    SelectItem,
+    SelectTree,
+    Star,
+    TableSource,
+    ValuesTree,
+)
+from simulator.tidb.syntax.rows import DefaultValue
 
 PRIORITIES = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED")
 FLAGS = ("SQL_SMALL_RESULT", "SQL_BIG_RESULT", "SQL_BUFFER_RESULT", "SQL_NO_CACHE", "SQL_CALC_FOUND_ROWS")
@@ -24,48 +43,86 @@ class Select:
     text: str
     """Up to the window definitions."""
 
-    order: str = ""
-    limit: str = ""
-    lock: str = ""
-    common: str = ""
-    """WITH …"""
+    body: SelectTree | ValuesTree
+    """Without ORDER BY and LIMIT."""
 
+    order: tuple[OrderItem, ...] = ()
+    limit: Limited | None = None
+    lock: str = ""
+    common: Common | None = None
     braced: bool = False
 
     @property
     def written(self) -> str:
-        return " ".join(part for part in (self.text, self.order, self.limit, self.lock) if part)
+        limit = self.limit.text if self.limit else ""
+        return " ".join(part for part in (self.text, written_order(self.order), limit, self.lock) if part)
+
+    @property
+    def tree(self) -> SelectTree | ValuesTree:
+        return replace(self.body, order=self.order, limit=self.limit.tree if self.limit else None)
+
+
+@dataclass(frozen=True)
+class Limited:
+    text: str
+    """`LIMIT [offset,]count`"""
+
+    tree: Limit
+
+
+@dataclass(frozen=True)
+class Common:
+    """The tables of a WITH."""
+
+    text: str
+    """`WITH …`, with a blank behind it."""
+
+    tables: tuple[CommonTable, ...]
+    recursive: bool
 
 
 def read_select(cursor: Cursor) -> Select:
     """SELECT, TABLE or VALUES with its ORDER BY, LIMIT and locks; raises SchemaError."""
+    body: SelectTree | ValuesTree
     if cursor.accept("SELECT"):
-        text = f"SELECT {_options(cursor)}{','.join(cursor.listed(_field))}{_body(cursor)}"
+        options = _options(cursor)
+        distinct = "DISTINCT" in options.rpartition("*/")[2]
+        fields = cursor.listed(_field)
+        clauses, body = _body(cursor, SelectTree(tuple(item for _, item in fields), distinct=distinct))
+        text = f"SELECT {options}{','.join(text for text, _ in fields)}{clauses}"
     elif cursor.accept("TABLE"):
-        text = f"TABLE {read_table_name(cursor)}"
+        name = cursor.qualified_name("a table")
+        text, body = f"TABLE {table(name)}", SelectTree((Star(),), TableSource(name))
     elif cursor.accept("VALUES"):
-        text = f"VALUES {', '.join(cursor.listed(_row))}"
+        rows = cursor.listed(_row)
+        written_rows = (f"ROW({listed(row, ',')})" for row in rows)
+        text, body = f"VALUES {', '.join(written_rows)}", ValuesTree(rows)
     else:
         cursor.unexpected("SELECT, TABLE, VALUES or WITH")
-    order = read_order(cursor) if cursor.word() == "ORDER BY" else ""
+    order = read_order(cursor)
     limit = read_limit(cursor)
-    return Select(text, order, limit, " ".join(part for part in (_lock(cursor), _into(cursor)) if part))
+    lock, into = _lock(cursor), _into(cursor)
+    if into and isinstance(body, SelectTree):
+        body = replace(body, beside=(*body.beside, "INTO OUTFILE"))
+    return Select(text, body, order, limit, " ".join(part for part in (lock, into) if part))
 
 
-def read_limit(cursor: Cursor) -> str:
+def read_limit(cursor: Cursor) -> Limited | None:
     """`LIMIT [offset,]count`, or nothing."""
     if cursor.accept("FETCH"):
         _one_of(cursor, "FIRST", "NEXT")
         count = 1 if cursor.word() in ("ROW", "ROWS") else cursor.integer()
         _one_of(cursor, "ROW", "ROWS")
         cursor.expect("ONLY")
-        return f"LIMIT {count}"
+        return Limited(f"LIMIT {count}", Limit(count))
     if not cursor.accept("LIMIT"):
-        return ""
-    first = cursor.integer()
-    if cursor.accept(","):
-        return f"LIMIT {first},{cursor.integer()}"
-    return f"LIMIT {cursor.integer()},{first}" if cursor.accept("OFFSET") else f"LIMIT {first}"
+        return None
+    count = cursor.integer()
+    if cursor.word() not in (",", "OFFSET"):
+        return Limited(f"LIMIT {count}", Limit(count))
+    offset_first = cursor.take() == ","
+    offset, count = (count, cursor.integer()) if offset_first else (cursor.integer(), count)
+    return Limited(f"LIMIT {offset},{count}", Limit(count, offset))
 
 
 def _one_of(cursor: Cursor, *words: str) -> None:
@@ -97,17 +154,38 @@ def _options(cursor: Cursor) -> str:
     return "".join(f"{word} " for word in words if word)
 
 
-def _field(cursor: Cursor) -> str:
-    """`*`, `t.*`, or an expression with its alias."""
+def _field(cursor: Cursor) -> tuple[str, SelectItem | Star]:
+    """`*`, `t.*`, or an expression with its alias: its text, and what it says."""
     if cursor.accept("*"):
-        return "*"
+        return "*", Star()
     names = next((count for count in (1, 2) if cursor.word_ahead(2 * count) == "*" and _dots(cursor, count)), 0)
     if names and cursor.is_name():
-        parts = [quoted(cursor.name())]
-        while cursor.accept("."):
-            parts.append("*" if cursor.accept("*") else quoted(cursor.name()))
-        return ".".join(parts)
-    return restored(cursor.rules.node(cursor)) + read_alias(cursor)
+        first = cursor.name()
+        cursor.expect(".")
+        name = TableName(first, cursor.name()) if names > 1 else TableName("", first)
+        cursor.expect(". *" if names > 1 else "*")
+        return f"{table(name)}.*", Star(name)
+    start = cursor.next_token()
+    node = cursor.rules.node(cursor)
+    text = cursor.text_since(start)
+    alias = read_alias(cursor)
+    return restored(node) + (f" AS {quoted(alias)}" if alias else ""), SelectItem(node, alias or _called(node, text))
+
+
+def _called(node: Node, text: str) -> str:
+    """What TiDB calls a column without an alias.
+
+    Source: tidb pkg/planner/core/logical_plan_builder.go, buildProjectionFieldNameFromExpressions.
+    """
+    while isinstance(node, Parenthesised) or isinstance(node, Unary) and node.operator == "+":
+        node = node.inner if isinstance(node, Parenthesised) else node.operand
+    if isinstance(node, ColumnName):
+        return node.parts[-1]
+    if isinstance(node, Literal) and node.kind == "string":
+        return node.text.lstrip()
+    if isinstance(node, Literal) and node.kind in ("boolean", "null"):
+        return node.text.upper()
+    return text
 
 
 def _dots(cursor: Cursor, count: int) -> bool:
@@ -115,33 +193,36 @@ def _dots(cursor: Cursor, count: int) -> bool:
 
 
 def read_alias(cursor: Cursor) -> str:
-    """` AS name`, with or without its AS; nothing where there is none or it is empty."""
+    """The name behind a field, with or without its AS; nothing where there is none or it is empty."""
     if cursor.accept("AS") or cursor.kind() == "string":
-        alias = cursor.string() if cursor.kind() == "string" else cursor.name("an alias")
-        return f" AS {quoted(alias)}" if alias else ""
-    return f" AS {quoted(cursor.name())}" if cursor.is_free_name() else ""
+        return cursor.string() if cursor.kind() == "string" else cursor.name("an alias")
+    return cursor.name() if cursor.is_free_name() else ""
 
 
-def _body(cursor: Cursor) -> str:
-    """FROM and what follows, up to the windows."""
-    having = _having(cursor)
-    table = ""
-    if not having and cursor.accept("FROM"):
-        table = "DUAL" if cursor.accept("DUAL") else read_source_list(cursor)
-    where = f" WHERE {restored(cursor.rules.node(cursor))}" if cursor.accept("WHERE") else ""
-    group = ""
-    if cursor.accept("GROUP BY"):
-        group = f" GROUP BY {read_items(cursor)}{' WITH ROLLUP' if cursor.accept('WITH ROLLUP') else ''}"
+def _body(cursor: Cursor, tree: SelectTree) -> tuple[str, SelectTree]:
+    """FROM and what follows, up to the windows: its text, and the tree with it."""
+    having = _condition(cursor, "HAVING")
+    source = None
+    if not having and cursor.accept("FROM") and not cursor.accept("DUAL"):
+        source = read_source_list(cursor)
+    where = _condition(cursor, "WHERE")
+    group = read_items(cursor) if cursor.accept("GROUP BY") else ()
+    rollup = bool(group) and cursor.accept("WITH ROLLUP")
     windows = ""
-    if table not in ("", "DUAL"):
-        having = _having(cursor)
+    if source:
+        having = _condition(cursor, "HAVING")
         windows = _windows(cursor)
-    source = f" FROM {table}" if table not in ("", "DUAL") else " FROM DUAL" if where else ""
-    return source + where + group + having + windows
+    text = f" FROM {written(source)}" if source else " FROM DUAL" * bool(where)
+    text += f" WHERE {restored(where)}" if where else ""
+    text += f" GROUP BY {written_items(group)}{' WITH ROLLUP' * rollup}" if group else ""
+    text += f" HAVING {restored(having)}" if having else ""
+    aside = (*beside(source), *("WITH ROLLUP",) * rollup, *("WINDOW",) * bool(windows))
+    return text + windows, replace(
+        tree, source=tree_of(source) if source else None, where=where, group_by=group, having=having, beside=aside)
 
 
-def _having(cursor: Cursor) -> str:
-    return f" HAVING {restored(cursor.rules.node(cursor))}" if cursor.accept("HAVING") else ""
+def _condition(cursor: Cursor, word: str) -> Node | None:
+    return cursor.rules.node(cursor) if cursor.accept(word) else None
 
 
 def _windows(cursor: Cursor) -> str:
@@ -156,17 +237,17 @@ def _window(cursor: Cursor) -> str:
     return f"{name} AS {read_window_definition(cursor)}"
 
 
-def _row(cursor: Cursor) -> str:
+def _row(cursor: Cursor) -> tuple[Node, ...]:
     cursor.expect("ROW")
-    if cursor.accept("( )"):
-        return "ROW()"
-    return f"ROW({','.join(cursor.comma_separated(_value))})"
+    return () if cursor.accept("( )") else cursor.comma_separated(read_value)
 
 
-def _value(cursor: Cursor) -> str:
+def read_value(cursor: Cursor) -> Node:
+    """An expression or DEFAULT."""
     if cursor.word() == "DEFAULT" and cursor.word_after() != "(":
-        return cursor.take()
-    return restored(cursor.rules.node(cursor))
+        cursor.take()
+        return DefaultValue()
+    return cursor.rules.node(cursor)
 
 
 def _lock(cursor: Cursor) -> str:

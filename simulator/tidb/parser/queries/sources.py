@@ -1,4 +1,4 @@
-"""What a query reads from, from a cursor: tables, derived tables and their joins, as text.
+"""What a query reads from, from a cursor: tables, derived tables and their joins, as text and tree.
 
 One law: joins are grouped as TiDB's parser groups them, and every group but the last is written in parentheses
 (pkg/parser/ast/dml.go, NewCrossJoin and Join.Restore).
@@ -12,13 +12,18 @@ from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.queries.lookahead import begins_subquery
 from simulator.tidb.restore.expressions import listed, restored
 from simulator.tidb.restore.names import quoted, table
+from simulator.tidb.syntax import queries as syntax
+from simulator.tidb.syntax.expressions import ColumnName, Node
+from simulator.tidb.syntax.queries import DerivedTable, TableSource
+from simulator.tidb.syntax.queries import Source as Tree
 
 
 @dataclass(frozen=True)
 class Source:
     text: str
-    derived: bool = False
-    """Whether it is a query."""
+    tree: TableSource | DerivedTable
+    beside: tuple[str, ...] = ()
+    """What no SELECT computes: PARTITION, AS OF TIMESTAMP."""
 
 
 @dataclass(frozen=True)
@@ -28,18 +33,44 @@ class Join:
     """None for a single source that a comma may follow."""
 
     kind: str = " JOIN "
-    condition: str = ""
+    condition: Condition | None = None
     parenthesised: bool = False
 
 
-def read_source_list(cursor: Cursor) -> str:
-    """What stands behind FROM."""
-    return _written(_list(cursor))
+@dataclass(frozen=True)
+class Condition:
+    text: str
+    on: Node | None = None
+    using: tuple[str, ...] = ()
+
+
+def read_source_list(cursor: Cursor) -> Join:
+    """What stands behind FROM, or UPDATE."""
+    return _list(cursor)
 
 
 def read_table_name(cursor: Cursor) -> str:
     """`[schema.]table`"""
     return table(cursor.qualified_name("a table"))
+
+
+def tree_of(join: Source | Join) -> Tree:
+    """What a list of sources says."""
+    if isinstance(join, Source):
+        return join.tree
+    if join.right is None:
+        return tree_of(join.left)
+    condition = join.condition or Condition("")
+    kind = next((side for side in ("LEFT", "RIGHT") if side in join.kind), "INNER")
+    natural = "NATURAL" in join.kind
+    return syntax.Join(tree_of(join.left), tree_of(join.right), kind, condition.on, condition.using, natural)
+
+
+def beside(join: Source | Join | None) -> tuple[str, ...]:
+    """What of a list of sources nobody computes."""
+    if join is None or isinstance(join, Source):
+        return join.beside if join else ()
+    return (*beside(join.left), *beside(join.right))
 
 
 def _list(cursor: Cursor) -> Join:
@@ -90,12 +121,15 @@ def _side(cursor: Cursor) -> str:
     return side
 
 
-def _condition(cursor: Cursor) -> str:
+def _condition(cursor: Cursor) -> Condition | None:
     if cursor.accept("ON"):
-        return f" ON {restored(cursor.rules.node(cursor))}"
+        on = cursor.rules.node(cursor)
+        return Condition(f" ON {restored(on)}", on)
     if cursor.accept("USING"):
-        return f" USING ({listed(cursor.comma_separated(cursor.rules.simple), ',')})"
-    return ""
+        columns = cursor.comma_separated(cursor.rules.simple)
+        names = tuple(node.parts[-1] if isinstance(node, ColumnName) else restored(node) for node in columns)
+        return Condition(f" USING ({listed(columns, ',')})", using=names)
+    return None
 
 
 def cross(left: Source | Join, right: Source | Join) -> Join:
@@ -116,36 +150,49 @@ def cross_leftmost(left: Source | Join, join: Join) -> Join:
 
 def _factor(cursor: Cursor) -> Source | Join:
     if cursor.word() != "(":
-        return Source(_table(cursor))
+        return _table(cursor)
     if begins_subquery(cursor, nested=True):
-        query = cursor.rules.subquery(cursor)
-        return Source(query + _alias(cursor), derived=True)
+        text, query = cursor.rules.subquery(cursor)
+        alias = read_name_alias(cursor)
+        return Source(text + _as(alias), DerivedTable(query, alias))
     cursor.expect("(")
     join = _list(cursor)
     cursor.expect(")")
     return replace(join, parenthesised=True)
 
 
-def _table(cursor: Cursor) -> str:
+def _table(cursor: Cursor) -> Source:
     """A table with its partitions, alias, time and index hints, in TiDB's order."""
-    text = read_table_name(cursor)
-    if cursor.accept("PARTITION"):
-        names = cursor.comma_separated(lambda cursor: cursor.name("a partition"))
-        text += f" PARTITION({', '.join(map(quoted, names))})"
-    alias = "" if cursor.word() == "AS" and cursor.word_after() == "OF" else _alias(cursor)
+    name = cursor.qualified_name("a table")
+    partitions = read_partitions(cursor)
+    text = f" PARTITION({', '.join(map(quoted, partitions))})" if partitions else ""
+    alias = "" if cursor.word() == "AS" and cursor.word_after() == "OF" else read_name_alias(cursor)
     moment = ""
     if cursor.accept("AS OF TIMESTAMP"):
         moment = f" AS OF TIMESTAMP {restored(cursor.rules.node(cursor))}"
     hints = ""
     while cursor.word() in ("USE", "IGNORE", "FORCE"):
         hints += f" {_hint(cursor)}"
-    return text + alias + moment + hints
+    aside = ("PARTITION (…)",) * bool(partitions) + ("AS OF TIMESTAMP",) * bool(moment)
+    return Source(table(name) + text + _as(alias) + moment + hints, TableSource(name, alias), aside)
 
 
-def _alias(cursor: Cursor) -> str:
+def read_partitions(cursor: Cursor) -> tuple[str, ...]:
+    """`PARTITION (p0, …)`, or nothing."""
+    if not cursor.accept("PARTITION"):
+        return ()
+    return cursor.comma_separated(lambda cursor: cursor.name("a partition"))
+
+
+def read_name_alias(cursor: Cursor) -> str:
+    """The name behind a source, with or without its AS, or nothing."""
     if cursor.accept("AS"):
-        return f" AS {quoted(cursor.name('an alias'))}"
-    return f" AS {quoted(cursor.name())}" if cursor.is_free_name() else ""
+        return cursor.name("an alias")
+    return cursor.name() if cursor.is_free_name() else ""
+
+
+def _as(alias: str) -> str:
+    return f" AS {quoted(alias)}" if alias else ""
 
 
 def _hint(cursor: Cursor) -> str:
@@ -164,16 +211,17 @@ def _index(cursor: Cursor) -> str:
     return cursor.literal() if cursor.word() == "PRIMARY" else cursor.name("an index")
 
 
-def _written(join: Source | Join | None) -> str:
-    if join is None or isinstance(join, Source):
-        return join.text if join else ""
+def written(join: Source | Join) -> str:
+    """A list of sources as TiDB writes it back."""
+    if isinstance(join, Source):
+        return join.text
     comma = (isinstance(join.left, Join) and join.left.right is None
-             and isinstance(join.left.left, Source) and join.left.left.derived)
-    left = _written(join.left)
+             and isinstance(join.left.left, Source) and isinstance(join.left.left.tree, DerivedTable))
+    left = written(join.left)
     if isinstance(join.left, Join) and not comma:
         left = f"({left})"
     if join.right is None:
         return left
-    right = f"({_written(join.right)})" if isinstance(join.right, Join) else _written(join.right)
+    right = f"({written(join.right)})" if isinstance(join.right, Join) else written(join.right)
     kind = f"{join.kind.removesuffix(' JOIN ')}, " if comma and join.kind.endswith(" JOIN ") else join.kind
-    return f"{left}{kind}{right}{join.condition}"
+    return f"{left}{kind}{right}{join.condition.text if join.condition else ''}"

@@ -1,0 +1,218 @@
+"""Reads the statements that change rows: INSERT, REPLACE, UPDATE, DELETE.
+
+One law: what TiDB's grammar takes is read, and what nobody here plays is refused by the name of its clause
+(TiDB: pkg/parser/parser.y, InsertIntoStmt, UpdateStmt, DeleteFromStmt).
+"""
+
+from __future__ import annotations
+
+from simulator.errors import SqlError
+from simulator.tidb.parser.cursor import Cursor
+from simulator.tidb.parser.expressions.aggregates import read_order
+from simulator.tidb.parser.expressions.literals import LITERALS
+from simulator.tidb.parser.queries.hints import read_hints
+from simulator.tidb.parser.queries.lookahead import begins_query
+from simulator.tidb.parser.queries.query import read_query
+from simulator.tidb.parser.queries.select import Common, read_limit, read_value
+from simulator.tidb.parser.queries.sources import (
+    beside,
+    read_name_alias,
+    read_partitions,
+    read_source_list,
+    tree_of,
+)
+from simulator.tidb.syntax import queries as syntax
+from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.syntax.expressions import ColumnName, Node
+from simulator.tidb.syntax.queries import Limit, OrderItem, QueryTree, SelectTree, Star, TableSource, WithTree
+from simulator.tidb.syntax.rows import Assignment, Delete, Insert, Update
+
+PRIORITIES = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED")
+
+
+# -- INSERT and REPLACE -------------------------------------------------------------------------------------------
+
+
+def read_insert(cursor: Cursor) -> Insert:
+    """What follows INSERT."""
+    _hints_and_priority(cursor)
+    return _inserted(cursor, replace=False, ignore=cursor.accept("IGNORE"))
+
+
+def read_replace(cursor: Cursor) -> Insert:
+    """What follows REPLACE."""
+    _hints_and_priority(cursor)
+    return _inserted(cursor, replace=True, ignore=False)
+
+
+def _inserted(cursor: Cursor, replace: bool, ignore: bool) -> Insert:
+    cursor.accept("INTO")
+    table = cursor.qualified_name()
+    partitions = read_partitions(cursor)
+    columns: tuple[str, ...] | None = None
+    rows: tuple[tuple[Node, ...], ...] | None = None
+    query: QueryTree | None = None
+    alias: tuple[str, tuple[str, ...]] = ("", ())
+    if cursor.word() == "(" and not _begins_query(cursor):
+        columns = _columns(cursor)
+    if cursor.accept("SET"):
+        assignments = cursor.listed(read_assignment)
+        columns = tuple(assignment.column.parts[-1] for assignment in assignments)
+        rows = (tuple(assignment.value for assignment in assignments),)
+        alias = _row_alias(cursor)
+    elif cursor.word() in ("VALUES", "VALUE") and not begins_query(cursor):
+        cursor.take()
+        rows = cursor.listed(_row)
+        alias = _row_alias(cursor)
+    elif _begins_query(cursor):
+        query = read_query(cursor).tree
+    else:
+        cursor.unexpected("VALUES, SET, SELECT, TABLE or WITH", ("VALUES", "VALUE", "SET", "SELECT", "TABLE", "WITH"))
+    on_duplicate = () if replace else _on_duplicate(cursor)
+    return Insert(table, columns, rows, query, on_duplicate, ignore, replace, *alias, partitions)
+
+
+def _begins_query(cursor: Cursor) -> bool:
+    """Whether a query comes next, be it in parentheses."""
+    places = 0
+    while cursor.word_ahead(places) == "(":
+        places += 1
+    return begins_query(cursor, places)
+
+
+def _columns(cursor: Cursor) -> tuple[str, ...]:
+    return () if cursor.accept("( )") else cursor.comma_separated(lambda cursor: read_column(cursor).parts[-1])
+
+
+def _row(cursor: Cursor) -> tuple[Node, ...]:
+    return () if cursor.accept("( )") else cursor.comma_separated(_value)
+
+
+def _value(cursor: Cursor) -> Node:
+    """As `read_value`; a literal alone, which most values are, is taken at once."""
+    kind = cursor.kind()
+    if kind in LITERALS and cursor.word_after() in (",", ")"):
+        return LITERALS[kind](cursor)
+    return read_value(cursor)
+
+
+def _row_alias(cursor: Cursor) -> tuple[str, tuple[str, ...]]:
+    """`AS new [(a, b)]` behind the rows: the alias, and its names of columns."""
+    if not cursor.accept("AS"):
+        return "", ()
+    alias = cursor.name("the alias of the row")
+    return alias, _columns(cursor) if cursor.word() == "(" else ()
+
+
+def _on_duplicate(cursor: Cursor) -> tuple[Assignment, ...]:
+    return cursor.listed(read_assignment) if cursor.accept("ON DUPLICATE KEY UPDATE") else ()
+
+
+# -- UPDATE -------------------------------------------------------------------------------------------------------
+
+
+def read_update(cursor: Cursor, common: Common | None = None) -> Update:
+    """What follows UPDATE; `common` is the WITH before it."""
+    _hints_and_priority(cursor)
+    ignore = cursor.accept("IGNORE")
+    source = _sources(cursor, "UPDATE")
+    cursor.expect("SET")
+    assignments = cursor.listed(read_assignment)
+    where, order, limit = _which(cursor, "UPDATE", source)
+    return Update(source, assignments, where, order, limit, ignore, _with(common, source))
+
+
+def read_assignment(cursor: Cursor) -> Assignment:
+    """`column = value`"""
+    column = read_column(cursor)
+    if not cursor.accept(":="):
+        cursor.expect("=")
+    return Assignment(column, read_value(cursor))
+
+
+def read_column(cursor: Cursor) -> ColumnName:
+    """`c`, `t.c` or `d.t.c`"""
+    parts = [cursor.name("the name of a column")]
+    while len(parts) < 3 and cursor.accept("."):
+        parts.append(cursor.name("the name of a column"))
+    return ColumnName(tuple(parts))
+
+
+# -- DELETE -------------------------------------------------------------------------------------------------------
+
+
+def read_delete(cursor: Cursor, common: Common | None = None) -> Delete:
+    """What follows DELETE; `common` is the WITH before it."""
+    _hints_and_priority(cursor)
+    cursor.accept("QUICK")
+    ignore = cursor.accept("IGNORE")
+    if not cursor.accept("FROM"):
+        targets = cursor.listed(_target)
+        cursor.expect("FROM")
+        return _delete_of_several(cursor, targets, ignore, common)
+    targets = cursor.listed(_target)
+    if cursor.accept("USING"):
+        return _delete_of_several(cursor, targets, ignore, common)
+    if len(targets) > 1:
+        cursor.unexpected("'USING'")
+    alias = read_name_alias(cursor) if cursor.word() != "PARTITION" else ""
+    partitions = read_partitions(cursor)
+    source = TableSource(targets[0], alias or read_name_alias(cursor))
+    where, order, limit = _which(cursor, "DELETE", source)
+    return Delete(source, (), where, order, limit, ignore, partitions, _with(common, source))
+
+
+def _delete_of_several(
+    cursor: Cursor, targets: tuple[TableName, ...], ignore: bool, common: Common | None,
+) -> Delete:
+    source = _sources(cursor, "DELETE")
+    where = cursor.rules.node(cursor) if cursor.accept("WHERE") else None
+    return Delete(source, targets, where, ignore=ignore, common=_with(common, source))
+
+
+def _target(cursor: Cursor) -> TableName:
+    """`t`, `db.t`, `t.*` or `db.t.*`"""
+    first = cursor.name("the name of a table")
+    if not cursor.accept(".") or cursor.accept("*"):
+        return TableName("", first)
+    name = TableName(first, cursor.name("the name of a table"))
+    if cursor.accept("."):
+        cursor.expect("*")
+    return name
+
+
+# -- what they share ----------------------------------------------------------------------------------------------
+
+
+def _hints_and_priority(cursor: Cursor) -> None:
+    """TiDB reads them, and no row feels them."""
+    if cursor.word().startswith("/*+"):
+        read_hints(cursor)
+    if cursor.word() in PRIORITIES:
+        cursor.take()
+
+
+def _sources(cursor: Cursor, verb: str) -> syntax.Source:
+    """The tables behind UPDATE, or behind the FROM or USING of a DELETE."""
+    join = read_source_list(cursor)
+    aside = beside(join)
+    if aside:
+        raise SqlError(1235, "42000", f"{verb} with {aside[0]} is not simulated; accepted: tables, queries and joins")
+    return tree_of(join)
+
+
+def _which(
+    cursor: Cursor, verb: str, source: syntax.Source,
+) -> tuple[Node | None, tuple[OrderItem, ...], Limit | None]:
+    """WHERE, ORDER BY and LIMIT; the last two only where one table is changed."""
+    where = cursor.rules.node(cursor) if cursor.accept("WHERE") else None
+    order = read_order(cursor)
+    limit = read_limit(cursor)
+    if not isinstance(source, TableSource) and (order or limit):
+        raise SqlError(1221, "HY000", f"Incorrect usage of {verb} and {'ORDER BY' if order else 'LIMIT'}")
+    return where, order, limit.tree if limit else None
+
+
+def _with(common: Common | None, source: syntax.Source) -> WithTree | None:
+    """The WITH before a statement, as that of a query of all that the statement reads."""
+    return WithTree(common.tables, common.recursive, SelectTree((Star(),), source)) if common else None

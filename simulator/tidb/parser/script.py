@@ -1,0 +1,108 @@
+"""A text of SQL statements taken apart, as a MySQL client does before it sends them one by one.
+
+One law: quotes and comments alone decide where a statement ends; what it says is for others. A versioned comment is
+part of its statement; a comment line `-- fails 1062` before a statement names the error that it must raise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from simulator.errors import SchemaError, SqlError
+from simulator.tidb.parser.cursor import position
+from simulator.tidb.parser.tokens import tokenize
+from simulator.tidb.syntax.session import ScriptedStatement
+
+QUOTED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|`[^`]*+`"""
+MARKS = re.compile(rf"""
+    (?P<quoted> {QUOTED})
+  | (?P<versioned> /\*[Tt]?!(?:{QUOTED}|[^'"`*]|\*(?!/))*+\*/)
+  | (?P<hint> /\*\+.*?\*/)
+  | (?P<comment> --(?=\s|\Z)[^\n]*+ | \#[^\n]*+ | /\*(?![Tt]?!).*?\*/)
+  | (?P<end> ;)
+  | (?P<open> ['"`] | /\*)
+""", re.VERBOSE | re.DOTALL)
+"""What a statement's end is told by; two quoted texts side by side are one with a doubled quote."""
+
+BLANK = re.compile(r"\s*")
+FAILS = re.compile(r"--\s+fails\s+(\d{3,5})\s*", re.IGNORECASE)
+DELIMITER = re.compile(r"DELIMITER(?=\s)", re.IGNORECASE)
+COMMENT_ALONE = re.compile(r"/\*[Tt]?!(?:(?!\*/).)*\*/\s*", re.DOTALL)
+
+
+def scripted(text: str) -> tuple[ScriptedStatement, ...]:
+    """The statements of a script, in order.
+
+    Raises SqlError 1064 with line and column where a quote or comment is never closed, for DELIMITER, and for a text
+    that holds NUL.
+    """
+    return tuple(_statements(text))
+
+
+def _statements(text: str) -> Iterator[ScriptedStatement]:
+    if "\0" in text:
+        raise _wrong(text, text.index("\0"), "a NUL character: this is no text of SQL")
+    here, line, counted = 0, 1, 0
+    begin = -1
+    fails: int | None = None
+    for mark in (*MARKS.finditer(text), None):
+        start = mark.start() if mark else len(text)
+        kind = mark.lastgroup if mark else "end"
+        if begin < 0:
+            begin = _begin(text, here, start, kind)
+        if kind == "open":
+            raise _wrong(text, start, _unclosed(text, start))
+        if kind == "comment" and begin < 0 and mark:
+            fails = _fails(text, start, mark[0]) or fails
+        if kind == "end":
+            if begin >= 0:
+                line += text.count("\n", counted, begin)
+                counted = begin
+                written = text[begin:start].rstrip()
+                if not _is_comment(written):
+                    yield ScriptedStatement(written, line, fails)
+                    fails = None
+            begin = -1
+        here = mark.end() if mark else start
+    if fails is not None:
+        raise _wrong(text, len(text), f"no statement follows that `-- fails {fails}` could be about")
+
+
+def _begin(text: str, here: int, start: int, kind: str | None) -> int:
+    """Where a statement begins between two marks, or with the second one; -1 where none does."""
+    blank = BLANK.match(text, here, start)
+    first = blank.end() if blank else here
+    if first == start and kind in ("end", "comment"):
+        return -1
+    if DELIMITER.match(text, first):
+        raise _wrong(text, first, "DELIMITER is not simulated, as no stored routines are. Accepted: statements that"
+                                  " end with ';'")
+    return first
+
+
+def _fails(text: str, start: int, comment: str) -> int | None:
+    """The error that a comment on a line of its own names."""
+    found = FAILS.fullmatch(comment)
+    alone = not text[text.rfind("\n", 0, start) + 1:start].strip()
+    return int(found[1]) if found and alone else None
+
+
+def _is_comment(statement: str) -> bool:
+    """Whether versioned comments that TiDB does not open are all there is."""
+    if not COMMENT_ALONE.match(statement):
+        return False
+    try:
+        return not tokenize(statement)
+    except SchemaError:
+        return False
+
+
+def _unclosed(text: str, start: int) -> str:
+    if text[start] == "/":
+        return "this comment has no '*/'"
+    return f"what {text[start]} opens here is not closed"
+
+
+def _wrong(text: str, offset: int, what: str) -> SqlError:
+    return SqlError(1064, "42000", f"You have an error in your SQL syntax: {position(text, offset)}: {what}")

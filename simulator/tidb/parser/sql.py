@@ -1,0 +1,112 @@
+"""Text → statement of any kind: DDL, rows, queries, the session.
+
+One law: whatever the text, it gives a statement, None for an empty text, or the error that TiDB gives or that says
+what is not simulated; of the phrases that a statement may begin with, the longest that fits decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
+
+from sqlglot.tokens import Token, TokenType
+
+from simulator.errors import SchemaError, SqlError
+from simulator.tidb.parser import read as ddl
+from simulator.tidb.parser import session
+from simulator.tidb.parser.cursor import Cursor, position
+from simulator.tidb.parser.read import Phrase, fail_at_first_words, first_words, words_after
+from simulator.tidb.parser.rows import read_delete, read_insert, read_replace, read_update
+from simulator.tidb.parser.texts import read, statements
+from simulator.tidb.parser.tokens import tokenize
+from simulator.tidb.syntax.session import SqlStatement
+
+Reader = Callable[[Cursor], SqlStatement]
+
+ROWS: dict[str, Reader] = {
+    "INSERT": read_insert,
+    "REPLACE": read_replace,
+    "UPDATE": read_update,
+    "DELETE": read_delete,
+}
+"""Readers that begin behind the word."""
+
+READERS: Mapping[Phrase, tuple[bool, Reader]] = MappingProxyType({
+    **ddl.READERS,
+    **{tuple(text.split()): (True, reader) for text, reader in (*ROWS.items(), *session.BEHIND.items())},
+    **{tuple(text.split()): (False, reader) for text, reader in session.WHOLE.items()},
+})
+"""By phrase: whether the reader begins behind it, and the reader."""
+
+WORDS_AFTER = words_after(READERS)
+PLAYED_AFTER = words_after(phrase for phrase in READERS if " ".join(phrase) not in session.UNPLAYED)
+AT_END = "the end of the statement is not expected here"
+
+
+def read_sql(text: str, sql_mode: frozenset[str] = frozenset(), charset: str = "") -> SqlStatement | None:
+    """The one statement in the text; None where the text has none. `charset` is the client's, utf8mb4 if empty.
+
+    ANSI_QUOTES, PIPES_AS_CONCAT and IGNORE_SPACE of `sql_mode` change how the text is read.
+
+    Raises SqlError: 1064 with line and column for what TiDB cannot parse and for a second statement, 1235 for what is
+    not simulated; DdlError for DDL that is wrong in itself.
+    """
+    session.check_modes(sql_mode)
+    with parse_errors():
+        found = statements(tokenize(text))
+        if len(found) > 1:
+            second = position(text, found[1][0].start)
+            raise SchemaError(f"{second}: a second statement begins here; one is accepted")
+        if not found:
+            return None
+        tokens = [_named(text, token) for token in found[0]] if "ANSI_QUOTES" in sql_mode else found[0]
+        try:
+            return _statement(text, tokens, sql_mode, charset or "utf8mb4")
+        except SchemaError as error:
+            raise _unclosed(text, tokens, error) if AT_END in str(error) else error from None
+
+
+@contextmanager
+def parse_errors() -> Iterator[None]:
+    """Turns what readers raise into SqlError."""
+    try:
+        yield
+    except SchemaError as error:
+        raise syntax_error(str(error)) from None
+    except RecursionError:
+        raise syntax_error("the statement is nested too deeply") from None
+
+
+def syntax_error(why: str) -> SqlError:
+    return SqlError(1064, "42000", f"You have an error in your SQL syntax: {why}")
+
+
+def _statement(text: str, tokens: list[Token], sql_mode: frozenset[str], charset: str) -> SqlStatement:
+    words = first_words(tokens)
+    for length in range(len(words), 0, -1):
+        if found := READERS.get(words[:length]):
+            behind, reader = found
+            return read(text, tokens[length:] if behind else tokens, reader, charset, sql_mode)
+    fail_at_first_words(text, tokens, words, WORDS_AFTER, PLAYED_AFTER)
+
+
+def _named(text: str, token: Token) -> Token:
+    """The token as ANSI_QUOTES has it: what stands between double quotes is a name."""
+    if token.token_type is not TokenType.STRING or text[token.start] != '"':
+        return token
+    name = text[token.start + 1:token.end].replace('""', '"')
+    return Token(TokenType.IDENTIFIER, name, token.line, token.col, token.start, token.end)
+
+
+def _unclosed(text: str, tokens: Sequence[Token], error: SchemaError) -> SchemaError:
+    """The error of a statement that ends too early: that its first open parenthesis is never closed, if it has one."""
+    open_ones: list[Token] = []
+    for token in tokens:
+        if token.token_type is TokenType.L_PAREN:
+            open_ones.append(token)
+        elif token.token_type is TokenType.R_PAREN and open_ones:
+            open_ones.pop()
+    if open_ones:
+        return SchemaError(f"{position(text, open_ones[0].start)}: this '(' has no ')'")
+    return error
