@@ -14,7 +14,6 @@ from typing import Any
 from simulator.releases import Release
 from simulator.tidb.ddl.catalog import Catalog, Database, with_database
 from simulator.tidb.ddl.execute import STATEMENTS
-from simulator.tidb.syntax.rows import Delete, Insert, Update
 from simulator.tidb.syntax.session import (
     Begin,
     Commit,

@@ -208,4 +208,3 @@ def _with_utc_default(column: Column, session: SqlSession) -> Column:
         return column
     moved: str | None = clock.utc(session, pa.array([column.origin_default]))[0].as_py()
     return replace(column, origin_default=moved)
-
