@@ -102,16 +102,19 @@ def _cascaded(upstream: Upstream, change: Change, now_ms: int) -> tuple[Upstream
         moved = valid(old)
         if change.updates:
             moved[:change.updates] &= _differ(change, foreign.references)
-        updates = np.arange(len(old)) < change.updates
-        for parents, rule in ((moved & ~updates, foreign.on_delete), (moved & updates, foreign.on_update)):
+        paired = np.arange(len(old)) < change.updates
+        for parents, rule, updates in (
+            (moved & ~paired, foreign.on_delete, False), (moved & paired, foreign.on_update, True),
+        ):
             if parents.any():
-                upstream, more = _followed(upstream, change, child, foreign, parents, rule.upper(), now_ms)
+                upstream, more = _followed(upstream, change, child, foreign, parents, rule.upper(), updates, now_ms)
                 made += more
     return upstream, made
 
 
 def _followed(
-    upstream: Upstream, change: Change, child: Table, foreign: ForeignKey, parents: Mask, rule: str, now_ms: int
+    upstream: Upstream, change: Change, child: Table, foreign: ForeignKey, parents: Mask, rule: str, updates: bool,
+    now_ms: int,
 ) -> tuple[Upstream, list[Change]]:
     """What becomes of the children of some parents that went or have another key."""
     stored = rows_of(upstream, child)
@@ -123,7 +126,7 @@ def _followed(
     if rule not in ("CASCADE", "SET NULL"):
         raise refused(1451, shown(child, foreign))
     rows = taken(stored, places)
-    if rule == "CASCADE" and not change.updates:
+    if rule == "CASCADE" and not updates:
         nothing = taken(stored, NONE)
         return put(upstream, changed(stored, places, nothing)), [Change(child, rows, nothing)]
     names = [columns_by_name(child)[name.lower()].name for name in foreign.columns]
