@@ -124,10 +124,10 @@ class Upstream:
     rows: Mapping[Key, StoredRows] = field(default_factory=dict)
     """As the open transaction sees them; a table that is not here has no rows."""
 
-    dropped: Mapping[Key, StoredRows] = field(default_factory=dict)
-    """Of the last table of each name that was dropped or truncated: what RECOVER and FLASHBACK bring back."""
-
     session: SqlSession = SqlSession()
     transaction: OpenTransaction | None = None
     seed: int = 0
     """Of AUTO_RANDOM, RAND() and UUID()."""
+
+    dropped: Mapping[Key, StoredRows] = field(default_factory=dict)
+    """Of the last table of each name that was dropped or truncated: what RECOVER and FLASHBACK bring back."""
