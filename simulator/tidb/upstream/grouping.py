@@ -27,6 +27,8 @@ def exported(value: Value, column: str) -> tuple[dict[str, Sql], Value]:
     """The columns that a value needs outside of the query that computes it, and how it is read there."""
     if value.kind == "null":
         return {}, value
+    if value.kind == "real" and value.constant is not None:
+        value = replace(value, text=None)
     parts = {column: value.sql}
     if value.text is not None:
         parts[f"{column} text"] = value.text

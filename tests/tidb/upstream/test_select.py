@@ -25,10 +25,12 @@ ITEMS = create_table("CREATE TABLE d.item (id INT PRIMARY KEY, name VARCHAR(20),
                      " ci VARCHAR(9) COLLATE utf8mb4_general_ci, f DOUBLE)")
 SALES = create_table("CREATE TABLE d.sale (id INT PRIMARY KEY, item INT, n INT, day DATE)")
 ITEM_ROWS = (
-    ("1", "nut", "b", "1.50", "A", "0.5"), ("2", "bolt", "a", "2.25", "á", "1e20"), ("3", "Nut", None, None, "b", None),
+    ("1", "nut", "b", "1.50", "A", "0.5"), ("2", "bolt", "a", "2.25", "á", "1e20"),
+    ("3", "Nut", None, None, "b", None),
 )
 SALE_ROWS = (
-    ("1", "1", "10", "2020-01-01"), ("2", "1", "20", "2020-01-02"), ("3", "2", "5", None), ("4", "9", None, "2020-01-02"),
+    ("1", "1", "10", "2020-01-01"), ("2", "1", "20", "2020-01-02"), ("3", "2", "5", None),
+    ("4", "9", None, "2020-01-02"),
 )
 
 
@@ -72,7 +74,8 @@ def shown(text: str, upstream: Upstream = UPSTREAM) -> list[tuple[str | None, ..
     ("SELECT COUNT(*), SUM(n), MAX(n), BIT_AND(n), GROUP_CONCAT(n) FROM sale WHERE id > 99",
      [("0", None, None, "18446744073709551615", None)]),
     ("SELECT COUNT(DISTINCT day), COUNT(DISTINCT item, day), SUM(DISTINCT item) FROM sale", [("2", "3", "12")]),
-    ("SELECT item, SUM(n) AS total FROM sale GROUP BY item ORDER BY total DESC", [("1", "30"), ("2", "5"), ("9", None)]),
+    ("SELECT item, SUM(n) AS total FROM sale GROUP BY item ORDER BY total DESC",
+     [("1", "30"), ("2", "5"), ("9", None)]),
     ("SELECT item, COUNT(*) FROM sale GROUP BY item HAVING COUNT(*) > 1", [("1", "2")]),
     ("SELECT item, COUNT(*) c FROM sale GROUP BY item HAVING c = 1 ORDER BY item DESC", [("9", "1"), ("2", "1")]),
     ("SELECT item % 2, COUNT(*) FROM sale GROUP BY item % 2", [("1", "3"), ("0", "1")]),
@@ -139,8 +142,8 @@ def test_a_query_shows(text: str, expected: list[tuple[str | None, ...]]) -> Non
      "Expression #2 of SELECT list is not in GROUP BY clause and contains nonaggregated column 'd.sale.n' which is not "
      "functionally dependent on columns in GROUP BY clause; this is incompatible with sql_mode=only_full_group_by"),
     ("SELECT COUNT(*), n FROM sale", 1140,
-     "In aggregated query without GROUP BY, expression #2 of SELECT list contains nonaggregated column 'd.sale.n'; this "
-     "is incompatible with sql_mode=only_full_group_by"),
+     "In aggregated query without GROUP BY, expression #2 of SELECT list contains nonaggregated column 'd.sale.n'; "
+     "this is incompatible with sql_mode=only_full_group_by"),
 ])
 def test_a_query_is_refused_in_tidbs_words(text: str, number: int, told: str) -> None:
     with pytest.raises(SqlError) as caught:
