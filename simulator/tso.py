@@ -153,3 +153,11 @@ class Timeline:
         """Whether there is one at the end."""
         due = (self.end_ms - self.start_ms) % self.resolved_interval_ms == 0 and self.end_ms > self.start_ms
         return self.end_ms > self.since_ms and (self.final or due)
+
+    @property
+    def last_watermark_ms(self) -> int | None:
+        """Where the last watermark lies that is still to be sent."""
+        if self.ends_with_watermark:
+            return self.end_ms
+        numbers = self.watermark_numbers()
+        return self.start_ms + numbers[-1] * self.resolved_interval_ms if numbers else None

@@ -116,6 +116,9 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     gc.set_threshold(GENERATION)
     code = run()
-    gc.freeze()  # the interpreter looks through all that was made before it ends, a fifth of a short command's time
+    # The interpreter looks through all that was made before it ends, a fifth of a short command's time; without that
+    # DuckDB 2.0 complains of what its bindings (nanobind) still hold.
+    if "duckdb" not in sys.modules:
+        gc.freeze()
     signals.ignored()
     sys.exit(code)

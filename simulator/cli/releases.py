@@ -7,10 +7,10 @@ fewer columns.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console, Group
@@ -18,23 +18,31 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from simulator.cli.output import show_json
+from simulator.cli.output import show_json, show_lines
 from simulator.cli.terminal import Terminal
+from simulator.errors import UserError
 from simulator.releases.behaviour import Behaviour
 from simulator.releases.compare import Difference, Line, differences, lines, named
 from simulator.releases.release import Release, behaviours
 from simulator.tidb.ddl.actions import ACTIONS
 
+if TYPE_CHECKING:
+    from simulator.explain.examples.shown import Shown
+
 WIDE = 130
 """Columns of a screen that has room for everything side by side."""
 
 
-def releases(first: str | None, second: str | None, architecture: str | None, as_json: bool) -> None:
-    """All lines of releases, or all of one release, or what the second does otherwise."""
+def releases(
+    first: str | None, second: str | None, architecture: str | None, as_json: bool, examples: bool = False,
+) -> None:
+    """All lines of releases, or all of one release, or what the second does otherwise, with examples where asked."""
+    if examples and second is None:
+        raise UserError("--examples needs two releases: ticdc-sim releases A B --examples")
     if first is None:
         found = lines(architecture)
         document: dict[str, Any] = {"lines": [_line(line) for line in found]}
-        show = partial(show_lines, found)
+        show = partial(show_lines_of_releases, found)
     elif second is None:
         release = named(first, architecture)
         document, show = _release(release), partial(show_release, release)
@@ -42,6 +50,9 @@ def releases(first: str | None, second: str | None, architecture: str | None, as
         before, after = named(first, architecture), named(second, architecture)
         changed = differences(before, after)
         document, show = _comparison(before, after, changed), partial(show_differences, before, after, changed)
+        if examples:
+            document, show = _with_examples(document, before, after, changed), partial(
+                show_examples, before, after, changed)
     if as_json:
         show_json(document)
     else:
@@ -64,6 +75,27 @@ def _release(release: Release) -> dict[str, Any]:
 
 def _comparison(before: Release, after: Release, changed: tuple[Difference, ...]) -> dict[str, Any]:
     return {"from": _name(before), "to": _name(after), "differences": list(map(_difference, changed))}
+
+
+def _with_examples(
+    document: dict[str, Any], before: Release, after: Release, changed: tuple[Difference, ...],
+) -> dict[str, Any]:
+    """The document with what shows each difference that is on the wire."""
+    from simulator.explain.examples.render import example_as_dict
+
+    return document | {"differences": [
+        told | {"example": example_as_dict(found) if found else None} if difference.behaviour.on_the_wire else told
+        for told, (difference, found) in zip(document["differences"], _examples(before, after, changed), strict=True)
+    ]}
+
+
+def _examples(
+    before: Release, after: Release, changed: Iterable[Difference],
+) -> Iterator[tuple[Difference, Shown | None]]:
+    from simulator.explain.examples.shown import shown
+
+    for difference in changed:
+        yield difference, shown(difference, before, after) if difference.behaviour.on_the_wire else None
 
 
 def _difference(difference: Difference) -> dict[str, Any]:
@@ -92,7 +124,7 @@ def _plain(value: object) -> object:
     return sorted(value) if isinstance(value, frozenset) else value
 
 
-def show_lines(lines: Sequence[Line]) -> None:
+def show_lines_of_releases(lines: Sequence[Line]) -> None:
     """One line of text for each line of releases."""
     out = Terminal()
     for architecture, found in groupby(lines, lambda line: line.architecture):
@@ -145,6 +177,17 @@ def show_differences(before: Release, after: Release, found: Sequence[Difference
     out.print()
     for chapter, members in groupby(found, lambda difference: difference.behaviour.chapter):
         out.print(_chapter(chapter), _difference_table(out, before, after, list(members)), "")
+
+
+def show_examples(before: Release, after: Release, changed: Sequence[Difference]) -> None:
+    """Of each difference on the wire an event that shows it, as both releases make it."""
+    from simulator.explain.examples.render import example_lines
+
+    names = (before.name, after.name) if before.name != after.name else (title(before), title(after))
+    for difference, found in _examples(before, after, (one for one in changed if one.behaviour.on_the_wire)):
+        show_lines([f"{difference.behaviour.name}: {difference.behaviour.meaning}"])
+        show_lines(example_lines(found, names, title(found.base)) if found else ["  no message shows it"])
+        show_lines([""])
 
 
 def _difference_table(out: Console, before: Release, after: Release, found: list[Difference]) -> Table:

@@ -278,6 +278,8 @@ def table(**asked: Any) -> None:
 @click.argument("first", metavar="[A", required=False)
 @click.argument("second", metavar="[B]]", required=False)
 @_architecture("Of releases that do not say theirs as new:TAG.")
+@click.option(
+    "--examples", is_flag=True, help="Of each difference on the wire an event that shows it, as both releases make it.")
 @JSON
 def releases(**asked: Any) -> None:
     """What TiCDC releases do, and what changes from one to another.
@@ -288,8 +290,10 @@ def releases(**asked: Any) -> None:
 
     \b
     ticdc-sim releases v6.5.0 v8.5.3
-    ticdc-sim releases v8.5.4 new:v8.5.4
+    ticdc-sim releases v8.5.4 new:v8.5.4 --examples
     """
+    if asked["examples"]:
+        _without_pandas()
     from simulator.cli import releases as work
 
     work.releases(**asked)

@@ -40,7 +40,7 @@ def to_fixtures(plan: Plan, changefeed: Changefeed, directory: Path, format: str
         with signals.held():
             settings = begin(directory, format)
             undo.callback(signals.held()(discard), settings)
-        yield Output(format, settings, _destinations(plan, counts), _options(changefeed))
+        yield Output(format, settings, _destinations(plan, counts), options_of(changefeed))
         with signals.held():
             commit(settings, counts)
 
@@ -52,7 +52,7 @@ def to_kafka(plan: Plan, changefeed: Changefeed, prepared_batches: bool = True) 
     settings = kafka_settings(changefeed, prepared_batches)
     wanted = {topic: changefeed.kafka.partition_num if topic == changefeed.topic else None for topic in plan.topics}
     ready = prepare_topics(settings, wanted)
-    options = replace(_options(changefeed), max_message_bytes=ready.max_message_bytes)
+    options = replace(options_of(changefeed), max_message_bytes=ready.max_message_bytes)
     return Output(
         "kafka",
         ready.settings,
@@ -70,7 +70,7 @@ def to_console(plan: Plan, changefeed: Changefeed, driver: Driver) -> Output:
 def to_nowhere(plan: Plan, changefeed: Changefeed) -> Output:
     """A sink that only counts."""
     counts = {topic: changefeed.kafka.partitions for topic in plan.topics}
-    return Output("counting", None, _destinations(plan, counts), _options(changefeed))
+    return Output("counting", None, _destinations(plan, counts), options_of(changefeed))
 
 
 def kafka_settings(changefeed: Changefeed, prepared_batches: bool = True) -> KafkaSettings:
@@ -86,7 +86,8 @@ def kafka_settings(changefeed: Changefeed, prepared_batches: bool = True) -> Kaf
     )
 
 
-def _options(changefeed: Changefeed) -> CodecOptions:
+def options_of(changefeed: Changefeed) -> CodecOptions:
+    """The codec's options, with paths that hold wherever a task works."""
     codec = changefeed.codec
     return replace(codec, claim_check_storage_uri=storage.absolute(codec.claim_check_storage_uri))
 

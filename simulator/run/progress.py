@@ -77,7 +77,7 @@ class Reporter:
     def __init__(self, driver: Driver | None) -> None:
         self._driver = driver
         self._marks = CompletePartitions()
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM) if driver else None
         self._events = self._bytes = 0
         self._last = 0.0
 
@@ -97,7 +97,8 @@ class Reporter:
     def done(self, delivered: Sequence[Delivered]) -> None:
         """Called once everything is delivered."""
         self._tell(delivered)
-        self._socket.close()
+        if self._socket is not None:
+            self._socket.close()
 
     def _tell(self, delivered: Sequence[Delivered], waiting: tuple[float, float] | None = None) -> None:
         self._last = time.monotonic()
@@ -108,7 +109,7 @@ class Reporter:
             message: dict[str, object] = {
                 "task": os.getpid(), "events": self._events, "bytes": self._bytes, "complete": part, "waiting": waiting
             }
-            if self._driver is not None:
+            if self._driver is not None and self._socket is not None:
                 _send(self._socket, self._driver, message)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from simulator import tso
 from simulator.sinks.immediate import Immediate
 from simulator.sinks.records import PartitionRecords
 
@@ -24,6 +25,11 @@ class Message:
 
     key: bytes | None
     value: bytes | None
+
+    @property
+    def timestamp(self) -> int:
+        """Milliseconds since 1970: simulated time, where Kafka has the time of sending."""
+        return tso.physical(self.commit_ts)
 
 
 class MemorySink(Immediate):

@@ -76,7 +76,7 @@ class Comparison:
     @cached_property
     def keyed(self) -> npt.NDArray[np.bool_]:
         """Whether each table has a handle key; rows of the others are compared whole, as a multiset."""
-        return np.array([bool(handle_key(physical.table)) for physical in self.tables])
+        return np.array([bool(handle_key(physical.table)) for physical in self.tables], np.bool_)
 
 
 def changes(joined: pa.RecordBatch, of: Comparison) -> pa.RecordBatch:

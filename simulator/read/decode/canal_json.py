@@ -111,4 +111,9 @@ def _value(value: object, column: ColumnInfo) -> Value:
     return content if LOST in content else content.encode("utf-8")
 
 
-DECODER = Decoder(decode, recognised, "Canal-JSON (an object with isDdl)")
+def texts(key: bytes | None, value: bytes | None) -> tuple[tuple[bytes | None, bytes | None], ...]:
+    """A message is one event."""
+    return ((key, value),)
+
+
+DECODER = Decoder(decode, texts, recognised, "Canal-JSON (an object with isDdl)")

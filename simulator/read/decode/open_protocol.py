@@ -38,6 +38,11 @@ def recognised(key: bytes | None, value: bytes | None) -> bool:
 
 def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
     """The events of one message; raises ValueError or KeyError where it is not one."""
+    return tuple(_event(parse(head), plain(body)) for head, body in texts(key, value))
+
+
+def texts(key: bytes | None, value: bytes | None) -> tuple[tuple[bytes, bytes], ...]:
+    """Key and value of each event of one message; raises ValueError where it is not one."""
     if key is None or value is None:
         raise ValueError(f"the {'key' if key is None else 'value'} is null")
     if key[:8] != VERSION:
@@ -47,7 +52,7 @@ def decode(key: bytes | None, value: bytes | None) -> tuple[Event, ...]:
         values = [b""]
     if len(keys) != len(values) or not keys:
         raise ValueError(f"{len(keys)} events in the key, {len(values)} in the value")
-    return tuple(_event(parse(head), plain(body)) for head, body in zip(keys, values, strict=True))
+    return tuple(zip(keys, values, strict=True))
 
 
 def _frames(data: bytes, where: str) -> list[bytes]:
@@ -193,4 +198,4 @@ def _kind(column: Column) -> tuple[Any, Any]:
     return column["t"], column.get("f")
 
 
-DECODER = Decoder(decode, recognised, "Open Protocol (a key that begins with version 1)")
+DECODER = Decoder(decode, texts, recognised, "Open Protocol (a key that begins with version 1)")

@@ -118,6 +118,9 @@ class Decoder:
     decode: Callable[[bytes | None, bytes | None], tuple[Event, ...]]
     """Key and value → the events of one message; raises ValueError or KeyError where it is not one."""
 
+    texts: Callable[[bytes | None, bytes | None], tuple[tuple[bytes | None, bytes | None], ...]]
+    """Key and value → those of each event in them, without what frames them; raises ValueError."""
+
     recognised: Callable[[bytes | None, bytes | None], bool]
     """Whether key and value look like a message of the protocol."""
 

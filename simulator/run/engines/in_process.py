@@ -33,20 +33,21 @@ ANY_SIZE = "--master 'local[*]' compares snapshots of any size"
 
 def run(work: Work) -> list[TaskReport]:
     """Plays the work; raises SimulatorError for whatever is wrong with the input."""
+    try:
+        return [send(*ordered(work, work.job.sink == "kafka"))]
+    except MemoryError as error:
+        raise DeliveryError(f"the memory of this process is full; {ANY_SIZE}") from error
+
+
+def ordered(work: Work, waits: bool) -> tuple[Iterator[pa.RecordBatch], range, Job]:
+    """What `emit` is given: the rows (EVENTS) in order, all destinations, and the job; where it `waits`, with the times
+    at which a statement or a watermark lets older rows arrive first. Raises SimulatorError for what is wrong with the
+    input."""
     if work.input_bytes > MOST_BYTES:
         raise UserError(
             f"--master none holds whole snapshots in memory, and these have {work.input_bytes / 1e6:,.0f} MB: at most "
             f"{MOST_BYTES / 1e6:,.0f} MB are accepted; {ANY_SIZE}"
         )
-    try:
-        return [send(*ordered(work))]
-    except MemoryError as error:
-        raise DeliveryError(f"the memory of this process is full; {ANY_SIZE}") from error
-
-
-def ordered(work: Work) -> tuple[Iterator[pa.RecordBatch], range, Job]:
-    """What `emit` is given: the rows (EVENTS) in order, all destinations, and the job with the times at which a
-    statement or a watermark waits for older rows."""
     before, after = (_read(scans, work) for scans in (work.before, work.after))
     changes = diff.changes(_compared(before, after), work.comparison)
     if work.rows is not None:
@@ -57,7 +58,7 @@ def ordered(work: Work) -> tuple[Iterator[pa.RecordBatch], range, Job]:
     sent = sent.take(_order(sent, ORDER))
     rows = (stages.events(sent.slice(start, ROWS), work.rules) for start in range(0, sent.num_rows, ROWS))
     marks = work.job.marks.behind(ints(sent, "commit_ts"))
-    times = tuple(marks.tolist()) if work.job.sink == "kafka" else ()
+    times = tuple(marks.tolist()) if waits else ()
     return rows, range(work.job.destinations.total), replace(work.job, barriers=times)
 
 

@@ -114,7 +114,7 @@ def assembled(
     topics = _topics(versions, jobs, rules, known_topics)
     return Plan(
         tuple(versions.tables),
-        tuple(dispatch.route(rules.router, table.table) for table in versions.tables),
+        _routes(planning),
         tuple(move(draft, versions.places) for addition in additions for draft in addition.drafts),
         tuple(event for job in jobs for event in job.events),
         tuple(topic for job in jobs for topic in job.topics),
@@ -128,6 +128,14 @@ def assembled(
         split_rule(rules.release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value),
         _rows(cursors, additions, versions.places),
     )
+
+
+def _routes(planning: Planning) -> tuple[Route, ...]:
+    """Of each physical table; those that an earlier part of the run has asked for are known."""
+    known = planning.routes
+    for table in planning.versions.tables[len(known) :]:
+        known.append(dispatch.route(planning.rules.router, table.table))
+    return tuple(known)
 
 
 def _rows(

@@ -17,6 +17,7 @@ from simulator.run.plan.comparisons import Draft
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.versions import Versions
 from simulator.sources.snapshots import Snapshot
+from simulator.ticdc.dispatch import Route
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Name
@@ -103,6 +104,9 @@ class Planning:
     seed: int = 0
     versions: Versions = field(default_factory=Versions)
     """All versions of tables met so far; planners add to them."""
+
+    routes: list[Route] = field(default_factory=list)
+    """Where the rows of each of their physical tables go, as far as that was asked."""
 
 
 class Step(Protocol):

@@ -26,7 +26,7 @@ class PartitionFiles(Immediate):
     def __init__(self, settings: FileSettings, topics: Sequence[str]) -> None:
         super().__init__()
         self._settings = settings
-        self._topics = list(topics)
+        self._topics = topics
 
     def _path(self, run: PartitionRecords) -> Path:
         """Where the file of that partition grows, its directory made; raises OSError."""

@@ -42,7 +42,7 @@ class KafkaSink:
     def __init__(self, settings: KafkaSettings, topics: Sequence[str], waiting: Waiting = unwatched) -> None:
         require_packages(settings.compression)
         self._settings = settings
-        self._topics = list(topics)
+        self._topics = topics
         self._waiting = waiting
         self._handover = AS_BATCH if settings.prepared_batches and batches_available() else BY_RECORD
         self._producer: KafkaProducer | None = None
@@ -107,7 +107,7 @@ class KafkaSink:
     def _send(self, piece: Piece, since: float) -> None:
         """Hands it to the producer; without a future where Kafka shows no such topic, until the next producer asks."""
         topic, futures = self._topics[piece.topic], []
-        known = self._known[topic]
+        known = self._of(topic)
         if isinstance(known, HOPELESS):
             futures = [failed(known)]
         elif isinstance(known, int):
@@ -122,6 +122,15 @@ class KafkaSink:
                 futures = [failed(error)]
         self._flights.append(Flight(piece, futures, since))
         self._in_flight += piece.size
+
+    def _of(self, topic: str) -> int | BaseException:
+        """How many partitions a topic has, which may have come since the producer did, or why that is not known."""
+        if topic not in self._known:
+            try:
+                self._known.update(described(reachable(self._settings), [topic]))
+            except (KafkaError, OSError, SimulatorError) as error:
+                return error
+        return self._known[topic]
 
     def _settle(self, timeout: float) -> bool:
         """Looks what became of the oldest piece; whether it was delivered."""

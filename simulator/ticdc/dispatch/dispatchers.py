@@ -162,7 +162,7 @@ def offsets_of(table: Table, names: Sequence[str], release: Release, when: str) 
     listed = f"columns: [{' '.join(names)}]"
     if release.dispatch_refuses_virtual:
         _refuse_virtual(table, names, listed)
-    elif any(_compared(name, release) not in at for name in names):
+    if any(_compared(name, release) not in at for name in names):
         raise failed(f"columns not found {when}, {listed}")
     return tuple(at[_compared(name, release)] for name in names)
 

@@ -23,6 +23,7 @@ from simulator.tidb.expressions.values import (
     of_column,
     real,
     string,
+    texts,
 )
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, family
@@ -156,9 +157,22 @@ def raw(value: Value, column: Column) -> Sql:
         return sql("encode('n' || {})" if kind == "bit" else "encode({})", shown)
     if kind == "bit":
         return sql("'x'::BLOB || {}", blob(value))
+    if kind in ("enum", "set") and value.kind in NUMBERS:
+        return sql("encode(coalesce({}, {}))", _members(value, column), as_text(value))
     if kind == "json" and value.kind in ("date", "datetime", "time"):
         return sql("encode(to_json({})::VARCHAR)", value.sql if value.kind == "datetime" else as_text(value))
     return blob(value)
+
+
+def _members(value: Value, column: Column) -> Sql:
+    """The member of an ENUM or the members of a SET that a number means; null for a number that means none."""
+    elements, number = texts(column.type.elements), as_integer(value)
+    if column.type.name == "enum":
+        return sql("list_extract({}, nullif({}, 0))", elements, number)
+    chosen = sql("list_filter({}, lambda e: {} & (1::BIGINT << (list_position({}, e) - 1)) != 0)",
+                 elements, number, elements)
+    within = sql(f"{{}} BETWEEN 0 AND {2 ** len(column.type.elements) - 1}", number)
+    return when(within, sql("array_to_string({}, ',')", chosen))
 
 
 def _number_text(value: Value, whole: bool) -> Sql:

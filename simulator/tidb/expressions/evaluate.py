@@ -58,21 +58,30 @@ def evaluated(wanted: Mapping[str, Sql], cells: Mapping[str, pa.Array], rows: in
 
     Raises Uncomputable.
     """
+    text = _query(tuple(wanted.items()))
+    texts = {name: as_texts(cell) for name, cell in cells.items() if quoted(name) in text}
+    found = fetched(text, {ROWS: pa.table({"row ": pa.nulls(rows, pa.int8()), **texts})})
+    return {name: found.column(name).combine_chunks() for name in wanted}
+
+
+def fetched(text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
+    """The rows of a query over these tables, by their names in it; texts are strings (`as_texts`).
+
+    Raises Uncomputable.
+    """
     import duckdb
 
-    text = _query(tuple(wanted.items()))
-    texts = {name: _text(cell) for name, cell in cells.items() if quoted(name) in text}
-    table = pa.table({"row ": pa.nulls(rows, pa.int8()), **texts})
     with _LOCK:
         connection = _database()
-        connection.register(ROWS, table)
+        for name, table in tables.items():
+            connection.register(name, table)
         try:
-            found = connection.sql(text).to_arrow_table()
+            return connection.sql(text).to_arrow_table()
         except duckdb.Error as error:
             raise Uncomputable(str(error).splitlines()[0]) from None
         finally:
-            connection.unregister(ROWS)
-    return {name: found.column(name).combine_chunks() for name in wanted}
+            for name in tables:
+                connection.unregister(name)
 
 
 @functools.lru_cache(256)
@@ -80,8 +89,8 @@ def _query(wanted: tuple[tuple[str, Sql], ...]) -> str:
     return query(dict(wanted), ROWS)
 
 
-def _text(cell: pa.Array) -> pa.Array:
-    """A cell as valid UTF-8, which DuckDB needs."""
+def as_texts(cell: pa.Array) -> pa.Array:
+    """Cells as valid UTF-8, which DuckDB needs."""
     if pa.types.is_string(cell.type):
         return cell
     try:

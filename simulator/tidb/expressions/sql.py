@@ -64,8 +64,9 @@ def quoted(identifier: str) -> str:
     return f'"{escaped}"'
 
 
-def query(wanted: Mapping[str, Sql], source: str) -> str:
-    """SELECT of the wanted expressions, by name, from a table."""
+def query(wanted: Mapping[str, Sql], source: str, mark: str = "", kept: bool = False) -> str:
+    """SELECT of the wanted expressions, by name, from a table or a SELECT in parentheses; with all of its columns where
+    they are kept. The mark tells the names of steps from those of other queries."""
     nodes = list(_in_order(wanted.values()))
     uses: dict[Sql, int] = {}
     for node in nodes:
@@ -83,13 +84,25 @@ def query(wanted: Mapping[str, Sql], source: str) -> str:
         if node.parts and (uses.get(node, 0) > 1 or depths[node] >= DEPTH):
             place = levels[node]
             steps += [[]] * (place + 1 - len(steps))
-            called = f'"{place}.{len(steps[place])} "'
+            called = f'"{mark}{place}.{len(steps[place])} "'
             steps[place] = [*steps[place], f"{texts[node]} AS {called}"]
             texts[node], depths[node] = called, 0
             levels[node] = place + 1
     for step in steps:
         source = f"(SELECT *, {', '.join(step)} FROM {source})"
-    return f"SELECT {', '.join(f'{texts[node]} AS {quoted(key)}' for key, node in wanted.items())} FROM {source}"
+    shown = [*(("*",) if kept else ()), *(f"{texts[node]} AS {quoted(key)}" for key, node in wanted.items())]
+    return f"SELECT {', '.join(shown)} FROM {source}"
+
+
+def inline(root: Sql, longest: int) -> str | None:
+    """An expression as one text, without steps; None if it is longer than that."""
+    texts: dict[Sql, str] = {}
+    for node in _in_order([root]):
+        inner = [*(f"({texts[part]})" if part.parts else texts[part] for part in node.parts), ""]
+        texts[node] = "".join(text for pair in zip(node.pieces, inner, strict=True) for text in pair)
+        if len(texts[node]) > longest:
+            return None
+    return texts[root]
 
 
 def _in_order(roots: Iterable[Sql]) -> Iterator[Sql]:

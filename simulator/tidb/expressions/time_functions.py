@@ -211,11 +211,11 @@ def in_zone(value: Value, source: Value, target: Value) -> Value:
     moment = timestamp(as_moment(value))
     if "null" in (value.kind, source.kind, target.kind):
         return null()
-    there = _moved(_moved(moment, source.constant or "", -1), target.constant or "", 1)
+    there = moved(moved(moment, source.constant or "", -1), target.constant or "", 1)
     return Value(from_timestamp(there), "datetime")
 
 
-def _moved(moment: Sql, zone: str, sign: int) -> Sql:
+def moved(moment: Sql, zone: str, sign: int) -> Sql:
     """A timestamp from UTC to a zone, or back."""
     minutes = _offset(zone)
     if minutes is not None:

@@ -1,4 +1,4 @@
-"""The tree of an expression as a MySQL value in DuckDB SQL, over the cells of a table's rows.
+"""The tree of an expression as a MySQL value in DuckDB SQL, over rows whose columns a scope knows.
 
 One law: an expression means what it means to TiDB; columns are told by their TiDB text.
 """
@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
+from simulator.errors import SqlError
 from simulator.tidb.expressions.arithmetic import calculated, negative
 from simulator.tidb.expressions.branches import as_known, chosen
 from simulator.tidb.expressions.casts import cast, stored
 from simulator.tidb.expressions.comparisons import OPERATORS, compared, like, regexp
 from simulator.tidb.expressions.functions import FUNCTIONS
 from simulator.tidb.expressions.sql import Sql, joined, sql, text
-from simulator.tidb.expressions.trees import column_of, parsed
+from simulator.tidb.expressions.trees import bare, column_of, parsed
 from simulator.tidb.expressions.values import (
     Value,
     as_text,
@@ -38,39 +40,73 @@ from simulator.tidb.syntax.expressions import (
     Cast,
     Collate,
     ColumnName,
+    Fragment,
     In,
     Is,
     Literal,
     Node,
     Parenthesised,
     Pattern,
+    Row,
     Unary,
     Word,
 )
 
 
+class Names(Protocol):
+    """What names mean, and whatever else is more than a row's own."""
+
+    def named(self, node: ColumnName) -> Value:
+        """The value of a column."""
+
+    def called(self, node: Call) -> Value:
+        """The value of a function."""
+
+    def answered(self, node: Node, operand: Node | None = None) -> Value:
+        """The value of a node that only a query, a session or a statement on rows answers; with an operand, whether a
+        subquery has it among its rows."""
+
+
 class Scope(NamedTuple):
-    """What names mean."""
+    """The columns of one table. All that an expression says has been checked before."""
 
     table: Table
     cells: Mapping[str, Sql]
     """TiDB texts by column; generated columns that have none are computed."""
 
+    def named(self, node: ColumnName) -> Value:
+        column = column_of(node, self.table)
+        assert column is not None, "checked before"
+        if column.name in self.cells:
+            return of_column(column, self.cells[column.name])
+        return stored(valued(parsed(column.generated_expression), self), column)
 
-def valued(node: Node, scope: Scope) -> Value:
+    def called(self, node: Call) -> Value:
+        return computed(node, self)
+
+    def answered(self, node: Node, operand: Node | None = None) -> Value:
+        raise AssertionError("checked before")
+
+
+@dataclass(frozen=True)
+class Computed(Node):
+    """What is known already, in the place of a node."""
+
+    value: Value
+
+
+def valued(node: Node, scope: Names) -> Value:
     """The value of a node for a row."""
-    return _VALUES[type(node)](node, scope)
+    translate = _VALUES.get(type(node))
+    return scope.answered(node) if translate is None else translate(node, scope)
 
 
-def _of_name(node: ColumnName, scope: Scope) -> Value:
-    column = column_of(node, scope.table)
-    assert column is not None, "checked before"
-    if column.name in scope.cells:
-        return of_column(column, scope.cells[column.name])
-    return stored(valued(parsed(column.generated_expression), scope), column)
+def computed(node: Call, scope: Names) -> Value:
+    """The value of a function of its arguments alone."""
+    return FUNCTIONS[node.name].compute(*(valued(argument, scope) for argument in node.arguments))
 
 
-def _unary(node: Unary, scope: Scope) -> Value:
+def _unary(node: Unary, scope: Names) -> Value:
     value = valued(node.operand, scope)
     if node.operator in ("NOT", "!"):
         return boolean(sql("NOT {}", truth(value)))
@@ -81,14 +117,14 @@ def _unary(node: Unary, scope: Scope) -> Value:
     return cast(value, "BINARY") if node.operator == "BINARY" else value
 
 
-def _binary(node: Binary, scope: Scope) -> Value:
+def _binary(node: Binary, scope: Names) -> Value:
     """Long chains lean to the left, so the left side is walked, not recursed into."""
     chain = []
     left: Node = node
-    while isinstance(left, Binary):
+    while isinstance(left, Binary) and not _of_rows(left):
         chain.append((left.operator, left.right))
         left = left.left
-    value = valued(left, scope)
+    value = _rows_compared(left, scope) if isinstance(left, Binary) else valued(left, scope)
     for operator, links in itertools.groupby(reversed(chain), lambda link: link[0]):
         others = [valued(right, scope) for _, right in links]
         if operator in ("AND", "OR"):
@@ -106,11 +142,7 @@ def _joined(operator: str, left: Value, right: Value) -> Value:
     return calculated(operator, left, right)
 
 
-def _call(node: Call, scope: Scope) -> Value:
-    return FUNCTIONS[node.name].compute(*(valued(argument, scope) for argument in node.arguments))
-
-
-def _case(node: Case, scope: Scope) -> Value:
+def _case(node: Case, scope: Names) -> Value:
     value = valued(node.value, scope) if node.value else None
     branches = []
     for when, then in node.branches:
@@ -119,20 +151,55 @@ def _case(node: Case, scope: Scope) -> Value:
     return chosen(branches, valued(node.otherwise, scope) if node.otherwise else null())
 
 
-def _between(node: Between, scope: Scope) -> Value:
+def _between(node: Between, scope: Names) -> Value:
     value = valued(node.operand, scope)
     found = sql("{} AND {}", compared(">=", value, valued(node.low, scope)),
                 compared("<=", value, valued(node.high, scope)))
     return boolean(sql("NOT {}", found) if node.negated else found)
 
 
-def _in(node: In, scope: Scope) -> Value:
-    value = valued(node.operand, scope)
-    found = joined("OR", [compared("=", value, valued(candidate, scope)) for candidate in node.candidates])
+def _of_rows(node: Binary) -> bool:
+    return node.operator in OPERATORS and isinstance(bare(node.left), Row)
+
+
+def _rows_compared(node: Binary, scope: Names) -> Value:
+    """`(a, b) < (1, 2)`: the first values that differ decide."""
+    left, right = members(node.left, scope), members(node.right, scope)
+    return boolean(pairs_compared(node.operator, left, right))
+
+
+def members(node: Node, scope: Names) -> list[Value]:
+    """The values of a row, or of what stands for a row of one."""
+    row = bare(node)
+    return [valued(item, scope) for item in (row.items if isinstance(row, Row) else (row,))]
+
+
+def pairs_compared(operator: str, left: Sequence[Value], right: Sequence[Value]) -> Sql:
+    """Rows of as many values compared, as a BOOLEAN."""
+    if len(left) != len(right):
+        raise SqlError(1241, "21000", f"Operand should contain {len(left)} column(s)")
+    pairs = list(zip(left, right, strict=True))
+    if operator in ("=", "<=>"):
+        return joined("AND", [compared(operator, *pair) for pair in pairs])
+    if operator == "!=":
+        return joined("OR", [compared(operator, *pair) for pair in pairs])
+    found = compared(operator, *pairs[-1])
+    for pair in reversed(pairs[:-1]):
+        strictly = compared(operator[0], *pair)
+        found = sql("{} OR ({} AND {})", strictly, compared("=", *pair), found)
+    return found
+
+
+def _in(node: In, scope: Names) -> Value:
+    if len(node.candidates) == 1 and isinstance(node.candidates[0], Fragment):
+        found = scope.answered(node.candidates[0], node.operand).sql
+        return boolean(sql("NOT {}", found) if node.negated else found)
+    values = members(node.operand, scope)
+    found = joined("OR", [pairs_compared("=", values, members(candidate, scope)) for candidate in node.candidates])
     return boolean(sql("NOT {}", found) if node.negated else found)
 
 
-def _pattern(node: Pattern, scope: Scope) -> Value:
+def _pattern(node: Pattern, scope: Names) -> Value:
     value, pattern = valued(node.operand, scope), valued(node.pattern, scope)
     if "null" in (value.kind, pattern.kind):
         return null()
@@ -143,7 +210,7 @@ def _pattern(node: Pattern, scope: Scope) -> Value:
     return boolean(sql("NOT {}", found) if node.negated else found)
 
 
-def _is(node: Is, scope: Scope) -> Value:
+def _is(node: Is, scope: Names) -> Value:
     value = valued(node.operand, scope)
     if node.what == "NULL":
         found = sql("NOT {}", as_known(value))
@@ -152,18 +219,18 @@ def _is(node: Is, scope: Scope) -> Value:
     return boolean(sql("NOT {}", found) if node.negated else found)
 
 
-def _collate(node: Collate, scope: Scope) -> Value:
+def _collate(node: Collate, scope: Names) -> Value:
     value = valued(node.operand, scope)
     return Value(as_text(value), "string", node.collation, 0, bytes=charset_of(node.collation, "") == "binary")
 
 
-_VALUES: dict[type[Node], Callable[[Any, Scope], Value]] = {
+_VALUES: dict[type[Node], Callable[[Any, Names], Value]] = {
     Literal: lambda node, scope: of_literal(node),
     Word: lambda node, scope: Value(text(node.text), "word", constant=node.text),
-    ColumnName: _of_name,
+    ColumnName: lambda node, scope: scope.named(node),
     Unary: _unary,
     Binary: _binary,
-    Call: _call,
+    Call: lambda node, scope: scope.called(node),
     Cast: lambda node, scope: cast(valued(node.operand, scope), node.type),
     Case: _case,
     Between: _between,
@@ -172,4 +239,5 @@ _VALUES: dict[type[Node], Callable[[Any, Scope], Value]] = {
     Is: _is,
     Collate: _collate,
     Parenthesised: lambda node, scope: valued(node.inner, scope),
+    Computed: lambda node, scope: node.value,
 }

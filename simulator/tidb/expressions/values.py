@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from simulator.tidb.expressions.moments import (
     clock,
@@ -246,16 +247,17 @@ def _of_text(column: Column, cell: Sql) -> Value:
     type = column.type
     number = None
     if type.name == "enum":
-        number = sql("coalesce(list_position({}, {}), 0 * length({}))::UBIGINT", _texts(type.elements), cell, cell)
+        number = sql("coalesce(list_position({}, {}), 0 * length({}))::UBIGINT", texts(type.elements), cell, cell)
     elif type.name == "set":
         bits = sql("list_transform({}, lambda e: 1::UBIGINT << (list_position({}, e) - 1))",
-                   sql("list_filter(string_split({}, ','), lambda e: e != '')", cell), _texts(type.elements))
+                   sql("list_filter(string_split({}, ','), lambda e: e != '')", cell), texts(type.elements))
         number = sql("CASE WHEN {} IS NOT NULL THEN coalesce(list_sum({}), 0)::UBIGINT END", cell, bits)
     return Value(cell, "string", type.collation, 2, number=number, bytes=type.charset == "binary")
 
 
-def _texts(texts: tuple[str, ...]) -> Sql:
-    return Sql(("[", *[", "] * (len(texts) - 1), "]::VARCHAR[]"), tuple(map(text, texts))) if texts else (
+def texts(members: tuple[str, ...]) -> Sql:
+    """A list of texts."""
+    return Sql(("[", *[", "] * (len(members) - 1), "]::VARCHAR[]"), tuple(map(text, members))) if members else (
         Sql(("[]::VARCHAR[]",)))
 
 
@@ -294,7 +296,9 @@ def duration_literal(shown: str) -> Sql:
 def of_number(shown: str) -> Value:
     """A number as TiDB writes it."""
     if "e" in shown:
-        return Value(sql(f"'{shown}'::DOUBLE"), "real", constant=shown, text=text(shown))
+        whole, _, fraction = f"{Decimal(repr(float(shown))):f}".partition(".")
+        printed = f"{whole}.{fraction}" if fraction.strip("0") else whole
+        return Value(sql(f"'{shown}'::DOUBLE"), "real", constant=shown, text=text(printed))
     if "." not in shown and -2 ** 63 <= int(shown) < 2 ** 64:
         small = int(shown) < 2 ** 63
         found = sql(f"'{shown}'::{'BIGINT' if small else 'UBIGINT'}")

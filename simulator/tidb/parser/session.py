@@ -254,6 +254,15 @@ def read_explained(cursor: Cursor, what: str) -> Nothing:
     return Nothing(what)
 
 
+def read_do(cursor: Cursor) -> Nothing:
+    """What follows DO, which shows nothing; an assignment in it would be felt."""
+    while not cursor.at_end():
+        if cursor.word() == ":=":
+            raise not_simulated("DO with an assignment", "SET @a = …")
+        cursor.literal()
+    return Nothing("DO")
+
+
 def refuse(cursor: Cursor, what: str) -> SessionStatement:
     raise not_simulated(what, PLAYED)
 
@@ -273,7 +282,7 @@ NOTHING = (
 
 REFUSED = (
     "ALTER IMPORT", "BATCH", "BINLOG", "CALL", "CANCEL", "CHANGE", "CREATE EVENT", "CREATE FUNCTION", "CREATE IMPORT",
-    "CREATE PROCEDURE", "CREATE TRIGGER", "DEALLOCATE", "DO", "DROP EVENT", "DROP FUNCTION", "DROP IMPORT",
+    "CREATE PROCEDURE", "CREATE TRIGGER", "DEALLOCATE", "DROP EVENT", "DROP FUNCTION", "DROP IMPORT",
     "DROP PREPARE", "DROP PROCEDURE", "DROP TRIGGER", "EXECUTE", "HANDLER", "IMPORT INTO", "IMPORT", "LOAD DATA",
     "LOAD", "PAUSE", "PREPARE", "PURGE", "RESTART", "RESTORE", "RESUME", "SHUTDOWN", "STOP", "TRAFFIC", "XA",
 )
@@ -292,6 +301,7 @@ BEHIND: dict[str, Reader] = {
     "RELEASE SAVEPOINT": read_release,
     "USE": read_use,
     "SET": read_set,
+    "DO": read_do,
     **{word: partial(read_explained, what=word) for word in ("EXPLAIN", "DESC", "DESCRIBE", "TRACE")},
     **{phrase: partial(read_nothing, what=phrase) for phrase in NOTHING},
     **{phrase: partial(refuse, what=phrase) for phrase in REFUSED},

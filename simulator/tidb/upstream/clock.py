@@ -61,6 +61,17 @@ def utc(session: SqlSession, text: pa.Array) -> pa.Array:
     return only(pc.or_(known, pc.starts_with(moved, ZERO)), moved)
 
 
+def local(session: SqlSession, text: pa.Array) -> pa.Array:
+    """TIMESTAMP cells, which are UTC, as the session shows them."""
+    if session.time_zone == "UTC":
+        return text
+    zero = pc.starts_with(text, ZERO)
+    moments = pc.assume_timezone(only(pc.invert(zero), text).cast(pa.timestamp("us")), "UTC")
+    shown = pc.local_timestamp(moments.cast(pa.timestamp("us", session.time_zone))).cast(pa.string())
+    width = pc.max(pc.utf8_length(text)).as_py() or 19
+    return pc.if_else(zero, text, pc.utf8_slice_codeunits(shown, 0, width))
+
+
 def _moved(text: pa.Array, name: str) -> pa.Array:
     zero = pc.starts_with(text, ZERO)
     kind = pa.timestamp("us")

@@ -6,15 +6,31 @@ One law: a statement is one query of the one evaluator of expressions; what is n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from simulator.tidb.ddl.catalog import Key
+from simulator.tidb.expressions.casts import raw, stored
+from simulator.tidb.expressions.sql import Sql, joined, name, query, quoted, sql
+from simulator.tidb.expressions.translate import Computed, valued
+from simulator.tidb.expressions.trees import walk
+from simulator.tidb.expressions.values import Value, as_text, null
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.syntax.expressions import Node
+from simulator.tidb.syntax.expressions import Call, Node, names_in
 from simulator.tidb.syntax.queries import Limit, OrderItem, QueryTree, Source, WithTree
+from simulator.tidb.syntax.rows import DefaultValue
+from simulator.tidb.upstream.computation import Computation
+from simulator.tidb.upstream.literals import Unknown, raw_literal
 from simulator.tidb.upstream.outcome import ResultSet
+from simulator.tidb.upstream.scopes import Field, QueryScope, default_of
+from simulator.tidb.upstream.selects import relation_of, with_tables
+from simulator.tidb.upstream.session_values import refused
+from simulator.tidb.upstream.sorting import ordered, sort_key, sorted_by
+from simulator.tidb.upstream.sources import Relation, restricted, source_of, table_fields
 from simulator.tidb.upstream.state import Upstream
 
 
@@ -68,27 +84,9 @@ class Given(NamedTuple):
 
 def select(query: QueryTree, upstream: Upstream, now_ms: int) -> ResultSet:
     """The rows of a query. Raises SqlError."""
-    raise NotImplementedError
-
-
-def columns_of(
-    rows: Sequence[tuple[Node, ...]], columns: Sequence[Column], upstream: Upstream, now_ms: int, table: Table
-) -> tuple[Given, ...]:
-    """The values of the rows of VALUES for these columns of the table, one `Given` for each column. Raises SqlError.
-
-    A raw value is what `casts.raw` makes for its column and `conversion.tidb_text` takes: bytes as a file of SQL would
-    have them. So `12.7` and `'12.7'` are alike for an INT, a number for an ENUM has become its member, a BIT is tagged.
-    """
-    raise NotImplementedError
-
-
-def values_of(
-    nodes: Sequence[Node], columns: Sequence[Column | None], upstream: Upstream, now_ms: int,
-    sources: Sequence[RowSource] = (), rows: int = 1,
-) -> list[pa.Array]:
-    """Raw values of expressions, each for the column that takes it (TiDB text for None), over the sources' rows side by
-    side; `rows` counts where there is no source. Raises SqlError."""
-    raise NotImplementedError
+    computation = Computation(upstream, now_ms)
+    relation = relation_of(query, computation, QueryScope(computation))
+    raise refused(f"{relation} is not shown")
 
 
 def matching(
@@ -100,4 +98,158 @@ def matching(
 
     Without ORDER BY rows come by their places: `StoredRows.cells` are kept in TiKV's order, which is that of a scan.
     """
-    raise NotImplementedError
+    computation = Computation(upstream, now_ms)
+    around = QueryScope(computation)
+    if common is not None:
+        around = with_tables(common, around)
+    relation = source_of(source, computation, around, partial(relation_of_query, computation))
+    scope = replace(around, fields=relation.fields, row=_row(relation), outer=None)
+    relation = restricted(relation, where, scope.within("where clause"))
+    terms = list(relation.order)
+    if order:
+        keys = [sort_key(valued(item.expression, scope.within("order clause"))) for item in order]
+        names = [f"{computation.number()}.key" for _ in keys]
+        text = query(dict(zip(names, keys, strict=True)), relation.sql, f"{computation.number()}:", kept=True)
+        terms = [*(sorted_by(quoted(key), item.descending) for key, item in zip(names, order, strict=True)), *terms]
+        relation = replace(relation, sql=f"({text})")
+    if limit is not None:
+        relation = replace(relation, sql=ordered(relation.sql, terms, limit))
+    shown = {f"place {number}": name(base.place) for number, base in enumerate(relation.bases)}
+    shown |= {f"value {key}": _raw(valued(node, scope), targets.get(key)) for key, node in wanted.items()}
+    found = computation.rows(shown, relation.sql, f" ORDER BY {', '.join(terms)}" if terms else "")
+    tables = tuple(
+        MatchedTable(base.alias, base.key, base.table, _one(found, f"place {number}"))
+        for number, base in enumerate(relation.bases))
+    return Matched(tables, {key: _one(found, f"value {key}") for key in wanted})
+
+
+def relation_of_query(computation: Computation, query: QueryTree, outer: QueryScope) -> Relation:
+    return relation_of(query, computation, outer)
+
+
+def _row(relation: Relation) -> Sql | None:
+    """Text that tells a row of base tables from others."""
+    return joined("||", [sql("coalesce({}::VARCHAR, '') || ' '", name(base.place)) for base in relation.bases]) if (
+        relation.bases) else None
+
+
+def _raw(value: Value, column: Column | None) -> Sql:
+    """A raw value for a column, else TiDB text as bytes."""
+    if column is not None:
+        return raw(value, column)
+    return sql("NULL::BLOB") if value.kind == "null" else sql("encode({})", as_text(value))
+
+
+def _one(found: pa.Table, column: str) -> pa.Array:
+    return found.column(column).combine_chunks()
+
+
+def values_of(
+    nodes: Sequence[Node], columns: Sequence[Column | None], upstream: Upstream, now_ms: int,
+    sources: Sequence[RowSource] = (), rows: int = 1,
+) -> list[pa.Array]:
+    """Raw values of expressions, each for the column that takes it (TiDB text for None), over the sources' rows side by
+    side; `rows` counts where there is no source. Raises SqlError."""
+    computation = Computation(upstream, now_ms)
+    if sources:
+        rows = len(next(iter(sources[0].texts.values()))) if sources[0].texts else rows
+    numbers = [computation.number() for _ in sources] or [computation.number()]
+    for number, rows_of in zip(numbers, sources, strict=False):
+        computation.hand_over(rows_of.table, number, rows_of.texts, rows)
+    if not sources:
+        computation.hand_over(NO_TABLE, numbers[0], {}, rows)
+    place = quoted(f"{numbers[0]}.place")
+    text = f"(SELECT * FROM {quoted(f'rows {numbers[0]}')}"
+    for number in numbers[1:]:
+        text += f" JOIN {quoted(f'rows {number}')} ON {place} = {quoted(f'{number}.place')}"
+    known = [_fields(rows_of, number, upstream) for rows_of, number in zip(sources, numbers, strict=False)]
+    inserted = [fields for rows_of, fields in zip(sources, known, strict=True) if rows_of.inserted]
+    named = [fields for rows_of, fields in zip(sources, known, strict=True) if not rows_of.inserted or rows_of.alias]
+    scope = QueryScope(
+        computation, tuple(chain(*(named or inserted))), inserted=tuple(chain(*inserted)),
+        row=sql(f"{place}::VARCHAR"))
+    wanted = {f"value {number}": _raw(valued(node, scope), column)
+              for number, (node, column) in enumerate(zip(nodes, columns, strict=True))}
+    if not wanted:
+        return []
+    found = computation.rows(wanted, f"{text})", f" ORDER BY {place}")
+    return [_one(found, key) for key in wanted]
+
+
+def _fields(rows: RowSource, number: int, upstream: Upstream) -> tuple[Field, ...]:
+    """The columns of given rows, by the names that they go by."""
+    table = rows.table
+    fields = table_fields(table, "" if rows.alias else table.schema, rows.alias or table.name, number, upstream.session)
+    if not rows.names:
+        return fields
+    by_column = {column.lower(): called for called, column in rows.names.items()}
+    return tuple(replace(field, name=by_column[field.name.lower()]) for field in fields
+                 if field.name.lower() in by_column)
+
+
+NO_TABLE = Table("", "", ())
+
+
+def columns_of(
+    rows: Sequence[tuple[Node, ...]], columns: Sequence[Column], upstream: Upstream, now_ms: int, table: Table
+) -> tuple[Given, ...]:
+    """The values of the rows of VALUES for these columns of the table, one `Given` for each column. Raises SqlError.
+
+    A raw value is what `casts.raw` makes for its column and `conversion.tidb_text` takes: bytes as a file of SQL would
+    have them. So `12.7` and `'12.7'` are alike for an INT, a number for an ENUM has become its member, a BIT is tagged;
+    what a TIMESTAMP is given is in the session's time zone.
+    """
+    found: list[list[bytes | None]] = [[None] * len(rows) for _ in columns]
+    defaults: list[set[int]] = [set() for _ in columns]
+    waiting: dict[tuple[int, Node, int], list[int]] = {}
+    for place, row in enumerate(rows):
+        for number, (node, column) in enumerate(zip(row, columns, strict=True)):
+            if isinstance(node, DefaultValue) and node.column is None:
+                defaults[number].add(place)
+                continue
+            try:
+                found[number][place] = raw_literal(node, column)
+            except Unknown:
+                apart = place if any(names_in(node)) or _is_random(node) else -1
+                waiting.setdefault((number, node, apart), []).append(place)
+    asked = list(waiting)
+    for start in range(0, len(asked), BATCH):
+        batch = asked[start:start + BATCH]
+        computation = Computation(upstream, now_ms)
+        nodes = [node if apart < 0 else _within_row(node, rows[apart], number, columns, table, computation)
+                 for number, node, apart in batch]
+        values = values_of(nodes, [columns[number] for number, _, _ in batch], upstream, now_ms)
+        for (number, node, apart), value in zip(batch, values, strict=True):
+            for place in waiting[number, node, apart]:
+                found[number][place] = value[0].as_py()
+    return tuple(
+        Given(pa.array(cells, pa.binary()), pa.array([place in known for place in range(len(rows))]) if known else None)
+        for cells, known in zip(found, defaults, strict=True))
+
+
+BATCH = 256
+"""Expressions of VALUES that one query evaluates."""
+
+
+def _is_random(node: Node) -> bool:
+    """Whether each row has another value."""
+    return any(isinstance(part, Call) and part.name in ("RAND", "UUID") for part in walk(node))
+
+
+def _within_row(
+    node: Node, row: Sequence[Node], number: int, columns: Sequence[Column], table: Table, computation: Computation
+) -> Node:
+    """An expression of VALUES where a name means what the row gives that column before it, else its default (tidb
+    pkg/executor/insert_common.go, fastEvalRow, evalRow)."""
+    before = dict(zip((column.name for column in columns[:number]), row, strict=False))
+
+    def read(column: Column) -> Value:
+        given = before.get(column.name)
+        if given is None or isinstance(given, DefaultValue):
+            return default_of(column) if column.default is not None else null()
+        return stored(valued(given, scope), column)
+
+    fields = tuple(Field(column.name, partial(read, column), table.schema, table.name, column)
+                   for column in table.columns)
+    scope = QueryScope(computation, fields)
+    return Computed(valued(node, scope))

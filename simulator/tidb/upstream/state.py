@@ -128,3 +128,6 @@ class Upstream:
     transaction: OpenTransaction | None = None
     seed: int = 0
     """Of AUTO_RANDOM, RAND() and UUID()."""
+
+    dropped: Mapping[Key, StoredRows] = field(default_factory=dict)
+    """Of the last table of each name that was dropped or truncated: what RECOVER and FLASHBACK bring back."""

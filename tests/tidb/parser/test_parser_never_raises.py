@@ -1,4 +1,4 @@
-"""Whatever is called a statement, reading it ends, and raises nothing but DdlError.
+"""Whatever is called a statement, reading it ends, and raises nothing but DdlError or SqlError.
 
 `benchmarks/fuzz_ddl.py` asks the same of a hundred thousand damaged statements.
 """
@@ -12,12 +12,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from support.evolving import behind
-from simulator.errors import DdlError
+from simulator.errors import DdlError, SqlError
 from simulator.releases import V8_5
 from simulator.tidb.ddl.catalog import Catalog, catalog
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.parser.read import read_statement
+from simulator.tidb.parser.script import scripted
+from simulator.tidb.parser.sql import read_sql
 from simulator.tidb.restore.restore import restored
 
 GOOD = (
@@ -34,12 +36,24 @@ GOOD = (
     "RENAME TABLE t TO u, `weird``name` TO shop.v",
     "INSERT INTO t VALUES (1, 'x')",
 )
+ROWS = (
+    "INSERT IGNORE t (a, b) VALUES (1, DEFAULT), (2, b'1') AS n (x, y) ON DUPLICATE KEY UPDATE a = VALUES(a) + n.x",
+    "REPLACE INTO t SET a = DEFAULT(a), b = (SELECT 1)",
+    "UPDATE t x LEFT JOIN (u, v) USING (a) SET x.a = 1, b = DEFAULT WHERE NOT EXISTS (SELECT 1)",
+    "DELETE t.*, u FROM t JOIN u ON t.a > ALL (SELECT b FROM v) WHERE a IN (SELECT 1 UNION SELECT 2)",
+    "WITH RECURSIVE c (n) AS (SELECT 1) DELETE FROM t WHERE a = @x ORDER BY b DESC LIMIT 1",
+    "SELECT DISTINCT a AS b, t.*, COUNT(*), @@global.x FROM t GROUP BY a WITH ROLLUP HAVING b LIMIT 1, 2 FOR UPDATE",
+    "SET @a := 1, NAMES utf8mb4 COLLATE utf8mb4_bin, @@session.sql_mode = STRICT_ALL_TABLES",
+    "START TRANSACTION WITH CONSISTENT SNAPSHOT",
+    "ROLLBACK WORK TO SAVEPOINT a",
+)
 STRANGE = (
     "'", '"', "`", "(", ")", ";", "--", "/*", "*/", "/*!", "/*T![", "\\", "\0", "\ufeff", "表", "😀", "\ud800", "0x",
     "b'2'", "1e", "1e999", "9" * 40, "-", ".", "@", "?", "->", "{", "NULL", "DEFAULT", "SELECT", "_utf8", "N'", "#",
 )
-WORDS = sorted({word for text in GOOD for word in text.replace("(", " ( ").replace(")", " ) ").split()})
-BEGINNINGS = st.sampled_from(("", "CREATE TABLE t (", "ALTER TABLE t ", "CREATE VIEW v AS SELECT ", "CREATE ", "DROP "))
+WORDS = sorted({word for text in (*GOOD, *ROWS) for word in text.replace("(", " ( ").replace(")", " ) ").split()})
+BEGINNINGS = st.sampled_from(("", "CREATE TABLE t (", "ALTER TABLE t ", "CREATE VIEW v AS SELECT ", "CREATE ", "DROP ",
+                              "INSERT INTO t ", "UPDATE t SET a = ", "DELETE ", "SELECT ", "SET ", "WITH c AS ("))
 
 
 @cache
@@ -68,10 +82,18 @@ def outcome(text: str) -> str:
     return "read"
 
 
+def read_any(text: str) -> None:
+    """Reads it as a statement of any kind, and as a script."""
+    with suppress(SqlError, DdlError):
+        read_sql(text)
+    with suppress(SqlError):
+        scripted(text)
+
+
 @st.composite
 def damaged(draw: st.DrawFn) -> str:
     """A good statement, some stretches of which are replaced by something else, by nothing, or by themselves twice."""
-    text = draw(st.sampled_from(GOOD))
+    text = draw(st.sampled_from((*GOOD, *ROWS)))
     for _ in range(draw(st.integers(1, 3))):
         start = draw(st.integers(0, len(text)))
         end = draw(st.integers(start, min(len(text), start + 12)))
@@ -84,6 +106,7 @@ def damaged(draw: st.DrawFn) -> str:
 def test_a_damaged_statement_is_read_or_refused(text: str) -> None:
     """Quotes opened and not closed, words missing, doubled or out of place."""
     outcome(text)
+    read_any(text)
 
 
 @settings(max_examples=120)
@@ -91,6 +114,7 @@ def test_a_damaged_statement_is_read_or_refused(text: str) -> None:
 def test_words_of_statements_in_any_order_are_read_or_refused(beginning: str, words: str) -> None:
     """Every word that statements are made of may follow every other."""
     outcome(beginning + words)
+    read_any(beginning + words)
 
 
 @settings(max_examples=120)
@@ -102,12 +126,16 @@ def test_words_of_statements_in_any_order_are_read_or_refused(beginning: str, wo
 @example("CREATE TABLE t (a INT DEFAULT ", "(" * 20_000)
 @example("CREATE TABLE t (a INT AS ", "(" * 5_000 + "1" + ")" * 5_000 + ")")
 @example("CREATE VIEW v AS SELECT ", "1" * 100_000)
+@example("INSERT INTO t VALUES (", "(" * 20_000)
+@example("SELECT ", "(" * 2_000 + "SELECT 1" + ")" * 2_000)
 @example("CREATE VIEW v AS ", "(" * 2_000 + "SELECT 1" + ")" * 2_000)
 def test_any_text_is_read_or_refused(beginning: str, text: str) -> None:
     """Text of any characters, after the beginning of a statement or after nothing."""
     outcome(beginning + text)
+    read_any(beginning + text)
 
 
 def test_every_statement_that_is_damaged_here_was_good() -> None:
     """Each is read, or is known not to be DDL."""
+    assert None not in [read_sql(text) for text in (*GOOD, *ROWS)]
     assert {outcome(text) for text in GOOD} <= {"read", "not DDL"}

@@ -1,0 +1,1 @@
+"""What two releases do differently, as the messages that show it."""

@@ -1,0 +1,245 @@
+"""A few events under a changefeed and a release, as the messages they make: no files, no Kafka.
+
+One law: it calls what a run calls, in its order, and adds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator import tso
+from simulator.columns import cells, row_image
+from simulator.columns.change_frame import CHANGES, ORDER
+from simulator.errors import UserError
+from simulator.explain.change import read_row
+from simulator.explain.row import packed
+from simulator.explain.schema_files import read_catalog
+from simulator.releases import Release
+from simulator.run import stages
+from simulator.run.emit import Job, send
+from simulator.run.marks import Marks, Statement
+from simulator.sinks.memory import Message
+from simulator.sources.snapshots import PhysicalTable, physical_tables
+from simulator.ticdc import dispatch, key_bytes, split
+from simulator.ticdc.changefeed import load
+from simulator.ticdc.codecs import CODECS, DdlEvent
+from simulator.ticdc.ddl.classify import SEND, decided
+from simulator.ticdc.ddl.jobs_text import execute_text
+from simulator.ticdc.ddl.sent_text import sent_text
+from simulator.ticdc.dispatch import Destinations
+from simulator.ticdc.rules import ChangefeedRules, rules, verify
+from simulator.tidb.ddl.catalog import Catalog
+from simulator.tidb.ddl.session import Session
+from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.partitions import locate_partition
+
+URI = "kafka://127.0.0.1:9092/topic?"
+OPEN = "protocol=open-protocol&partition-num=1"
+CANAL = "protocol=canal-json&partition-num=1"
+SECOND = 1000
+"""Milliseconds between two events, and between watermarks."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row change, as `explain row` reads it; columns that are not given are NULL."""
+
+    before: Mapping[str, Any] | None = None
+    after: Mapping[str, Any] | None = None
+    table: str = "t"
+    times: int = 1
+    """So many, with `id` counting up."""
+
+
+def insert(table: str = "t", times: int = 1, **after: object) -> tuple[Row, ...]:
+    """A transaction of one new row."""
+    return (Row(None, after, table, times),)
+
+
+def update(before: Mapping[str, Any], after: Mapping[str, Any], table: str = "t") -> tuple[Row, ...]:
+    """A transaction of one changed row."""
+    return (Row(before, after, table),)
+
+
+def delete(table: str = "t", **before: object) -> tuple[Row, ...]:
+    """A transaction of one row that goes."""
+    return (Row(before, None, table),)
+
+
+Event = str | tuple[Row, ...]
+"""A statement, or the row changes of one transaction."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """Events, one a second, on tables that are there when the changefeed starts."""
+
+    events: tuple[Event, ...]
+    tables: str = "CREATE TABLE t (id INT PRIMARY KEY)"
+    """Statements, in the database `test`."""
+
+    uri: str = OPEN
+    """Parameters of the sink-uri."""
+
+    config: str = ""
+    """Of changefeed.toml."""
+
+    watermarks: bool = False
+    """Whether those are shown, too."""
+
+    database: str = "test"
+    """The current one of the statements."""
+
+    charset: str = ""
+    """Of the client that sent the statements; utf8mb4 where it is empty."""
+
+    job_text: str = ""
+    """Of TiDB's job, where it is not the statement's, as restoring tools queue it."""
+
+    warns: bool = False
+    """Whether warnings about the changefeed are shown, too."""
+
+    waits: bool = False
+    """Whether it is shown what waits for a statement."""
+
+
+@dataclass(frozen=True)
+class Played:
+    messages: tuple[Message, ...]
+    """In the order of their commit-ts, then of topic and partition."""
+
+    said: tuple[str, ...]
+    """What is seen of it besides: errors, warnings, why a statement is not sent, what waits for it."""
+
+
+def played(example: Example, release: Release) -> Played:
+    """What a release makes of it; where TiCDC refuses something, the messages before are left out, too."""
+    try:
+        return _played(example, release)
+    except UserError as error:
+        return Played((), tuple(f"refused: {line}" for line in str(error).splitlines()))
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What statements are sent as."""
+
+    events: tuple[DdlEvent, ...]
+    topics: tuple[str, ...]
+    """As long as `events`."""
+
+    said: tuple[str, ...]
+
+
+def _played(example: Example, release: Release) -> Played:
+    changefeed = load(URI + example.uri, example.config, release)
+    asked = rules(changefeed, release)
+    catalog = read_catalog([("the example", example.tables)], "test")
+    tables = list(catalog.tables.values())
+    dispatch.verify_tables(asked.router, tables)
+    verify(asked, tables)
+    statements = _statements(example, catalog, asked)
+    messages: list[Message] = []
+    job = _job(example, tables, statements, asked, messages)
+    work = stages.Rules(
+        job.tables, job.routes, asked.event_filters, asked.replication.ignored_start_ts,
+        split.split_rule(release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value),
+        job.destinations)
+    rows = _rows(example.events, job.tables, work)
+    send([rows] if rows.num_rows else [], range(job.destinations.total), job)
+    ordered = sorted(messages, key=lambda message: (message.commit_ts, message.topic, message.partition))
+    warnings = [f"warning: {line}" for line in changefeed.warnings if example.warns]
+    return Played(tuple(ordered), (*warnings, *statements.said))
+
+
+def _statements(example: Example, catalog: Catalog, asked: ChangefeedRules) -> Sent:
+    """What statements are sent as, each seeing the tables as the one before leaves them."""
+    events: list[DdlEvent] = []
+    topics: list[str] = []
+    said: list[str] = []
+    for second, text in ((number, event) for number, event in enumerate(example.events) if isinstance(event, str)):
+        executed = execute_text(text, Session(example.database, catalog, asked.release))
+        for place, job in enumerate(executed.jobs):
+            commit_ts = _commit_ts(second) + place
+            decision = decided(
+                job, catalog, executed.catalog, asked.replication, asked.event_filters,
+                asked.changefeed.force_replicate, asked.release, commit_ts - tso.BEFORE_COMMIT, asked.router.routes)
+            if decision.error is not None:
+                raise decision.error
+            for event, query in zip(decision.events, decision.queries, strict=True):
+                if example.charset or example.job_text:
+                    query = sent_text(example.job_text or event.query, asked.release, example.charset)
+                events.append(DdlEvent(commit_ts, *event.sent_name, query, event.type_code))
+                topics.append(dispatch.topic_of_ddl(asked.router, event.schema, event.table, event.old))
+                if example.waits:
+                    alone = event.type_code in asked.release.single_table_ddl
+                    said.append(f"later rows of {'its own table' if alone else 'all tables'} wait for it")
+            if decision.outcome != SEND:
+                said.append(f"not sent: {decision.why}")
+        catalog = executed.catalog or catalog
+    return Sent(tuple(events), tuple(topics), tuple(said))
+
+
+def _commit_ts(second: int) -> int:
+    return tso.compose(tso.physical(tso.DEFAULT_START_TS) + 1 + second * SECOND, tso.ROW_LOGICAL)
+
+
+def _job(
+    example: Example, tables: Sequence[Table], sent: Sent, asked: ChangefeedRules, messages: list[Message],
+) -> Job:
+    changefeed, release, physical = asked.changefeed, asked.release, physical_tables(tables)
+    active = dispatch.active_topics(asked.router, ((table.schema, table.name) for table in tables))
+    topics = tuple(dict.fromkeys([changefeed.topic, *active, *sent.topics]))
+    to = Destinations(topics, (changefeed.kafka.partitions,) * len(topics))
+    codec = CODECS[changefeed.codec.protocol]
+    start_ms = tso.physical(tso.DEFAULT_START_TS)
+    marks = Marks(
+        tuple(
+            Statement(event.commit_ts, index, codec.ddl_partitions(to.of_topic(topic), release))
+            for index, (event, topic) in enumerate(zip(sent.events, sent.topics, strict=True))),
+        tso.Timeline(start_ms, start_ms + len(example.events) * SECOND, 2 * SECOND * len(example.events)),
+        example.watermarks and codec.has_watermarks(changefeed.codec, release), release.watermark_after_ddl, to)
+    return Job(
+        physical, tuple(dispatch.route(asked.router, place.table) for place in physical), sent.events, marks,
+        changefeed.codec, release, "memory", messages, 0.0, start_ms, None)
+
+
+def _rows(events: Sequence[Event], tables: Sequence[PhysicalTable], work: stages.Rules) -> pa.RecordBatch:
+    """The row changes (EVENTS) in the order in which they are sent."""
+    parts = [
+        _changes(row, _commit_ts(second), tables)
+        for second, event in enumerate(events) if not isinstance(event, str) for row in event]
+    changes = pa.concat_batches([pa.RecordBatch.from_pylist([], CHANGES), *parts])
+    if work.split.several:
+        changes = changes.append_column("beside", pa.array(split.beside(changes)))
+    sent = stages.sent(changes, work)
+    order = pc.sort_indices(sent, sort_keys=[(name, "ascending") for name in ORDER])
+    return stages.events(sent.take(order), work)
+
+
+def _changes(row: Row, commit_ts: int, tables: Sequence[PhysicalTable]) -> pa.RecordBatch:
+    places = [number for number, place in enumerate(tables) if place.table.name == row.table]
+    table = tables[places[0]].table
+    change = read_row(table, {
+        side: image for side, image in (("before", row.before), ("after", row.after)) if image is not None})
+    images = [_images(image, row.times) for image in (change.before, change.after)]
+    shown = row_image.named(images[row.after is not None], [column.name for column in visible_columns(table)])
+    ordinal = np.asarray(locate_partition(table, shown)) if table.partitioning else np.zeros(row.times, np.int64)
+    return pa.RecordBatch.from_arrays([
+        pa.array(np.full(row.times, commit_ts)), pa.array(np.array(places)[ordinal].astype(np.int32)),
+        key_bytes.handle(table, shown), *images], schema=CHANGES)
+
+
+def _images(image: Mapping[str, str | None] | None, times: int) -> pa.Array:
+    if times == 1 or image is None:
+        return pa.array([packed(image)] * times, pa.binary())
+    texts = cells.columns([image])
+    repeated = {name: pa.concat_arrays([text] * times) for name, text in texts.items()}
+    numbered = pa.array(np.arange(1, times + 1).astype(str), pa.string()).cast(next(iter(texts.values())).type)
+    return row_image.pack(list((repeated | {"id": numbered}).values()))

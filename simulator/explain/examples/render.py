@@ -1,0 +1,99 @@
+"""Examples as lines for people, or as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from simulator.errors import UserError
+from simulator.explain.examples.played import Event, Example, OPEN, Played, Row
+from simulator.explain.examples.shown import Shown
+from simulator.read.decode import DECODERS, protocol_of
+from simulator.read.lines import as_text
+from simulator.sinks.memory import Message
+
+FEW = 3
+"""Events of a message, and messages, that people get to see all of."""
+
+
+def example_lines(found: Shown, names: tuple[str, str], base: str) -> Iterator[str]:
+    """For people: what there is and what happens, then what each release, called so, makes of it."""
+    example = found.example
+    yield f"  given   {example.tables}"
+    for number, event in enumerate(example.events):
+        yield f"  {'' if number else 'event':<7} {event_text(event)}"
+    if example.uri != OPEN:
+        yield f"  uri     {example.uri}"
+    if example.config:
+        yield f"  config  {example.config.replace(chr(10), '; ')}"
+    for label, told in (("job", example.job_text), ("client", example.charset)):
+        if told:
+            yield f"  {label:<7} {told}"
+    yield f"  else as in {base}"
+    outputs = (found.before, found.after)
+    places = {(message.topic, message.partition) for output in outputs for message in output.messages}
+    for name, output in zip(names, outputs, strict=True):
+        for line in output_lines(output, len(places) > 1):
+            yield f"  {name}: {line}"
+
+
+def event_text(event: Event) -> str:
+    """A statement, or the row changes of a transaction."""
+    return event if isinstance(event, str) else "; ".join(map(_row_text, event))
+
+
+def _row_text(row: Row) -> str:
+    kind = "INSERT" if row.before is None else "DELETE" if row.after is None else "UPDATE"
+    images = (json.dumps(image, ensure_ascii=False) for image in (row.before, row.after) if image is not None)
+    many = f"{row.times:,} × " if row.times > 1 else ""
+    return f"{many}{kind} {row.table} {' → '.join(images)}"
+
+
+def output_lines(output: Played, placed: bool) -> Iterator[str]:
+    """A line for each message, `placed` with where it lies; then what else there is to see."""
+    for message in output.messages:
+        where = f"{message.topic}/{message.partition} " if placed else ""
+        yield where + " + ".join(_event_texts(message))
+    yield from output.said
+    if not output.messages and not output.said:
+        yield "nothing"
+
+
+def _event_texts(message: Message) -> list[str]:
+    """The events of a message as they stand in it; of many the first, and how many."""
+    try:
+        texts = DECODERS[protocol_of(message.key, message.value)].texts(message.key, message.value)
+    except (UserError, ValueError):
+        texts = ((message.key, message.value),)
+    every = [" ".join("" if data is None else as_text(data) for data in pair).strip() for pair in texts]
+    return every if len(every) <= FEW else [every[0], f"{len(every) - 1:,} more"]
+
+
+def example_as_dict(found: Shown) -> Mapping[str, Any]:
+    """For programs: everything, bytes in hex and as text."""
+    example = found.example
+    return {
+        "tables": example.tables, "events": list(map(event_text, example.events)), "sink_uri": example.uri,
+        "config": example.config, **_special(example),
+        "base": {"release": found.base.name, "architecture": found.base.architecture},
+        "from": _output(found.before), "to": _output(found.after),
+    }
+
+
+def _special(example: Example) -> Mapping[str, str]:
+    given = {"job_text": example.job_text, "charset": example.charset}
+    return {name: value for name, value in given.items() if value}
+
+
+def _output(output: Played) -> Mapping[str, Any]:
+    return {"messages": list(map(_message, output.messages)), "said": list(output.said)}
+
+
+def _message(message: Message) -> Mapping[str, Any]:
+    place = {"topic": message.topic, "partition": message.partition, "offset": message.offset}
+    return place | {"key": _bytes(message.key), "value": _bytes(message.value)}
+
+
+def _bytes(data: bytes | None) -> Mapping[str, str] | None:
+    return None if data is None else {"hex": data.hex(), "text": as_text(data)}

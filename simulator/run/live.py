@@ -1,0 +1,80 @@
+"""A changefeed that stays open: steps are played one at a time, as they come.
+
+One law: a step is planned, merged with its watermarks and encoded as in a run that knows all its steps; everything
+that a step made has arrived when it is played.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simulator import tso
+from simulator.releases import Release
+from simulator.run import emit, pipeline
+from simulator.run.engines import in_process
+from simulator.run.open_outputs import OpenOutput
+from simulator.run.plan import assembled
+from simulator.run.plan.cursor import Addition, Cursor, Planning, Step, starting
+from simulator.run.progress import Reporter
+from simulator.sinks.records import Delivered, require_delivered
+from simulator.ticdc.changefeed import Changefeed
+from simulator.ticdc.rules import rules
+from simulator.tso import Timeline
+
+
+class Live:
+    """Holds where the changefeed stands, and its sink."""
+
+    def __init__(
+        self, output: OpenOutput, changefeed: Changefeed, release: Release, start_ts: int | None = None,
+        over_ms: int | None = None, resolved_interval_ms: int = 1000, seed: int = 0,
+    ) -> None:
+        self.cursor = starting(start_ts or tso.DEFAULT_START_TS)
+        self._planning = Planning(rules(changefeed, release), start_ts, over_ms, seed)
+        self._output = output
+        self._resolved_interval_ms = resolved_interval_ms
+        self._seed = seed
+        self._resolved_ms = 0
+        self._reporter = Reporter(None)
+
+    @property
+    def watermark(self) -> int:
+        """The highest TSO below or at which everything has been sent, and said to be."""
+        return tso.compose(self._resolved_ms or self.cursor.start_ms)
+
+    def play(self, step: Step) -> Addition:
+        """Plays a step, with the watermarks of the time that it takes, and says what it added.
+
+        Raises UserError for a step that cannot be played, which leaves everything as it was, and DeliveryError.
+        """
+        cursor, addition = step.plan(self.cursor, self._planning)
+        self._send((self.cursor, cursor), (addition,), False)
+        return addition
+
+    def resolve(self) -> None:
+        """Sends a watermark above everything so far, unless there is one."""
+        if self.cursor.now_ms > (self._resolved_ms or self.cursor.start_ms):
+            self._send((self.cursor, self.cursor), (), True)
+
+    def accounts(self) -> list[Delivered]:
+        """What of each partition has arrived."""
+        return self._output.sink.accounts()
+
+    def close(self, complete: bool = True) -> None:
+        """Ends the sink; raises DeliveryError. What is not complete leaves no files."""
+        self._reporter.done(())
+        self._output.close(complete)
+
+    def _send(self, cursors: Sequence[Cursor], additions: Sequence[Addition], final: bool) -> None:
+        last = cursors[-1]
+        since = self._resolved_ms or last.start_ms
+        timeline = Timeline(last.start_ms, last.now_ms, self._resolved_interval_ms, since, final)
+        plan = assembled(cursors, additions, self._planning, timeline, self._output.topics)
+        output, release = self._output.of(plan), self._planning.rules.release
+        rows, owned, job = in_process.ordered(pipeline.work_of(plan, output, release, self._seed, 0.0, None), True)
+        self.cursor = last
+        self._resolved_ms = timeline.last_watermark_ms or since
+        emit.give(rows, owned, job, self._output.sink, lambda: True, self._reporter)
+        self._output.sink.drain()
+        if self._output.sink.failed:
+            require_delivered(self._output.sink.accounts())

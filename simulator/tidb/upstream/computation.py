@@ -1,0 +1,103 @@
+"""The evaluation of one statement: the base tables that it reads, the names that it has given, its query in DuckDB.
+
+One law: a table is handed over once for each time that the statement names it, and of it only the columns it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from simulator.errors import SqlError
+from simulator.tidb.ddl.catalog import Key
+from simulator.tidb.expressions.evaluate import Uncomputable, as_texts, fetched
+from simulator.tidb.expressions.sql import Sql, query, quoted
+from simulator.tidb.expressions.values import Value
+from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.syntax.queries import Quantified, QueryTree
+from simulator.tidb.upstream import subqueries
+from simulator.tidb.upstream.scopes import QueryScope
+from simulator.tidb.upstream.session_values import refused
+from simulator.tidb.upstream.state import Upstream
+
+SEVERAL_ROWS = "More than one row returned by a subquery"
+OUT_OF_RANGE = "value is out of range in "
+
+
+class Computation:
+    """Running numbers, and the rows that the statement reads."""
+
+    def __init__(self, upstream: Upstream, now_ms: int) -> None:
+        self.upstream, self.now_ms = upstream, now_ms
+        self._last = 0
+        self._tables: dict[str, dict[str, pa.Array | pa.ChunkedArray]] = {}
+
+    def number(self) -> int:
+        self._last += 1
+        return self._last
+
+    def scan(self, place: Key, table: Table, number: int) -> None:
+        rows = self.upstream.rows.get(place)
+        if rows is None:
+            texts: Mapping[str, pa.Array] = {
+                column.name: pa.nulls(0, pa.string()) for column in visible_columns(table)}
+            self.hand_over(table, number, texts, 0)
+            return
+        cells = {column.name: rows.cells.column(column.name) for column in visible_columns(table)}
+        self.hand_over(table, number, cells, rows.cells.num_rows)
+
+    def hand_over(
+        self, table: Table, number: int, texts: Mapping[str, pa.Array | pa.ChunkedArray], rows: int
+    ) -> None:
+        """Has these rows as `rows NUMBER`; texts of columns that are not given are not there."""
+        cells: dict[str, pa.Array | pa.ChunkedArray] = {f"{number}.place": pa.array(np.arange(rows))}
+        for place, column in enumerate(table.columns):
+            if column.name in texts:
+                cells[f"{number}.{place}"] = texts[column.name]
+        self._tables[f"rows {number}"] = cells
+
+    def one_row(self) -> str:
+        """A source of one row and no column to be named."""
+        return f'(SELECT 1 AS "{self.number()}.one")'
+
+    def rows(self, wanted: Mapping[str, Sql], source: str, order: str = "") -> pa.Table:
+        """The wanted expressions over a source. Raises SqlError."""
+        text = query(wanted, source, f"{self.number()}:") + order
+        return self.fetched(text)
+
+    def fetched(self, text: str) -> pa.Table:
+        """The rows of a query. Raises SqlError."""
+        tables = {}
+        for name, cells in self._tables.items():
+            if quoted(name) in text:
+                needed = {column: cell for column, cell in cells.items()
+                          if column.endswith(".place") or quoted(column) in text}
+                tables[name] = pa.table({
+                    column: cell if column.endswith(".place") else as_texts(cell) for column, cell in needed.items()})
+        try:
+            return fetched(text, tables)
+        except Uncomputable as error:
+            raise _told(str(error)) from None
+
+    def one_value(self, query: QueryTree, scope: QueryScope) -> Value:
+        return subqueries.one_value(query, self, scope)
+
+    def one_of(self, values: list[Value], query: QueryTree, scope: QueryScope) -> Sql:
+        return subqueries.one_of(values, query, self, scope)
+
+    def any_rows(self, query: QueryTree, scope: QueryScope) -> Sql:
+        return subqueries.any_rows(query, self, scope)
+
+    def quantified(self, value: Value, asked: Quantified, scope: QueryScope) -> Sql:
+        return subqueries.quantified(value, asked, self, scope)
+
+
+def _told(problem: str) -> SqlError:
+    """What TiDB says where DuckDB says this."""
+    if SEVERAL_ROWS in problem:
+        return SqlError(1242, "21000", "Subquery returns more than 1 row")
+    if OUT_OF_RANGE in problem:
+        return SqlError(1690, "22003", problem.partition("Error: ")[2])
+    return refused(f"the statement is not computed: {problem}")

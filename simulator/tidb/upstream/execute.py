@@ -1,0 +1,119 @@
+"""What a TiDB does with any statement: the one entry to the scripted upstream.
+
+One law: EXECUTED lists every statement; what is refused changes nothing but ids that were given. A statement on rows
+outside of BEGIN is a transaction of its own unless autocommit is off; DDL commits the open one first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from simulator.releases import Release
+from simulator.tidb.ddl.catalog import Catalog, Database, with_database
+from simulator.tidb.ddl.execute import STATEMENTS
+from simulator.tidb.syntax.session import (
+    Begin,
+    Commit,
+    Nothing,
+    ReleaseSavepoint,
+    Rollback,
+    Savepoint,
+    Select,
+    SetVariables,
+    SqlStatement,
+    Use,
+)
+from simulator.tidb.syntax.statements import Statement
+from simulator.tidb.upstream import queries, schema, session, transactions
+from simulator.tidb.upstream.outcome import Committed, Defined, Outcome
+from simulator.tidb.upstream.refusals import error_number
+from simulator.tidb.upstream.state import Upstream
+
+__all__ = ["error_number", "execute", "starting"]
+
+
+def starting(release: Release, catalog: Catalog | None = None, seed: int = 0) -> Upstream:
+    """A TiDB before its first statement: with the database `test`, as a new one has, unless a catalog is given."""
+    return Upstream(release, with_database(Catalog(), Database("test")) if catalog is None else catalog, seed=seed)
+
+
+def execute(statement: SqlStatement, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    """What a statement comes to at a millisecond of simulated time; `text` is its own, which positions point into.
+
+    Raises SqlError and DdlError in TiDB's words (`error_number` tells their numbers); the upstream is then as it was.
+    """
+    return EXECUTED[type(statement)](statement, text, upstream, now_ms)
+
+
+def _define(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    behind, events = _committed(upstream)
+    outcome = schema.define(statement, text, behind, now_ms)
+    return replace(outcome, events=(*events, *outcome.events))
+
+
+def _committed(upstream: Upstream) -> tuple[Upstream, tuple[Committed | Defined, ...]]:
+    behind, committed = transactions.commit(upstream)
+    return behind, () if committed is None else (committed,)
+
+
+def _use(statement: Use, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    return Outcome(session.use(statement, upstream))
+
+
+def _set(statement: SetVariables, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    """SET autocommit = 1 ends the open transaction (tidb pkg/sessionctx/variable/sysvar.go, AutoCommit)."""
+    behind = session.set_variables(statement, upstream, now_ms)
+    if behind.session.autocommit and not upstream.session.autocommit:
+        behind, events = _committed(behind)
+        return Outcome(behind, events)
+    return Outcome(behind)
+
+
+def _begin(statement: Begin, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    behind, committed = transactions.begin(upstream)
+    return Outcome(behind, () if committed is None else (committed,))
+
+
+def _commit(statement: Commit, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    behind, events = _committed(upstream)
+    return Outcome(transactions.opened(behind, explicit=True) if statement.chain else behind, events)
+
+
+def _rollback(statement: Rollback, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    if statement.savepoint:
+        return Outcome(transactions.rollback_to(upstream, statement.savepoint))
+    behind = transactions.rollback(upstream)
+    return Outcome(transactions.opened(behind, explicit=True) if statement.chain else behind)
+
+
+def _savepoint(statement: Savepoint, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    return Outcome(transactions.savepoint(upstream, statement.name))
+
+
+def _release(statement: ReleaseSavepoint, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    return Outcome(transactions.release(upstream, statement.name))
+
+
+def _select(statement: Select, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    return Outcome(upstream, result=queries.select(statement.query, upstream, now_ms))
+
+
+def _nothing(statement: Nothing, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    return Outcome(upstream)
+
+
+EXECUTED: Mapping[type, Callable[[Any, str, Upstream, int], Outcome]] = MappingProxyType({
+    **{kind: _define for kind in STATEMENTS},
+    Use: _use,
+    SetVariables: _set,
+    Begin: _begin,
+    Commit: _commit,
+    Rollback: _rollback,
+    Savepoint: _savepoint,
+    ReleaseSavepoint: _release,
+    Select: _select,
+    Nothing: _nothing,
+})

@@ -1,0 +1,56 @@
+"""A scripted upstream for tests: statements as text, rows as tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from simulator.releases import V8_5
+from simulator.tidb.ddl.catalog import key
+from simulator.tidb.model.table import visible_columns
+from simulator.tidb.parser.script import scripted
+from simulator.tidb.parser.sql import read_sql
+from simulator.tidb.upstream.execute import execute, starting
+from simulator.tidb.upstream.outcome import Outcome
+from simulator.tidb.upstream.state import StoredRows, Upstream
+
+NOW_MS = 1_582_165_220_123
+"""2020-02-20 02:20:20.123 UTC."""
+
+
+def played(text: str, upstream: Upstream | None = None, now_ms: int = NOW_MS) -> Outcome:
+    """What a script comes to: the state behind it, all events, the last result. In database `test` from the start."""
+    if upstream is None:
+        new = starting(V8_5)
+        upstream = replace(new, session=replace(new.session, database="test"))
+    outcome = Outcome(upstream)
+    for part in scripted(text):
+        statement = read_sql(part.text, outcome.upstream.session.sql_mode)
+        if statement is not None:
+            made = execute(statement, part.text, outcome.upstream, now_ms)
+            outcome = replace(made, events=(*outcome.events, *made.events))
+    return outcome
+
+
+def with_rows(upstream: Upstream, name: str, rows: Sequence[Sequence[str | None]], ids: Sequence[int] = ()) -> Upstream:
+    """With these rows (TiDB text of visible columns) in a table of `test`; their `_tidb_rowid`s count from 1."""
+    table = upstream.catalog.tables[key("test", name)]
+    names = [column.name for column in visible_columns(table)]
+    cells = pa.table({
+        column: pa.array([None if row[place] is None else str(row[place]).encode() for row in rows], pa.binary())
+        for place, column in enumerate(names)})
+    numbers = pa.array(ids or range(1, len(rows) + 1), pa.int64())
+    stored = StoredRows(table, cells, numbers, len(rows) + 1, len(rows) + 1)
+    return replace(upstream, rows={**upstream.rows, key("test", name): stored})
+
+
+def rows_in(upstream: Upstream, name: str, schema: str = "test") -> list[tuple[str | None, ...]]:
+    """The rows of a table as TiDB text, in the order of TiKV."""
+    stored = upstream.rows.get(key(schema, name))
+    if stored is None:
+        return []
+    columns = [[None if cell is None else cell.decode("utf-8", "surrogateescape") for cell in column]
+               for column in stored.cells.to_pydict().values()]
+    return list(zip(*columns, strict=True))
