@@ -21,8 +21,8 @@ from simulator.tidb.upstream.state import SqlSession, StoredRows, Upstream
 
 NOW = 1_600_000_000_123
 
-ITEMS = create_table("CREATE TABLE d.item (id INT PRIMARY KEY, name VARCHAR(20), kind ENUM('b','a'), price DECIMAL(8,2),"
-                     " ci VARCHAR(9) COLLATE utf8mb4_general_ci, f DOUBLE)")
+ITEMS = create_table("CREATE TABLE d.item (id INT PRIMARY KEY, name VARCHAR(20), kind ENUM('b','a'), price DECIMAL(8,2)"
+                     ", ci VARCHAR(9) COLLATE utf8mb4_general_ci, f DOUBLE)")
 SALES = create_table("CREATE TABLE d.sale (id INT PRIMARY KEY, item INT, n INT, day DATE)")
 ITEM_ROWS = (
     ("1", "nut", "b", "1.50", "A", "0.5"), ("2", "bolt", "a", "2.25", "á", "1e20"),
