@@ -1,5 +1,6 @@
-"""Every story of a directory (`--stories DIR`, by default tests/stories), one test each: its row changes, transaction by
-transaction, are those that a real server logged.
+"""Every story of a directory (`--stories DIR`, by default tests/stories), one test each.
+
+Its row changes, transaction by transaction, are those that a real server logged.
 """
 
 from __future__ import annotations

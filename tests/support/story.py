@@ -155,7 +155,7 @@ def _says_something(event: object) -> bool:
 def happened(story: Path) -> Log:
     """What the scripted upstream makes of a story."""
     log, upstream = Log(), starting(V8_5)
-    for number, part in enumerate(scripted(story.read_text("utf-8"))):
+    for number, part in enumerate(scripted(story.read_bytes().decode("utf-8"))):
         try:
             statement = read_sql(part.text, upstream.session.sql_mode)
             assert statement is not None, part.text
@@ -280,12 +280,19 @@ def differences(wanted: Log, got: Log) -> list[str]:
 
 
 def _comparable(log: Log) -> list[Transaction | Ddl | tuple[Schema, ...]]:
-    """Events in order; of the tables that one statement changed, in no order, those that tell of columns or keys."""
+    """Events in order; of the tables that one statement changed, in no order, those that have other columns or another
+    key than before."""
     made: list[Transaction | Ddl | tuple[Schema, ...]] = []
+    known: dict[str, Schema] = {}
     for event in log.events:
         if not isinstance(event, Schema):
             made.append(event)
-        elif made and isinstance(made[-1], tuple):
+            continue
+        same = known.get(event.table) == event
+        known[event.table] = event
+        if same:
+            continue
+        if made and isinstance(made[-1], tuple):
             made[-1] = tuple(sorted((*made[-1], event), key=str))
         else:
             made.append((event,))
@@ -308,7 +315,8 @@ def _row_difference(wanted: Mapping[Any, Cells], got: Mapping[Any, Cells]) -> st
         if mine == other:
             continue
         if mine is None or other is None:
-            return f"{len(wanted)} rows wanted, {len(got)} got; row {key} {'is missing' if mine is None else 'too many'}"
+            fault = "is missing" if mine is None else "is too many"
+            return f"{len(wanted)} rows wanted, {len(got)} got; row {key} {fault}"
         cells = [f"{column} is {mine.get(column)!r}, wanted {other.get(column)!r}"
                  for column in {**other, **mine} if mine.get(column) != other.get(column)]
         return f"row {key}: {', '.join(cells) or 'columns in another order'}"
