@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator.run.steps import snapshot, wait
+from simulator.run.steps import expect, snapshot, wait
 from simulator.run.steps.kind import StepKind
 
-STEPS: dict[str, StepKind] = {"snapshot": snapshot.KIND, "wait": wait.KIND}
+STEPS: dict[str, StepKind] = {"snapshot": snapshot.KIND, "wait": wait.KIND, "expect": expect.KIND}

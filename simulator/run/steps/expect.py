@@ -1,0 +1,123 @@
+"""The step `expect`: what the steps since the last one must have sent, what rows there must be.
+
+[[step]]
+expect = ["INSERT shop.item id=1 stock=5", "UPDATE shop.item id=1 stock: 5→4"]
+
+[[step]]
+[step.expect]
+counts = { "shop.item" = { insert = 1, delete = 0 }, ddl = 2 }
+rows = { "shop.item" = ["id=1 stock=4"] }
+decision = "not sent: SHARD_ROW_ID_BITS"
+
+One law: it takes no time and changes nothing; it is checked before anything is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simulator.errors import UserError, did_you_mean
+from simulator.run.plan.cursor import Addition, Cursor, Planning
+from simulator.run.plan.expected import Expectation, Expected
+from simulator.run.steps.kind import StepKind
+
+KINDS = ("insert", "update", "delete")
+TOTALS = ("ddl", "messages")
+DECISIONS = ("sent", "not sent")
+
+
+@dataclass(frozen=True)
+class ExpectStep:
+    expectation: Expectation
+    where: str = "expect"
+
+    def plan(self, cursor: Cursor, planning: Planning) -> tuple[Cursor, Addition]:
+        """Nothing but what is expected here."""
+        return cursor, Addition(expected=(Expected(self.expectation, self.where, cursor.now_ms, cursor.state),))
+
+
+def to_expectation(value: object) -> Expectation:
+    """A list of events, or a table of what is expected; raises UserError with every mistake in it."""
+    if isinstance(value, list):
+        return Expectation(_texts(value))
+    if not isinstance(value, dict) or not value:
+        raise UserError(f"expected a list of events, or a table with {', '.join(READERS)}; got {value!r}")
+    mistakes: list[str] = []
+    found: dict[str, Any] = {}
+    for key, given in value.items():
+        if key not in READERS:
+            mistakes.append(f"unknown key {key!r}.{did_you_mean(key, READERS)} Known: {', '.join(READERS)}")
+            continue
+        field, read = READERS[key]
+        try:
+            found[field] = read(given)
+        except UserError as error:
+            mistakes += (f"{key}: {mistake}" for mistake in error.args)
+    if mistakes:
+        raise UserError(*mistakes)
+    return Expectation(**found)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise UserError(f"expected a list of texts such as ['INSERT shop.item id=1 stock=5'], got {value!r}")
+    return tuple(" ".join(text.split()) for text in value)
+
+
+def _decisions(value: object) -> tuple[str, ...]:
+    decisions = _texts([value] if isinstance(value, str) else value)
+    for text in decisions:
+        if text.partition(":")[0] not in DECISIONS:
+            raise UserError(f"expected 'sent', 'not sent' or 'not sent: some words of why', got {text!r}")
+    return decisions
+
+
+def _counts(value: object) -> Mapping[str, int | Mapping[str, int]]:
+    if not isinstance(value, dict):
+        raise UserError(f"expected a table such as {{'shop.item' = {{insert = 1}}, ddl = 2}}, got {value!r}")
+    return {name: _count(name, given) for name, given in value.items()}
+
+
+def _count(name: str, value: object) -> int | Mapping[str, int]:
+    if name not in TOTALS and "." not in name:
+        raise UserError(f"{name!r} is no schema.table, and none of {', '.join(TOTALS)}.{did_you_mean(name, TOTALS)}")
+    if isinstance(value, dict) and name not in TOTALS:
+        for kind in value:
+            if kind not in KINDS:
+                raise UserError(f"{name}: unknown kind {kind!r}.{did_you_mean(kind, KINDS)} Known: {', '.join(KINDS)}")
+        return {kind: _number(f"{name}: {kind}", count) for kind, count in value.items()}
+    return _number(name, value)
+
+
+def _number(what: str, value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise UserError(f"{what}: expected a whole number, got {value!r}")
+    return value
+
+
+def _rows(value: object) -> Mapping[str, tuple[str, ...]]:
+    if not isinstance(value, dict):
+        raise UserError(f"expected a table such as {{'shop.item' = ['id=1 stock=5']}}, got {value!r}")
+    for name in value:
+        if "." not in name:
+            raise UserError(f"{name!r} is no schema.table")
+    return {name: _texts(rows) for name, rows in value.items()}
+
+
+READERS = {
+    "events": ("events", _texts),
+    "counts": ("counts", _counts),
+    "rows": ("rows", _rows),
+    "decision": ("decisions", _decisions),
+}
+"""By key: the field of Expectation, and how its value is read."""
+
+
+def _step(expectation: Expectation, _: Mapping[str, Any], file: Path) -> ExpectStep:
+    return ExpectStep(expectation, str(file))
+
+
+KIND = StepKind(to_expectation, _step)
