@@ -16,7 +16,7 @@ import click
 
 from simulator import __version__, releases as known
 from simulator.errors import UserError
-from simulator.run.settings import PLACES, SETTINGS
+from simulator.run.settings import DEFAULT_SINK_URI, PLACES, SETTINGS
 
 Command = Callable[..., None]
 Option = Callable[[Command], Command]
@@ -101,10 +101,9 @@ RUN = _given((
     _setting("seed", type=int, help="Chooses the commit-ts of each row.  [default: 0]"),
     click.option(
         "--master",
-        default="local[*]",
-        show_default=True,
         metavar="URL",
-        help="Spark master; none compares small snapshots in this process, without Java.",
+        help="Spark master; none compares small snapshots in this process, without Java.  [default: local[*] where "
+        "snapshots are compared, else none]",
     ),
     click.option(
         "--plain-producer", is_flag=True, help="Send record by record through kafka-python's public API (slower)."
@@ -160,10 +159,17 @@ def diff(before: Path, after: Path, file: Path | None, at: str, renamed: tuple[s
 
 
 @commands.command()
-@click.argument("file", metavar="SCENARIO.toml", type=click.Path(path_type=Path))
+@click.argument("file", metavar="SCENARIO.toml|STORY.sql", type=click.Path(path_type=Path))
+@click.option(
+    "--from", "first", metavar="STEP", help="Send nothing of the steps before this one, given by number or name.")
+@click.option("--until", "last", metavar="STEP", help="Stop behind this step.")
 @RUN
 def run(file: Path, **options: Any) -> None:
-    """Replay a scripted scenario."""
+    """Play a scenario, or a file of SQL: SQL in, TiCDC's messages out.
+
+    A scenario is TOML: settings, and steps (sql, sql-file, snapshot, wait). A file of SQL is what a MySQL client would
+    send to a new TiDB.
+    """
     _without_pandas()
     from simulator.cli.run_scenario import run_scenario
     from simulator.run import scenario
@@ -205,7 +211,7 @@ def explain() -> None:
 
 CHANGEFEED = (
     click.option(
-        "--sink-uri", default="kafka://127.0.0.1:9092/topic?protocol=open-protocol", show_default=True, metavar="URI",
+        "--sink-uri", default=DEFAULT_SINK_URI, show_default=True, metavar="URI",
         help="TiCDC's sink URI.",
     ),
     CONFIG,

@@ -237,4 +237,5 @@ def _row_texts(columns: Sequence[Column], cells: pa.Table) -> list[str]:
 def _cell_text(cell: bytes | None, column: Column) -> str:
     if cell is None:
         return value_text(None)
-    return value_text(cell if is_binary(column.type) else cell.decode("utf-8", "backslashreplace"))
+    text = cell.decode("utf-8", "backslashreplace")
+    return value_text(text.encode("latin-1") if is_binary(column.type) else text)

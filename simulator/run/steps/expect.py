@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from simulator.errors import UserError, did_you_mean
 from simulator.run.plan.cursor import Addition, Cursor, Planning
 from simulator.run.plan.expected import Expectation, Expected
-from simulator.run.steps.kind import StepKind
+from simulator.run.settings import TEXT, TEXTS
+from simulator.run.steps.kind import StepKind, StepPlace
 
 KINDS = ("insert", "update", "delete")
 TOTALS = ("ddl", "messages")
@@ -116,8 +116,43 @@ READERS = {
 """By key: the field of Expectation, and how its value is read."""
 
 
-def _step(expectation: Expectation, _: Mapping[str, Any], file: Path) -> ExpectStep:
-    return ExpectStep(expectation, str(file))
+def _step(expectation: Expectation, _: Mapping[str, Any], place: StepPlace) -> ExpectStep:
+    return ExpectStep(expectation, f"{place.file}: {place.where('expect')}".removesuffix(": "))
 
 
-KIND = StepKind(to_expectation, _step)
+COUNT: Mapping[str, Any] = {"type": "integer", "minimum": 0}
+KIND = StepKind(
+    to_expectation,
+    _step,
+    says="What the steps since the last expect must have sent, and what rows there must be. Checked before anything is "
+    "sent.",
+    type={
+        "oneOf": [
+            TEXTS,
+            {
+                "type": "object",
+                "additionalProperties": False,
+                "minProperties": 1,
+                "properties": {
+                    "events": {**TEXTS, "description": "Rows and statements as `ticdc-sim inspect` writes them."},
+                    "counts": {
+                        "type": "object",
+                        "description": "By schema.table: insert, update, delete, or their sum; and ddl, messages.",
+                        "additionalProperties": {"oneOf": [COUNT, {
+                            "type": "object", "additionalProperties": False, "properties": dict.fromkeys(KINDS, COUNT),
+                        }]},
+                    },
+                    "rows": {
+                        "type": "object",
+                        "description": "By schema.table: every row, as 'id=1 stock=5'.",
+                        "additionalProperties": TEXTS,
+                    },
+                    "decision": {
+                        "oneOf": [TEXT, TEXTS],
+                        "description": "Of each statement: sent, not sent, or 'not sent: some words of why'.",
+                    },
+                },
+            },
+        ],
+    },
+)
