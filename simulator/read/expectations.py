@@ -82,6 +82,10 @@ def _failures(
         if wanted.decisions is not None:
             told = [_decision(job) for job in jobs if tso.physical(job.commit_ts) in window]
             yield from _differing(f"{where}: decision", wanted.decisions, _aligned(wanted.decisions, told, _decided))
+        if wanted.sql and not _raises(wanted.error, each.raised):
+            number, text = wanted.error
+            error = " ".join(part for part in (f"error {number}" if number else "an error", text) if part)
+            yield f"{where}: {wanted.sql}: expected {error}, but {each.raised[1] if each.raised else 'it succeeds'}"
         for name, rows in wanted.rows.items():
             yield from _other_rows(f"{where}: rows of {name}", name, rows, each.state)
 
@@ -206,6 +210,10 @@ def _decision(job: EmittedJob) -> str:
 def _decided(wanted: str, told: str) -> bool:
     head, _, why = wanted.partition(":")
     return told.partition(":")[0] == head and why.strip() in told
+
+
+def _raises(wanted: tuple[int | None, str], raised: tuple[int, str] | None) -> bool:
+    return raised is not None and wanted[0] in (None, raised[0]) and wanted[1] in raised[1]
 
 
 # -- rows ---------------------------------------------------------------------------------------------------------

@@ -88,7 +88,7 @@ def test_what_is_otherwise_ends_the_run_with_a_diff(
 
 
 @pytest.mark.parametrize(("steps", "why"), [
-    ("expect = 1", "expected a list of events, or a table with events, counts, rows, decision; got 1"),
+    ("expect = 1", "expected a list of events, or a table with events, counts, rows, decision, sql, error; got 1"),
     ("expect = {}", "expected a list of events, or a table"),
     ("expect = {event = []}", "unknown key 'event'. Did you mean 'events'?"),
     ("expect = {events = [1]}", "expected a list of texts such as ['INSERT shop.item id=1 stock=5'], got [1]"),
@@ -96,6 +96,9 @@ def test_what_is_otherwise_ends_the_run_with_a_diff(
     ('expect = {counts = {"a.b" = {inserts = 1}}}', "unknown kind 'inserts'. Did you mean 'insert'?"),
     ("expect = {counts = {ddl = -1}}", "counts: ddl: expected a whole number, got -1"),
     ("expect = {rows = {a = []}}", "rows: 'a' is no schema.table"),
+    ('expect = {sql = "SELECT 1"}', "sql and error go together"),
+    ('expect = {sql = "SELECT 1", error = "1062"}', "error: number: expected a whole number, got '1062'"),
+    ('expect = {sql = "SELECT 1", error = {numbr = 1}}', "error: expected 1062, or such as"),
     ('expect = {decision = "perhaps"}', "decision: expected 'sent', 'not sent' or 'not sent: some words of why'"),
 ])
 def test_a_mistake_in_an_expectation_is_the_users(
@@ -103,3 +106,63 @@ def test_a_mistake_in_an_expectation_is_the_users(
 ) -> None:
     assert played(folder, steps) == 2
     assert why in capsys.readouterr().err
+
+
+STORY = """
+[[step]]
+sql = '''
+CREATE DATABASE shop;
+USE shop;
+CREATE TABLE item (id INT PRIMARY KEY, name VARCHAR(20), b BLOB);
+CREATE SEQUENCE number;
+INSERT INTO item VALUES (1, 'a b', x'00ff'), (2, NULL, NULL);
+'''
+[[step]]
+"""
+ROWS = """[step.expect]
+rows = { "shop.item" = ['id=2 …', 'b=0x00ff name="a b" id=1'], "SHOP.Item" = ["id=1 …", "name=NULL b=NULL id=2"] }
+"""
+
+
+def told(folder: Path, steps: str) -> int:
+    """The exit code of the story and of what follows it."""
+    (folder / "story.toml").write_text(STORY + steps)
+    return play("run", folder / "story.toml", "--console")
+
+
+@pytest.mark.parametrize("steps", [
+    ROWS,
+    """expect = [
+        "DDL shop CREATE DATABASE …", "DDL shop.item …", "INSERT shop.item id=2 …", "INSERT shop.item id=1 …",
+    ]""",
+    """expect = {decision = ["sent", "sent", "not sent: CreateSequence"]}""",
+    """expect = {sql = "INSERT INTO item VALUES (1, NULL, NULL)", error = 1062}""",
+    """expect = {sql = "INSERT INTO item VALUES (1, 'x', '')", error = {text = "Duplicate entry '1'"}}""",
+    """expect = {sql = "FROB", error = 1064}""",
+    """expect = {sql = "DROP TABLE nothing", error = {number = 1051}}""",
+    """expect = {counts = {ddl = 2, messages = 6}}  # 3 partitions; the rows share a message with those of the next step
+[[step]]
+sql = "DELETE FROM item WHERE id = 1"
+[[step]]
+expect = {counts = {messages = 1}, events = ["DELETE shop.item id=1 …"], rows = {"shop.item" = ["id=2 …"]}}""",
+])
+def test_what_sql_leaves_behind_is_known(folder: Path, steps: str) -> None:
+    """Rows, events, decisions, errors that have no effect."""
+    assert told(folder, steps) == 0
+
+
+@pytest.mark.parametrize(("steps", "lines"), [
+    ('expect = {rows = {"shop.item" = ["id=2 …"]}}', ["rows of shop.item: not as", '  + id=1 name="a b" b=0x00ff']),
+    ('expect = {rows = {"shop.thing" = []}}', ["rows of shop.thing: there is no such table"]),
+    ('expect = {decision = ["sent", "sent", "sent"]}', ["  - sent", "  + not sent: "]),
+    ('expect = {sql = "INSERT INTO item VALUES (1, NULL, NULL)", error = 1063}',
+     ["expected error 1063, but ERROR 1062 (23000): Duplicate entry '1' for key 'item.PRIMARY'"]),
+    ('expect = {sql = "INSERT INTO item VALUES (3, NULL, NULL)", error = 1062}', ["error 1062, but it succeeds"]),
+])
+def test_what_sql_leaves_otherwise_is_shown(
+    folder: Path, steps: str, lines: list[str], capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert told(folder, steps) == 1
+    error = capsys.readouterr().err
+    assert [line for line in lines if line not in error] == []
+    assert f"{folder / 'story.toml'}: line 11: step 2: " in error

@@ -28,6 +28,12 @@ class Expectation:
     decisions: tuple[str, ...] | None = None
     """What becomes of each job of a statement: `sent`, `not sent`, or that with a colon and some words of why."""
 
+    sql: str = ""
+    """A statement that must fail; it has no effect."""
+
+    error: tuple[int | None, str] = (None, "")
+    """Its number, and words of its text."""
+
     @property
     def about_messages(self) -> bool:
         return self.events is not None or bool(self.counts)
@@ -46,3 +52,6 @@ class Expected:
 
     state: Snapshot | Upstream | None
     """Where the rows lie then."""
+
+    raised: tuple[int, str] | None = None
+    """Number and text of the error of the statement that must fail; None where it succeeds."""

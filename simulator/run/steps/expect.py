@@ -8,6 +8,10 @@ expect = ["INSERT shop.item id=1 stock=5", "UPDATE shop.item id=1 stock: 5→4"]
 counts = { "shop.item" = { insert = 1, delete = 0 }, ddl = 2 }
 rows = { "shop.item" = ["id=1 stock=4"] }
 decision = "not sent: SHARD_ROW_ID_BITS"
+sql = "INSERT INTO shop.item VALUES (1, 1)"
+error = 1062
+
+A message counts for the step of its last row.
 
 One law: it takes no time and changes nothing; it is checked before anything is sent.
 """
@@ -15,14 +19,17 @@ One law: it takes no time and changes nothing; it is checked before anything is 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from typing import Any
 
-from simulator.errors import UserError, did_you_mean
+from simulator.errors import DdlError, SqlError, UserError, did_you_mean
 from simulator.run.plan.cursor import Addition, Cursor, Planning
 from simulator.run.plan.expected import Expectation, Expected
-from simulator.run.settings import TEXT, TEXTS
+from simulator.run.settings import TEXT, TEXTS, to_text
 from simulator.run.steps.kind import StepKind, StepPlace
+from simulator.run.steps.sql import executed
+from simulator.tidb.upstream.execute import error_number
 
 KINDS = ("insert", "update", "delete")
 TOTALS = ("ddl", "messages")
@@ -36,7 +43,18 @@ class ExpectStep:
 
     def plan(self, cursor: Cursor, planning: Planning) -> tuple[Cursor, Addition]:
         """Nothing but what is expected here."""
-        return cursor, Addition(expected=(Expected(self.expectation, self.where, cursor.now_ms, cursor.state),))
+        raised = _raised(self.expectation.sql, cursor, planning) if self.expectation.sql else None
+        expected = Expected(self.expectation, self.where, cursor.now_ms, cursor.state, raised)
+        return cursor, Addition(expected=(expected,))
+
+
+def _raised(sql: str, cursor: Cursor, planning: Planning) -> tuple[int, str] | None:
+    """The error of a statement that is tried out here, and leaves no trace."""
+    try:
+        executed(sql, cursor, replace(planning, versions=deepcopy(planning.versions)))
+    except (SqlError, DdlError) as error:
+        return error_number(error), str(error)
+    return None
 
 
 def to_expectation(value: object) -> Expectation:
@@ -56,9 +74,21 @@ def to_expectation(value: object) -> Expectation:
             found[field] = read(given)
         except UserError as error:
             mistakes += (f"{key}: {mistake}" for mistake in error.args)
+    if ("sql" in value) != ("error" in value):
+        mistakes.append("sql and error go together: a statement, and the error that it must raise")
     if mistakes:
         raise UserError(*mistakes)
     return Expectation(**found)
+
+
+def _error(value: object) -> tuple[int | None, str]:
+    """A number, or a table of a number and words of the text."""
+    known = {"number": None, "text": ""}
+    given = value if isinstance(value, dict) else {"number": value}
+    number, text = ({**known, **given}[key] for key in known)
+    if not given or not known.keys() >= given.keys() or not isinstance(text, str):
+        raise UserError(f"expected 1062, or such as {{number = 1062, text = 'Duplicate entry'}}; got {value!r}")
+    return None if "number" not in given else _number("number", number), text
 
 
 def _texts(value: object) -> tuple[str, ...]:
@@ -112,6 +142,8 @@ READERS = {
     "counts": ("counts", _counts),
     "rows": ("rows", _rows),
     "decision": ("decisions", _decisions),
+    "sql": ("sql", to_text),
+    "error": ("error", _error),
 }
 """By key: the field of Expectation, and how its value is read."""
 
@@ -146,6 +178,12 @@ KIND = StepKind(
                         "type": "object",
                         "description": "By schema.table: every row, as 'id=1 stock=5'.",
                         "additionalProperties": TEXTS,
+                    },
+                    "sql": {**TEXT, "description": "A statement that must fail, and has no effect."},
+                    "error": {
+                        "description": "The number of its error, and some words of its text.",
+                        "oneOf": [COUNT, {"type": "object", "additionalProperties": False,
+                                          "properties": {"number": COUNT, "text": TEXT}}],
                     },
                     "decision": {
                         "oneOf": [TEXT, TEXTS],
