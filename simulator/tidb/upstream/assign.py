@@ -64,7 +64,8 @@ def assigned(
 ) -> Assigned:
     """New rows, or with `existing` (TiDB texts of all visible columns) those rows changed.
 
-    `named`: columns that other assignments of the statement give, which ON UPDATE therefore leaves alone. Raises SqlError for the first row that does not fit.
+    `named`: columns that other assignments of the statement give, which ON UPDATE therefore leaves alone. Raises
+    SqlError for the first row that does not fit.
     """
     lenient = is_lenient(upstream.session, ignore)
     statement = Statement(table, rows, upstream, now_ms, first_row, lenient, ignore, existing is not None)
