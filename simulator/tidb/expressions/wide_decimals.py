@@ -51,7 +51,7 @@ def _result(asked: str) -> str | None:
 
 def _key(number: Decimal) -> str:
     """The sign, then all digits, those of a negative number turned over."""
-    digits = f"{number.copy_abs().quantize(Decimal(1).scaleb(-MOST_BEHIND), context=EXACTLY):f}".zfill(MOST + MOST_BEHIND + 1)
+    digits = f"{_at(number.copy_abs(), MOST_BEHIND):f}".zfill(MOST + MOST_BEHIND + 1)
     if not number or number > 0:
         return f"1{digits}"
     return "0" + digits.translate(str.maketrans("0123456789", "9876543210"))
