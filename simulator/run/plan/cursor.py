@@ -53,6 +53,10 @@ class Cursor:
         """As a changefeed sends what is committed after its start-ts."""
         return tso.physical(self.start_ts) + 1
 
+    def not_before(self, now_ms: int) -> Cursor:
+        """At that millisecond, or where it is later already; raises as `passed`."""
+        return self.passed(max(0, now_ms - self.now_ms))
+
     def passed(self, milliseconds: int) -> Cursor:
         """So much later; raises UserError behind the last TSO."""
         now_ms = self.now_ms + milliseconds
