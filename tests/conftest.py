@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from support.flink import flink
 from support.kafka_fixture import kafka, kafka_directory
+from simulator import plugin
 from simulator.run.engines import session as spark_session
 
 __all__ = ["flink", "kafka", "kafka_directory", "pytest_addoption", "spark"]
@@ -23,8 +24,11 @@ settings.register_profile("shared machine", deadline=None, suppress_health_check
 settings.load_profile("shared machine")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--vectors DIR`: the directory whose vector files test_vectors.py runs."""
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """`--vectors DIR`: the directory whose vector files test_vectors.py runs; and the options of our own plugin, also
+    where the package is not installed, which would bring it."""
+    if not pluginmanager.is_registered(plugin):
+        pluginmanager.register(plugin, "ticdc")
     parser.addoption("--vectors", metavar="DIR", help="directory of vector files (default: tests/vectors)")
 
 
