@@ -25,11 +25,12 @@ settings.load_profile("shared machine")
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """`--vectors DIR`: the directory whose vector files test_vectors.py runs; and the options of our own plugin, also
-    where the package is not installed, which would bring it."""
+    """`--vectors DIR`, `--stories DIR`: the directories whose files test_vectors.py and test_stories.py run; and the
+    options of our own plugin, which comes by itself only where the package is installed."""
     if not pluginmanager.is_registered(plugin):
         pluginmanager.register(plugin, "ticdc")
     parser.addoption("--vectors", metavar="DIR", help="directory of vector files (default: tests/vectors)")
+    parser.addoption("--stories", metavar="DIR", help="directory of stories with logs (default: tests/stories)")
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,7 @@ from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.run.progress import Listener
 from simulator.run.scenario import Scenario
-from simulator.run.settings import Settings, merged
+from simulator.run.settings import DEFAULT_SINK_URI, Settings, merged
 from simulator.signals import Stopped, held
 from simulator.sinks.console import ConsoleServer
 from simulator.sinks.records import require_delivered
@@ -32,26 +32,29 @@ from simulator.ticdc.changefeed import Changefeed, load_file
 IN_PROCESS = "none"
 """The --master that needs no Spark."""
 
+ON_SPARK = "local[*]"
+"""The --master that compares snapshots where none is said."""
+
 
 def run_scenario(scenario: Scenario, options: dict[str, Any]) -> None:
     """Plays it, by the options of the command line; raises SimulatorError, one line."""
     given = {name: options[name] for name in Settings.__dataclass_fields__}
     settings = merged(Settings(**given), scenario.settings)
-    if settings.sink_uri is None:
-        raise UserError(
-            "no sink-uri: give --sink-uri 'kafka://host:port/topic?protocol=open-protocol' "
-            "(with --fixtures nothing is contacted)"
-        )
     if options["console"] and options["fixtures"]:
         raise UserError("--console and --fixtures exclude each other: choose one")
+    if settings.sink_uri is None and not options["console"] and not options["fixtures"]:
+        raise UserError(
+            "no sink-uri: give --sink-uri 'kafka://host:port/topic?protocol=open-protocol', or --console or "
+            "--fixtures DIR, with which nothing is contacted"
+        )
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
-    changefeed = load_file(settings.sink_uri, settings.config, release)
+    changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
     _check_summary(options["summary"])
-    script = scenario.script(settings)
+    script = scenario.script(settings, options.get("first"), options.get("last"))
     display = Display()
     display.warn(changefeed.warnings)
     began = time.monotonic()
-    display.stage("reading the snapshots' tables")
+    display.stage("reading the snapshots' tables" if scenario.reads else "playing the statements")
     planned = plan.plan(script, changefeed, release)
     display.warn(planned.event_filters.warnings)
     display.note(planned.notes)
@@ -60,7 +63,8 @@ def run_scenario(scenario: Scenario, options: dict[str, Any]) -> None:
     with _output(planned, changefeed, options) as output, Listener(display.update) as listener:
         display.warn(output.notes)
         try:
-            with _engine(options["master"], planned, display) as engine, display.following():
+            master, reads = _master(options["master"], planned), bool(planned.moves)
+            with _engine(master, planned, display) as engine, display.following(reads):
                 account = pipeline.run(engine, planned, output, release, script.seed, script.speed, listener)
         except (Stopped, DeliveryError):
             display.stopped(listener.progress, planned, output)
@@ -70,6 +74,11 @@ def run_scenario(scenario: Scenario, options: dict[str, Any]) -> None:
     if options["summary"] is not None:
         summary.write(options["summary"])
     display.finish(summary)
+
+
+def _master(given: str | None, planned: Plan) -> str:
+    """Without snapshots to compare, Spark is for those who ask for it."""
+    return given or (ON_SPARK if planned.moves else IN_PROCESS)
 
 
 @contextmanager

@@ -190,6 +190,7 @@ V6_5_12 = replace(V6_5_10, name="v6.5.12", canal_ends_rows=False, event_filter_r
 V6_6_0 = replace(
     V6_5_0,
     name="v6.6.0",
+    foreign_key_checks=True,
     options=V6_5_0.options | option_names.SCHEDULER | option_names.REQUIRED_ACKS,
     client_error="CDC:ErrKafkaNewProducer",
 )

@@ -5,8 +5,9 @@ One law: nothing is imported here but what takes no time: `--help` imports it.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ class Key:
     read: Callable[[Any], Any]
     """From the value as TOML has it; raises UserError for one that cannot be."""
 
-    type: Mapping[str, Any] = field(default_factory=lambda: TEXT)
+    type: Mapping[str, Any] = dataclasses.field(default_factory=lambda: TEXT)
     """JSON Schema of its values."""
 
     says: str = ""

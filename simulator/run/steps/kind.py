@@ -28,11 +28,13 @@ class StepPlace:
     number: int
     """From 1."""
 
-    lines: TableLines = field(default_factory=TableLines)
+    lines: TableLines | None = None
+    """None where they are not known: in a list of steps that is written without headers."""
 
     def line_of_text(self, key: str) -> int:
         """Where the value of a key begins."""
-        return self.lines.keys.get(key, KeyLine(1, 1)).text
+        keys = self.lines.keys if self.lines else {}
+        return keys.get(key, KeyLine(1, 1)).text
 
     def where(self, key: str = "") -> str:
         """The beginning of a mistake in that key, or in the whole step."""

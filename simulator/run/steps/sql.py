@@ -94,11 +94,10 @@ class SqlStep:
         upstream = cursor.state
         assert isinstance(upstream, Upstream)
         if upstream.transaction is None:
-            return replace(cursor, session=upstream.session), ()
+            return cursor, ()
         note = f"{self.place or 'sql'}: the last transaction is left open, so it is rolled back"
-        upstream = rollback(upstream)
-        written = upstream.transaction is None or cursor.state.transaction.writes
-        return replace(cursor, state=upstream, session=upstream.session), (note,) if written else ()
+        left = bool(upstream.transaction.writes)
+        return replace(cursor, state=rollback(upstream)), (note,) * left
 
 
 def executed(

@@ -81,7 +81,8 @@ def _divided(left: Value, right: Value) -> Value:
     found = sql("coalesce({}, {})", exactly, about)
     zero = text(f"0.{'0' * min(left.scale + MORE_DIGITS, digits)}")
     shown = when(sql("{} = 0", dividend), when(sql("{} IS NOT NULL", found), zero), sql("{}::VARCHAR", found))
-    return Value(found, "decimal", scale=digits, text=shown)
+    before = left.scale if left.shown_scale is None else left.shown_scale
+    return Value(found, "decimal", scale=digits, text=shown, shown_scale=min(before + MORE_DIGITS, digits))
 
 
 def _unscaled(value: Value, scale: int) -> Sql:

@@ -62,6 +62,9 @@ class Value:
     scale: int = 0
     """Digits behind the point of a decimal."""
 
+    shown_scale: int | None = None
+    """How many of them a client is shown, if not all (tidb pkg/types/mydecimal.go, resultFrac)."""
+
 
 @dataclass(frozen=True)
 class Function:

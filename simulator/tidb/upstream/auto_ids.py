@@ -9,6 +9,7 @@ never apart). An AUTO_RANDOM id is sign, shard and counter (pkg/meta/autoid, Sha
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -87,6 +88,16 @@ def with_ids(
     return Given(_filled(texts, wanted, ids), counters, _first(wanted, ids))
 
 
+def moved(table: Table, changed: Iterable[str], texts: Mapping[str, pa.Array], before: Counters) -> Counters:
+    """The counters after an UPDATE: an AUTO_INCREMENT column that it changes moves its own (tidb
+    pkg/executor/write.go, updateRecord)."""
+    column = next((column for column in table.columns if column.auto_increment and column.name in changed), None)
+    if column is None or not len(texts[column.name]):
+        return before
+    after = max(before.auto, int(_integers(column, texts[column.name]).max()) + 1)
+    return _together(after, before.row_id) if shared(table) else Counters(after, before.row_id)
+
+
 def _wanted(column: Column, texts: pa.Array, upstream: Upstream) -> tuple[npt.NDArray[np.bool_], Ids]:
     """Which rows want an id, and the numbers of the others."""
     wanted = pc.is_null(texts)
@@ -139,7 +150,8 @@ def _random(
     table: Table, column: Column, texts: pa.Array, made: npt.NDArray[np.bool_], numbers: Ids, upstream: Upstream,
     before: Counters, now_ms: int,
 ) -> Given:
-    if not made.all() and upstream.session.variables.get("@@allow_auto_random_explicit_insert") not in (b"1", b"ON"):
+    allowed = upstream.session.settings.get("allow_auto_random_explicit_insert", "OFF").upper() in ("ON", "1")
+    if not made.all() and not allowed:
         raise refused(8216, "Explicit insertion on auto_random column is disabled. Try to set "
                             "@@allow_auto_random_explicit_insert = true.")
     counted = random_counter_bits(column)

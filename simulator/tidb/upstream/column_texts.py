@@ -33,9 +33,10 @@ def _texts(type: ColumnType, value: pa.Array, session: SqlSession) -> pa.Array:
         found = few_texts(type, value)
         if found is not None:
             return found
-    text, kind = tidb_text(type, _prepared(type, value)), family(type)
+    value, kind = _prepared(type, value), family(type)
+    text = tidb_text(type, value)
     if kind in ("date", "datetime"):
-        text = _of_mode(text, session)
+        text = _of_mode(_with_any_day(type, value, text, session), session)
         text = utc(session, text) if type.name == "timestamp" else text
     elif kind == "enum" and "" not in type.elements:
         text = only(pc.not_equal(text, ""), text)
@@ -69,6 +70,19 @@ def _members(type: ColumnType, value: pa.Array) -> pa.Array:
         return ",".join(member for place, member in enumerate(type.elements) if bits >> place & 1)
 
     return each_distinct(value.cast(pa.string()), joined)
+
+
+def _with_any_day(type: ColumnType, value: pa.Array, text: pa.Array, session: SqlSession) -> pa.Array:
+    """With ALLOW_INVALID_DATES every month has 31 days, but not in a TIMESTAMP."""
+    if type.name == "timestamp" or "ALLOW_INVALID_DATES" not in session.sql_mode:
+        return text
+    length = 10 if type.name == "date" else None
+
+    def read(cell: str) -> str | None:
+        found = spellings.moment(cell, max(type.decimal, 0), any_day=True)
+        return found and found[:length]
+
+    return pc.coalesce(text, each_distinct(only(text.is_null(), shown(value)), read))
 
 
 def _of_mode(text: pa.Array, session: SqlSession) -> pa.Array:

@@ -14,6 +14,7 @@ from typing import Any
 from simulator.releases import Release
 from simulator.tidb.ddl.catalog import Catalog, Database, with_database
 from simulator.tidb.ddl.execute import STATEMENTS
+from simulator.tidb.syntax.rows import Delete, Insert, RowStatement, Update
 from simulator.tidb.syntax.session import (
     Begin,
     Commit,
@@ -28,9 +29,12 @@ from simulator.tidb.syntax.session import (
 )
 from simulator.tidb.syntax.statements import Statement
 from simulator.tidb.upstream import queries, schema, session, transactions
+from simulator.tidb.upstream.delete import delete
+from simulator.tidb.upstream.insert import insert
 from simulator.tidb.upstream.outcome import Committed, Defined, Outcome
 from simulator.tidb.upstream.refusals import error_number
 from simulator.tidb.upstream.state import Upstream
+from simulator.tidb.upstream.update import update
 
 __all__ = ["error_number", "execute", "starting"]
 
@@ -101,12 +105,23 @@ def _select(statement: Select, text: str, upstream: Upstream, now_ms: int) -> Ou
     return Outcome(upstream, result=queries.select(statement.query, upstream, now_ms))
 
 
+def _write(statement: RowStatement, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    return transactions.settled(WRITTEN[type(statement)](statement, upstream, now_ms))
+
+
 def _nothing(statement: Nothing, text: str, upstream: Upstream, now_ms: int) -> Outcome:
     return Outcome(upstream)
 
 
+WRITTEN: Mapping[type, Callable[[Any, Upstream, int], Outcome]] = MappingProxyType({
+    Insert: insert,
+    Update: update,
+    Delete: delete,
+})
+
 EXECUTED: Mapping[type, Callable[[Any, str, Upstream, int], Outcome]] = MappingProxyType({
     **{kind: _define for kind in STATEMENTS},
+    **{kind: _write for kind in WRITTEN},
     Use: _use,
     SetVariables: _set,
     Begin: _begin,

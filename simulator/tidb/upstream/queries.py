@@ -15,10 +15,11 @@ import pyarrow as pa
 
 from simulator.tidb.ddl.catalog import Key
 from simulator.tidb.expressions.casts import raw, stored
-from simulator.tidb.expressions.sql import Sql, joined, name, query, quoted, sql
+from simulator.tidb.expressions.comparisons import blob
+from simulator.tidb.expressions.sql import Sql, joined, name, query, quoted, sql, when
 from simulator.tidb.expressions.translate import Computed, valued
 from simulator.tidb.expressions.trees import walk
-from simulator.tidb.expressions.values import Value, as_text, null
+from simulator.tidb.expressions.values import Value, as_text, decimal, null, printed_real
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.syntax.expressions import Call, Node, names_in
 from simulator.tidb.syntax.queries import Limit, OrderItem, QueryTree, Source, WithTree
@@ -28,7 +29,6 @@ from simulator.tidb.upstream.literals import Unknown, raw_literal
 from simulator.tidb.upstream.outcome import ResultSet
 from simulator.tidb.upstream.scopes import Field, QueryScope, default_of
 from simulator.tidb.upstream.selects import relation_of, with_tables
-from simulator.tidb.upstream.session_values import refused
 from simulator.tidb.upstream.sorting import ordered, sort_key, sorted_by
 from simulator.tidb.upstream.sources import Relation, restricted, source_of, table_fields
 from simulator.tidb.upstream.state import Upstream
@@ -82,11 +82,31 @@ class Given(NamedTuple):
     """bool: in which rows it says DEFAULT; None if in none."""
 
 
-def select(query: QueryTree, upstream: Upstream, now_ms: int) -> ResultSet:
+def select(tree: QueryTree, upstream: Upstream, now_ms: int) -> ResultSet:
     """The rows of a query. Raises SqlError."""
     computation = Computation(upstream, now_ms)
-    relation = relation_of(query, computation, QueryScope(computation))
-    raise refused(f"{relation} is not shown")
+    relation = relation_of(tree, computation, QueryScope(computation))
+    values = [field.read() for field in relation.fields]
+    order = f" ORDER BY {', '.join(relation.order)}" if relation.order else ""
+    wanted = {f"shown {place}": shown_bytes(value) for place, value in enumerate(values)}
+    found = computation.rows(wanted or {"nothing": sql("1")}, relation.sql, order)
+    rows = pa.table([_one(found, column) for column in wanted], list(wanted))
+    return ResultSet(tuple(field.name for field in relation.fields), rows, tuple(value.bytes for value in values))
+
+
+def shown_bytes(value: Value) -> Sql:
+    """What a client sees of a value (tidb pkg/server/internal/column/column.go, DumpTextRow)."""
+    if value.kind == "null":
+        return sql("NULL::BLOB")
+    if value.bytes:
+        return blob(value)
+    if value.kind == "decimal" and value.shown_scale is not None:
+        return sql("encode({}::VARCHAR)", decimal(value.sql, value.shown_scale).sql)
+    if value.kind == "real" and (value.text is None or value.constant is not None):
+        size = sql("abs({})", value.sql)
+        usual = sql("{} = 0 OR {} >= 1e-15 AND {} < 1e15", size, size, size)
+        return sql("encode({})", when(usual, printed_real(value.sql), sql("replace({}::VARCHAR, '+', '')", value.sql)))
+    return sql("encode({})", as_text(value))
 
 
 def matching(

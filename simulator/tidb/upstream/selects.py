@@ -1,21 +1,62 @@
-"""Queries as relations.
+"""Queries as relations: SELECT, VALUES, WITH, and what they are joined to by UNION, EXCEPT and INTERSECT.
 
-One law: what a clause sees is what MySQL lets it see.
+One law: a clause sees what MySQL lets it see: WHERE the sources, ORDER BY the select list before them, GROUP BY and
+HAVING the sources before it.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import fields as members_of
+from dataclasses import dataclass, replace
+from functools import partial
 
-from simulator.tidb.syntax.queries import QueryTree, WithTree
-from simulator.tidb.upstream.scopes import Answers, QueryScope
+from simulator.errors import SqlError
+from simulator.tidb.expressions.branches import as_kind, united
+from simulator.tidb.expressions.sql import Sql, joined, name, query, quoted, sql
+from simulator.tidb.expressions.translate import Computed, valued
+from simulator.tidb.expressions.trees import bare, walk
+from simulator.tidb.expressions.values import Value, truth
+from simulator.tidb.syntax.expressions import ColumnName, Fragment, Literal, Node
+from simulator.tidb.syntax.queries import (
+    Aggregate,
+    Limit,
+    OrderItem,
+    QueryTree,
+    SelectItem,
+    SelectTree,
+    SetOperation,
+    Star,
+    ValuesTree,
+    WithTree,
+)
+from simulator.tidb.upstream.grouping import Grouping, by_values, constants, distinct, exported
+from simulator.tidb.upstream.scopes import Answers, Field, QueryScope
 from simulator.tidb.upstream.session_values import refused
-from simulator.tidb.upstream.sources import Relation
+from simulator.tidb.upstream.sorting import ordered, ordinal, sort_key, sorted_by
+from simulator.tidb.upstream.sources import Relation, kept_rows, restricted, source_of
+
+
+@dataclass(frozen=True)
+class Item:
+    """A column of the select list: an expression, or a field that a star means."""
+
+    name: str
+    node: Node | None
+    field: Field | None = None
 
 
 def relation_of(query: QueryTree, answers: Answers, outer: QueryScope) -> Relation:
     """The relation of a query inside of those around it. Raises SqlError."""
-    raise refused("a query inside of a statement is not computed; expressions over its tables are")
+    if isinstance(query, WithTree):
+        return relation_of(query.query, answers, with_tables(query, outer))
+    if isinstance(query, SelectTree):
+        return _selected(query, answers, outer)
+    if isinstance(query, ValuesTree):
+        found = _rows(query, answers, outer)
+    else:
+        found = _combined(query, answers, outer)
+    return _finished(found, query.order, query.limit, answers, outer)
 
 
 def with_tables(common: WithTree, scope: QueryScope) -> QueryScope:
@@ -26,3 +67,281 @@ def with_tables(common: WithTree, scope: QueryScope) -> QueryScope:
     for table in common.tables:
         known = {**known, table.name.lower(): (table, known)}
     return replace(scope, common=known)
+
+
+def _selected(tree: SelectTree, answers: Answers, outer: QueryScope) -> Relation:
+    if tree.beside:
+        raise refused(f"{', '.join(tree.beside)} is not computed; SELECT … FROM … WHERE … GROUP BY … HAVING … ORDER BY "
+                      f"… LIMIT is")
+    base = Relation(f'(SELECT 1 AS "{answers.number()}.one")', (), ())
+    if tree.source is not None:
+        base = source_of(tree.source, answers, outer, lambda query, around: relation_of(query, answers, around))
+    rows = joined("||", [sql("coalesce({}::VARCHAR, '') || ' '", name(part.place)) for part in base.bases]) if (
+        base.bases) else None
+    scope = QueryScope(answers, base.fields, outer=outer, common=outer.common, row=rows)
+    base = restricted(base, tree.where, scope.within("where clause"))
+    items = [item for part in tree.items for item in _items(part, base)]
+    nodes = [item.node for item in items if item.node is not None]
+    asked = [*nodes, *(item.expression for item in tree.order), *([] if tree.having is None else [tree.having])]
+    if tree.group_by or any(map(_aggregates, asked)):
+        return _grouped(tree, items, base, scope, answers)
+    values = [_value(item, scope) for item in items]
+    if tree.having is not None:
+        condition = _with_aliases(tree.having, items, values, scope)
+        base = replace(base, sql=kept_rows(base.sql, truth(valued(condition, scope.within("having clause"))), answers))
+    return _shown(tree, items, values, base, scope, answers, lambda node: None)
+
+
+def _aggregates(node: Node) -> bool:
+    return any(isinstance(part, Fragment) and isinstance(part.tree, Aggregate) for part in walk(node))
+
+
+def _items(part: SelectItem | Star, base: Relation) -> list[Item]:
+    """The columns that a part of the select list stands for. Raises SqlError."""
+    if isinstance(part, SelectItem):
+        return [Item(part.name, part.expression)]
+    if part.table is None:
+        found = [field for field in base.fields if not field.hidden]
+        if not found:
+            raise SqlError(1096, "HY000", "No tables used")
+    else:
+        schema, table = part.table.schema.lower(), part.table.name.lower()
+        found = [field for field in base.fields
+                 if field.table.lower() == table and (not schema or field.schema.lower() == schema)]
+        if not found:
+            raise SqlError(1051, "42S02", f"Unknown table '{part.table.name}'")
+    return [Item(field.name, None, field) for field in found]
+
+
+def _value(item: Item, scope: QueryScope, known: Callable[[Node], Node | None] = lambda node: None) -> Value:
+    if item.node is not None:
+        return valued(replaced(item.node, known), scope)
+    assert item.field is not None
+    return item.field.read() if scope.through is None else scope.through(item.field)
+
+
+def replaced(node: Node, change: Callable[[Node], Node | None]) -> Node:
+    """The node with others in the place of those that are changed."""
+    found = change(node)
+    if found is not None:
+        return found
+    if isinstance(node, (Fragment, Computed)):
+        return node
+    parts = {member.name: _replaced(getattr(node, member.name), change) for member in members_of(node)}  # type: ignore
+    same = all(part is getattr(node, called) for called, part in parts.items())
+    return node if same else replace(node, **parts)  # type: ignore
+
+
+def _replaced(part: object, change: Callable[[Node], Node | None]) -> object:
+    if isinstance(part, Node):
+        return replaced(part, change)
+    if isinstance(part, tuple):
+        found = tuple(_replaced(each, change) for each in part)
+        return part if all(one is other for one, other in zip(found, part, strict=True)) else found
+    return part
+
+
+def _with_aliases(
+    node: Node, items: Sequence[Item], values: Sequence[Value], scope: QueryScope, first: bool = False
+) -> Node:
+    """An expression with the values of the select list for their names, where the sources have none such; `first`:
+    even where they have."""
+    known = {item.name.lower(): value for item, value in reversed(list(zip(items, values, strict=True)))}
+
+    def change(part: Node) -> Node | None:
+        if not isinstance(part, ColumnName) or len(part.parts) > 1 or part.parts[0].lower() not in known:
+            return None
+        return Computed(known[part.parts[0].lower()]) if first or scope.find(part) is None else None
+
+    return replaced(node, change)
+
+
+def _grouped(
+    tree: SelectTree, items: Sequence[Item], base: Relation, scope: QueryScope, answers: Answers
+) -> Relation:
+    keys: list[tuple[Node, Value]] = []
+    for item in tree.group_by:
+        node = _group_node(item, items, scope)
+        if _aggregates(node):
+            raise SqlError(1056, "42000", "Can't group on an aggregate function")
+        keys.append((node, valued(node, scope.within("group statement"))))
+    fixed = constants(tree.where, scope)
+    grouping = Grouping(answers, scope, base, keys, fixed, not tree.group_by)
+    within = grouping.scope()
+    values = []
+    for number, shown in enumerate(items, 1):
+        grouping.place = "SELECT list", number
+        values.append(_value(shown, within, grouping.known))
+    condition = None
+    if tree.having is not None:
+        grouping.place = "HAVING clause", 1
+        having = _with_aliases(replaced(tree.having, grouping.known), items, values, scope)
+        condition = truth(valued(having, within.within("having clause")))
+    grouping.place = "ORDER BY", 1
+    order = _order_values(tree.order, items, values, within, grouping.known)
+    groups = grouping.relation()
+    if condition is not None:
+        groups = replace(groups, sql=kept_rows(groups.sql, condition, answers))
+    return _ended(tree, items, values, order, groups, answers)
+
+
+def _group_node(item: OrderItem, items: Sequence[Item], scope: QueryScope) -> Node:
+    """What GROUP BY is by: a column, or what a name or a number of the select list stands for."""
+    node = bare(item.expression)
+    if isinstance(node, Literal) and node.kind == "integer":
+        place = int(node.text)
+        if not 1 <= place <= len(items):
+            raise SqlError(1054, "42S22", f"Unknown column '{node.text}' in 'group statement'")
+        return _item_node(items[place - 1])
+    if isinstance(node, ColumnName) and len(node.parts) == 1 and scope.find(node) is None:
+        found = next((each for each in items if each.name.lower() == node.parts[0].lower()), None)
+        return node if found is None else _item_node(found)
+    return node
+
+
+def _item_node(item: Item) -> Node:
+    if item.node is not None:
+        return bare(item.node)
+    assert item.field is not None
+    parts = (item.field.schema, item.field.table, item.field.name)
+    return ColumnName(tuple(part for part in parts if part))
+
+
+def _order_values(
+    order: Sequence[OrderItem], items: Sequence[Item], values: Sequence[Value], scope: QueryScope,
+    known: Callable[[Node], Node | None]
+) -> list[Value]:
+    found = []
+    for item in order:
+        node = bare(item.expression)
+        if isinstance(node, Literal) and node.kind == "integer":
+            found.append(values[ordinal(node.text, len(values))])
+            continue
+        node = _with_aliases(node, items, values, scope, first=isinstance(node, ColumnName))
+        found.append(valued(replaced(node, known), scope.within("order clause")))
+    return found
+
+
+def _shown(
+    tree: SelectTree, items: Sequence[Item], values: Sequence[Value], base: Relation, scope: QueryScope,
+    answers: Answers, known: Callable[[Node], Node | None]
+) -> Relation:
+    return _ended(tree, items, values, _order_values(tree.order, items, values, scope, known), base, answers)
+
+
+def _ended(
+    tree: SelectTree, items: Sequence[Item], values: Sequence[Value], order: Sequence[Value], base: Relation,
+    answers: Answers
+) -> Relation:
+    """The select list over a relation, with DISTINCT, ORDER BY and LIMIT."""
+    number = answers.number()
+    fields, columns = _exported([item.name for item in items], values, number)
+    terms = []
+    if tree.distinct:
+        text = query(columns, base.sql, f"{answers.number()}:", kept=True)
+        once = distinct(Relation(f"({text})", fields, base.order), answers)
+        shown = [field.read() for field in once.fields]
+        if any(not any(value is each for each in values) for value in order):
+            raise SqlError(3065, "HY000", "Expression #1 of ORDER BY clause is not in SELECT list; this is "
+                           "incompatible with DISTINCT")
+        places = [next(place for place, each in enumerate(values) if each is value) for value in order]
+        return _sorted(once, [shown[place] for place in places], tree.order, tree.limit, answers)
+    for place, (value, item) in enumerate(zip(order, tree.order, strict=True)):
+        columns[f"{number}.order{place}"] = sort_key(value)
+        terms.append(sorted_by(quoted(f"{number}.order{place}"), item.descending))
+    text = query(columns, base.sql, f"{answers.number()}:", kept=True)
+    found = Relation(f"({text})", fields, (*terms, *base.order))
+    return replace(found, sql=ordered(found.sql, found.order, tree.limit)) if tree.limit else found
+
+
+def _exported(names: Sequence[str], values: Sequence[Value], number: int) -> tuple[tuple[Field, ...], dict[str, Sql]]:
+    columns: dict[str, Sql] = {}
+    fields = []
+    for place, (called, value) in enumerate(zip(names, values, strict=True)):
+        parts, read = exported(value, f"{number}.{place}")
+        columns |= parts
+        fields.append(Field(called, partial(_same, read)))
+    return tuple(fields), columns or {f"{number}.none": sql("1")}
+
+
+def _same(value: Value) -> Value:
+    return value
+
+
+def _sorted(
+    relation: Relation, values: Sequence[Value], order: Sequence[OrderItem], limit: Limit | None, answers: Answers
+) -> Relation:
+    number = answers.number()
+    columns = {f"{number}.order{place}": sort_key(value) for place, value in enumerate(values)}
+    terms = [sorted_by(quoted(column), item.descending) for column, item in zip(columns, order, strict=True)]
+    if columns:
+        text = query(columns, relation.sql, f"{answers.number()}:", kept=True)
+        relation = replace(relation, sql=f"({text})", order=(*terms, *relation.order))
+    return replace(relation, sql=ordered(relation.sql, relation.order, limit)) if limit else relation
+
+
+def _finished(
+    relation: Relation, order: Sequence[OrderItem], limit: Limit | None, answers: Answers, outer: QueryScope
+) -> Relation:
+    """ORDER BY and LIMIT behind several queries, which name their columns alone."""
+    scope = QueryScope(answers, relation.fields, "order clause", outer, common=outer.common)
+    items = [Item(field.name, None, field) for field in relation.fields]
+    values = [field.read() for field in relation.fields]
+    return _sorted(relation, _order_values(order, items, values, scope, lambda node: None), order, limit, answers)
+
+
+def _rows(tree: ValuesTree, answers: Answers, outer: QueryScope) -> Relation:
+    names = [f"column_{place}" for place in range(len(tree.rows[0]))]
+    rows = [tuple(SelectItem(node, called) for node, called in zip(row, names, strict=True)) for row in tree.rows]
+    return _stacked([_selected(SelectTree(row), answers, outer) for row in rows], answers)
+
+
+def _combined(tree: SetOperation, answers: Answers, outer: QueryScope) -> Relation:
+    sides = [relation_of(side, answers, outer) for side in _sides(tree)]
+    if tree.operator in ("UNION ALL", "UNION"):
+        found = _stacked(sides, answers)
+        return distinct(found, answers) if tree.operator == "UNION" else found
+    if tree.operator in ("EXCEPT", "INTERSECT"):
+        return _filtered(tree.operator, sides, answers)
+    raise refused(f"{tree.operator} is not computed; UNION, UNION ALL, EXCEPT and INTERSECT are")
+
+
+def _sides(tree: SetOperation) -> list[QueryTree]:
+    """Chains lean to the left."""
+    left = tree.left
+    same = isinstance(left, SetOperation) and left.operator == tree.operator and tree.operator.startswith("UNION") and (
+        not left.order and left.limit is None)
+    return [*(_sides(left) if same and isinstance(left, SetOperation) else [left]), tree.right]
+
+
+def _stacked(sides: Sequence[Relation], answers: Answers) -> Relation:
+    """The rows of one relation after those of another, in the kinds that their columns have in common."""
+    if len({len(side.fields) for side in sides}) > 1:
+        raise SqlError(1222, "21000", "The used SELECT statements have a different number of columns")
+    number = answers.number()
+    columns = list(zip(*([field.read() for field in side.fields] for side in sides), strict=True))
+    kinds = [united(values) for values in columns]
+    texts = []
+    for place, side in enumerate(sides):
+        shown = {f"{number}.{column}": as_kind(values[place], kind)
+                 for column, (values, kind) in enumerate(zip(columns, kinds, strict=True))}
+        order = f" ORDER BY {', '.join(side.order)}" if side.order else ""
+        shown |= {f"{number}.side": sql(str(place)), f"{number}.row": sql(f"row_number() OVER ({order.strip()})")}
+        texts.append(query(shown, side.sql, f"{answers.number()}:"))
+    fields = tuple(
+        Field(field.name, partial(_same, kind if kind.kind == "null" else replace(
+            kind, sql=name(f"{number}.{column}"))))
+        for column, (field, kind) in enumerate(zip(sides[0].fields, kinds, strict=True)))
+    rows = quoted(f"{number}.side"), quoted(f"{number}.row")
+    return Relation(f"({' UNION ALL '.join(texts)})", fields, rows)
+
+
+def _filtered(operator: str, sides: Sequence[Relation], answers: Answers) -> Relation:
+    """EXCEPT, INTERSECT: each different row of the first that the second has not, or has."""
+    both = _stacked(sides, answers)
+    grouping, fields = by_values(both, answers)
+    side = grouping.column(Sql((both.order[0],)))
+    first, second = (grouping.over(f"count(*) FILTER (WHERE {side} = {place})") for place in (0, 1))
+    found = grouping.relation()
+    condition = sql(f"{{}} > 0 AND {{}} {'= 0' if operator == 'EXCEPT' else '> 0'}", first, second)
+    return replace(found, sql=kept_rows(found.sql, condition, answers), fields=fields)

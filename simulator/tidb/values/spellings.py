@@ -50,10 +50,11 @@ def timestamp(text: str, digits: int) -> str | None:
     return found if EARLIEST <= found[:19] <= LATEST and in_calendar(found) else None
 
 
-def moment(text: str, digits: int) -> str | None:
+def moment(text: str, digits: int, any_day: bool = False) -> str | None:
     """A DATETIME with so many digits of a second, rounded (tidb pkg/types/time.go, parseDatetime).
 
-    A text that names its time zone is refused too: that of the session, into which TiDB turns it, is not known.
+    `any_day`: every month may have 31 days, as with ALLOW_INVALID_DATES. A text that names its time zone is refused
+    too: that of the session, into which TiDB turns it, is not known.
     """
     read = _parts(text)
     if read is None:
@@ -61,7 +62,8 @@ def moment(text: str, digits: int) -> str | None:
     parts, fraction = read
     year, month, day, hour, minute, second = parts
     leap = year % 4 == 0 and year % 100 != 0 or year % 400 == 0
-    if year > 9999 or month > 12 or day > _DAYS[month] - (month == 2 and not leap):
+    days = 31 if any_day else _DAYS[month] - (month == 2 and not leap) if month <= 12 else 0
+    if year > 9999 or month > 12 or day > days:
         return None
     if hour > 23 or minute > 59 or second > 59:
         return None

@@ -115,6 +115,72 @@ def test_strict_mode_says_what_does_not_fit(type: str, value: Sql, number: int, 
         assert (refused.value.number, refused.value.text) == (number, text)
 
 
+MODES = [
+    ("DATE", "2021-02-30", "STRICT_TRANS_TABLES,ALLOW_INVALID_DATES", "2021-02-30"),
+    ("DATETIME(1)", "2021-04-31 10:00:00", "STRICT_TRANS_TABLES,ALLOW_INVALID_DATES", "2021-04-31 10:00:00.0"),
+    ("TIMESTAMP", "2021-02-30", "STRICT_TRANS_TABLES,ALLOW_INVALID_DATES", 1292),
+    ("DATE", "2021-02-32", "STRICT_TRANS_TABLES,ALLOW_INVALID_DATES", 1292),
+    ("DATE", "0000-00-00", "STRICT_TRANS_TABLES", "0000-00-00"),
+    ("TIMESTAMP", "0000-00-00", "STRICT_TRANS_TABLES", "0000-00-00 00:00:00"),
+    ("DATE", "2021-00-10", "STRICT_TRANS_TABLES", "2021-00-10"),
+    ("DATE", "2021-00-10", "STRICT_TRANS_TABLES,NO_ZERO_IN_DATE", 1292),
+    ("DATE", "0000-00-00", "STRICT_TRANS_TABLES,NO_ZERO_DATE", 1292),
+    ("TIMESTAMP", "2021-00-10", "STRICT_TRANS_TABLES", 1292),
+]
+
+
+@pytest.mark.parametrize(("type", "value", "mode", "result"), MODES)
+def test_sql_mode_says_which_dates_there_are(type: str, value: str, mode: str, result: str | int) -> None:
+    """pkg/table/column.go, handleZeroDatetime; pkg/types/time.go, checkDateType."""
+    for rows in (1, 40):
+        up = upstream(sql_mode=frozenset(mode.split(",")))
+        if isinstance(result, str):
+            assert insert(made(f"a {type}"), up, a=[value] * rows).texts["a"].to_pylist() == [result.encode()] * rows
+            continue
+        with pytest.raises(SqlError) as refused:
+            insert(made(f"a {type}"), up, a=[value] * rows)
+        assert refused.value.number == result
+
+
+NEAREST: list[tuple[str, Sql, str, int | None]] = [
+    ("TINYINT", "300", "127", 1264), ("TINYINT UNSIGNED", "-5", "0", 1264), ("INT", "12.6kg", "13", 1366),
+    ("INT", "abc", "0", 1366), ("BIGINT UNSIGNED", "99999999999999999999", "18446744073709551615", 1264),
+    ("DECIMAL(4,1)", "-12345", "-999.9", 1264), ("DECIMAL(4,1) UNSIGNED", "-1", "0.0", 1264),
+    ("DECIMAL(4,1)", "1.25x", "1.3", 1366), ("FLOAT", "-1e50", "-3.4028235e38", 1264), ("DOUBLE", "x", "0", 1366),
+    ("YEAR", "1800", "1901", 1264), ("YEAR", "3000", "2155", 1264), ("BIT(3)", b"n9", "7", 1406),
+    ("VARCHAR(3)", "äöüß", "äöü", 1406), ("TINYTEXT", "é" * 128, "é" * 127, 1406),
+    ("VARBINARY(2)", b"\xff\xfe\xfd", "ÿþ", 1406),
+    ("DATE", "2021-02-30", "0000-00-00", 1292), ("DATETIME(2)", "x", "0000-00-00 00:00:00.00", 1292),
+    ("TIMESTAMP", "2050-01-01", "0000-00-00 00:00:00", 1292), ("TIME", "-900:00:00", "-838:59:59", 1292),
+    ("TIME", "x", "00:00:00", 1292), ("ENUM('a')", "b", "", 1265), ("SET('a','b')", "a,c", "", 1265),
+    ("INT NOT NULL", None, "0", 1048), ("ENUM('a','b') NOT NULL", None, "a", 1048),
+]
+
+
+@pytest.mark.parametrize(("type", "value", "text", "number"), NEAREST)
+def test_ignore_keeps_the_nearest_value_and_warns(type: str, value: Sql, text: str, number: int) -> None:
+    for up, ignore in ((upstream(), True), (upstream(sql_mode=frozenset({"NO_ZERO_DATE"})), False)):
+        found = assigned(made(f"a {type}"), {"a": cells([value, value])}, 2, up, NOW, ignore=ignore)
+        assert found.texts["a"].to_pylist() == [text.encode()] * 2
+        assert [warning[:5] for warning in found.warnings] == [f"{number} "] * 2
+
+
+def test_some_errors_stay_errors_with_ignore() -> None:
+    for type, value in (("JSON", "x"), ("VARCHAR(3)", b"\xff"), ("VECTOR", "x")):
+        with pytest.raises(SqlError):
+            assigned(made(f"a {type}"), {"a": cells([value])}, 1, upstream(), NOW, ignore=True)
+
+
+def test_null_in_an_insert_of_one_row_is_an_error_in_every_mode_but_with_ignore() -> None:
+    """pkg/executor/select.go, ResetContextOfStmt: isSingleInsert."""
+    up, table = upstream(sql_mode=frozenset()), made("a INT NOT NULL, b INT NOT NULL")
+    with pytest.raises(SqlError) as refused:
+        insert(table, up, a=[None], b=["1"])
+    assert refused.value.number == 1048
+    found = insert(table, up, a=["1"])
+    assert found.texts["b"].to_pylist() == [b"0"] and found.warnings == ("1364 Field 'b' doesn't have a default value",)
+
+
 def test_the_first_row_that_fails_counts_and_in_it_the_first_column_of_the_statement() -> None:
     """pkg/executor/insert_common.go: given values first, then NULLs and missing ones in table order."""
     table = made("a INT NOT NULL, b INT, c INT NOT NULL")

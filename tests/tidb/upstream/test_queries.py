@@ -41,7 +41,7 @@ def upstream_of(*tables: tuple[Table, Sequence[Sequence[str | None]]], session: 
                  for place, column in enumerate(columns)}
         ids = pa.array([int(row[0] or 0) for row in rows], pa.int64())
         stored[table.schema.lower(), table.name.lower()] = StoredRows(table, pa.table(cells), ids)
-    return Upstream(V8_5, catalog([table for table, _ in tables]), stored, session)
+    return Upstream(V8_5, catalog([table for table, _ in tables]), stored, session=session)
 
 
 ROWS = (

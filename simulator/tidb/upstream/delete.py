@@ -1,0 +1,51 @@
+"""DELETE: the rows that a statement is about go, each once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from simulator.columns.cells import Places
+from simulator.tidb.syntax.rows import Delete
+from simulator.tidb.upstream.auto_ids import Counters
+from simulator.tidb.upstream.duplicates import NONE, Written
+from simulator.tidb.upstream.foreign_keys import no_new_rows
+from simulator.tidb.upstream.outcome import Outcome
+from simulator.tidb.upstream.queries import matching
+from simulator.tidb.upstream.refusals import refused
+from simulator.tidb.upstream.state import StoredRows, Upstream
+from simulator.tidb.upstream.stored import rows_of, taken
+from simulator.tidb.upstream.targets import partition_set, valid, where
+from simulator.tidb.upstream.unique import ordinals_of
+from simulator.tidb.upstream.update import named_tables, named_target, places_in, with_rows
+from simulator.tidb.upstream.writing import finished
+
+
+def delete(statement: Delete, upstream: Upstream, now_ms: int) -> Outcome:
+    """What DELETE comes to, in the open transaction or in a new one. Raises SqlError."""
+    tables = list(named_tables(statement.source, upstream, "delete"))
+    chosen = [named_target(name, tables) for name in statement.targets] or tables[:1]
+    upstream = with_rows(upstream, tables)
+    partitions = partition_set(chosen[0].table, statement.partitions) if statement.partitions else None
+    if partitions is not None and statement.limit is not None:
+        raise refused(1105, "DELETE FROM … PARTITION with LIMIT is not simulated; it is accepted without LIMIT")
+    found = matching(
+        statement.source, statement.where, statement.order, statement.limit, upstream, now_ms, {}, {},
+        statement.common)
+    written = []
+    for table in dict.fromkeys(named.table for named in chosen):
+        stored = rows_of(upstream, table)
+        parts = [places_in(found, named) for named in chosen if named.table is table]
+        places = np.unique(np.concatenate([np.asarray(part.take(where(valid(part))), np.int64) for part in parts]))
+        if partitions is not None:
+            places = _inside(stored, places, partitions)
+        start = Written(stored, Counters(stored.next_auto, stored.next_row_id), no_new_rows)
+        written.append(start.with_change(places, taken(stored, NONE), 0, len(places)))
+    return finished(upstream, written, now_ms)
+
+
+def _inside(stored: StoredRows, places: Places, partitions: list[int]) -> Places:
+    """The places whose rows are in some partitions."""
+    assert stored.keys is not None
+    ordinals = ordinals_of(stored.table, stored.keys.handles.take(pa.array(places)))
+    return places[np.isin(ordinals.to_numpy(), partitions)]

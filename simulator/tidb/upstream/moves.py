@@ -1,0 +1,71 @@
+"""UPDATE where rows get other keys: which row meets which, in the order in which they are changed.
+
+One law: a row meets one that is not changed, one that is changed after it, and what became of one before it; a row
+that another has left is out of its way (tidb pkg/executor/write.go, updateRecord: keys are checked row by row).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.cells import Places
+from simulator.tidb.upstream.duplicates import Written, changed_key, differ, hits, key_bytes
+from simulator.tidb.upstream.state import StoredRows
+from simulator.tidb.upstream.stored import KeyedRows, taken, taken_rows
+from simulator.tidb.upstream.targets import Mask, first, where
+from simulator.tidb.upstream.unique import duplicate, earlier, unique_keys
+
+
+def updated(written: Written, places: Places, new: KeyedRows, ignore: bool) -> Written:
+    """With new rows in place of those at some places, each once, in the order of the statement.
+
+    A row that is as it was is not written. Raises SqlError 1062; with `ignore` such a row stays as it was, with a
+    warning.
+    """
+    stored = written.stored
+    differs = differ(stored.table, taken(stored, places), new)
+    if not differs.all():
+        places, new = places[differs], taken_rows(new, where(differs))
+    while len(places):
+        wrong = _collisions(stored, places, new)
+        row = first(np.any(wrong, axis=0))
+        if row == len(places):
+            break
+        problem = duplicate(stored.table, unique_keys(stored.table)[int(np.argmax(wrong[:, row]))], new.texts, row)
+        if not ignore:
+            raise problem
+        written = replace(written, warned=written.warned.also(problem))
+        stays = np.arange(len(places)) != row
+        places, new = places[stays], taken_rows(new, where(stays))
+    return written.with_change(places, new, len(places), len(places))
+
+
+def _collisions(stored: StoredRows, places: Places, new: KeyedRows) -> Mask:
+    """For each unique key, which rows meet another one."""
+    table = stored.table
+    old, rows = taken(stored, places), np.arange(len(places))
+    changes = [
+        np.asarray(pc.not_equal(old.handles, new.handles), bool) if key.clustered else changed_key(old, new, key)
+        for key in unique_keys(table)]
+    found = np.zeros((len(changes), len(places)), np.bool_)
+    if not any(change.any() for change in changes):
+        return found
+    order = np.argsort(places)
+    met = hits(stored, new)
+    for number, (key, change) in enumerate(zip(key_bytes(table, new), changes, strict=True)):
+        at = order[np.minimum(np.searchsorted(places, met[number], sorter=order), len(places) - 1)]
+        inside = (met[number] >= 0) & (places[at] == met[number])
+        left = inside & (at < rows) & change[at]
+        found[number] = change & (((met[number] >= 0) & ~left & (at != rows)) | _later_of_two(key, change))
+    return found
+
+
+def _later_of_two(key: pa.Array, change: Mask) -> Mask:
+    """Which rows get a key that an earlier one of them has by then."""
+    before = earlier([key])
+    found: Mask = before >= 0
+    return found

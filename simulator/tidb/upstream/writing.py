@@ -1,0 +1,35 @@
+"""What a statement on rows leaves behind: the rows of its tables, what foreign keys make of them, its writes.
+
+One law: a statement that fails has done nothing, and the transaction around it goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from simulator.tidb.upstream.duplicates import Written
+from simulator.tidb.upstream.foreign_keys import enforced
+from simulator.tidb.upstream.outcome import Outcome
+from simulator.tidb.upstream.state import Upstream
+from simulator.tidb.upstream.stored import put, writes_of
+from simulator.tidb.upstream.transactions import opened, written
+
+
+def finished(
+    upstream: Upstream, tables: Sequence[Written], now_ms: int, last_insert_id: int | None = None
+) -> Outcome:
+    """The outcome of a statement that wrote to these tables, in its transaction. Raises SqlError 1451 and 1452."""
+    upstream = opened(upstream)
+    for each in tables:
+        auto, row_id = each.counters
+        upstream = put(upstream, replace(each.stored, next_auto=auto, next_row_id=row_id))
+    changes = [change for each in tables for change in each.changes]
+    upstream, changes = enforced(upstream, changes, now_ms)
+    writes = [writes_of(change.table, change.gone, change.fresh) for change in changes]
+    upstream = written(upstream, writes)
+    if last_insert_id is not None:
+        upstream = replace(upstream, session=replace(upstream.session, last_insert_id=last_insert_id))
+    affected = sum(each.affected for each in tables)
+    warnings = tuple(text for each in tables for text in each.warned.texts)
+    return Outcome(upstream, affected=affected, warnings=warnings)
