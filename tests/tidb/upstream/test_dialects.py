@@ -60,6 +60,12 @@ DIFFERENCES = (
         "CREATE TABLE t (a INT PRIMARY KEY, b INT, c INT); INSERT INTO t VALUES (1, 1, 1);"
         "INSERT INTO t VALUES (1, 0, 0) ON DUPLICATE KEY UPDATE b = b + 1, c = b; SELECT * FROM t", [("1", "2", "2")]),
     Difference(
+        "ON UPDATE CURRENT_TIMESTAMP leaves alone what a statement assigns (D: Automatic Initialization)",
+        "CREATE TABLE t (a INT PRIMARY KEY, b INT, c INT, d DATETIME ON UPDATE CURRENT_TIMESTAMP);"
+        "INSERT INTO t VALUES (1, 1, 1, NULL);"
+        "INSERT INTO t VALUES (1, 0, 0, NULL) ON DUPLICATE KEY UPDATE d = '2001-01-01', b = b + 1, c = b;"
+        "SELECT * FROM t", [("1", "2", "2", "2001-01-01 00:00:00")]),
+    Difference(
         "ON DUPLICATE KEY UPDATE of several rows: TiDB takes the primary key's, then keys as defined (S: the same)",
         "CREATE TABLE t (a INT PRIMARY KEY, b INT UNIQUE, c INT); INSERT INTO t VALUES (1, 1, 0), (2, 2, 0);"
         "INSERT INTO t VALUES (2, 1, 0) ON DUPLICATE KEY UPDATE c = 9; SELECT * FROM t",
@@ -144,6 +150,13 @@ def test_scripted_sql_follows_tidb(difference: Difference) -> None:
         played(difference.script)
     assert isinstance(refused.value, (SqlError, CodedError))
     assert error_number(refused.value) == difference.result
+
+
+def test_digits_of_a_second_are_rounded_before_1970_as_after() -> None:
+    outcome, _ = played(
+        "CREATE TABLE t (a DATETIME(1)); INSERT INTO t VALUES (DATE_ADD('1000-01-01 17:46:56.3', INTERVAL 5 HOUR)),"
+        "(DATE_ADD('1000-01-01 17:46:56.35', INTERVAL 5 HOUR)); SELECT * FROM t")
+    assert rows(outcome) == [("1000-01-01 22:46:56.3",), ("1000-01-01 22:46:56.4",)]
 
 
 def test_what_exists_already_makes_no_job() -> None:
