@@ -156,10 +156,11 @@ class Display:
             self.stage(sending(progress, seconds) if sends else reading_line(progress, seconds))
 
     @contextmanager
-    def following(self) -> Iterator[None]:
-        """Shows how far the run is."""
-        self._console.print(READING + " …", style="dim")
-        status = self._status = self._console.status(READING)
+    def following(self, reads: bool) -> Iterator[None]:
+        """Shows how far the run is; `reads` is whether it has snapshots to compare before it sends."""
+        stage = READING if reads else "sending"
+        self._console.print(f"{stage} …", style="dim")
+        status = self._status = self._console.status(stage)
         try:
             status.start()
             yield

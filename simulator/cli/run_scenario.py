@@ -14,53 +14,62 @@ from typing import Any
 from simulator import releases
 from simulator.cli.run_report import Display, Summary
 from simulator.errors import DeliveryError, UserError
+from simulator.read import expectations
 from simulator.read.lines import lines
 from simulator.read.records import of_batch
+from simulator.releases import Release
 from simulator.run import outputs, pipeline, plan, storage
 from simulator.run.engines import in_process
 from simulator.run.engines.work import Engine
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.run.progress import Listener
+from simulator.run.rehearsal import rehearsed
 from simulator.run.scenario import Scenario
-from simulator.run.settings import Settings, merged
+from simulator.run.settings import DEFAULT_SINK_URI, Settings, merged
 from simulator.signals import Stopped, held
 from simulator.sinks.console import ConsoleServer
+from simulator.sinks.memory import Message
 from simulator.sinks.records import require_delivered
 from simulator.ticdc.changefeed import Changefeed, load_file
 
 IN_PROCESS = "none"
 """The --master that needs no Spark."""
 
+ON_SPARK = "local[*]"
+"""The --master that compares snapshots where none is said."""
+
 
 def run_scenario(scenario: Scenario, options: dict[str, Any]) -> None:
     """Plays it, by the options of the command line; raises SimulatorError, one line."""
     given = {name: options[name] for name in Settings.__dataclass_fields__}
     settings = merged(Settings(**given), scenario.settings)
-    if settings.sink_uri is None:
-        raise UserError(
-            "no sink-uri: give --sink-uri 'kafka://host:port/topic?protocol=open-protocol' "
-            "(with --fixtures nothing is contacted)"
-        )
     if options["console"] and options["fixtures"]:
         raise UserError("--console and --fixtures exclude each other: choose one")
+    if settings.sink_uri is None and not options["console"] and not options["fixtures"]:
+        raise UserError(
+            "no sink-uri: give --sink-uri 'kafka://host:port/topic?protocol=open-protocol', or --console or "
+            "--fixtures DIR, with which nothing is contacted"
+        )
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
-    changefeed = load_file(settings.sink_uri, settings.config, release)
+    changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
     _check_summary(options["summary"])
-    script = scenario.script(settings)
+    script = scenario.script(settings, options.get("first"), options.get("last"))
     display = Display()
     display.warn(changefeed.warnings)
     began = time.monotonic()
-    display.stage("reading the snapshots' tables")
+    display.stage("reading the snapshots' tables" if scenario.reads else "playing the statements")
     planned = plan.plan(script, changefeed, release)
     display.warn(planned.event_filters.warnings)
     display.note(planned.notes)
+    _check_expected(planned, changefeed, release, script.seed, display)
     if changefeed.codec.large_message_handle_option == "claim-check":
         storage.require_writable(changefeed.codec.claim_check_storage_uri)
     with _output(planned, changefeed, options) as output, Listener(display.update) as listener:
         display.warn(output.notes)
         try:
-            with _engine(options["master"], planned, display) as engine, display.following():
+            master, reads = _master(options["master"], planned), bool(planned.moves)
+            with _engine(master, planned, display) as engine, display.following(reads):
                 account = pipeline.run(engine, planned, output, release, script.seed, script.speed, listener)
         except (Stopped, DeliveryError):
             display.stopped(listener.progress, planned, output)
@@ -70,6 +79,23 @@ def run_scenario(scenario: Scenario, options: dict[str, Any]) -> None:
     if options["summary"] is not None:
         summary.write(options["summary"])
     display.finish(summary)
+
+
+def _check_expected(planned: Plan, changefeed: Changefeed, release: Release, seed: int, display: Display) -> None:
+    """Raises ExpectationError where the scenario expects something else, before anything is sent."""
+    if not planned.expected:
+        return
+    messages: list[Message] = []
+    if any(each.expectation.about_messages for each in planned.expected):
+        display.stage("playing it in this process, for what is expected")
+        messages = rehearsed(planned, changefeed, release, seed)
+    expectations.check(
+        planned.expected, planned.timeline.start_ms, messages, planned.jobs, changefeed.codec.protocol)
+
+
+def _master(given: str | None, planned: Plan) -> str:
+    """Without snapshots to compare, Spark is for those who ask for it."""
+    return given or (ON_SPARK if planned.moves else IN_PROCESS)
 
 
 @contextmanager

@@ -16,9 +16,9 @@ import click
 
 from simulator import __version__, releases as known
 from simulator.errors import UserError
-from simulator.run.settings import PLACES, SETTINGS
+from simulator.run.settings import DEFAULT_SINK_URI, PLACES, SETTINGS
 
-Command = Callable[..., None]
+Command = Callable[..., int | None]
 Option = Callable[[Command], Command]
 
 
@@ -76,7 +76,7 @@ CONFIG = click.option(
     "--config", type=click.Path(path_type=Path), metavar="FILE", help="TiCDC's changefeed.toml.")
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document, for programs.")
 
-RUN = _given((
+CHANGEFEED_AND_OUTPUT = (
     click.option(
         "--sink-uri", metavar="URI", help="TiCDC's sink URI: kafka://host:port/topic?protocol=open-protocol&…"
     ),
@@ -95,16 +95,24 @@ RUN = _given((
     ),
     click.option("--console", is_flag=True, help="Print the decoded messages; no Kafka is contacted."),
     _setting("start-ts", metavar="TSO|TIME", help="Where simulated time starts.  [default: Dumpling's Pos]"),
+)
+"""Of whatever sends: diff, run and shell."""
+
+RESOLVED_INTERVAL = _setting(
+    "resolved-interval", metavar="DURATION", help="Simulated time between watermarks.  [default: 1s]")
+SEED = _setting("seed", type=int, help="Chooses the commit-ts of each row.  [default: 0]")
+
+RUN = _given((
+    *CHANGEFEED_AND_OUTPUT,
     _setting("over", metavar="DURATION", help="Simulated time that changes are spread over.  [default: 1m]"),
-    _setting("resolved-interval", metavar="DURATION", help="Simulated time between watermarks.  [default: 1s]"),
+    RESOLVED_INTERVAL,
     _setting("speed", metavar="max|N", help="N simulated seconds in a real one.  [default: max]"),
-    _setting("seed", type=int, help="Chooses the commit-ts of each row.  [default: 0]"),
+    SEED,
     click.option(
         "--master",
-        default="local[*]",
-        show_default=True,
         metavar="URL",
-        help="Spark master; none compares small snapshots in this process, without Java.",
+        help="Spark master; none compares small snapshots in this process, without Java.  [default: local[*] where "
+        "snapshots are compared, else none]",
     ),
     click.option(
         "--plain-producer", is_flag=True, help="Send record by record through kafka-python's public API (slower)."
@@ -160,15 +168,37 @@ def diff(before: Path, after: Path, file: Path | None, at: str, renamed: tuple[s
 
 
 @commands.command()
-@click.argument("file", metavar="SCENARIO.toml", type=click.Path(path_type=Path))
+@click.argument("file", metavar="SCENARIO.toml|STORY.sql", type=click.Path(path_type=Path))
+@click.option(
+    "--from", "first", metavar="STEP", help="Send nothing of the steps before this one, given by number or name.")
+@click.option("--until", "last", metavar="STEP", help="Stop behind this step.")
 @RUN
 def run(file: Path, **options: Any) -> None:
-    """Replay a scripted scenario."""
+    """Play a scenario, or a file of SQL: SQL in, TiCDC's messages out.
+
+    A scenario is TOML: settings, and steps (sql, sql-file, snapshot, wait). A file of SQL is what a MySQL client would
+    send to a new TiDB.
+    """
     _without_pandas()
     from simulator.cli.run_scenario import run_scenario
     from simulator.run import scenario
 
     run_scenario(scenario.load(file), options)
+
+
+@commands.command()
+@_given((*CHANGEFEED_AND_OUTPUT, RESOLVED_INTERVAL, SEED))
+@click.option("--force", is_flag=True, help="From a pipe: go on behind a statement that fails.")
+def shell(force: bool, **options: Any) -> int:
+    """Type SQL, see the messages that TiCDC makes of it; \\help at the prompt says more.
+
+    Without --sink-uri, and with --console or --fixtures, no Kafka is contacted. From a pipe it stops at the first
+    statement that fails.
+    """
+    _without_pandas()
+    from simulator.cli.shell import shell as work
+
+    return work(options, force)
 
 
 @commands.command()
@@ -205,7 +235,7 @@ def explain() -> None:
 
 CHANGEFEED = (
     click.option(
-        "--sink-uri", default="kafka://127.0.0.1:9092/topic?protocol=open-protocol", show_default=True, metavar="URI",
+        "--sink-uri", default=DEFAULT_SINK_URI, show_default=True, metavar="URI",
         help="TiCDC's sink URI.",
     ),
     CONFIG,

@@ -1,4 +1,4 @@
-"""A scenario file, TOML: settings, then steps in order. One law: every mistake in a file is reported at once.
+"""A scenario file: TOML with settings, then steps in order; or plain SQL, which is one step under default settings.
 
 sink-uri = "kafka://127.0.0.1:9092/shop?protocol=canal-json"
 over = "1m"
@@ -10,8 +10,13 @@ snapshot = "monday"     # a directory, relative to this file; the first one is w
 wait = "30s"            # only watermarks
 
 [[step]]
+sql = "UPDATE shop.item SET stock = 0"
+
+[[step]]
 snapshot = "tuesday"    # its difference to the state before, spread over …
 over = "10m"
+
+One law: every mistake in a file is reported at once, each with its line.
 """
 
 from __future__ import annotations
@@ -20,29 +25,56 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simulator.errors import ScenarioError
+from simulator.errors import ScenarioError, UserError, did_you_mean
 from simulator.files import read_text, toml
 from simulator.run.plan import Script
 from simulator.run.plan.cursor import Step
 from simulator.run.settings import DEFAULT_RESOLVED_INTERVAL_MS, SETTINGS, Settings, merged
 from simulator.run.steps import STEPS
 from simulator.run.steps.derivation import SchemaChange
-from simulator.run.steps.kind import StepKind, read_keys, read_step
+from simulator.run.steps.kind import ReadStep, StepPlace, line_of, read_keys, read_step
 from simulator.run.steps.snapshot import SnapshotStep
+from simulator.run.toml_lines import TableLines, key_lines
 
 
 @dataclass(frozen=True)
 class Scenario:
     settings: Settings
     steps: tuple[Step, ...]
+    names: tuple[str, ...] = ()
+    """Of the steps, empty for those without; none at all where no step has one."""
 
-    def script(self, options: Settings = Settings()) -> Script:
-        """What is to be played, where options win over the file."""
+    @property
+    def reads(self) -> bool:
+        """Whether it has snapshots."""
+        return any(isinstance(step, SnapshotStep) for step in self.steps)
+
+    def script(self, options: Settings = Settings(), first: str | None = None, last: str | None = None) -> Script:
+        """What is to be played, where options win over the file; from the step `first`, and up to the step `last`, each
+        a number or a name. Raises ScenarioError for a step that is not there."""
         wanted = merged(options, self.settings)
+        start = 0 if first is None else self._number("--from", first) - 1
+        end = len(self.steps) if last is None else self._number("--until", last)
+        if end <= start:
+            raise ScenarioError(f"--until {last}: this step comes before --from {first}")
         return Script(
-            self.steps, wanted.over_ms, wanted.start_ts,
+            self.steps[:end], wanted.over_ms, wanted.start_ts,
             wanted.resolved_interval_ms or DEFAULT_RESOLVED_INTERVAL_MS, wanted.seed or 0, wanted.speed or 0.0,
+            start,
         )
+
+    def _number(self, option: str, text: str) -> int:
+        """The number of a step, from 1."""
+        if text and text in self.names:
+            return self.names.index(text) + 1
+        if text.isdecimal() and len(text) < 9 and 1 <= int(text) <= len(self.steps):
+            return int(text)
+        named = ", ".join(f"{number} {name}".rstrip() for number, name in enumerate(self._every_name(), 1))
+        meant = did_you_mean(text, filter(None, self.names))
+        raise ScenarioError(f"{option} {text!r}: no such step.{meant} Steps: {named}")
+
+    def _every_name(self) -> tuple[str, ...]:
+        return self.names or ("",) * len(self.steps)
 
 
 def diff(before: Path, after: Path, schema_change: SchemaChange = SchemaChange()) -> Scenario:
@@ -52,45 +84,61 @@ def diff(before: Path, after: Path, schema_change: SchemaChange = SchemaChange()
 
 def load(file: Path) -> Scenario:
     """The scenario of that file; raises ScenarioError with every mistake in it, a line each."""
+    if file.suffix.lower() == ".sql":
+        return _of_sql(file)
     text = read_text(file)
     try:
         document = toml(text)
     except ValueError as error:
-        raise ScenarioError(f"scenario {file} is not TOML: {error}") from None
+        sql = "" if file.suffix.lower() == ".toml" else " (a file of plain SQL has the suffix .sql)"
+        raise ScenarioError(f"scenario {file} is not TOML: {error}{sql}") from None
+    top, tables = key_lines(text, "step")
     mistakes: list[str] = []
     steps = document.pop("step", [])
-    settings = _settings(document, file, mistakes)
-    read = _steps(steps, file, mistakes)
+    settings = _settings(document, file, top, mistakes)
+    read = _steps(steps, file, tables, mistakes)
     if mistakes:
         raise ScenarioError(*(f"scenario {file}: {mistake}" for mistake in mistakes))
-    return Scenario(settings, read)
+    return Scenario(settings, tuple(step.step for step in read), tuple(step.name for step in read))
 
 
-def _settings(table: dict[str, Any], file: Path, mistakes: list[str]) -> Settings:
-    values = read_keys(table, SETTINGS, "", mistakes)
+def _of_sql(file: Path) -> Scenario:
+    from simulator.run.steps.sql import of_file
+
+    try:
+        return Scenario(Settings(), (of_file(file),))
+    except UserError as error:
+        raise ScenarioError(*error.args) from None
+
+
+def _settings(table: dict[str, Any], file: Path, lines: TableLines, mistakes: list[str]) -> Settings:
+    values = read_keys(table, SETTINGS, lambda key: line_of(lines, key), mistakes)
     if "config" in values:
         values["config"] = file.parent / values["config"]
     return Settings(**values)
 
 
-def _steps(tables: object, file: Path, mistakes: list[str]) -> tuple[Step, ...]:
-    found: list[tuple[StepKind, Step]] = []
+def _steps(tables: object, file: Path, lines: list[TableLines], mistakes: list[str]) -> list[ReadStep]:
+    found: list[ReadStep] = []
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         mistakes.append("step must be a list of tables: write each step under [[step]]")
-        return ()
-    for number, table in enumerate(tables, 1):
-        step = read_step(STEPS, number, table, file, mistakes)
+        return []
+    known = lines if len(lines) == len(tables) else [None] * len(tables)
+    for number, (table, its_lines) in enumerate(zip(tables, known, strict=True), 1):
+        step = read_step(STEPS, table, StepPlace(file, number, its_lines), mistakes)
         found += [step] if step else []
     if not mistakes:
-        mistakes += _missing([kind for kind, _ in found])
-    return tuple(step for _, step in found)
+        mistakes += _missing(found)
+    names = [step.name for step in found if step.name]
+    mistakes += (f"name {name!r} is that of several steps" for name in dict.fromkeys(names) if names.count(name) > 1)
+    return found
 
 
-def _missing(kinds: list[StepKind]) -> list[str]:
+def _missing(steps: list[ReadStep]) -> list[str]:
     """What a scenario of such steps lacks."""
-    if not kinds or not kinds[0].starts:
-        first = " or a ".join(name for name, kind in STEPS.items() if kind.starts)
-        return [f"the first [[step]] must be a {first}: the state in which the run starts"]
-    if not any(kind.changes for kind in kinds[1:]):
-        return ["at least two snapshots are expected: one to start from, and one that something happens on the way to"]
+    if not steps or not steps[0].kind.starts:
+        first = ", ".join(name for name, kind in STEPS.items() if kind.starts)
+        return [f"the first [[step]] must be one of {first}: the state in which the run starts"]
+    if not steps[0].kind.alone and not any(step.kind.changes for step in steps[1:]):
+        return ["nothing happens: behind the first snapshot, another one or SQL is expected"]
     return []

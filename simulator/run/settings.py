@@ -5,6 +5,7 @@ One law: nothing is imported here but what takes no time: `--help` imports it.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,9 @@ from typing import Any
 
 from simulator import tso
 from simulator.errors import UserError, masked
+
+DEFAULT_SINK_URI = "kafka://127.0.0.1:9092/topic?protocol=open-protocol"
+"""Where nothing is contacted, and the user says nothing."""
 
 DEFAULT_OVER_MS = 60_000
 DEFAULT_RESOLVED_INTERVAL_MS = 1000
@@ -52,6 +56,18 @@ class Key:
 
     read: Callable[[Any], Any]
     """From the value as TOML has it; raises UserError for one that cannot be."""
+
+    type: Mapping[str, Any] = dataclasses.field(default_factory=lambda: TEXT)
+    """JSON Schema of its values."""
+
+    says: str = ""
+    """What it is for, in a sentence that editors show."""
+
+
+TEXT: Mapping[str, Any] = {"type": "string"}
+TEXTS: Mapping[str, Any] = {"type": "array", "items": TEXT}
+DURATION: Mapping[str, Any] = {"type": "string", "pattern": r"^([0-9]+(\.[0-9]+)?(ms|s|m|h|d))+$"}
+"""As `tso.duration_ms` reads it."""
 
 
 def to_text(value: object) -> str:
@@ -102,14 +118,20 @@ def to_seed(value: object) -> int:
 
 
 SETTINGS: Mapping[str, Key] = {
-    "sink-uri": Key("sink_uri", to_text),
-    "config": Key("config", to_text),
-    "release": Key("release", to_text),
-    "architecture": Key("architecture", to_text),
-    "start-ts": Key("start_ts", lambda value: tso.start_ts(str(value))),
-    "over": Key("over_ms", to_duration_ms),
-    "resolved-interval": Key("resolved_interval_ms", to_duration_ms),
-    "speed": Key("speed", to_speed),
-    "seed": Key("seed", to_seed),
+    "sink-uri": Key("sink_uri", to_text, TEXT, "TiCDC's sink URI."),
+    "config": Key("config", to_text, TEXT, "TiCDC's changefeed.toml, relative to this file."),
+    "release": Key("release", to_text, TEXT, "TiCDC release to simulate, such as v8.5.3."),
+    "architecture": Key("architecture", to_text, TEXT, "TiCDC's architecture: classic or new."),
+    "start-ts": Key(
+        "start_ts", lambda value: tso.start_ts(str(value)), {"type": ["string", "integer"]},
+        "Where simulated time starts: a TSO, or a time."),
+    "over": Key(
+        "over_ms", to_duration_ms, DURATION, "Simulated time that the changes of a step are spread over, as 1m30s."),
+    "resolved-interval": Key(
+        "resolved_interval_ms", to_duration_ms, DURATION, "Simulated time between two watermarks."),
+    "speed": Key(
+        "speed", to_speed, {"anyOf": [{"const": "max"}, {"type": ["number", "string"]}]},
+        "How many simulated seconds pass in a real one, or max."),
+    "seed": Key("seed", to_seed, {"type": "integer"}, "Chooses what is random."),
 }
 """The settings by their keys in a scenario file, which are also the names of the options."""

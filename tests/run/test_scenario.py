@@ -211,17 +211,17 @@ BARE = '[[step]]\nsnapshot = "../monday"\n[[step]]\nsnapshot = "../tuesday"\n'
 @pytest.mark.parametrize(("text", "words"), [
     ('sinkuri = "x"\n' + BARE, ["unknown key 'sinkuri'. Did you mean 'sink-uri'?"]),
     ('[[step]]\nsnapshto = "x"\n' + BARE, ["step 1: unknown key 'snapshto'. Did you mean 'snapshot'?",
-                                           "step 1: exactly one of snapshot, wait is expected"]),
+                                           "step 1: exactly one of sql, sql-file, snapshot, wait, expect is expected"]),
     ('over = "1 minute"\nseed = "x"\nspeed = -1\n' + BARE, ["over: bad duration '1 minute'", "seed: bad seed 'x'",
                                                             "speed: bad speed '-1'"]),
     (BARE + '[[step]]\nwait = "5"\n', ["step 3: wait: bad duration '5'"]),
     (BARE + '[[step]]\nwait = "5s"\nover = "5s"\n', ["step 3: over: only a snapshot that follows another takes time"]),
     ('[[step]]\nsnapshot = "a"\nover = "1s"\n[[step]]\nwait = "1s"\n', ["step 1: over: only a snapshot that follows"]),
-    ('[[step]]\nwait = "1s"\n' + BARE, ["the first [[step]] must be a snapshot"]),
-    ('[[step]]\nsnapshot = "../monday"\n', ["at least two snapshots"]),
-    ('[[step]]\nsnapshot = "../monday"\n[[step]]\nwait = "1m"\n', ["at least two snapshots"]),
+    ('[[step]]\nwait = "1s"\n' + BARE, ["the first [[step]] must be one of sql, sql-file, snapshot"]),
+    ('[[step]]\nsnapshot = "../monday"\n', ["behind the first snapshot, another one or SQL is expected"]),
+    ('[[step]]\nsnapshot = "../monday"\n[[step]]\nwait = "1m"\n', ["another one or SQL is expected"]),
     ("[step]\n", ["step must be a list of tables"]),
-    ("seed = 1\n", ["the first [[step]] must be a snapshot"]),
+    ("seed = 1\n", ["the first [[step]] must be one of sql, sql-file, snapshot"]),
     ("seed = 99999999999999999999999\n" + BARE, ["seed: bad seed 99999999999999999999999: expected"]),
     ("a = \n", ["is not TOML", "line 1"]),
 ])  # fmt: skip
@@ -251,12 +251,12 @@ def test_a_kind_of_step_is_known_to_the_registry_alone(tmp_path: Path, monkeypat
     with pytest.raises(ScenarioError) as caught:
         load_scenario(path)
     assert [line.partition(": ")[2] for line in caught.value.args] == [
-        "step 3: hours: only a nap has hours", "step 4: exactly one of snapshot, wait, nap is expected",
+        "line 7: step 3: hours: only a nap has hours",
+        "line 8: step 4: exactly one of sql, sql-file, snapshot, wait, expect, nap is expected",
     ]
 
 
 @pytest.mark.parametrize(("options", "words"), [
-    ((), "no sink-uri"),
     (("--sink-uri", URI, "--seed", 2**63), "seed"),
     (("--sink-uri", URI, "--summary", "/no/such/place.json"), "there is no directory /no/such"),
     (("--sink-uri", URI, "--start-ts", "yesterday"), "start-ts 'yesterday' is neither"),
@@ -270,3 +270,11 @@ def test_options_that_cannot_be_are_named(
     assert play("run", path, "--console", *options) == 2
     said = capsys.readouterr().err
     assert words in said and "Traceback" not in said
+
+
+def test_a_run_that_contacts_kafka_needs_a_sink_uri(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only where nothing is contacted one is taken for granted."""
+    path = folder / "plays" / "bare.toml"
+    path.write_text(BARE)
+    assert play("run", path) == 2
+    assert "no sink-uri: give --sink-uri" in capsys.readouterr().err

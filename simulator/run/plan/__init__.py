@@ -16,8 +16,9 @@ from simulator.errors import UserError
 from simulator.releases import Release
 from simulator.run.plan.comparisons import Move, move, named, pairs
 from simulator.run.plan.cursor import Addition, Cursor, Planning, Step, starting
+from simulator.run.plan.expected import Expected
 from simulator.run.plan.statements import AMONG_ROWS, EmittedJob
-from simulator.run.plan.versions import Versions
+from simulator.run.plan.versions import Version, Versions
 from simulator.sources.snapshots import PhysicalTable, PlacedTable, Snapshot
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
@@ -48,6 +49,8 @@ class Script:
     resolved_interval_ms: int
     seed: int
     speed: float
+    first: int = 0
+    """The step, from 0, with which sending begins: those before it happen, too, and nobody is told."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,10 @@ class Plan:
     rows: pa.RecordBatch | None = None
     """Changes (WRITTEN) that scripted SQL committed; None where there is none of it."""
 
+    expected: tuple[Expected, ...] = ()
+    jobs: tuple[EmittedJob, ...] = ()
+    """Of all statements, whether they are sent or not."""
+
     @property
     def input_bytes(self) -> int:
         """Size of all files that the comparisons read."""
@@ -93,25 +100,27 @@ class Plan:
 def plan(script: Script, changefeed: Changefeed, release: Release) -> Plan:
     """The plan; raises UserError for a snapshot, a schema or a rule that does not fit."""
     planning = Planning(rules(changefeed, release), script.start_ts, script.over_ms, script.seed)
-    cursors, additions = _steps(script, planning)
-    first, last = cursors[0], cursors[-1]
-    _check(planning.versions, planning.rules, first)
-    timeline = Timeline(first.start_ms, last.now_ms, script.resolved_interval_ms)
-    return assembled(cursors, additions, planning, timeline)
+    cursors, additions, met = _steps(script, planning)
+    _check(planning.versions, planning.rules, cursors[1])
+    sent = cursors[script.first :]
+    timeline = Timeline(sent[0].now_ms, sent[-1].now_ms, script.resolved_interval_ms)
+    return assembled(sent, additions[script.first :], planning, timeline, older=met[script.first])
 
 
 def assembled(
     cursors: Sequence[Cursor], additions: Sequence[Addition], planning: Planning, timeline: Timeline,
-    known_topics: Sequence[str] = (),
+    known_topics: Sequence[str] = (), older: int = 0,
 ) -> Plan:
     """The plan of what some steps added, the cursors being those around and between them.
 
-    `known_topics` are those of plans before, which keep their places.
+    `known_topics` are those of plans before, which keep their places; of the `older` versions, met before those steps,
+    only those count that are still there.
     """
     first, last, rules = cursors[0], cursors[-1], planning.rules
     changefeed, versions = rules.changefeed, planning.versions
     jobs = [job for addition in additions for job in addition.jobs]
-    topics = _topics(versions, jobs, rules, known_topics)
+    tables = [version.table for version in (*_at(first, versions), *versions.every[older:])]
+    topics = _topics(tables, jobs, rules, known_topics)
     return Plan(
         tuple(versions.tables),
         _routes(planning),
@@ -127,6 +136,8 @@ def assembled(
         rules.replication.ignored_start_ts,
         split_rule(rules.release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value),
         _rows(cursors, additions, versions.places),
+        tuple(expected for addition in additions for expected in addition.expected),
+        tuple(jobs),
     )
 
 
@@ -151,18 +162,26 @@ def _rows(
     return pa.concat_batches(parts)
 
 
-def _steps(script: Script, planning: Planning) -> tuple[list[Cursor], list[Addition]]:
-    """Behind each step: where the run stands, and what the step added."""
-    cursor = starting(script.start_ts or tso.DEFAULT_START_TS)
-    cursors: list[Cursor] = []
+def _at(cursor: Cursor, versions: Versions) -> list[Version]:
+    return [versions.every[number] for number in cursor.versions.values()]
+
+
+def _steps(script: Script, planning: Planning) -> tuple[list[Cursor], list[Addition], list[int]]:
+    """Where the run stands before and behind each step, what each added, and how many versions were met before it. A
+    snapshot with which a run starts was there before."""
+    cursors = [starting(script.start_ts or tso.DEFAULT_START_TS)]
     additions: list[Addition] = []
-    for step in script.steps:
-        cursor, addition = step.plan(cursor, planning)
-        if not cursors:
-            dispatch.verify_routes(planning.rules.router, cursor.versions)
+    met: list[int] = []
+    for number, step in enumerate(script.steps):
+        met.append(len(planning.versions.every) if number else 0)
+        cursor, addition = step.plan(cursors[-1], planning)
+        if not number and isinstance(cursor.state, Snapshot):
+            cursors = [cursor]
+        if number == script.first:
+            dispatch.verify_routes(planning.rules.router, cursors[-1].versions)
         cursors.append(cursor)
         additions.append(addition)
-    return cursors, additions
+    return cursors, additions, met
 
 
 def _check(versions: Versions, rules: ChangefeedRules, first: Cursor) -> None:
@@ -190,11 +209,10 @@ def _eligible(tables: Iterable[Table], force_replicate: bool) -> None:
 
 
 def _topics(
-    versions: Versions, jobs: Iterable[EmittedJob], rules: ChangefeedRules, known: Iterable[str]
+    every: Iterable[Table], jobs: Iterable[EmittedJob], rules: ChangefeedRules, known: Iterable[str]
 ) -> tuple[str, ...]:
     """Every topic that gets something, the default one first, those known in their places."""
-    tables = (version.table for version in versions.every)
-    names = [(table.schema, table.name) for table in tables if rules.replicates(table)]
+    names = [(table.schema, table.name) for table in every if rules.replicates(table)]
     active = dispatch.active_topics(rules.router, names)
     sent = (topic for job in jobs for topic in job.topics)
     return tuple(dict.fromkeys([rules.changefeed.topic, *known, *active, *sent]))

@@ -14,6 +14,7 @@ import pyarrow as pa
 from simulator import tso
 from simulator.errors import UserError
 from simulator.run.plan.comparisons import Draft
+from simulator.run.plan.expected import Expected
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.versions import Versions
 from simulator.sources.snapshots import Snapshot
@@ -53,6 +54,10 @@ class Cursor:
         """As a changefeed sends what is committed after its start-ts."""
         return tso.physical(self.start_ts) + 1
 
+    def not_before(self, now_ms: int) -> Cursor:
+        """At that millisecond, or where it is later already; raises as `passed`."""
+        return self.passed(max(0, now_ms - self.now_ms))
+
     def passed(self, milliseconds: int) -> Cursor:
         """So much later; raises UserError behind the last TSO."""
         now_ms = self.now_ms + milliseconds
@@ -88,6 +93,8 @@ class Addition:
     rows: tuple[VersionRows, ...] = ()
     notes: tuple[str, ...] = ()
     """For people."""
+
+    expected: tuple[Expected, ...] = ()
 
 
 @dataclass(frozen=True)

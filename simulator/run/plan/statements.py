@@ -23,8 +23,9 @@ from simulator.tidb.model.table import Name, Table
 from simulator.tidb.parser.read import read_statement
 from simulator.tidb.syntax.statements import Statement
 
-BEFORE_ROWS, AMONG_ROWS, AFTER_ROWS = range(3)
-"""Where a statement stands: before all rows of its step, at the schema change among them, behind all rows."""
+BEFORE_ROWS, AMONG_ROWS, AFTER_ROWS, IN_SCRIPT = range(4)
+"""Where a statement stands: before all rows of its step, at the schema change among them, behind all rows; or between
+statements that change rows."""
 
 
 @dataclass(frozen=True)

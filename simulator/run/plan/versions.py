@@ -86,6 +86,14 @@ class Versions:
             physical = _exchanged(physical, exchanged)
         return self._add(Version(table, of, emptied, True), physical)
 
+    def ids(self, number: int) -> dict[str, int]:
+        """The physical ids of a version by the names of its partitions in lower case; of a table without partitions
+        its own, without a name."""
+        tables = [self.tables[index] for index in self.places[number].indexes]
+        rule = tables[0].table.partitioning
+        names = [partition.name.lower() for partition in rule.partitions] if rule else [""]
+        return {name: each.partition_id or each.table_id for name, each in zip(names, tables, strict=True)}
+
     def _add(self, version: Version, physical: Sequence[PhysicalTable]) -> int:
         indexes = range(len(self.tables), len(self.tables) + len(physical))
         self.next_id = max(self.next_id, following_id(physical))

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from simulator.run.steps import snapshot, wait
+from simulator.run.steps import expect, snapshot, sql, wait
 from simulator.run.steps.kind import StepKind
 
-STEPS: dict[str, StepKind] = {"snapshot": snapshot.KIND, "wait": wait.KIND}
+STEPS: dict[str, StepKind] = {
+    "sql": sql.TEXT_KIND,
+    "sql-file": sql.FILE_KIND,
+    "snapshot": snapshot.KIND,
+    "wait": wait.KIND,
+    "expect": expect.KIND,
+}

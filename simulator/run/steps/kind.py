@@ -1,18 +1,51 @@
 """What a kind of step in a scenario file is, and how a `[[step]]` is read.
 
-One law: every mistake in a step is reported, not only the first.
+One law: every mistake in a step is reported, not only the first, each with its line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from simulator.errors import UserError, did_you_mean
 from simulator.run.plan.cursor import Step
-from simulator.run.settings import Key
+from simulator.run.settings import Key, TEXT, to_text
+from simulator.run.toml_lines import KeyLine, TableLines
+
+NAME = "name"
+NAME_KEY = Key(NAME, to_text, TEXT, "What --from and --until call the step.")
+"""Of every kind of step."""
+
+
+@dataclass(frozen=True)
+class StepPlace:
+    """Where a step stands."""
+
+    file: Path
+    number: int
+    """From 1."""
+
+    lines: TableLines | None = None
+    """None where they are not known: in a list of steps that is written without headers."""
+
+    def line_of_text(self, key: str) -> int:
+        """Where the value of a key begins."""
+        keys = self.lines.keys if self.lines else {}
+        return keys.get(key, KeyLine(1, 1)).text
+
+    def where(self, key: str = "") -> str:
+        """The beginning of a mistake in that key, or in the whole step."""
+        return f"{line_of(self.lines, key)}step {self.number}: "
+
+
+def line_of(lines: TableLines | None, key: str = "") -> str:
+    if lines is None:
+        return ""
+    known = lines.keys.get(key)
+    return f"line {known.line if known else lines.line}: "
 
 
 @dataclass(frozen=True)
@@ -34,8 +67,8 @@ class StepKind:
     read: Callable[[Any], Any]
     """The value of the key that names the kind; raises UserError."""
 
-    step: Callable[[Any, Mapping[str, Any], Path], Step]
-    """From that value, those of `groups` by field, and the scenario file."""
+    step: Callable[[Any, Mapping[str, Any], StepPlace], Step]
+    """From that value, those of `groups` by field, and where the step stands; raises UserError."""
 
     groups: tuple[KeyGroup, ...] = ()
     starts: bool = False
@@ -44,41 +77,71 @@ class StepKind:
     changes: bool = False
     """Whether something happens in it."""
 
+    alone: bool = False
+    """Whether something happens in it even as the only one."""
+
+    says: str = ""
+    """What it is, for editors."""
+
+    type: Mapping[str, Any] = field(default_factory=lambda: TEXT)
+    """JSON Schema of the value of the key that names it."""
+
+
+@dataclass(frozen=True)
+class ReadStep:
+    kind: StepKind
+    step: Step
+    name: str
+
 
 def read_step(
-    kinds: Mapping[str, StepKind], number: int, table: Mapping[str, Any], file: Path, mistakes: list[str]
-) -> tuple[StepKind, Step] | None:
-    """The step of that number, from 1; None where it is none, which `mistakes` then say."""
-    where = f"step {number}: "
-    groups: list[KeyGroup] = []
-    for kind in kinds.values():
-        groups += (group for group in kind.groups if group not in groups)
-    known = {name: Key(name, kind.read) for name, kind in kinds.items()}
-    for group in groups:
+    kinds: Mapping[str, StepKind], table: Mapping[str, Any], place: StepPlace, mistakes: list[str]
+) -> ReadStep | None:
+    """The step that stands there; None where it is none, which `mistakes` then say."""
+    known = {name: Key(name, kind.read) for name, kind in kinds.items()} | {NAME: NAME_KEY}
+    for group in (group for kind in kinds.values() for group in kind.groups):
         known |= group.keys
-    values = read_keys(table, known, where, mistakes)
+    values = read_keys(table, known, place.where, mistakes)
     named = [name for name in kinds if name in table]
     if len(named) != 1:
-        mistakes.append(f"{where}exactly one of {', '.join(kinds)} is expected")
-    for group in groups:
-        given = [key for key in group.keys if key in table]
-        if given and (number == 1 and not group.first or any(group not in kinds[name].groups for name in named)):
-            mistakes.append(f"{where}{given[0]}: {group.misplaced}")
+        mistakes.append(f"{place.where()}exactly one of {', '.join(kinds)} is expected")
+    mistakes += _misplaced(kinds, named, table, place)
     if len(named) != 1 or named[0] not in values:
         return None
-    kind = kinds[named[0]]
-    return kind, kind.step(values[named[0]], values, file)
+    kind, before = kinds[named[0]], len(mistakes)
+    try:
+        step = kind.step(values[named[0]], values, place)
+    except UserError as error:
+        mistakes += (f"{place.where(named[0])}{named[0]}: {each}" for each in error.args)
+    return ReadStep(kind, step, values.get(NAME, "")) if len(mistakes) == before else None
 
 
-def read_keys(table: Mapping[str, Any], known: Mapping[str, Key], where: str, mistakes: list[str]) -> dict[str, Any]:
-    """The values that can be, by field; what is wrong with the others is added to `mistakes`, after `where`."""
+def _misplaced(
+    kinds: Mapping[str, StepKind], named: list[str], table: Mapping[str, Any], place: StepPlace
+) -> list[str]:
+    """What is wrong with keys that are another kind's, or come too early; one mistake for the keys of a group."""
+    found: dict[str, str] = {}
+    own = {key: group for name in named for group in kinds[name].groups for key in group.keys}
+    others = {key: group for kind in kinds.values() for group in kind.groups for key in group.keys}
+    for key in (key for key in table if key in others):
+        group = own.get(key, others[key])
+        if key not in own and named or place.number == 1 and not group.first:
+            found.setdefault(group.misplaced, key)
+    return [f"{place.where(key)}{key}: {misplaced}" for misplaced, key in found.items()]
+
+
+def read_keys(
+    table: Mapping[str, Any], known: Mapping[str, Key], where: Callable[[str], str], mistakes: list[str]
+) -> dict[str, Any]:
+    """The values that can be, by field; what is wrong with the others is added to `mistakes`, after where the key
+    stands."""
     values = {}
     for key, value in table.items():
         if key not in known:
-            mistakes.append(f"{where}unknown key {key!r}.{did_you_mean(key, known)} Known: {', '.join(known)}")
+            mistakes.append(f"{where(key)}unknown key {key!r}.{did_you_mean(key, known)} Known: {', '.join(known)}")
             continue
         try:
             values[known[key].field] = known[key].read(value)
         except UserError as error:
-            mistakes.append(f"{where}{key}: {error}")
+            mistakes.append(f"{where(key)}{key}: {error}")
     return values

@@ -18,9 +18,20 @@ from simulator.run.plan.comparisons import Draft, TableOrigin, table_origins
 from simulator.run.plan.cursor import Addition, Cursor, Planning, starting
 from simulator.run.plan.scripted import as_snapshot
 from simulator.run.plan.statements import AFTER_ROWS, AMONG_ROWS, PendingStatement, emit_jobs, tables_of
-from simulator.run.settings import DEFAULT_OVER_MS, Key, to_duration_ms, to_place, to_text, to_texts
+from simulator.run.settings import (
+    DEFAULT_OVER_MS,
+    DURATION,
+    Key,
+    PLACES,
+    TEXT,
+    TEXTS,
+    to_duration_ms,
+    to_place,
+    to_text,
+    to_texts,
+)
 from simulator.run.steps.derivation import SchemaChange, statements_between
-from simulator.run.steps.kind import KeyGroup, StepKind
+from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.sources import snapshots
 from simulator.sources.schema_change import SchemaChangePoint
 from simulator.sources.snapshots import Snapshot
@@ -51,24 +62,35 @@ class SnapshotStep:
         return _move(before, snapshot, span, self.schema_change, cursor, planning)
 
 
-def _step(directory: str, values: Mapping[str, Any], file: Path) -> SnapshotStep:
-    statements = file.parent / values["ddl"] if "ddl" in values else None
+def _step(directory: str, values: Mapping[str, Any], place: StepPlace) -> SnapshotStep:
+    statements = place.file.parent / values["ddl"] if "ddl" in values else None
     change = SchemaChange(statements, values.get("ddl_at", "middle"), values.get("rename", ()))
-    return SnapshotStep(beside(file, directory), values.get("over_ms"), change)
+    return SnapshotStep(beside(place.file, directory), values.get("over_ms"), change)
 
 
 KIND = StepKind(
     to_text,
     _step,
     (
-        KeyGroup({"over": Key("over_ms", to_duration_ms)}, "only a snapshot that follows another takes time"),
         KeyGroup(
-            {"ddl": Key("ddl", to_text), "ddl-at": Key("ddl_at", to_place), "rename": Key("rename", to_texts)},
+            {"over": Key("over_ms", to_duration_ms, DURATION, "Simulated time over which its changes are spread.")},
+            "only a snapshot that follows another takes time",
+        ),
+        KeyGroup(
+            {
+                "ddl": Key("ddl", to_text, TEXT, "A file of the statements that lead to its definitions of tables."),
+                "ddl-at": Key(
+                    "ddl_at", to_place, {"enum": list(PLACES)}, "Where in the step's time these statements run."),
+                "rename": Key(
+                    "rename", to_texts, TEXTS, "What has another name, as OLD=NEW, where statements are derived."),
+            },
             "only a snapshot that follows another can have other definitions",
         ),
     ),
     starts=True,
     changes=True,
+    says="A directory with the rows of tables. The first one is where the run starts; the difference to a later one is "
+    "what happens.",
 )
 
 

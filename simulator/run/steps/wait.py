@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simulator.run.plan.cursor import Addition, Cursor, Planning
-from simulator.run.settings import to_duration_ms
+from simulator.run.settings import DURATION, to_duration_ms
 from simulator.run.steps.kind import StepKind
 
 
@@ -18,4 +18,6 @@ class WaitStep:
         return cursor.passed(self.milliseconds), Addition()
 
 
-KIND = StepKind(to_duration_ms, lambda milliseconds, _, file: WaitStep(milliseconds))
+KIND = StepKind(
+    to_duration_ms, lambda milliseconds, _, place: WaitStep(milliseconds),
+    says="Simulated time passes, and only watermarks with it.", type=DURATION)

@@ -43,8 +43,9 @@ def rounded_moment(moment: Sql, digits: int) -> Sql:
     unit = 10 ** (6 - max(digits, 0))
     if unit == 1:
         return moment
-    later = sql(f"(epoch_us({{}}) + {unit // 2})", timestamp(moment))
-    near = from_timestamp(sql(f"try(make_timestamp({{}} - (({{}} % {unit}) + {unit}) % {unit}))", later, later))
+    micros = sql("epoch_us({})", timestamp(moment))
+    more = sql(f"((({{}} + {unit // 2}) % {unit} + {unit}) % {unit})", micros)
+    near = from_timestamp(sql(f"try(make_timestamp({{}} + {unit // 2} - {{}}))", micros, more))
     return sql("CASE WHEN right({}, 6) = '000000' THEN {} ELSE coalesce({}, {}) END", moment, moment, near, moment)
 
 

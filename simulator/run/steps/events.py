@@ -1,0 +1,164 @@
+"""What a changefeed sees of a statement of scripted SQL: rows in their versions of tables, and jobs.
+
+One law: what was committed together has one commit-ts; jobs come behind the rows of their millisecond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from simulator import tso
+from simulator.run.plan.comparisons import pairs
+from simulator.run.plan.cursor import Addition, Cursor, Planning, VersionRows
+from simulator.run.plan.statements import AppliedStatement, EmittedJob, IN_SCRIPT, PendingStatement, emit_jobs
+from simulator.run.plan.versions import EVERYTHING, Exchanged, Versions
+from simulator.ticdc.rules import ChangefeedRules
+from simulator.ticdc.table_info import handle_key
+from simulator.tidb.ddl.catalog import Key, key
+from simulator.tidb.model.table import Name, Table
+from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction
+from simulator.tidb.syntax.statements import (
+    AlterTable,
+    FlashbackDatabase,
+    FlashbackTable,
+    RecoverTable,
+    TruncateTable,
+)
+from simulator.tidb.upstream.outcome import Committed, Defined, TableChanges
+
+BRING_BACK = (RecoverTable, FlashbackTable, FlashbackDatabase)
+
+
+def added(
+    events: tuple[Committed | Defined, ...], cursor: Cursor, planning: Planning, origin: str
+) -> tuple[Cursor, Addition]:
+    """What events at `cursor.now_ms` add, and the cursor with the tables behind them, in the last millisecond that they
+    take. `origin` is where the statement stands, for errors; raises DdlError where TiCDC stops the changefeed."""
+    rows: list[VersionRows] = []
+    jobs: list[EmittedJob] = []
+    for number, event in enumerate(events):
+        if isinstance(event, Committed):
+            cursor = cursor.passed(1) if number else cursor
+            rows += _rows(event, cursor)
+        else:
+            jobs += _jobs(event, cursor, planning, origin)
+            cursor = replace(cursor, versions=_versions(event, cursor, planning))
+    return cursor, Addition(tuple(jobs), rows=tuple(rows))
+
+
+def _rows(event: Committed, cursor: Cursor) -> Iterator[VersionRows]:
+    """The changes of tables that the changefeed knows."""
+    commit_ts = tso.compose(cursor.now_ms, tso.ROW_LOGICAL)
+    for changes in event.changes:
+        version = cursor.versions.get((changes.table.schema, changes.table.name))
+        if version is not None:
+            yield VersionRows(version, _batch(changes, commit_ts))
+
+
+def _batch(changes: TableChanges, commit_ts: int) -> pa.RecordBatch:
+    return pa.record_batch({
+        "commit_ts": pa.array(np.full(len(changes.handle), commit_ts)),
+        "partition": changes.partition.cast(pa.int32()),
+        "handle": changes.handle,
+        "row_id": changes.row_id,
+        "before": changes.before,
+        "after": changes.after,
+    })
+
+
+def _jobs(event: Defined, cursor: Cursor, planning: Planning, origin: str) -> Iterator[EmittedJob]:
+    pending = PendingStatement(event.text, event.database, IN_SCRIPT, origin)
+    applied = AppliedStatement(pending, event.statement, event.jobs, event.before, event.after)
+    first_ts = tso.compose(cursor.now_ms, tso.ROW_LOGICAL + 1)
+    return emit_jobs([applied], lambda pending: first_ts, planning.rules)
+
+
+def _versions(event: Defined, cursor: Cursor, planning: Planning) -> Mapping[Name, int]:
+    """The versions behind a statement: a table that it touches has another, one that it creates its first."""
+    known = {key(*name): number for name, number in cursor.versions.items()}
+    touched: set[Key] = set()
+    for old, new in (pair for job in event.jobs for pair in pairs(job).items()):
+        version = known.pop(key(*old), None)
+        touched.add(key(*new))
+        if version is not None:
+            known[key(*new)] = version
+    exchanged = _exchanged(event, known, planning.versions)
+    touched |= exchanged.keys()
+    emptied, before = _emptied(event), event.before.tables
+    found: dict[Name, int] = {}
+    for place, table in event.after.tables.items():
+        version = known.get(place)
+        if place in touched or before.get(place) is not table:
+            version = _version(table, version, emptied, exchanged.get(place), event, planning)
+        if version is not None:
+            found[table.schema, table.name] = version
+    return found
+
+
+def _version(
+    table: Table, version: int | None, emptied: frozenset[str], exchanged: Exchanged | None, event: Defined,
+    planning: Planning,
+) -> int | None:
+    """What comes of the version that a table had; None for a table whose rows are not replicated."""
+    if not replicated(table, planning.rules):
+        return None
+    if version is None and isinstance(event.statement, BRING_BACK):
+        version = _gone(table, event.before.dropped.values(), planning.versions)
+    if version is None:
+        return planning.versions.created(table)
+    return planning.versions.altered(table, version, emptied, exchanged)
+
+
+def _gone(table: Table, dropped: Iterable[Table], versions: Versions) -> int | None:
+    """The last version of a table that was dropped or truncated, and that is there again, perhaps under another name.
+    """
+    were = [gone for gone in dropped if gone == replace(table, schema=gone.schema, name=gone.name)]
+    every = versions.every
+    return next((number for number in reversed(range(len(every))) if every[number].table in were), None)
+
+
+def replicated(table: Table, rules: ChangefeedRules) -> bool:
+    """Whether rows of a table are sent that exists while the changefeed runs: the filter lets it through, and it has a
+    valid index, or needs none (tiflow v8.5.3: cdc/entry/schema/snapshot.go, IsIneligibleTableID)."""
+    return rules.replicates(table) and (rules.changefeed.force_replicate or bool(handle_key(table)))
+
+
+def _emptied(event: Defined) -> frozenset[str]:
+    """Partitions, in lower case, whose ids are others behind the statement; `*` for the table's own, too."""
+    if isinstance(event.statement, TruncateTable):
+        return frozenset(EVERYTHING)
+    specs = event.statement.specs if isinstance(event.statement, AlterTable) else ()
+    names: set[str] = set()
+    for spec in specs:
+        if isinstance(spec, PartitionAction) and spec.verb in ("DROP", "TRUNCATE"):
+            names.update(name.lower() for name in spec.names or _partitions(event))
+    return frozenset(names)
+
+
+def _partitions(event: Defined) -> Iterator[str]:
+    for job in event.jobs:
+        table = event.before.table(job.schema, job.table)
+        if table is not None and table.partitioning is not None:
+            yield from (partition.name for partition in table.partitioning.partitions)
+
+
+def _exchanged(event: Defined, known: Mapping[Key, int], versions: Versions) -> dict[Key, Exchanged]:
+    """The two tables of EXCHANGE PARTITION, where both are replicated."""
+    specs = event.statement.specs if isinstance(event.statement, AlterTable) else ()
+    for job, spec in ((job, spec) for job in event.jobs for spec in specs if isinstance(spec, ExchangePartition)):
+        if job.exchanged is not None:
+            plain, parted = key(*job.exchanged), key(job.schema, job.table)
+            if plain in known and parted in known:
+                return _swapped(plain, parted, spec.partition.lower(), known, versions)
+    return {}
+
+
+def _swapped(
+    plain: Key, parted: Key, partition: str, known: Mapping[Key, int], versions: Versions
+) -> dict[Key, Exchanged]:
+    its_id, partitions = versions.ids(known[plain])[""], versions.ids(known[parted])
+    return {plain: Exchanged(partition, partitions[partition]), parted: Exchanged(partition, its_id)}

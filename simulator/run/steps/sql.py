@@ -1,0 +1,226 @@
+"""The steps `sql` and `sql-file`: what a MySQL client would send, statement by statement, from one session.
+
+One law: a statement, or a transaction, is committed in a millisecond of its own; whatever fails, fails before anything
+is sent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from simulator.errors import DdlError, SqlError, UserError, printable
+from simulator.files import beside, read_text
+from simulator.run.plan.cursor import Addition, Cursor, Planning
+from simulator.run.plan.scripted import still_unread, with_rows
+from simulator.run.settings import DURATION, Key, to_duration_ms, to_text
+from simulator.run.steps.events import added
+from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
+from simulator.tidb.parser.script import scripted
+from simulator.tidb.parser.sql import read_sql
+from simulator.tidb.syntax.rows import RowStatement
+from simulator.tidb.syntax.session import Begin, Commit, Rollback, ScriptedStatement, SessionStatement, SqlStatement
+from simulator.tidb.upstream.execute import error_number, execute, starting
+from simulator.tidb.upstream.outcome import Outcome
+from simulator.tidb.upstream.state import STRICT, Upstream
+from simulator.tidb.upstream.transactions import rollback
+
+FIRST_DATABASE = "test"
+"""The current one where a script begins: the one that every new TiDB has."""
+
+DEFAULT_MODES = frozenset(STRICT)
+WORDS = 8
+"""Of a statement, shown where it fails."""
+
+SQL_MODE = re.compile("sql_mode", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class SqlStep:
+    statements: tuple[ScriptedStatement, ...]
+    place: str = ""
+    """What errors call the text, before the line."""
+
+    line: int = 1
+    """Of the file, in which the text begins."""
+
+    over_ms: int | None = None
+    """How long its transactions take together; None for a millisecond each."""
+
+    def plan(self, cursor: Cursor, planning: Planning) -> tuple[Cursor, Addition]:
+        """Raises UserError, with file and line, for the first statement that fails otherwise than it should."""
+        cursor = upstream_of(cursor, planning)
+        over_ms = self.over_ms or planning.over_ms
+        start_ms, taken = cursor.now_ms, 0
+        slots = _slots(self.statements) if over_ms else 0
+        parts: list[Addition] = []
+        for statement in self.statements:
+            if over_ms and slots:
+                cursor = cursor.not_before(start_ms + min(taken, slots) * over_ms // slots)
+            then = cursor.now_ms
+            cursor, addition = self._played(statement, cursor, planning)
+            taken += cursor.now_ms > then
+            parts.append(addition)
+        cursor, notes = self._ended(cursor)
+        if over_ms:
+            cursor = cursor.not_before(start_ms + over_ms)
+        jobs, rows = (tuple(each for part in parts for each in getattr(part, name)) for name in ("jobs", "rows"))
+        return cursor, Addition(jobs, (), rows, notes)
+
+    def _played(
+        self, statement: ScriptedStatement, cursor: Cursor, planning: Planning
+    ) -> tuple[Cursor, Addition]:
+        where = f"{self.place}:{self.line + statement.line - 1}" if self.place else f"line {statement.line}"
+        try:
+            cursor, addition, _ = executed(statement.text, cursor, planning, where)
+        except (SqlError, DdlError) as error:
+            number = error_number(error)
+            if statement.fails is not None and statement.fails == number:
+                return cursor, Addition()
+            raise UserError(f"{where}: {_first_words(statement.text)}: {error}{_meant(statement, number)}") from None
+        if statement.fails is not None:
+            raise UserError(
+                f"{where}: {_first_words(statement.text)}: it succeeds, where the comment `-- fails {statement.fails}` "
+                f"before it expects error {statement.fails}"
+            )
+        return cursor, addition
+
+    def _ended(self, cursor: Cursor) -> tuple[Cursor, tuple[str, ...]]:
+        """As where a client disconnects."""
+        upstream = cursor.state
+        assert isinstance(upstream, Upstream)
+        if upstream.transaction is None:
+            return cursor, ()
+        note = f"{self.place or 'sql'}: the last transaction is left open, so it is rolled back"
+        left = bool(upstream.transaction.writes)
+        return replace(cursor, state=rollback(upstream)), (note,) * left
+
+
+def executed(
+    text: str, cursor: Cursor, planning: Planning, origin: str = ""
+) -> tuple[Cursor, Addition, Outcome]:
+    """One statement, at `cursor.now_ms`; the time behind it is the next millisecond where it ended a transaction.
+
+    `cursor.state` is an Upstream or what `upstream_of` makes one of. Raises SqlError and DdlError as TiDB words them,
+    SnapshotError for a snapshot that cannot be read; the cursor given is still good then.
+    """
+    cursor = upstream_of(cursor, planning)
+    upstream = cursor.state
+    assert isinstance(upstream, Upstream)
+    statement = _read(text, upstream.session.sql_mode - DEFAULT_MODES)
+    if statement is None:
+        return cursor, Addition(), Outcome(upstream)
+    upstream, unread = with_rows(cursor, upstream, statement)
+    outcome = execute(statement, text, upstream, cursor.now_ms)
+    behind, addition = added(outcome.events, cursor, planning, origin)
+    after = outcome.upstream
+    ended = outcome.events or not isinstance(statement, SessionStatement) and after.transaction is None
+    behind = replace(
+        behind, state=after, catalog=after.catalog, session=after.session, unread=still_unread(unread, after.catalog))
+    return behind.passed(1) if ended else behind, addition, outcome
+
+
+def upstream_of(cursor: Cursor, planning: Planning) -> Cursor:
+    """The cursor with a scripted upstream as its state: of the snapshot before, or a new TiDB's."""
+    if isinstance(cursor.state, Upstream):
+        return cursor
+    release = planning.rules.release
+    if cursor.state is None:
+        upstream = starting(release, seed=planning.seed)
+    else:
+        upstream = starting(release, cursor.catalog, planning.seed)
+    session = cursor.session or replace(upstream.session, database=FIRST_DATABASE)
+    upstream = replace(upstream, session=session)
+    return replace(cursor, state=upstream, catalog=upstream.catalog, unread=cursor.state)
+
+
+@lru_cache(16_384)
+def _read(text: str, modes: frozenset[str]) -> SqlStatement | None:
+    return read_sql(text, modes)
+
+
+def _slots(statements: Sequence[ScriptedStatement]) -> int:
+    """How many milliseconds of their own the statements and transactions of a script take at most."""
+    slots, inside = 0, False
+    for statement in (_read(each.text, frozenset()) for each in statements if each.fails is None):
+        if isinstance(statement, Begin):
+            slots, inside = slots + inside, True
+        elif isinstance(statement, Commit):
+            slots, inside = slots + inside, statement.chain
+        elif isinstance(statement, Rollback):
+            inside = inside and bool(statement.savepoint) or statement.chain
+        elif statement is not None and not isinstance(statement, SessionStatement | RowStatement):
+            slots, inside = slots + 1, False
+        elif isinstance(statement, RowStatement):
+            slots += not inside
+    return slots
+
+
+def _first_words(text: str) -> str:
+    words = text.split()
+    return printable(" ".join(words[:WORDS]) + (" …" if len(words) > WORDS else ""))
+
+
+def _meant(statement: ScriptedStatement, number: int) -> str:
+    if statement.fails is not None:
+        return f" (expected was error {statement.fails})"
+    return f" (if it is meant to fail, write the comment line `-- fails {number}` before it)"
+
+
+def statements_of(text: str, place: str, line: int = 1) -> tuple[ScriptedStatement, ...]:
+    """The statements of a script; raises UserError with everything in it that is no statement, `place` and line before
+    each."""
+    try:
+        found = scripted(text)
+    except SqlError as error:
+        raise UserError(f"{place}: {error}") from None
+    if not found:
+        raise UserError(f"{place}: it has no statement")
+    if SQL_MODE.search(text):
+        return found  # what a text says depends on the mode that is set when it is played
+    mistakes = [mistake for statement in found for mistake in _mistakes(statement, place, line)]
+    if mistakes:
+        raise UserError(*mistakes)
+    return found
+
+
+def _mistakes(statement: ScriptedStatement, place: str, line: int) -> Iterator[str]:
+    try:
+        _read(statement.text, frozenset())
+    except (SqlError, DdlError) as error:
+        if error_number(error) != statement.fails:
+            words = _first_words(statement.text)
+            yield f"{place}:{line + statement.line - 1}: {words}: {error}"
+
+
+def of_file(file: Path, over_ms: int | None = None) -> SqlStep:
+    """The step of a file; raises UserError for one that cannot be read, and for text that is no SQL."""
+    if file.suffix.lower() == ".toml":
+        raise UserError(f"{file} is no SQL: a file of SQL is accepted, and scenario files do not include each other")
+    return SqlStep(statements_of(read_text(file), str(file)), str(file), 1, over_ms)
+
+
+def _of_text(text: str, values: Mapping[str, Any], place: StepPlace) -> SqlStep:
+    line = place.line_of_text("sql")
+    return SqlStep(statements_of(text, str(place.file), line), str(place.file), line, values.get("over_ms"))
+
+
+def _of_path(path: str, values: Mapping[str, Any], place: StepPlace) -> SqlStep:
+    return of_file(beside(place.file, path), values.get("over_ms"))
+
+
+SPREAD = KeyGroup(
+    {"over": Key("over_ms", to_duration_ms, DURATION, "Simulated time over which its transactions are spread.")},
+    "a wait says itself how long it takes",
+    first=True,
+)
+
+TEXT_KIND = StepKind(
+    to_text, _of_text, (SPREAD,), True, True, True,
+    "SQL, as a MySQL client would send it. The comment line `-- fails 1062` says that the next statement must fail.")
+FILE_KIND = StepKind(
+    to_text, _of_path, (SPREAD,), True, True, True, "A file of SQL, as in `sql`; its path is relative to this file.")

@@ -1,0 +1,78 @@
+"""Where in the text of a scenario file its keys stand, which tomllib does not say.
+
+One law: the text is TOML, as tomllib has read it before; only what opens and closes is looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+TOKEN = re.compile(r"""
+    (?P<passed> \#[^\n]* | \"{3}(?:\\.|[^\\])*?\"{3,5} | '{3}.*?'{3,5} | "(?:\\.|[^"\\\n])*" | '[^'\n]*' )
+  | (?P<open> [\[{] ) | (?P<close> [\]}] ) | (?P<end> \n )
+""", re.VERBOSE | re.DOTALL)
+
+HEADER = re.compile(r"""[ \t]*\[{1,2}[ \t]*["']?([^\]\s."']+)["']?[ \t]*(?:\.[ \t]*["']?([^\]\s."']+))?""")
+KEY = re.compile(r"""[ \t]*["']?([^\s.="'\[\]#]+)["']?[ \t]*[.=][ \t]*((?:\"{3}|'{3})\r?\n)?""")
+
+
+@dataclass(frozen=True)
+class KeyLine:
+    line: int
+    """Of the key, from 1."""
+
+    text: int
+    """Where its value begins: the line behind a key whose text takes several lines."""
+
+
+Lines = Mapping[str, KeyLine]
+"""By key."""
+
+
+@dataclass
+class TableLines:
+    """Where the keys of a table stand."""
+
+    line: int = 1
+    """Of its header."""
+
+    keys: dict[str, KeyLine] = field(default_factory=dict)
+
+
+def key_lines(text: str, array: str) -> tuple[TableLines, list[TableLines]]:
+    """The lines of the keys before all headers, and of those below each `[[array]]`; a table inside of these counts as
+    a key of theirs."""
+    top, tables = TableLines(), list[TableLines]()
+    now, here, line = top, 0, 1
+    while here < len(text):
+        if header := HEADER.match(text, here):
+            now = _table(header, array, line, tables)
+        elif key := KEY.match(text, here):
+            now.keys.setdefault(key[1], KeyLine(line, line + bool(key[2])))
+        end = _end(text, here)
+        line += text.count("\n", here, end)
+        here = end
+    return top, tables
+
+
+def _table(header: re.Match[str], array: str, line: int, tables: list[TableLines]) -> TableLines:
+    """Whose keys stand behind a header."""
+    if header[1] != array:
+        return TableLines(line)
+    if header[2] is not None and tables:
+        tables[-1].keys.setdefault(header[2], KeyLine(line, line))
+        return TableLines(line)
+    tables.append(TableLines(line))
+    return tables[-1]
+
+
+def _end(text: str, start: int) -> int:
+    """Where what begins there ends, with its last line."""
+    depth = 0
+    for token in TOKEN.finditer(text, start):
+        depth += {"open": 1, "close": -1}.get(token.lastgroup or "", 0)
+        if token.lastgroup == "end" and depth <= 0:
+            return token.end()
+    return len(text)
