@@ -16,7 +16,7 @@ from support.upstreams import played, rows_in
 T = "CREATE TABLE t (a INT PRIMARY KEY, b INT);"
 
 
-def told(outcome: Outcome) -> list[object]:
+def told(outcome: Outcome) -> list[int | str]:
     """A number for each transaction, how many keys it changed, and a text for each statement of DDL."""
     return [
         sum(len(change.handle) for change in event.changes) if isinstance(event, Committed) else event.text
@@ -38,7 +38,7 @@ def told(outcome: Outcome) -> list[object]:
     ("COMMIT; ROLLBACK; INSERT INTO t VALUES (1, 1)", [1]),
     ("DELETE FROM t; UPDATE t SET b = 1", []),
 ])
-def test_a_transaction_is_one_event(script: str, events: list[object]) -> None:
+def test_a_transaction_is_one_event(script: str, events: list[int | str]) -> None:
     """Committed by COMMIT, by BEGIN, by DDL, or by its one statement; nothing without a change."""
     assert events == told(played(T + script))
 
