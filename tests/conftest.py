@@ -24,8 +24,9 @@ settings.load_profile("shared machine")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--vectors DIR`: the directory whose vector files test_vectors.py runs."""
+    """`--vectors DIR`, `--stories DIR`: the directories whose files test_vectors.py and test_stories.py run."""
     parser.addoption("--vectors", metavar="DIR", help="directory of vector files (default: tests/vectors)")
+    parser.addoption("--stories", metavar="DIR", help="directory of stories with logs (default: tests/stories)")
 
 
 @pytest.fixture(scope="session")

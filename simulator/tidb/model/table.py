@@ -92,6 +92,13 @@ class ForeignKey:
 
 
 @dataclass(frozen=True)
+class CheckConstraint:
+    name: str
+    expression: str
+    """SQL text."""
+
+
+@dataclass(frozen=True)
 class TimeToLive:
     column: str
     interval: str
@@ -164,6 +171,9 @@ class Table:
     options: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     """AUTO_INCREMENT, AUTO_ID_CACHE, AUTO_RANDOM_BASE, SHARD_ROW_ID_BITS, PRE_SPLIT_REGIONS and their values, in this
     order, as far as they were said: they change no row."""
+
+    checks: tuple[CheckConstraint, ...] = field(default=(), compare=False)
+    """Those of the statement that are enforced; TiDB forgets them where tidb_enable_check_constraint is off."""
 
     last_ids: LastIds = field(default=LastIds(), compare=False)
 

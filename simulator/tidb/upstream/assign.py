@@ -21,6 +21,7 @@ from simulator.tidb.ddl.catalog import key
 from simulator.tidb.expressions.generated import generated
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.upstream import auto_ids
+from simulator.tidb.upstream.checks import check
 from simulator.tidb.upstream.clock import now_text
 from simulator.tidb.upstream.defaults import default_texts, has_default
 from simulator.tidb.upstream.fitting import Fault, Fitted, Statement, first_error, fitted, warnings, without_nulls
@@ -67,13 +68,15 @@ def assigned(
     """
     lenient = is_lenient(upstream.session, ignore)
     statement = Statement(table, rows, upstream, now_ms, first_row, lenient, ignore, existing is not None)
-    texts, faults = _given(statement, given)
+    defaults = _defaults(statement, given)
+    texts, faults = _given(statement, given, defaults)
     automatic = None if statement.updating else auto_ids.automatic(table)
     for column in visible_columns(table):
         if column.generated:
             continue
         if column.name not in given:
-            texts[column.name] = existing[column.name] if existing is not None else _missing(statement, column, faults)
+            texts[column.name] = existing[column.name] if existing is not None else (
+                _missing(statement, column, defaults, faults))
         elif column is not automatic:
             texts[column.name] = _kept(faults, without_nulls(statement, column, texts[column.name]))
     error = first_error(faults)
@@ -87,8 +90,9 @@ def assigned(
         texts = _touched(statement, given, texts, existing)
         counters = auto_ids.moved(table, given, texts, counters)
     texts = _with_generated(statement, texts, faults)
-    return Assigned({column.name: texts[column.name] for column in visible_columns(table)}, counters, made,
-                    warnings(faults))
+    texts = {column.name: texts[column.name] for column in visible_columns(table)}
+    check(table, texts, upstream, now_ms, ignore)
+    return Assigned(texts, counters, made, warnings(faults))
 
 
 def _kept(faults: list[Fault], found: Fitted) -> pa.Array:
@@ -96,7 +100,20 @@ def _kept(faults: list[Fault], found: Fitted) -> pa.Array:
     return found.text
 
 
-def _given(statement: Statement, given: Values) -> tuple[Texts, list[Fault]]:
+def _defaults(statement: Statement, given: Values) -> Texts:
+    """The defaults that the rows need."""
+    needed = [
+        column for column in visible_columns(statement.table)
+        if not column.generated and not column.auto_increment and not column.auto_random and (
+            not statement.updating if column.name not in given else _may_default(given[column.name]))]
+    return default_texts(needed, statement.rows, statement.upstream, statement.now_ms) if needed else {}
+
+
+def _may_default(value: Value) -> bool:
+    return isinstance(value, Default) or _defaulted(value) is not None
+
+
+def _given(statement: Statement, given: Values, defaults: Texts) -> tuple[Texts, list[Fault]]:
     """TiDB texts of the columns that the statement names, and what does not fit, in its order."""
     columns = {column.name: column for column in statement.table.columns}
     named = [columns[name] for name in given]
@@ -110,9 +127,9 @@ def _given(statement: Statement, given: Values) -> tuple[Texts, list[Fault]]:
     for column in named:
         value = given[column.name]
         if isinstance(value, Default):
-            texts[column.name] = _default(statement, column, faults)
+            texts[column.name] = _default(statement, column, defaults, faults)
         elif (default := _defaulted(value)) is not None:
-            texts[column.name] = pc.if_else(default, _default(statement, column, faults), texts[column.name])
+            texts[column.name] = pc.if_else(default, _default(statement, column, defaults, faults), texts[column.name])
     return texts, faults
 
 
@@ -134,22 +151,22 @@ def _check_generated(column: Column, value: Value, table: Table) -> None:
         raise refused(3105, column.name, table.name)
 
 
-def _default(statement: Statement, column: Column, faults: list[Fault]) -> pa.Array:
+def _default(statement: Statement, column: Column, defaults: Texts, faults: list[Fault]) -> pa.Array:
     """DEFAULT as a value; a column without one refuses it before any row is looked at."""
     if column.auto_increment or column.auto_random:
         return pa.nulls(statement.rows, pa.binary())
     if not has_default(column) and not statement.lenient:
         raise refused(1364, column.name)
-    return _missing(statement, column, faults)
+    return _missing(statement, column, defaults, faults)
 
 
-def _missing(statement: Statement, column: Column, faults: list[Fault]) -> pa.Array:
+def _missing(statement: Statement, column: Column, defaults: Texts, faults: list[Fault]) -> pa.Array:
     """A column that new rows have no value for."""
     if column.auto_increment or column.auto_random:
         return pa.nulls(statement.rows, pa.binary())
     if not has_default(column) and statement.rows:
         faults.append(Fault(0, refused(1364, column.name), statement.lenient))
-    return default_texts(column, statement.table, statement.rows, statement.upstream, statement.now_ms)
+    return defaults[column.name]
 
 
 def _touched(statement: Statement, given: Values, texts: Texts, existing: Mapping[str, pa.Array]) -> Texts:

@@ -1,26 +1,28 @@
 """What a column holds where a statement gives it no value.
 
-One law: a literal default is the same text for all rows; an expression is computed for the statement's time. A column
-that is NOT NULL and has no default has none in strict mode: only ENUM takes its first member and YEAR its zero (tidb
+One law: a literal default is the same text for all rows (that of a TIMESTAMP is taken to be of the session's time zone;
+TiDB's is of the zone in which the table was made); an expression is computed for the statement's time. A column that is
+NOT NULL and has no default has none in strict mode: only ENUM takes its first member and YEAR its zero (tidb
 pkg/table/column.go, getColDefaultValueFromNil; pkg/ddl/add_column.go, setYearDefaultValue).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from simulator.errors import SchemaError
 from simulator.tidb.ddl.column_definitions import NOW, zero
-from simulator.tidb.expressions.casts import raw
-from simulator.tidb.expressions.evaluate import Uncomputable, evaluated
-from simulator.tidb.expressions.translate import Scope, valued
-from simulator.tidb.expressions.trees import definition
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.expressions.trees import parsed
+from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import family
-from simulator.tidb.upstream.clock import now_text
-from simulator.tidb.upstream.refusals import refused
+from simulator.tidb.upstream.clock import now_text, utc
+from simulator.tidb.upstream.column_texts import column_texts
+from simulator.tidb.upstream.misfits import misfit
+from simulator.tidb.upstream.queries import values_of
 from simulator.tidb.upstream.state import Upstream
 from simulator.tidb.values.conversion import tidb_text
 
@@ -33,17 +35,26 @@ def has_default(column: Column) -> bool:
     return column.default is not None or not column.not_null or column.type.name in ("enum", "year")
 
 
-def default_texts(column: Column, table: Table, rows: int, upstream: Upstream, now_ms: int) -> pa.Array:
-    """The default of a column as TiDB text (binary) for so many rows, that of a TIMESTAMP in UTC.
+def default_texts(
+    columns: Sequence[Column], rows: int, upstream: Upstream, now_ms: int,
+) -> dict[str, pa.Array]:
+    """The defaults of columns as TiDB text (binary) for so many rows, those of a TIMESTAMP in UTC.
 
-    Of a column without one it is NULL, or where the column is NOT NULL the zero of its type. Raises SqlError 1105 for
-    an expression that is not computed here.
+    Of a column without one it is NULL, or where the column is NOT NULL the zero of its type. Raises SqlError for an
+    expression that is not computed, and for one whose value the column does not take.
     """
-    if column.default_expression:
-        text = time_of(column, upstream, now_ms)
-        return pa.repeat(pa.scalar(text, pa.binary()), rows) if text is not None else (
-            _computed(column, table, rows))
-    return pa.repeat(literal(column), rows)
+    found, computed = {}, []
+    for column in columns:
+        text = time_of(column, upstream, now_ms) if column.default_expression else None
+        if text is not None:
+            found[column.name] = pa.repeat(pa.scalar(text, pa.binary()), rows)
+        elif column.default_expression:
+            computed.append(column)
+        else:
+            found[column.name] = pa.repeat(literal(column), rows)
+            if column.type.name == "timestamp" and upstream.session.time_zone != "UTC":
+                found[column.name] = utc(upstream.session, found[column.name].cast(pa.string())).cast(pa.binary())
+    return found | _computed(computed, rows, upstream, now_ms) if computed else found
 
 
 @lru_cache(4096)
@@ -71,11 +82,15 @@ def time_of(column: Column, upstream: Upstream, now_ms: int) -> str | None:
     return now_text(kind, max(column.type.decimal, 0), upstream.session, now_ms)
 
 
-def _computed(column: Column, table: Table, rows: int) -> pa.Array:
-    try:
-        value = valued(definition(column.default or "", table), Scope(table, {}))
-        found = tidb_text(column.type, evaluated({column.name: raw(value, column)}, {}, rows)[column.name])
-    except (SchemaError, Uncomputable) as error:
-        raise refused(1105, f"the default of column {column.name!r}, {column.default}, is not computed here: "
-                            f"{str(error).splitlines()[0]}") from None
-    return found.cast(pa.binary())
+def _computed(columns: Sequence[Column], rows: int, upstream: Upstream, now_ms: int) -> dict[str, pa.Array]:
+    """Expressions; their UUID() and RAND() are others than those of the statement."""
+    nodes = [parsed(column.default or "") for column in columns]
+    apart = replace(upstream, seed=~upstream.seed)
+    texts = {}
+    for column, raw in zip(columns, values_of(nodes, columns, apart, now_ms, rows=rows)):
+        text = column_texts([column], [raw], upstream.session)[0]
+        wrong = pc.index(pc.and_(raw.is_valid(), text.is_null()), pa.scalar(True)).as_py()
+        if wrong >= 0:
+            raise misfit(column, raw[wrong].as_py(), wrong + 1)
+        texts[column.name] = text
+    return texts

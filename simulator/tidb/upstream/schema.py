@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.errors import SchemaError
-from simulator.tidb.ddl.catalog import Catalog, Key, key, with_table
+from simulator.tidb.ddl.catalog import Catalog, Key, key, with_table, with_tables
 from simulator.tidb.ddl.execute import execute as executed_on
+from simulator.tidb.ddl.indexes import CHECK_IS_OFF
 from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.partitions import locate_partition
@@ -32,7 +33,7 @@ from simulator.tidb.syntax.statements import (
     Statement,
     TruncateTable,
 )
-from simulator.tidb.upstream import clock
+from simulator.tidb.upstream import checks, clock
 from simulator.tidb.upstream.altered import altered
 from simulator.tidb.upstream.outcome import Defined, Outcome
 from simulator.tidb.upstream.refusals import refused, worded
@@ -53,6 +54,8 @@ class _Kept:
 def define(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> Outcome:
     """What a DDL statement comes to, outside of a transaction. Raises DdlError and SqlError."""
     session = upstream.session
+    if checks.is_forgotten(statement, upstream):
+        return Outcome(upstream, warnings=(CHECK_IS_OFF,))
     known = Session(session.database, upstream.catalog, upstream.release, clock.moment_text(
         clock.now(session, now_ms).astimezone(clock.zone(session.time_zone)), 6))
     executed = executed_on(statement, text, known)
@@ -60,6 +63,9 @@ def define(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> 
     if not executed.jobs:
         return Outcome(replace(upstream, catalog=after), warnings=executed.notes)
     after = _with_utc_defaults(upstream, after, statement, known)
+    after = with_tables(after, [
+        checks.kept(statement, table, upstream) for place, table in after.tables.items()
+        if table is not upstream.catalog.tables.get(place)])
     kept = _kept(statement, executed.jobs, upstream, after, known)
     database = session.database if after.database(session.database) else ""
     behind = replace(

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from simulator.errors import SchemaError, did_you_mean
 from simulator.tidb.ddl.create.defaults import default_text
-from simulator.tidb.ddl.create.keys import build_keys
+from simulator.tidb.ddl.create.keys import build_checks, build_keys
 from simulator.tidb.ddl.create.types import build_type
 from simulator.tidb.model.charsets import resolve
 from simulator.tidb.model.table import Column, LastIds, Partition, Partitioning, Table, TimeToLive
@@ -54,6 +54,7 @@ def build_table(
         columnar_indexes=keys.columnar_indexes,
         temporary=syntax.temporary,
         options=tuple((name, options[name]) for name in KEPT_OPTIONS if name in options),
+        checks=build_checks(syntax),
         last_ids=LastIds(len(columns), keys.last_index_id, len(keys.foreign_keys)),
     )
 

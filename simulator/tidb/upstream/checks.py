@@ -1,0 +1,64 @@
+"""CHECK constraints of a table.
+
+One law: a row breaks one whose condition is false, not one whose condition is unknown; a table has them only if
+tidb_enable_check_constraint was on when it was made, and they hold while it is (tidb pkg/table/constraint.go, since
+7.2.0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.tidb.expressions.trees import parsed
+from simulator.tidb.model.table import Table
+from simulator.tidb.syntax.alter import AddKey, AlterCheck, DropKey, Spec
+from simulator.tidb.syntax.expressions import Is
+from simulator.tidb.syntax.statements import AlterTable, CreateTable, Statement
+from simulator.tidb.upstream.queries import RowSource, values_of
+from simulator.tidb.upstream.refusals import refused, worded
+from simulator.tidb.upstream.state import Upstream
+
+
+def check(table: Table, texts: Mapping[str, pa.Array], upstream: Upstream, now_ms: int, ignore: bool = False) -> None:
+    """Raises SqlError 3819 for the first row that breaks a constraint, and for the first one that it breaks.
+
+    With IGNORE TiDB leaves such rows out (pkg/executor/insert_common.go, batchCheckAndInsert); that is refused.
+    """
+    if not table.checks or not upstream.session.check_constraints or not len(next(iter(texts.values()))):
+        return
+    broken = [Is(parsed(constraint.expression), "FALSE") for constraint in table.checks]
+    found = values_of(broken, [None] * len(broken), upstream, now_ms, [RowSource(table, texts)])
+    rows = [pc.index(pc.equal(truth.cast(pa.string()), "1"), pa.scalar(True)).as_py() for truth in found]
+    first = min((row, place) for place, row in enumerate(rows) if row >= 0) if max(rows) >= 0 else None
+    if first and ignore:
+        raise worded(1105, f"IGNORE of a row that breaks the CHECK {table.checks[first[1]].name!r} is not simulated; "
+                           "accepted: the statement without IGNORE")
+    if first:
+        raise refused(3819, table.checks[first[1]].name)
+
+
+def kept(statement: Statement, table: Table, upstream: Upstream) -> Table:
+    """A table that a statement has made or changed, with the CHECKs that TiDB keeps."""
+    forgotten = isinstance(statement, CreateTable) and not upstream.session.check_constraints
+    return replace(table, checks=()) if forgotten and table.checks else table
+
+
+def is_forgotten(statement: Statement, upstream: Upstream) -> bool:
+    """Whether the statement is about CHECKs alone, of which TiDB makes no job while they are off.
+
+    Raises SqlError for a statement on the CHECKs of a table while they are on.
+    """
+    about = [_is_check(spec) for spec in statement.specs] if isinstance(statement, AlterTable) else []
+    if any(about) and upstream.session.check_constraints:
+        raise worded(1105, "ALTER TABLE of a CHECK with tidb_enable_check_constraint = ON is not simulated; accepted: "
+                           "CHECK in CREATE TABLE")
+    return bool(about) and all(about)
+
+
+def _is_check(spec: Spec) -> bool:
+    return isinstance(spec, AlterCheck) or isinstance(spec, DropKey) and spec.kind == "check" or (
+        isinstance(spec, AddKey) and spec.key.kind == "check")
