@@ -1,3 +1,21 @@
 """A producer-side simulator of TiCDC: its messages on Kafka, byte for byte, without a TiDB cluster."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simulator.simulated import Message, Result, TiCDC
+
 __version__ = "0.1.0"
+
+__all__ = ["Message", "Result", "TiCDC", "__version__"]
+
+
+def __getattr__(name: str) -> object:
+    """What the package gives is imported when it is asked for, so that short commands start at once."""
+    if name in ("Message", "Result", "TiCDC"):
+        from simulator import simulated
+
+        return getattr(simulated, name)
+    raise AttributeError(f"module 'simulator' has no attribute {name!r}")

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from support.flink import flink
 from support.kafka_fixture import kafka, kafka_directory
+from simulator import plugin
 from simulator.run.engines import session as spark_session
 
 __all__ = ["flink", "kafka", "kafka_directory", "pytest_addoption", "spark"]
@@ -23,8 +24,11 @@ settings.register_profile("shared machine", deadline=None, suppress_health_check
 settings.load_profile("shared machine")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--vectors DIR`, `--stories DIR`: the directories whose files test_vectors.py and test_stories.py run."""
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """`--vectors DIR`, `--stories DIR`: the directories whose files test_vectors.py and test_stories.py run; and the
+    options of our own plugin, which comes by itself only where the package is installed."""
+    if not pluginmanager.is_registered(plugin):
+        pluginmanager.register(plugin, "ticdc")
     parser.addoption("--vectors", metavar="DIR", help="directory of vector files (default: tests/vectors)")
     parser.addoption("--stories", metavar="DIR", help="directory of stories with logs (default: tests/stories)")
 

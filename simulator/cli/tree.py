@@ -76,7 +76,7 @@ CONFIG = click.option(
     "--config", type=click.Path(path_type=Path), metavar="FILE", help="TiCDC's changefeed.toml.")
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document, for programs.")
 
-RUN = _given((
+CHANGEFEED_AND_OUTPUT = (
     click.option(
         "--sink-uri", metavar="URI", help="TiCDC's sink URI: kafka://host:port/topic?protocol=open-protocol&…"
     ),
@@ -95,10 +95,18 @@ RUN = _given((
     ),
     click.option("--console", is_flag=True, help="Print the decoded messages; no Kafka is contacted."),
     _setting("start-ts", metavar="TSO|TIME", help="Where simulated time starts.  [default: Dumpling's Pos]"),
+)
+"""Of whatever sends: diff, run and shell."""
+
+RESOLVED_INTERVAL = _setting("resolved-interval", metavar="DURATION", help="Simulated time between watermarks.  [default: 1s]")
+SEED = _setting("seed", type=int, help="Chooses the commit-ts of each row.  [default: 0]")
+
+RUN = _given((
+    *CHANGEFEED_AND_OUTPUT,
     _setting("over", metavar="DURATION", help="Simulated time that changes are spread over.  [default: 1m]"),
-    _setting("resolved-interval", metavar="DURATION", help="Simulated time between watermarks.  [default: 1s]"),
+    RESOLVED_INTERVAL,
     _setting("speed", metavar="max|N", help="N simulated seconds in a real one.  [default: max]"),
-    _setting("seed", type=int, help="Chooses the commit-ts of each row.  [default: 0]"),
+    SEED,
     click.option(
         "--master",
         metavar="URL",
@@ -188,6 +196,21 @@ def scenarios(**asked: Any) -> None:
     from simulator.cli import scenarios as work
 
     work.scenarios(**asked)
+
+
+@commands.command()
+@_given((*CHANGEFEED_AND_OUTPUT, RESOLVED_INTERVAL, SEED))
+@click.option("--force", is_flag=True, help="From a pipe: go on behind a statement that fails.")
+def shell(force: bool, **options: Any) -> int:
+    """Type SQL, see the messages that TiCDC makes of it; \\help at the prompt says more.
+
+    Without --sink-uri, and with --console or --fixtures, no Kafka is contacted. From a pipe it stops at the first
+    statement that fails.
+    """
+    _without_pandas()
+    from simulator.cli.shell import shell as work
+
+    return work(options, force)
 
 
 @commands.command()

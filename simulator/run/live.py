@@ -7,6 +7,7 @@ that a step made has arrived when it is played.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from simulator import tso
 from simulator.releases import Release
@@ -16,9 +17,13 @@ from simulator.run.open_outputs import OpenOutput
 from simulator.run.plan import assembled
 from simulator.run.plan.cursor import Addition, Cursor, Planning, Step, starting
 from simulator.run.progress import Reporter
+from simulator.run.steps.sql import executed, upstream_of
 from simulator.sinks.records import Delivered, require_delivered
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import rules
+from simulator.tidb.ddl.catalog import Database, with_database
+from simulator.tidb.upstream.outcome import Outcome
+from simulator.tidb.upstream.state import Upstream
 from simulator.tso import Timeline
 
 
@@ -51,10 +56,37 @@ class Live:
         self._send((self.cursor, cursor), (addition,), False)
         return addition
 
+    def execute(self, text: str) -> Outcome:
+        """Plays one statement of SQL; the session, and its transaction, stay open.
+
+        Raises SqlError and DdlError as TiDB words them, which leave everything as it was, and DeliveryError.
+        """
+        cursor, addition, outcome = executed(text, self.cursor, self._planning)
+        self._send((self.cursor, cursor), (addition,), False)
+        return outcome
+
+    def upstream(self) -> Upstream:
+        """What exists, and the rows of tables that statements have met."""
+        state = upstream_of(self.cursor, self._planning).state
+        assert isinstance(state, Upstream)
+        return state
+
+    def create_database(self, database: Database) -> None:
+        """A database that counts as having been there from the start: no statement of it is sent."""
+        upstream = self.upstream()
+        catalog = with_database(upstream.catalog, database)
+        cursor = upstream_of(self.cursor, self._planning)
+        self.cursor = replace(cursor, catalog=catalog, state=replace(upstream, catalog=catalog))
+
     def resolve(self) -> None:
         """Sends a watermark above everything so far, unless there is one."""
         if self.cursor.now_ms > (self._resolved_ms or self.cursor.start_ms):
             self._send((self.cursor, self.cursor), (), True)
+
+    @property
+    def topics(self) -> Sequence[str]:
+        """Those that are known so far."""
+        return self._output.topics
 
     def accounts(self) -> list[Delivered]:
         """What of each partition has arrived."""
@@ -67,6 +99,9 @@ class Live:
 
     def _send(self, cursors: Sequence[Cursor], additions: Sequence[Addition], final: bool) -> None:
         last = cursors[-1]
+        if not final and last.now_ms == cursors[0].now_ms and not any(part.jobs or part.rows for part in additions):
+            self.cursor = last
+            return
         since = self._resolved_ms or last.start_ms
         timeline = Timeline(last.start_ms, last.now_ms, self._resolved_interval_ms, since, final)
         plan = assembled(cursors, additions, self._planning, timeline, self._output.topics)

@@ -98,6 +98,14 @@ def answers(address: str) -> bool:
         return False
 
 
+def delete_topics(address: str, topics: Iterable[str]) -> None:
+    """Deletes those topics of the Kafka at `host:port` that exist; raises UserError and DeliveryError."""
+    with _admin(KafkaSettings(tuple(address.split(",")))) as admin:
+        found = list(_counts(admin, topics))
+        if found:
+            admin.delete_topics(found)
+
+
 @contextmanager
 def _admin(settings: KafkaSettings) -> Iterator[KafkaAdminClient]:
     """An admin client for a few questions; Kafka's refusals come out as errors of ours."""

@@ -1,0 +1,230 @@
+"""`shell`: SQL at a prompt or from a pipe, each statement answered by the events that it made.
+
+One law: a statement is whole before it is run; at a prompt a mistake costs nothing but itself, from a pipe it ends all.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from rich.cells import cell_len
+
+from simulator import tso
+from simulator.cli.output import show_lines, warn
+from simulator.errors import SimulatorError, SqlError, UserError, did_you_mean
+from simulator.read.lines import lines, raw_lines
+from simulator.simulated import Message, Result, TiCDC, records
+from simulator.tidb.parser.script import scripted
+
+SINK_URI = "kafka://127.0.0.1:9092/ticdc?protocol=open-protocol&partition-num=1"
+"""Where none is given: one partition, so that what is shown is short."""
+
+PROMPT, CONTINUED = "ticdc> ", "    -> "
+
+HELP = """
+A statement ends with ; and is answered by the events that it made, as `inspect` shows them.
+\\bytes        the messages of the last statement as their bytes
+\\watermark    send a watermark above everything so far
+\\wait 10s     let simulated time pass
+\\rows db.t    the rows of a table
+\\release      what is simulated
+\\help         this
+\\quit         end (as Ctrl-D)
+""".strip()
+
+BARE = {"help": "\\help", "?": "\\help", "\\h": "\\help", "quit": "\\quit", "exit": "\\quit", "\\q": "\\quit"}
+"""What MySQL's client takes without a backslash, or shorter."""
+
+WIDEST = 100
+"""Characters of a value in a table of rows."""
+
+
+def shell(options: dict[str, Any], force: bool) -> int:
+    """Exit code: 2 where a statement from a pipe failed, which stops without `force`."""
+    ticdc = TiCDC(
+        options["release"] or "v8.5.3",
+        options["architecture"],
+        sink_uri=options["sink_uri"] or SINK_URI,
+        config=options["config"],
+        start_ts=options["start_ts"],
+        resolved_interval=f"{interval}ms" if (interval := options["resolved_interval_ms"]) else None,
+        seed=options["seed"] or 0,
+        fixtures=options["fixtures"],
+        fixtures_format=options["fixtures_format"],
+        send=options["sink_uri"] is not None and not options["console"] and options["fixtures"] is None,
+    )
+    warn(ticdc.warnings)
+    with ticdc:
+        made = Shell(ticdc)
+        return made.at_a_prompt() if sys.stdin.isatty() else made.from_a_pipe(force)
+
+
+class Quit(Exception):
+    """The user has asked to end."""
+
+
+class Shell:
+    """Holds the messages of the last statement."""
+
+    def __init__(self, ticdc: TiCDC) -> None:
+        self._ticdc = ticdc
+        self._last: list[Message] = []
+
+    def at_a_prompt(self) -> int:
+        """Until Ctrl-D; Ctrl-C clears what was typed."""
+        from simulator.cli.prompt import texts
+
+        show_lines([f"{self._ticdc.describe()}; \\help helps, Ctrl-D ends"])
+        for text in texts(PROMPT, CONTINUED, is_whole):
+            try:
+                self.answer(text)
+            except Quit:
+                break
+            except SimulatorError as error:
+                show_lines(map(str, error.args))
+        return 0
+
+    def from_a_pipe(self, force: bool) -> int:
+        """Each statement is answered as soon as it is whole."""
+        code = 0
+        try:
+            for line, text in _pieces(sys.stdin.buffer):
+                try:
+                    self.answer(text)
+                except SimulatorError as error:
+                    where = [f"line {line}: {argument}" for argument in error.args]
+                    if not force:
+                        raise UserError(*where) from None
+                    code = 2
+                    sys.stdout.flush()
+                    for said in where:
+                        print(said, file=sys.stderr)
+        except Quit:
+            pass
+        return code
+
+    def answer(self, text: str) -> None:
+        """Runs a command or statements, and shows what came of it; raises SimulatorError, Quit."""
+        name, _, argument = BARE.get(text.strip().rstrip(";").lower(), text.strip()).partition(" ")
+        if not name.startswith("\\"):
+            for statement in scripted(text):
+                self._run(statement.text)
+            return
+        if name not in COMMANDS:
+            raise UserError(f"unknown command {name}.{did_you_mean(name, COMMANDS)} Known: {', '.join(COMMANDS)}")
+        COMMANDS[name](self, argument.strip().rstrip(";").strip())
+
+    def _run(self, text: str) -> None:
+        try:
+            result = self._ticdc.execute(text)
+        finally:
+            self._last = self._ticdc.messages(watermark=False)
+        if result.columns:
+            show_lines(table_lines(result.columns, result.rows))
+        elif not self._last:
+            show_lines([f"OK, {_rows(result.affected)} affected"])
+        show_lines(f"Warning {warning}" for warning in result.warnings)
+        self._show(self._last)
+
+    def _show(self, messages: Sequence[Message]) -> None:
+        show_lines(lines(records(messages)))
+        sys.stdout.flush()
+
+    def bytes(self, _: str) -> None:
+        show_lines(raw_lines(records(self._last)) if self._last else ["the last statement made no message"])
+
+    def watermark(self, _: str) -> None:
+        self._last = self._ticdc.messages()
+        self._show(self._last)
+        show_lines([f"everything up to {tso.describe(self._ticdc.watermark)} has been sent"])
+
+    def wait(self, duration: str) -> None:
+        self._ticdc.wait(duration or "1s")
+        self._last = self._ticdc.messages(watermark=False)
+        self._show(self._last)
+
+    def rows(self, table: str) -> None:
+        found = self._ticdc.rows(table)
+        cells = [[_cell(value) for value in row.values()] for row in found]
+        show_lines(table_lines(tuple(found[0]), cells) if found else ["no rows"])
+
+    def release(self, _: str) -> None:
+        show_lines([self._ticdc.describe()])
+
+    def help(self, _: str) -> None:
+        show_lines(HELP.splitlines())
+
+    def quit(self, _: str) -> None:
+        raise Quit
+
+
+COMMANDS: dict[str, Callable[[Shell, str], None]] = {
+    "\\bytes": Shell.bytes,
+    "\\watermark": Shell.watermark,
+    "\\wait": Shell.wait,
+    "\\rows": Shell.rows,
+    "\\release": Shell.release,
+    "\\help": Shell.help,
+    "\\quit": Shell.quit,
+}
+
+
+def is_whole(text: str) -> bool:
+    """Whether what was typed ends where a statement or a command does: what would follow is another statement."""
+    words = text.strip().lower()
+    if not words or words.startswith("\\") or words in BARE or words.startswith("delimiter ") or "\0" in text:
+        return True
+    try:
+        return len(scripted(f"{text}\nx")) > len(scripted(text))
+    except SqlError:  # a quote or a comment is open
+        return False
+
+
+def table_lines(names: Sequence[str], rows: Iterable[Sequence[str | bytes | None]]) -> Iterator[str]:
+    """Rows as MySQL's client draws them at a terminal."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(names, *cells, strict=True)]
+    rule = "+".join(("", *("-" * (width + 2) for width in widths), ""))
+    yield rule
+    yield _drawn(names, widths)
+    yield rule
+    yield from (_drawn(row, widths) for row in cells)
+    if cells:
+        yield rule
+    yield f"{_rows(len(cells))} in set"
+
+
+def _drawn(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=True))
+    return "| " + " | ".join(padded) + " |"
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "NULL"
+    text = f"0x{value.hex()}" if isinstance(value, bytes) else str(value)
+    text = text if text.isprintable() else repr(text)[1:-1]
+    return text if len(text) <= WIDEST else f"{text[:WIDEST]}…"
+
+
+def _rows(count: int) -> str:
+    return f"{count} row" if count == 1 else f"{count} rows"
+
+
+def _pieces(source: Iterable[bytes]) -> Iterator[tuple[int, str]]:
+    """The commands and statements of a pipe, each with the number of its first line."""
+    pending, first = "", 1
+    for number, line in enumerate(source, 1):
+        try:
+            pending += line.decode()
+        except UnicodeDecodeError:
+            raise UserError(f"line {number}: not UTF-8") from None
+        if (not pending.strip() or ";" in line.decode() or pending.lstrip().startswith("\\")) and is_whole(pending):
+            yield first, pending
+            pending = ""
+        if not pending.strip():
+            pending, first = "", number + 1
+    if pending:
+        yield first, pending

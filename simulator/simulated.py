@@ -1,0 +1,309 @@
+"""A simulated TiDB with a changefeed, for Python: SQL in, TiCDC's messages out.
+
+One law: what a statement made has been sent when `execute` is back, and `messages` ends with a watermark above it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from simulator import releases, tso
+from simulator.errors import DdlError, SqlError, UserError
+from simulator.python_values import PythonValue, as_bytes, python_values
+from simulator.read.decode import Event, decode
+from simulator.releases import Release
+from simulator.read.records import Record
+from simulator.run import scenario as scenarios
+from simulator.run.live import Live
+from simulator.run.open_outputs import OpenOutput, to_fixtures, to_kafka, to_memory
+from simulator.run.scenario import Scenario
+from simulator.run.settings import DEFAULT_RESOLVED_INTERVAL_MS
+from simulator.run.steps.wait import WaitStep
+from simulator.sinks.memory import Message
+from simulator.ticdc.changefeed import Changefeed, load, load_file
+from simulator.tidb.ddl.catalog import Database
+from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.parser.script import scripted
+from simulator.tidb.parser.sql import read_sql
+from simulator.tidb.restore.names import quoted
+from simulator.tidb.syntax.session import Use
+from simulator.tidb.syntax.tables import TableSyntax
+from simulator.tidb.upstream.outcome import Outcome, ResultSet
+from simulator.tidb.upstream.refusals import error_number, refused, worded
+from simulator.tidb.upstream.state import Upstream
+from simulator.tidb.upstream.stored import rows_of
+
+__all__ = ["Message", "Result", "SINK_URI", "TiCDC"]
+
+SINK_URI = "kafka://127.0.0.1:9092/ticdc?protocol=open-protocol"
+"""Of which nothing is contacted, unless it is asked for."""
+
+UNKNOWN_DATABASE = 1049
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a statement answered."""
+
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str | bytes | None, ...], ...] = ()
+    """Of a SELECT: TiDB text, bytes for binary strings, None for NULL."""
+
+    affected: int = 0
+    warnings: tuple[str, ...] = ()
+    """As SHOW WARNINGS says them: `1265 Data truncated for column 'a' at row 1`."""
+
+
+class TiCDC:
+    """One client's session with a TiDB that a changefeed replicates."""
+
+    def __init__(
+        self,
+        release: str = releases.DEFAULT,
+        architecture: str | None = None,
+        *,
+        sink_uri: str = SINK_URI,
+        config: str | Path | Mapping[str, Any] | None = None,
+        start_ts: int | str | None = None,
+        resolved_interval: str | None = None,
+        seed: int = 0,
+        databases: Iterable[str] | None = None,
+        fixtures: str | Path | None = None,
+        fixtures_format: str = "jsonl",
+        send: bool = False,
+    ) -> None:
+        """`release` is a tag; where both architectures have it the classic one is meant, `new:v8.5.4` is the other.
+        `config` is TiCDC's changefeed.toml: a path, its text (with a line break or `=` in it), or a mapping.
+
+        `databases` are there from the start, besides `test`; without it every one that CREATE TABLE or USE names is.
+        With `fixtures` the messages are also written there when it is closed, with `send` they also go to the Kafka of
+        `sink_uri` at once. Raises UserError for what cannot be, DeliveryError where Kafka does not answer.
+        """
+        kind, _, tag = release.rpartition(":")
+        found = releases.find(tag, kind or architecture)
+        self._release, self._changefeed = found, _changefeed(sink_uri, config, found)
+        if fixtures is not None and send:
+            raise UserError("fixtures and send exclude each other: choose one")
+        self._sent: list[Message] = []
+        self._live = Live(
+            _output(self._changefeed, self._sent, fixtures, fixtures_format, send),
+            self._changefeed,
+            found,
+            None if start_ts is None else tso.start_ts(str(start_ts)),
+            None,
+            DEFAULT_RESOLVED_INTERVAL_MS if resolved_interval is None else tso.duration_ms(resolved_interval),
+            seed,
+        )
+        self._any_database = databases is None
+        self._closed = False
+        for name in databases or ():
+            self._add_database(name)
+
+    def execute(self, sql: str) -> Result:
+        """Runs the statements as a MySQL client would send them; what the last one answered.
+
+        Raises SqlError with TiDB's number, SQLSTATE and text; what stands before the one that fails has been done.
+        """
+        result = Result()
+        for statement in scripted(sql):
+            result = _result(self._executed(statement.text))
+        return result
+
+    def wait(self, duration: str) -> None:
+        """Simulated time passes (`500ms`, `1m30s`), with its watermarks."""
+        self._open().play(WaitStep(tso.duration_ms(duration)))
+
+    def play(self, scenario: str | Path | Scenario) -> None:
+        """The steps of a scenario: a file (.toml or .sql) or a `Scenario`; its settings are this object's own.
+
+        Raises UserError for what cannot be played.
+        """
+        found = scenario if isinstance(scenario, Scenario) else scenarios.load(Path(scenario))
+        for step in found.steps:
+            self._open().play(step)
+
+    def messages(self, watermark: bool = True) -> list[Message]:
+        """What was sent since the last call, in the order of sending; it ends with a watermark above everything sent so
+        far, in every partition, where the protocol has watermarks. Without `watermark` none is sent for it."""
+        live = self._open()
+        if watermark:
+            live.resolve()
+        taken, bases = list(self._sent), self._first_offsets()
+        self._sent.clear()
+        return [
+            replace(message, offset=message.offset + bases.get((message.topic, message.partition), 0))
+            for message in taken
+        ]
+
+    def events(self) -> list[Event]:
+        """As `messages`, decoded: `RowEvent`, `DdlEvent` and `Watermark` of `simulator.read.decode`."""
+        return [event for message in self.messages() for event in decode(message.key, message.value)]
+
+    def rows(self, table: str) -> list[dict[str, PythonValue]]:
+        """The rows of `db.table`, in the order of its key: int for integers, BIT and YEAR, float for FLOAT and DOUBLE,
+        bytes for binary strings, str as TiDB prints it for everything else, None for NULL.
+
+        Virtual generated columns are left out, as messages leave them out. Raises SqlError for a table that is not
+        there.
+        """
+        upstream, definition = self._table(table)
+        cells = rows_of(upstream, definition).cells
+        columns = {
+            column.name: python_values(column.type, cells.column(column.name)) for column in visible_columns(definition)
+        }
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    @property
+    def watermark(self) -> int:
+        """The last one that was sent to every partition, a TSO."""
+        return self._live.watermark
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What of the sink-uri and the configuration has no effect."""
+        return self._changefeed.warnings
+
+    def describe(self) -> str:
+        """What is simulated, for people."""
+        name = f"{self._release.architecture}, {self._release.name}"
+        return f"TiCDC {name}, {self._changefeed.codec.protocol}, topic {self.topic}"
+
+    @property
+    def topic(self) -> str:
+        """The changefeed's default topic."""
+        return self._changefeed.topic
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """All topics that something was sent to, the default one first."""
+        return tuple(self._live.topics) or (self.topic,)
+
+    @property
+    def brokers(self) -> str:
+        """`host:port[,host:port]` of the sink-uri."""
+        return ",".join(self._changefeed.kafka.brokers)
+
+    def close(self) -> None:
+        """Completes fixtures, waits for Kafka; raises DeliveryError. Closing again does nothing."""
+        self._close(True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close(kind is None)
+
+    def _close(self, complete: bool) -> None:
+        if not self._closed:
+            self._closed = True
+            self._live.close(complete)
+
+    def _open(self) -> Live:
+        if self._closed:
+            raise UserError("this TiCDC is closed")
+        return self._live
+
+    def _executed(self, text: str) -> Outcome:
+        live = self._open()
+        try:
+            with _as_sql_error():
+                return live.execute(text)
+        except SqlError as error:
+            name = self._any_database and error.number == UNKNOWN_DATABASE and _database_of(text)
+            if not name:
+                raise
+        self._add_database(name)
+        with _as_sql_error():
+            return live.execute(text)
+
+    def _add_database(self, name: str) -> None:
+        self._live.create_database(Database(name))
+
+    def _table(self, name: str) -> tuple[Upstream, Table]:
+        live = self._open()
+        schema, dot, table = name.rpartition(".")
+        schema = schema if dot else live.upstream().session.database
+        found = live.upstream().catalog.tables.get((schema.lower(), table.lower()))
+        if found is None:
+            raise refused(1146, schema, table)
+        if live.cursor.unread is not None:  # a snapshot's rows are read by the first statement that needs them
+            live.execute(f"SELECT 1 FROM {quoted(found.schema)}.{quoted(found.name)} LIMIT 0")
+        return live.upstream(), found
+
+    def _first_offsets(self) -> dict[tuple[str, int], int]:
+        topics = self._live.topics
+        return {
+            (topics[account.topic], account.partition): account.first_offset or 0 for account in self._live.accounts()
+        }
+
+
+def records(messages: Iterable[Message]) -> Iterator[Record]:
+    """Messages as `simulator.read` takes them."""
+    for each in messages:
+        yield Record(each.topic, each.partition, each.offset, each.timestamp, each.key, each.value)
+
+
+def _changefeed(sink_uri: str, config: str | Path | Mapping[str, Any] | None, release: Release) -> Changefeed:
+    if isinstance(config, Mapping):
+        lines = (f"{json.dumps(key)} = {_toml(value)}\n" for key, value in config.items())
+        return load(sink_uri, "".join(lines), release)
+    if isinstance(config, str) and ("\n" in config or "=" in config):
+        return load(sink_uri, config, release)
+    return load_file(sink_uri, config, release)
+
+
+def _toml(value: object) -> str:
+    """A value on one line."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _output(
+    changefeed: Changefeed, sent: list[Message], fixtures: str | Path | None, fixtures_format: str, send: bool
+) -> OpenOutput:
+    if fixtures is not None:
+        return to_fixtures(changefeed, sent, Path(fixtures), fixtures_format)
+    return to_kafka(changefeed, sent) if send else to_memory(changefeed, sent)
+
+
+@contextmanager
+def _as_sql_error() -> Iterator[None]:
+    """Whatever TiDB refuses, by MySQL's number."""
+    try:
+        yield
+    except DdlError as error:
+        raise worded(error_number(error), error.text) from error
+
+
+def _database_of(text: str) -> str:
+    """The database that a statement takes to be there; empty for a statement that brings none by itself."""
+    statement = read_sql(text)
+    if isinstance(statement, TableSyntax):
+        return statement.schema
+    return statement.database if isinstance(statement, Use) else ""
+
+
+def _result(outcome: Outcome) -> Result:
+    found = outcome.result
+    if found is None:
+        return Result((), (), outcome.affected, outcome.warnings)
+    columns = [_texts(found, number) for number in range(len(found.names))]
+    return Result(found.names, tuple(zip(*columns, strict=True)), outcome.affected, outcome.warnings)
+
+
+def _texts(found: ResultSet, number: int) -> list[str | bytes | None]:
+    texts = found.rows.column(number).to_pylist()
+    if found.binary[number]:
+        return [None if text is None else as_bytes(text) for text in texts]
+    return [None if text is None else text.decode("utf-8", "surrogateescape") for text in texts]
