@@ -50,16 +50,19 @@ def _show_all() -> None:
         about = scenario.about
         title = about.title if about.legal else f"{about.title} (not legal: no TiCDC sends this)"
         table.add_row(Text(scenario.name, style="bold"), title, ", ".join(about.releases) or "any")
-    out.print(table, "")
+    out.print(table)
+    out.print()
     out.print("`ticdc-sim scenarios NAME` shows one, `ticdc-sim run NAME --console` plays it.")
 
 
 def _show(scenario: Shipped) -> None:
     out, about = Terminal(), scenario.about
-    out.print(Text(f"{scenario.name}: {about.title}", style="bold"), "")
+    out.print(Text(f"{scenario.name}: {about.title}", style="bold"))
+    out.print()
     for before, part in PARTS:
         if text := getattr(about, part):
-            out.print(f"{before}{text}", "")
+            out.print(f"{before}{text}")
+            out.print()
     if about.threads:
         out.print(f"Asked for in: {', '.join(about.threads)}")
     out.print(f"Releases: {', '.join(about.releases) or 'any'}" + ("" if about.legal else "; no TiCDC sends this"))
