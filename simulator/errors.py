@@ -9,6 +9,7 @@ SimulatorError
 │   ├── ChangefeedError  sink-uri or changefeed.toml, as TiCDC itself rejects it
 │   ├── ScenarioError    a scenario file
 │   └── EncodeError      a row or event that TiCDC could not put on the wire
+├── ExpectationError     a scenario expects something else than what happens in it: exit code 1
 └── DeliveryError        Kafka (or the disk) did not take what was sent, or a process that sent died: exit code 3
 
 A message says what is wrong, the value, and what would be accepted, on one line; several things on one line each. It
@@ -93,6 +94,12 @@ class ChangefeedError(CodedError):
 
 class ScenarioError(UserError):
     """A scenario file that cannot be played; an argument for each mistake in it."""
+
+
+class ExpectationError(SimulatorError):
+    """What a scenario expects is not what there is; an argument for each line of what differs."""
+
+    exit_code = 1
 
 
 class EncodeError(CodedError):

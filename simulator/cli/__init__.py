@@ -1,6 +1,7 @@
 """The command line.
 
-One law: a user's mistake ends in one line and exit code 2, lost delivery in exit code 3, what nobody foresaw in 70.
+One law: a user's mistake ends in one line and exit code 2, what a scenario expects in vain in 1, lost delivery in 3,
+what nobody foresaw in 70.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ _everywhere(commands, click.Option(
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command line and gives its exit code: 0 done, 2 the user's mistake, 3 delivery failed, 70 our defect,
-    128 and more stopped by a signal.
+    """Runs one command line and gives its exit code: 0 done, 1 what a scenario expects is not so, 2 the user's mistake,
+    3 delivery failed, 70 our defect, 128 and more stopped by a signal.
     """
     asked: dict[str, bool] = {}
     try:

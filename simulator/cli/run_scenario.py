@@ -14,18 +14,22 @@ from typing import Any
 from simulator import releases
 from simulator.cli.run_report import Display, Summary
 from simulator.errors import DeliveryError, UserError
+from simulator.read import expectations
 from simulator.read.lines import lines
 from simulator.read.records import of_batch
+from simulator.releases import Release
 from simulator.run import outputs, pipeline, plan, storage
 from simulator.run.engines import in_process
 from simulator.run.engines.work import Engine
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.run.progress import Listener
+from simulator.run.rehearsal import rehearsed
 from simulator.run.scenario import Scenario
 from simulator.run.settings import DEFAULT_SINK_URI, Settings, merged
 from simulator.signals import Stopped, held
 from simulator.sinks.console import ConsoleServer
+from simulator.sinks.memory import Message
 from simulator.sinks.records import require_delivered
 from simulator.ticdc.changefeed import Changefeed, load_file
 
@@ -58,6 +62,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any]) -> None:
     planned = plan.plan(script, changefeed, release)
     display.warn(planned.event_filters.warnings)
     display.note(planned.notes)
+    _check_expected(planned, changefeed, release, script.seed, display)
     if changefeed.codec.large_message_handle_option == "claim-check":
         storage.require_writable(changefeed.codec.claim_check_storage_uri)
     with _output(planned, changefeed, options) as output, Listener(display.update) as listener:
@@ -74,6 +79,18 @@ def run_scenario(scenario: Scenario, options: dict[str, Any]) -> None:
     if options["summary"] is not None:
         summary.write(options["summary"])
     display.finish(summary)
+
+
+def _check_expected(planned: Plan, changefeed: Changefeed, release: Release, seed: int, display: Display) -> None:
+    """Raises ExpectationError where the scenario expects something else, before anything is sent."""
+    if not planned.expected:
+        return
+    messages: list[Message] = []
+    if any(each.expectation.about_messages for each in planned.expected):
+        display.stage("playing it in this process, for what is expected")
+        messages = rehearsed(planned, changefeed, release, seed)
+    expectations.check(
+        planned.expected, planned.timeline.start_ms, messages, planned.jobs, changefeed.codec.protocol)
 
 
 def _master(given: str | None, planned: Plan) -> str:

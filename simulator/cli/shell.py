@@ -15,7 +15,7 @@ from simulator import tso
 from simulator.cli.output import show_lines, warn
 from simulator.errors import SimulatorError, SqlError, UserError, did_you_mean
 from simulator.read.lines import lines, raw_lines
-from simulator.simulated import Message, Result, TiCDC, records
+from simulator.simulated import Message, TiCDC, records
 from simulator.tidb.parser.script import scripted
 
 SINK_URI = "kafka://127.0.0.1:9092/ticdc?protocol=open-protocol&partition-num=1"

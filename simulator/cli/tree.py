@@ -18,7 +18,7 @@ from simulator import __version__, releases as known
 from simulator.errors import UserError
 from simulator.run.settings import DEFAULT_SINK_URI, PLACES, SETTINGS
 
-Command = Callable[..., None]
+Command = Callable[..., int | None]
 Option = Callable[[Command], Command]
 
 
@@ -98,7 +98,8 @@ CHANGEFEED_AND_OUTPUT = (
 )
 """Of whatever sends: diff, run and shell."""
 
-RESOLVED_INTERVAL = _setting("resolved-interval", metavar="DURATION", help="Simulated time between watermarks.  [default: 1s]")
+RESOLVED_INTERVAL = _setting(
+    "resolved-interval", metavar="DURATION", help="Simulated time between watermarks.  [default: 1s]")
 SEED = _setting("seed", type=int, help="Chooses the commit-ts of each row.  [default: 0]")
 
 RUN = _given((

@@ -44,7 +44,7 @@ def as_text(data: bytes) -> str:
 def line(record: Record, event: Event) -> str:
     """`topic/partition@offset TSO time KIND schema.table columns`."""
     ts, at = moment(event)
-    return printable(f"{record.topic}/{record.partition}@{record.offset} {ts or '-'} {at} {_what(event)}")
+    return printable(f"{record.topic}/{record.partition}@{record.offset} {ts or '-'} {at} {described(event)}")
 
 
 def json_line(record: Record, event: dict[str, Any]) -> str:
@@ -92,12 +92,13 @@ def unreadable(record: Record, error: UserError) -> dict[str, Any]:
 
 
 def unreadable_line(record: Record, error: UserError) -> str:
-    key, value = (_short(data) for data in (record.key, record.value))
+    key, value = (value_text(data) for data in (record.key, record.value))
     place = f"{record.topic}/{record.partition}@{record.offset}"
     return printable(f"{place} UNREADABLE {error}; key {key}; value {value}")
 
 
-def _what(event: Event) -> str:
+def described(event: Event) -> str:
+    """`KIND schema.table columns`."""
     if isinstance(event, Watermark):
         return "WATERMARK"
     name = f"{event.schema}.{event.table}" if event.table else event.schema
@@ -115,7 +116,7 @@ def _cut(event: RowEvent) -> Iterator[str]:
 def _columns(event: RowEvent) -> Iterator[str]:
     image = event.before if event.after is None else event.after
     for name, value in (image or {}).items():
-        yield f"{show(name)}={_short(value)}"
+        yield f"{show(name)}={value_text(value)}"
 
 
 def _changes(event: RowEvent) -> Iterator[str]:
@@ -124,11 +125,11 @@ def _changes(event: RowEvent) -> Iterator[str]:
     for name, value in after.items():
         old = before.get(name)
         if old != value:
-            yield f"{show(name)}: {_short(old)}→{_short(value)}"
+            yield f"{show(name)}: {value_text(old)}→{value_text(value)}"
         elif not keyed or name in event.columns and event.columns[name].key:
-            yield f"{show(name)}={_short(value)}"
+            yield f"{show(name)}={value_text(value)}"
     for value in event.unnamed:
-        yield f"(no name): {_short(value)}→NULL"
+        yield f"(no name): {value_text(value)}→NULL"
 
 
 def show(text: str) -> str:
@@ -137,7 +138,8 @@ def show(text: str) -> str:
     return text if plain and text != "NULL" and not text.startswith("0x") else json.dumps(text, ensure_ascii=False)
 
 
-def _short(value: Value) -> str:
+def value_text(value: Value) -> str:
+    """A value as people get to see it: WIDTH characters of it, bytes in hexadecimal digits."""
     if value is None:
         return "NULL"
     if isinstance(value, bytes):

@@ -26,7 +26,8 @@ class Statements:
 
     foreign_key_checks: bool = field(metadata=TEXT(
         """Whether foreign keys are checked and followed when rows are written (TiDB 6.6+: tidb_enable_foreign_key is on
-        by default, %s); before it they only stand in the definition.""", "tidb sessionctx/variable/tidb_vars.go"))
+        by default, tidb %s); before it they only stand in the definition.""",
+        "sessionctx/variable/tidb_vars.go"))
 
     codes_search_indexes: bool = field(metadata=TEXT(
         """Whether a job whose text has ADD FULLTEXT INDEX (230) or begins with CREATE HYBRID INDEX (231) gets the code

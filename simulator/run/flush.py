@@ -180,7 +180,7 @@ def _images_as(kind: pa.DataType, events: pa.RecordBatch) -> pa.RecordBatch:
 def _rank(events: pa.RecordBatch, order: Ints, window: Ints, keys: GroupKeys) -> Ints:
     """The place of each event's group: that of its first row."""
     barrier = ints(events, "kind")[order] != ROW
-    if keys.separate:
+    if keys.separate and not barrier.all():
         return _rank_by_key(events, order, window, barrier, keys)
     starts = _starts(window) | barrier
     rank: Ints = np.flatnonzero(starts)[np.cumsum(starts) - 1]

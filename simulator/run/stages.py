@@ -76,7 +76,7 @@ def sent(changes: pa.RecordBatch, rules: Rules) -> pa.RecordBatch:
     """The changes (SENT) that event filters let through, UPDATEs that are split as two. Where the rule asks, `beside`
     says of each whether there are others of its table and commit-ts; `row_id` stays where it is given."""
     if not rules.splitting.any():
-        return split.ranked(passing(changes, rules), rules.split)
+        return _shaped(split.ranked(passing(changes, rules), rules.split))
     if rules.split.release.filters_halves:
         return _shaped(passing(split.halves(changes, _splitting(changes, rules), rules.split), rules))
     changes = passing(changes, rules)

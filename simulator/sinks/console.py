@@ -1,6 +1,7 @@
 """Records for people: tasks hand them to the driver, whose standard output is the user's.
 
-One law: a partition's records keep their order, and a task is done only when all it sent has been shown.
+One law: what a task writes at a time is shown in the order of commit-ts, so that a partition's records keep theirs; a
+task is done only when all it sent has been shown.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from io import BufferedIOBase
 
+import numpy as np
 import pyarrow as pa
 
 from simulator.errors import DeliveryError
 from simulator.sinks.driver import Driver, Server
 from simulator.sinks.files.formats import SCHEMA, table
 from simulator.sinks.immediate import Immediate
-from simulator.sinks.records import Delivered, PartitionRecords
+from simulator.sinks.records import Delivered, PartitionRecords, Records
 
 SHOWN = b"."
 """The driver's answer to a task of which everything has been shown."""
@@ -39,6 +41,20 @@ class ConsoleSink(Immediate):
         self._file = self._socket.makefile("wb")
         self._file.write(driver.secret)
         self._stream = pa.ipc.new_stream(self._file, SCHEMA)
+        self._taken: list[tuple[pa.Table, pa.Array]] = []
+
+    def write(self, records: Records) -> None:
+        """Shows the records of all partitions in the order of commit-ts."""
+        super().write(records)
+        shown = pa.concat_tables([SCHEMA.empty_table(), *(table for table, _ in self._taken)])
+        commit_ts = pa.chunked_array([commit_ts for _, commit_ts in self._taken], pa.int64())
+        self._taken.clear()
+        places = pa.array(np.argsort(commit_ts.to_numpy(), kind="stable"))
+        try:
+            self._stream.write_table(shown.take(places).combine_chunks())
+            self._file.flush()
+        except OSError:
+            self._refuse()
 
     def close(self) -> list[Delivered]:
         """Waits until everything has been shown."""
@@ -50,16 +66,17 @@ class ConsoleSink(Immediate):
         except OSError:
             shown = False
         self._socket.close()
-        for account in self._tallies.accounts() if not shown else ():
-            self._tallies[account.topic, account.partition].error = REFUSED
+        if not shown:
+            self._refuse()
         return self._tallies.accounts()
 
     def _deliver(self, run: PartitionRecords, offset: int) -> None:
-        self._stream.write_table(table(run.records, self._topics[run.topic], run.partition, offset))
-        self._file.flush()
+        of_partition = table(run.records, self._topics[run.topic], run.partition, offset)
+        self._taken.append((of_partition, run.records.commit_ts))
 
-    def _refusal(self, topic: int, partition: int, error: OSError) -> str:
-        return REFUSED
+    def _refuse(self) -> None:
+        for account in self._tallies.accounts():
+            self._tallies[account.topic, account.partition].error = REFUSED
 
 
 class ConsoleServer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ from simulator.tidb.model.table import visible_columns
 from simulator.tidb.parser.script import scripted
 from simulator.tidb.parser.sql import read_sql
 from simulator.tidb.upstream.execute import execute, starting
-from simulator.tidb.upstream.outcome import Outcome
+from simulator.tidb.upstream.outcome import Committed, Outcome
 from simulator.tidb.upstream.state import StoredRows, Upstream
 
 NOW_MS = 1_582_165_220_123
@@ -54,3 +54,23 @@ def rows_in(upstream: Upstream, name: str, schema: str = "test") -> list[tuple[s
     columns = [[None if cell is None else cell.decode("utf-8", "surrogateescape") for cell in column]
                for column in stored.cells.to_pydict().values()]
     return list(zip(*columns, strict=True))
+
+
+def changes(outcome: Outcome) -> list[list[str]]:
+    """The net changes of each transaction: `+t 1,x` for an INSERT, `-t 1,x` for a DELETE, `t 1,x > 1,y` for an UPDATE;
+    of a partitioned table with the ordinal behind the name."""
+    return [list(_changes(event)) for event in outcome.events if isinstance(event, Committed)]
+
+
+def _changes(event: Committed) -> Iterator[str]:
+    for table in event.changes:
+        rows = zip(table.partition.to_pylist(), table.before.to_pylist(), table.after.to_pylist(), strict=True)
+        for ordinal, before, after in rows:
+            name = table.table.name + (f"/{ordinal}" if table.table.partitioning else "")
+            was, now = _image(before), _image(after)
+            yield f"+{name} {now}" if was is None else f"-{name} {was}" if now is None else f"{name} {was} > {now}"
+
+
+def _image(image: bytes | None) -> str | None:
+    """Cells with commas between them."""
+    return None if image is None else image.replace(b"\xff", b",").replace(b"\xfe", b"NULL").decode()

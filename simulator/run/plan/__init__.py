@@ -16,6 +16,7 @@ from simulator.errors import UserError
 from simulator.releases import Release
 from simulator.run.plan.comparisons import Move, move, named, pairs
 from simulator.run.plan.cursor import Addition, Cursor, Planning, Step, starting
+from simulator.run.plan.expected import Expected
 from simulator.run.plan.statements import AMONG_ROWS, EmittedJob
 from simulator.run.plan.versions import Version, Versions
 from simulator.sources.snapshots import PhysicalTable, PlacedTable, Snapshot
@@ -86,6 +87,10 @@ class Plan:
     rows: pa.RecordBatch | None = None
     """Changes (WRITTEN) that scripted SQL committed; None where there is none of it."""
 
+    expected: tuple[Expected, ...] = ()
+    jobs: tuple[EmittedJob, ...] = ()
+    """Of all statements, whether they are sent or not."""
+
     @property
     def input_bytes(self) -> int:
         """Size of all files that the comparisons read."""
@@ -131,6 +136,8 @@ def assembled(
         rules.replication.ignored_start_ts,
         split_rule(rules.release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value),
         _rows(cursors, additions, versions.places),
+        tuple(expected for addition in additions for expected in addition.expected),
+        tuple(jobs),
     )
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from simulator import tso
 from simulator.errors import UserError
 from simulator.run.plan.comparisons import Draft
+from simulator.run.plan.expected import Expected
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.versions import Versions
 from simulator.sources.snapshots import Snapshot
@@ -92,6 +93,8 @@ class Addition:
     rows: tuple[VersionRows, ...] = ()
     notes: tuple[str, ...] = ()
     """For people."""
+
+    expected: tuple[Expected, ...] = ()
 
 
 @dataclass(frozen=True)

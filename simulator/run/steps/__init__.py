@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator.run.steps import snapshot, sql, wait
+from simulator.run.steps import expect, snapshot, sql, wait
 from simulator.run.steps.kind import StepKind
 
 STEPS: dict[str, StepKind] = {
@@ -10,4 +10,5 @@ STEPS: dict[str, StepKind] = {
     "sql-file": sql.FILE_KIND,
     "snapshot": snapshot.KIND,
     "wait": wait.KIND,
+    "expect": expect.KIND,
 }

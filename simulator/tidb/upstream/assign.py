@@ -7,7 +7,7 @@ then generated columns (tidb pkg/executor/insert_common.go, evalRow and fillRow;
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, Union
 
@@ -60,11 +60,12 @@ them (a BIT's tagged, as `expressions.casts.raw` gives them), or Arrow numbers, 
 
 def assigned(
     table: Table, given: Values, rows: int, upstream: Upstream, now_ms: int, first_row: int = 1, ignore: bool = False,
-    existing: Mapping[str, pa.Array] | None = None,
+    existing: Mapping[str, pa.Array] | None = None, named: Collection[str] = (),
 ) -> Assigned:
     """New rows, or with `existing` (TiDB texts of all visible columns) those rows changed.
 
-    Raises SqlError for the first row that does not fit.
+    `named`: columns that other assignments of the statement give, which ON UPDATE therefore leaves alone. Raises
+    SqlError for the first row that does not fit.
     """
     lenient = is_lenient(upstream.session, ignore)
     statement = Statement(table, rows, upstream, now_ms, first_row, lenient, ignore, existing is not None)
@@ -87,7 +88,7 @@ def assigned(
         texts[automatic.name], counters, made = auto_ids.with_ids(
             table, automatic, texts[automatic.name], upstream, counters, now_ms)
     elif existing is not None:
-        texts = _touched(statement, given, texts, existing)
+        texts = _touched(statement, given, texts, existing, named)
         counters = auto_ids.moved(table, given, texts, counters)
     texts = _with_generated(statement, texts, faults)
     texts = {column.name: texts[column.name] for column in visible_columns(table)}
@@ -169,9 +170,13 @@ def _missing(statement: Statement, column: Column, defaults: Texts, faults: list
     return defaults[column.name]
 
 
-def _touched(statement: Statement, given: Values, texts: Texts, existing: Mapping[str, pa.Array]) -> Texts:
+def _touched(
+    statement: Statement, given: Values, texts: Texts, existing: Mapping[str, pa.Array], named: Collection[str]
+) -> Texts:
     """ON UPDATE CURRENT_TIMESTAMP, where a row really changes and the statement does not assign the column."""
-    columns = [column for column in statement.table.columns if column.on_update and column.name not in given]
+    columns = [
+        column for column in statement.table.columns
+        if column.on_update and column.name not in given and column.name not in named]
     alike = [same(existing[name], texts[name]) for name in given if name in texts] if columns else []
     if not alike:
         return texts

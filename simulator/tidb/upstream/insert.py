@@ -151,7 +151,7 @@ def _updating(statement: Insert, table: Table, upstream: Upstream, now_ms: int) 
     assignments = []
     for each in statement.on_duplicate:
         assignments.append(Assigning(_assigned_column(each, table), each.value))
-    alias = statement.alias
+    alias, named = statement.alias, {each.column.name for each in assignments}
     called = dict(zip(statement.alias_columns, statement.columns or (column.name for column in table.columns)))
     names = {name: known[column.lower()].name for name, column in called.items()}
 
@@ -161,7 +161,8 @@ def _updating(statement: Insert, table: Table, upstream: Upstream, now_ms: int) 
             sources = (
                 RowSource(table, texts), RowSource(table, new.texts, alias=alias, names=names, inserted=True))
             values = given_values(group, upstream, now_ms, sources, len(old))
-            texts = assigned(table, values, len(old), upstream, now_ms, ignore=statement.ignore, existing=texts).texts
+            texts = assigned(
+                table, values, len(old), upstream, now_ms, ignore=statement.ignore, existing=texts, named=named).texts
         return rekeyed(table, old, texts)
 
     return updating

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import Places
@@ -60,12 +59,6 @@ def _collisions(stored: StoredRows, places: Places, new: KeyedRows) -> Mask:
         at = order[np.minimum(np.searchsorted(places, met[number], sorter=order), len(places) - 1)]
         inside = (met[number] >= 0) & (places[at] == met[number])
         left = inside & (at < rows) & change[at]
-        found[number] = change & (((met[number] >= 0) & ~left & (at != rows)) | _later_of_two(key, change))
-    return found
-
-
-def _later_of_two(key: pa.Array, change: Mask) -> Mask:
-    """Which rows get a key that an earlier one of them has by then."""
-    before = earlier([key])
-    found: Mask = before >= 0
+        itself = inside & (at == rows)
+        found[number] = change & ((met[number] >= 0) & ~left & ~itself | (earlier([key]) >= 0))
     return found

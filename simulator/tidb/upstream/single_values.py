@@ -12,18 +12,16 @@ from functools import lru_cache
 
 import pyarrow as pa
 
-from simulator.tidb.model.types import ColumnType, INTEGER_BITS, family, is_binary
+from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.values import spellings
 from simulator.tidb.values.documents import normal_json
+from simulator.tidb.values.numbers import bounds
 from simulator.tidb.values.strings import BYTES
 
 Read = Callable[[bytes], bytes | None]
 
 FEW = 16
 """Rows up to which cells are read so."""
-
-_SAFE_DIGITS = {8: 2, 16: 4, 24: 6, 32: 9, 64: 18}
-"""Digits of which every number has so many bits."""
 
 
 def few_texts(type: ColumnType, values: pa.Array) -> pa.Array | None:
@@ -52,7 +50,8 @@ def _sign(type: ColumnType) -> str:
 
 
 def _integer(type: ColumnType) -> Read:
-    return _spelt(f"0|{_sign(type)}[1-9][0-9]{{0,{_SAFE_DIGITS[INTEGER_BITS[type.name]] - 1}}}")
+    matches, (low, high) = re.compile(b"0|-?[1-9][0-9]{0,19}").fullmatch, bounds(type)
+    return lambda value: value if matches(value) and low <= int(value) <= high else None
 
 
 def _decimal(type: ColumnType) -> Read | None:
@@ -80,9 +79,16 @@ def _float(type: ColumnType) -> Read | None:
 
 
 def _bit(type: ColumnType) -> Read:
-    digits = len(str(2 ** max(type.length, 1) - 1)) - 1
-    matches = re.compile(f"n([1-9][0-9]{{0,{digits - 1}}}|0)".encode() if digits else b"n[01]").fullmatch
-    return lambda value: value[1:] if matches(value) else None
+    """Of the tagged form: `n` and a number, `x` and bytes."""
+    most, is_number = 2 ** max(type.length, 1) - 1, re.compile(b"n[0-9]{1,20}").fullmatch
+
+    def read(value: bytes) -> bytes | None:
+        if not value.startswith(b"x") and not is_number(value):
+            return None
+        number = int.from_bytes(value[1:], "big") if value.startswith(b"x") else int(value[1:])
+        return str(number).encode() if number <= most else None
+
+    return read
 
 
 def _moment(type: ColumnType) -> Read:

@@ -6,8 +6,9 @@ One law: two rows collide where a key of theirs has equal bytes; a key with a NU
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +30,11 @@ from simulator.tidb.syntax.expressions import ColumnName
 ORDINAL_BYTES = 4
 """Of a partition, in front of the handles of its rows."""
 
+TABLES = 1024
+"""Whose keys are remembered."""
+
+Answer = TypeVar("Answer")
+
 
 @dataclass(frozen=True)
 class UniqueKey:
@@ -40,7 +46,23 @@ class UniqueKey:
     """Whether it is the handle."""
 
 
-@functools.lru_cache(1024)
+def of_table(compute: Callable[[Table], Answer]) -> Callable[[Table], Answer]:
+    """Remembers what is computed of a table by what object it is: a table never changes, and its hash takes a while."""
+    known: dict[int, tuple[Table, Answer]] = {}
+
+    @functools.wraps(compute)
+    def answered(table: Table) -> Answer:
+        found = known.get(id(table))
+        if found is None or found[0] is not table:
+            if len(known) >= TABLES:
+                known.clear()
+            found = known[id(table)] = table, compute(table)
+        return found[1]
+
+    return answered
+
+
+@of_table
 def unique_keys(table: Table) -> tuple[UniqueKey, ...]:
     """In the order in which TiDB looks for duplicates: the handle, then unique indexes as they were made (tidb
     pkg/executor/batch_checker.go, getKeysNeedCheckOneRow)."""
@@ -55,13 +77,13 @@ def unique_keys(table: Table) -> tuple[UniqueKey, ...]:
     return tuple(found)
 
 
-@functools.lru_cache(1024)
+@of_table
 def columns_by_name(table: Table) -> Mapping[str, Column]:
     """By names in lower case."""
     return {column.name.lower(): column for column in table.columns}
 
 
-@functools.lru_cache(1024)
+@of_table
 def key_columns(table: Table) -> frozenset[str]:
     """The visible columns that keys and the partition of a row are made of; all of them where an expression is."""
     parts = [part for key in unique_keys(table) for part in key.columns]

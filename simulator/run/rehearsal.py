@@ -1,0 +1,25 @@
+"""A run played in this process into memory, before it is sent anywhere.
+
+One law: the messages are those that the run itself sends, but that a broker may take smaller ones.
+"""
+
+from __future__ import annotations
+
+from simulator.releases import Release
+from simulator.run import emit, open_outputs, pipeline
+from simulator.run.engines import in_process
+from simulator.run.plan import Plan
+from simulator.run.progress import Reporter
+from simulator.sinks.memory import Message
+from simulator.ticdc.changefeed import Changefeed
+
+
+def rehearsed(plan: Plan, changefeed: Changefeed, release: Release, seed: int) -> list[Message]:
+    """Everything that the run sends; raises SimulatorError as a run in process does."""
+    messages: list[Message] = []
+    output = open_outputs.to_memory(changefeed, messages)
+    work = pipeline.work_of(plan, output.of(plan), release, seed, 0.0, None)
+    rows, owned, job = in_process.ordered(work, True)
+    emit.give(rows, owned, job, output.sink, lambda: True, Reporter(None))
+    output.close()
+    return messages

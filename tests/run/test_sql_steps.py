@@ -1,0 +1,237 @@
+"""SQL in a run: what a MySQL client would send, and the messages of what it commits."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from support.databases import Table, write
+from support.playing import play
+
+from simulator.read.decode import DdlEvent, Event, RowEvent, Watermark, decode
+from simulator.read.records import read
+
+URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=2"
+START_MS = 1_735_689_600_000
+"""2025-01-01, where runs begin that say nothing else."""
+
+SHOP = """\
+CREATE DATABASE shop;
+USE shop;
+CREATE TABLE item (id BIGINT PRIMARY KEY, code VARCHAR(9) NOT NULL UNIQUE, stock INT DEFAULT 1);
+INSERT INTO item VALUES (1, 'pen', 5), (2, 'ink', 7), (3, 'cap', 0);
+"""
+RICH = SHOP + """\
+CREATE TABLE log (line VARCHAR(20), at INT NOT NULL, UNIQUE KEY by_time (at));
+CREATE TABLE part (id INT PRIMARY KEY, v INT) PARTITION BY RANGE (id) (
+  PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20));
+INSERT INTO log VALUES ('first', 1), ('second', 2), ('third', 3);
+INSERT INTO part VALUES (1, 1), (11, 11), (2, 2);
+BEGIN;
+UPDATE item SET code = CONCAT(code, '!') WHERE id < 3;
+UPDATE log SET at = at + 10;
+DELETE FROM item WHERE id = 3;
+INSERT INTO item VALUES (4, 'cap', 4);
+COMMIT;
+UPDATE part SET id = id + 12 WHERE id < 10;
+ALTER TABLE item ADD COLUMN c INT DEFAULT 3;
+UPDATE item SET c = id;
+UPDATE item SET stock = 9 WHERE id = 1;
+TRUNCATE TABLE log;
+INSERT INTO log VALUES ('again', 1);
+RENAME TABLE part TO parts;
+DELETE FROM parts ORDER BY id DESC LIMIT 1;
+"""
+
+
+def story(directory: Path, text: str, name: str = "story.sql") -> Path:
+    path = directory / name
+    path.write_text(text)
+    return path
+
+
+def played(path: Path, *options: object) -> list[Event]:
+    """The events of each partition, one partition after the other."""
+    out = path.parent / "out"
+    assert play("run", path, "--fixtures", out, *options) == 0
+    return [event for record in read(str(out)) for event in decode(record.key, record.value)]
+
+
+def rows(events: Sequence[Event]) -> list[RowEvent]:
+    """In the order of their commit-ts."""
+    found = [event for event in events if isinstance(event, RowEvent)]
+    return sorted(found, key=lambda event: event.commit_ts or 0)
+
+
+def value(image: Mapping[str, Any] | None, column: str) -> Any:
+    return (image or {}).get(column)
+
+
+def changes(events: Sequence[Event]) -> list[tuple[str, Any, Any]]:
+    """Operation, `id` and the new `stock` of all rows."""
+    return [
+        (event.op, value(event.after or event.before, "id"), value(event.after, "stock")) for event in rows(events)]
+
+
+def fixtures(directory: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("*.jsonl"))}
+
+
+def test_a_file_of_sql_is_played_as_a_client_would_send_it(tmp_path: Path) -> None:
+    """Each statement and each transaction in a millisecond of its own."""
+    text = SHOP + "BEGIN; UPDATE item SET stock = 4 WHERE id = 1; DELETE FROM item WHERE id = 2; COMMIT;"
+    events = played(story(tmp_path, text), "--sink-uri", URI)
+    times = {event.commit_ts >> 18 for event in events if isinstance(event, RowEvent | DdlEvent) and event.commit_ts}
+    assert [time - START_MS for time in sorted(times)] == [1, 2, 3, 4]
+    assert changes(events) == [
+        ("INSERT", "1", "5"), ("INSERT", "2", "7"), ("INSERT", "3", "0"), ("DELETE", "2", None), ("UPDATE", "1", "4")]
+
+
+def test_what_is_spread_takes_its_time(tmp_path: Path) -> None:
+    """`over` is divided evenly among statements and transactions; NOW() is the time of the statement."""
+    text = """
+[[step]]
+over = "10s"
+sql = '''
+CREATE TABLE t (id INT PRIMARY KEY, at DATETIME(3));
+INSERT INTO t VALUES (1, NOW(3));
+BEGIN;
+INSERT INTO t VALUES (2, NOW(3));
+INSERT INTO t VALUES (3, NOW(3));
+COMMIT;
+-- fails 1062
+INSERT INTO t VALUES (3, NOW(3));
+INSERT INTO t VALUES (4, NOW(3));
+'''
+"""
+    events = played(story(tmp_path, text, "story.toml"))
+    found = rows(events)
+    assert [((event.commit_ts or 0) >> 18) - START_MS for event in found] == [2501, 5001, 5001, 7501]
+    assert [value(event.after, "at") for event in found] == [
+        f"2025-01-01 00:00:{second}" for second in ("02.501", "05.001", "05.001", "07.501")]
+    assert max(event.ts >> 18 for event in events if isinstance(event, Watermark)) == START_MS + 10_001
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    (SHOP + "\nINSERT INTO item VALUES (3, 'x', 1);", [
+        "story.sql:6: INSERT INTO item VALUES (3, 'x', 1): ERROR 1062 (23000): Duplicate entry '3' for key",
+        "`-- fails 1062`"]),
+    (SHOP + "-- fails 1062\nINSERT INTO item VALUES (9, 'x', 1);", ["story.sql:6:", "it succeeds", "fails 1062"]),
+    (SHOP + "-- fails 1048\nINSERT INTO item VALUES (3, 'x', 1);", ["ERROR 1062", "expected was error 1048"]),
+    ("SELEC 1;\nCREATE TABLE t (id INT PRIMARY KEY);\nINSERT t VALUES;", [
+        "story.sql:1: SELEC 1:", "story.sql:3: INSERT"]),
+    ("", ["story.sql: it has no statement"]),
+    ("-- nothing\n", ["story.sql: it has no statement"]),
+    ("INSERT INTO nowhere VALUES (1);", ["story.sql:1:", "ERROR 1146 (42S02): Table 'test.nowhere' doesn't exist"]),
+    ("SELECT 'abc;", ["story.sql", "line 1"]),
+    ("LOAD DATA INFILE 'x' INTO TABLE t;", ["story.sql:1:", "LOAD DATA"]),
+])
+def test_what_cannot_be_played_is_named_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, words: list[str]
+) -> None:
+    """Before anything is sent: all that is no SQL at once, else the first statement that fails."""
+    assert play("run", story(tmp_path, text), "--fixtures", tmp_path / "out") == 2
+    said = capsys.readouterr().err
+    assert ([word for word in words if word not in said], said) == ([], said)
+    assert "Traceback" not in said and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("content", "words"), [
+    (b"\x00\x01", "NUL"), (b"\xff\xfe\x00", "is not UTF-8"), (None, "cannot read"),
+])
+def test_a_file_that_is_no_text_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes | None, words: str
+) -> None:
+    path = tmp_path / "story.sql"
+    if content is not None:
+        path.write_bytes(content)
+    assert play("run", path, "--console") == 2
+    said = capsys.readouterr().err
+    assert words in said and "story.sql" in said and "Traceback" not in said
+
+
+def test_an_open_transaction_ends_with_its_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As where a client disconnects."""
+    found = changes(played(story(tmp_path, SHOP + "BEGIN; DELETE FROM item;")))
+    assert [op for op, _, _ in found] == ["INSERT", "INSERT", "INSERT"]
+    assert "the last transaction is left open, so it is rolled back" in capsys.readouterr().err
+
+
+def test_rows_of_tables_that_are_not_replicated_are_left_out(tmp_path: Path) -> None:
+    """By the filter, or for want of a valid index, until a statement gives them one."""
+    config = tmp_path / "changefeed.toml"
+    config.write_text("[filter]\nrules = ['shop.*']\n")
+    text = SHOP + """
+CREATE TABLE test.other (id INT PRIMARY KEY);
+INSERT INTO test.other VALUES (1);
+CREATE TABLE bare (id INT NOT NULL);
+INSERT INTO bare VALUES (1);
+ALTER TABLE bare ADD UNIQUE KEY u (id);
+INSERT INTO bare VALUES (2);
+"""
+    events = rows(played(story(tmp_path, text), "--config", config))
+    assert [(event.table, value(event.after, "id")) for event in events[3:]] == [("bare", "2")]
+
+
+def test_a_process_that_plays_sql_starts_no_java(tmp_path: Path) -> None:
+    """pyspark is not even imported, nor pandas."""
+    code = (
+        "import sys; from simulator.cli import run; code = run(sys.argv[1:]); "
+        "sys.exit(code or (7 if {'pyspark', 'pandas', 'fsspec'} & sys.modules.keys() else 0))"
+    )
+    command = [sys.executable, "-c", code, "run", story(tmp_path, SHOP), "--fixtures", tmp_path / "out"]
+    assert subprocess.run(list(map(str, command)), check=False, capture_output=True).returncode == 0
+
+
+def week(directory: Path, *steps: str) -> Path:
+    """A scenario of those steps, beside the snapshots of a table on two days."""
+    definition = "CREATE TABLE `item` (`id` int PRIMARY KEY, `name` varbinary(9), `price` decimal(6,2))"
+    for day, price in (("monday", "1.50"), ("tuesday", "2.00")):
+        write(directory / day, [Table(definition, [[1, b"\xff\xfe", price], [2, b"b", "0.10"]], [])], 0)
+    return story(directory, "".join(f"[[step]]\n{step}\n" for step in steps), "week.toml")
+
+
+@pytest.mark.parametrize("master", ["none", "local[2]"])
+def test_sql_and_snapshots_see_each_other_s_rows(spark: SparkSession, tmp_path: Path, master: str) -> None:
+    """Statements find the rows of the snapshot before them; a snapshot is compared with what statements left."""
+    path = week(
+        tmp_path,
+        'snapshot = "monday"',
+        'sql = "UPDATE shop.item SET price = price * 2 WHERE id = 1"',
+        'snapshot = "tuesday"\nover = "1s"',
+        'sql = "DELETE FROM shop.item"',
+    )
+    found = rows(played(path, "--master", master))
+    assert [(event.op, value(event.before, "price"), value(event.after, "price")) for event in found] == [
+        ("UPDATE", "1.50", "3.00"), ("UPDATE", "3.00", "2.00"), ("DELETE", "2.00", None), ("DELETE", "0.10", None)]
+
+
+def test_a_table_that_a_snapshot_has_not_goes_with_it(tmp_path: Path) -> None:
+    """And a table comes that only the snapshot has."""
+    path = week(
+        tmp_path, 'sql = "CREATE DATABASE shop; CREATE TABLE shop.other (id INT PRIMARY KEY)"',
+        'snapshot = "monday"\nover = "1s"')
+    events = played(path, "--master", "none")
+    statements = dict.fromkeys(event.query for event in events if isinstance(event, DdlEvent))
+    assert [" ".join(text.split()[:3]) for text in statements] == [
+        "CREATE DATABASE `shop`", "CREATE TABLE `shop`.`other`", "CREATE TABLE `item`", "DROP TABLE `shop`.`other`"]
+    assert [event.op for event in rows(events)] == ["INSERT", "INSERT"]
+
+
+@pytest.mark.parametrize("protocol", ["open-protocol", "canal-json&enable-tidb-extension=true"])
+@pytest.mark.parametrize("release", ["v8.5.3", "v6.5.3"])
+def test_both_engines_give_the_same_fixtures(
+    spark: SparkSession, tmp_path: Path, protocol: str, release: str
+) -> None:
+    """Tables without a clustered key and with partitions, a key that is updated, DDL among the rows."""
+    path = story(tmp_path, RICH)
+    uri = f"kafka://127.0.0.1:9092/shop?partition-num=3&protocol={protocol}"
+    for master in ("none", "local[2]"):
+        options = ("--sink-uri", uri, "--release", release, "--master", master, "--fixtures", tmp_path / master)
+        assert play("run", path, *options) == 0
+    assert fixtures(tmp_path / "none") == fixtures(tmp_path / "local[2]") != {}
