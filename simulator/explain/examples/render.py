@@ -23,6 +23,8 @@ def example_lines(found: Shown, names: tuple[str, str], base: str) -> Iterator[s
     yield f"  given   {example.tables}"
     for number, event in enumerate(example.events):
         yield f"  {'' if number else 'event':<7} {event_text(event)}"
+    if example.script:
+        yield f"  event   {example.script}"
     if example.uri != OPEN:
         yield f"  uri     {example.uri}"
     if example.config:
@@ -74,7 +76,7 @@ def example_as_dict(found: Shown) -> Mapping[str, Any]:
     """For programs: everything, bytes in hex and as text."""
     example = found.example
     return {
-        "tables": example.tables, "events": list(map(event_text, example.events)), "sink_uri": example.uri,
+        "tables": example.tables, "events": [*map(event_text, example.events), *filter(None, [example.script])], "sink_uri": example.uri,
         "config": example.config, **_special(example),
         "base": {"release": found.base.name, "architecture": found.base.architecture},
         "from": _output(found.before), "to": _output(found.after),
