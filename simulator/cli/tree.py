@@ -168,7 +168,7 @@ def diff(before: Path, after: Path, file: Path | None, at: str, renamed: tuple[s
 
 
 @commands.command()
-@click.argument("file", metavar="SCENARIO.toml|STORY.sql", type=click.Path(path_type=Path))
+@click.argument("file", metavar="SCENARIO.toml|STORY.sql|NAME", type=click.Path(path_type=Path))
 @click.option(
     "--from", "first", metavar="STEP", help="Send nothing of the steps before this one, given by number or name.")
 @click.option("--until", "last", metavar="STEP", help="Stop behind this step.")
@@ -181,9 +181,22 @@ def run(file: Path, **options: Any) -> None:
     """
     _without_pandas()
     from simulator.cli.run_scenario import run_scenario
-    from simulator.run import scenario
+    from simulator.run import library, scenario
 
-    run_scenario(scenario.load(file), options)
+    run_scenario(scenario.load(library.file_of(file)), options)
+
+
+@commands.command()
+@click.argument("name", required=False)
+@JSON
+def scenarios(**asked: Any) -> None:
+    """The scenarios that come with the package, and what each is for.
+
+    With NAME that one: its story, what a right and a wrong consumer make of it, and its file. `run NAME` plays it.
+    """
+    from simulator.cli import scenarios as work
+
+    work.scenarios(**asked)
 
 
 @commands.command()

@@ -27,6 +27,7 @@ from typing import Any
 
 from simulator.errors import ScenarioError, UserError, did_you_mean
 from simulator.files import read_text, toml
+from simulator.run.about import ABOUT, About, read_about
 from simulator.run.plan import Script
 from simulator.run.plan.cursor import Step
 from simulator.run.settings import DEFAULT_RESOLVED_INTERVAL_MS, SETTINGS, Settings, merged
@@ -43,6 +44,8 @@ class Scenario:
     steps: tuple[Step, ...]
     names: tuple[str, ...] = ()
     """Of the steps, empty for those without; none at all where no step has one."""
+
+    about: About = About()
 
     @property
     def reads(self) -> bool:
@@ -95,11 +98,12 @@ def load(file: Path) -> Scenario:
     top, tables = key_lines(text, "step")
     mistakes: list[str] = []
     steps = document.pop("step", [])
+    about = read_about(document.pop(ABOUT, {}), lambda key: line_of(top, ABOUT), mistakes)
     settings = _settings(document, file, top, mistakes)
     read = _steps(steps, file, tables, mistakes)
     if mistakes:
         raise ScenarioError(*(f"scenario {file}: {mistake}" for mistake in mistakes))
-    return Scenario(settings, tuple(step.step for step in read), tuple(step.name for step in read))
+    return Scenario(settings, tuple(step.step for step in read), tuple(step.name for step in read), about)
 
 
 def _of_sql(file: Path) -> Scenario:

@@ -112,9 +112,8 @@ def test_every_command_does_what_is_shown_below_it(
     """In the page's order, from an empty directory; README's first command as a process of its own."""
     printed, checked, found = "", 0, blocks(PAGES[page])
     for language, block in found:
-        if language == "toml":
-            name = block.splitlines()[0].removeprefix("# ")
-            if re.fullmatch(r"[\w.]+\.toml", name):
+        if language in ("toml", "sql"):
+            if name := file_name(block):
                 (tmp_path / name).write_text(block)
         elif language == "text":
             assert not printed or (missing(block, printed), printed) == ([], printed)
@@ -126,10 +125,17 @@ def test_every_command_does_what_is_shown_below_it(
     assert checked == len([language for language, block in found if language == "sh" and "pytest" not in block]) > 0
 
 
+def file_name(block: str) -> str:
+    """What the first line of a block calls the file that it is; nothing where it says no name."""
+    found = re.match(r"(?:#|--) ([\w.]+\.(?:toml|sql))\n", block)
+    return found[1] if found else ""
+
+
 def test_the_scenario_that_is_shown_is_the_shipped_one() -> None:
+    """Of those that are not said to be a file of the reader's."""
     shown = [
         block for page in PAGES.values() for language, block in blocks(page)
-        if language == "toml" and "step" in tomllib.loads(block)]
+        if language == "toml" and not file_name(block) and "step" in tomllib.loads(block)]
 
     assert shown == [(ROOT / "scenarios" / "airports.toml").read_text("utf-8")]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from simulator.errors import UserError
 from simulator.read.contract.stream import Checker, Message, Violation, at, each, place_of
 from simulator.read.contract.stream_spec import StreamSpec
-from simulator.read.decode import DROPPING, DdlEvent, RowEvent, Watermark, time_of
+from simulator.read.decode import DdlEvent, LEAVING, RowEvent, Watermark, time_of
 from simulator.read.records import Place
 
 
@@ -40,7 +40,7 @@ def _misplaced(message: Message, event: RowEvent, spec: StreamSpec) -> Iterator[
 def watermarks_everywhere(spec: StreamSpec) -> Checker:
     """Point 4: a watermark is in every partition of every topic that is active by then; canal-json needs the extension.
 
-    A topic that ends with DROP TABLE may have no more of them. The last watermark of a finished run covers every row.
+    A topic that ends with DROP or RENAME TABLE may have no more. The last watermark of a finished run covers every row.
     """
     marks: dict[int, dict[str, int]] = {}
     last: dict[Place, int] = {}
@@ -57,7 +57,7 @@ def watermarks_everywhere(spec: StreamSpec) -> Checker:
                 if not spec.watermarks:
                     yield at(4, message, f"watermark {ts} in a stream that has none: enable-tidb-extension is off")
                 continue
-            end = ts, isinstance(event, DdlEvent) and event.type in DROPPING
+            end = ts, isinstance(event, DdlEvent) and event.type in LEAVING
             ends[message.topic] = max(end, ends.get(message.topic, end))
             if isinstance(event, RowEvent):
                 last[place_of(message)] = max(ts, last.get(place_of(message), -1))

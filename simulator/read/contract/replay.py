@@ -12,14 +12,13 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from simulator.errors import DdlError, UserError
-from simulator.read.contract.schema_changes import changed
+from simulator.read.contract.schema_changes import changed, there
 from simulator.read.contract.state import HIDDEN, Handle, State, alike, count, handle_of, image_of
 from simulator.read.contract.stream import Placed, Violation
 from simulator.read.decode import DdlEvent, EMPTYING, Image, RowEvent, Watermark, before_image, row_text, time_of
 from simulator.read.records import Place
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.catalog import catalog
 from simulator.tidb.model.table import Column, Name, Table
 from simulator.tidb.model.types import family
 
@@ -67,7 +66,7 @@ def replay(
     done = Replayed({name: dict(rows) for name, rows in before.items()})
     versions: dict[Name, dict[Handle, Version]] = {}
     emptied: dict[Name, int] = {}
-    known, applied = catalog(tables.values()), set[tuple[int, str]]()
+    known, applied = there(tables.values()), set[tuple[int, str]]()
     doubts: Doubts = {}
     for placed in events:
         event = placed.event

@@ -14,7 +14,7 @@ from simulator.read.contract.stream import Placed
 from simulator.read.decode import DdlEvent, time_of
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import handle_key
-from simulator.tidb.ddl.catalog import Catalog, catalog, key
+from simulator.tidb.ddl.catalog import Catalog, Database, catalog, key, with_database
 from simulator.tidb.ddl.create.defaults import value_text
 from simulator.tidb.ddl.execute import execute
 from simulator.tidb.ddl.session import Session
@@ -24,6 +24,9 @@ from simulator.tidb.syntax.alter import PartitionAction, RenameTo
 from simulator.tidb.syntax.definitions import DefaultSyntax
 from simulator.tidb.syntax.statements import AlterTable, RenameTable, Statement
 
+FIRST = "test"
+"""The database that every new TiDB has."""
+
 ALREADY = ("schema:1007", "schema:1050")
 """Databases and tables that were known before the stream made them."""
 
@@ -32,7 +35,7 @@ def definitions(
     events: Iterable[Placed], tables: Mapping[Name, Table]
 ) -> tuple[tuple[int, Mapping[Name, Table]], ...]:
     """The tables behind each statement of a stream in commit order, with its commit-ts; raises DdlError."""
-    known, found = catalog(tables.values()), []
+    known, found = there(tables.values()), []
     seen: set[tuple[int, str]] = set()
     for event in (placed.event for placed in events):
         if isinstance(event, DdlEvent) and (sent := (time_of(event), event.query)) not in seen:
@@ -40,6 +43,12 @@ def definitions(
             known = changed(event, known, {})
             found.append((sent[0], {(table.schema, table.name): table for table in known.tables.values()}))
     return tuple(found)
+
+
+def there(tables: Iterable[Table]) -> Catalog:
+    """The tables with their databases, and `test`, which every new TiDB has."""
+    known = catalog(tables)
+    return known if known.database(FIRST) else with_database(known, Database(FIRST))
 
 
 def changed(event: DdlEvent, known: Catalog, state: State) -> Catalog:

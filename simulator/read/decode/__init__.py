@@ -18,6 +18,7 @@ from simulator.read.decode.stream_events import (
     EMPTYING,
     Event,
     Image,
+    LEAVING,
     LOST,
     RowEvent,
     Value,
@@ -28,8 +29,9 @@ from simulator.read.decode.stream_events import (
 from simulator.read.decode.whole_messages import whole
 
 __all__ = [
-    "ColumnInfo", "DECODERS", "DROPPING", "DdlEvent", "EMPTYING", "Event", "Image", "LOST", "RowEvent", "Value",
-    "Watermark", "before_image", "decode", "fetched", "full_image", "is_exact", "protocol_of", "row_text", "time_of",
+    "ColumnInfo", "DECODERS", "DROPPING", "DdlEvent", "EMPTYING", "Event", "Image", "LEAVING", "LOST", "RowEvent",
+    "Value", "Watermark", "before_image", "decode", "fetched", "full_image", "is_exact", "protocol_of", "row_text",
+    "time_of",
 ]
 
 DECODERS = {"open-protocol": open_protocol.DECODER, "canal-json": canal_json.DECODER}

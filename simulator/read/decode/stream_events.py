@@ -95,6 +95,9 @@ Event: TypeAlias = "RowEvent | DdlEvent | Watermark"
 DROPPING = (4, "ERASE")
 """Type of DROP TABLE in Open Protocol and in canal."""
 
+LEAVING = (*DROPPING, 14, 47, "RENAME")
+"""Types after which a topic may be without tables: RENAME TABLE's, too."""
+
 EMPTYING = (*DROPPING, 11, "TRUNCATE")
 """Types after which a table has no rows: TRUNCATE TABLE's, too."""
 

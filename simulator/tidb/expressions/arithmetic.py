@@ -7,7 +7,9 @@ what 64 bits or 38 digits do not hold, is NULL.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
+from simulator.tidb.expressions import wide_decimals
 from simulator.tidb.expressions.comparisons import as_decimals
 from simulator.tidb.expressions.sql import Sql, sql, text, when
 from simulator.tidb.expressions.values import (
@@ -22,7 +24,9 @@ from simulator.tidb.expressions.values import (
     null,
     numeric,
     real,
+    wide,
 )
+from simulator.tidb.expressions.wide_decimals import MOST, MOST_BEHIND
 
 TWO_64 = f"{2 ** 64}::HUGEINT"
 WORD = 9
@@ -44,6 +48,8 @@ def _arithmetic(operator: str, left: Value, right: Value) -> Value:
     if "real" in kinds:
         found = sql(_REAL[operator], as_real(left), as_real(right))
         return integer(found) if operator == "DIV" else real(found)
+    if "wide" in kinds:
+        return _of_wide(operator, left, right)
     if operator == "/":
         return _divided(left, right)
     if "decimal" in kinds:
@@ -53,7 +59,33 @@ def _arithmetic(operator: str, left: Value, right: Value) -> Value:
     return Value(sql("try_cast({} AS UBIGINT)", found), "uint") if unsigned else integer(found)
 
 
+def _of_wide(operator: str, left: Value, right: Value) -> Value:
+    """Of decimals that may have more digits than DuckDB's."""
+    scale = {"*": min(left.scale + right.scale, MOST_BEHIND), "/": _digits_behind(left, right), "DIV": 0}.get(
+        operator, max(left.scale, right.scale))
+    numbers = (wide_decimals.as_wide(value.sql) for value in (left, right))
+    found = wide_decimals.asked(f"/:{scale}" if operator == "/" else operator, *numbers)
+    return integer(found) if operator == "DIV" else wide(found, scale)
+
+
+def _most_digits(value: Value) -> int:
+    return {"bool": 1, "int": 19, "uint": 20}.get(value.kind, value.digits)
+
+
 def _of_decimals(operator: str, left: Value, right: Value) -> Value:
+    """Where the result may have more digits than DuckDB's, it is computed as a wide one."""
+    first, second = _most_digits(left), _most_digits(right)
+    if not first or not second:
+        return _of_short_decimals(operator, left, right)
+    scale = max(left.scale, right.scale)
+    most = first + second if operator == "*" else max(first - left.scale, second - right.scale) + scale + 1
+    if operator in ("*", "+", "-") and (most > DIGITS or operator == "*" and left.scale + right.scale > MOST_BEHIND):
+        return _of_wide(operator, left, right)
+    found = _of_short_decimals(operator, left, right)
+    return replace(found, digits=most) if operator in ("*", "+", "-") else found
+
+
+def _of_short_decimals(operator: str, left: Value, right: Value) -> Value:
     if operator == "*":
         scales = left.scale, right.scale
         scales = scales if sum(scales) <= 30 else (min(left.scale, 15), min(right.scale, 15))
@@ -69,9 +101,7 @@ def _of_decimals(operator: str, left: Value, right: Value) -> Value:
 
 def _divided(left: Value, right: Value) -> Value:
     """A quotient of exact numbers: whole words of digits behind its point, all of which are printed unless it is 0."""
-    before, after = (-(-value.scale // WORD) * WORD for value in (left, right))
-    more = max(0, MORE_DIGITS - (before - left.scale) - (after - right.scale))
-    digits = min(-(-(before + after + more) // WORD) * WORD, 30)
+    digits = _digits_behind(left, right)
     shift = digits + right.scale - left.scale
     dividend, divisor = _unscaled(left, left.scale), _unscaled(right, right.scale)
     numerator = sql(f"{{}} * {10 ** max(shift, 0)}::HUGEINT", dividend)
@@ -83,6 +113,13 @@ def _divided(left: Value, right: Value) -> Value:
     shown = when(sql("{} = 0", dividend), when(sql("{} IS NOT NULL", found), zero), sql("{}::VARCHAR", found))
     before = left.scale if left.shown_scale is None else left.shown_scale
     return Value(found, "decimal", scale=digits, text=shown, shown_scale=min(before + MORE_DIGITS, digits))
+
+
+def _digits_behind(left: Value, right: Value) -> int:
+    """The scale of a quotient."""
+    before, after = (-(-value.scale // WORD) * WORD for value in (left, right))
+    more = max(0, MORE_DIGITS - (before - left.scale) - (after - right.scale))
+    return min(-(-(before + after + more) // WORD) * WORD, MOST_BEHIND)
 
 
 def _unscaled(value: Value, scale: int) -> Sql:
@@ -120,6 +157,9 @@ def negative(value: Value) -> Value:
         return Value(sql("-{}", number.sql), "real", constant=constant, text=shown)
     if number.kind == "int":
         return Value(sql("try_cast(-({}::HUGEINT) AS BIGINT)", number.sql), "int", constant=constant, text=shown)
+    if number.kind == "wide":
+        found = text(constant) if constant is not None else wide_decimals.asked("negative", number.sql)
+        return wide(found, number.scale, constant)
     opposite = sql("-{}", decimal(number.sql, number.scale).sql)
     if constant == str(-2 ** 63):
         return Value(sql("try_cast({} AS BIGINT)", opposite), "int", constant=constant, text=shown)
@@ -173,6 +213,10 @@ def _cut(function: str, value: Value, places: Value | None) -> Value:
     if places is not None and places.constant is None:
         return _cut_by(function, number, as_count(places))
     digits = int(float(places.constant or 0)) if places else 0
+    if number.kind == "wide":
+        kept = min(max(digits, -MOST), MOST_BEHIND)
+        return number if kept >= number.scale else wide(
+            wide_decimals.asked(f"{function}:{kept}", number.sql), max(kept, 0))
     if number.kind == "real":
         return _cut_by(function, number, sql(str(max(min(digits, 300), -300))))
     if digits >= number.scale:
@@ -209,6 +253,8 @@ def _whole(function: str) -> Callable[[Value], Value]:
         number = numeric(value)
         if number.kind in ("int", "uint"):
             return number
+        if number.kind == "wide":
+            return wide(wide_decimals.asked(function, number.sql), 0)
         found = sql(f"{function}({{}})", number.sql)
         return real(found) if number.kind == "real" else decimal(found, 0)
 
@@ -221,6 +267,8 @@ def _absolute(value: Value) -> Value:
         return number
     if number.kind == "int":
         return integer(sql("abs({}::HUGEINT)", number.sql))
+    if number.kind == "wide":
+        return wide(wide_decimals.asked("abs", number.sql), number.scale)
     return Value(sql("abs({})", number.sql), number.kind, scale=number.scale)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from simulator.tidb.expressions.comparisons import compared
 from simulator.tidb.expressions.sql import FALSE, NULL, Sql, sql, switched
 from simulator.tidb.expressions.values import (
+    DIGITS,
     Function,
     MANY,
     Value,
@@ -23,6 +24,7 @@ from simulator.tidb.expressions.values import (
     numeric,
     string,
     truth,
+    wide,
 )
 
 
@@ -38,8 +40,14 @@ def united(values: Sequence[Value]) -> Value:
     if kinds <= {"bool", "int"}:
         return Value(NULL, "int")
     if kinds <= {"bool", "int", "uint", "decimal"}:
-        return Value(NULL, "decimal", scale=max(value.scale for value in known))
-    if kinds <= {"bool", "int", "uint", "decimal", "real"}:
+        scale = max(value.scale for value in known)
+        whole = max({"bool": 1, "int": 19, "uint": 20}.get(value.kind, value.digits - value.scale) for value in known)
+        if whole + scale > DIGITS:
+            return wide(NULL, scale)
+        return Value(NULL, "decimal", scale=scale)
+    if kinds <= {"bool", "int", "uint", "decimal", "wide"}:
+        return wide(NULL, max(value.scale for value in known))
+    if kinds <= {"bool", "int", "uint", "decimal", "wide", "real"}:
         return Value(NULL, "real")
     if kinds <= {"date", "datetime"}:
         return Value(NULL, "datetime")
@@ -53,6 +61,8 @@ def as_kind(value: Value, wanted: Value) -> Sql:
         return NULL
     if kind == "decimal":
         return decimal(numeric(value).sql, wanted.scale).sql
+    if kind == "wide":
+        return sql("{}::VARCHAR", numeric(value).sql)
     if value.kind == kind or kind in ("date", "datetime", "time", "json"):
         return value.sql
     if kind == "string":
@@ -64,7 +74,8 @@ def chosen(branches: list[tuple[Sql, Value]], otherwise: Value) -> Value:
     """The value of the first branch whose condition is true."""
     result = united([*(value for _, value in branches), otherwise])
     found = switched([(condition, as_kind(value, result)) for condition, value in branches], as_kind(otherwise, result))
-    return Value(found, result.kind, result.collation, result.strength, bytes=result.bytes, scale=result.scale)
+    return Value(found, result.kind, result.collation, result.strength, bytes=result.bytes, scale=result.scale,
+                 text=found if result.kind == "wide" else None)
 
 
 def _coalesce(*values: Value) -> Value:

@@ -5,6 +5,7 @@ One law: a cast never fails; what does not fit is NULL, or cut as MySQL cuts it.
 
 from __future__ import annotations
 
+from simulator.tidb.expressions import wide_decimals
 from simulator.tidb.expressions.arithmetic import bits
 from simulator.tidb.expressions.comparisons import as_duration, as_moment, blob, latin1
 from simulator.tidb.expressions.json import printed, unquoted, valid
@@ -24,7 +25,9 @@ from simulator.tidb.expressions.values import (
     real,
     string,
     texts,
+    wide,
 )
+from simulator.tidb.expressions.wide_decimals import MOST, MOST_BEHIND
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS, family
 
@@ -65,8 +68,11 @@ def _signed(value: Value) -> Sql:
 
 def _decimal(value: Value, digits: int, scale: int) -> Value:
     """A decimal; what is too large is the largest (MySQL cuts and warns)."""
-    scale = min(scale, 30)
-    digits = min(digits, DIGITS)
+    scale = min(scale, MOST_BEHIND)
+    number = numeric(value)
+    if digits > DIGITS or number.kind == "wide":
+        sizes = min(digits, MOST) * 100 + scale
+        return wide(wide_decimals.asked(f"cast:{sizes}", wide_decimals.as_wide(number.sql)), scale)
     found = decimal(numeric(value).sql, scale).sql
     if digits == DIGITS:
         return Value(found, "decimal", scale=scale)
@@ -109,8 +115,10 @@ def written(value: Value, column: Column) -> Sql:
         number = numeric(value)
         return sql("{}::VARCHAR", number.sql if number.kind == "uint" else _whole(number))
     if type.name == "decimal":
-        scale = max(type.decimal, 0)
-        return sql("{}::VARCHAR", decimal(numeric(value).sql, scale).sql)
+        scale, number = max(type.decimal, 0), numeric(value)
+        if number.kind == "wide" or type.length > DIGITS:
+            return wide_decimals.asked(f"round:{scale}", wide_decimals.as_wide(number.sql))
+        return sql("{}::VARCHAR", decimal(number.sql, scale).sql)
     if type.name in ("float", "double"):
         return value.text if value.text is not None else sql("{}::VARCHAR", as_real(value))
     if type.name == "date":

@@ -13,6 +13,7 @@ from decimal import Decimal
 import pyarrow as pa
 
 from simulator.tidb.collations import compare
+from simulator.tidb.expressions import wide_decimals
 from simulator.tidb.expressions.json import json_key
 from simulator.tidb.expressions.moments import duration, moment, printed_duration
 from simulator.tidb.expressions.sql import Sql, TRUE, sql, text, when
@@ -105,6 +106,9 @@ def _numbers(left: Value, right: Value) -> tuple[Sql, Sql]:
     kinds = {first.kind, second.kind}
     if "real" in kinds:
         return as_real(first), as_real(second)
+    if "wide" in kinds:
+        one, other = (wide_decimals.key(wide_decimals.as_wide(value.sql)) for value in (first, second))
+        return one, other
     if len(kinds) == 1 and "decimal" not in kinds:
         return first.sql, second.sql
     if "decimal" not in kinds:

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from simulator.columns import hashing
 from simulator.tidb.collations import compare, weights
+from simulator.tidb.expressions import wide_decimals
 from simulator.tidb.expressions.sql import Sql, query, quoted
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values import spellings, times
@@ -130,10 +131,15 @@ def _time(cells: pa.Array) -> pa.Array:
     return pc.fill_null(each_distinct(cells, lambda cell: spellings.time(cell, 6, cut=True)), "")
 
 
+def _wide(cells: pa.Array) -> pa.Array:
+    return pc.fill_null(wide_decimals.computed(cells), "")
+
+
 KERNELS: dict[str, Kernel] = {
     "crc32_of": Kernel("BLOB", "BIGINT", _crc32),
     "moment_of": Kernel("VARCHAR", "VARCHAR", _moment),
     "time_of": Kernel("VARCHAR", "VARCHAR", _time),
+    "wide_number_of": Kernel("VARCHAR", "VARCHAR", _wide),
     **{f"{name}_of": Kernel("BLOB", "VARCHAR", partial(_digest, name)) for name in ("sha224", "sha384", "sha512")},
     **{f"sort_key_{name}": Kernel("VARCHAR", "BLOB", partial(compare.sortable, name)) for name in weights.WEIGHTS},
     **{f"alike_{name}": Kernel("VARCHAR", "VARCHAR", partial(compare.alike, name)) for name in weights.WEIGHTS},

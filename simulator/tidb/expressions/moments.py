@@ -44,8 +44,8 @@ def rounded_moment(moment: Sql, digits: int) -> Sql:
     if unit == 1:
         return moment
     micros = sql("epoch_us({})", timestamp(moment))
-    near = from_timestamp(sql(f"try(make_timestamp(({{}} + {unit // 2}) - ({{}} + {unit // 2}) % {unit}))",
-                              micros, micros))
+    more = sql(f"((({{}} + {unit // 2}) % {unit} + {unit}) % {unit})", micros)
+    near = from_timestamp(sql(f"try(make_timestamp({{}} + {unit // 2} - {{}}))", micros, more))
     return sql("CASE WHEN right({}, 6) = '000000' THEN {} ELSE coalesce({}, {}) END", moment, moment, near, moment)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from simulator.tidb.expressions import wide_decimals
 from simulator.tidb.expressions.moments import (
     clock,
     duration_text,
@@ -24,7 +25,7 @@ from simulator.tidb.model.types import INTEGER_BITS
 from simulator.tidb.syntax.expressions import Literal
 from simulator.tidb.values import spellings
 
-NUMBERS = ("bool", "int", "uint", "decimal", "real")
+NUMBERS = ("bool", "int", "uint", "decimal", "wide", "real")
 MOMENTS = ("date", "datetime")
 NUMBER = r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)"
 DIGITS = 38
@@ -35,9 +36,9 @@ DIGITS = 38
 class Value:
     sql: Sql
     kind: str
-    """`null`, or by its DuckDB type: `bool` BOOLEAN, `int` BIGINT, `uint` UBIGINT, `decimal` DECIMAL(38, scale), `real`
-    DOUBLE, `string` and `json` VARCHAR, `date` and `datetime` VARCHAR `YYYY-MM-DD hh:mm:ss.ffffff`, `time` BIGINT of
-    microseconds, `word` a keyword."""
+    """`null`, or by its DuckDB type: `bool` BOOLEAN, `int` BIGINT, `uint` UBIGINT, `decimal` DECIMAL(38, scale), `wide`
+    VARCHAR of a decimal that may have more digits, `real` DOUBLE, `string` and `json` VARCHAR, `date` and `datetime`
+    VARCHAR `YYYY-MM-DD hh:mm:ss.ffffff`, `time` BIGINT of microseconds, `word` a keyword."""
 
     collation: str = "utf8mb4_bin"
     strength: int = 4
@@ -61,6 +62,9 @@ class Value:
     year: bool = False
     scale: int = 0
     """Digits behind the point of a decimal."""
+
+    digits: int = 0
+    """The most digits that a decimal has in all; 0 where they are not known."""
 
     shown_scale: int | None = None
     """How many of them a client is shown, if not all (tidb pkg/types/mydecimal.go, resultFrac)."""
@@ -114,12 +118,20 @@ def string(found: Sql, *like: Value) -> Value:
 
 
 def exact(number: str) -> Value:
-    """A decimal literal; a double if 38 digits do not hold it."""
+    """A decimal literal; a double if 65 digits do not hold it."""
     whole, _, fraction = number.lstrip("+-").partition(".")
-    if max(len(whole.lstrip("0")) + len(fraction), 1) > DIGITS:
+    digits, scale = max(len(whole.lstrip("0")) + len(fraction), 1), len(fraction)
+    if digits > wide_decimals.MOST or scale > wide_decimals.MOST_BEHIND:
         return Value(sql(f"'{number}'::DOUBLE"), "real", constant=number)
-    scale = len(fraction)
-    return Value(sql(f"'{number}'::DECIMAL({DIGITS}, {scale})"), "decimal", constant=number, scale=scale)
+    if digits > DIGITS:
+        return wide(text(number), scale, number)
+    found = sql(f"'{number}'::DECIMAL({DIGITS}, {scale})")
+    return Value(found, "decimal", constant=number, scale=scale, digits=digits)
+
+
+def wide(found: Sql, scale: int, constant: str | None = None) -> Value:
+    """A decimal in its text."""
+    return Value(found, "wide", constant=constant, text=found, scale=scale)
 
 
 def leading_number(value: str) -> str:
@@ -175,7 +187,8 @@ def truth(value: Value) -> Sql:
         return value.sql
     if value.kind == "null":
         return sql("NULL::BOOLEAN")
-    return sql("({} != 0)", numeric(value).sql)
+    number = numeric(value)
+    return sql("regexp_matches({}, '[1-9]')", number.sql) if number.kind == "wide" else sql("({} != 0)", number.sql)
 
 
 def is_true(found: Sql) -> Sql:
@@ -221,8 +234,8 @@ def of_column(column: Column, cell: Sql) -> Value:
     """The value of a cell from its TiDB text."""
     type = column.type
     if type.name in INTEGER_BITS:
-        wide = type.unsigned and type.name == "bigint"
-        return Value(_cast(cell, "UBIGINT" if wide else "BIGINT"), "uint" if wide else "int", text=cell)
+        large = type.unsigned and type.name == "bigint"
+        return Value(_cast(cell, "UBIGINT" if large else "BIGINT"), "uint" if large else "int", text=cell)
     if type.name == "year":
         return Value(_cast(cell, "BIGINT"), "int", year=True)
     if type.name == "bit":
@@ -234,7 +247,9 @@ def of_column(column: Column, cell: Sql) -> Value:
         return Value(_cast(cell, "DOUBLE"), "real")
     if type.name == "decimal":
         scale = max(type.decimal, 0)
-        return Value(_cast(cell, f"DECIMAL({DIGITS}, {scale})"), "decimal", text=cell, scale=scale)
+        if type.length > DIGITS:
+            return wide(cell, scale)
+        return Value(_cast(cell, f"DECIMAL({DIGITS}, {scale})"), "decimal", text=cell, scale=scale, digits=type.length)
     if type.name in ("date", "datetime", "timestamp"):
         return Value(printed_moment(cell), "date" if type.name == "date" else "datetime", text=cell)
     if type.name == "time":

@@ -10,11 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from simulator.errors import SqlError
+from simulator.tidb.expressions import wide_decimals
 from simulator.tidb.expressions.arithmetic import bits, calculated
 from simulator.tidb.expressions.branches import as_known
 from simulator.tidb.expressions.json import printed
 from simulator.tidb.expressions.sql import Sql, joined, sql, text, when
-from simulator.tidb.expressions.values import NUMBERS, Value, as_text, decimal, numeric, string
+from simulator.tidb.expressions.values import NUMBERS, Value, as_text, decimal, numeric, string, wide
 from simulator.tidb.syntax.queries import Aggregate
 from simulator.tidb.upstream.session_values import refused
 from simulator.tidb.upstream.sorting import distinct_key, sorted_by
@@ -70,6 +71,9 @@ def _sum(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
     number = numeric(values[0])
     if number.kind == "real":
         return Value(group.over(f"sum({_distinct(tree)}{group.column(number.sql)})"), "real")
+    if number.kind == "wide":
+        listed = group.over(f"string_agg({_distinct(tree)}{group.column(number.sql)}, ' ')")
+        return wide(wide_decimals.asked("sum", listed), number.scale)
     found = group.column(decimal(number.sql, number.scale).sql)
     return decimal(group.over(f"sum({_distinct(tree)}{found})"), number.scale)
 
@@ -79,6 +83,8 @@ def _average(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
     number = numeric(values[0])
     count = Value(group.over(f"count({_distinct(tree)}{group.column(number.sql)})"), "int")
     found = calculated("/", _sum(tree, values, group), count)
+    if found.kind == "wide":
+        return wide(wide_decimals.asked(f"round:{min(number.scale + 4, 30)}", found.sql), min(number.scale + 4, 30))
     return found if found.kind == "real" else decimal(found.sql, min(number.scale + 4, 30))
 
 

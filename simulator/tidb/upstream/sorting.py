@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simulator.errors import SqlError
+from simulator.tidb.expressions import wide_decimals
 from simulator.tidb.expressions.comparisons import collated
 from simulator.tidb.expressions.json import json_key
 from simulator.tidb.expressions.sql import NULL, Sql, sql
@@ -32,7 +33,7 @@ def distinct_key(value: Value) -> Sql:
         return json_key(value)
     if value.kind == "real":
         return sql("{} + 0.0", value.sql)
-    return value.sql
+    return wide_decimals.key(value.sql) if value.kind == "wide" else value.sql
 
 
 def sorted_by(column: str, descending: bool) -> str:

@@ -152,6 +152,13 @@ def test_scripted_sql_follows_tidb(difference: Difference) -> None:
     assert error_number(refused.value) == difference.result
 
 
+def test_digits_of_a_second_are_rounded_before_1970_as_after() -> None:
+    outcome, _ = played(
+        "CREATE TABLE t (a DATETIME(1)); INSERT INTO t VALUES (DATE_ADD('1000-01-01 17:46:56.3', INTERVAL 5 HOUR)),"
+        "(DATE_ADD('1000-01-01 17:46:56.35', INTERVAL 5 HOUR)); SELECT * FROM t")
+    assert rows(outcome) == [("1000-01-01 22:46:56.3",), ("1000-01-01 22:46:56.4",)]
+
+
 def test_what_exists_already_makes_no_job() -> None:
     """D: CREATE TABLE … IF NOT EXISTS; in MySQL and MariaDB the statement is in the binary log nevertheless (M)."""
     _, events = played("CREATE TABLE t (a INT); CREATE TABLE IF NOT EXISTS t (b INT); DROP TABLE IF EXISTS u")

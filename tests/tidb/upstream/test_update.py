@@ -101,3 +101,10 @@ def test_rows_lie_in_the_order_of_their_new_keys() -> None:
 
 def test_affected_rows_are_those_that_changed() -> None:
     assert played("UPDATE t SET a = 10", ITEMS).affected == 2
+
+
+def test_a_moment_before_1970_keeps_its_fraction() -> None:
+    early = played("CREATE TABLE e (at DATETIME(1)); INSERT INTO e VALUES ('1000-01-01 17:46:56.3')").upstream
+
+    assert changes(played("UPDATE e SET at = DATE_ADD(at, INTERVAL 5 HOUR)", early)) == [
+        ["e 1000-01-01 17:46:56.3 > 1000-01-01 22:46:56.3"]]

@@ -1,0 +1,71 @@
+"""`scenarios`: the scenarios that come with the package, and what each is for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich import box
+from rich.table import Column, Table
+from rich.text import Text
+
+from simulator.cli.output import show_json, show_lines
+from simulator.cli.terminal import Terminal
+from simulator.files import read_text
+from simulator.run.library import Shipped, find, shipped
+
+PARTS = (("", "story"), ("A right consumer: ", "consumer"), ("A wrong one: ", "wrong"))
+"""Of what a scenario says of itself, with what stands before it."""
+
+
+def scenarios(name: str | None, as_json: bool) -> None:
+    """All of them in a table, or one with its file."""
+    if name is None:
+        if as_json:
+            show_json({"scenarios": [_as_dict(scenario) for scenario in shipped().values()]})
+        else:
+            _show_all()
+        return
+    scenario = find(name)
+    if as_json:
+        show_json(_as_dict(scenario) | {"text": read_text(scenario.file)})
+    else:
+        _show(scenario)
+
+
+def _as_dict(scenario: Shipped) -> dict[str, Any]:
+    about = scenario.about
+    return {
+        "name": scenario.name, "title": about.title, "story": about.story, "consumer": about.consumer,
+        "wrong": about.wrong, "threads": list(about.threads), "releases": list(about.releases), "legal": about.legal,
+        "file": str(scenario.file),
+    }
+
+
+def _show_all() -> None:
+    out = Terminal()
+    table = Table(
+        Column("name", no_wrap=True), "what it is about", Column("releases", overflow="fold", max_width=40),
+        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for scenario in shipped().values():
+        about = scenario.about
+        title = about.title if about.legal else f"{about.title} (not legal: no TiCDC sends this)"
+        table.add_row(Text(scenario.name, style="bold"), title, ", ".join(about.releases) or "any")
+    out.print(table)
+    out.print()
+    out.print("`ticdc-sim scenarios NAME` shows one, `ticdc-sim run NAME --console` plays it.")
+
+
+def _show(scenario: Shipped) -> None:
+    out, about = Terminal(), scenario.about
+    out.print(Text(f"{scenario.name}: {about.title}", style="bold"))
+    out.print()
+    for before, part in PARTS:
+        if text := getattr(about, part):
+            out.print(f"{before}{text}")
+            out.print()
+    if about.threads:
+        out.print(f"Asked for in: {', '.join(about.threads)}")
+    out.print(f"Releases: {', '.join(about.releases) or 'any'}" + ("" if about.legal else "; no TiCDC sends this"))
+    out.print(f"File: {scenario.file}", soft_wrap=True)
+    out.print()
+    show_lines(read_text(scenario.file).splitlines())

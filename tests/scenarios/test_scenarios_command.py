@@ -1,0 +1,71 @@
+"""`ticdc-sim scenarios`: what comes with the package, and what each scenario says of itself."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from simulator.cli import run
+from simulator.run.library import shipped
+
+ROOT = Path(__file__).parent.parent.parent
+EVERY = shipped().values()
+
+
+def test_every_scenario_says_what_it_is_for() -> None:
+    """Its story, and what right and wrong consumers make of it; it is meant for releases that there are."""
+    for scenario in EVERY:
+        about = scenario.about
+        assert all((about.title, about.story, about.consumer, about.wrong)), scenario.name
+        assert about.threads and about.releases or scenario.name == "airports"
+
+
+def test_the_documentation_lists_every_scenario() -> None:
+    """By name, with title and releases."""
+    page = (ROOT / "docs" / "library.md").read_text("utf-8")
+
+    assert re.findall(r"^\| `(.*?)` \| (.*?) \| (.*?) \|$", page, re.MULTILINE) == [
+        (scenario.name, scenario.about.title, ", ".join(scenario.about.releases) or "any") for scenario in EVERY]
+
+
+def test_scenarios_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    """With their titles; for programs with all that they say."""
+    assert run(["scenarios"]) == 0
+    said = capsys.readouterr().out
+    assert [scenario.name for scenario in EVERY if scenario.name not in said] == []
+
+    assert run(["scenarios", "--json"]) == 0
+    found = {told["name"]: told for told in json.loads(capsys.readouterr().out)["scenarios"]}
+    assert found["delete-shape"]["releases"][0] == "v5.3.0" and found["delete-shape"]["legal"] is True
+    assert found["delete-shape"]["threads"] == ["docs PR#7898", "flink-cdc PR#3788", "tiflow#8159"]
+
+
+def test_a_scenario_is_shown_with_its_file(capsys: pytest.CaptureFixture[str]) -> None:
+    """As it may be copied and changed."""
+    assert run(["scenarios", "delete-shape"]) == 0
+
+    said = capsys.readouterr().out
+    assert said.splitlines()[0].rstrip() == "delete-shape: What a DELETE looks like"
+    assert "A right consumer: Takes the deleted row" in said and "CREATE TABLE item (id INT PRIMARY KEY" in said
+
+
+@pytest.mark.parametrize("command", ["scenarios", "run"])
+def test_a_name_that_is_none_is_the_users_mistake(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What was meant is said."""
+    assert run([command, "delete-shap"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "ticdc-sim: no scenario 'delete-shap'. Did you mean 'delete-shape'? `ticdc-sim scenarios` lists them")
+
+
+def test_what_a_scenario_says_of_itself_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every mistake, with its line."""
+    file = tmp_path / "mine.toml"
+    file.write_text('about.titel = "x"\nabout.releases = ["v8.5.99"]\nabout.legal = 1\n[[step]]\nsql = "SELECT 1"\n')
+
+    assert run(["run", str(file), "--console"]) == 2
+    said = capsys.readouterr().err
+    assert "unknown key 'titel'. Did you mean 'title'?" in said
+    assert "releases: " in said and "legal: expected true or false, got 1" in said
