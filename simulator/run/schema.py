@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from simulator.run.about import ABOUT, KEYS
 from simulator.run.settings import Key, SETTINGS
 from simulator.run.steps import STEPS
 from simulator.run.steps.kind import NAME, NAME_KEY, StepKind
@@ -20,6 +21,10 @@ def scenario_schema() -> dict[str, Any]:
     """The schema of a whole file."""
     steps = [_step(name, kind) for name, kind in STEPS.items()]
     properties = {key: _property(value) for key, value in SETTINGS.items()}
+    properties[ABOUT] = {
+        "type": "object", "description": "What the scenario says of itself.", "additionalProperties": False,
+        "properties": {key: _property(value) for key, value in KEYS.items()},
+    }
     properties["step"] = {"type": "array", "minItems": 1, "items": {"oneOf": steps}}
     return {
         "$schema": DIALECT,
