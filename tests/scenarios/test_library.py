@@ -11,15 +11,21 @@ import pytest
 
 from simulator import tso
 from simulator.cli import run
+from simulator.columns import row_image
 from simulator.golden import Golden
 from simulator.read import contract
+from simulator.read.contract.state import State, compare, state_of
 from simulator.read.contract.stream_spec import stream_spec_of
 from simulator.read.records import Record, read
 from simulator.releases.compare import named
 from simulator.run import scenario as scenarios
 from simulator.run.library import Shipped, shipped
+from simulator.simulated import TiCDC
 from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import load_file
+from simulator.ticdc.rules import rules
+from simulator.tidb.model.table import Name, Table, visible_columns
+from simulator.tidb.upstream.stored import rows_of
 
 GOLDEN = Path(__file__).parent / "golden"
 LARGE = {"airports"}
@@ -85,4 +91,26 @@ def violations(scenario: Shipped, release: str, stream: list[Record], directory:
     yield from contract.check(stream, spec)
     whole = found.open_old_values and changefeed.codec.enable_old_value
     if whole and scenario.name not in UNREPLAYED:  # else UPDATEs look like INSERTs
-        yield from contract.replay(decoded, {}, {}).violations
+        replayed = contract.replay(decoded, {}, {})
+        yield from replayed.violations
+        tables, truth = upstream(scenario, release)
+        sent = {name for name, table in tables.items() if rules(changefeed, found).replicates(table)}
+        yield from compare(
+            {name: rows for name, rows in replayed.state.items() if name in sent or name not in tables and rows},
+            {name: truth[name] for name in sent if name in truth}, tables)
+
+
+def upstream(scenario: Shipped, release: str) -> tuple[dict[Name, Table], State]:
+    """The tables and their rows that TiDB has in the end."""
+    settings = scenarios.load(scenario.file).settings
+    assert settings.sink_uri is not None
+    with TiCDC(release, sink_uri=settings.sink_uri, config=settings.config) as ticdc:
+        ticdc.play(scenario.file)
+        found = ticdc._live.upstream()
+    tables = {(table.schema, table.name): table for table in found.catalog.tables.values()}
+    images = (
+        (table, image) for table in tables.values()
+        for image in row_image.pack([
+            rows_of(found, table).cells.column(column.name).combine_chunks() for column in visible_columns(table)
+        ]).to_pylist())
+    return tables, state_of(images)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,20 @@ def test_the_documentation_lists_every_scenario() -> None:
 
     assert re.findall(r"^\| `(.*?)` \| (.*?) \| (.*?) \|$", page, re.MULTILINE) == [
         (scenario.name, scenario.about.title, ", ".join(scenario.about.releases) or "any") for scenario in EVERY]
+
+
+def test_the_package_has_every_scenario_and_what_it_reads() -> None:
+    """Wherever it is installed from a wheel."""
+    setup = ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    patterns = setup["options.package_data"]["simulator"].split("\n")
+    packed = {
+        path for pattern in patterns if pattern and pattern[0] != "#" for path in (ROOT / "simulator").glob(pattern)}
+    directory = ROOT / "simulator" / "scenarios"
+
+    assert {path for path in directory.glob("*.toml")} - packed == set()
+    assert {path for path in (directory / "data").rglob("*") if path.is_file()} - packed == set()
+    assert {scenario.file.name for scenario in EVERY} <= {path.name for path in packed}
 
 
 def test_scenarios_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

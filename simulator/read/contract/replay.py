@@ -15,7 +15,9 @@ from simulator.errors import DdlError, UserError
 from simulator.read.contract.schema_changes import changed, there
 from simulator.read.contract.state import HIDDEN, Handle, State, alike, count, handle_of, image_of
 from simulator.read.contract.stream import Placed, Violation
-from simulator.read.decode import DdlEvent, EMPTYING, Image, RowEvent, Watermark, before_image, row_text, time_of
+from simulator.read.decode import (
+    DdlEvent, EMPTYING, Image, RowEvent, TRUNCATING, Watermark, before_image, row_text, time_of,
+)
 from simulator.read.records import Place
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.ticdc.table_info import handle_key
@@ -74,7 +76,7 @@ def replay(
             continue
         if isinstance(event, DdlEvent):
             _emptied(event, done.state, versions, emptied)
-            if event.type not in EMPTYING and (time_of(event), event.query) not in applied:
+            if event.type not in TRUNCATING and (time_of(event), event.query) not in applied:
                 applied.add((time_of(event), event.query))
                 try:
                     known = changed(event, known, done.state)

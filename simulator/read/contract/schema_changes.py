@@ -27,8 +27,8 @@ from simulator.tidb.syntax.statements import AlterTable, RenameTable, Statement
 FIRST = "test"
 """The database that every new TiDB has."""
 
-ALREADY = ("schema:1007", "schema:1050")
-"""Databases and tables that were known before the stream made them."""
+ALREADY = ("schema:1007", "schema:1008", "schema:1050", "schema:1051")
+"""Databases and tables that were known before the stream made them, or were never known."""
 
 
 def definitions(
@@ -67,6 +67,9 @@ def changed(event: DdlEvent, known: Catalog, state: State) -> Catalog:
     rows = {new: state.pop(old) for old, new in moved.items() if old in state}
     state.update(rows)
     origin = {key(*new): key(*old) for old, new in moved.items()}
+    for place, table in known.tables.items():
+        if place not in after.tables:
+            state.pop((table.schema, table.name), None)
     for place, table in after.tables.items():
         before = known.tables.get(origin.get(place, place))
         if before is not None and before is not table:

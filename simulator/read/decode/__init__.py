@@ -21,6 +21,7 @@ from simulator.read.decode.stream_events import (
     LEAVING,
     LOST,
     RowEvent,
+    TRUNCATING,
     Value,
     Watermark,
     is_exact,
@@ -30,8 +31,8 @@ from simulator.read.decode.whole_messages import whole
 
 __all__ = [
     "ColumnInfo", "DECODERS", "DROPPING", "DdlEvent", "EMPTYING", "Event", "Image", "LEAVING", "LOST", "RowEvent",
-    "Value", "Watermark", "before_image", "decode", "fetched", "full_image", "is_exact", "protocol_of", "row_text",
-    "time_of",
+    "TRUNCATING", "Value", "Watermark", "before_image", "decode", "fetched", "full_image", "is_exact", "protocol_of",
+    "row_text", "time_of",
 ]
 
 DECODERS = {"open-protocol": open_protocol.DECODER, "canal-json": canal_json.DECODER}

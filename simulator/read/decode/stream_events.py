@@ -98,7 +98,8 @@ DROPPING = (4, "ERASE")
 LEAVING = (*DROPPING, 14, 47, "RENAME")
 """Types after which a topic may be without tables: RENAME TABLE's, too."""
 
-EMPTYING = (*DROPPING, 11, "TRUNCATE")
+TRUNCATING = (11, "TRUNCATE")
+EMPTYING = (*DROPPING, *TRUNCATING)
 """Types after which a table has no rows: TRUNCATE TABLE's, too."""
 
 
