@@ -250,7 +250,10 @@ def test_the_tables_under_a_view_are_read_with_it(tmp_path: Path) -> None:
     release = releases.find(releases.DEFAULT)
     planning = Planning(rules(load_file(URI, None, release), release), None, None)
     cursor, _ = SnapshotStep(tmp_path / "monday").plan(starting(tso.DEFAULT_START_TS), planning)
-    for text in ("CREATE VIEW shop.low AS SELECT * FROM item", "CREATE VIEW lower AS SELECT * FROM shop.low"):
+    for text in (
+        "USE shop", "CREATE VIEW low AS SELECT * FROM item",
+        "CREATE DATABASE test", "CREATE VIEW test.lower AS SELECT * FROM shop.low",
+    ):
         cursor, *_ = executed(text, cursor, planning)
     assert isinstance(cursor.state, Upstream)
     upstream, left = with_rows(cursor, cursor.state, TableName("test", "lower"))
