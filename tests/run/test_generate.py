@@ -21,7 +21,8 @@ CREATE TABLE customer (id BIGINT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(60), e
 CREATE TABLE item (id INT PRIMARY KEY, customer BIGINT NOT NULL, status VARCHAR(4), price DECIMAL(8, 2),
   made DATETIME(3) DEFAULT CURRENT_TIMESTAMP(3), size INT AS (LENGTH(status)) STORED,
   FOREIGN KEY (customer) REFERENCES customer (id) ON DELETE CASCADE);
-CREATE TABLE part (id INT NOT NULL, k INT NOT NULL, v VARCHAR(3), UNIQUE KEY (id, k)) PARTITION BY HASH (k) PARTITIONS 3;
+CREATE TABLE part (id INT NOT NULL, k INT NOT NULL, v VARCHAR(3), UNIQUE KEY (id, k))
+  PARTITION BY HASH (k) PARTITIONS 3;
 CREATE TABLE every (a BIGINT UNSIGNED, b TINYINT, c FLOAT, d DOUBLE(6, 2), e DECIMAL(65, 30), f BIT(9), g YEAR, h DATE,
   i TIME, j DATETIME, k TIMESTAMP, l CHAR(2), m BINARY(3), n TEXT, o BLOB, p ENUM('x', 'y'), q SET('x', 'y'), r JSON,
   s BIGINT PRIMARY KEY AUTO_RANDOM);
@@ -121,20 +122,20 @@ def test_equal_seeds_give_equal_bytes_on_both_engines(spark: SparkSession, tmp_p
 
 
 @pytest.mark.parametrize(("step", "words"), [
-    ('generate = "shop.itme"\ninserts = 1', ["line 18", "Table 'shop.itme' doesn't exist"]),
-    ('generate = "item"', ["line 18", "nothing is to be done", "inserts, updates, deletes"]),
-    ('generate = "customer"\ndeletes = 3', ["line 18", "deletes: 3 are more than the rows there are: 0 before"]),
-    ('generate = "customer"\nupdates = 3', ["line 18", "no row for 3"]),
-    ('generate = "customer"\ninserts = -1\nupdates = 1', ["line 19", "whole number"]),
+    ('generate = "shop.itme"\ninserts = 1', ["line 19", "Table 'shop.itme' doesn't exist"]),
+    ('generate = "item"', ["line 19", "nothing is to be done", "inserts, updates, deletes"]),
+    ('generate = "customer"\ndeletes = 3', ["line 19", "deletes: 3 are more than the rows there are: 0 before"]),
+    ('generate = "customer"\nupdates = 3', ["line 19", "no row for 3"]),
+    ('generate = "customer"\ninserts = -1\nupdates = 1', ["line 20", "whole number"]),
     ('generate = "customer"\ninserts = 1\ncolumns = {nam = "name"}', ["no column 'nam'. Did you mean 'name'?"]),
     ('generate = "customer"\ninserts = 1\ncolumns = {name = "nmae"}', [
-        "line 20", "name: Faker has no provider 'nmae'. Did you mean 'name'?"]),
-    ('generate = "customer"\ninserts = 1\ncolumns = {name = {min = 2, max = 1}}', ["line 20", "min is 2"]),
-    ('generate = "customer"\ninserts = 1\ncolumns = {name = "profile"}', ["line 20", "gives a dict"]),
-    ('generate = "part"\ninserts = 9\ncolumns = {v = ["long"]}', ["line 18", "ERROR 1406", "'v'"]),
-    ('generate = "item"\ninserts = 1', ["line 18", "'customer' refers to shop.customer, which has no rows"]),
+        "line 21", "name: Faker has no provider 'nmae'. Did you mean 'name'?"]),
+    ('generate = "customer"\ninserts = 1\ncolumns = {name = {min = 2, max = 1}}', ["line 21", "min is 2"]),
+    ('generate = "customer"\ninserts = 1\ncolumns = {name = "profile"}', ["line 21", "gives a dict"]),
+    ('generate = "part"\ninserts = 9\ncolumns = {v = ["long"]}', ["line 19", "ERROR 1406", "'v'"]),
+    ('generate = "item"\ninserts = 1', ["line 19", "'customer' refers to shop.customer, which has no rows"]),
     ('generate = "item"\ninserts = 1\ncolumns = {size = 3}', ["'size' is a generated column"]),
-    ('generate = "part"\ninserts = 9\ncolumns = {k = [1], id = [1]}', ["line 18", "ERROR 1062"]),
+    ('generate = "part"\ninserts = 9\ncolumns = {k = [1], id = [1]}', ["line 19", "ERROR 1062"]),
 ])
 def test_a_mistake_is_a_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], step: str, words: list[str]
