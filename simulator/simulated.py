@@ -169,6 +169,12 @@ class TiCDC:
         """What of the sink-uri and the configuration has no effect."""
         return self._changefeed.warnings
 
+    @property
+    def release(self) -> str:
+        """`v8.5.3`; `new:v8.5.4` where the classic architecture has that tag, too."""
+        name, architecture = self._release.name, self._release.architecture
+        return name if releases.find(name).architecture == architecture else f"{architecture}:{name}"
+
     def describe(self) -> str:
         """What is simulated, for people."""
         name = f"{self._release.architecture}, {self._release.name}"
@@ -190,7 +196,7 @@ class TiCDC:
         return ",".join(self._changefeed.kafka.brokers)
 
     def close(self) -> None:
-        """Completes fixtures, waits for Kafka; raises DeliveryError. Closing again does nothing."""
+        """Sends a last watermark and completes fixtures; raises DeliveryError. Closing again does nothing."""
         self._close(True)
 
     def __enter__(self) -> Self:
@@ -204,7 +210,14 @@ class TiCDC:
     def _close(self, complete: bool) -> None:
         if not self._closed:
             self._closed = True
-            self._live.close(complete)
+            try:
+                if complete:
+                    self._live.resolve()
+            except BaseException:
+                complete = False
+                raise
+            finally:
+                self._live.close(complete)
 
     def _open(self) -> Live:
         if self._closed:

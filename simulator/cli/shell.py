@@ -25,7 +25,7 @@ PROMPT, CONTINUED = "ticdc> ", "    -> "
 
 HELP = """
 A statement ends with ; and is answered by the events that it made, as `inspect` shows them.
-\\bytes        the messages of the last statement as their bytes
+\\bytes        the last messages that a statement made, as their bytes
 \\watermark    send a watermark above everything so far
 \\wait 10s     let simulated time pass
 \\rows db.t    the rows of a table
@@ -66,7 +66,7 @@ class Quit(Exception):
 
 
 class Shell:
-    """Holds the messages of the last statement."""
+    """Holds the last messages that a statement made."""
 
     def __init__(self, ticdc: TiCDC) -> None:
         self._ticdc = ticdc
@@ -120,20 +120,21 @@ class Shell:
         try:
             result = self._ticdc.execute(text)
         finally:
-            self._last = self._ticdc.messages(watermark=False)
+            made = self._ticdc.messages(watermark=False)
+            self._last = made or self._last
         if result.columns:
             show_lines(table_lines(result.columns, result.rows))
-        elif not self._last:
+        elif not made:
             show_lines([f"OK, {_rows(result.affected)} affected"])
         show_lines(f"Warning {warning}" for warning in result.warnings)
-        self._show(self._last)
+        self._show(made)
 
     def _show(self, messages: Sequence[Message]) -> None:
         show_lines(lines(records(messages)))
         sys.stdout.flush()
 
     def bytes(self, _: str) -> None:
-        show_lines(raw_lines(records(self._last)) if self._last else ["the last statement made no message"])
+        show_lines(raw_lines(records(self._last)) if self._last else ["no statement has made a message yet"])
 
     def watermark(self, _: str) -> None:
         self._last = self._ticdc.messages()

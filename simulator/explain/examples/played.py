@@ -6,7 +6,7 @@ One law: it calls what a run calls, in its order, and adds nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.partitions import locate_partition
+from simulator.tidb.upstream.outcome import Committed
 
 URI = "kafka://127.0.0.1:9092/topic?"
 OPEN = "protocol=open-protocol&partition-num=1"
@@ -92,6 +93,9 @@ class Example:
 
     watermarks: bool = False
     """Whether those are shown, too."""
+
+    script: str = ""
+    """Statements on rows that TiDB executes, a transaction each, in place of `events`."""
 
     database: str = "test"
     """The current one of the statements."""
@@ -151,7 +155,8 @@ def _played(example: Example, release: Release) -> Played:
         job.tables, job.routes, asked.event_filters, asked.replication.ignored_start_ts,
         split.split_rule(release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value),
         job.destinations)
-    rows = _rows(example.events, job.tables, work)
+    parts = _executed(example, catalog, job.tables, release) if example.script else _given(example.events, job.tables)
+    rows = _rows(parts, work)
     send([rows] if rows.num_rows else [], range(job.destinations.total), job)
     ordered = sorted(messages, key=lambda message: (message.commit_ts, message.topic, message.partition))
     warnings = [f"warning: {line}" for line in changefeed.warnings if example.warns]
@@ -210,11 +215,40 @@ def _job(
         changefeed.codec, release, "memory", messages, 0.0, start_ms, None)
 
 
-def _rows(events: Sequence[Event], tables: Sequence[PhysicalTable], work: stages.Rules) -> pa.RecordBatch:
-    """The row changes (EVENTS) in the order in which they are sent."""
-    parts = [
+def _given(events: Sequence[Event], tables: Sequence[PhysicalTable]) -> list[pa.RecordBatch]:
+    """The row changes (CHANGES) of an example."""
+    return [
         _changes(row, _commit_ts(second), tables)
         for second, event in enumerate(events) if not isinstance(event, str) for row in event]
+
+
+def _executed(
+    example: Example, catalog: Catalog, tables: Sequence[PhysicalTable], release: Release,
+) -> list[pa.RecordBatch]:
+    """The row changes (CHANGES) that TiDB makes of a script."""
+    from simulator.tidb.parser.script import scripted
+    from simulator.tidb.parser.sql import read_sql
+    from simulator.tidb.upstream.execute import execute, starting
+
+    upstream, parts = starting(release, catalog), []
+    upstream = replace(upstream, session=replace(upstream.session, database=example.database))
+    numbers = {table.table.name: number for number, table in enumerate(tables)}
+    for second, statement in enumerate(scripted(example.script)):
+        read, now_ms = read_sql(statement.text), tso.physical(_commit_ts(second))
+        assert read is not None
+        outcome = execute(read, statement.text, upstream, now_ms)
+        upstream = outcome.upstream
+        for changes in (one for event in outcome.events if isinstance(event, Committed) for one in event.changes):
+            count = len(changes.before)
+            parts.append(pa.RecordBatch.from_arrays([
+                pa.array(np.full(count, _commit_ts(second))),
+                pa.array(np.full(count, numbers[changes.table.name], np.int32)), changes.handle, changes.before,
+                changes.after], schema=CHANGES))
+    return parts
+
+
+def _rows(parts: Sequence[pa.RecordBatch], work: stages.Rules) -> pa.RecordBatch:
+    """The row changes (CHANGES) as EVENTS in the order in which they are sent."""
     changes = pa.concat_batches([pa.RecordBatch.from_pylist([], CHANGES), *parts])
     if work.split.several:
         changes = changes.append_column("beside", pa.array(split.beside(changes)))

@@ -23,6 +23,8 @@ def example_lines(found: Shown, names: tuple[str, str], base: str) -> Iterator[s
     yield f"  given   {example.tables}"
     for number, event in enumerate(example.events):
         yield f"  {'' if number else 'event':<7} {event_text(event)}"
+    if example.script:
+        yield f"  event   {example.script}"
     if example.uri != OPEN:
         yield f"  uri     {example.uri}"
     if example.config:
@@ -73,8 +75,9 @@ def _event_texts(message: Message) -> list[str]:
 def example_as_dict(found: Shown) -> Mapping[str, Any]:
     """For programs: everything, bytes in hex and as text."""
     example = found.example
+    events = [*map(event_text, example.events), *filter(None, [example.script])]
     return {
-        "tables": example.tables, "events": list(map(event_text, example.events)), "sink_uri": example.uri,
+        "tables": example.tables, "events": events, "sink_uri": example.uri,
         "config": example.config, **_special(example),
         "base": {"release": found.base.name, "architecture": found.base.architecture},
         "from": _output(found.before), "to": _output(found.after),

@@ -10,6 +10,9 @@ SEVERAL = "protocol=canal-json&partition-num=2"
 TWO = "CREATE TABLE a (id INT PRIMARY KEY); CREATE TABLE b (id INT PRIMARY KEY)"
 SHOP = "CREATE DATABASE Shop; CREATE DATABASE store; CREATE TABLE Shop.a (id INT PRIMARY KEY)"
 SHOPS = SHOP + "; CREATE TABLE Shop.b (id INT PRIMARY KEY)"
+PARENT = (
+    "CREATE TABLE a (id INT PRIMARY KEY); "
+    "CREATE TABLE b (id INT PRIMARY KEY, a INT, FOREIGN KEY (a) REFERENCES a (id) ON DELETE CASCADE)")
 PARTITIONED = (
     "CREATE TABLE t (id INT PRIMARY KEY) PARTITION BY RANGE (id) (PARTITION `{}` VALUES LESS THAN (9)); "
     "CREATE TABLE u (id INT PRIMARY KEY)")
@@ -27,6 +30,8 @@ TEXTS: Mapping[str, tuple[Example, ...]] = {
     "multi_schema_change": said("ALTER TABLE t ADD COLUMN a INT, ADD COLUMN b INT"),
     "foreign_key_index": said("ALTER TABLE a ADD CONSTRAINT f FOREIGN KEY (b) REFERENCES b (id)",
                               "CREATE TABLE b (id INT PRIMARY KEY); CREATE TABLE a (id INT PRIMARY KEY, b INT)"),
+    "foreign_key_checks": (
+        Example((), PARENT, script="INSERT INTO a VALUES (1); INSERT INTO b VALUES (7, 1); DELETE FROM a"),),
     "codes_search_indexes": said("ALTER TABLE t ADD FULLTEXT INDEX (a)", "CREATE TABLE t (id INT PRIMARY KEY, a TEXT)"),
     "ddl_text": (
         *said("create table a (id bigint primary key auto_random)"), *said("create table a (id int primary key)")),

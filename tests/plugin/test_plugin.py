@@ -1,0 +1,129 @@
+"""The plugin for pytest, as a project uses it that tests a consumer."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+import simulator.golden
+import simulator.plugin
+import simulator.simulated  # before pytester runs tests in this process: it forgets what they import
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).parent.parent.parent
+CONSUMER = ROOT / "scenarios" / "consumer"
+INSTALLED = any(found.value == "simulator.plugin" for found in entry_points(group="pytest11"))
+PLUGIN = () if INSTALLED else ("-p", "simulator.plugin")
+"""Where the package is installed, it brings the plugin."""
+
+SHOP = "CREATE TABLE shop.item (id BIGINT PRIMARY KEY, stock INT)"
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """An empty project whose warnings are errors."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    pytester.makeini("[pytest]\nfilterwarnings = error\naddopts = --strict-markers\n")
+    return pytester
+
+
+def run(project: pytest.Pytester, *options: str) -> pytest.RunResult:
+    """In this process, which has imported what takes time."""
+    return project.runpytest_inprocess(*options, plugins=[] if INSTALLED else [simulator.plugin])
+
+
+def passed(project: pytest.Pytester, count: int, *options: str) -> None:
+    run(project, *options).assert_outcomes(passed=count)
+
+
+def test_a_test_gets_a_simulated_tidb(project: pytest.Pytester) -> None:
+    """As the markers of test, class and module say, the closest one's word winning."""
+    project.makepyfile(f"""
+        import pytest
+        pytestmark = pytest.mark.ticdc(release="v6.5.6", seed=3)
+
+        def test_one(ticdc):
+            ticdc.execute({SHOP!r})
+            assert ticdc.describe() == "TiCDC classic, v6.5.6, open-protocol, topic ticdc"
+            assert ticdc.rows("shop.item") == []
+
+        @pytest.mark.ticdc(release="v8.5.4", architecture="new", sink_uri="kafka://k:9092/t?protocol=canal-json")
+        def test_two(ticdc):
+            assert ticdc.describe() == "TiCDC new, v8.5.4, canal-json, topic t"
+    """)
+    passed(project, 2)
+
+
+def test_a_test_is_run_once_for_each_release(project: pytest.Pytester) -> None:
+    project.makepyfile("""
+        import pytest
+
+        @pytest.mark.ticdc(releases=["v6.5.6", "new:v8.5.4"])
+        def test_it(ticdc, request):
+            assert f"[{ticdc.release}]" in request.node.name
+    """)
+    result = run(project, "-v")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*::test_it?v6.5.6? PASSED*", "*::test_it?new:v8.5.4? PASSED*"])
+
+
+def test_golden_files_are_written_compared_and_shown_where_they_differ(project: pytest.Pytester) -> None:
+    project.makepyfile(test_shop=f"""
+        def test_stock(ticdc, ticdc_golden):
+            ticdc.execute({SHOP!r})
+            ticdc.execute("INSERT INTO shop.item VALUES (1, 5)")
+            ticdc_golden(ticdc.messages())
+    """)
+    file = project.path / "golden" / "test_shop" / "test_stock.jsonl"
+    result = run(project)
+    result.stdout.fnmatch_lines(["*there is no golden file *test_stock.jsonl: pytest --rewrite-golden writes it*"])
+    passed(project, 1, "--rewrite-golden")
+    passed(project, 1)
+    file.write_text(file.read_text().replace("stock=5", "stock=6"))
+    result = run(project)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([
+        "*-ticdc/0@2 * INSERT shop.item id=1 stock=6", "*+ticdc/0@2 * INSERT shop.item id=1 stock=5"])
+
+
+def test_who_does_not_use_it_pays_nothing(project: pytest.Pytester) -> None:
+    """Nothing but pytest itself is imported."""
+    project.makepyfile("""
+        import sys
+
+        def test_it():
+            assert not {"pyarrow", "numpy", "duckdb", "kafka", "sqlglot", "simulator.simulated"} & set(sys.modules)
+    """)
+    project.runpytest_subprocess(*PLUGIN).assert_outcomes(passed=1)
+
+
+@pytest.mark.kafka
+def test_the_example_consumer_passes_its_tests(kafka: str, tmp_path: Path) -> None:
+    """In a directory of its own, on the Kafka that is here, its topic deleted."""
+    for path in CONSUMER.glob("*.py"):
+        shutil.copy(path, tmp_path)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TICDC_SIM_KAFKA": kafka}
+    command = [sys.executable, "-m", "pytest", "-q", *PLUGIN, "-c", "/dev/null", "--rootdir", str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    assert "7 passed" in done.stdout
+
+
+def test_without_kafka_a_test_is_skipped_and_fails_where_ci_says_so(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.makepyfile("def test_it(ticdc_kafka): pass")
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.delenv("TICDC_SIM_KAFKA", raising=False)
+    monkeypatch.delenv("CI", raising=False)
+    run(project).assert_outcomes(skipped=1)
+    monkeypatch.setenv("CI", "true")
+    run(project).assert_outcomes(errors=1)
