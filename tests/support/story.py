@@ -71,6 +71,9 @@ class Log:
     final: dict[str, dict[tuple[Cell, ...], Cells]] = field(default_factory=dict)
     """Rows by key, by table."""
 
+    definitions: list[tuple[int, str, Table | None]] = field(default_factory=list)
+    """What the simulator holds of a table behind a statement; None where it is gone."""
+
 
 def stories(directory: Path) -> list[Path]:
     """The scripts of a directory that have a log beside them."""
@@ -109,7 +112,7 @@ def expected(story: Path) -> Log:
                     transactions[entry["txn"]] = Transaction(entry["stmt"])
                     log.events.append(transactions[entry["txn"]])
                 _put(transactions[entry["txn"]], name, keys[name], entry["before"], entry["after"], floats[name])
-    log.events = [event for event in log.events if _says_something(event)]
+    log.events = [event for event in log.events if says_something(event)]
     return log
 
 
@@ -145,7 +148,7 @@ def _key(row: Mapping[str, Cell], key: Iterable[str]) -> tuple[Cell, ...]:
     return tuple(row[name] for name in key)
 
 
-def _says_something(event: object) -> bool:
+def says_something(event: object) -> bool:
     return not isinstance(event, Transaction) or bool(event.before or event.after)
 
 
@@ -169,11 +172,12 @@ def happened(story: Path) -> Log:
         for event in outcome.events:
             if isinstance(event, Committed):
                 made = _transaction(event, number)
-                if _says_something(made):
+                if says_something(made):
                     log.events.append(made)
             else:
                 log.events.append(Ddl(number, event.text))
                 log.events += _schemas(event.before, event.after)
+                log.definitions += ((number, *each) for each in _definitions(event.before, event.after))
     log.final = {
         name(table): _rows(upstream, place, table) for place, table in upstream.catalog.tables.items()}
     return log
@@ -238,11 +242,19 @@ def key_of(table: Table) -> tuple[str, ...]:
 
 def _schemas(before: Catalog, after: Catalog) -> list[Schema]:
     """Of each table that a statement made, changed or took away."""
-    made = [
-        Schema(name(table), tuple(column.name for column in visible_columns(table)), key_of(table))
-        for place, table in after.tables.items() if before.tables.get(place) is not table]
-    gone = [Schema(name(table), None, ()) for place, table in before.tables.items() if place not in after.tables]
-    return made + gone
+    return [
+        Schema(table, None, ()) if definition is None else
+        Schema(table, tuple(column.name for column in visible_columns(definition)), key_of(definition))
+        for table, definition in _definitions(before, after)]
+
+
+def _definitions(before: Catalog, after: Catalog) -> Iterator[tuple[str, Table | None]]:
+    for place, table in after.tables.items():
+        if before.tables.get(place) is not table:
+            yield name(table), table
+    for place, table in before.tables.items():
+        if place not in after.tables:
+            yield name(table), None
 
 
 def _rows(upstream: Upstream, place: tuple[str, str], table: Table) -> dict[tuple[Cell, ...], Cells]:
@@ -323,4 +335,7 @@ def _row_difference(wanted: Mapping[Any, Cells], got: Mapping[Any, Cells]) -> st
     return ""
 
 
-__all__ = ["DEFAULT", "differences", "expected", "happened", "stories"]
+__all__ = [
+    "DEFAULT", "Cells", "Log", "RowKey", "Schema", "Transaction", "differences", "expected", "happened",
+    "says_something", "stories",
+]
