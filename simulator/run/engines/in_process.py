@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.change_frame import Ints, JOINED, ORDER, SIDE, ints
+from simulator.columns.change_frame import CHANGES, Ints, JOINED, ORDER, SIDE, ints
 from simulator.errors import DeliveryError, UserError
 from simulator.run import stages
 from simulator.run.emit import Job, TaskReport, send
@@ -48,8 +48,10 @@ def ordered(work: Work, waits: bool) -> tuple[Iterator[pa.RecordBatch], range, J
             f"--master none holds whole snapshots in memory, and these have {work.input_bytes / 1e6:,.0f} MB: at most "
             f"{MOST_BYTES / 1e6:,.0f} MB are accepted; {ANY_SIZE}"
         )
-    before, after = (_read(scans, work) for scans in (work.before, work.after))
-    changes = diff.changes(_compared(before, after), work.comparison)
+    changes = pa.RecordBatch.from_pylist([], CHANGES)
+    if work.before or work.after:
+        before, after = (_read(scans, work) for scans in (work.before, work.after))
+        changes = diff.changes(_compared(before, after), work.comparison)
     if work.rows is not None:
         changes = pa.concat_batches([among_scripted(changes), work.rows])
     if work.asks_beside:
