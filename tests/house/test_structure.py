@@ -46,6 +46,7 @@ ROOMS = (
     "sources.snapshots",
     "sources.schema_change",
     "sources.diff",
+    "sources.generate",
     "sinks",
     "broker",
     "run",

@@ -131,8 +131,8 @@ def test_without_kafka_a_test_is_skipped_and_fails_where_ci_says_so(
     run(project).assert_outcomes(errors=1)
 
 
-PAGE = (ROOT / "docs" / "python.md").read_text("utf-8")
-SHOWN = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+PAGES = "".join((ROOT / page).read_text("utf-8") for page in ("README.md", "docs/python.md"))
+SHOWN = re.findall(r"^```python\n(.*?)^```$", PAGES, re.MULTILINE | re.DOTALL)
 
 
 def test_what_docs_show_at_python_s_prompt_is_what_comes() -> None:
@@ -144,7 +144,8 @@ def test_what_docs_show_at_python_s_prompt_is_what_comes() -> None:
 
 
 def test_the_tests_that_docs_show_pass(project: pytest.Pytester) -> None:
-    (tests,) = (block for block in SHOWN if block.startswith("# test_shop.py\n"))
-    (project.path / "test_shop.py").write_text(tests)
-    passed(project, 4, "--rewrite-golden")
-    passed(project, 4)
+    for block in SHOWN:
+        if name := re.match(r"# (test_\w+\.py)\n", block):
+            (project.path / name[1]).write_text(block)
+    passed(project, 5, "--rewrite-golden")
+    passed(project, 5)
