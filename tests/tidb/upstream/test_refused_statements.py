@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from simulator.errors import SqlError
 from simulator.tidb.upstream.outcome import Committed
+from simulator.tidb.upstream.refusals import error_number
 from support.upstreams import played, refusal, rows_in
 
 
@@ -41,3 +43,23 @@ def test_ids_of_a_refused_insert_stay_used_up_behind_rollback() -> None:
     assert behind.transaction is not None
     after = played("ROLLBACK; INSERT INTO t (b) VALUES (2)", behind).upstream
     assert rows_in(after, "t") == [("1", "1"), ("3", "2")]
+
+
+def test_a_foreign_key_is_not_added_over_rows_without_parent() -> None:
+    tables = "CREATE TABLE p (a INT PRIMARY KEY); CREATE TABLE c (a INT PRIMARY KEY, b INT); INSERT INTO p VALUES (1);"
+    before = played(tables + "INSERT INTO c VALUES (1, 1), (2, NULL), (3, 7)").upstream
+    add = "ALTER TABLE c ADD CONSTRAINT f FOREIGN KEY (b) REFERENCES p (a)"
+    assert error_number(refusal(add, before).error) == 1452
+    assert played(f"DELETE FROM c WHERE a = 3; {add}", before).events
+    assert played(f"SET foreign_key_checks = 0; {add}", before).events
+
+
+@pytest.mark.parametrize(("text", "number"), [
+    ("CREATE TABLE u (a INT) PARTITION BY RANGE (a)", 1492), ("CREATE TABLE u (a CHAR(3)) CHARSET nope", 1115),
+    ("CREATE TABLE u (a CHAR(3)) COLLATE nope", 1273), ("CREATE TABLE u (a CHAR(3) CHARSET nope)", 1115),
+    ("CREATE TABLE u (a INT", 1064),
+])
+def test_what_the_parser_refuses_has_a_number(text: str, number: int) -> None:
+    with pytest.raises(SqlError) as refused:
+        played(text)
+    assert error_number(refused.value) == number
