@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 from support.databases import Table, write
 from support.playing import play
+from support.processes import started
 
 from simulator import releases, tso
 from simulator.read.decode import DdlEvent, Event, RowEvent, Watermark, decode
@@ -285,3 +287,18 @@ def test_both_engines_give_the_same_fixtures(
         options = ("--sink-uri", uri, "--release", release, "--master", master, "--fixtures", tmp_path / master)
         assert play("run", path, *options) == 0
     assert fixtures(tmp_path / "none") == fixtures(tmp_path / "local[2]") != {}
+
+
+def test_watermarks_come_in_real_time_while_a_wait_passes(tmp_path: Path) -> None:
+    """Between two steps of SQL."""
+    path = story(
+        tmp_path, "resolved-interval = \"500ms\"\nspeed = 1\n"
+        "[[step]]\nsql = \"CREATE TABLE t (id INT PRIMARY KEY)\"\n"
+        "[[step]]\nwait = \"2s\"\n[[step]]\nsql = \"INSERT INTO t VALUES (1)\"\n", "story.toml")
+    began: list[float] = []
+    with started("run", path, "--console", "--sink-uri", URI) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("shop/0@") and "WATERMARK" in line:
+                began.append(time.monotonic())
+    assert len(began) >= 5 and 1.2 < began[-1] - began[0] < 10
