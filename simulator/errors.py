@@ -53,7 +53,14 @@ class UserError(SimulatorError):
 
 
 class SchemaError(UserError):
-    """Table definition text that TiDB would reject, or that names a type TiDB does not have."""
+    """Table definition text that TiDB would reject, or that names a type TiDB does not have.
+
+    `number` is MySQL's, of what TiDB's parser refuses: 1064 for most of it.
+    """
+
+    def __init__(self, *texts: object, number: int = 1064) -> None:
+        super().__init__(*texts)
+        self.number = number
 
 
 class CodedError(UserError):

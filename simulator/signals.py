@@ -46,6 +46,27 @@ def heeded() -> Iterator[None]:
         yield
 
 
+class Asked:
+    """Whether a signal has asked for an end that is not torn."""
+
+    number = 0
+    """Of the signal; 0 while none came."""
+
+
+@contextmanager
+def gently() -> Iterator[Asked]:
+    """The first signal only asks; the second one raises Stopped."""
+    asked = Asked()
+
+    def ask(number: int, frame: object) -> None:
+        if asked.number:
+            raise Stopped(number)
+        asked.number = number
+
+    with _handled(ask):
+        yield asked
+
+
 @contextmanager
 def held() -> Iterator[None]:
     """Holds signals back while something is done that may not be torn, and lets the first one through at the end."""

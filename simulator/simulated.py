@@ -19,7 +19,7 @@ from simulator.python_values import PythonValue, as_bytes, python_values
 from simulator.read.decode import Event, decode
 from simulator.releases import Release
 from simulator.read.records import Record
-from simulator.run import scenario as scenarios
+from simulator.run import library, scenario as scenarios
 from simulator.run.live import Live
 from simulator.run.open_outputs import OpenOutput, to_fixtures, to_kafka, to_memory
 from simulator.run.scenario import Scenario
@@ -120,11 +120,12 @@ class TiCDC:
         self._open().play(WaitStep(tso.duration_ms(duration)))
 
     def play(self, scenario: str | Path | Scenario) -> None:
-        """The steps of a scenario: a file (.toml or .sql) or a `Scenario`; its settings are this object's own.
+        """The steps of a scenario: a file (.toml or .sql), the name of one that comes with the package, or a
+        `Scenario`; its settings are this object's own.
 
         Raises UserError for what cannot be played.
         """
-        found = scenario if isinstance(scenario, Scenario) else scenarios.load(Path(scenario))
+        found = scenario if isinstance(scenario, Scenario) else scenarios.load(library.file_of(Path(scenario)))
         for step in found.steps:
             self._open().play(step)
 

@@ -174,6 +174,12 @@ class Display:
         with suppress(OSError, SystemExit):  # rich's answer to a closed pipe
             self._arrived(progress, plan, output)
 
+    def ended(self, watermark: int) -> None:
+        """Where a signal ended a run that is complete so far."""
+        said = f"stopped at watermark {tso.describe(watermark)}" if watermark else "stopped before the first event"
+        with suppress(OSError, SystemExit):  # as above
+            self._console.print(said, style="red", soft_wrap=True)
+
     def _arrived(self, progress: Progress, plan: Plan, output: Output) -> None:
         if output.sink != "kafka":
             said = "no fixtures were written" if output.sink != "console" else "what was shown is not all"

@@ -75,6 +75,10 @@ def run_scenario(scenario: Scenario, options: dict[str, Any]) -> None:
             display.stopped(listener.progress, planned, output)
             raise
         require_delivered(account.delivered)
+        if account.ended:
+            number, watermark = account.ended
+            display.ended(watermark)
+            raise Stopped(number)
     summary = Summary(planned, output, account, time.monotonic() - began)
     if options["summary"] is not None:
         summary.write(options["summary"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -25,6 +25,7 @@ from simulator.run.barriers import BarrierClient, legs
 from simulator.run.flush import Flush, GroupKeys, grouped, ungrouped
 from simulator.run.marks import Marks, merged
 from simulator.run.progress import Reporter
+from simulator.signals import Asked
 from simulator.sinks import SINKS
 from simulator.sinks.driver import Driver
 from simulator.sinks.records import Records, Sink, cut_off
@@ -80,13 +81,20 @@ class TaskReport:
     sending: tuple[float, float] | None
     """When the sink got the first record, and when the last one was acknowledged, in seconds since 1970."""
 
+    ended: tuple[int, int] | None = None
+    """The signal that asked for an early end, and the commit-ts up to which everything was sent; 0 for nothing."""
 
-def send(rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job) -> TaskReport:
-    """Sends the rows (EVENTS, in order) of the owned destinations, and their statements and watermarks."""
+
+def send(
+    rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job, asked: Asked | None = None
+) -> TaskReport:
+    """Sends the rows (EVENTS, in order) of the owned destinations, and their statements and watermarks; once `asked`,
+    no more than makes them complete up to a watermark."""
+    until = Until(asked or Asked())
     reporter = Reporter(job.progress)
     sink = SINKS[job.sink](job.settings, job.destinations.topics, reporter.waiting)
     with closing(BarrierClient(job.barrier)) as client:
-        given = give(rows, owned, job, sink, client.met, reporter)
+        given = give(rows, owned, job, sink, client.met, reporter, until)
     stopped = sink.failed or client.left_alone
     delivered = sink.close()
     sending = (given.began, time.time()) if given.began else None
@@ -94,7 +102,34 @@ def send(rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job) -> Task
     if stopped and job.sink == "kafka":
         delivered = cut_off(delivered, job.destinations.topics)
     counts = [(*key, count) for key, count in sorted(given.changes.items())]
-    return TaskReport([asdict(account) for account in delivered], counts, client.left_alone, sending)
+    ended = (until.asked.number, until.last) if until.asked.number else None
+    return TaskReport([asdict(account) for account in delivered], counts, client.left_alone, sending, ended)
+
+
+@dataclass
+class Until:
+    """Where a task ends that is asked to."""
+
+    asked: Asked
+    last: int = 0
+    """The commit-ts of the last event that is to be sent."""
+
+    ended: bool = False
+
+    def cut(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The events up to the last one; what has its commit-ts belongs to it."""
+        for batch in batches:
+            commit_ts = ints(batch, "commit_ts")
+            if self.asked.number:
+                count = int(np.searchsorted(commit_ts, self.last, "right"))
+                if count:
+                    yield batch.slice(0, count)
+                if count < len(commit_ts):
+                    self.ended = True
+                    return
+            elif len(commit_ts):
+                self.last = int(commit_ts[-1])
+                yield batch
 
 
 @dataclass
@@ -110,19 +145,20 @@ class Given:
 
 def give(
     rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job, sink: Sink, met: Callable[[], bool],
-    reporter: Reporter,
+    reporter: Reporter, until: Until | None = None,
 ) -> Given:
     """Gives a sink the messages of the rows, statements and watermarks, up to where it fails.
 
     `met` says at a barrier whether all other tasks are there, too.
     """
-    given = Given()
+    given, until = Given(), until or Until(Asked())
+    owned = list(owned)
 
     def passed() -> bool:
         sink.drain()
         return not sink.failed and met()
 
-    for flush in _flushes(merged(rows, job.marks.of(owned)), job, passed):
+    for flush in _flushes(merged(rows, job.marks.of(owned)), job, passed, until, owned):
         encoded = _encoded(flush.events, job)
         storage.write(job.options.claim_check_storage_uri, encoded.files)
         records = _records(flush, encoded, job)
@@ -135,20 +171,28 @@ def give(
     return given
 
 
-def _flushes(events: Iterable[pa.RecordBatch], job: Job, passed: Callable[[], bool]) -> Iterator[Flush]:
-    """What is encoded at a time; ends before and behind a mark that `passed` keeps back."""
+def _flushes(
+    events: Iterable[pa.RecordBatch], job: Job, passed: Callable[[], bool], until: Until, owned: Sequence[int]
+) -> Iterator[Flush]:
+    """What is encoded at a time; ends before and behind a mark that `passed` keeps back. An early end has a watermark
+    of its own."""
     begun = time.monotonic()
     names = [(stored.table.schema, stored.table.name) for stored in job.tables]
     keys = GroupKeys.of(job.routes, names, job.release, job.marks.barriers)
     barriers = np.array(job.barriers, np.int64)
     for number, leg in enumerate(legs(events, barriers) if job.barriers else [events]):
+        if until.ended:
+            break
         if number and not passed():
             return
-        due = _paced(leg, job, begun) if job.speed else leg
+        due = until.cut(_paced(leg, job, begun, until.asked) if job.speed else leg)
         if CODECS[job.options.protocol].batches:
             yield from grouped(due, keys, eager=bool(job.speed))
         else:
             yield from ungrouped(due)
+    if until.ended and until.last and job.marks.watermarks and not job.marks.is_watermark(until.last) and passed():
+        last = [job.marks.watermark(until.last, owned)]
+        yield from grouped(last, keys, eager=True) if CODECS[job.options.protocol].batches else ungrouped(last)
 
 
 def _records(flush: Flush, encoded: Encoded, job: Job) -> Records:
@@ -243,7 +287,13 @@ def _changes(events: pa.RecordBatch, job: Job) -> dict[tuple[int, int, int], int
     return dict(zip(places, counts.tolist(), strict=True))
 
 
-def _paced(batches: Iterable[pa.RecordBatch], job: Job, begun: float) -> Iterator[pa.RecordBatch]:
+NAP = 0.05
+"""Seconds until a signal is minded."""
+
+
+def _paced(
+    batches: Iterable[pa.RecordBatch], job: Job, begun: float, asked: Asked
+) -> Iterator[pa.RecordBatch]:
     """Holds events back until their simulated time has come, in slices of about a tenth of a real second."""
     slice_ms = max(1, int(100 * job.speed))
     for batch in batches:
@@ -251,5 +301,6 @@ def _paced(batches: Iterable[pa.RecordBatch], job: Job, begun: float) -> Iterato
         bounds = np.flatnonzero(np.diff(slot // slice_ms, prepend=-1, append=1 << 62))
         for first, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
             due = begun + slot[first] / 1000 / job.speed
-            time.sleep(max(0.0, due - time.monotonic()))
+            while not asked.number and (left := due - time.monotonic()) > 0:
+                time.sleep(min(left, NAP))
             yield batch.slice(first, end - first)

@@ -22,7 +22,7 @@ from simulator.sinks.records import Delivered, require_delivered
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import rules
 from simulator.tidb.ddl.catalog import Database, with_database
-from simulator.tidb.upstream.outcome import Outcome
+from simulator.tidb.upstream.outcome import Outcome, Refusal
 from simulator.tidb.upstream.state import Upstream
 from simulator.tso import Timeline
 
@@ -59,10 +59,13 @@ class Live:
     def execute(self, text: str) -> Outcome:
         """Plays one statement of SQL; the session, and its transaction, stay open.
 
-        Raises SqlError and DdlError as TiDB words them, which leave everything as it was, and DeliveryError.
+        Raises SqlError and DdlError as TiDB words them, and DeliveryError. DDL that is refused inside a transaction has
+        committed it; whatever else is refused leaves everything as it was, but for ids that it used up.
         """
         cursor, addition, outcome = executed(text, self.cursor, self._planning)
         self._send((self.cursor, cursor), (addition,), False)
+        if isinstance(outcome, Refusal):
+            raise outcome.error
         return outcome
 
     def upstream(self) -> Upstream:

@@ -75,6 +75,16 @@ class Marks:
             if batch.num_rows:
                 yield batch
 
+    def is_watermark(self, commit_ts: int) -> bool:
+        """Whether one is sent at that time."""
+        times = self.times() if self.watermark_after_ddl else self._resolved()
+        return self.watermarks and bool(np.isin(commit_ts, times))
+
+    def watermark(self, commit_ts: int, owned: Iterable[int]) -> pa.RecordBatch:
+        """One more (EVENTS), at that time."""
+        mine = np.array(sorted(owned), np.int64)
+        return _batch(*self._watermarks_at(np.array([commit_ts], np.int64), mine))
+
     def _between(self, times: Ints, mine: Ints) -> pa.RecordBatch:
         """The marks at those times."""
         parts = [self._statements(times, mine)]
@@ -95,6 +105,9 @@ class Marks:
     def _watermarks(self, times: Ints, mine: Ints) -> Ints:
         if not self.watermark_after_ddl:
             times = np.intersect1d(times, self._resolved())
+        return self._watermarks_at(times, mine)
+
+    def _watermarks_at(self, times: Ints, mine: Ints) -> Ints:
         since, until = np.array(self.destinations.watermarked, np.int64)[mine].T
         commit_ts, destination = np.repeat(times, len(mine)), np.tile(mine, len(times))
         live = (np.tile(since, len(times)) <= commit_ts) & (commit_ts <= np.tile(until, len(times)))

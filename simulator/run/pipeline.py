@@ -47,6 +47,9 @@ class Account:
     sending: float
     """Seconds from the first record that any task gave its sink to the last acknowledgement."""
 
+    ended: tuple[int, int] | None = None
+    """The signal that ended it early, and the commit-ts up to which everything was sent; 0 for nothing."""
+
 
 def run(
     engine: Engine, plan: Plan, output: Output, release: Release, seed: int, speed: float, listener: Listener | None
@@ -143,4 +146,5 @@ def _account(reports: Sequence[TaskReport], shuffles: int) -> Account:
     spans = [report.sending for report in reports if report.sending]
     sending = max(0.0, max(end for _, end in spans) - min(begin for begin, _ in spans)) if spans else 0.0
     delivered.sort(key=lambda delivery: (delivery.topic, delivery.partition))
-    return Account(tuple(delivered), rows, shuffles, sending)
+    ended = next((report.ended for report in reports if report.ended), None)
+    return Account(tuple(delivered), rows, shuffles, sending, ended)

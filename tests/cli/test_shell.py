@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pty
 import re
@@ -9,9 +10,12 @@ import select
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from support.playing import play
 
 ROOT = Path(__file__).parent.parent.parent
 MAIN = [sys.executable, "-c", "from simulator.cli import main; main()", "shell"]
@@ -22,20 +26,31 @@ SHOP = "CREATE TABLE shop.item (id BIGINT PRIMARY KEY,\n  stock INT);\n"
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\r")
 
 
-def piped(text: str, *options: str, command: list[str] = MAIN) -> tuple[int, str, str]:
-    """Exit code, standard output, standard error."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([*command, *options], input=text, capture_output=True, text=True, env=environment)
-    return done.returncode, done.stdout, done.stderr
+Piped = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def piped(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Piped:
+    """Exit code, standard output and standard error of a shell with that text in its pipe."""
+
+    def play_it(text: str, *options: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        code = play("shell", *options)
+        said = capfd.readouterr()
+        return code, said.out, said.err
+
+    return play_it
 
 
 def test_each_statement_is_answered_by_what_it_made() -> None:
     """Events as `inspect` shows them, rows of a SELECT as MySQL's client draws them; no prompt is imported."""
-    code, said, wrong = piped(
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    text = (
         SHOP + "INSERT INTO shop.item VALUES (1, 5);\n\\bytes\nSELECT * FROM shop.item;\nBEGIN;\n\\watermark\n"
-        "\\wait 1s\n\\rows shop.item\n\\release\n\\quit\nSELECT nothing", command=NO_PROMPT)
-    assert (code, wrong) == (0, "")
-    assert said.splitlines() == """
+        "\\wait 1s\n\\rows shop.item\n\\release\n\\quit\nSELECT nothing")
+    done = subprocess.run(NO_PROMPT, input=text, capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == """
 ticdc/0@0 455000614502662146 2025-01-01T00:00:00.001Z DDL shop.item [3] CREATE TABLE `shop`.`item` (`id` BIGINT PRIMARY KEY,`stock` INT)
 ticdc/0@1 455000614502662146 2025-01-01T00:00:00.001Z WATERMARK
 ticdc/0@2 455000614502924289 2025-01-01T00:00:00.002Z INSERT shop.item id=1 stock=5
@@ -60,7 +75,7 @@ TiCDC classic, v8.5.3, open-protocol, topic ticdc
 """.strip().splitlines()  # noqa: E501
 
 
-def test_a_pipe_stops_at_the_first_statement_that_fails() -> None:
+def test_a_pipe_stops_at_the_first_statement_that_fails(piped: Piped) -> None:
     """As MySQL's client does; --force goes on, and says so with the exit code."""
     text = SHOP + "INSERT INTO shop.item VALUES (1, 5);\nINSERT INTO shop.item VALUES (1, 5);\nSELECT 'later';\n"
     error = "line 4: ERROR 1062 (23000): Duplicate entry '1' for key 'item.PRIMARY'"
@@ -77,12 +92,12 @@ def test_a_pipe_stops_at_the_first_statement_that_fails() -> None:
     ("LOAD DATA INFILE 'x' INTO TABLE t;", "LOAD DATA"),
     ("\\rows shop.nothing\n", "Table 'shop.nothing' doesn't exist"),
 ])
-def test_mistakes_are_said_on_one_line(text: str, says: str) -> None:
+def test_mistakes_are_said_on_one_line(text: str, says: str, piped: Piped) -> None:
     code, _, wrong = piped(text)
     assert (code, says in wrong, wrong.count("\n")) == (2, True, 1), wrong
 
 
-def test_what_was_typed_is_written_as_fixtures(tmp_path: Path) -> None:
+def test_what_was_typed_is_written_as_fixtures(tmp_path: Path, piped: Piped) -> None:
     code, _, wrong = piped(SHOP, "--release", "v6.5.6", "--fixtures", str(tmp_path / "out"))
     assert (code, wrong) == (0, "")
     assert (tmp_path / "out" / "ticdc" / "0.jsonl").read_text().count("\n") == 3

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import doctest
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -127,3 +129,23 @@ def test_without_kafka_a_test_is_skipped_and_fails_where_ci_says_so(
     run(project).assert_outcomes(skipped=1)
     monkeypatch.setenv("CI", "true")
     run(project).assert_outcomes(errors=1)
+
+
+PAGES = "".join((ROOT / page).read_text("utf-8") for page in ("README.md", "docs/python.md"))
+SHOWN = re.findall(r"^```python\n(.*?)^```$", PAGES, re.MULTILINE | re.DOTALL)
+
+
+def test_what_docs_show_at_python_s_prompt_is_what_comes() -> None:
+    prompts = [block for block in SHOWN if block.startswith(">>> ")]
+    assert prompts
+    for block in prompts:
+        example = doctest.DocTestParser().get_doctest(block, {}, "docs/python.md", None, None)
+        assert doctest.DocTestRunner(verbose=False).run(example) == doctest.TestResults(0, len(example.examples))
+
+
+def test_the_tests_that_docs_show_pass(project: pytest.Pytester) -> None:
+    for block in SHOWN:
+        if name := re.match(r"# (test_\w+\.py)\n", block):
+            (project.path / name[1]).write_text(block)
+    passed(project, 5, "--rewrite-golden")
+    passed(project, 5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,19 @@ import pytest
 from pyspark.sql import SparkSession
 from support.databases import Table, write
 from support.playing import play
+from support.processes import started
 
+from simulator import releases, tso
 from simulator.read.decode import DdlEvent, Event, RowEvent, Watermark, decode
 from simulator.read.records import read
+from simulator.run.plan.cursor import Planning, starting
+from simulator.run.plan.scripted import with_rows
+from simulator.run.steps.snapshot import SnapshotStep
+from simulator.run.steps.sql import executed
+from simulator.ticdc.changefeed import load_file
+from simulator.ticdc.rules import rules
+from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.upstream.state import Upstream
 
 URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=2"
 START_MS = 1_735_689_600_000
@@ -211,6 +222,47 @@ def test_sql_and_snapshots_see_each_other_s_rows(spark: SparkSession, tmp_path: 
         ("UPDATE", "1.50", "3.00"), ("UPDATE", "3.00", "2.00"), ("DELETE", "2.00", None), ("DELETE", "0.10", None)]
 
 
+STATES = """
+USE shop;
+CREATE TABLE tag (item INT PRIMARY KEY, FOREIGN KEY (item) REFERENCES item (id));
+INSERT INTO tag SELECT id FROM item WHERE id = 2;
+"""
+
+
+@pytest.mark.parametrize(("statement", "sent"), [
+    ("CREATE TABLE copy LIKE item; INSERT INTO copy SELECT * FROM item", ["copy", "copy"]),
+    ("UPDATE tag SET item = 1 WHERE item = (SELECT MAX(id) FROM item)", ["tag", "tag"]),
+    ("INSERT INTO tag WITH some AS (SELECT * FROM item WHERE id = 1) SELECT id FROM some", ["tag"]),
+    ("DELETE tag FROM tag JOIN item ON tag.item = item.id", ["tag"]),
+    ("-- fails 1451\nDELETE FROM item", []),
+    ("-- fails 1452\nINSERT INTO tag VALUES (3)", []),
+])
+def test_a_statement_finds_the_rows_of_every_table_that_it_leads_to(
+    tmp_path: Path, statement: str, sent: list[str]
+) -> None:
+    """By a foreign key, in a subquery, in WITH, in SELECT behind INSERT."""
+    path = week(tmp_path, 'snapshot = "monday"', f"sql = '''{STATES}'''", f"sql = '''\n{statement}'''")
+    found = rows(played(path, "--master", "none"))
+    assert [event.table for event in found] == ["tag", *sent]
+
+
+def test_the_tables_under_a_view_are_read_with_it(tmp_path: Path) -> None:
+    """Through another view, too; a name without a database is one in the view's own."""
+    week(tmp_path)
+    release = releases.find(releases.DEFAULT)
+    planning = Planning(rules(load_file(URI, None, release), release), None, None)
+    cursor, _ = SnapshotStep(tmp_path / "monday").plan(starting(tso.DEFAULT_START_TS), planning)
+    for text in (
+        "USE shop", "CREATE VIEW low AS SELECT * FROM item",
+        "CREATE DATABASE test", "CREATE VIEW test.lower AS SELECT * FROM shop.low",
+    ):
+        cursor, *_ = executed(text, cursor, planning)
+    assert isinstance(cursor.state, Upstream)
+    upstream, left = with_rows(cursor, cursor.state, TableName("test", "lower"))
+    assert upstream.rows["shop", "item"].cells.num_rows == 2
+    assert left is not None and not left.tables
+
+
 def test_a_table_that_a_snapshot_has_not_goes_with_it(tmp_path: Path) -> None:
     """And a table comes that only the snapshot has."""
     path = week(
@@ -235,3 +287,18 @@ def test_both_engines_give_the_same_fixtures(
         options = ("--sink-uri", uri, "--release", release, "--master", master, "--fixtures", tmp_path / master)
         assert play("run", path, *options) == 0
     assert fixtures(tmp_path / "none") == fixtures(tmp_path / "local[2]") != {}
+
+
+def test_watermarks_come_in_real_time_while_a_wait_passes(tmp_path: Path) -> None:
+    """Between two steps of SQL."""
+    path = story(
+        tmp_path, "resolved-interval = \"500ms\"\nspeed = 1\n"
+        "[[step]]\nsql = \"CREATE TABLE t (id INT PRIMARY KEY)\"\n"
+        "[[step]]\nwait = \"2s\"\n[[step]]\nsql = \"INSERT INTO t VALUES (1)\"\n", "story.toml")
+    began: list[float] = []
+    with started("run", path, "--console", "--sink-uri", URI) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("shop/0@") and "WATERMARK" in line:
+                began.append(time.monotonic())
+    assert len(began) >= 5 and 1.2 < began[-1] - began[0] < 10

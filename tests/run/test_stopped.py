@@ -79,7 +79,6 @@ def kill_python(process: Popen[str]) -> None:
 
 @pytest.mark.parametrize(("master", "end", "words", "code"), [
     ("local[2]", ctrl_c, "interrupted", 130),
-    ("none", ctrl_c, "interrupted", 130),
     ("local[2]", kill_java, f"Spark's Java was killed: {KILLED}", 3),
     ("local[2]", kill_python, f"a Python process of Spark was killed, or crashed: {KILLED}", 3),
 ])
@@ -111,6 +110,39 @@ def test_what_is_said_of_partitions_is_true_of_the_topic(
         assert [(record.key, record.value) for record in sent] == [
             (record.key, record.value) for record in expected[: len(sent)]]
         assert rest and min(commit_ts(rest)) >= below[partition] > min(commit_ts(sent))
+
+
+@pytest.mark.parametrize("sink", ["kafka", "console"])
+def test_a_run_in_process_ends_at_a_watermark(
+    two_tables: tuple[str, Path, Path], whole: list[Record], kafka: str, sink: str
+) -> None:
+    """On every partition, with all that is older before it; a sleep of real time does not hold it up."""
+    topic = f"ended-gently-{sink}"
+    uri = f"kafka://{kafka}/{topic}?protocol=open-protocol&partition-num=2"
+    options = ("--console",) if sink == "console" else ()
+    with started(*two_tables, *RUN, uri, "--speed", "1", "--master", "none", *options) as process:
+        if sink == "console":
+            assert process.stdout is not None
+            shown = [process.stdout.readline() for _ in range(8)]
+        else:
+            wait_until(process, lambda: len(held(kafka, topic)) > 8)
+        ctrl_c(process)
+        said = errors(process)
+        shown = [*shown, *process.stdout] if process.stdout is not None and sink == "console" else []
+
+    found = re.fullmatch(r"stopped at watermark (\d+) \(2025-01-01 .* UTC\)", said[0])
+    assert found and (said[1:], process.returncode) == (["ticdc-sim: interrupted"], 130)
+    if sink == "console":
+        last = [line.split() for line in shown if f" {found[1]} " in line and "WATERMARK" in line]
+        assert {words[0].partition("@")[0] for words in last} == {f"{topic}/0", f"{topic}/1"}
+        return
+    for partition in (0, 1):
+        sent = [record for record in held(kafka, topic) if record.partition == partition]
+        expected = [record for record in whole if record.partition == partition]
+        assert (sent[-1].partition, max(commit_ts([sent[-1]]))) == (partition, int(found[1]))
+        wanted = Counter(ts for ts in commit_ts(expected) if ts <= int(found[1]))
+        assert wanted - Counter(commit_ts(sent)) == Counter()
+        assert len(sent) < len(expected)
 
 
 def held(kafka: str, topic: str) -> list[Record]:

@@ -164,6 +164,12 @@ def test_scenarios_are_played_from_where_it_stands(tmp_path: Path) -> None:
         assert len(ticdc.rows("airports.airport")) > 1000
 
 
+def test_a_scenario_of_the_library_is_played_by_its_name() -> None:
+    with TiCDC() as ticdc:
+        ticdc.play("bank")
+        assert any(isinstance(event, RowEvent) for event in ticdc.events())
+
+
 def test_the_configuration_is_a_text_a_file_or_a_mapping(tmp_path: Path) -> None:
     text = '[filter]\nrules = ["shop.*", "!shop.secret"]\n'
     (tmp_path / "changefeed.toml").write_text(text)

@@ -24,7 +24,7 @@ from simulator.tidb.model.types import is_binary
 from simulator.tidb.parser.script import scripted
 from simulator.tidb.parser.sql import read_sql
 from simulator.tidb.upstream.execute import error_number, execute, starting
-from simulator.tidb.upstream.outcome import Committed, TableChanges
+from simulator.tidb.upstream.outcome import Committed, Refusal, TableChanges
 from simulator.tidb.upstream.state import StoredRows, Upstream
 
 DEFAULT = Path(__file__).parent.parent / "stories"
@@ -163,6 +163,9 @@ def happened(story: Path) -> Log:
             statement = read_sql(part.text, upstream.session.sql_mode)
             assert statement is not None, part.text
             outcome = execute(statement, part.text, upstream, START_MS + number)
+            if isinstance(outcome, Refusal):
+                upstream = outcome.upstream
+                raise outcome.error
         except (SqlError, DdlError) as error:
             if part.fails is None:
                 raise AssertionError(f"{story.name}:{part.line}: {error}: {part.text[:400]}") from error

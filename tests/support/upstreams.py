@@ -13,7 +13,7 @@ from simulator.tidb.model.table import visible_columns
 from simulator.tidb.parser.script import scripted
 from simulator.tidb.parser.sql import read_sql
 from simulator.tidb.upstream.execute import execute, starting
-from simulator.tidb.upstream.outcome import Committed, Outcome
+from simulator.tidb.upstream.outcome import Committed, Outcome, Refusal
 from simulator.tidb.upstream.state import StoredRows, Upstream
 
 NOW_MS = 1_582_165_220_123
@@ -30,8 +30,19 @@ def played(text: str, upstream: Upstream | None = None, now_ms: int = NOW_MS) ->
         statement = read_sql(part.text, outcome.upstream.session.sql_mode)
         if statement is not None:
             made = execute(statement, part.text, outcome.upstream, now_ms)
+            if isinstance(made, Refusal):
+                raise made.error
             outcome = replace(made, events=(*outcome.events, *made.events))
     return outcome
+
+
+def refusal(text: str, upstream: Upstream, now_ms: int = NOW_MS) -> Refusal:
+    """What a statement that is refused leaves behind."""
+    statement = read_sql(text, upstream.session.sql_mode)
+    assert statement is not None
+    found = execute(statement, text, upstream, now_ms)
+    assert isinstance(found, Refusal), f"not refused: {text}"
+    return found
 
 
 def with_rows(upstream: Upstream, name: str, rows: Sequence[Sequence[str | None]], ids: Sequence[int] = ()) -> Upstream:

@@ -38,7 +38,7 @@ from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.partitions import locate_partition
-from simulator.tidb.upstream.outcome import Committed
+from simulator.tidb.upstream.outcome import Committed, Refusal
 
 URI = "kafka://127.0.0.1:9092/topic?"
 OPEN = "protocol=open-protocol&partition-num=1"
@@ -237,6 +237,8 @@ def _executed(
         read, now_ms = read_sql(statement.text), tso.physical(_commit_ts(second))
         assert read is not None
         outcome = execute(read, statement.text, upstream, now_ms)
+        if isinstance(outcome, Refusal):
+            raise outcome.error
         upstream = outcome.upstream
         for changes in (one for event in outcome.events if isinstance(event, Committed) for one in event.changes):
             count = len(changes.before)

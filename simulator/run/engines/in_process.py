@@ -6,24 +6,29 @@ One law: a statement goes out when every older row is acknowledged, a watermark 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.change_frame import Ints, JOINED, ORDER, SIDE, ints
+from simulator.columns.change_frame import CHANGES, Ints, JOINED, ORDER, SIDE, ints
 from simulator.errors import DeliveryError, UserError
 from simulator.run import stages
 from simulator.run.emit import Job, TaskReport, send
 from simulator.run.engines.work import Placing, Work, among_scripted, duplicate
 from simulator.run.progress import counted
+from simulator.signals import gently
 from simulator.sources import diff, snapshots
 from simulator.sources.snapshots import TableScan
 from simulator.ticdc import split
 
 ROWS = 16_384
 """Rows of a batch."""
+
+ENDED_GENTLY = ("kafka", "console")
+"""The sinks that keep what they got, so that a run which a signal ends is to be complete up to a watermark."""
 
 MOST_BYTES = 256 << 20
 """Of snapshot files."""
@@ -34,7 +39,9 @@ ANY_SIZE = "--master 'local[*]' compares snapshots of any size"
 def run(work: Work) -> list[TaskReport]:
     """Plays the work; raises SimulatorError for whatever is wrong with the input."""
     try:
-        return [send(*ordered(work, work.job.sink == "kafka"))]
+        rows, owned, job = ordered(work, work.job.sink == "kafka")
+        with gently() if job.sink in ENDED_GENTLY else nullcontext(None) as asked:
+            return [send(rows, owned, job, asked)]
     except MemoryError as error:
         raise DeliveryError(f"the memory of this process is full; {ANY_SIZE}") from error
 
@@ -48,8 +55,10 @@ def ordered(work: Work, waits: bool) -> tuple[Iterator[pa.RecordBatch], range, J
             f"--master none holds whole snapshots in memory, and these have {work.input_bytes / 1e6:,.0f} MB: at most "
             f"{MOST_BYTES / 1e6:,.0f} MB are accepted; {ANY_SIZE}"
         )
-    before, after = (_read(scans, work) for scans in (work.before, work.after))
-    changes = diff.changes(_compared(before, after), work.comparison)
+    changes = pa.RecordBatch.from_pylist([], CHANGES)
+    if work.before or work.after:
+        before, after = (_read(scans, work) for scans in (work.before, work.after))
+        changes = diff.changes(_compared(before, after), work.comparison)
     if work.rows is not None:
         changes = pa.concat_batches([among_scripted(changes), work.rows])
     if work.asks_beside:

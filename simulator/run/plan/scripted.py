@@ -22,6 +22,7 @@ from simulator.ticdc.table_info import handle_key
 from simulator.tidb.ddl.catalog import Catalog, Key, key
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.model.types import family
+from simulator.tidb.parser.sql import read_sql
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.statements import DropTable
 from simulator.tidb.upstream.state import StoredRows, Upstream
@@ -84,7 +85,8 @@ def _named(tree: object, database: str) -> Iterator[Key]:
 
 
 def _related(places: Iterable[Key], catalog: Catalog) -> Collection[Key]:
-    """With the tables under views, and those at either end of foreign keys."""
+    """With the tables under views, and those at either end of foreign keys. A view's names are in its own database
+    where they say none."""
     found: set[Key] = set()
     waiting = list(places)
     while waiting:
@@ -95,6 +97,8 @@ def _related(places: Iterable[Key], catalog: Catalog) -> Collection[Key]:
         if place in catalog.tables:
             waiting += (key(foreign.schema, foreign.table) for foreign in catalog.tables[place].foreign_keys)
             waiting += _children(place, catalog.tables)
+        if place in catalog.views:
+            waiting += _named(read_sql(catalog.views[place].query), place[0])
     return found
 
 

@@ -30,6 +30,7 @@ from simulator.run.settings import TEXT, TEXTS, to_text
 from simulator.run.steps.kind import StepKind, StepPlace
 from simulator.run.steps.sql import executed
 from simulator.tidb.upstream.execute import error_number
+from simulator.tidb.upstream.outcome import Refusal
 
 KINDS = ("insert", "update", "delete")
 TOTALS = ("ddl", "messages")
@@ -51,10 +52,10 @@ class ExpectStep:
 def _raised(sql: str, cursor: Cursor, planning: Planning) -> tuple[int, str] | None:
     """The error of a statement that is tried out here, and leaves no trace."""
     try:
-        executed(sql, cursor, replace(planning, versions=deepcopy(planning.versions)))
+        outcome = executed(sql, cursor, replace(planning, versions=deepcopy(planning.versions)))[2]
     except (SqlError, DdlError) as error:
         return error_number(error), str(error)
-    return None
+    return (error_number(outcome.error), str(outcome.error)) if isinstance(outcome, Refusal) else None
 
 
 def to_expectation(value: object) -> Expectation:

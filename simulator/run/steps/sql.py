@@ -25,7 +25,7 @@ from simulator.tidb.parser.sql import read_sql
 from simulator.tidb.syntax.rows import RowStatement
 from simulator.tidb.syntax.session import Begin, Commit, Rollback, ScriptedStatement, SessionStatement, SqlStatement
 from simulator.tidb.upstream.execute import error_number, execute, starting
-from simulator.tidb.upstream.outcome import Outcome
+from simulator.tidb.upstream.outcome import Outcome, Refusal
 from simulator.tidb.upstream.state import STRICT, Upstream
 from simulator.tidb.upstream.transactions import rollback
 
@@ -76,18 +76,26 @@ class SqlStep:
     ) -> tuple[Cursor, Addition]:
         where = f"{self.place}:{self.line + statement.line - 1}" if self.place else f"line {statement.line}"
         try:
-            cursor, addition, _ = executed(statement.text, cursor, planning, where)
-        except (SqlError, DdlError) as error:
-            number = error_number(error)
-            if statement.fails is not None and statement.fails == number:
-                return cursor, Addition()
-            raise UserError(f"{where}: {_first_words(statement.text)}: {error}{_meant(statement, number)}") from None
+            cursor, addition, outcome = executed(statement.text, cursor, planning, where)
+        except (SqlError, DdlError) as refused:
+            addition, error = Addition(), refused
+        else:
+            if not isinstance(outcome, Refusal):
+                return cursor, self._succeeded(statement, where, addition)
+            error = outcome.error
+        number = error_number(error)
+        if statement.fails is not None and statement.fails == number:
+            return cursor, addition
+        raise UserError(f"{where}: {_first_words(statement.text)}: {error}{_meant(statement, number)}") from None
+
+    def _succeeded(self, statement: ScriptedStatement, where: str, addition: Addition) -> Addition:
+        """Raises UserError where it should have failed."""
         if statement.fails is not None:
             raise UserError(
                 f"{where}: {_first_words(statement.text)}: it succeeds, where the comment `-- fails {statement.fails}` "
                 f"before it expects error {statement.fails}"
             )
-        return cursor, addition
+        return addition
 
     def _ended(self, cursor: Cursor) -> tuple[Cursor, tuple[str, ...]]:
         """As where a client disconnects."""
@@ -102,11 +110,12 @@ class SqlStep:
 
 def executed(
     text: str, cursor: Cursor, planning: Planning, origin: str = ""
-) -> tuple[Cursor, Addition, Outcome]:
+) -> tuple[Cursor, Addition, Outcome | Refusal]:
     """One statement, at `cursor.now_ms`; the time behind it is the next millisecond where it ended a transaction.
 
-    `cursor.state` is an Upstream or what `upstream_of` makes one of. Raises SqlError and DdlError as TiDB words them,
-    SnapshotError for a snapshot that cannot be read; the cursor given is still good then.
+    `cursor.state` is an Upstream or what `upstream_of` makes one of. Raises SqlError for text that is no statement,
+    DdlError where TiCDC stops the changefeed, SnapshotError for a snapshot that cannot be read; the cursor given is
+    still good then.
     """
     cursor = upstream_of(cursor, planning)
     upstream = cursor.state
@@ -118,7 +127,8 @@ def executed(
     outcome = execute(statement, text, upstream, cursor.now_ms)
     behind, addition = added(outcome.events, cursor, planning, origin)
     after = outcome.upstream
-    ended = outcome.events or not isinstance(statement, SessionStatement) and after.transaction is None
+    ended = outcome.events or not (
+        isinstance(outcome, Refusal) or isinstance(statement, SessionStatement) or after.transaction is not None)
     behind = replace(
         behind, state=after, catalog=after.catalog, session=after.session, unread=still_unread(unread, after.catalog))
     return behind.passed(1) if ended else behind, addition, outcome

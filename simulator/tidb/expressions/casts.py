@@ -176,7 +176,7 @@ def _members(value: Value, column: Column) -> Sql:
     """The member of an ENUM or the members of a SET that a number means; null for a number that means none."""
     elements, number = texts(column.type.elements), as_integer(value)
     if column.type.name == "enum":
-        return sql("list_extract({}, nullif({}, 0))", elements, number)
+        return sql("list_extract({}, nullif(greatest({}, 0), 0))", elements, number)
     chosen = sql("list_filter({}, lambda e: {} & (1::BIGINT << (list_position({}, e) - 1)) != 0)",
                  elements, number, elements)
     within = sql(f"{{}} BETWEEN 0 AND {2 ** len(column.type.elements) - 1}", number)

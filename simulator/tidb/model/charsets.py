@@ -21,19 +21,20 @@ CHARSETS = {
 ALIASES = {"utf8mb3": "utf8"}
 
 
-def charset(name: str, where: str) -> str:
-    """The charset's name as TiDB keeps it; raises SchemaError with the known ones."""
+def charset(name: str, where: str, number: int = 1115) -> str:
+    """The charset's name as TiDB keeps it; raises SchemaError of that number with the known ones."""
     known = ALIASES.get(name.lower(), name.lower())
     if known not in CHARSETS:
         raise SchemaError(
-            f"{where}: unknown character set {name!r}.{did_you_mean(known, CHARSETS)} Known: {', '.join(CHARSETS)}"
+            f"{where}: unknown character set {name!r}.{did_you_mean(known, CHARSETS)} Known: {', '.join(CHARSETS)}",
+            number=number,
         )
     return known
 
 
 def charset_of(collation: str, where: str) -> str:
     """The charset a collation belongs to; raises SchemaError if there is none."""
-    return charset(collation.lower().partition("_")[0], f"{where}: collation {collation!r}")
+    return charset(collation.lower().partition("_")[0], f"{where}: collation {collation!r}", 1273)
 
 
 def collation(name: str) -> str:
@@ -51,5 +52,6 @@ def resolve(charset_name: str, collation_name: str, default: tuple[str, str], wh
         return found, CHARSETS[found][0]
     found = charset_of(collation_name, where)
     if charset_name and charset(charset_name, where) != found:
-        raise SchemaError(f"{where}: collation {collation_name!r} is not one of character set {charset_name!r}")
+        raise SchemaError(
+            f"{where}: collation {collation_name!r} is not one of character set {charset_name!r}", number=1253)
     return found, collation(collation_name)

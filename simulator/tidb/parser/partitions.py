@@ -130,11 +130,18 @@ NEEDS = {
 """How a partition of each kind of partitioning says what it holds."""
 
 
+DEFINED = ("range", "list")
+PARTITIONS_MUST_BE_DEFINED, SYNTAX_ERROR = 1492, 1064
+"""MySQL's numbers (tidb v8.5 pkg/parser/ast/ddl.go, PartitionOptions.Validate)."""
+
+
 def check_partitioning(cursor: Cursor, partitioning: PartitionSyntax) -> None:
     """Raises SchemaError for the first thing that is wrong."""
     wrong = next(mistakes(partitioning), "")
     if wrong:
-        raise SchemaError(f"{position(cursor.sql, partitioning.at)}: {wrong}")
+        undefined = partitioning.kind in DEFINED and not partitioning.definitions and not partitioning.count
+        number = PARTITIONS_MUST_BE_DEFINED if undefined else SYNTAX_ERROR
+        raise SchemaError(f"{position(cursor.sql, partitioning.at)}: {wrong}", number=number)
 
 
 def mistakes(partitioning: PartitionSyntax) -> Iterator[str]:
@@ -142,7 +149,7 @@ def mistakes(partitioning: PartitionSyntax) -> Iterator[str]:
     if count and written and count != written:
         yield f"PARTITIONS {count}, but {written} are written out"
     yield from subpartition_mistakes(partitioning)
-    if kind in ("range", "list") and not written and not partitioning.interval:
+    if kind in DEFINED and not written and not partitioning.interval:
         yield f"{kind.upper()} partitioning needs its partitions written out"
     if kind == "system_time" and written < 2:
         yield "SYSTEM_TIME partitioning needs two partitions or more: HISTORY ones, and a CURRENT one at the end"

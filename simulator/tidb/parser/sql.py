@@ -67,12 +67,18 @@ def read_sql(text: str, sql_mode: frozenset[str] = frozenset(), charset: str = "
             raise _unclosed(text, tokens, error) if AT_END in str(error) else error from None
 
 
+NUMBERED = MappingProxyType({1115: "42000", 1253: "42000", 1273: "HY000", 1492: "HY000"})
+"""SQLSTATE of what TiDB's parser refuses by a number of its own (tidb v8.5 pkg/parser/mysql/state.go)."""
+
+
 @contextmanager
 def parse_errors() -> Iterator[None]:
     """Turns what readers raise into SqlError."""
     try:
         yield
     except SchemaError as error:
+        if error.number in NUMBERED:
+            raise SqlError(error.number, NUMBERED[error.number], str(error)) from None
         raise syntax_error(str(error)) from None
     except RecursionError:
         raise syntax_error("the statement is nested too deeply") from None

@@ -1,7 +1,7 @@
 """What a TiDB does with any statement: the one entry to the scripted upstream.
 
-One law: EXECUTED lists every statement; what is refused changes nothing but ids that were given. A statement on rows
-outside of BEGIN is a transaction of its own unless autocommit is off; DDL commits the open one first.
+One law: EXECUTED lists every statement; what is refused uses up ids at most. A statement on rows outside of BEGIN is a
+transaction of its own unless autocommit is off; DDL commits the open one first, and if it is refused then.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from simulator.errors import DdlError, SqlError
 from simulator.releases import Release
 from simulator.tidb.ddl.catalog import Catalog, Database, with_database
 from simulator.tidb.ddl.execute import STATEMENTS
@@ -31,7 +32,7 @@ from simulator.tidb.syntax.statements import Statement
 from simulator.tidb.upstream import queries, schema, session, transactions
 from simulator.tidb.upstream.delete import delete
 from simulator.tidb.upstream.insert import insert
-from simulator.tidb.upstream.outcome import Committed, Defined, Outcome
+from simulator.tidb.upstream.outcome import Committed, Defined, Outcome, Refusal
 from simulator.tidb.upstream.refusals import error_number
 from simulator.tidb.upstream.state import Upstream
 from simulator.tidb.upstream.update import update
@@ -44,17 +45,24 @@ def starting(release: Release, catalog: Catalog | None = None, seed: int = 0) ->
     return Upstream(release, with_database(Catalog(), Database("test")) if catalog is None else catalog, seed=seed)
 
 
-def execute(statement: SqlStatement, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+def execute(statement: SqlStatement, text: str, upstream: Upstream, now_ms: int) -> Outcome | Refusal:
     """What a statement comes to at a millisecond of simulated time; `text` is its own, which positions point into.
 
-    Raises SqlError and DdlError in TiDB's words (`error_number` tells their numbers); the upstream is then as it was.
+    `error_number` tells the number of a refusal's error.
     """
-    return EXECUTED[type(statement)](statement, text, upstream, now_ms)
+    try:
+        return EXECUTED[type(statement)](statement, text, upstream, now_ms)
+    except (SqlError, DdlError) as error:
+        return Refusal(error, upstream)
 
 
-def _define(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+def _define(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> Outcome | Refusal:
+    """The open transaction is committed before the statement is looked at (tidb pkg/executor/ddl.go, DDLExec.Next)."""
     behind, events = _committed(upstream)
-    outcome = schema.define(statement, text, behind, now_ms)
+    try:
+        outcome = schema.define(statement, text, behind, now_ms)
+    except (SqlError, DdlError) as error:
+        return Refusal(error, behind, events)
     return replace(outcome, events=(*events, *outcome.events))
 
 
@@ -105,21 +113,22 @@ def _select(statement: Select, text: str, upstream: Upstream, now_ms: int) -> Ou
     return Outcome(upstream, result=queries.select(statement.query, upstream, now_ms))
 
 
-def _write(statement: RowStatement, text: str, upstream: Upstream, now_ms: int) -> Outcome:
-    return transactions.settled(WRITTEN[type(statement)](statement, upstream, now_ms))
+def _write(statement: RowStatement, text: str, upstream: Upstream, now_ms: int) -> Outcome | Refusal:
+    outcome = WRITTEN[type(statement)](statement, upstream, now_ms)
+    return outcome if isinstance(outcome, Refusal) else transactions.settled(outcome)
 
 
 def _nothing(statement: Nothing, text: str, upstream: Upstream, now_ms: int) -> Outcome:
     return Outcome(upstream)
 
 
-WRITTEN: Mapping[type, Callable[[Any, Upstream, int], Outcome]] = MappingProxyType({
+WRITTEN: Mapping[type, Callable[[Any, Upstream, int], Outcome | Refusal]] = MappingProxyType({
     Insert: insert,
     Update: update,
     Delete: delete,
 })
 
-EXECUTED: Mapping[type, Callable[[Any, str, Upstream, int], Outcome]] = MappingProxyType({
+EXECUTED: Mapping[type, Callable[[Any, str, Upstream, int], Outcome | Refusal]] = MappingProxyType({
     **{kind: _define for kind in STATEMENTS},
     **{kind: _write for kind in WRITTEN},
     Use: _use,

@@ -93,6 +93,19 @@ def orphans(upstream: Upstream, table: Table, foreign: ForeignKey, rows: KeyedRo
     return asks & (found_in(parents, values) < 0)
 
 
+def check_new(upstream: Upstream, before: Table | None, table: Table) -> None:
+    """Raises SqlError 1452 where a row has no parent by a foreign key that ALTER TABLE adds (tidb v8.5
+    pkg/ddl/foreign_key.go, checkForeignKeyConstrain)."""
+    if before is None or before is table or before.foreign_keys == table.foreign_keys:
+        return
+    stored = rows_of(upstream, table)
+    rows = taken(stored, np.arange(len(stored.row_ids)))
+    had = {foreign.id for foreign in before.foreign_keys}
+    for foreign in table.foreign_keys:
+        if foreign.id not in had and orphans(upstream, table, foreign, rows).any():
+            raise refused(1452, shown(table, foreign))
+
+
 def _cascaded(upstream: Upstream, change: Change, now_ms: int) -> tuple[Upstream, list[Change]]:
     """What a change of parents does to the rows that refer to them."""
     made = []

@@ -22,13 +22,13 @@ from simulator.tidb.syntax.expressions import ColumnName, Node, names_in
 from simulator.tidb.syntax.queries import DerivedTable, QueryTree
 from simulator.tidb.syntax.rows import Assignment, DefaultValue, Insert
 from simulator.tidb.upstream import auto_ids
-from simulator.tidb.upstream.assign import Default, Value, assigned
+from simulator.tidb.upstream.assign import Assigned, Default, Value, assigned
 from simulator.tidb.upstream.duplicates import Updating, Written, ignored, inserted, replaced, updated_on_duplicate
-from simulator.tidb.upstream.outcome import Outcome
+from simulator.tidb.upstream.outcome import Outcome, Refusal
 from simulator.tidb.upstream.queries import RowSource, columns_of, matching, values_of
 from simulator.tidb.upstream.refusals import refused
-from simulator.tidb.upstream.state import Upstream
-from simulator.tidb.upstream.stored import KeyedRows, no_partition, rows_of, with_keys
+from simulator.tidb.upstream.state import StoredRows, Upstream
+from simulator.tidb.upstream.stored import KeyedRows, no_partition, put, rows_of, with_keys
 from simulator.tidb.upstream.targets import (
     MOST_WARNINGS,
     Mask,
@@ -45,15 +45,32 @@ from simulator.tidb.upstream.writing import finished
 Values = dict[str, Value]
 
 
-def insert(statement: Insert, upstream: Upstream, now_ms: int) -> Outcome:
-    """What INSERT or REPLACE comes to, in the open transaction or in a new one. Raises SqlError."""
+def insert(statement: Insert, upstream: Upstream, now_ms: int) -> Outcome | Refusal:
+    """What INSERT or REPLACE comes to, in the open transaction or in a new one.
+
+    Raises SqlError for values; they are looked at before the rows get their ids. Whatever is refused after that has
+    used them up (tidb pkg/executor/insert_common.go, lazyAdjustAutoIncrementDatum; pkg/table/tables, AddRecord).
+    """
     table = target(upstream, statement.table, "replace into" if statement.replace else "insert into")
     columns = _columns(statement, table)
     given, rows = _given(statement, table, columns, upstream, now_ms)
     made = assigned(table, given, rows, upstream, now_ms, ignore=statement.ignore)
-    partitions = partition_set(table, statement.partitions) if statement.partitions else None
-    fresh, skipped = _keyed(table, made.texts, rows, partitions, statement.ignore)
-    stored = rows_of(upstream, table)
+    stored, used = rows_of(upstream, table), made.counters
+    try:
+        partitions = partition_set(table, statement.partitions) if statement.partitions else None
+        fresh, skipped = _keyed(table, made.texts, rows, partitions, statement.ignore)
+        if not (table.clustered or statement.on_duplicate or statement.replace):
+            used = _numbering(table, upstream, now_ms, rows, used)[1]
+        return _written(statement, table, made, fresh, skipped, stored, upstream, now_ms)
+    except SqlError as error:
+        return Refusal(error, put(upstream, replace(stored, next_auto=used.auto, next_row_id=used.row_id)))
+
+
+def _written(
+    statement: Insert, table: Table, made: Assigned, fresh: KeyedRows, skipped: Sequence[SqlError], stored: StoredRows,
+    upstream: Upstream, now_ms: int,
+) -> Outcome:
+    """The rows of the statement among those that are there. Raises SqlError."""
     numbering = partial(_numbering, table, upstream, now_ms)
     written = Written(stored, made.counters, numbering, warned=Warned(made.warnings).also(*skipped))
     if statement.on_duplicate:

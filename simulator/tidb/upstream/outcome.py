@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from simulator.errors import DdlError, SqlError
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.ddl.session import Job
 from simulator.tidb.model.table import Table
@@ -78,3 +79,17 @@ class Outcome:
     affected: int = 0
     warnings: tuple[str, ...] = ()
     """`1292 Incorrect datetime value: …`, as SHOW WARNINGS says them."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A statement that TiDB refuses, and what it leaves behind nevertheless."""
+
+    error: SqlError | DdlError
+    """In TiDB's words."""
+
+    upstream: Upstream
+    """As it was before, but without the ids that the statement used up, and for DDL without an open transaction."""
+
+    events: tuple[Committed | Defined, ...] = ()
+    """The transaction that DDL commits before it is looked at."""

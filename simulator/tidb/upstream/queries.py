@@ -13,25 +13,27 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from simulator.tidb.ddl.catalog import Key
+from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.expressions.casts import raw, stored
 from simulator.tidb.expressions.comparisons import blob
 from simulator.tidb.expressions.sql import Sql, joined, name, query, quoted, sql, when
 from simulator.tidb.expressions.translate import Computed, valued
-from simulator.tidb.expressions.trees import walk
+from simulator.tidb.expressions.trees import bare, walk
 from simulator.tidb.expressions.values import Value, as_text, decimal, null, printed_real
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.syntax.expressions import Call, Node, names_in
-from simulator.tidb.syntax.queries import Limit, OrderItem, QueryTree, Source, WithTree
-from simulator.tidb.syntax.rows import DefaultValue
+from simulator.tidb.syntax.expressions import Call, ColumnName, Node, names_in
+from simulator.tidb.syntax.queries import Limit, OrderItem, QueryTree, Source, TableSource, WithTree
+from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
+from simulator.tidb.upstream import lookups, plain_values
 from simulator.tidb.upstream.computation import Computation
-from simulator.tidb.upstream.literals import Unknown, raw_literal
+from simulator.tidb.upstream.literals import Unknown
 from simulator.tidb.upstream.outcome import ResultSet
 from simulator.tidb.upstream.scopes import Field, QueryScope, default_of
 from simulator.tidb.upstream.selects import relation_of, with_tables
 from simulator.tidb.upstream.sorting import ordered, sort_key, sorted_by
 from simulator.tidb.upstream.sources import Relation, restricted, source_of, table_fields
 from simulator.tidb.upstream.state import Upstream
+from simulator.tidb.upstream.unique import columns_by_name
 
 
 class MatchedTable(NamedTuple):
@@ -118,6 +120,10 @@ def matching(
 
     Without ORDER BY rows come by their places: `StoredRows.cells` are kept in TiKV's order, which is that of a scan.
     """
+    if common is None and isinstance(source, TableSource):
+        looked = _looked_up(source, where, order, limit, upstream, wanted, targets)
+        if looked is not None:
+            return looked
     computation = Computation(upstream, now_ms)
     around = QueryScope(computation)
     if common is not None:
@@ -141,6 +147,43 @@ def matching(
         MatchedTable(base.alias, base.key, base.table, _one(found, f"place {number}"))
         for number, base in enumerate(relation.bases))
     return Matched(tables, {key: _one(found, f"value {key}") for key in wanted})
+
+
+def _looked_up(
+    source: TableSource, where: Node | None, order: Sequence[OrderItem], limit: Limit | None, upstream: Upstream,
+    wanted: Mapping[str, Node], targets: Mapping[str, Column]
+) -> Matched | None:
+    """The same of one table without a query; None where that takes one."""
+    schema, called = source.name.schema or upstream.session.database, source.name.name
+    place = key(schema, called)
+    table, stored = upstream.catalog.tables.get(place), upstream.rows.get(place)
+    if table is None or stored is None:
+        return None
+    alias = source.alias or called
+    named = partial(stored_column, table, "" if source.alias else schema, alias)
+    try:
+        found = lookups.places(lookups.conditions(where, named), stored.cells)
+        if order and (len(found) > 1 or not all(named(bare(item.expression)) for item in order)):
+            return None
+        if limit is not None:
+            found = found.slice(limit.offset, limit.count)
+        values = plain_values.several(
+            list(wanted.values()), [targets.get(called) for called in wanted], named,
+            lambda node: stored.cells.column(named(node).name).take(found), len(found))
+    except Unknown:
+        return None
+    return Matched((MatchedTable(alias, place, table, found),), dict(zip(wanted, values, strict=True)))
+
+
+def stored_column(table: Table, schema: str, alias: str, node: Node) -> Column:
+    """The column of a table that a name means, whose cells are stored. Raises Unknown."""
+    if isinstance(node, ColumnName):
+        *qualifier, name = (part.lower() for part in node.parts)
+        if qualifier in ([], [alias.lower()]) or schema and qualifier == [schema.lower(), alias.lower()]:
+            column = columns_by_name(table).get(name)
+            if column is not None and column.generated != "virtual":
+                return column
+    raise Unknown
 
 
 def relation_of_query(computation: Computation, query: QueryTree, outer: QueryScope) -> Relation:
@@ -170,9 +213,15 @@ def values_of(
 ) -> list[pa.Array]:
     """Raw values of expressions, each for the column that takes it (TiDB text for None), over the sources' rows side by
     side; `rows` counts where there is no source. Raises SqlError."""
-    computation = Computation(upstream, now_ms)
     if sources:
         rows = len(next(iter(sources[0].texts.values()))) if sources[0].texts else rows
+    of_rows = partial(_given_column, sources)
+    try:
+        return plain_values.several(
+            nodes, columns, lambda node: of_rows(node)[1], lambda node: _cells(*of_rows(node)), rows)
+    except Unknown:
+        pass
+    computation = Computation(upstream, now_ms)
     numbers = [computation.number() for _ in sources] or [computation.number()]
     for number, rows_of in zip(numbers, sources, strict=False):
         computation.hand_over(rows_of.table, number, rows_of.texts, rows)
@@ -194,6 +243,23 @@ def values_of(
         return []
     found = computation.rows(wanted, f"{text})", f" ORDER BY {place}")
     return [_one(found, key) for key in wanted]
+
+
+def _given_column(sources: Sequence[RowSource], node: Node) -> tuple[RowSource, Column]:
+    """The column of given rows that a name or VALUES(name) means. Raises Unknown."""
+    inserted = isinstance(node, InsertedValue)
+    found = [rows for rows in sources if rows.inserted == inserted]
+    if len(found) != 1 or any(rows.names or rows.alias for rows in sources):
+        raise Unknown
+    table = found[0].table
+    column = stored_column(table, table.schema, table.name, node.column if isinstance(node, InsertedValue) else node)
+    if column.name not in found[0].texts:
+        raise Unknown
+    return found[0], column
+
+
+def _cells(rows: RowSource, column: Column) -> pa.Array:
+    return rows.texts[column.name]
 
 
 def _fields(rows: RowSource, number: int, upstream: Upstream) -> tuple[Field, ...]:
@@ -228,7 +294,7 @@ def columns_of(
                 defaults[number].add(place)
                 continue
             try:
-                found[number][place] = raw_literal(node, column)
+                found[number][place] = plain_values.plain(node, column)
             except Unknown:
                 apart = place if any(names_in(node)) or _is_random(node) else -1
                 waiting.setdefault((number, node, apart), []).append(place)

@@ -35,6 +35,7 @@ from simulator.tidb.syntax.statements import (
 )
 from simulator.tidb.upstream import checks, clock
 from simulator.tidb.upstream.altered import altered
+from simulator.tidb.upstream.foreign_keys import check_new
 from simulator.tidb.upstream.outcome import Defined, Outcome
 from simulator.tidb.upstream.refusals import refused, worded
 from simulator.tidb.upstream.state import SqlSession, StoredRows, Upstream
@@ -70,6 +71,9 @@ def define(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> 
     database = session.database if after.database(session.database) else ""
     behind = replace(
         upstream, catalog=after, rows=kept.rows, dropped=kept.dropped, session=replace(session, database=database))
+    if session.foreign_key_checks and upstream.release.foreign_key_checks:
+        for place, table in after.tables.items():
+            check_new(behind, upstream.catalog.tables.get(place), table)
     event = Defined(statement, text, session.database, executed.jobs, upstream.catalog, after)
     return Outcome(behind, (event,), warnings=executed.notes)
 

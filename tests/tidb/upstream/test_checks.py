@@ -8,7 +8,7 @@ from simulator.errors import SqlError
 from simulator.releases import V8_5
 from simulator.tidb.parser.sql import read_sql
 from simulator.tidb.upstream.execute import execute, starting
-from simulator.tidb.upstream.outcome import Outcome
+from simulator.tidb.upstream.outcome import Outcome, Refusal
 from simulator.tidb.upstream.state import Upstream
 
 
@@ -18,7 +18,10 @@ def play(*texts: str) -> Outcome:
     for number, text in enumerate(("USE test", *texts)):
         statement = read_sql(text)
         assert statement is not None
-        outcome = execute(statement, text, outcome.upstream, 1_600_000_000_000 + number)
+        made = execute(statement, text, outcome.upstream, 1_600_000_000_000 + number)
+        if isinstance(made, Refusal):
+            raise made.error
+        outcome = made
     return outcome
 
 

@@ -15,7 +15,7 @@ from simulator.releases import V8_5
 from simulator.tidb.parser.script import scripted
 from simulator.tidb.parser.sql import read_sql
 from simulator.tidb.upstream.execute import error_number, execute, starting
-from simulator.tidb.upstream.outcome import Committed, Defined, Outcome
+from simulator.tidb.upstream.outcome import Committed, Defined, Outcome, Refusal
 
 
 class Difference(NamedTuple):
@@ -31,7 +31,10 @@ def played(script: str) -> tuple[Outcome, list[Committed | Defined]]:
     for number, statement in enumerate(scripted(f"USE test; {script}")):
         tree = read_sql(statement.text, outcome.upstream.session.sql_mode)
         assert tree is not None
-        outcome = execute(tree, statement.text, outcome.upstream, 1_600_000_000_000 + number)
+        made = execute(tree, statement.text, outcome.upstream, 1_600_000_000_000 + number)
+        if isinstance(made, Refusal):
+            raise made.error
+        outcome = made
         events += outcome.events
     return outcome, events
 

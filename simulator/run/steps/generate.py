@@ -1,0 +1,306 @@
+"""The step `generate`: so many inserts, updates and deletes on a table, from a seed.
+
+One law: rows are made and checked whole rounds at a time, then divided among transactions; equal seeds give equal rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from simulator import tso
+from simulator.columns.cells import Places
+from simulator.columns.row_image import same
+from simulator.errors import SqlError, UserError, did_you_mean
+from simulator.run.plan.cursor import Addition, Cursor, Planning, VersionRows
+from simulator.run.plan.scripted import with_rows
+from simulator.run.settings import DURATION, Key, to_duration_ms, to_seed, to_text
+from simulator.run.steps.events import added
+from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
+from simulator.run.steps.sql import upstream_of
+from simulator.sources.generate.amounts import ROUNDS, Round, rounds
+from simulator.sources.generate.values import Draw, draws, is_time, keyed
+from simulator.sources.generate.wanted import Wanted, to_columns
+from simulator.tidb.ddl.catalog import key
+from simulator.tidb.ddl.foreign_keys import referring
+from simulator.tidb.model.table import Table
+from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.upstream import clock
+from simulator.tidb.upstream.assign import assigned
+from simulator.tidb.upstream.direct import delete_rows, insert_rows, update_rows
+from simulator.tidb.upstream.state import RowWrites, Upstream
+from simulator.tidb.upstream.stored import columns_of, rows_of
+from simulator.tidb.upstream.targets import target
+from simulator.tidb.upstream.transactions import commit
+from simulator.tidb.upstream.unique import found_in, without_ordinal
+
+ROWS_PER_TRANSACTION = 10
+MOST = 10_000_000
+"""Rows of a step."""
+
+TRIES = 20
+"""At values for an update that are not those of the row."""
+
+Columns = Mapping[str, Draw]
+
+
+@dataclass(frozen=True)
+class GenerateStep:
+    table: str
+    """`schema.name`, or a name in the current database."""
+
+    wanted: Round
+    rows_per_transaction: int = ROWS_PER_TRANSACTION
+    over_ms: int | None = None
+    """None for a millisecond each transaction."""
+
+    seed: int | None = None
+    """None for the run's."""
+
+    columns: Mapping[str, Wanted] = field(default_factory=dict)
+    where: str = ""
+    """File and line, before what errors say."""
+
+    def plan(self, cursor: Cursor, planning: Planning) -> tuple[Cursor, Addition]:
+        """Raises UserError with file and line."""
+        cursor = upstream_of(cursor, planning)
+        try:
+            return self._planned(cursor, planning)
+        except (UserError, SqlError) as error:
+            raise UserError(*(f"{self.where}generate {self.table}: {each}" for each in error.args)) from None
+
+    def _planned(self, cursor: Cursor, planning: Planning) -> tuple[Cursor, Addition]:
+        upstream = cursor.state
+        assert isinstance(upstream, Upstream)
+        name = TableName(*(["", self.table] if "." not in self.table else self.table.split(".", 1)))
+        table = target(upstream, name, "insert into")
+        upstream, unread = with_rows(cursor, upstream, TableName(table.schema, table.name))
+        cursor = replace(cursor, state=upstream, unread=unread)
+        _check_columns(table, self.columns)
+        seed = planning.seed if self.seed is None else self.seed
+        salt = cursor.now_ms - cursor.start_ms
+        fresh = draws(table, self.columns, upstream, seed, salt)
+        numbers = np.random.default_rng([seed & (1 << 64) - 1, salt])
+        changing = _changing(table, fresh, self.columns) if self.wanted.updates else {}
+        each = self.rows_per_transaction
+        together = self.wanted.deletes and any(referring(upstream.catalog, table.schema, table.name))
+        most = each if together else max(each, -(-self.wanted.rows // ROUNDS // each) * each)
+        parts = rounds(self.wanted, rows_of(upstream, table).cells.num_rows, most)
+        times = _Times(cursor.now_ms, self.over_ms or planning.over_ms, sum(-(-part.rows // each) for part in parts))
+        rows: list[VersionRows] = []
+        begun = 0
+        for part in parts:
+            count = -(-part.rows // each)
+            at = times.of(begun, count)
+            begun += count
+            kinds, milliseconds = numbers.permutation(np.repeat(np.arange(3), part)), at[np.arange(part.rows) // each]
+            making = _Making(table, fresh, changing, numbers, [milliseconds[kinds == kind] for kind in range(3)])
+            upstream, timed = making.round(upstream)
+            if count == 1:
+                upstream, committed = commit(upstream)
+                events = (committed,) if committed else ()
+                rows += added(events, cursor.not_before(int(at[0])), planning, "")[1].rows
+            else:
+                upstream = replace(upstream, transaction=None)
+                version = cursor.versions.get((table.schema, table.name))
+                rows += [VersionRows(version, _batch(*each)) for each in timed] if version is not None else []
+        return replace(cursor, state=upstream).not_before(times.end), Addition(rows=tuple(rows))
+
+
+class _Times:
+    """When transactions are: evenly in the time of the step, each in a millisecond of its own."""
+
+    def __init__(self, start_ms: int, over_ms: int | None, count: int) -> None:
+        self._start_ms, self._over_ms, self._count = start_ms, max(over_ms or count, count), max(count, 1)
+        self.end = start_ms + self._over_ms
+
+    def of(self, first: int, count: int) -> Places:
+        numbers = np.arange(first, first + count)
+        found: Places = self._start_ms + numbers * self._over_ms // self._count
+        return found
+
+
+Timed = tuple[RowWrites, Places]
+"""Writes, and the millisecond of each row."""
+
+
+@dataclass(frozen=True)
+class _Making:
+    """A round."""
+
+    table: Table
+    fresh: Columns
+    changing: Columns
+    numbers: np.random.Generator
+    milliseconds: list[Places]
+    """Of its inserts, updates and deletes."""
+
+    def round(self, upstream: Upstream) -> tuple[Upstream, list[Timed]]:
+        """What it leaves behind, its transaction still open."""
+        stored = rows_of(upstream, self.table)
+        assert stored.keys is not None
+        inserts, updates, deletes = map(len, self.milliseconds)
+        chosen = self.numbers.choice(stored.cells.num_rows, updates + deletes, replace=False)
+        keys = stored.keys.handles.take(pa.array(chosen))
+        timed: list[Timed] = []
+        for kind, count in enumerate((updates, deletes, inserts)):
+            if not count:
+                continue
+            number, before = (kind + 1) % 3, upstream
+            at = self.milliseconds[number]
+            now_ms = int(at[0])
+            handles = keys.slice(0, updates) if number == 1 else keys.slice(updates)
+            places = found_in(_handles(upstream, self.table), handles)
+            if number == 0:
+                given = {name: draw(count) for name, draw in self.fresh.items()}
+                given |= self._of_time(upstream, given, at)
+                upstream = insert_rows(self.table, given, count, upstream, now_ms).upstream
+            elif number == 1:
+                given, changed = self._others(upstream, places, now_ms)
+                handles, places, at = handles.take(pa.array(changed)), places[changed], at[changed]
+                given |= self._of_time(upstream, given, at, True)
+                upstream = update_rows(self.table, places, given, upstream, now_ms).upstream
+            else:
+                upstream = delete_rows(self.table, places, upstream, now_ms).upstream
+            timed += _timed(self.table, before, upstream, None if number == 0 else handles, at)
+        return upstream, timed
+
+    def _of_time(
+        self, upstream: Upstream, given: Collection[str], at: Places, updating: bool = False
+    ) -> dict[str, pa.Array]:
+        """The columns besides those given that have the time of their transaction."""
+        each, which = np.unique(at, return_inverse=True)
+        found = {}
+        for column in self.table.columns:
+            if column.name not in given and (column.on_update if updating else is_time(column)):
+                digits = max(column.type.decimal, 0)
+                texts = [clock.now_text("datetime", digits, upstream.session, now_ms) for now_ms in each.tolist()]
+                found[column.name] = pa.array(texts, pa.string()).take(pa.array(which.reshape(-1)))
+        return found
+
+    def _others(self, upstream: Upstream, places: Places, now_ms: int) -> tuple[dict[str, pa.Array], Places]:
+        """Values for rows at places, and which of them (by number) they change: all, as far as that can be."""
+        there = columns_of(rows_of(upstream, self.table).cells.take(pa.array(places)))
+        found = {name: draw(len(places)) for name, draw in self.changing.items()}
+        every = np.arange(len(places))
+        for _ in range(TRIES):
+            texts = assigned(self.table, found, len(places), upstream, now_ms, existing=there).texts
+            alike = np.logical_and.reduce([same(texts[name], there[name]) for name in found])
+            if not alike.any():
+                break
+            at = pa.array(np.where(alike, len(places) + np.cumsum(alike) - 1, every))
+            again = {name: draw(int(alike.sum())) for name, draw in self.changing.items()}
+            found = {name: pa.concat_arrays([values, again[name]]).take(at) for name, values in found.items()}
+        changed: Places = np.flatnonzero(~alike)
+        return {name: values.take(pa.array(changed)) for name, values in found.items()}, changed
+
+
+def _handles(upstream: Upstream, table: Table) -> pa.Array:
+    keys = rows_of(upstream, table).keys
+    assert keys is not None
+    return keys.handles
+
+
+def _timed(
+    table: Table, before: Upstream, after: Upstream, handles: pa.Array | None, at: Places
+) -> Iterator[Timed]:
+    """What was written between the two; `handles` are those of the rows that `at` has the times of, None for rows in
+    the order of the writes."""
+    assert after.transaction is not None
+    begun = 0
+    for writes in after.transaction.writes[len(before.transaction.writes) if before.transaction else 0:]:
+        if writes.place != key(table.schema, table.name):
+            continue
+        if handles is None:
+            yield writes, at[begun : begun + len(writes.key)]
+            begun += len(writes.key)
+        else:
+            yield writes, at[found_in(without_ordinal(table, handles), writes.key)]
+
+
+def _batch(writes: RowWrites, at: Places) -> pa.RecordBatch:
+    return pa.record_batch({
+        "commit_ts": pa.array(tso.compose(at.astype(np.int64), tso.ROW_LOGICAL)),
+        "partition": writes.partition.cast(pa.int32()),
+        "handle": writes.key,
+        "row_id": writes.row_id,
+        "before": writes.before,
+        "after": writes.after,
+    })
+
+
+def _check_columns(table: Table, columns: Mapping[str, Wanted]) -> None:
+    known = {column.name: column for column in table.columns}
+    for name in columns:
+        if name not in known:
+            raise UserError(f"columns: the table has no column {name!r}.{did_you_mean(name, known)}")
+        if known[name].generated:
+            raise UserError(f"columns: {name!r} is a generated column, which takes no values")
+
+
+def _changing(table: Table, fresh: Columns, wanted: Mapping[str, Wanted]) -> Columns:
+    """What updates change: the columns that `columns` names, without those of keys; else all others."""
+    free = {name: draw for name, draw in fresh.items() if name not in keyed(table)}
+    found = {name: draw for name, draw in free.items() if name in wanted} or free
+    if not found:
+        raise UserError("updates: the table has no column outside of its keys to change")
+    return found
+
+
+def _to_table(value: object) -> str:
+    text = to_text(value)
+    if not all(text.split(".", 1)):
+        raise UserError(f"expected a table such as 'shop.item', got {text!r}")
+    return text
+
+
+def _to_count(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST:
+        raise UserError(f"expected a whole number up to {MOST:,}, got {value!r}")
+    return value
+
+
+def _to_size(value: object) -> int:
+    if not _to_count(value):
+        raise UserError("expected at least 1")
+    return _to_count(value)
+
+
+def _step(table: str, values: Mapping[str, Any], place: StepPlace) -> GenerateStep:
+    wanted = Round(*(values.get(name, 0) for name in Round._fields))
+    if not wanted.rows:
+        raise UserError(f"nothing is to be done: at least one of {', '.join(Round._fields)} is expected")
+    return GenerateStep(
+        table, wanted, values.get("rows_per_transaction", ROWS_PER_TRANSACTION), values.get("over_ms"),
+        values.get("seed"), values.get("columns", {}), f"{place.file}: {place.where('generate')}")
+
+
+COUNT: Mapping[str, Any] = {"type": "integer", "minimum": 0, "maximum": MOST}
+SCALAR: Mapping[str, Any] = {"type": ["string", "number", "boolean"]}
+BOUND: Mapping[str, Any] = {"type": ["number", "string"]}
+KIND = StepKind(
+    _to_table, _step,
+    (KeyGroup(
+        {
+            "inserts": Key("inserts", _to_count, COUNT, "How many rows come."),
+            "updates": Key("updates", _to_count, COUNT, "How many rows that are there change."),
+            "deletes": Key("deletes", _to_count, COUNT, "How many rows go."),
+            "over": Key("over_ms", to_duration_ms, DURATION, "Simulated time over which its transactions are spread."),
+            "seed": Key("seed", to_seed, {"type": "integer"}, "Chooses the values and the rows; the run's if unsaid."),
+            "rows-per-transaction": Key(
+                "rows_per_transaction", _to_size, {**COUNT, "minimum": 1}, "How many rows a transaction is about."),
+            "columns": Key(
+                "columns", to_columns,
+                {"type": "object", "additionalProperties": {"oneOf": [
+                    SCALAR, {"type": "array", "items": SCALAR, "minItems": 1},
+                    {"type": "object", "properties": {"min": BOUND, "max": BOUND}, "required": ["min", "max"],
+                     "additionalProperties": False}]}},
+                "By column: a provider of Faker, a list to choose from, {min, max}, or a number."),
+        },
+        "only a step generate makes so many rows"),),
+    changes=True,
+    says="So many inserts, updates and deletes on a table, from a seed.")

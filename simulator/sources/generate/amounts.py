@@ -1,0 +1,49 @@
+"""How inserts, updates and deletes follow each other: in rounds, in each of which they are about different rows.
+
+One law: updates and deletes of a round are of rows that were there when it began, each row once, so that its
+transactions may have them in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from simulator.errors import UserError
+
+ROUNDS = 16
+
+
+class Round(NamedTuple):
+    inserts: int
+    updates: int
+    deletes: int
+
+    @property
+    def rows(self) -> int:
+        return sum(self)
+
+
+def rounds(wanted: Round, there: int, most: int) -> list[Round]:
+    """Rounds of about `most` rows that come to all that is wanted, of a table with so many rows. Raises UserError."""
+    if wanted.deletes > there + wanted.inserts:
+        raise UserError(
+            f"deletes: {wanted.deletes:,} are more than the rows there are: {there:,} before, and {wanted.inserts:,} "
+            "inserted")
+    if wanted.updates and not there + wanted.inserts:
+        raise UserError(f"updates: the table has no row for {wanted.updates:,} of them, and inserts says none")
+    return list(_rounds(wanted, there, max(1, -(-wanted.rows // most))))
+
+
+def _rounds(wanted: Round, there: int, count: int) -> Iterator[Round]:
+    done, number = Round(0, 0, 0), 0
+    while done != wanted:
+        number = min(number + 1, count)
+        inserts, updates, deletes = (
+            each * number // count - so_far for each, so_far in zip(wanted, done, strict=True))
+        updates = min(updates, there)
+        made = Round(inserts, updates, min(deletes, there - updates))
+        there += made.inserts - made.deletes
+        done = Round(*(before + now for before, now in zip(done, made, strict=True)))
+        if made.rows:
+            yield made

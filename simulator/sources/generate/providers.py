@@ -1,0 +1,46 @@
+"""Faker's values, a pool of each provider's from a seed.
+
+One law: Faker is asked for a thousand values of a column, whatever the number of rows: these are chosen from them.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+
+from faker import Faker
+
+from simulator.errors import UserError, did_you_mean
+
+POOL = 1000
+
+ACCEPTED = (str, int, float, Decimal, date, datetime, time, timedelta)
+
+
+def check(name: str) -> None:
+    """Raises UserError for a provider that Faker has not, and for one whose values no column takes."""
+    value = _asked(Faker(), name)
+    if not isinstance(value, ACCEPTED):
+        raise UserError(f"Faker's {name} gives a {type(value).__name__}; a text, a number or a time is accepted")
+
+
+def pool(name: str, seed: int) -> list[str]:
+    """Values of a provider as text."""
+    faker = Faker()
+    faker.seed_instance(seed)
+    return [_text(_asked(faker, name)) for _ in range(POOL)]
+
+
+def _asked(faker: Faker, name: str) -> object:
+    known = [each for each in dir(faker) if not each.startswith("_")]
+    if name not in known:
+        meant = did_you_mean(name, known)
+        raise UserError(f"Faker has no provider {name!r}.{meant} A fixed text is written ['{name}']")
+    try:
+        return getattr(faker, name)()
+    except Exception as error:
+        raise UserError(f"{name!r} is no provider of Faker that gives a value by itself: {error}") from None
+
+
+def _text(value: object) -> str:
+    return str(int(value)) if isinstance(value, bool) else str(value)
