@@ -100,6 +100,9 @@ def session_function(
         return string(text("root@%"))
     if name == "CONNECTION_ID":
         return of_number("1")
+    seconds = arguments[0].constant or "-" if name == "SLEEP" and len(arguments) == 1 else "-"
+    if PLAIN_NUMBER.fullmatch(seconds) and not seconds.startswith("-"):
+        return of_number("0")
     if name == "RAND" and not arguments:
         digest = _digest(upstream, now_ms, row())
         return real(sql(f"('0x' || left({{}}, 13))::BIGINT / {16 ** 13}::DOUBLE", digest))

@@ -225,3 +225,9 @@ def test_uuid_and_rand_differ_by_row_and_are_the_same_again() -> None:
     first, second = raw("s", "uuid()", "uuid()"), raw("s", "uuid()", "uuid()")
 
     assert first == second and first[0] != first[1]
+
+
+def test_sleeping_takes_no_time() -> None:
+    assert values_of([parsed("SLEEP(10)")], [COLUMNS["n"]], UPSTREAM, NOW)[0].to_pylist() == [b"0"]
+    with pytest.raises(SqlError, match="SLEEP is not computed"):
+        values_of([parsed("SLEEP(-1)")], [COLUMNS["n"]], UPSTREAM, NOW)
