@@ -37,7 +37,7 @@ def messages(name: str, release: str) -> list[tuple[bytes | None, bytes]]:
     assert settings.sink_uri is not None
     with TiCDC(release, sink_uri=settings.sink_uri, config=settings.config) as ticdc:
         ticdc.play(file)
-        return [(message.key, message.value) for message in ticdc.messages()]
+        return [(message.key, message.value or b"") for message in ticdc.messages()]
 
 
 @pytest.mark.parametrize("release", ["v5.4.0", "v8.5.3", "new:v8.5.7"])
