@@ -16,6 +16,7 @@ from typing import Any, Self
 from simulator import releases, tso
 from simulator.errors import DdlError, SqlError, UserError
 from simulator.python_values import PythonValue, as_bytes, python_values
+from simulator.read import expectations
 from simulator.read.decode import Event, decode
 from simulator.releases import Release
 from simulator.read.records import Record
@@ -123,11 +124,16 @@ class TiCDC:
         """The steps of a scenario: a file (.toml or .sql), the name of one that comes with the package, or a
         `Scenario`; its settings are this object's own.
 
-        Raises UserError for what cannot be played.
+        Raises UserError for what cannot be played, ExpectationError where it is otherwise than a step `expect` says.
         """
         found = scenario if isinstance(scenario, Scenario) else scenarios.load(library.file_of(Path(scenario)))
-        for step in found.steps:
-            self._open().play(step)
+        live, before = self._open(), len(self._sent)
+        start_ms = live.cursor.now_ms
+        additions = [live.play(step) for step in found.steps]
+        expectations.check(
+            (expected for addition in additions for expected in addition.expected), start_ms, self._sent[before:],
+            (job for addition in additions for job in addition.jobs), self._changefeed.codec.protocol,
+        )
 
     def messages(self, watermark: bool = True) -> list[Message]:
         """What was sent since the last call, in the order of sending; it ends with a watermark above everything sent so

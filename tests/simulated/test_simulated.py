@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from simulator import Message, TiCDC
-from simulator.errors import SqlError, UserError
+from simulator.errors import ExpectationError, SqlError, UserError
 from simulator.read.decode import DdlEvent, Event, RowEvent, Watermark
 from simulator.read.records import read
 from support.playing import play
@@ -168,6 +168,23 @@ def test_a_scenario_of_the_library_is_played_by_its_name() -> None:
     with TiCDC() as ticdc:
         ticdc.play("bank")
         assert any(isinstance(event, RowEvent) for event in ticdc.events())
+
+
+def test_what_a_played_scenario_expects_is_held_against_its_messages(tmp_path: Path) -> None:
+    """And against them alone: what was sent before does not count."""
+    story = tmp_path / "story.toml"
+    with TiCDC() as ticdc:
+        ticdc.execute("CREATE TABLE shop.item (id INT PRIMARY KEY, stock INT)")
+        for number, stock in ((1, 5), (2, 6)):
+            story.write_text(
+                f'[[step]]\nsql = "INSERT INTO shop.item VALUES ({number}, {stock})"\n'
+                f'[[step]]\nexpect = ["INSERT shop.item id={number} stock=5"]\n'
+            )
+            if stock == 5:
+                ticdc.play(story)
+        with pytest.raises(ExpectationError, match=r"story.toml: line 4: step 2: events: not as expected"):
+            ticdc.play(story)
+        assert len(rows_in(ticdc.events())) == 2
 
 
 def test_the_configuration_is_a_text_a_file_or_a_mapping(tmp_path: Path) -> None:

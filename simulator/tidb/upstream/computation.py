@@ -23,6 +23,7 @@ from simulator.tidb.upstream.session_values import refused
 from simulator.tidb.upstream.state import Upstream
 
 SEVERAL_ROWS = "More than one row returned by a subquery"
+NOT_IN_TRY = "TRY can not be used in combination with a scalar subquery"
 OUT_OF_RANGE = "value is out of range in "
 
 
@@ -98,6 +99,8 @@ def _told(problem: str) -> SqlError:
     """What TiDB says where DuckDB says this."""
     if SEVERAL_ROWS in problem:
         return SqlError(1242, "21000", "Subquery returns more than 1 row")
+    if NOT_IN_TRY in problem:
+        return refused("arithmetic with a subquery is not computed: the subquery alone, or a variable set by it, is")
     if OUT_OF_RANGE in problem:
         return SqlError(1690, "22003", problem.partition("Error: ")[2])
     return refused(f"the statement is not computed: {problem}")
