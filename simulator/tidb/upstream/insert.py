@@ -21,7 +21,7 @@ from simulator.tidb.partitions import locate_partition
 from simulator.tidb.syntax.expressions import ColumnName, Node, names_in
 from simulator.tidb.syntax.queries import DerivedTable, QueryTree
 from simulator.tidb.syntax.rows import Assignment, DefaultValue, Insert
-from simulator.tidb.upstream import auto_ids
+from simulator.tidb.upstream import auto_ids, faults
 from simulator.tidb.upstream.assign import Assigned, Default, Value, assigned
 from simulator.tidb.upstream.duplicates import Updating, Written, ignored, inserted, replaced, updated_on_duplicate
 from simulator.tidb.upstream.outcome import Outcome, Refusal
@@ -110,7 +110,8 @@ def _given(
         return {}, len(rows)
     full = [row or (DefaultValue(),) * len(columns) for row in rows]
     found: Values = {}
-    for column, value in zip(columns, columns_of(full, columns, upstream, now_ms, table), strict=True):
+    values = columns_of(full, columns, upstream, now_ms, table, statement.ignore)
+    for column, value in zip(columns, values, strict=True):
         everywhere = value.default is not None and pc.all(value.default).as_py()
         found[column.name] = Default() if everywhere else value
     return found, len(rows)
@@ -212,6 +213,9 @@ def given_values(
     plain = [each for each in assignments if not is_default(each.value)]
     values = values_of(
         [each.value for each in plain], [each.column for each in plain], upstream, now_ms, sources, rows)
+    faults.refuse(
+        ((each.value, value) for each, value in zip(plain, values, strict=True)), upstream.session,
+        lambda nodes: values_of(nodes, [None] * len(nodes), upstream, now_ms, sources, rows))
     found: Values = {each.column.name: value for each, value in zip(plain, values, strict=True)}
     return {each.column.name: found.get(each.column.name, Default()) for each in assignments}
 

@@ -24,7 +24,7 @@ from simulator.tidb.model.table import Column, Table
 from simulator.tidb.syntax.expressions import Call, ColumnName, Node, names_in
 from simulator.tidb.syntax.queries import Limit, OrderItem, QueryTree, Source, TableSource, WithTree
 from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
-from simulator.tidb.upstream import lookups, plain_values
+from simulator.tidb.upstream import faults, lookups, plain_values
 from simulator.tidb.upstream.computation import Computation
 from simulator.tidb.upstream.literals import Unknown
 from simulator.tidb.upstream.outcome import ResultSet
@@ -277,7 +277,8 @@ NO_TABLE = Table("", "", ())
 
 
 def columns_of(
-    rows: Sequence[tuple[Node, ...]], columns: Sequence[Column], upstream: Upstream, now_ms: int, table: Table
+    rows: Sequence[tuple[Node, ...]], columns: Sequence[Column], upstream: Upstream, now_ms: int, table: Table,
+    ignore: bool = False,
 ) -> tuple[Given, ...]:
     """The values of the rows of VALUES for these columns of the table, one `Given` for each column. Raises SqlError.
 
@@ -305,6 +306,9 @@ def columns_of(
         nodes = [node if apart < 0 else _within_row(node, rows[apart], number, columns, table, computation)
                  for number, node, apart in batch]
         values = values_of(nodes, [columns[number] for number, _, _ in batch], upstream, now_ms)
+        faults.refuse(
+            zip(nodes, values, strict=True), upstream.session,
+            lambda nodes: values_of(nodes, [None] * len(nodes), upstream, now_ms), ignore)
         for (number, node, apart), value in zip(batch, values, strict=True):
             for place in waiting[number, node, apart]:
                 found[number][place] = value[0].as_py()

@@ -15,9 +15,10 @@ import pyarrow as pa
 from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.expressions import ColumnName
+from simulator.tidb.syntax.expressions import ColumnName, Node
 from simulator.tidb.syntax.queries import DerivedTable, Join, Source, TableSource
 from simulator.tidb.syntax.rows import Update
+from simulator.tidb.upstream import faults
 from simulator.tidb.upstream.assign import Default, assigned
 from simulator.tidb.upstream.duplicates import Written, differ
 from simulator.tidb.upstream.foreign_keys import no_new_rows
@@ -54,6 +55,16 @@ def update(statement: Update, upstream: Upstream, now_ms: int) -> Outcome:
     found = matching(
         statement.source, statement.where, statement.order, statement.limit, upstream, now_ms, plain,
         {name: targets[name] for name in plain}, statement.common)
+
+    def over_the_same(nodes: Sequence[Node]) -> list[pa.Array]:
+        wanted = {str(number): node for number, node in enumerate(nodes)}
+        again = matching(
+            statement.source, statement.where, statement.order, statement.limit, upstream, now_ms, wanted, {},
+            statement.common)
+        return [again.values[name] for name in wanted]
+
+    faults.refuse(
+        ((node, found.values[name]) for name, node in plain.items()), upstream.session, over_the_same, statement.ignore)
     written = []
     changes = dict.fromkeys(named.alias for named, _, _ in assignments)
     _check_once([named for named in tables if named.alias in changes])
