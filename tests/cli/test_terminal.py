@@ -86,7 +86,7 @@ def test_errors_show_files_and_words_with_escapes(capsys: pytest.CaptureFixture[
     assert err == [f"ticdc-sim: cannot read {tmp_path}/{SHOWN}: No such file or directory", ""]
     (tmp_path / "scenario.toml").write_text(f"{QUOTED} = 1\nseed = 'x'\n")
     _, err = lines(capsys, 2, "run", tmp_path / "scenario.toml")
-    assert [line.split(".toml: ")[1][:12] for line in err[:-1]] == ["unknown key ", "seed: bad se"]
+    assert [line.split(".toml: ")[1][:15] for line in err[:-1]] == ["line 1: unknown", "line 2: seed: b"]
 
 
 def test_a_terminal_of_another_charset_is_shown_what_it_has(tmp_path: Path) -> None:

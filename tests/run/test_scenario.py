@@ -202,7 +202,7 @@ def test_the_command_line_wins_over_the_file(folder: Path, two: Path) -> None:
 def test_a_shipped_scenario_plays(path: Path, tmp_path: Path) -> None:
     summary = tmp_path / "summary.json"
     assert play("run", path, "--fixtures", tmp_path / "out", "--summary", summary) == 0
-    assert json.loads(summary.read_text())["rows"] > 0
+    assert json.loads(summary.read_text())["messages"] > 0
 
 
 BARE = '[[step]]\nsnapshot = "../monday"\n[[step]]\nsnapshot = "../tuesday"\n'
@@ -211,11 +211,11 @@ BARE = '[[step]]\nsnapshot = "../monday"\n[[step]]\nsnapshot = "../tuesday"\n'
 @pytest.mark.parametrize(("text", "words"), [
     ('sinkuri = "x"\n' + BARE, ["unknown key 'sinkuri'. Did you mean 'sink-uri'?"]),
     ('[[step]]\nsnapshto = "x"\n' + BARE, ["step 1: unknown key 'snapshto'. Did you mean 'snapshot'?",
-                                           "step 1: exactly one of sql, sql-file, snapshot, wait, expect is expected"]),
+                                           "step 1: exactly one of sql, sql-file, snapshot, generate, wait, expect "]),
     ('over = "1 minute"\nseed = "x"\nspeed = -1\n' + BARE, ["over: bad duration '1 minute'", "seed: bad seed 'x'",
                                                             "speed: bad speed '-1'"]),
     (BARE + '[[step]]\nwait = "5"\n', ["step 3: wait: bad duration '5'"]),
-    (BARE + '[[step]]\nwait = "5s"\nover = "5s"\n', ["step 3: over: only a snapshot that follows another takes time"]),
+    (BARE + '[[step]]\nwait = "5s"\nover = "5s"\n', ["step 3: over: only a step in which rows change is spread over"]),
     ('[[step]]\nsnapshot = "a"\nover = "1s"\n[[step]]\nwait = "1s"\n', ["step 1: over: only a snapshot that follows"]),
     ('[[step]]\nwait = "1s"\n' + BARE, ["the first [[step]] must be one of sql, sql-file, snapshot"]),
     ('[[step]]\nsnapshot = "../monday"\n', ["behind the first snapshot, another one or SQL is expected"]),
@@ -252,7 +252,7 @@ def test_a_kind_of_step_is_known_to_the_registry_alone(tmp_path: Path, monkeypat
         load_scenario(path)
     assert [line.partition(": ")[2] for line in caught.value.args] == [
         "line 7: step 3: hours: only a nap has hours",
-        "line 8: step 4: exactly one of sql, sql-file, snapshot, wait, expect, nap is expected",
+        "line 8: step 4: exactly one of sql, sql-file, snapshot, generate, wait, expect, nap is expected",
     ]
 
 

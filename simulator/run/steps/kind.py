@@ -122,7 +122,7 @@ def _misplaced(
     """What is wrong with keys that are another kind's, or come too early; one mistake for the keys of a group."""
     found: dict[str, str] = {}
     own = {key: group for name in named for group in kinds[name].groups for key in group.keys}
-    others = {key: group for kind in kinds.values() for group in kind.groups for key in group.keys}
+    others = {key: group for kind in reversed([*kinds.values()]) for group in kind.groups for key in group.keys}
     for key in (key for key in table if key in others):
         group = own.get(key, others[key])
         if key not in own and named or place.number == 1 and not group.first:

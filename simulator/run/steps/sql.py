@@ -225,7 +225,7 @@ def _of_path(path: str, values: Mapping[str, Any], place: StepPlace) -> SqlStep:
 
 SPREAD = KeyGroup(
     {"over": Key("over_ms", to_duration_ms, DURATION, "Simulated time over which its transactions are spread.")},
-    "a wait says itself how long it takes",
+    "only a step in which rows change is spread over time",
     first=True,
 )
 
