@@ -17,7 +17,7 @@ from simulator.tidb.expressions.json import printed
 from simulator.tidb.expressions.sql import Sql, joined, sql, text, when
 from simulator.tidb.expressions.values import NUMBERS, Value, as_text, decimal, numeric, string, wide
 from simulator.tidb.syntax.queries import Aggregate
-from simulator.tidb.upstream.session_values import refused
+from simulator.tidb.upstream.refusals import outside
 from simulator.tidb.upstream.sorting import distinct_key, sorted_by
 
 LONGEST_CONCAT = 1024
@@ -45,7 +45,7 @@ def aggregated(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
     compute = AGGREGATES.get(tree.name)
     if compute is None:
         known = ", ".join(sorted(AGGREGATES))
-        raise refused(f"the aggregate function {tree.name} is not computed; {known} are")
+        raise outside(f"the aggregate function {tree.name} is not computed; {known} are")
     if tree.order and tree.name != "GROUP_CONCAT" or tree.name != "COUNT" and len(values) != 1 and (
             tree.name != "GROUP_CONCAT" or not values):
         raise SqlError(1064, "42000", f"{tree.name} does not take these arguments")
@@ -105,13 +105,13 @@ def _concat(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
     known = joined("AND", [as_known(value) for value in values])
     binary = any(value.bytes for value in values)
     if binary and not all(value.bytes for value in values):
-        raise refused("GROUP_CONCAT of bytes and text together is not computed; one of both is")
+        raise outside("GROUP_CONCAT of bytes and text together is not computed; one of both is")
     shown = group.column(when(known, joined("||", [as_text(value) for value in values])))
     separator = "".join(text(tree.separator).pieces)
     like = [value for value in values if value.kind == "string"]
     if tree.distinct:
         if tree.order or any(value.collation != "binary" for value in like):
-            raise refused("GROUP_CONCAT(DISTINCT …) is computed for numbers, times and bytes, without ORDER BY")
+            raise outside("GROUP_CONCAT(DISTINCT …) is computed for numbers, times and bytes, without ORDER BY")
         found = group.over(f"string_agg(DISTINCT {shown}, {separator} ORDER BY {shown})")
     else:
         found = group.over(f"string_agg({shown}, {separator} ORDER BY {', '.join(group.sorting(tree))})")
@@ -137,7 +137,7 @@ def _json_array(tree: Aggregate, values: Sequence[Value], group: Group) -> Value
     elif value.kind in ("string", "null") and not value.bytes:
         shown = sql("to_json({})::VARCHAR", as_text(value))
     else:
-        raise refused(f"JSON_ARRAYAGG of a {value.kind} is not computed; of numbers, text and JSON it is")
+        raise outside(f"JSON_ARRAYAGG of a {value.kind} is not computed; of numbers, text and JSON it is")
     element = group.column(sql("coalesce({}, 'null')", shown))
     found = group.over(f"string_agg({element}, ',' ORDER BY {', '.join(group.sorting(tree))})")
     return Value(printed(sql("'[' || {} || ']'", found)), "json")

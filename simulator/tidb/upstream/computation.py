@@ -19,7 +19,7 @@ from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.syntax.queries import Quantified, QueryTree
 from simulator.tidb.upstream import subqueries
 from simulator.tidb.upstream.scopes import QueryScope
-from simulator.tidb.upstream.session_values import refused
+from simulator.tidb.upstream.refusals import outside
 from simulator.tidb.upstream.state import Upstream
 
 SEVERAL_ROWS = "More than one row returned by a subquery"
@@ -100,7 +100,7 @@ def _told(problem: str) -> SqlError:
     if SEVERAL_ROWS in problem:
         return SqlError(1242, "21000", "Subquery returns more than 1 row")
     if NOT_IN_TRY in problem:
-        return refused("arithmetic with a subquery is not computed: the subquery alone, or a variable set by it, is")
+        return outside("arithmetic with a subquery is not computed: the subquery alone, or a variable set by it, is")
     if OUT_OF_RANGE in problem:
         return SqlError(1690, "22003", problem.partition("Error: ")[2])
-    return refused(f"the statement is not computed: {problem}")
+    return outside(f"the statement is not computed: {problem}")

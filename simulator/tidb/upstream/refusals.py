@@ -111,6 +111,11 @@ def worded(number: int, text: str) -> SqlError:
     return SqlError(number, state_of(number), text)
 
 
+def outside(text: str) -> SqlError:
+    """A statement outside of what is simulated: `text` says what of it is not computed, and what is."""
+    return worded(1235, text)
+
+
 def error_number(error: SqlError | CodedError) -> int:
     """MySQL's number of a refusal (`schema:1146` is 1146); 1105, an unknown error, where it has none."""
     if isinstance(error, SqlError):

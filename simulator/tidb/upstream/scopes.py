@@ -21,7 +21,8 @@ from simulator.tidb.model.table import Column, Table
 from simulator.tidb.syntax.expressions import Call, ColumnName, Fragment, Node
 from simulator.tidb.syntax.queries import Aggregate, CommonTable, Exists, Quantified, QueryTree, Subquery, Variable
 from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
-from simulator.tidb.upstream.session_values import refused, session_function, variable
+from simulator.tidb.upstream.refusals import outside
+from simulator.tidb.upstream.session_values import session_function, variable
 from simulator.tidb.upstream.state import Upstream
 
 
@@ -132,7 +133,7 @@ class QueryScope:
             raise SqlError(1582, "42000", f"Incorrect parameter count in the call to native function '{name}'")
         problem = uncomputable(node)
         if problem:
-            raise refused(f"{problem} is not computed; a constant, or a result written as a literal, is accepted")
+            raise outside(f"{problem} is not computed; a constant, or a result written as a literal, is accepted")
         return computed(node, self)
 
     def _row(self) -> Sql:
@@ -162,7 +163,7 @@ class QueryScope:
             return self.aggregate(tree)
         what = node.what if isinstance(node, Fragment) else type(node).__name__.lower()
         shown = f"{what} {node.restored}" if isinstance(node, Fragment) else what
-        raise refused(f"{shown} is not computed; expressions, subqueries and aggregate functions without a window are")
+        raise outside(f"{shown} is not computed; expressions, subqueries and aggregate functions without a window are")
 
     def _default(self, node: DefaultValue) -> Value:
         """DEFAULT(column)"""
@@ -178,7 +179,7 @@ def default_of(column: Column) -> Value:
     if column.default is None and column.not_null:
         raise SqlError(1364, "HY000", f"Field '{column.name}' doesn't have a default value")
     if column.default_expression:
-        raise refused(f"DEFAULT({column.name}) of an expression is not computed; a literal default is")
+        raise outside(f"DEFAULT({column.name}) of an expression is not computed; a literal default is")
     return of_column(column, sql("NULL::VARCHAR") if column.default is None else text(column.default))
 
 

@@ -32,7 +32,7 @@ from simulator.tidb.syntax.queries import (
 )
 from simulator.tidb.upstream.grouping import Grouping, by_values, constants, distinct, exported
 from simulator.tidb.upstream.scopes import Answers, Field, QueryScope
-from simulator.tidb.upstream.session_values import refused
+from simulator.tidb.upstream.refusals import outside
 from simulator.tidb.upstream.sorting import ordered, ordinal, sort_key, sorted_by
 from simulator.tidb.upstream.sources import Relation, kept_rows, restricted, source_of
 
@@ -62,7 +62,7 @@ def relation_of(query: QueryTree, answers: Answers, outer: QueryScope) -> Relati
 def with_tables(common: WithTree, scope: QueryScope) -> QueryScope:
     """A scope that knows the tables of WITH. Raises SqlError."""
     if common.recursive:
-        raise refused("WITH RECURSIVE is not computed; WITH is")
+        raise outside("WITH RECURSIVE is not computed; WITH is")
     known = dict(scope.common)
     for table in common.tables:
         known = {**known, table.name.lower(): (table, known)}
@@ -71,7 +71,7 @@ def with_tables(common: WithTree, scope: QueryScope) -> QueryScope:
 
 def _selected(tree: SelectTree, answers: Answers, outer: QueryScope) -> Relation:
     if tree.beside:
-        raise refused(f"{', '.join(tree.beside)} is not computed; SELECT … FROM … WHERE … GROUP BY … HAVING … ORDER BY "
+        raise outside(f"{', '.join(tree.beside)} is not computed; SELECT … FROM … WHERE … GROUP BY … HAVING … ORDER BY "
                       f"… LIMIT is")
     base = Relation(f'(SELECT 1 AS "{answers.number()}.one")', (), ())
     if tree.source is not None:
@@ -303,7 +303,7 @@ def _combined(tree: SetOperation, answers: Answers, outer: QueryScope) -> Relati
         return distinct(found, answers) if tree.operator == "UNION" else found
     if tree.operator in ("EXCEPT", "INTERSECT"):
         return _filtered(tree.operator, sides, answers)
-    raise refused(f"{tree.operator} is not computed; UNION, UNION ALL, EXCEPT and INTERSECT are")
+    raise outside(f"{tree.operator} is not computed; UNION, UNION ALL, EXCEPT and INTERSECT are")
 
 
 def _sides(tree: SetOperation) -> list[QueryTree]:

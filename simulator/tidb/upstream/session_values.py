@@ -15,15 +15,10 @@ from simulator.errors import SqlError
 from simulator.tidb.expressions.sql import NULL, Sql, sql, text
 from simulator.tidb.expressions.values import Value, decimal, integer, of_number, real, string
 from simulator.tidb.syntax.queries import Variable
+from simulator.tidb.upstream.refusals import outside
 from simulator.tidb.upstream.state import SqlSession, Upstream
 
-NOT_SUPPORTED = 1235
 PLAIN_NUMBER = re.compile(r"-?(0|[1-9]\d{0,18})(\.\d{1,18})?")
-
-
-def refused(text: str) -> SqlError:
-    """A statement that says what is not computed here."""
-    return SqlError(NOT_SUPPORTED, "42000", text)
 
 
 def zone_of(name: str) -> tzinfo:
@@ -127,7 +122,7 @@ def variable(asked: Variable, upstream: Upstream, now_ms: int) -> Value:
         return of_number(shown) if PLAIN_NUMBER.fullmatch(shown) else Value(text(shown), "string", strength=2)
     read = VARIABLES.get(name)
     if read is None:
-        raise refused(f"@@{name} is not simulated; {', '.join(f'@@{known}' for known in sorted(VARIABLES))} are")
+        raise outside(f"@@{name} is not simulated; {', '.join(f'@@{known}' for known in sorted(VARIABLES))} are")
     return read(session, now_ms, upstream)
 
 

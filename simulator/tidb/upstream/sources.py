@@ -24,7 +24,8 @@ from simulator.tidb.model.table import Column, Table
 from simulator.tidb.syntax.expressions import Node
 from simulator.tidb.syntax.queries import DerivedTable, Join, QueryTree, Source, TableSource
 from simulator.tidb.upstream.scopes import Answers, Field, QueryScope, conjunction
-from simulator.tidb.upstream.session_values import is_utc, refused
+from simulator.tidb.upstream.refusals import outside
+from simulator.tidb.upstream.session_values import is_utc
 from simulator.tidb.upstream.state import SqlSession
 
 LONGEST_CONDITION = 500_000
@@ -138,7 +139,7 @@ def _table(source: TableSource, answers: Answers) -> Relation:
     table = upstream.catalog.tables.get(place)
     if table is None:
         if upstream.catalog.has(schema, named):
-            raise refused(f"`{schema}`.`{named}` is a view or a sequence, whose rows are not computed; tables, derived "
+            raise outside(f"`{schema}`.`{named}` is a view or a sequence, whose rows are not computed; tables, derived "
                           f"tables and WITH are")
         raise SqlError(1146, "42S02", f"Table '{schema}.{named}' doesn't exist")
     number = answers.number()
@@ -169,7 +170,7 @@ def _joined(join: Join, answers: Answers, outer: QueryScope, queries: Queries) -
         raise SqlError(1064, "42000", f"a {join.kind} JOIN takes ON or USING")
     condition = inline(is_true(conjunction(parts)), LONGEST_CONDITION)
     if condition is None:
-        raise refused(f"the ON condition of this {join.kind} JOIN is too long to be computed; a shorter one is")
+        raise outside(f"the ON condition of this {join.kind} JOIN is too long to be computed; a shorter one is")
     return Relation(f"(SELECT * FROM {first.sql} LEFT JOIN {second.sql} ON {condition})", fields, order, bases)
 
 

@@ -14,7 +14,7 @@ from simulator.tidb.expressions.values import Value
 from simulator.tidb.syntax.queries import Quantified, QueryTree
 from simulator.tidb.upstream.scopes import Answers, QueryScope, conjunction
 from simulator.tidb.upstream.selects import relation_of
-from simulator.tidb.upstream.session_values import refused
+from simulator.tidb.upstream.refusals import outside
 from simulator.tidb.upstream.sources import Relation
 
 
@@ -75,5 +75,5 @@ def quantified(value: Value, asked: Quantified, answers: Answers, scope: QuerySc
     _single(relation, 1)
     other = relation.fields[0].read()
     if "null" in (value.kind, other.kind) or asked.operator == "<=>":
-        raise refused(f"{asked.operator} {asked.quantifier} of NULL is not computed; a column or a value is accepted")
+        raise outside(f"{asked.operator} {asked.quantifier} of NULL is not computed; a column or a value is accepted")
     return _among(f"{{}} {asked.operator} {asked.quantifier} ({{}})", value, other, relation, answers)
