@@ -92,7 +92,7 @@ class TaskReport:
     @staticmethod
     def read(document: Mapping[str, Any]) -> TaskReport:
         """Back from the JSON of its fields."""
-        return TaskReport(**document | {"latencies": Latencies.read(document["latencies"])})
+        return TaskReport(**{**document, "latencies": Latencies.read(document["latencies"])})
 
 
 def send(
