@@ -41,7 +41,7 @@ def deployed(directory: Path, kind: str, *arguments: object, env: Mapping[str, s
     command = [SPARK / "bin" / "spark-class", f"org.apache.spark.deploy.{kind}", "--host", "127.0.0.1",
                "--webui-port", 0, *arguments]
     with (directory / "log").open("wb") as log, subprocess.Popen(
-        list(map(str, command)), cwd=directory, env=os.environ | own | env, stdin=subprocess.DEVNULL, stdout=log,
+        list(map(str, command)), cwd=directory, env={**os.environ, **own, **env}, stdin=subprocess.DEVNULL, stdout=log,
         stderr=log, start_new_session=True,
     ) as process:
         try:

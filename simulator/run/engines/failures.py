@@ -15,8 +15,8 @@ from pyspark.errors import PySparkException
 
 from simulator import errors
 from simulator.run.engines.carried import packed, unpacked
-from simulator.run.engines.daemon import OTHER_PYTHON
 from simulator.run.engines.java import KILLED, LESS, death
+from simulator.run.engines.workers_python import OTHER_PYTHON
 
 _NO_PYTHON = re.compile(r'\((\S+) executor \S+\): java\.io\.IOException: Cannot run program "([^"]*)"')
 _PYTHON_ENDED = re.compile(r"Error from python worker:\n(.*?)\n *PYTHONPATH was:", re.DOTALL)

@@ -136,7 +136,7 @@ def _batch_bytes(work: Work) -> int:
 
 def _barrier_server(spark: SparkSession, work: Work, tasks: int) -> AbstractContextManager[BarrierServer | None]:
     """Where the tasks meet around statements, if somebody reads what they write while they write."""
-    place = place_of(spark.sparkContext.master)
+    place = place_of(str(spark.sparkContext.master))
     return BarrierServer(tasks, 2 * len(work.job.barriers), place) if work.job.barriers else nullcontext()
 
 

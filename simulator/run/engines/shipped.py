@@ -14,7 +14,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import simulator
 from pyspark import SparkContext
-from simulator.run.engines.daemon import DRIVERS_PYTHON, version
+from simulator.run.engines.workers_python import DRIVERS_PYTHON, version
 
 PACKAGE = Path(simulator.__file__).parent
 
