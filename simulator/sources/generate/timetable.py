@@ -78,7 +78,8 @@ class Timetable:
         needed = rows + 1 - pieces.rows[place]
         whole = needed // rates
         rest = (needed - whole * rates) * MILLION - pieces.parts[place]
-        return pieces.starts[place] + whole * MILLION - (-rest // rates) - 1
+        found: Ints = pieces.starts[place] + whole * MILLION - (-rest // rates) - 1
+        return found
 
     def logical(self, transactions: Ints) -> Ints:
         """Which of its millisecond each transaction is, from 1."""
@@ -93,7 +94,8 @@ class Timetable:
         rates, since = pieces.rates[place], ms - pieces.starts[place]
         whole = since // MILLION
         rest = (since - whole * MILLION) * rates + pieces.parts[place]
-        return pieces.rows[place] + whole * rates + rest // MILLION
+        found: Ints = pieces.rows[place] + whole * rates + rest // MILLION
+        return found
 
 
 @lru_cache(maxsize=8)
