@@ -110,7 +110,7 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
         # Does all shuffles; asked ahead, it leaves a moment in which nothing has been sent.
         sent._jdf.queryExecution().executedPlan().finalPhysicalPlan()
         _refuse_duplicates(spark, work, reported.value)
-        return [TaskReport(**json.loads(row["report"])) for row in sent.collect()]
+        return [TaskReport.read(json.loads(row["report"])) for row in sent.collect()]
 
 
 def _tasks(spark: SparkSession, work: Work) -> int:
