@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from simulator.sinks.driver import Driver, SECRET_BYTES
+from simulator.sinks.driver import Driver, LOOPBACK, Place, SECRET_BYTES
 from simulator.sinks.records import Delivered, Records, Sink, places_by_partition
 
 EVERY = 0.5
@@ -141,12 +141,14 @@ def _send(outwards: socket.socket, driver: Driver, message: dict[str, object]) -
 class Listener:
     """The driver's side: a thread that keeps `progress` up to date while it is open."""
 
-    def __init__(self, update: Callable[[Progress], None] = lambda progress: None) -> None:
+    def __init__(
+        self, update: Callable[[Progress], None] = lambda progress: None, place: Place = LOOPBACK
+    ) -> None:
         self.progress = Progress()
         self._update = update
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._socket.bind(("127.0.0.1", 0))
-        self.driver = Driver(*self._socket.getsockname())
+        self._socket.bind((place.bound, 0))
+        self.driver = place.driver(self._socket)
         self._open = True
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
@@ -156,7 +158,7 @@ class Listener:
 
     def __exit__(self, *_: object) -> None:
         self._open = False
-        self._socket.sendto(b"", self.driver.address)  # whoever listens wakes up
+        self._socket.sendto(b"", self._socket.getsockname())  # whoever listens wakes up
         self._thread.join()
         self._socket.close()
 
