@@ -160,7 +160,7 @@ class Given:
         storage.write(job.options.claim_check_storage_uri, made.files)
         self.began = self.began or time.time()
         sink.write(made.records)
-        self.changes.update(_changes(made.events, job))
+        self.changes.update(counted(made.events, job))
         reporter.sent(made.events.num_rows, made.records, sink)
 
 
@@ -314,7 +314,7 @@ def _readable(encoded: Encoded, first_row: pa.Array, options: CodecOptions) -> p
     return pc.binary_join_element_wise(b"[", pc.binary_join(lists, b","), b"]", b"").cast(pa.string())
 
 
-def _changes(events: pa.RecordBatch, job: Job) -> dict[tuple[int, int, int], int]:
+def counted(events: pa.RecordBatch, job: Job) -> dict[tuple[int, int, int], int]:
     """Rows by (table, op, destination)."""
     shape = len(job.tables), OPERATIONS, job.destinations.total
     is_row = ints(events, "kind") == ROW
