@@ -50,7 +50,8 @@ def closing(watch: Watch) -> Iterator[str]:
     account = watch.account
     yield (
         f"{account.rows:,} row changes in {account.messages:,} messages, {account.bytes / (1 << 20):,.1f} MiB, "
-        f"{account.seconds:,.1f} s ({account.rate:,.0f} rows/s, {_mib_rate(watch):,.1f} MiB/s), by {watch.setup.driver}")
+        f"{account.seconds:,.1f} s ({account.rate:,.0f} rows/s, {_mib_rate(watch):,.1f} MiB/s), "
+        f"by {watch.setup.driver}")
     yield from _of_rate(watch)
     if account.latencies.records:
         found = ", ".join(

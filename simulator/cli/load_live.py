@@ -1,4 +1,5 @@
-"""The live line of a load run, on standard error: on a terminal it changes, elsewhere there is a new one now and then."""
+"""The live line of a load run, on standard error: a terminal has one that changes, a file gets a new one now and
+then."""
 
 from __future__ import annotations
 
