@@ -122,10 +122,11 @@ class Chosen:
 
     def at(self, places: Ints) -> Chosen:
         """The changes at these places."""
-        return replace(self, **{
-            name: column[places] if isinstance(column, np.ndarray) else column.take(pa.array(places))
-            for name, column in vars(self).items() if isinstance(column, (np.ndarray, pa.Array))
-        })
+        where = pa.array(places)
+        return replace(
+            self, transaction=self.transaction[places], commit_ts=self.commit_ts[places], key=self.key[places],
+            before=self.before[places], after=self.after[places], physical=self.physical[places],
+            handles=self.handles.take(where), row_ids=self.row_ids.take(where))
 
 
 def _chosen(stretch: Stretch, first: int, end: int, mine: Mask) -> list[Chosen]:
