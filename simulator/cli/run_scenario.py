@@ -20,6 +20,7 @@ from simulator.read.records import of_batch
 from simulator.releases import Release
 from simulator.run import outputs, pipeline, plan, storage
 from simulator.run.engines import in_process
+from simulator.run.engines.address import place_of
 from simulator.run.engines.work import Engine
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
@@ -29,6 +30,7 @@ from simulator.run.scenario import Scenario
 from simulator.run.settings import DEFAULT_SINK_URI, Settings, merged
 from simulator.signals import Stopped, held
 from simulator.sinks.console import ConsoleServer
+from simulator.sinks.driver import Place
 from simulator.sinks.memory import Message
 from simulator.sinks.records import require_delivered
 from simulator.ticdc.changefeed import Changefeed, load_file
@@ -65,10 +67,12 @@ def run_scenario(scenario: Scenario, options: dict[str, Any]) -> None:
     _check_expected(planned, changefeed, release, script.seed, display)
     if changefeed.codec.large_message_handle_option == "claim-check":
         storage.require_writable(changefeed.codec.claim_check_storage_uri)
-    with _output(planned, changefeed, options) as output, Listener(display.update) as listener:
+    master = _master(options["master"], planned)
+    place = place_of(master)
+    with _output(planned, changefeed, options, place) as output, Listener(display.update, place) as listener:
         display.warn(output.notes)
         try:
-            master, reads = _master(options["master"], planned), bool(planned.moves)
+            reads = bool(planned.moves)
             with _engine(master, planned, display) as engine, display.following(reads):
                 account = pipeline.run(engine, planned, output, release, script.seed, script.speed, listener)
         except (Stopped, DeliveryError):
@@ -139,12 +143,12 @@ def _check_summary(path: Path | None) -> None:
 
 
 @contextmanager
-def _output(planned: Plan, changefeed: Changefeed, options: dict[str, Any]) -> Iterator[Output]:
+def _output(planned: Plan, changefeed: Changefeed, options: dict[str, Any], place: Place) -> Iterator[Output]:
     if options["fixtures"] is not None:
         with outputs.to_fixtures(planned, changefeed, options["fixtures"], options["fixtures_format"]) as output:
             yield output
     elif options["console"]:
-        with ConsoleServer(_show) as server:
+        with ConsoleServer(_show, place) as server:
             try:
                 yield outputs.to_console(planned, changefeed, server.driver)
             finally:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns.change_frame import DDL, Ints, ROW, ints
-from simulator.sinks.driver import Driver, Server
+from simulator.sinks.driver import Driver, LOOPBACK, Place, Server
 
 
 def leg_of(commit_ts: Ints, kind: Ints, barriers: Ints) -> Ints:
@@ -86,10 +86,10 @@ class BarrierClient:
 class BarrierServer:
     """The driver's side, open while the tasks run."""
 
-    def __init__(self, tasks: int, times: int) -> None:
+    def __init__(self, tasks: int, times: int, place: Place = LOOPBACK) -> None:
         self._barrier = threading.Barrier(tasks)
         self._times = times
-        self._server = Server(self._serve)
+        self._server = Server(self._serve, place)
         self.driver = self._server.driver
 
     def __enter__(self) -> BarrierServer:

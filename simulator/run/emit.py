@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -28,6 +28,7 @@ from simulator.run.progress import Reporter
 from simulator.signals import Asked
 from simulator.sinks import SINKS
 from simulator.sinks.driver import Driver
+from simulator.sinks.latencies import Latencies
 from simulator.sinks.records import Records, Sink, cut_off
 from simulator.sources.snapshots.physical import PhysicalTable
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows
@@ -84,6 +85,15 @@ class TaskReport:
     ended: tuple[int, int] | None = None
     """The signal that asked for an early end, and the commit-ts up to which everything was sent; 0 for nothing."""
 
+    latencies: Latencies = Latencies()
+    resent: int = 0
+    """Records that had to be given to Kafka again."""
+
+    @staticmethod
+    def read(document: Mapping[str, Any]) -> TaskReport:
+        """Back from the JSON of its fields."""
+        return TaskReport(**{**document, "latencies": Latencies.read(document["latencies"])})
+
 
 def send(
     rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job, asked: Asked | None = None
@@ -103,7 +113,9 @@ def send(
         delivered = cut_off(delivered, job.destinations.topics)
     counts = [(*key, count) for key, count in sorted(given.changes.items())]
     ended = (until.asked.number, until.last) if until.asked.number else None
-    return TaskReport([asdict(account) for account in delivered], counts, client.left_alone, sending, ended)
+    return TaskReport(
+        [asdict(account) for account in delivered], counts, client.left_alone, sending, ended, sink.latencies(),
+        sink.resent)
 
 
 @dataclass

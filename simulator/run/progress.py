@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from simulator.sinks.driver import Driver, SECRET_BYTES
+from simulator.sinks.driver import Driver, LOOPBACK, Place, SECRET_BYTES
 from simulator.sinks.records import Delivered, Records, Sink, places_by_partition
 
 EVERY = 0.5
@@ -38,6 +38,9 @@ class Progress:
     """By task."""
 
     bytes: dict[int, int] = field(default_factory=dict)
+    in_flight: dict[int, int] = field(default_factory=dict)
+    """Bytes that a sink was given and that are not acknowledged, by task."""
+
     complete: dict[tuple[int, int], int] = field(default_factory=dict)
     """(topic, partition) → commit-ts: every event below it is delivered."""
 
@@ -78,11 +81,12 @@ class Reporter:
         self._driver = driver
         self._marks = CompletePartitions()
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM) if driver else None
-        self._events = self._bytes = 0
+        self._events = self._bytes = self._in_flight = 0
         self._last = 0.0
 
     def sent(self, events: int, records: Records, sink: Sink) -> None:
         """Called after each write."""
+        self._in_flight = sink.in_flight
         self._events += events
         self._bytes += records.value.nbytes + records.key.nbytes
         self._marks.given(records)
@@ -96,6 +100,7 @@ class Reporter:
 
     def done(self, delivered: Sequence[Delivered]) -> None:
         """Called once everything is delivered."""
+        self._in_flight = 0
         self._tell(delivered)
         if self._socket is not None:
             self._socket.close()
@@ -107,7 +112,8 @@ class Reporter:
         for start in range(0, max(1, len(complete)), PARTITIONS_A_DATAGRAM):
             part = complete[start : start + PARTITIONS_A_DATAGRAM]
             message: dict[str, object] = {
-                "task": os.getpid(), "events": self._events, "bytes": self._bytes, "complete": part, "waiting": waiting
+                "task": os.getpid(), "events": self._events, "bytes": self._bytes, "in_flight": self._in_flight,
+                "complete": part, "waiting": waiting,
             }
             if self._driver is not None and self._socket is not None:
                 _send(self._socket, self._driver, message)
@@ -135,12 +141,14 @@ def _send(outwards: socket.socket, driver: Driver, message: dict[str, object]) -
 class Listener:
     """The driver's side: a thread that keeps `progress` up to date while it is open."""
 
-    def __init__(self, update: Callable[[Progress], None] = lambda progress: None) -> None:
+    def __init__(
+        self, update: Callable[[Progress], None] = lambda progress: None, place: Place = LOOPBACK
+    ) -> None:
         self.progress = Progress()
         self._update = update
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._socket.bind(("127.0.0.1", 0))
-        self.driver = Driver(*self._socket.getsockname())
+        self._socket.bind((place.bound, 0))
+        self.driver = place.driver(self._socket)
         self._open = True
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
@@ -150,7 +158,7 @@ class Listener:
 
     def __exit__(self, *_: object) -> None:
         self._open = False
-        self._socket.sendto(b"", self.driver.address)  # whoever listens wakes up
+        self._socket.sendto(b"", self._socket.getsockname())  # whoever listens wakes up
         self._thread.join()
         self._socket.close()
 
@@ -167,6 +175,7 @@ class Listener:
             task = message["task"]
             self.progress.events[task] = message["events"]
             self.progress.bytes[task] = message["bytes"]
+            self.progress.in_flight[task] = message["in_flight"]
             self.progress.complete.update({(topic, partition): ts for topic, partition, ts in message["complete"]})
             self.progress.waiting.pop(task, None)
             if message["waiting"] is not None:

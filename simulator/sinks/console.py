@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.errors import DeliveryError
-from simulator.sinks.driver import Driver, Server
+from simulator.sinks.driver import Driver, LOOPBACK, Place, Server
 from simulator.sinks.files.formats import SCHEMA, table
 from simulator.sinks.immediate import Immediate
 from simulator.sinks.records import Delivered, PartitionRecords, Records
@@ -82,14 +82,14 @@ class ConsoleSink(Immediate):
 class ConsoleServer:
     """The driver's side: calls `show` with what the tasks send, a batch at a time, while it is open."""
 
-    def __init__(self, show: Callable[[pa.RecordBatch], None]) -> None:
+    def __init__(self, show: Callable[[pa.RecordBatch], None], place: Place = LOOPBACK) -> None:
         self.refused: OSError | None = None
         """Why `show` could show no more."""
 
         self._show = show
         self._ended = False
         self._one_at_a_time = threading.Lock()
-        self._server = Server(self._hear)
+        self._server = Server(self._hear, place)
         self.driver = self._server.driver
 
     def __enter__(self) -> ConsoleServer:

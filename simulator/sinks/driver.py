@@ -1,4 +1,4 @@
-"""Where the tasks of a run reach its driver: on its own machine, with a secret that travels in the job.
+"""Where the tasks of a run reach its driver, from its own machine or another, with a secret that travels in the job.
 
 One law: what does not begin with the secret comes from somebody else; nothing of it is read, and it holds nobody up.
 """
@@ -24,6 +24,24 @@ STRANGERS = 64
 
 
 @dataclass(frozen=True)
+class Place:
+    """The machine of the driver, as its tasks see it."""
+
+    host: str = "127.0.0.1"
+    """Its name or address to them."""
+
+    bound: str = "127.0.0.1"
+    """The address of its own that its sockets listen on."""
+
+    def driver(self, bound: socket.socket) -> Driver:
+        """How the tasks reach a socket of ours."""
+        return Driver(self.host, bound.getsockname()[1])
+
+
+LOOPBACK = Place()
+
+
+@dataclass(frozen=True)
 class Driver:
     """A socket of the driver."""
 
@@ -46,7 +64,9 @@ class Server(ThreadingTCPServer):
     daemon_threads = True
     request_queue_size = STRANGERS
 
-    def __init__(self, hear: Callable[[BufferedIOBase, BufferedIOBase], None]) -> None:
+    def __init__(
+        self, hear: Callable[[BufferedIOBase, BufferedIOBase], None], place: Place = LOOPBACK
+    ) -> None:
         server = self
 
         class Connection(StreamRequestHandler):
@@ -56,9 +76,9 @@ class Server(ThreadingTCPServer):
                         server._strangers.pop(self.connection, None)
                         hear(self.rfile, self.wfile)
 
-        super().__init__(("127.0.0.1", 0), Connection)
+        super().__init__((place.bound, 0), Connection)
         self._strangers: OrderedDict[socket.socket, None] = OrderedDict()
-        self.driver = Driver(*self.socket.getsockname())
+        self.driver = place.driver(self.socket)
         threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True).start()
 
     def process_request(self, request: Any, client_address: Any) -> None:

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from simulator.sinks.latencies import Latencies
 from simulator.sinks.records import Delivered, PartitionRecords, Records, Tallies, by_partition, sizes
 
 
 class Immediate(ABC):
     """What they have in common."""
+
+    in_flight = 0
+    resent = 0
 
     def __init__(self) -> None:
         self._tallies = Tallies()
@@ -35,6 +39,10 @@ class Immediate(ABC):
                 continue
             size = int(sizes(rows.key).sum() + sizes(rows.value).sum())
             tally.delivered(len(rows.value), size, offset, rows.commit_ts[-1].as_py())
+
+    def latencies(self) -> Latencies:
+        """None: nobody waits."""
+        return Latencies()
 
     def drain(self) -> None:
         """Nothing is ever on its way."""

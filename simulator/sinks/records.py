@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.errors import DeliveryError
+from simulator.sinks.latencies import Latencies
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,17 @@ class Sink(Protocol):
     @property
     def failed(self) -> bool:
         """Whether a partition lost its way: the caller may stop and call `close`, which says why."""
+
+    @property
+    def in_flight(self) -> int:
+        """Bytes that were written and not acknowledged."""
+
+    @property
+    def resent(self) -> int:
+        """Records that had to be given to Kafka again."""
+
+    def latencies(self) -> Latencies:
+        """How long acknowledgements took that came since this was last asked; of none where nobody waits for them."""
 
     def write(self, records: Records) -> None:
         """Takes the records, waiting while too much is in flight; raises nothing of Kafka's or the disk's."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from simulator.sinks.latencies import Latencies
 from simulator.sinks.records import Delivered, Records, Sink
 
 
@@ -20,6 +21,17 @@ class Several:
     def failed(self) -> bool:
         """Whether any of them lost its way."""
         return any(sink.failed for sink in self._sinks)
+
+    @property
+    def in_flight(self) -> int:
+        return sum(sink.in_flight for sink in self._sinks)
+
+    @property
+    def resent(self) -> int:
+        return self._sinks[0].resent
+
+    def latencies(self) -> Latencies:
+        return self._sinks[0].latencies()
 
     def write(self, records: Records) -> None:
         for sink in self._sinks:

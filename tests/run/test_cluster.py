@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -33,7 +33,7 @@ claim-check-storage-uri = "claims"
 
 
 @contextmanager
-def deployed(directory: Path, kind: str, *arguments: object) -> Iterator[Path]:
+def deployed(directory: Path, kind: str, *arguments: object, env: Mapping[str, str] = {}) -> Iterator[Path]:
     """The log of a master or worker of Spark's standalone mode that works in that directory, on 127.0.0.1 alone."""
     directory.mkdir()
     own = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m", "SPARK_HOME": str(SPARK),
@@ -41,7 +41,7 @@ def deployed(directory: Path, kind: str, *arguments: object) -> Iterator[Path]:
     command = [SPARK / "bin" / "spark-class", f"org.apache.spark.deploy.{kind}", "--host", "127.0.0.1",
                "--webui-port", 0, *arguments]
     with (directory / "log").open("wb") as log, subprocess.Popen(
-        list(map(str, command)), cwd=directory, env=os.environ | own, stdin=subprocess.DEVNULL, stdout=log,
+        list(map(str, command)), cwd=directory, env={**os.environ, **own, **env}, stdin=subprocess.DEVNULL, stdout=log,
         stderr=log, start_new_session=True,
     ) as process:
         try:
@@ -54,7 +54,21 @@ def deployed(directory: Path, kind: str, *arguments: object) -> Iterator[Path]:
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[str]:
+def without_us(tmp_path: Path) -> dict[str, str]:
+    """The environment of a machine whose `python3` has the libraries that we need, and not us."""
+    libraries, programs = tmp_path / "libraries", tmp_path / "bin"
+    libraries.mkdir()
+    for entry in Path(pyspark.__file__).parent.parent.iterdir():
+        if entry.is_dir() and not entry.name.startswith("ticdc"):
+            (libraries / entry.name).symlink_to(entry)
+    programs.mkdir()
+    (programs / "python3").write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    (programs / "python3").chmod(0o755)
+    return {"PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(libraries)}
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, without_us: Mapping[str, str]) -> Iterator[str]:
     """The URL of a master with two workers of one core each."""
     port = free_port()
     url = f"spark://127.0.0.1:{port}"
@@ -63,7 +77,7 @@ def cluster(tmp_path: Path) -> Iterator[str]:
         wait_for(log, "Starting Spark master", 1)
         for name in ("one", "two"):
             size = ("--cores", 1, "--memory", "1g", "--work-dir", tmp_path / name)
-            running.enter_context(deployed(tmp_path / name, "worker.Worker", *size, url))
+            running.enter_context(deployed(tmp_path / name, "worker.Worker", *size, url, env=without_us))
         wait_for(log, "Registering worker", 2)
         yield url
 

@@ -95,8 +95,11 @@ def test_every_record_arrives_once_and_in_order(
     for start in (0, 1000, 2000):
         sink.write(numbered(start, 1000, 3))
     accounts = sink.close()
+    waited = sink.latencies()
 
     assert not sink.failed
+    assert (3000, 0, 0) == (waited.records, sink.in_flight, sink.resent)
+    assert 0.0 < waited.quantile(0.5) <= waited.longest < time.time() - started / 1000
     assert [(0, 1000, 0, 2998), (1, 1000, 0, 2999), (2, 1000, 0, 3000)] == [
         (a.partition, a.records, a.first_offset, (a.commit_ts or 0) >> 18) for a in accounts
     ]
@@ -126,6 +129,7 @@ def test_without_acknowledgements_everything_is_sent_nevertheless(settings: Kafk
     sink.write(numbered(0, 2000, 2))
     accounts = sink.close()
 
+    assert 0 == sink.latencies().records
     assert [(1000, None, None)] * 2 == [(a.records, a.first_offset, a.error) for a in accounts]
     for _ in range(50):
         if dealt(2000, 2) == numbers(read_topic(settings, topic)):

@@ -1,12 +1,17 @@
 """Spark's daemon of Python workers, with what their tasks need imported before it forks them: nearly a second for each.
 
 One law: as Spark asks (pyspark/daemon.py), there is no other thread when it forks; so what starts threads when it is
-imported is told not to.
+imported is told not to. A Python that cannot do the tasks says so before it is asked to.
 """
 
 from __future__ import annotations
 
 import os
+import sys
+
+from simulator.errors import UserError
+from simulator.run.engines.carried import packed
+from simulator.run.engines.workers_python import require
 
 ALONE = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
 """Of numpy and of pyarrow."""
@@ -21,6 +26,11 @@ def prepare() -> None:
 
 
 if __name__ == "__main__":
+    try:
+        require()
+    except UserError as error:
+        sys.exit(packed(error))  # Spark brings standard error to the driver
+
     from pyspark.daemon import manager
 
     prepare()

@@ -6,7 +6,6 @@ its processes, becomes one; anything else is a defect and is shown as it is.
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,10 +14,12 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
 from simulator import errors
-from simulator.run.engines.session import KILLED, LESS, death
+from simulator.run.engines.carried import packed, unpacked
+from simulator.run.engines.java import KILLED, LESS, death
+from simulator.run.engines.workers_python import OTHER_PYTHON
 
-_OPEN, _CLOSE = "simulator-error:<", ">"
-_CARRIED = re.compile(rf"{_OPEN}(\w+) ([A-Za-z0-9+/=\s]*){_CLOSE}")
+_NO_PYTHON = re.compile(r'\((\S+) executor \S+\): java\.io\.IOException: Cannot run program "([^"]*)"')
+_PYTHON_ENDED = re.compile(r"Error from python worker:\n(.*?)\n *PYTHONPATH was:", re.DOTALL)
 
 _LOST = re.compile(r"ExecutorLostFailure \((executor [^)]*)\)")
 
@@ -32,14 +33,10 @@ def carrying() -> Iterator[None]:
     try:
         yield
     except errors.SimulatorError as error:
-        raise _carried(error) from None
+        raise RuntimeError(packed(error)) from None
     except MemoryError:
-        raise _carried(errors.DeliveryError(f"the memory of a Python process of Spark is full: {LESS}")) from None
-
-
-def _carried(error: errors.SimulatorError) -> RuntimeError:
-    text = base64.b64encode(str(error).encode("utf-8", "backslashreplace")).decode()
-    return RuntimeError(f"{_OPEN}{type(error).__name__} {text}{_CLOSE}")
+        full = errors.DeliveryError(f"the memory of a Python process of Spark is full: {LESS}")
+        raise RuntimeError(packed(full)) from None
 
 
 @contextmanager
@@ -49,7 +46,7 @@ def translated() -> Iterator[None]:
         yield
     except (PySparkException, Py4JError, OSError, EOFError) as failure:
         text = _text(failure)
-        error = _ours(text) or _of_spark(text) or _of_java(failure, text)
+        error = unpacked(text) or _of_spark(text) or _of_java(failure, text)
         if error is None:
             raise
         raise error from None
@@ -63,25 +60,19 @@ def _text(failure: Exception) -> str:
         return _GONE
 
 
-def _ours(text: str) -> errors.SimulatorError | None:
-    """The error of ours that made a Spark job fail, or None."""
-    match = _CARRIED.search(text)
-    if match is None:
-        return None
-    kind = getattr(errors, match[1])
-    words = base64.b64decode(match[2]).decode("utf-8", "backslashreplace")
-    error: errors.SimulatorError = kind(errors.printable(words))
-    return error
-
-
 def _of_spark(text: str) -> errors.SimulatorError | None:
-    """What Spark says of a disk or a memory that it fills."""
+    """What Spark says of a full disk or memory, of a process that it lost, of a Python that does not start."""
     if "No space left on device" in text:
         return errors.DeliveryError("No space left on device for Spark's own files: SPARK_LOCAL_DIRS says where else")
     if "OutOfMemoryError" in text:
         return errors.DeliveryError(f"the memory of Spark's Java is full: {LESS}")
     if lost := _LOST.search(text):
         return errors.DeliveryError(f"a process of Spark was lost: {lost[1]}; {KILLED}")
+    if no_python := _NO_PYTHON.search(text):
+        return errors.UserError(f"Spark's worker on {no_python[1]} has no Python {no_python[2]!r}: {OTHER_PYTHON}")
+    if ended := _PYTHON_ENDED.search(text):
+        why = ended[1].strip().rpartition("\n")[2].strip()
+        return errors.UserError(f"the Python of Spark's workers does not start: {why}; {OTHER_PYTHON}")
     if "Python worker exited unexpectedly" in text:
         return errors.DeliveryError(f"a Python process of Spark was killed, or crashed: {KILLED}")
     return None

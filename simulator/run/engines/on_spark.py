@@ -39,6 +39,8 @@ from simulator.run import stages
 from simulator.run.bare_arrow import without_pandas
 from simulator.run.barriers import BarrierServer
 from simulator.run.emit import Job, TaskReport, send
+from simulator.run.engines.address import place_of
+from simulator.run.engines.executors import slots
 from simulator.run.engines.failures import carrying, translated
 from simulator.run.engines.work import Placing, Work, among_scripted, duplicate
 from simulator.run.flush import FLUSH_BYTES
@@ -103,22 +105,19 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
     )
     joined = _joined(old, new, work)
     ordered = _in_one(joined, work, tasks) if work.shuffles == 1 else _in_two(spark, joined, work, tasks)
-    with _barrier_server(work, tasks) as barrier:
+    with _barrier_server(spark, work, tasks) as barrier:
         job = replace(work.job, barrier=barrier.driver if barrier else None)
         sending = partial(_sending, rules=work.rules, job=job, tasks=tasks, filtered=work.shuffles == 2)
         sent = map_in_arrow(ordered, sending, pa.schema([("report", pa.string())]), barrier is not None)
         # Does all shuffles; asked ahead, it leaves a moment in which nothing has been sent.
         sent._jdf.queryExecution().executedPlan().finalPhysicalPlan()
         _refuse_duplicates(spark, work, reported.value)
-        return [TaskReport(**json.loads(row["report"])) for row in sent.collect()]
+        return [TaskReport.read(json.loads(row["report"])) for row in sent.collect()]
 
 
 def _tasks(spark: SparkSession, work: Work) -> int:
-    """How many tasks send, all at the same time; a cluster that is still starting is taken at its word."""
-    context = spark.sparkContext
-    java = context._jsc.sc()
-    slots = int(java.maxNumConcurrentTasks(java.resourceProfileManager().defaultResourceProfile()))
-    return max(1, min(slots or context.defaultParallelism, work.job.destinations.total))
+    """How many tasks send, all at the same time."""
+    return max(1, min(slots(spark.sparkContext), work.job.destinations.total))
 
 
 def _shuffle_partitions(spark: SparkSession, work: Work, tasks: int) -> int:
@@ -135,9 +134,10 @@ def _batch_bytes(work: Work) -> int:
     return FLUSH_BYTES if wide else SPARK_NO_LIMIT
 
 
-def _barrier_server(work: Work, tasks: int) -> AbstractContextManager[BarrierServer | None]:
+def _barrier_server(spark: SparkSession, work: Work, tasks: int) -> AbstractContextManager[BarrierServer | None]:
     """Where the tasks meet around statements, if somebody reads what they write while they write."""
-    return BarrierServer(tasks, 2 * len(work.job.barriers)) if work.job.barriers else nullcontext()
+    place = place_of(str(spark.sparkContext.master))
+    return BarrierServer(tasks, 2 * len(work.job.barriers), place) if work.job.barriers else nullcontext()
 
 
 def _side(

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
-import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -23,47 +20,18 @@ from pyspark.sql import SparkSession
 
 from simulator import signals
 from simulator.errors import DeliveryError, UserError
+from simulator.run.engines import executors
+from simulator.run.engines.address import is_local, of_defaults, place_of
+from simulator.run.engines.java import DEATH_WITHIN, JAVA_MINIMUM, death, java_version
 
 # py4j reports a Java that is gone with a traceback, on the root logger (py4j 0.10.9: java_gateway.py, send_command).
 logging.getLogger().addFilter(lambda record: "py4j" not in record.pathname)
 
-JAVA_MINIMUM = 17
-"""Spark 4's."""
-
 END_WITHIN = 5.0
 """Seconds that Spark has to end by itself; docker stop gives ten to all of us."""
 
-DEATH_WITHIN = 3.0
-"""Seconds between the moment when Java does not answer any more and its end."""
-
-OUT_OF_MEMORY = 52
-"""Exit code of a Java whose heap is full (Spark 4.1: core/src/main/scala/org/apache/spark/util/SparkExitCode.scala)."""
-
-LESS = "fewer tasks at a time need less (--master local[1])"
-
-KILLED = f"the kernel does that when memory runs out (dmesg tells); give the machine or container more, or {LESS}"
-
 SHORT_RUN = 32 << 20
 """Bytes of input that are read sooner than Java has compiled itself well."""
-
-
-def java_version() -> int:
-    """Major version of the Java that Spark will use; raises UserError where there is none."""
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    wanted = f"Spark needs Java {JAVA_MINIMUM} or newer: install one, or point JAVA_HOME at it"
-    if java is None:
-        raise UserError(f"no Java found on PATH. {wanted}")
-    try:
-        text = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30).stderr
-    except OSError as error:
-        raise UserError(f"Java does not start: {java}: {error.strerror}. {wanted}") from error
-    except subprocess.TimeoutExpired as error:
-        raise UserError(f"Java does not answer: {java} -version took more than 30 s. {wanted}") from error
-    found = re.search(r'version "(?:1\.)?(\d+)', text)
-    if found is None:
-        raise UserError(f"Java does not say its version: {java} -version printed {text.strip()[:80]!r}. {wanted}")
-    return int(found.group(1))
 
 
 def session(master: str = "local[*]", input_bytes: int = SHORT_RUN) -> SparkSession:
@@ -71,9 +39,9 @@ def session(master: str = "local[*]", input_bytes: int = SHORT_RUN) -> SparkSess
     version = java_version()
     if version < JAVA_MINIMUM:
         raise UserError(f"Java {version} is too old: Spark needs Java {JAVA_MINIMUM} or newer; point JAVA_HOME at one")
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    _choose_python(master)
     builder = SparkSession.builder.master(master).appName("ticdc-sim")
-    for key, value in (SETTINGS | {"spark.driver.extraJavaOptions": _java_options(input_bytes)}).items():
+    for key, value in _settings(master, input_bytes).items():
         builder = builder.config(key, value)
     with signals.held(), _stderr_aside() as log:
         try:
@@ -85,7 +53,29 @@ def session(master: str = "local[*]", input_bytes: int = SHORT_RUN) -> SparkSess
     spark.sparkContext.setLogLevel("OFF")
     accumulators: Any = spark.sparkContext._accumulatorServer
     accumulators.handle_error = _unsaid
+    if not is_local(master):
+        executors.make_ready(spark.sparkContext)
     return spark
+
+
+def _choose_python(master: str) -> None:
+    """Tasks on this machine run in this Python; elsewhere in the one that Spark's users name, or its `python3`, which
+    is this one where Spark starts it here."""
+    if is_local(master):
+        os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+        return
+    if (asked := of_defaults().get("spark.pyspark.python")) is not None:
+        os.environ["PYSPARK_PYTHON"] = asked
+    os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
+
+
+def _settings(master: str, input_bytes: int) -> dict[str, str]:
+    """Spark's settings: what the engine rests on, and what a user has not set otherwise."""
+    place = place_of(master)
+    addresses = {"spark.driver.host": place.host, "spark.driver.bindAddress": place.bound}
+    wished = WISHES | {"spark.driver.extraJavaOptions": _java_options(input_bytes)}
+    given = of_defaults()
+    return {key: value for key, value in wished.items() if key not in given} | SETTINGS | addresses
 
 
 def _unsaid(*_: object) -> None:
@@ -124,24 +114,6 @@ def _end_politely(java: subprocess.Popen[bytes]) -> None:
     java.wait()
 
 
-def death(within: float = DEATH_WITHIN) -> str | None:
-    """How Spark's Java ended and what to do about it; None where it lives."""
-    java = getattr(SparkContext._gateway, "proc", None)
-    if java is None:
-        return None
-    try:
-        code = java.wait(within)
-    except subprocess.TimeoutExpired:
-        return None
-    if code == -signal.SIGKILL:
-        return f"Spark's Java was killed: {KILLED}"
-    if code == OUT_OF_MEMORY:
-        return f"the memory of Spark's Java is full: {LESS}"
-    number = -code if code < 0 else code - 128
-    how = signal.Signals(number).name if number in set(signal.Signals) else f"exit code {code}"
-    return f"Spark's Java ended while it was needed ({how})"
-
-
 @contextmanager
 def _stderr_aside() -> Iterator[IO[bytes]]:
     """Java inherits standard error when it starts, and logs to it for as long as it lives: it gets a file instead."""
@@ -168,12 +140,16 @@ def _reason(error: Exception, log: IO[bytes]) -> str:
     return text.strip()[:200]
 
 
-SETTINGS = {
+WISHES = {
     "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "2g",
+    "spark.executor.heartbeatInterval": "1s",
+    "spark.log.level": "OFF",
+}
+"""What spark-defaults.conf and PYSPARK_SUBMIT_ARGS may set otherwise."""
+
+SETTINGS = {
+    "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.python.daemon.module": "simulator.run.engines.daemon",
     "spark.sql.ansi.enabled": "false",
@@ -185,7 +161,7 @@ SETTINGS = {
     "spark.shuffle.reduceLocality.enabled": "false",
     "spark.shuffle.sort.bypassMergeThreshold": "1",
     "spark.speculation": "false",
-    "spark.executor.heartbeatInterval": "1s",
-    "spark.log.level": "OFF",
+    "spark.dynamicAllocation.enabled": "false",
 }
-"""A record must be sent once: a task that failed is not run again by Spark, the sink itself resends."""
+"""A record must be sent once: a task that failed is not run again by Spark, the sink itself resends. All tasks that
+send run at the same time."""

@@ -42,3 +42,6 @@ class WindowSent:
 
     retried: int = 0
     """How often its rows were sent again, as a process that sent them was lost."""
+
+    resent: int = 0
+    """Records that had to be given to Kafka again, by the process that had given them before."""

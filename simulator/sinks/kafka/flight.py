@@ -75,6 +75,16 @@ class Outcome:
     error: BaseException | None = None
 
 
+@dataclass
+class Answer:
+    """When Kafka answered, written down in the producer's own thread; 0 where it has not."""
+
+    at: float = 0.0
+
+    def come(self, _: object) -> None:
+        self.at = time.monotonic()
+
+
 @dataclass(frozen=True)
 class Flight:
     """A piece that was handed to a producer."""
@@ -83,6 +93,14 @@ class Flight:
     futures: list[Future]
     since: float = field(default_factory=time.monotonic)
     """when it was first handed over, to whichever producer"""
+
+    answer: Answer = field(default_factory=Answer)
+    """to the last of the futures"""
+
+    @property
+    def seconds(self) -> float:
+        """How long the answer took, or has taken so far."""
+        return (self.answer.at or time.monotonic()) - self.since
 
 
 def pieces(run: PartitionRecords, batch_bytes: int) -> Iterator[Piece]:

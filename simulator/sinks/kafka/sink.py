@@ -22,6 +22,7 @@ from simulator.sinks.kafka.flight import Flight, HOPELESS, Interrupted, Outcome,
 from simulator.sinks.kafka.handshake import reachable
 from simulator.sinks.kafka.producers import AS_BATCH, BY_RECORD, batches_available, finish, kill, producer
 from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.sinks.latencies import Latencies, Measured
 from simulator.sinks.records import Delivered, Records, Tallies, Waiting, by_partition, unwatched
 
 POLL = 1.0
@@ -48,8 +49,9 @@ class KafkaSink:
         self._producer: KafkaProducer | None = None
         self._known: dict[str, int | BaseException] = {}
         self._flights: deque[Flight] = deque()
-        self._in_flight = 0
+        self._in_flight = self._resent = 0
         self._tallies = Tallies()
+        self._measured = Measured()
         self._heard = 0.0
         self._acknowledged: dict[tuple[int, int], float] = {}
         self._changed = 0.0
@@ -62,6 +64,20 @@ class KafkaSink:
     def failed(self) -> bool:
         """Whether some partition can take no more."""
         return self._tallies.failed
+
+    @property
+    def in_flight(self) -> int:
+        """Bytes that were written and not acknowledged."""
+        return self._in_flight
+
+    @property
+    def resent(self) -> int:
+        """Records that were given to another producer again."""
+        return self._resent
+
+    def latencies(self) -> Latencies:
+        """Since this was last asked: from when a producer was first handed a record to its acknowledgement."""
+        return self._measured.taken()
 
     def write(self, records: Records) -> None:
         """Hands the records to the producer; waits for acknowledgements while too many bytes are in flight."""
@@ -120,7 +136,10 @@ class KafkaSink:
                 # ValueError: what kafka-python says of a topic that it has just lost from its metadata (3.0.12).
                 self._known[topic] = error
                 futures = [failed(error)]
-        self._flights.append(Flight(piece, futures, since))
+        flight = Flight(piece, futures, since)
+        if futures:
+            futures[-1].add_callback(flight.answer.come)
+        self._flights.append(flight)
         self._in_flight += piece.size
 
     def _of(self, topic: str) -> int | BaseException:
@@ -138,7 +157,7 @@ class KafkaSink:
         outcome = self._outcome(flight, timeout)
         if outcome is not None and outcome.error is None:
             self._in_flight -= self._flights.popleft().piece.size
-            self._count(flight.piece, outcome)
+            self._count(flight, outcome)
             return True
         silent = self._silent(flight.piece, flight.since)
         hung = max(flight.since, self._heard, self._changed) + self._settings.stall
@@ -162,11 +181,14 @@ class KafkaSink:
             return None
         return self._handover.outcome(flight.futures, len(flight.piece.values), timeout)
 
-    def _count(self, piece: Piece, outcome: Outcome) -> None:
+    def _count(self, flight: Flight, outcome: Outcome) -> None:
+        piece = flight.piece
         self._heard = self._acknowledged[piece.place] = time.monotonic()
         offset = outcome.offset if self._settings.required_acks else None
         last = piece.commit_ts[outcome.records - 1].as_py()
         self._tallies[piece.place].delivered(outcome.records, piece.size, offset, last)
+        if self._settings.required_acks:
+            self._measured.add(flight.seconds, outcome.records)
 
     def _recover(self) -> None:
         """Replaces the producer and sends again what was not acknowledged, in order; ends what is silent too long.
@@ -186,6 +208,7 @@ class KafkaSink:
             if time.monotonic() > self._silent(piece, since) + self._settings.silence:
                 self._fail(piece, self._silence(piece))
             if self._tallies[piece.place].error is None:
+                self._resent += len(piece.values)
                 self._send(piece, since)
 
     def _pause(self, oldest: Piece) -> None:
@@ -205,20 +228,21 @@ class KafkaSink:
         for flight in flights:
             outcome = None if flight.piece.place in broken else self._outcome(flight, 0.0)
             if outcome is not None and outcome.error is None:
-                self._count(flight.piece, outcome)
+                self._count(flight, outcome)
                 continue
             if outcome is not None and not isinstance(outcome.error, STOPPED):
                 self._cause = outcome.error
             first = flight.piece.place not in broken
             broken.add(flight.piece.place)
-            again = self._again(flight.piece, outcome) if first and outcome is not None else [flight.piece]
+            again = self._again(flight, outcome) if first and outcome is not None else [flight.piece]
             left += [(piece, flight.since) for piece in again]
         return [(piece, since) for piece, since in left if self._tallies[piece.place].error is None]
 
-    def _again(self, piece: Piece, outcome: Outcome) -> list[Piece]:
+    def _again(self, flight: Flight, outcome: Outcome) -> list[Piece]:
         """What to send again of a piece that failed: nothing where that would fail again."""
+        piece = flight.piece
         if outcome.records:
-            self._count(piece.part(0, outcome.records), outcome)
+            self._count(replace(flight, piece=piece.part(0, outcome.records)), outcome)
             piece = piece.part(outcome.records, len(piece.values))
         left = remedy(piece, outcome.error, self._settings.message_limit, self._handover is AS_BATCH)
         if isinstance(left, str):

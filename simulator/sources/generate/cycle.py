@@ -1,0 +1,97 @@
+"""Cycle: kinds of things that follow each other in a pattern that repeats for ever.
+
+One law: each question about it is answered by a division and a look into tables as long as the pattern, wherever in the
+stream it is asked, and the answers are inverse to each other:
+
+    at(position)             kind, and how many of the kind lie before
+    before(kind, position)   how many of the kind lie before a position
+    position(kind, ordinal)  where the kind comes for that time, counted from 0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simulator.columns.change_frame import Ints
+from simulator.columns.hashing import xxhash64
+
+
+@dataclass(frozen=True, eq=False)
+class Cycle:
+    kinds: Ints
+    """Of each place of the pattern."""
+
+    ranks: Ints
+    """How many of its kind lie before each place."""
+
+    counts: Ints
+    """Of each kind."""
+
+    starts: Ints
+    """How many places have lower kinds."""
+
+    places: Ints
+    """kind × length + place, in order."""
+
+    @property
+    def length(self) -> int:
+        return len(self.kinds)
+
+    def at(self, positions: Ints) -> tuple[Ints, Ints]:
+        """Kinds, and how many of the same kind lie before."""
+        rounds = positions // self.length
+        places = positions - rounds * self.length
+        kinds = self.kinds[places]
+        return kinds, rounds * self.counts[kinds] + self.ranks[places]
+
+    def before(self, kind: int | Ints, positions: Ints) -> Ints:
+        rounds = positions // self.length
+        places = positions - rounds * self.length
+        found = np.searchsorted(self.places, kind * self.length + places) - self.starts[kind]
+        return rounds * self.counts[kind] + found
+
+    def position(self, kind: int | Ints, ordinals: Ints) -> Ints:
+        """Of kinds that the pattern has."""
+        rounds = ordinals // self.counts[kind]
+        ranks = ordinals - rounds * self.counts[kind]
+        return (rounds - kind) * self.length + self.places[self.starts[kind] + ranks]
+
+
+def cycle(kinds: Ints, count: int) -> Cycle:
+    """Of a pattern in which kinds are numbers below `count`."""
+    order = np.argsort(kinds, kind="stable")
+    counts = np.bincount(kinds, minlength=count)
+    starts = np.cumsum(counts) - counts
+    ranks = np.empty(len(kinds), np.int64)
+    ranks[order] = np.arange(len(kinds)) - starts[kinds[order]]
+    return Cycle(kinds, ranks, counts, starts, kinds[order] * len(kinds) + order)
+
+
+def spread(counts: Sequence[int], seed: int | None = None) -> Ints:
+    """A pattern with so many of each kind, each at about equal distances; with a seed each somewhere in its stretch."""
+    kinds = np.repeat(np.arange(len(counts)), counts)
+    each = np.asarray(counts)[kinds]
+    ranks = np.arange(len(kinds)) - np.repeat(np.cumsum(counts) - counts, counts)
+    within = kinds * GOLDEN % 1 if seed is None else fractions(len(kinds), seed)
+    return kinds[np.argsort((ranks + within) / each, kind="stable")]
+
+
+def fractions(count: int, seed: int) -> np.typing.NDArray[np.float64]:
+    """So many numbers from 0 to 1."""
+    return (xxhash64(seed, np.arange(count)).view(np.uint64) >> np.uint64(11)) / 2.0**53
+
+
+def shuffled(count: int, seed: int) -> Ints:
+    """The numbers below `count` in an order of their own."""
+    return np.argsort(xxhash64(seed, np.arange(count)), kind="stable")
+
+
+def seed_of(*numbers: int) -> int:
+    """A seed that these numbers have together."""
+    return int(xxhash64(*numbers)[0])
+
+
+GOLDEN = 0.6180339887498949

@@ -1,0 +1,151 @@
+"""How the rows of one table come, change and go, from when it is empty.
+
+One law: what a change does to which row is a function of its position among the changes of the table alone, and the
+change that brought a row into a version is found from key and version.
+
+Rows are numbered by insertion (*key*). The first `rows` changes are inserts; then a cycle of the mix says what each is,
+in which at any place there were at least as many inserts as deletes. Deletes take the oldest row. Updates hit *slots*,
+as many as the table starts with rows: row k is in slot k mod rows, until row k + rows takes the slot over, which comes
+before k is deleted. A row's version counts the hits of its slot, also those before it was in it; it rises by one with
+each of its updates.
+
+Where the first rows are kept, deletes take the oldest of the others, and updates hit the kept rows alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from simulator.columns.change_frame import DELETE, INSERT, UPDATE, Ints
+from simulator.sources.generate.cycle import Cycle, cycle, seed_of, spread
+from simulator.sources.generate.model import Mix, TableModel
+from simulator.sources.generate.skew import Hits
+
+MIXED = 1024
+"""Changes in which a mix repeats itself, at least."""
+
+
+@dataclass(frozen=True, eq=False)
+class Life:
+    """Positions count the changes of the table since it was empty."""
+
+    rows: int
+    mixed: Cycle
+    hits: Hits
+    permanent: bool
+    """Whether the first rows are in their slots for ever."""
+
+    @property
+    def undeleted(self) -> int:
+        """The first key that is deleted."""
+        return self.rows if self.permanent else 0
+
+    def changes(self, first: int, end: int) -> tuple[Ints, Ints, Ints]:
+        """Keys of the changes from one position to another, and versions before and after; -1 where there is none."""
+        positions = np.arange(first, end)
+        keys, before, after = positions, np.full(len(positions), -1), np.zeros(len(positions), np.int64)
+        mixed = np.flatnonzero(positions >= self.rows)
+        if not len(mixed):
+            return keys, before, after
+        kinds, ordinals = self.mixed.at(positions[mixed] - self.rows)
+        for kind, make in ((INSERT, self._inserts), (UPDATE, self._updates), (DELETE, self._deletes)):
+            places = np.flatnonzero(kinds == kind)
+            if len(places):
+                there = mixed[places]
+                keys[there], before[there], after[there] = make(ordinals[places], positions[there])
+        return keys, before, after
+
+    def _inserts(self, ordinals: Ints, positions: Ints) -> tuple[Ints, int, Ints]:
+        keys = self.rows + ordinals
+        return keys, -1, self._hits(keys, self.updated(positions))
+
+    def _updates(self, ordinals: Ints, positions: Ints) -> tuple[Ints, Ints, Ints]:
+        slots, hits = self.hits.update(ordinals)
+        if self.permanent:
+            return slots, hits, hits + 1
+        newest = self.inserted(positions) - 1
+        return newest - (newest - slots) % self.rows, hits, hits + 1
+
+    def _deletes(self, ordinals: Ints, positions: Ints) -> tuple[Ints, Ints, int]:
+        keys = self.undeleted + ordinals
+        return keys, self.versions(keys, positions), -1
+
+    def inserted(self, positions: Ints) -> Ints:
+        """How many rows were inserted before each position."""
+        return np.minimum(positions, self.rows) + self._before(INSERT, positions)
+
+    def deleted(self, positions: Ints) -> Ints:
+        """How many rows were deleted before each position."""
+        return self._before(DELETE, positions)
+
+    def updated(self, positions: Ints) -> Ints:
+        """How many updates lie before each position."""
+        return self._before(UPDATE, positions)
+
+    def _before(self, kind: int, positions: Ints) -> Ints:
+        return self.mixed.before(kind, np.maximum(positions - self.rows, 0))
+
+    def insertion(self, keys: Ints) -> Ints:
+        """At which position each row is inserted."""
+        found = keys.copy()
+        mixed = np.flatnonzero(keys >= self.rows)
+        if len(mixed):
+            found[mixed] = self.rows + self.mixed.position(INSERT, keys[mixed] - self.rows)
+        return found
+
+    def versions(self, keys: Ints, positions: Ints) -> Ints:
+        """Of rows at positions before which they were inserted; a deleted row keeps its last."""
+        if not self.mixed.counts[UPDATE]:
+            return np.zeros(len(keys), np.int64)
+        if not self.permanent and self.mixed.counts[INSERT]:
+            followers = keys + self.rows
+            left = np.flatnonzero(followers < self.inserted(positions))
+            positions = positions.copy()
+            positions[left] = self.insertion(followers[left])
+        return self._hits(keys, self.updated(positions))
+
+    def _hits(self, keys: Ints, updates: Ints) -> Ints:
+        """The versions of rows that are in their slots, behind so many updates."""
+        if not self.mixed.counts[UPDATE]:
+            return np.zeros(len(keys), np.int64)
+        if not self.permanent:
+            return self.hits.hits(keys % self.rows, updates)
+        found = np.zeros(len(keys), np.int64)
+        first = np.flatnonzero(keys < self.rows)
+        found[first] = self.hits.hits(keys[first], updates[first])
+        return found
+
+    def written(self, keys: Ints, versions: Ints) -> Ints:
+        """At which position each row gets its version: where its slot is hit for that time, or where it is inserted
+        if that comes later."""
+        found = self.insertion(keys)
+        hit = np.flatnonzero(versions > 0)
+        if len(hit):
+            numbers = self.hits.number(keys[hit] % self.rows, versions[hit] - 1)
+            found[hit] = np.maximum(found[hit], self.rows + self.mixed.position(UPDATE, numbers))
+        return found
+
+    def there(self, position: int) -> tuple[range, ...]:
+        """The keys of the rows before a position."""
+        at = np.array([position])
+        inserted, first = int(self.inserted(at)[0]), self.undeleted
+        oldest = first + int(self.deleted(at)[0])
+        return range(0, min(first, inserted)), range(oldest, inserted)
+
+
+@lru_cache(maxsize=256)
+def life(table: TableModel, seed: int) -> Life:
+    permanent = table.kept and table.rows > 0 and table.mix.deletes > 0
+    return Life(table.rows, _mixed(table.mix, seed), Hits(table.rows, table.skew, seed), permanent)
+
+
+def _mixed(mix: Mix, seed: int) -> Cycle:
+    """The kinds of changes, turned so that at any place there were at least as many inserts as deletes before."""
+    wanted = {INSERT: mix.inserts, UPDATE: mix.updates, DELETE: mix.deletes}
+    times = -(-MIXED // max(1, mix.inserts + mix.updates + mix.deletes))
+    kinds = spread([wanted[kind] * times for kind in sorted(wanted)], seed_of(seed, INSERT))
+    more = np.cumsum(np.where(kinds == INSERT, 1, np.where(kinds == DELETE, -1, 0)))
+    return cycle(np.roll(kinds, -1 - int(np.argmin(more))), len(wanted))

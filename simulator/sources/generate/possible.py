@@ -1,0 +1,86 @@
+"""What no stream can be made of, told before it begins."""
+
+from __future__ import annotations
+
+import math
+
+from simulator.errors import UserError
+from simulator.sources.generate.model import HotSet, Mix, Model, Skew, TableModel, Zipf
+from simulator.sources.generate.transactions import MOST
+
+CHANGES = 1_000_000
+"""Most that a mix may say in all."""
+
+ROWS = 1 << 40
+TRANSACTION = 1_000_000
+
+
+def check(model: Model) -> None:
+    """Raises UserError for a model that asks for what cannot be."""
+    if not model.tables:
+        raise UserError("a stream needs a table at least")
+    least, most = model.rows_per_transaction
+    if not 1 <= least <= most <= TRANSACTION:
+        raise UserError(
+            f"rows-per-transaction: least {least:,} and most {most:,}: expected 1 to {TRANSACTION:,}, the least first")
+    if not 1 <= model.tables_per_transaction <= most:
+        raise UserError(
+            f"tables-per-transaction {model.tables_per_transaction:,}: expected 1 to {most:,}, which is how many rows "
+            "a transaction has")
+    _check_weights(model)
+    for table in model.tables:
+        _check_table(table)
+
+
+def _check_weights(model: Model) -> None:
+    for table in model.tables:
+        if table.weight < 0:
+            raise UserError(f"{_name(table)}: weight {table.weight}: expected 0 or more")
+    weights = sum(table.weight for table in model.tables)
+    if not weights:
+        raise UserError("every table has weight 0: one at least needs changes")
+    for table in model.tables:
+        if table.weight and weights // table.weight > MOST // 4:
+            raise UserError(
+                f"{_name(table)}: weight {table.weight:,} beside {weights - table.weight:,} of the others: expected at "
+                f"least one change in {MOST // 4:,}, or weight 0")
+
+
+def _check_table(table: TableModel) -> None:
+    if not 0 <= table.rows <= ROWS:
+        raise UserError(f"{_name(table)}: rows {table.rows:,}: expected 0 to {ROWS:,}")
+    _check_mix(table, table.mix)
+    _check_skew(table, table.skew)
+
+
+def _check_mix(table: TableModel, mix: Mix) -> None:
+    changes = mix.inserts + mix.updates + mix.deletes
+    if min(mix.inserts, mix.updates, mix.deletes) < 0 or not 0 < changes <= CHANGES:
+        raise UserError(
+            f"{_name(table)}: mix of {mix.inserts:,} inserts, {mix.updates:,} updates and {mix.deletes:,} deletes: "
+            f"expected none below 0, and 1 to {CHANGES:,} in all")
+    if not table.weight:
+        return
+    if mix.deletes > mix.inserts:
+        rows = 0 if table.kept else table.rows
+        after = -(-rows * changes // (mix.deletes - mix.inserts))
+        kept = ", whose first rows are kept as others refer to them," if table.kept else ""
+        raise UserError(
+            f"{_name(table)}: {mix.deletes:,} deletes for {mix.inserts:,} inserts exhausts the table{kept} after "
+            f"{after:,} changes: expected at most as many deletes as inserts")
+    if mix.updates and not table.rows:
+        raise UserError(f"{_name(table)}: rows 0, but a mix of {mix.updates:,} updates: expected 1 row or more")
+
+
+def _check_skew(table: TableModel, skew: Skew) -> None:
+    match skew:
+        case Zipf(exponent) if not (math.isfinite(exponent) and 0 < exponent <= 10):
+            raise UserError(f"{_name(table)}: skew zipf {exponent}: expected an exponent above 0, and up to 10")
+        case HotSet(rows, updates) if not (0 < rows < 1 and 0 < updates <= 1):
+            raise UserError(
+                f"{_name(table)}: skew of {updates:g} of the updates for {rows:g} of the rows: expected shares above "
+                "0, up to 1, and not all rows")
+
+
+def _name(table: TableModel) -> str:
+    return f"table {table.schema}.{table.name}"

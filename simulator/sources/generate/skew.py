@@ -1,0 +1,144 @@
+"""Which rows updates hit: as often each, or some more often than others.
+
+One law: of the first n updates a slot got as many as `hits` says, and its next one is where `update` says.
+
+Slots are divided in classes, each of which is hit evenly: all slots (uniform), hot and other ones (hot set), or the
+first ranks one by one and then ever longer stretches of ranks (Zipf). A cycle deals the updates out to the classes. The
+updates of a class go round in passes, each of which hits every one of its n slots once: the m-th hits, in pass m div n,
+the slot to which a permutation of that pass takes m mod n. So a slot has been hit div many times, and once more if the
+permutation takes it from below mod.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from simulator.columns.change_frame import Ints
+from simulator.columns.hashing import xxhash64
+from simulator.sources.generate.cycle import Cycle, cycle, seed_of, spread
+from simulator.sources.generate.model import HotSet, Skew, Uniform, Zipf
+from simulator.sources.generate.permutation import permuted, restored
+
+SINGLE = 32
+"""Ranks of Zipf that are a class each."""
+
+GROWTH = 1.25
+"""By how much each class behind them is longer than the one before."""
+
+DEALT = 1 << 15
+"""Updates in which classes come as often as asked."""
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    sizes: Ints
+    """How many slots each class has."""
+
+    bounds: Ints
+    """The first place of each class; slots are placed by a permutation."""
+
+    dealt: Cycle
+
+
+@dataclass(frozen=True)
+class Hits:
+    """Updates of slots, numbered from 0."""
+
+    slots: int
+    skew: Skew
+    seed: int
+
+    def update(self, numbers: Ints) -> tuple[Ints, Ints]:
+        """The slot that each update hits, and how often it was hit before."""
+        classes = _classes(self.slots, self.skew)
+        if len(classes.sizes) == 1:
+            passes = numbers // self.slots
+            return permuted(numbers - passes * self.slots, self.slots, self._keys(passes)), passes
+        kinds, ordinals = classes.dealt.at(numbers)
+        sizes = classes.sizes[kinds]
+        passes = ordinals // sizes
+        within = permuted(ordinals - passes * sizes, sizes, self._keys(passes, kinds))
+        return restored(classes.bounds[kinds] + within, self.slots, self._places()), passes
+
+    def hits(self, slots: Ints, numbers: Ints) -> Ints:
+        """How often each slot is hit by so many first updates."""
+        kinds, sizes, within, dealt = self._placed(slots)
+        updates = numbers if dealt is None else dealt.before(kinds, numbers)
+        passes = updates // sizes
+        return passes + (restored(within, sizes, self._keys(passes, kinds)) < updates - passes * sizes)
+
+    def number(self, slots: Ints, hits: Ints) -> Ints:
+        """The update that hits a slot when it was hit so often before."""
+        kinds, sizes, within, dealt = self._placed(slots)
+        ordinals = hits * sizes + restored(within, sizes, self._keys(hits, kinds))
+        return ordinals if dealt is None else dealt.position(kinds, ordinals)
+
+    def _placed(self, slots: Ints) -> tuple[Ints | None, int | Ints, Ints, Cycle | None]:
+        """The class of each slot, its size, the place in it, and how updates are dealt to classes; None for a class
+        alone."""
+        classes = _classes(self.slots, self.skew)
+        if len(classes.sizes) == 1:
+            return None, self.slots, slots, None
+        places = permuted(slots, self.slots, self._places())
+        kinds = np.searchsorted(classes.bounds, places, side="right") - 1
+        return kinds, classes.sizes[kinds], places - classes.bounds[kinds], classes.dealt
+
+    def _places(self) -> Ints:
+        return np.array([seed_of(self.seed, -1)])
+
+    def _keys(self, passes: Ints, kinds: Ints | None = None) -> Ints:
+        """One key where they are all of one class and pass."""
+        if kinds is None and len(passes) and passes[0] == passes[-1] and (passes == passes[0]).all():
+            passes = passes[:1]
+        return xxhash64(self.seed, passes) if kinds is None else xxhash64(self.seed, passes << 8 | kinds)
+
+
+@lru_cache(maxsize=64)
+def _classes(slots: int, skew: Skew) -> Classes:
+    bounds, shares = _shares(slots, skew)
+    sizes = np.diff(bounds, append=slots)
+    return Classes(sizes, np.array(bounds), cycle(spread(_counted(shares)), len(shares)))
+
+
+def _shares(slots: int, skew: Skew) -> tuple[list[int], list[float]]:
+    """Where each class begins, and its share of the updates."""
+    match skew:
+        case HotSet(rows, updates):
+            hot = max(1, round(slots * rows))
+            return ([0, hot], [updates, 1 - updates]) if hot < slots else ([0], [1.0])
+        case Zipf(exponent):
+            bounds, following = [0], 1
+            while following < slots:
+                bounds.append(following)
+                following = following + 1 if following < SINGLE else int(following * GROWTH)
+            return bounds, [_zipf(exponent, first, end) for first, end in itertools.pairwise((*bounds, slots))]
+        case Uniform():
+            return [0], [1.0]
+
+
+def _zipf(exponent: float, first: int, end: int) -> float:
+    """About the sum of 1 / rank ** exponent for the ranks first + 1 … end: the integral from half before to half
+    behind."""
+    if end - first == 1:
+        return float(end) ** -exponent
+    if exponent == 1:
+        return math.log((end + 0.5) / (first + 0.5))
+    return float((first + 0.5) ** (1 - exponent) - (end + 0.5) ** (1 - exponent)) / (exponent - 1)
+
+
+def _counted(shares: Sequence[float]) -> list[int]:
+    """How many of `DEALT` updates each class gets: those that are rounded down furthest get the rest."""
+    if len(shares) == 1:
+        return [1]
+    exact = [share / math.fsum(shares) * DEALT for share in shares]
+    counts = [int(each) for each in exact]
+    furthest = sorted(range(len(shares)), key=lambda place: counts[place] - exact[place])
+    for place in furthest[:DEALT - sum(counts)]:
+        counts[place] += 1
+    return counts

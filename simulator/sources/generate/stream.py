@@ -1,0 +1,127 @@
+"""The stream of changes: for any window of transactions, which rows change, and from which version to which.
+
+One law: nothing is kept from one window to the next; two windows give what the window over both gives.
+
+A table that was truncated before transaction `since` begins again there: with its first position, as empty as at the
+start of the stream, and with a seed of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from simulator.columns.change_frame import Ints
+from simulator.sources.generate.cycle import seed_of
+from simulator.sources.generate.lives import Life, life
+from simulator.sources.generate.model import KeyChanges, Model, TableRows
+from simulator.sources.generate.net import net
+from simulator.sources.generate.possible import check
+from simulator.sources.generate.timetable import Segment, Timetable
+from simulator.sources.generate.transactions import Transactions, transactions
+
+__all__ = ["Stream", "check"]
+
+CHUNK = 65_536
+
+
+@dataclass(frozen=True)
+class Stream:
+    """All that it holds beside its fields is made of them where it is needed, so that it travels light."""
+
+    model: Model
+    segments: tuple[Segment, ...]
+
+    @cached_property
+    def timetable(self) -> Timetable:
+        return Timetable(self.segments, self.transactions)
+
+    @cached_property
+    def transactions(self) -> Transactions:
+        return transactions(self.model)
+
+    @property
+    def fill_transactions(self) -> int:
+        """The first transaction behind those that fill the tables."""
+        return self.transactions.fill
+
+    def window(self, first: int, end: int, since: Sequence[int]) -> KeyChanges:
+        """Net changes of the transactions from `first` to `end`, without it. Each table was empty before the
+        transaction that `since` says of it."""
+        tables = [each for each in range(len(self.model.tables)) if self.model.tables[each].weight or (
+            first < self.transactions.fills[each + 1])]
+        found = [self._of_table(table, first, end, since[table]) for table in tables]
+        columns = [np.concatenate(each) for each in zip((np.zeros(0, np.int64),) * 5, *found)]
+        if len(found) > 1:
+            order = np.argsort(columns[1], kind="stable")
+            columns = [column[order] for column in columns]
+        return KeyChanges(*columns)
+
+    def _of_table(self, table: int, first: int, end: int, since: int) -> tuple[Ints, ...]:
+        numbers = self.transactions.of_window(table, first, end)
+        if not len(numbers):
+            return (numbers,) * 5
+        begin = self._position(table, max(first, since), since)
+        changes = net(numbers, *self._life(table, since).changes(begin, begin + len(numbers)))
+        return np.full(len(changes[0]), table), *changes
+
+    def alive(
+        self, table: int, transaction: int, since: int, rows: int = CHUNK
+    ) -> Iterator[TableRows]:
+        """The rows that are there before a transaction, by key, so many at a time."""
+        position = self._position(table, transaction, since)
+        found = self._life(table, since)
+        for keys in found.there(position):
+            for first in range(keys.start, keys.stop, rows):
+                some = np.arange(first, min(first + rows, keys.stop))
+                versions = found.versions(some, np.full(len(some), position))
+                yield TableRows(some, versions, since, self, table)
+
+    def born(self, table: int, keys: Ints, since: int) -> Ints:
+        """The transaction in which each row was inserted; -1 for those that were there before the stream."""
+        return self._transaction(table, self._life(table, since).insertion(keys), since)
+
+    def changed(self, table: int, keys: Ints, versions: Ints, since: int) -> Ints:
+        """The transaction in which each row got its version; -1 as above."""
+        return self._transaction(table, self._life(table, since).written(keys, versions), since)
+
+    def inserted(self, table: int, transactions: Ints, since: int) -> Ints:
+        """How many rows of a table had been inserted before each transaction."""
+        return self._life(table, since).inserted(self._positions(table, transactions, since))
+
+    def deleted(self, table: int, transactions: Ints, since: int) -> Ints:
+        """How many rows of a table had been deleted before each transaction."""
+        return self._life(table, since).deleted(self._positions(table, transactions, since))
+
+    def milliseconds(self, transactions: Ints) -> Ints:
+        """When transactions commit, in milliseconds since the stream's start; -1 for -1."""
+        return np.where(transactions < 0, -1, self.timetable.milliseconds(np.maximum(transactions, 0)))
+
+    def _life(self, table: int, since: int) -> Life:
+        return life(self.model.tables[table], seed_of(self.model.seed, table, since))
+
+    def _begin(self, table: int, since: int) -> int:
+        """How many changes the table had before it was empty for the last time."""
+        return _begin(self.transactions, table, since) if since else 0
+
+    def _position(self, table: int, transaction: int, since: int) -> int:
+        return int(self._positions(table, np.array([transaction]), since)[0])
+
+    def _positions(self, table: int, transactions: Ints, since: int) -> Ints:
+        """How many changes the table had before each transaction, since it was empty for the last time."""
+        return self.transactions.changes_before(table, transactions) - self._begin(table, since)
+
+    def _transaction(self, table: int, positions: Ints, since: int) -> Ints:
+        return self.transactions.of_changes(table, positions + self._begin(table, since))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Stream, (self.model, self.segments)
+
+
+@lru_cache(maxsize=256)
+def _begin(transactions: Transactions, table: int, since: int) -> int:
+    return int(transactions.changes_before(table, np.array([since]))[0])

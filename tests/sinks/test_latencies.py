@@ -1,0 +1,61 @@
+"""How long acknowledgements take: counted in steps, added up, asked for shares, carried as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.sinks.latencies import STEP, Latencies, Measured
+
+SECONDS = st.lists(st.floats(0.0, 1000.0), max_size=40)
+
+
+@given(SECONDS, SECONDS)
+def test_parts_add_up_to_the_whole_in_any_order(some: list[float], others: list[float]) -> None:
+    parts = Latencies.of(some), Latencies.of(others)
+
+    assert parts[0] + parts[1] == parts[1] + parts[0] == Latencies.of(some + others)
+    assert Latencies.total(parts).records == len(some + others)
+
+
+@given(SECONDS, st.floats(0.0, 1.0))
+def test_a_share_is_acknowledged_within_what_is_said_and_little_less(seconds: list[float], share: float) -> None:
+    """At most a step too much, never too little."""
+    said = Latencies.of(seconds).quantile(share)
+    if not seconds:
+        assert said == 0.0
+        return
+    true = sorted(seconds)[max(1, int(np.ceil(share * len(seconds)))) - 1]
+    assert true * (1 - 1e-9) <= said <= max(true, 1e-6) * STEP * (1 + 1e-9)
+
+
+def test_records_count_not_pieces() -> None:
+    """A thousand records in one slow piece are a thousand slow records."""
+    found = Latencies.of([0.010, 2.0], [1000, 1000])
+
+    assert 2000 == found.records
+    assert found.quantile(0.5) == pytest.approx(0.010, rel=0.09)
+    assert [2.0, 2.0] == found.quantiles([0.99, 1.0])
+    assert 2.0 == found.longest
+
+
+def test_they_travel_as_json() -> None:
+    found = Latencies.of([0.001, 0.5, 0.5])
+
+    assert found == Latencies.read(json.loads(json.dumps(asdict(found))))
+
+
+def test_what_was_taken_is_not_counted_again() -> None:
+    """A sink that stays open tells each window's own."""
+    measured = Measured()
+    measured.add(0.25, 10)
+    first = measured.taken()
+    measured.add(0.5, 5)
+
+    assert (Latencies.of([0.25], [10]), Latencies.of([0.5], [5])) == (first, measured.taken())
+    assert Latencies() == measured.taken()
