@@ -177,7 +177,10 @@ def rates(asked: Asked, rows_per_second: float, bytes_per_row: float = 0.0) -> R
     found = [_segment(entry, rows_per_second, bytes_per_row) for entry in asked.entries]
     if asked.burst is None:
         return Rates(tuple(segment for segment, _ in found), tuple(paced for _, paced in found))
-    return _with_bursts(found, asked.burst, _rows(asked.burst.amount, rows_per_second, bytes_per_row))
+    burst, rows = asked.burst, _rows(asked.burst.amount, rows_per_second, bytes_per_row)
+    if burst.for_ms * rows + (burst.every_ms - burst.for_ms) * found[-1][0].first < 1000:
+        raise UserError("from one burst to the next there is less than a row")
+    return _with_bursts(found, burst, rows)
 
 
 def _segment(entry: Entry, rows_per_second: float, bytes_per_row: float) -> tuple[Segment, bool]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from simulator.errors import UserError
 from simulator.run.load.rates import Rates, rates, read
+from simulator.sources.generate.model import Model, TableModel
+from simulator.sources.generate.stream import Stream
 from simulator.sources.generate.timetable import Segment
 
 OF_MAX = 5000.0
@@ -79,6 +82,7 @@ def test_bursts_interrupt_steps_and_ramps() -> None:
     ("0s:1000..max, 5m:max", "a ramp leads from a number to a number"),
     ("every 30s: 100 for 2s", "the rate between the bursts is expected before them, such as '1000, every"),
     ("1, every 2s: 100 for 2s", "a burst every 2s takes less than that, not 2s"),
+    ("0, every 9s: 0.1 for 2s", "from one burst to the next there is less than a row"),
     ("1, every 9s: 5 for 2s, every 7s: 9 for 1s", "one kind of burst is accepted, not several"),
 ])
 def test_what_is_no_rate_is_refused(text: str, wrong: str) -> None:
@@ -91,3 +95,33 @@ def test_what_is_no_rate_is_refused(text: str, wrong: str) -> None:
 def test_bursts_before_a_late_step_are_not_too_many() -> None:
     with pytest.raises(UserError, match="more than 10,000 bursts before its last step"):
         made("1000, 365d:2000, every 1s: 5000 for 100ms")
+
+
+@pytest.mark.parametrize("text", [
+    "1000, every 3s: 100000 for 200ms",
+    "0s:0..500, 7s:333, every 5s: 7777 for 1s",
+    "0, every 2s: 37 for 100ms",
+    "0.1, every 1500ms: 6.667 for 300ms",
+])
+def test_bursts_without_end_are_those_written_out(text: str) -> None:
+    """Rows come in the same milliseconds, be it by the formula or by a burst after the other."""
+    model = Model(1, (TableModel("a", "b", 5),), (1, 3))
+    again = Stream(model, made(text).segments).timetable
+    far = Stream(model, made(f"{text}, 60s:{read(text).entries[-1].first.number}").segments).timetable
+    moments = [*range(0, 60_000, 137)]
+    transactions = np.arange(again.transactions_before(60_000))
+
+    assert [again.rows_before(ms) for ms in moments] == [far.rows_before(ms) for ms in moments]
+    assert np.flatnonzero(again.milliseconds(transactions) != far.milliseconds(transactions)).tolist() == []
+    assert np.flatnonzero(again.logical(transactions) != far.logical(transactions)).tolist() == []
+
+
+def test_bursts_go_on_without_drift() -> None:
+    stream = Stream(Model(1, (TableModel("a", "b", 5),)), made("1000, every 30s: 100000 for 2s").segments)
+    year_ms = 365 * 86_400_000
+
+    rows = stream.timetable.rows_before(year_ms + 30_000)
+
+    assert rows == 30_000 + year_ms // 30_000 * (2 * 100_000 + 28 * 1000)
+    assert stream.timetable.transactions_before(year_ms + 1000) == stream.timetable.transactions_before(
+        year_ms) + 10_000
