@@ -18,8 +18,9 @@ One law: every mistake in a file is reported at once, each with its line.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,9 @@ from simulator.sources.generate.wanted import TableWanted
 from simulator.tidb.ddl.catalog import Catalog, Key, key
 
 DEFAULT_ROWS = 10_000
+COLUMN = re.compile(r": columns?:? '?([^':]+)'?:")
+"""In a mistake."""
+
 OF_MODEL = ("rows", "weight", "mix", "skew")
 
 
@@ -246,16 +250,12 @@ def _check(plan: LoadPlan, ordered: Sequence[Definition], tables: _Tables, mista
 
 
 def _located(message: str, tables: _Tables, ordered: Sequence[Definition]) -> str:
-    """What is wrong with `shop.customer` or `shop.customer.name`, with the line of that."""
-    for each in sorted(ordered, key=lambda each: -len(each.name)):
-        rest = message.removeprefix(each.name)
-        if rest != message and rest[:1] in ".: ":
-            column = rest[1:].partition(":")[0] if rest.startswith(".") else ""
-            place = tables.where(each.number, "columns" if column else "", column)
-            return f"{place}{rest[1:].lstrip()}" if rest[:1] in ".:" else f"{place}{message}"
+    """What is wrong with `table shop.customer`, perhaps with `column 'name'` of it, with the line of that."""
+    for each in ordered:
+        rest = message.removeprefix(f"table {each.name}")
+        if rest == message or rest[:1] not in ": ":
+            continue
+        column, word = COLUMN.match(rest), rest.removeprefix(": ").partition(":")[0]
+        known = ("columns", column[1]) if column else (word,) if word in TABLE else ()
+        return tables.where(each.number, *known) + rest.removeprefix(":").lstrip()
     return message
-
-
-def seeded(plan: LoadPlan, seed: int) -> LoadPlan:
-    """The same plan from another seed."""
-    return replace(plan, model=replace(plan.model, seed=seed), settings=replace(plan.settings, seed=seed))

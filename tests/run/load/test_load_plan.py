@@ -184,6 +184,41 @@ def test_what_cannot_be_is_refused(text: str, mistake: str) -> None:
     assert [each[: len(mistake)] for each in found] == [mistake]
 
 
+VISIT = """
+[[table]]
+definition = "CREATE TABLE geo.visit (id INT PRIMARY KEY, city INT, stay INT)"
+"""
+
+
+@pytest.mark.parametrize(("text", "mistake"), [
+    (f"{CITY}mix = {{inserts = 1, deletes = 2}}",
+     "line 1: table 1 (geo.city): 2 deletes for 1 inserts exhausts the table after 30,000 changes: expected at most as "
+     "many deletes as inserts"),
+    (f"{CITY}rows = 0", "line 1: table 1 (geo.city): rows 0, but a mix of 70 updates: expected 1 row or more"),
+    (f"tables-per-transaction = 20\n{CITY}",
+     "tables-per-transaction 20: expected 1 to 10, which is how many rows a transaction has"),
+    (f"{CITY}columns = {{name = {{text = 9}}}}",
+     "line 3: table 1 (geo.city): column 'name': varchar does not take '"),
+    (f"{CITY}[table.columns]\nname = ['Rome', 'Constantinople']",
+     "line 4: table 1 (geo.city): column 'name': varchar does not take 'Constantinople'"),
+    (f"{CITY}columns = {{nam = 'city'}}", "line 3: table 1 (geo.city): columns: the table has no column 'nam'"),
+    (f"{CITY}update-columns = ['id']", "line 3: table 1 (geo.city): update-columns: no update touches 'id'"),
+    (f"{CITY}{VISIT}columns = {{city = {{reference = 'geo.town.id'}}}}",
+     "line 4: table 2 (geo.visit): refers to geo.town, which is not there."),
+    (f"{CITY}{VISIT}columns = {{city = {{reference = 'geo.city.idd'}}}}",
+     "line 6: table 2 (geo.visit): column 'city': reference: geo.city has no column 'idd'. Did you mean 'id'?"),
+    (f"{CITY}{VISIT}columns = {{stay = {{min = 1, max = 3_000_000_000}}}}",
+     "line 6: table 2 (geo.visit): column 'stay': int does not take '3000000000'"),
+    (f"{CITY}{VISIT}columns = {{stay = {{distribution = 'normal', mean = 5}}}}",
+     "line 6: table 2 (geo.visit): columns: stay: normal needs deviation"),
+])
+def test_what_no_stream_can_be_made_of_is_refused(text: str, mistake: str) -> None:
+    """What shows only when all of the file is read, too."""
+    found = mistakes(text)
+
+    assert [each[: len(mistake)] for each in found] == [mistake]
+
+
 CIRCLE = """
 [[table]]
 definition = "CREATE TABLE a (id INT PRIMARY KEY, b INT)"
