@@ -32,6 +32,9 @@ WEIGHT = 0.3
 
 MILLISECOND = 1e-3
 
+BETWEEN_ROWS = 20.0
+"""So many rows' time may go by before the first one comes, as a transaction has several."""
+
 MOST_LEAD = 1.0
 """Seconds that a window may be handed out before its first row is due."""
 
@@ -134,6 +137,8 @@ class Control:
         self._bytes += sum(size for *_, size in window.partitions.values())
         free = max(self._ended, window.handed_out)
         idle = window.began - (max(self._ended, due.begins) if self._ended else free)
+        if due.asked:
+            idle -= BETWEEN_ROWS / due.asked
         self._idle += WEIGHT * (max(0.0, idle) - self._idle)
         if due.speed:
             if window.handed_out >= due.begins:
