@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from simulator.errors import UserError, did_you_mean, masked
 from simulator.run.load.plan import STATEMENT_KINDS
@@ -65,7 +64,8 @@ def to_present(value: object) -> bool:
     """Whether rows are there before the stream."""
     if value not in INITIAL:
         raise UserError(
-            f"expected 'inserted' (the stream begins with the rows) or 'present' (they were there before), got {value!r}")
+            "expected 'inserted' (the stream begins with the rows) or 'present' (they were there before), got "
+            f"{value!r}")
     return value == "present"
 
 
@@ -116,7 +116,8 @@ def to_size(value: object) -> int:
     found = _SIZE.fullmatch(value) if isinstance(value, str) else None
     size = round(float(found[1]) * _UNITS[found[2]]) if found else value
     if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= MOST_SIZE:
-        raise UserError(f"expected a size up to {MOST_SIZE >> 20}MiB, such as '2KiB', or a number of bytes; got {value!r}")
+        raise UserError(
+            f"expected a size up to {MOST_SIZE >> 20}MiB, such as '2KiB', or a number of bytes; got {value!r}")
     return size
 
 

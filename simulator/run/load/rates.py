@@ -198,8 +198,8 @@ def _with_bursts(found: Sequence[tuple[Segment, bool]], burst: Burst, rows: floa
     again_ms = burst.every_ms * max(1, -(-last.from_ms // burst.every_ms))
     if again_ms // burst.every_ms + len(found) > MOST_SEGMENTS:
         raise UserError(
-            f"the rate has more than {MOST_SEGMENTS:,} bursts before its last step: let them be fewer, or the steps end "
-            "earlier")
+            f"the rate has more than {MOST_SEGMENTS:,} bursts before its last step: let them be fewer, or the steps "
+            "end earlier")
     begins = range(burst.every_ms, again_ms, burst.every_ms)
     parts = [*_cut(found, begins, burst, rows, again_ms)]
     parts.append((Segment(again_ms, rows, rows, burst.every_ms), burst.amount.paced))

@@ -171,8 +171,8 @@ CITY = '[[table]]\ndefinition = "CREATE TABLE geo.city (id INT PRIMARY KEY, name
      "line 5: ddl 1: table: the plan has no table 'geo.citi'. Did you mean 'geo.city'?"),
     (f"{CITY}[[ddl]]\n", "line 3: ddl 1: every is expected, such as every = '5m'"),
     (f'release = "v9.9.9"\n{CITY}', "line 1: release: unknown TiCDC release 'v9.9.9'"),
-    (f"name = '../up'\n{CITY}", "line 1: name: expected letters, digits and _ . - (the checkpoint's directory is called "
-     "so), got '../up'"),
+    (f"name = '../up'\n{CITY}",
+     "line 1: name: expected letters, digits and _ . - (the checkpoint's directory is called so), got '../up'"),
     (f"{CITY}skew = {{zipf = 0}}", "line 3: table 1 (geo.city): skew: zipf: expected a number above 0 and below 10, "
      "got 0"),
     (f"{CITY}row-size = '2MB'", "line 3: table 1 (geo.city): row-size: expected a size up to 16MiB, such as '2KiB', or "
