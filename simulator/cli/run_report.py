@@ -197,8 +197,8 @@ class Display:
         out = Terminal(stderr=summary.output.sink == "console")
         tables = summary.by_table()
         if tables:
-            out.print(_tables(tables), "")
-        out.print(_partitions(summary), "")
+            out.print(by_table(tables), "")
+        out.print(by_partition(summary.by_partition()), "")
         out.print(
             f"{summary.rows:,} row changes in {summary.messages:,} messages, {summary.bytes / 1e6:,.1f} MB, "
             f"{summary.seconds:.1f} s, of which {summary.account.sending:.1f} s sending ({summary.rate:,.0f} rows/s)",
@@ -238,7 +238,8 @@ def _clock(seconds: float) -> str:
     return datetime.fromtimestamp(seconds).strftime("%H:%M:%S")
 
 
-def _tables(tables: dict[str, Counter[int]]) -> Table:
+def by_table(tables: dict[str, Counter[int]]) -> Table:
+    """Rows of each table by operation."""
     shown = _plain_table("table", "inserted", "updated", "deleted")
     for name in list(tables)[:MANY]:
         shown.add_row(name, *(f"{tables[name][op]:,}" for op in (INSERT, UPDATE, DELETE)))
@@ -248,8 +249,8 @@ def _tables(tables: dict[str, Counter[int]]) -> Table:
     return shown
 
 
-def _partitions(summary: Summary) -> Table:
-    every = summary.by_partition()
+def by_partition(every: Sequence[dict[str, Any]]) -> Table:
+    """Rows, messages and bytes of each partition."""
     shown = _plain_table("topic", "partition", "rows", "messages", "bytes", "last commit-ts")
     for place in every[:MANY]:
         figures = (f"{place[name]:,}" for name in ("rows", "messages", "bytes"))

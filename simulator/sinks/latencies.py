@@ -62,6 +62,11 @@ class Latencies:
     def records(self) -> int:
         return sum(count for _, count in self.counts)
 
+    @property
+    def seconds(self) -> float:
+        """All of them together, by the ends of their steps."""
+        return sum(min(_seconds(step + 1), self.longest) * count for step, count in self.counts)
+
     def quantile(self, share: float) -> float:
         """Within how many seconds that share of the records was acknowledged; 0 where there is none."""
         return self.quantiles([share])[0]

@@ -53,7 +53,7 @@ def _big_endian(numbers: Hashes | Places, like: pa.Array) -> pa.Array:
 
 
 def _decimal(type: ColumnType, texts: pa.Array) -> pa.Array:
-    return _digits(texts, type.length)
+    return _digits(texts, max(type.length, type.decimal + 1))  # DECIMAL(4,4) has a 0 before its point
 
 
 def _time(type: ColumnType, texts: pa.Array) -> pa.Array:

@@ -71,6 +71,8 @@ DOORS = {
     "numpy": ("*",),
     "pandas": (),
     "pyarrow": ("*",),
+    "plotly": ("cli",),
+    "prometheus_client": ("cli",),
     "prompt_toolkit": ("cli",),
     "pytest": ("plugin",),
     "py4j": ("run.engines.failures",),

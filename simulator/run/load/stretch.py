@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from simulator.run.emit import Job
 from simulator.run.marks import Statement
 from simulator.run.stages import Rules
-from simulator.sources.generate.stream import Stream
-from simulator.sources.generate.table_values import TableValues
 from simulator.sources.snapshots.physical import PlacedTable
+
+if TYPE_CHECKING:
+    from simulator.sources.generate.stream import Stream
+    from simulator.sources.generate.table_values import TableValues
 
 
 @dataclass(frozen=True)

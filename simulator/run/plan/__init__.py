@@ -191,14 +191,15 @@ def _check(versions: Versions, rules: ChangefeedRules, first: Cursor) -> None:
             f"no table to replicate: the changefeed's filter leaves out every table of {first.state.path}")
     replicated = [version for version in versions.every if rules.replicates(version.table)]
     compared = (version.table for version in replicated if not version.scripted)
-    _eligible(compared, rules.changefeed.force_replicate)
+    eligible(compared, rules.changefeed.force_replicate)
     firsts = [version.table for version in replicated if version.of is None]
     dispatch.verify_tables(rules.router, firsts)
     verify(rules, firsts)
 
 
-def _eligible(tables: Iterable[Table], force_replicate: bool) -> None:
-    """Without a valid index TiCDC wants force-replicate (tiflow v8.5.3: cdc/model/schema_storage.go)."""
+def eligible(tables: Iterable[Table], force_replicate: bool) -> None:
+    """Without a valid index TiCDC wants force-replicate (tiflow v8.5.3: cdc/model/schema_storage.go); raises UserError.
+    """
     names = [f"{table.schema}.{table.name}" for table in tables if not handle_key(table)]
     if names and not force_replicate:
         raise UserError(

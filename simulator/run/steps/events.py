@@ -34,10 +34,12 @@ BRING_BACK = (RecoverTable, FlashbackTable, FlashbackDatabase)
 
 
 def added(
-    events: tuple[Committed | Defined, ...], cursor: Cursor, planning: Planning, origin: str
+    events: tuple[Committed | Defined, ...], cursor: Cursor, planning: Planning, origin: str,
+    job_logical: int = tso.ROW_LOGICAL + 1,
 ) -> tuple[Cursor, Addition]:
     """What events at `cursor.now_ms` add, and the cursor with the tables behind them, in the last millisecond that they
-    take. `origin` is where the statement stands, for errors; raises DdlError where TiCDC stops the changefeed."""
+    take. `origin` is where the statement stands, for errors, `job_logical` the logical part of a job's commit-ts;
+    raises DdlError where TiCDC stops the changefeed."""
     rows: list[VersionRows] = []
     jobs: list[EmittedJob] = []
     for number, event in enumerate(events):
@@ -45,7 +47,7 @@ def added(
             cursor = cursor.passed(1) if number else cursor
             rows += _rows(event, cursor)
         else:
-            jobs += _jobs(event, cursor, planning, origin)
+            jobs += _jobs(event, cursor, planning, origin, job_logical)
             cursor = replace(cursor, versions=_versions(event, cursor, planning))
     return cursor, Addition(tuple(jobs), rows=tuple(rows))
 
@@ -70,10 +72,12 @@ def _batch(changes: TableChanges, commit_ts: int) -> pa.RecordBatch:
     })
 
 
-def _jobs(event: Defined, cursor: Cursor, planning: Planning, origin: str) -> Iterator[EmittedJob]:
+def _jobs(
+    event: Defined, cursor: Cursor, planning: Planning, origin: str, logical: int
+) -> Iterator[EmittedJob]:
     pending = PendingStatement(event.text, event.database, IN_SCRIPT, origin)
     applied = AppliedStatement(pending, event.statement, event.jobs, event.before, event.after)
-    first_ts = tso.compose(cursor.now_ms, tso.ROW_LOGICAL + 1)
+    first_ts = tso.compose(cursor.now_ms, logical)
     return emit_jobs([applied], lambda pending: first_ts, planning.rules)
 
 

@@ -24,7 +24,8 @@ from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.run.steps.sql import upstream_of
 from simulator.sources.generate.amounts import ROUNDS, Round, rounds
 from simulator.sources.generate.values import Draw, draws, is_time, keyed
-from simulator.sources.generate.wanted import Wanted, to_columns
+from simulator.sources.generate.reading import to_columns
+from simulator.sources.generate.wanted import Choice, Provider, Range, Wanted
 from simulator.tidb.ddl.catalog import key
 from simulator.tidb.ddl.foreign_keys import referring
 from simulator.tidb.model.table import Table
@@ -258,6 +259,15 @@ def _to_table(value: object) -> str:
     return text
 
 
+def _to_columns(value: object) -> Mapping[str, Wanted]:
+    found = {}
+    for name, wanted in to_columns(value).items():
+        if not isinstance(wanted.values, Provider | Choice | Range) or wanted.null:
+            raise UserError(f"{name}: expected a provider of Faker, a list, {{min = 1, max = 9}} or a number")
+        found[name] = wanted.values
+    return found
+
+
 def _to_count(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST:
         raise UserError(f"expected a whole number up to {MOST:,}, got {value!r}")
@@ -294,7 +304,7 @@ KIND = StepKind(
             "rows-per-transaction": Key(
                 "rows_per_transaction", _to_size, {**COUNT, "minimum": 1}, "How many rows a transaction is about."),
             "columns": Key(
-                "columns", to_columns,
+                "columns", _to_columns,
                 {"type": "object", "additionalProperties": {"oneOf": [
                     SCALAR, {"type": "array", "items": SCALAR, "minItems": 1},
                     {"type": "object", "properties": {"min": BOUND, "max": BOUND}, "required": ["min", "max"],

@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from simulator import tso
 from simulator.errors import DdlError, SqlError, UserError, printable
 from simulator.files import beside, read_text
 from simulator.run.plan.cursor import Addition, Cursor, Planning
@@ -109,9 +110,10 @@ class SqlStep:
 
 
 def executed(
-    text: str, cursor: Cursor, planning: Planning, origin: str = ""
+    text: str, cursor: Cursor, planning: Planning, origin: str = "", job_logical: int = tso.ROW_LOGICAL + 1,
 ) -> tuple[Cursor, Addition, Outcome | Refusal]:
     """One statement, at `cursor.now_ms`; the time behind it is the next millisecond where it ended a transaction.
+    `job_logical` is the logical part of the commit-ts of DDL.
 
     `cursor.state` is an Upstream or what `upstream_of` makes one of. Raises SqlError for text that is no statement,
     DdlError where TiCDC stops the changefeed, SnapshotError for a snapshot that cannot be read; the cursor given is
@@ -125,7 +127,7 @@ def executed(
         return cursor, Addition(), Outcome(upstream)
     upstream, unread = with_rows(cursor, upstream, statement)
     outcome = execute(statement, text, upstream, cursor.now_ms)
-    behind, addition = added(outcome.events, cursor, planning, origin)
+    behind, addition = added(outcome.events, cursor, planning, origin, job_logical)
     after = outcome.upstream
     ended = outcome.events or not (
         isinstance(outcome, Refusal) or isinstance(statement, SessionStatement) or after.transaction is not None)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from functools import lru_cache
 
 from faker import Faker
 
@@ -17,25 +18,29 @@ POOL = 1000
 ACCEPTED = (str, int, float, Decimal, date, datetime, time, timedelta)
 
 
+@lru_cache(1024)
 def check(name: str) -> None:
     """Raises UserError for a provider that Faker has not, and for one whose values no column takes."""
-    value = _asked(Faker(), name)
-    if not isinstance(value, ACCEPTED):
-        raise UserError(f"Faker's {name} gives a {type(value).__name__}; a text, a number or a time is accepted")
-
-
-def pool(name: str, seed: int) -> list[str]:
-    """Values of a provider as text."""
     faker = Faker()
-    faker.seed_instance(seed)
-    return [_text(_asked(faker, name)) for _ in range(POOL)]
-
-
-def _asked(faker: Faker, name: str) -> object:
     known = [each for each in dir(faker) if not each.startswith("_")]
     if name not in known:
         meant = did_you_mean(name, known)
         raise UserError(f"Faker has no provider {name!r}.{meant} A fixed text is written ['{name}']")
+    value = _asked(faker, name)
+    if not isinstance(value, ACCEPTED):
+        raise UserError(f"Faker's {name} gives a {type(value).__name__}; a text, a number or a time is accepted")
+
+
+@lru_cache(256)
+def pool(name: str, seed: int) -> tuple[str, ...]:
+    """Values of a provider as text. Raises UserError as `check` does."""
+    check(name)
+    faker = Faker()
+    faker.seed_instance(seed)
+    return tuple(_text(_asked(faker, name)) for _ in range(POOL))
+
+
+def _asked(faker: Faker, name: str) -> object:
     try:
         return getattr(faker, name)()
     except Exception as error:

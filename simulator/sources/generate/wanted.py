@@ -1,18 +1,17 @@
-"""What a user says of the values of a column, and how it is read: a provider of Faker, a list, a range, a fixed value.
+"""What a user says of the values of a column, as values: where they come from, and how often there is none.
 
-One law: what cannot be is refused when a scenario is read, before any row is made.
+One law: nothing here knows a table; what a column does not take is found where the two meet (`table_values`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import date, datetime
-from typing import Any, TypeAlias, Union
+from dataclasses import dataclass, field
+from datetime import date, time
+from typing import TypeAlias, Union
 
-from simulator.errors import UserError
-
-Scalar: TypeAlias = Union[str, int, float, date]
+Scalar: TypeAlias = Union[str, int, float, date, time]
+Bound: TypeAlias = Union[int, float, date, time]
 
 
 @dataclass(frozen=True)
@@ -24,64 +23,96 @@ class Provider:
 @dataclass(frozen=True)
 class Choice:
     values: tuple[Scalar, ...]
+    weights: tuple[float, ...] = ()
+    """How often each comes beside the others; empty for all alike."""
 
 
 @dataclass(frozen=True)
 class Range:
-    least: int | float | date
-    greatest: int | float | date
+    least: Bound
+    greatest: Bound
     """Of the same kind; both may be chosen."""
 
 
-Wanted: TypeAlias = Union[Provider, Choice, Range]
+@dataclass(frozen=True)
+class Sequence:
+    """Counts up by row."""
 
-ACCEPTED = (
-    "a provider of Faker such as 'email', a list to choose from such as ['new', 'paid'], {min = 1, max = 9}, "
-    "or a number")
-
-
-def to_columns(value: object) -> Mapping[str, Wanted]:
-    """By column; raises UserError with every mistake."""
-    if not isinstance(value, dict):
-        raise UserError(f"expected a table such as {{name = 'name', price = {{min = 1, max = 9}}}}, got {value!r}")
-    found, mistakes = {}, []
-    for column, given in value.items():
-        try:
-            found[column] = _wanted(given)
-        except UserError as error:
-            mistakes.append(f"{column}: {error}")
-    if mistakes:
-        raise UserError(*mistakes)
-    return found
+    first: int = 1
+    step: int = 1
 
 
-def _wanted(value: object) -> Wanted:
-    match value:
-        case str():
-            from simulator.sources.generate import providers  # Faker takes half a second
+@dataclass(frozen=True)
+class Distribution:
+    name: str
+    """normal, lognormal, exponential or zipf."""
 
-            providers.check(value)
-            return Provider(value)
-        case list() if value and all(isinstance(each, str | int | float | date) for each in value):
-            return Choice(tuple(map(_scalar, value)))
-        case dict() if value.keys() == {"min", "max"}:
-            return _range(value["min"], value["max"])
-        case int() | float() | date():
-            return Choice((_scalar(value),))
-    raise UserError(f"expected {ACCEPTED}; got {value!r}")
+    mean: float = 0.0
+    deviation: float = 1.0
+    """Both of the values themselves."""
 
+    exponent: float = 1.0
+    """Of zipf: the n-th value from `least` comes 1 / n ** exponent times as often as the first."""
 
-def _scalar(value: Any) -> Scalar:
-    found: Scalar = int(value) if isinstance(value, bool) else value
-    return found
+    least: float | None = None
+    greatest: float | None = None
 
 
-def _range(least: Any, greatest: Any) -> Range:
-    numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (least, greatest))
-    if not numbers and not (isinstance(least, date) and type(least) is type(greatest)):
-        raise UserError(f"expected min and max as two numbers, two dates or two times; got {least!r} and {greatest!r}")
-    if isinstance(least, datetime) and (least.tzinfo is None) != (greatest.tzinfo is None):
-        raise UserError("min and max: of two times, both or neither name a time zone")
-    if least > greatest:
-        raise UserError(f"min is {least}, which is above max, {greatest}")
-    return Range(least, greatest)
+@dataclass(frozen=True)
+class Text:
+    """Words of so many characters together."""
+
+    least: int
+    greatest: int
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a row of another table holds that was there when this one came."""
+
+    schema: str
+    table: str
+    column: str
+
+
+@dataclass(frozen=True)
+class Template:
+    parts: tuple[tuple[str, str], ...]
+    """Texts, and the name of the column that follows each; empty behind the last."""
+
+
+@dataclass(frozen=True)
+class Time:
+    """When the row was inserted, or changed last."""
+
+    changed: bool
+
+
+@dataclass(frozen=True)
+class Version:
+    """How often the row was updated."""
+
+
+Wanted: TypeAlias = Union[
+    Provider, Choice, Range, Sequence, Distribution, Text, Reference, Template, Time, Version]
+
+
+@dataclass(frozen=True)
+class ColumnWanted:
+    values: Wanted | None = None
+    """None for values by the column's type."""
+
+    null: float = 0.0
+    """Share of the rows that have NULL."""
+
+
+@dataclass(frozen=True)
+class TableWanted:
+    columns: Mapping[str, ColumnWanted] = field(default_factory=dict)
+    """By the column's name; of the others the type decides."""
+
+    update_columns: int | tuple[str, ...] | None = None
+    """How many columns an UPDATE touches, or which; None for all that are in no key."""
+
+    row_size: int | None = None
+    """Bytes of TiDB text that a row has about; the texts without a generator share what the others leave."""

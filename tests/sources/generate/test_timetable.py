@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,14 +18,18 @@ rates = st.one_of(st.just(0.0), st.floats(0.5, 500_000))
 
 @st.composite
 def segments(draw: st.DrawFn) -> tuple[Segment, ...]:
-    """Some that last for up to a minute each, and one that never ends."""
+    """Some that last for up to a minute each, and one that never ends; or all from one of them on come again."""
     found, begin = [], 0
     for _ in range(draw(st.integers(0, 3))):
         first = draw(rates)
         found.append(Segment(begin, first, draw(st.one_of(st.just(first), rates))))
         begin += draw(st.integers(1, 60_000))
     last = draw(st.floats(0.5, 500_000))
-    return (*found, Segment(begin, last, last))
+    found.append(Segment(begin, last, last))
+    again = draw(st.integers(0, len(found)))
+    return tuple(
+        replace(each, again_ms=begin - each.from_ms + draw(st.integers(1, 60_000))) if place == again else each
+        for place, each in enumerate(found))
 
 
 def timetable_of(*segments: Segment, rows: int = 30, sizes: tuple[int, int] = (1, 20)) -> Timetable:

@@ -1,0 +1,106 @@
+"""Metrics of a load run for Prometheus, made when they are asked for.
+
+One law: a name means the same from release to release; what is not known yet is not there, and not 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from simulator import tso
+from simulator.cli.load_watch import Watch
+from simulator.errors import UserError
+from simulator.sinks.latencies import Latencies
+
+PREFIX = "ticdc_load_"
+
+BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
+"""Seconds."""
+
+
+@contextmanager
+def served(watch: Watch, port: int) -> Iterator[int]:
+    """Answers on that port, on all addresses of this machine; raises UserError where another process has it."""
+    registry = CollectorRegistry()
+    registry.register(Metrics(watch))
+    try:
+        server, thread = start_http_server(port, registry=registry)
+    except OSError as error:
+        raise UserError(f"--metrics-port {port}: {error.strerror}; give a port that is free") from error
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class Metrics(Collector):
+    """What Prometheus is told."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+
+    def describe(self) -> list[Metric]:
+        """Nothing is asked before the run."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        """All as it is now."""
+        with self._watch.lock:
+            yield from (*self._counters(), *self._gauges(), _histogram(self._watch.account.latencies))
+
+    def _counters(self) -> Iterator[Metric]:
+        account, setup = self._watch.account, self._watch.setup
+        rows = CounterMetricFamily(
+            f"{PREFIX}rows", "Row changes that are acknowledged.", labels=["table", "operation"])
+        for table, ops in account.of_tables().items():
+            for name, count in ops.items():
+                rows.add_metric([setup.tables[table], name], count)
+        yield rows
+        for place, name, said in (
+            (1, "messages", "Messages with row changes that are acknowledged."),
+            (2, "bytes", "Bytes of their keys and values."),
+        ):
+            family = CounterMetricFamily(f"{PREFIX}{name}", said, labels=["topic"])
+            for topic in dict.fromkeys((*setup.topics, *(topic for topic, _ in account.partitions))):
+                family.add_metric(
+                    [topic], sum(counts[place] for at, counts in account.partitions.items() if at[0] == topic))
+            yield family
+        yield CounterMetricFamily(
+            f"{PREFIX}windows", "Windows whose watermark is acknowledged.", account.windows)
+        yield CounterMetricFamily(
+            f"{PREFIX}retries", "Windows that were sent again, as a process that sent them was lost.", account.retried)
+        yield CounterMetricFamily(
+            f"{PREFIX}resent_records", "Records that had to be given to Kafka again.", account.resent)
+
+    def _gauges(self) -> Iterator[Metric]:
+        watch, now = self._watch, self._watch.now()
+        gauges = [
+            ("reached_rows_per_second", "Rows a second, over the last ten seconds.", now.rows_per_second),
+            ("in_flight_bytes", "Bytes that are written and not acknowledged.", now.in_flight),
+        ]
+        if now.asked:
+            gauges.append(("asked_rows_per_second", "Rows a second that are asked for.", now.asked))
+            gauges.append(("behind_seconds", "How much later than asked the last window ended.", now.behind))
+        if now.watermark:
+            gauges.append((
+                "watermark_seconds", "Time of the last watermark (simulated), in seconds since 1970.",
+                tso.physical(now.watermark) / 1000))
+        if watch.lag is not None:
+            gauges.append(("lag_records", "Records that the consumer group has not committed.", watch.lag.lag))
+        for name, said, value in gauges:
+            yield GaugeMetricFamily(f"{PREFIX}{name}", said, value)
+
+
+def _histogram(latencies: Latencies) -> Metric:
+    """Its sum is what the steps' upper ends come to, at most a twelfth too much."""
+    buckets = [(str(limit), latencies.within(limit)) for limit in BUCKETS]
+    return HistogramMetricFamily(
+        f"{PREFIX}acknowledgement_seconds", "From handing a record to Kafka's client to its acknowledgement.",
+        [*buckets, ("+Inf", latencies.records)], latencies.seconds)

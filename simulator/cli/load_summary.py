@@ -1,0 +1,96 @@
+"""The summary of a load run as JSON, for programs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from simulator.cli.load_end import QUANTILES, partitions
+from simulator.cli.load_watch import Watch
+from simulator.errors import UserError
+from simulator.run.load.series import columns
+from simulator.sinks.latencies import Latencies
+
+
+def document(watch: Watch) -> dict[str, Any]:
+    """All that is known; amounts are counts and bytes, times seconds where the name does not say otherwise."""
+    setup, account, reached = watch.setup, watch.account, watch.reached
+    held_rows, held_seconds = account.held
+    return {
+        "plan": setup.plan,
+        "protocol": setup.protocol,
+        "release": setup.release,
+        "architecture": setup.architecture,
+        "seed": setup.seed,
+        "sink": setup.sink,
+        "engine": setup.engine,
+        "driver": setup.driver,
+        "started": f"{datetime.fromtimestamp(account.began or watch.started, UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "rows": account.rows,
+        "messages": account.messages,
+        "bytes": account.bytes,
+        "windows": account.windows,
+        "seconds": round(account.seconds, 3),
+        "rows_per_second": round(account.rate, 1),
+        "bytes_per_second": round(account.bytes / account.seconds) if account.seconds else 0,
+        "rate": {
+            "given": setup.rate,
+            "asked_rows_per_second": round(account.asked / held_seconds, 1) if held_seconds else None,
+            "reached_rows_per_second": round(held_rows / held_seconds, 1) if held_seconds else None,
+            "seconds_not_reached": reached.seconds_below,
+            "not_reached": [
+                {"from": spell.first, "to": spell.last, "seconds": spell.seconds, "least_share": round(spell.least, 4)}
+                for spell in reached.spells
+            ],
+        },
+        "sustained": None if watch.verdict is None else asdict(watch.verdict) | {"group": setup.group},
+        "latency": latency(account.latencies),
+        "retried_windows": account.retried,
+        "resent_records": account.resent,
+        "watermark": account.watermark,
+        "simulated_ms": account.end_ms,
+        "ended_early": watch.ended or None,
+        "tables": {setup.tables[table]: ops for table, ops in account.of_tables().items()},
+        "partitions": [
+            {name: value for name, value in place.items() if name != "commit_ts"} for place in partitions(watch)],
+        "series": series(watch),
+    }
+
+
+def series(watch: Watch) -> dict[str, Any]:
+    """Over time: lists of equal length."""
+    points = watch.series.points()
+    return {"seconds_a_point": points[0].seconds if points else 1.0} | columns(points)
+
+
+def latency(latencies: Latencies) -> dict[str, float | int | None]:
+    """Of acknowledgements, in milliseconds."""
+    found = latencies.quantiles(list(QUANTILES.values()))
+    known = latencies.records > 0
+    return {
+        "records": latencies.records,
+        **{f"{name}_ms": round(1000 * seconds, 3) if known else None
+           for name, seconds in zip(QUANTILES, found, strict=True)},
+        "max_ms": round(1000 * latencies.longest, 3) if known else None,
+    }
+
+
+def write(watch: Watch, path: Path) -> None:
+    """Raises UserError where it cannot be written."""
+    with watch.lock:
+        told = document(watch)
+    lists = {name: json.dumps(values) for name, values in told.pop("series").items()}
+    inner = ",\n".join(f'    "{name}": {values}' for name, values in lists.items())
+    text = json.dumps(told, indent=2, ensure_ascii=False).removesuffix("\n}")
+    write_text(path, f'{text},\n  "series": {{\n{inner}\n  }}\n}}\n', "summary")
+
+
+def write_text(path: Path, text: str, what: str) -> None:
+    """Raises UserError where it cannot be written."""
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise UserError(f"cannot write the {what} {path}: {error.strerror}") from error

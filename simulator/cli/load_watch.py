@@ -1,0 +1,106 @@
+"""What is seen of a load run while it works: one place that windows, progress and lag come to, and that the live line,
+the metrics and the documents at the end read.
+
+One law: who reads holds the lock; the thread that sends waits for nobody longer than that takes.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from simulator.run.load.account import Account, Now, Recently
+from simulator.run.load.lag import LagSample, Verdict
+from simulator.run.load.observed import WindowSent
+from simulator.run.load.reached import Reached
+from simulator.run.load.series import Series
+from simulator.run.progress import Progress
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a run was asked to be."""
+
+    plan: str
+    """Name."""
+
+    tables: tuple[str, ...]
+    """`schema.table` of each of `Model.tables`."""
+
+    topics: Mapping[str, int]
+    """How many partitions of each are written to."""
+
+    protocol: str
+    release: str
+    architecture: str
+    seed: int
+    rate: str
+    """As it was given."""
+
+    resolved_interval_ms: int
+    driver: str
+    """The library, and its version, that takes records to Kafka; or what takes them in its place."""
+
+    engine: str
+    """`in process`, or the Spark master."""
+
+    sink: str
+    """The sink URI without its secrets."""
+
+    duration: float | None = None
+    """Seconds."""
+
+    group: str | None = None
+    """The consumer group whose lag is watched."""
+
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class Watch:
+    """Told of all that happens."""
+
+    setup: Setup
+    account: Account = field(default_factory=Account)
+    series: Series = field(default_factory=Series)
+    reached: Reached = field(default_factory=Reached)
+    recently: Recently = field(default_factory=Recently)
+    lag: LagSample | None = None
+    verdict: Verdict | None = None
+    """Of `--until-lag`."""
+
+    ended: str = ""
+    """Why the run ended before its time, one line."""
+
+    started: float = field(default_factory=time.time)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def sent(self, window: WindowSent) -> None:
+        """A window was sent."""
+        with self.lock:
+            for each in (self.account, self.series, self.reached, self.recently):
+                each.sent(window)
+
+    def heard(self, progress: Progress) -> None:
+        """What the tasks say of the open window."""
+        with self.lock:
+            self.recently.heard(progress)
+
+    def sampled(self, sample: LagSample) -> None:
+        """The consumer group's lag."""
+        with self.lock:
+            self.lag = sample
+            self.series.lag(sample.at, sample.lag)
+
+    def now(self, at: float | None = None) -> Now:
+        """How it goes."""
+        with self.lock:
+            return self.recently.now(self.account, time.time() if at is None else at)
+
+    def finish(self, ended: str = "", verdict: Verdict | None = None) -> None:
+        """The run is over."""
+        with self.lock:
+            self.ended, self.verdict = ended, verdict
+            self.reached.finish()

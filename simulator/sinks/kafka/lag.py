@@ -1,0 +1,62 @@
+"""Where a consumer group stands: its committed offsets beside the ends of the partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+from kafka.admin import KafkaAdminClient, OffsetSpec
+from kafka.errors import KafkaError
+from kafka.structs import TopicPartition
+
+from simulator.errors import SimulatorError
+from simulator.sinks.kafka.connect import client_options
+from simulator.sinks.kafka.handshake import reachable
+from simulator.sinks.kafka.settings import KafkaSettings
+
+
+class Offsets(NamedTuple):
+    """Summed up over partitions."""
+
+    end: int
+    committed: int | None
+    """None where the group has committed nothing of any of them; where it has nothing of one alone, that one counts
+    from its first record."""
+
+
+class GroupOffsets:
+    """Asks again and again, over one connection as long as that lasts."""
+
+    def __init__(self, settings: KafkaSettings, group: str, topics: Mapping[str, int]) -> None:
+        """`topics` with how many partitions of each count: the first ones."""
+        self._settings, self._group = settings, group
+        self._places = [TopicPartition(topic, number) for topic, count in topics.items() for number in range(count)]
+        self._admin: KafkaAdminClient | None = None
+
+    def ask(self) -> Offsets | None:
+        """None while Kafka does not answer."""
+        try:
+            if self._admin is None:
+                options = client_options(reachable(self._settings))
+                timeout_ms = int(self._settings.read_timeout * 1000)
+                self._admin = KafkaAdminClient(**options, request_timeout_ms=timeout_ms)
+            committed = self._admin.list_group_offsets({self._group: None})[self._group]
+            ends = self._admin.list_partition_offsets({place: OffsetSpec.LATEST for place in self._places})
+            kept = {place: committed[place].offset for place in self._places if place in committed}
+            end = sum(ends[place].offset for place in self._places)
+            if not kept:
+                return Offsets(end, None)
+            fresh = {place: OffsetSpec.EARLIEST for place in self._places if place not in kept}
+            first = self._admin.list_partition_offsets(fresh) if fresh else {}
+            return Offsets(end, sum(kept.values()) + sum(found.offset for found in first.values()))
+        except (KafkaError, OSError, TimeoutError, SimulatorError):
+            self.close()
+            return None
+
+    def close(self) -> None:
+        """Ends the connection."""
+        if self._admin is not None:
+            with suppress(KafkaError, OSError):
+                self._admin.close()
+        self._admin = None

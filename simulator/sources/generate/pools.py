@@ -1,0 +1,280 @@
+"""Values of which there are few enough to make them once: rows choose among them.
+
+One law: what is in a pool is TiDB text of its column, or the pool is refused with the value that is not; a pool is the
+same in every process, so nobody sends one to another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
+from functools import lru_cache
+from itertools import pairwise
+from statistics import NormalDist
+from typing import Any, TypeAlias, Union
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.cells import raw
+from simulator.columns.change_frame import Ints
+from simulator.errors import UserError
+from simulator.sources.generate.draws import seed_of
+from simulator.sources.generate.wanted import Choice, Distribution, Provider, Range, Text
+from simulator.tidb.model.types import ColumnType, family
+from simulator.tidb.values.conversion import accepted, tidb_text
+
+SLOTS = 1 << 16
+"""Into which weights are divided."""
+
+QUANTILES = 1 << 14
+"""Values of a distribution."""
+
+TEXTS, TEXT_BYTES = 1000, 1 << 23
+"""Texts of a length that are made, and of how many bytes together."""
+
+SHOWN = 60
+"""Characters of a value that an error shows."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """One each, as much of it as the column takes."""
+
+
+@dataclass(frozen=True)
+class Documents:
+    """JSON of about so many bytes; bytes, vectors and sets by the column's type."""
+
+    size: int = 0
+
+
+PooledValues: TypeAlias = Union[Provider, Choice, Range, Distribution, Text, Words, Documents]
+
+
+@dataclass(frozen=True)
+class Pool:
+    texts: pa.Array
+    """binary TiDB text, each value once."""
+
+    slots: Ints | None
+    """Which value each of the numbers that rows are dealt stands for; None for that of the same number."""
+
+    widest: int
+    """Slots of the value that has most of them; they lie together."""
+
+    @property
+    def size(self) -> int:
+        return len(self.texts) if self.slots is None else len(self.slots)
+
+
+@lru_cache(1024)
+def pool(values: PooledValues, type: ColumnType, seed: int) -> Pool:
+    """Raises UserError for a value that the column does not take."""
+    given, weights = _given(values, type, seed)
+    texts = tidb_text(type, given)
+    wrong = np.flatnonzero(np.asarray(texts.is_null()))
+    if len(wrong):
+        raise misfit(type, given[int(wrong[0])].as_py())
+    distinct = raw(texts).dictionary_encode()
+    numbers = np.asarray(distinct.indices).astype(np.int64)
+    counts = np.bincount(numbers, weights).astype(np.int64)
+    if counts.max() == 1:
+        return Pool(distinct.dictionary, None, 1)
+    return Pool(distinct.dictionary, np.repeat(np.arange(len(counts)), counts), int(counts.max()))
+
+
+def misfit(type: ColumnType, value: object) -> UserError:
+    """A value that a column does not take."""
+    shown = str(value) if len(str(value)) <= SHOWN else f"{str(value)[:SHOWN]}… ({len(str(value))} characters)"
+    return UserError(f"{type.name} does not take {shown!r}; accepted: {accepted(type)}")
+
+
+Given: TypeAlias = tuple[pa.Array, npt.NDArray[np.int64] | None]
+"""Values as a file would have them, and how many slots each has."""
+
+
+def _given(values: PooledValues, type: ColumnType, seed: int) -> Given:
+    match values:
+        case Provider(name):
+            from simulator.sources.generate import providers  # Faker takes half a second
+
+            return pa.array(providers.pool(name, seed), pa.string()), None
+        case Choice(choices, weights):
+            return _choices(choices), _slots(weights) if weights else None
+        case Range(least, greatest):
+            return every(least, greatest, type), None
+        case Distribution():
+            return _distributed(values, type), None
+        case Text(least, greatest):
+            return pa.array(_texts(least, greatest, seed), pa.string()), None
+        case Words():
+            return _cut(_words(seed), type), None
+        case Documents(size):
+            return _documents(type, size, seed), None
+
+
+def _choices(values: Sequence[Any]) -> pa.Array:
+    if all(isinstance(each, int) for each in values) and max(map(abs, values)) < 1 << 63:
+        return pa.array(values, pa.int64())
+    return pa.array([each.replace(tzinfo=None).isoformat(" ") if isinstance(each, datetime) else str(each)
+                     for each in values], pa.string())
+
+
+def _slots(weights: Sequence[float]) -> npt.NDArray[np.int64]:
+    """So many slots for each value, at least one where there is a weight."""
+    total = math.fsum(weights)
+    if total <= SLOTS and all(weight == int(weight) for weight in weights):
+        return np.array(weights).astype(np.int64) // math.gcd(*(int(weight) for weight in weights))
+    shares = np.array(weights) / total * SLOTS
+    return np.where(shares > 0, np.maximum(np.rint(shares), 1), 0).astype(np.int64)
+
+
+def steps(least: object, greatest: object) -> tuple[int, int, int]:
+    """A range as whole numbers: the least one, how many there are, and the digits behind the point that they count in;
+    seconds of times, days of dates."""
+    match least, greatest:
+        case (int(), int()):
+            return least, greatest - least + 1, 0
+        case (datetime(), datetime()):
+            first, last = (int(np.datetime64(each.replace(tzinfo=None), "s").astype(np.int64))
+                           for each in (least, greatest))
+            return first, last - first + 1, 0
+        case (date(), date()):
+            return least.toordinal() - date(1970, 1, 1).toordinal(), (greatest - least).days + 1, 0
+        case (time(), time()):
+            first, last = ((each.hour * 60 + each.minute) * 60 + each.second for each in (least, greatest))
+            return first, last - first + 1, 0
+    low, high = Decimal(str(least)), Decimal(str(greatest))
+    digits = max(2, *(-int(each.as_tuple().exponent) for each in (low, high)))
+    first, last = (int(each.scaleb(digits)) for each in (low, high))
+    return first, last - first + 1, digits
+
+
+def numbers(kind: type, whole: Ints, digits: int, of: ColumnType) -> pa.Array:
+    """Whole numbers of `steps` as what they count, of the kind of a bound, as a column of some type takes it best."""
+    if issubclass(kind, datetime):
+        return pa.array(whole).view(pa.timestamp("s"))
+    if issubclass(kind, date):
+        return pa.array(whole.astype(np.int32)).view(pa.date32())
+    if issubclass(kind, time):
+        return pa.array(whole.astype(np.int32)).view(pa.time32("s"))
+    if not digits:
+        return pa.array(whole)
+    if family(of) == "float":
+        return pa.array(whole / 10.0**digits)
+    precision = min(of.length, 38) if family(of) == "decimal" and of.decimal == digits else 38
+    halves = np.stack((whole, whole >> 63), axis=1)
+    return pa.Array.from_buffers(pa.decimal128(precision, digits), len(whole), [None, pa.py_buffer(halves)])
+
+
+def every(least: object, greatest: object, type: ColumnType) -> pa.Array:
+    """All values of a range."""
+    first, count, digits = steps(least, greatest)
+    return numbers(least.__class__, np.arange(first, first + count), digits, type)
+
+
+def _distributed(wanted: Distribution, type: ColumnType) -> pa.Array:
+    """Values of which each stands for as large a part of the distribution as any other."""
+    if wanted.name == "zipf":
+        assert wanted.least is not None and wanted.greatest is not None
+        shares = np.cumsum(np.arange(1, int(wanted.greatest - wanted.least) + 2) ** -wanted.exponent)
+        return pa.array(int(wanted.least) + np.searchsorted(shares, _parts(0.0, 1.0) * shares[-1]))
+    inside = _below(wanted, wanted.least, 0.0), _below(wanted, wanted.greatest, 1.0)
+    if inside[1] - inside[0] < 1e-12:
+        raise UserError(f"{wanted.name}: hardly any value lies between min, {wanted.least}, and max, {wanted.greatest}")
+    found = np.array([_quantile(wanted, part) for part in _parts(*inside).tolist()])
+    found = found.clip(
+        -math.inf if wanted.least is None else wanted.least, math.inf if wanted.greatest is None else wanted.greatest)
+    if family(type) in ("integer", "bit", "year"):
+        return pa.array(np.rint(found).astype(np.int64))
+    return pa.array(np.round(found, 4))
+
+
+def _parts(least: float, greatest: float) -> npt.NDArray[np.float64]:
+    found: npt.NDArray[np.float64] = least + (np.arange(QUANTILES) + 0.5) / QUANTILES * (greatest - least)
+    return found
+
+
+def _lognormal(wanted: Distribution) -> NormalDist:
+    """Of the logarithms."""
+    variance = math.log1p((wanted.deviation / wanted.mean) ** 2)
+    return NormalDist(math.log(wanted.mean) - variance / 2, math.sqrt(variance))
+
+
+def _below(wanted: Distribution, bound: float | None, otherwise: float) -> float:
+    """Which part of the distribution lies below a bound."""
+    if bound is None:
+        return otherwise
+    if wanted.name == "normal":
+        return NormalDist(wanted.mean, wanted.deviation).cdf(bound)
+    if bound <= 0:
+        return 0.0
+    if wanted.name == "lognormal":
+        return _lognormal(wanted).cdf(math.log(bound))
+    return -math.expm1(-bound / wanted.mean)
+
+
+def _quantile(wanted: Distribution, part: float) -> float:
+    if wanted.name == "normal":
+        return NormalDist(wanted.mean, wanted.deviation).inv_cdf(part)
+    if wanted.name == "lognormal":
+        return math.exp(_lognormal(wanted).inv_cdf(part))
+    return -wanted.mean * math.log1p(-part)
+
+
+def _words(seed: int) -> pa.Array:
+    from simulator.sources.generate import providers  # Faker takes half a second
+
+    return pa.array(providers.pool("word", seed), pa.string())
+
+
+def _texts(least: int, greatest: int, seed: int) -> list[str]:
+    chosen = np.random.default_rng(seed_of(seed, "texts", least, greatest))
+    words = _words(seed).to_pylist()
+    count = max(8, min(TEXTS, TEXT_BYTES // max(greatest, 1)))
+    prose = " ".join(words[at] for at in chosen.integers(len(words), size=2 * max(greatest, TEXT_BYTES // 64) // 5))
+    prose *= greatest // len(prose) + 2
+    sizes = chosen.integers(least, greatest, count, endpoint=True)
+    starts = chosen.integers(len(prose) - greatest, size=count)
+    return [_ended(prose[start:start + size]) for start, size in zip(starts.tolist(), sizes.tolist())]
+
+
+def _ended(text: str) -> str:
+    """Without a space at either end, which a CHAR would lose."""
+    inside = text.strip()
+    return text if len(inside) == len(text) else inside.ljust(len(text), "s")
+
+
+def _documents(type: ColumnType, size: int, seed: int) -> pa.Array:
+    chosen = np.random.default_rng(seed_of(seed, "documents", type.name, size))
+    kind = family(type)
+    if kind == "vector":
+        values = np.round(chosen.normal(size=(TEXTS, type.length if type.length > 0 else 3)), 2)
+        return pa.array([str(row) for row in values.tolist()])
+    if kind == "set":
+        return pa.array(sorted(set(chosen.integers(1 << min(len(type.elements), 62), size=TEXTS).tolist())))
+    if kind == "json":
+        return pa.array(_json(size, seed, chosen.integers(1_000_000, size=TEXTS).tolist()))
+    sizes = chosen.integers(1, min(type.length if type.length > 0 else 16, 16), TEXTS, endpoint=True).tolist()
+    return pa.array([chosen.bytes(each) for each in sizes], pa.binary())
+
+
+def _json(size: int, seed: int, numbers: Sequence[int]) -> list[str]:
+    words = _words(seed).to_pylist()
+    pairs = list(pairwise((*words, words[0])))
+    texts = _texts(max(1, size - 60), max(1, size - 60), seed) if size else [""]
+    return [
+        f'{{"name": "{pairs[place % len(pairs)][0]}", "number": {number}, "tags": '
+        f'["{pairs[place % len(pairs)][1]}", {number % 10}]' + (
+            f', "text": "{texts[place % len(texts)]}"}}' if size else "}")
+        for place, number in enumerate(numbers[:max(len(texts), 1) if size else None])]
+
+
+def _cut(text: pa.Array, type: ColumnType) -> pa.Array:
+    return pc.utf8_slice_codeunits(text, 0, type.length) if type.length >= 0 else text

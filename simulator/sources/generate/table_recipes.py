@@ -1,0 +1,325 @@
+"""Which recipe each column of each table of a model has: what a user says of it, what refers to what, else its type.
+
+One law: what no row could be made by is refused here, before the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+from simulator.errors import UserError, did_you_mean
+from simulator.sources.generate.by_type import by_type, drawn
+from simulator.sources.generate.counted import Counted, Labelled, auto_random, counted
+from simulator.sources.generate.distinct import Distinct, distinct, fixed_columns
+from simulator.sources.generate.draws import seed_of
+from simulator.sources.generate.model import Model
+from simulator.sources.generate.parents import Pairing, Parents, Referring, grows
+from simulator.sources.generate.recipes import Clock, Dice, Joined, Nullable, Pooled, Recipe, Touched, Versions
+from simulator.sources.generate.wanted import (
+    ColumnWanted, Range, Reference, Sequence as Counts, TableWanted, Template, Text, Time, Version, Wanted,
+)
+from simulator.tidb.model.table import Column, ForeignKey, Table, visible_columns
+from simulator.tidb.model.types import family, is_text
+from simulator.tidb.upstream.unique import columns_by_name
+
+ColumnPlace = tuple[int, str]
+"""Of a table in the model, and the column's name."""
+
+Found = TypeVar("Found")
+
+
+def references(tables: Sequence[Table], wanted: Sequence[TableWanted]) -> tuple[frozenset[int], ...]:
+    """The places of the tables that each table refers to, itself among them where it does: by foreign keys, and by what
+    is wanted. Raises UserError for a table that is not there."""
+    found = []
+    for place, table in enumerate(tables):
+        named = [(each.schema, each.table) for each in table.foreign_keys]
+        named += [
+            (each.values.schema, each.values.table) for each in wanted[place].columns.values()
+            if isinstance(each.values, Reference)]
+        found.append(frozenset(_place(tables, schema, name, table) for schema, name in named))
+    return tuple(found)
+
+
+def each_table(tables: Sequence[Table], found: Callable[[int], Found]) -> tuple[Found, ...]:
+    """Of each table by its place. Raises UserError with every mistake, and whose it is."""
+    made, mistakes = [], []
+    for place, table in enumerate(tables):
+        try:
+            made.append(found(place))
+        except UserError as error:
+            mistakes += [f"table {table.schema}.{table.name}: {each}" for each in error.args]
+    if mistakes:
+        raise UserError(*mistakes)
+    return tuple(made)
+
+
+def _place(tables: Sequence[Table], schema: str, name: str, of: Table) -> int:
+    for place, table in enumerate(tables):
+        if (table.schema.lower(), table.name.lower()) == (schema.lower(), name.lower()):
+            return place
+    known = [f"{table.schema}.{table.name}" for table in tables]
+    raise UserError(
+        f"table {of.schema}.{of.name} refers to {schema}.{name}, which is not there."
+        f"{did_you_mean(f'{schema}.{name}', known)} Tables: {', '.join(known)}")
+
+
+@dataclass(frozen=True)
+class TableRecipes:
+    tables: tuple[Table, ...]
+    wanted: tuple[TableWanted, ...]
+    model: Model
+    start_ms: int
+    _made: dict[ColumnPlace, Recipe] = field(default_factory=dict)
+    _open: list[ColumnPlace] = field(default_factory=list)
+    """Columns whose recipe is being looked for, each for the one before."""
+
+    def check(self) -> None:
+        """Raises UserError for what is wrong with tables as a whole."""
+        assert len(self._distincts) == len(self._referred) == len(self.touched)
+
+    def recipes(self, place: int) -> tuple[Recipe | None, ...]:
+        """Of the visible columns of a table; None for those that are generated. Raises UserError with every mistake."""
+        found: list[Recipe | None] = []
+        mistakes = list(self._unknown(place))
+        for column in visible_columns(self.tables[place]):
+            try:
+                found.append(None if column.generated else self.recipe(place, column.name))
+            except UserError as error:
+                mistakes += [f"column {column.name!r}: {each}" for each in error.args]
+        if mistakes:
+            raise UserError(*mistakes)
+        return tuple(found)
+
+    def recipe(self, place: int, name: str) -> Recipe:
+        """Of a column, as its table spells it. Raises UserError."""
+        at = place, name
+        if at in self._open:
+            raise UserError("its values lead back to itself by references and templates")
+        if at not in self._made:
+            self._open.append(at)
+            try:
+                self._made[at] = self._column(place, columns_by_name(self.tables[place])[name.lower()])
+            finally:
+                self._open.pop()
+        return self._made[at]
+
+    def _unknown(self, place: int) -> Iterator[str]:
+        known = {column.name: column for column in self.tables[place].columns}
+        for name in self.wanted[place].columns:
+            if name not in known:
+                yield f"columns: the table has no column {name!r}.{did_you_mean(name, known)}"
+            elif known[name].generated:
+                yield f"columns: {name!r} is a generated column, which takes no values"
+
+    def _column(self, place: int, column: Column) -> Recipe:
+        wanted = self.wanted[place].columns.get(column.name, ColumnWanted())
+        if wanted.null and column.not_null:
+            raise UserError(f"null: expected none, as the column is NOT NULL; got {wanted.null}")
+        dice = Dice(self._seed(place, column.name), self.touched[place].get(column.name))
+        recipe = self._values(place, column, wanted.values, dice)
+        return Nullable(recipe, wanted.null, dice) if wanted.null else recipe
+
+    def _seed(self, place: int, name: str) -> int:
+        table = self.tables[place]
+        return seed_of(self.model.seed, table.schema, table.name, name)
+
+    def _where(self, place: int, column: Column) -> str:
+        table = self.tables[place]
+        return f"table {table.schema}.{table.name}: column {column.name!r}"
+
+    def _values(self, place: int, column: Column, values: Wanted | None, dice: Dice) -> Recipe:
+        where, table = self._where(place, column), self.tables[place]
+        if column.name in self._distinct(place).counted:
+            return self._counted(place, column, values, dice)
+        match values:
+            case Counts(first, step):
+                return self._checked(place, counted(column.type, where, first, step))
+            case Reference(schema, name, other):
+                parent = _place(self.tables, schema, name, table)
+                known = columns_by_name(self.tables[parent])
+                if other.lower() not in known:
+                    raise UserError(
+                        f"reference: {schema}.{name} has no column {other!r}.{did_you_mean(other, list(known))}")
+                return self._referring(place, column, parent, known[other.lower()], f"{schema}.{name}.{other}")
+            case Template(parts):
+                names = [self._in_template(place, each) for _, each in parts if each]
+                return Joined(
+                    tuple(text for text, _ in parts), tuple(self.recipe(place, each) for each in names), column.type,
+                    where)
+            case Time(changed):
+                return self._clock(column, changed)
+            case Version():
+                return Versions(column.type, where)
+        if values is None:
+            found = self._by_definition(place, column, dice)
+            if found is not None:
+                return found
+        return drawn(by_type(column) if values is None else values, column.type, self.model.seed, dice)
+
+    def _by_definition(self, place: int, column: Column, dice: Dice) -> Recipe | None:
+        """What the table says of a column without a generator."""
+        table, where = self.tables[place], self._where(place, column)
+        if column.auto_random:
+            return auto_random(column, where, dice)
+        if column.auto_increment:
+            first = int(dict(table.options).get("AUTO_INCREMENT", 1))
+            return self._checked(place, counted(column.type, where, max(first, 1)))
+        for foreign in table.foreign_keys:
+            for name, other in zip(foreign.columns, foreign.references, strict=True):
+                if name.lower() == column.name.lower():
+                    return self._of_key(place, column, foreign, other)
+        if column.on_update:
+            return self._clock(column, True)
+        default = (column.default or "").strip("( ").upper()
+        if column.default_expression and default.startswith(("CURRENT_TIMESTAMP", "CURRENT_DATE", "NOW", "CURDATE")):
+            return self._clock(column, False)
+        return None
+
+    def _of_key(self, place: int, column: Column, foreign: ForeignKey, other: str) -> Recipe:
+        parent = _place(self.tables, foreign.schema, foreign.table, self.tables[place])
+        return self._referring(place, column, parent, columns_by_name(self.tables[parent])[other.lower()], foreign.name)
+
+    def _clock(self, column: Column, changed: bool) -> Recipe:
+        if family(column.type) not in ("date", "datetime", "time", "integer") and not is_text(column.type):
+            raise UserError(f"time: a {column.type.name} holds none; accepted: a date, a time, an integer or a text")
+        return Clock(changed, column.type, self.start_ms)
+
+    def _in_template(self, place: int, name: str) -> str:
+        known = {column.name: column for column in self.tables[place].columns}
+        if name not in known:
+            raise UserError(f"template: the table has no column {name!r}.{did_you_mean(name, known)}")
+        if known[name].generated:
+            raise UserError(f"template: {name!r} is a generated column, which is computed behind all others")
+        return name
+
+    def _distinct(self, place: int) -> Distinct:
+        return self._distincts[place]
+
+    @cached_property
+    def _distincts(self) -> tuple[Distinct, ...]:
+        return each_table(self.tables, lambda place: distinct(self.tables[place], self.wanted[place].columns))
+
+    def _counted(self, place: int, column: Column, values: Wanted | None, dice: Dice) -> Recipe:
+        """A column by which rows are told apart."""
+        where, prefix = self._where(place, column), self._distinct(place).counted[column.name]
+        first = values.least if isinstance(values, Range) and isinstance(values.least, int) else None
+        if not is_text(column.type) or values is None:
+            return self._checked(place, counted(column.type, where, first, 1, prefix))
+        length = values.greatest if isinstance(values, Text) else column.type.length
+        numbers = counted(column.type, where, None, 1, prefix if prefix >= 0 else length)
+        assert not isinstance(values, Counts | Reference | Template | Time | Version), "told apart otherwise"
+        words = drawn(values, column.type, self.model.seed, dice)
+        assert isinstance(words, Pooled)
+        return Labelled(self._checked(place, numbers), words, length)
+
+    def _checked(self, place: int, recipe: Counted) -> Counted:
+        """Raises UserError where the rows with which the table begins are more than a column counts."""
+        rows = self.model.tables[place].rows
+        if rows:
+            recipe.check(0, rows - 1)
+        return recipe
+
+    def _referring(self, place: int, column: Column, parent: int, other: Column, name: str) -> Recipe:
+        if other.generated:
+            raise UserError(f"refers to {other.name!r}, a generated column, which is computed behind all others")
+        model, itself = self.model.tables[parent], parent == place
+        if not itself and not model.rows and not grows(model):
+            raise UserError(f"refers to {model.schema}.{model.name}, which has no rows; accepted: rows = 1 or more")
+        parents = Parents(
+            parent, model.rows, grows(model), itself, self._seed(place, name), self._where(place, column),
+            self._pairing(place, column))
+        recipe = self.recipe(parent, other.name)
+        return Referring(recipe, parents, other.type, column.type, column.not_null)
+
+    def _pairing(self, place: int, column: Column) -> Pairing | None:
+        for names in self._distinct(place).paired:
+            if column.name not in names:
+                continue
+            parents = self._paired_parents(place, names)
+            rows = [self.model.tables[parent].rows for parent, _ in parents]
+            before, combinations = 1, 1
+            for (_, columns), count in zip(parents, rows, strict=True):
+                before = combinations if column.name in columns else before
+                combinations *= count
+            mine = self.model.tables[place]
+            again = 0 < mine.mix.inserts <= mine.mix.deletes and not mine.kept and combinations >= 2 * mine.rows
+            if mine.rows > combinations:
+                raise UserError(
+                    f"no two rows may refer to the same rows, of which there are {combinations:,} combinations; got "
+                    f"rows = {mine.rows:,}")
+            return Pairing(before, combinations, again)
+        return None
+
+    def _paired_parents(self, place: int, names: frozenset[str]) -> list[tuple[int, frozenset[str]]]:
+        """Each parent that columns of a unique key refer to, and by which columns."""
+        table, found, left = self.tables[place], [], set(names)
+        for name, each in self.wanted[place].columns.items():
+            if name in left and isinstance(each.values, Reference):
+                found.append((_place(self.tables, each.values.schema, each.values.table, table), frozenset((name,))))
+                left.discard(name)
+        for foreign in table.foreign_keys:
+            columns = frozenset(columns_by_name(table)[name.lower()].name for name in foreign.columns)
+            if columns & left:
+                found.append((_place(self.tables, foreign.schema, foreign.table, table), columns))
+                left -= columns
+        return found
+
+    @cached_property
+    def touched(self) -> tuple[Mapping[str, Touched], ...]:
+        """The columns of each table that updates touch. Raises UserError where there are none, or not those that are
+        wanted."""
+        return each_table(self.tables, self._groups)
+
+    def _groups(self, place: int) -> Mapping[str, Touched]:
+        table, wanted = self.tables[place], self.wanted[place]
+        fixed = fixed_columns(table) | self._referred[place]
+        free = [column.name for column in visible_columns(table) if self._free(place, column, fixed)]
+        asked = wanted.update_columns
+        if isinstance(asked, tuple):
+            for name in asked:
+                if name.lower() not in columns_by_name(table):
+                    raise UserError(
+                        f"update-columns: the table has no column {name!r}.{did_you_mean(name, free)}")
+                if name not in free:
+                    raise UserError(
+                        f"update-columns: no update touches {name!r}: it is of a key, refers to another table, is "
+                        f"generated, or its generator rules it; accepted: {', '.join(free) or 'none'}")
+            return {name: Touched(0, 1) for name in asked}
+        model = self.model.tables[place]
+        timed = any(
+            isinstance(each.values, Version) or each.values == Time(True) for each in wanted.columns.values())
+        if model.mix.updates and not free and not timed:
+            raise UserError("mix: updates are asked for, and the table has no column outside of its keys to change")
+        if asked is not None and asked < 1:
+            raise UserError(f"update-columns: expected 1 or more, got {asked}")
+        groups = -(-len(free) // asked) if asked else 1
+        return {name: Touched(at % groups, groups) for at, name in enumerate(free)}
+
+    def _free(self, place: int, column: Column, fixed: set[str]) -> bool:
+        """Whether updates may touch a column."""
+        values = self.wanted[place].columns.get(column.name, ColumnWanted()).values
+        ruled = isinstance(values, Counts | Reference | Template | Time | Version) or (
+            values is None and bool(column.auto_increment or column.auto_random or column.on_update))
+        clocked = values is None and column.default_expression and (column.default or "").upper().startswith("CURRENT")
+        return not (column.generated or column.name in fixed or ruled or clocked)
+
+    @cached_property
+    def _referred(self) -> tuple[set[str], ...]:
+        """The columns of each table that others refer to."""
+        found: tuple[set[str], ...] = tuple(set() for _ in self.tables)
+        for place, table in enumerate(self.tables):
+            for foreign in table.foreign_keys:
+                parent = _place(self.tables, foreign.schema, foreign.table, table)
+                known = columns_by_name(self.tables[parent])
+                found[parent].update(known[name.lower()].name for name in foreign.references)
+            for each in self.wanted[place].columns.values():
+                if isinstance(each.values, Reference):
+                    parent = _place(self.tables, each.values.schema, each.values.table, table)
+                    known = columns_by_name(self.tables[parent])
+                    found[parent].update(
+                        column.name for name, column in known.items() if name == each.values.column.lower())
+        return found

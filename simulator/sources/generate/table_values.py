@@ -1,0 +1,138 @@
+"""The values of the rows of a table: out of keys and versions come TiDB texts, images and handles.
+
+One law: a column's text depends on the seed, the table, the row's key and the column's version alone; nothing is kept
+between two questions, and whoever asks, wherever, is told the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from simulator.columns import row_image
+from simulator.columns.cells import raw
+from simulator.columns.change_frame import Ints
+from simulator.errors import SchemaError, SnapshotError, UserError
+from simulator.sources.generate.model import Model, TableRows
+from simulator.sources.generate.recipes import Constant, Converted, Recipe
+from simulator.sources.generate.table_recipes import TableRecipes, each_table
+from simulator.sources.generate.wanted import TableWanted
+from simulator.ticdc import key_bytes
+from simulator.ticdc.table_info import handle_key
+from simulator.tidb.ddl.column_sources import FromColumn, FromDefault, conversion
+from simulator.tidb.expressions import generated
+from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.upstream.unique import cells_of, columns_by_name
+from simulator.tso import DEFAULT_START
+
+START_MS = int(DEFAULT_START.timestamp() * 1000)
+TRIED = 64
+"""Rows that are made to see whether they can be."""
+
+
+def table_values(
+    tables: Sequence[Table], wanted: Sequence[TableWanted], model: Model, start_ms: int = START_MS
+) -> tuple[TableValues, ...]:
+    """Of the tables of a model, in its order; `start_ms` is when the stream starts, in milliseconds since 1970.
+
+    Raises UserError with every mistake: a column or a row that is not there, a value that its column does not take.
+    """
+    making = TableRecipes(tuple(tables), tuple(wanted), model, start_ms)
+    making.check()
+
+    def values(place: int) -> TableValues:
+        found = TableValues(tables[place], making.recipes(place))
+        _try(found, place, model)
+        return found
+
+    return each_table(tables, values)
+
+
+@dataclass(frozen=True)
+class TableValues:
+    table: Table
+    recipes: tuple[Recipe | None, ...]
+    """Of the visible columns; None for those that are generated."""
+
+    def texts(self, names: Sequence[str], rows: TableRows) -> dict[str, pa.Array]:
+        """TiDB text (binary) of columns, by name; null for NULL. Raises UserError for a column that has counted to its
+        end."""
+        recipes = self._recipes
+        computed = [name for name in names if recipes.get(name) is None]
+        if not computed:
+            return {name: recipes[name].texts(rows) for name in names}  # type: ignore[union-attr]
+        found = self._all(rows)
+        for name in computed:
+            if name not in found:
+                found[name] = raw(cells_of(self.table, columns_by_name(self.table)[name.lower()], found))
+        return {name: found[name] for name in names}
+
+    def images(self, rows: TableRows) -> pa.Array:
+        """`columns.row_image` of the visible columns."""
+        names = [column.name for column in visible_columns(self.table)]
+        return row_image.pack(list(self.texts(names, rows).values()))
+
+    def handles(self, rows: TableRows) -> pa.Array:
+        """`ticdc.key_bytes.handle`."""
+        names = handle_key(self.table) or [column.name for column in visible_columns(self.table)]
+        return key_bytes.handle(self.table, self.texts(names, rows))
+
+    def altered(self, table: Table) -> TableValues:
+        """The same rows in an altered definition: a column that is new has its default in all of them."""
+        names = f"table {table.schema}.{table.name}"
+        recipes: list[Recipe | None] = []
+        for column, source in zip(visible_columns(table), conversion(self.table, table), strict=True):
+            was = self.recipes[source.index] if isinstance(source, FromColumn) else None
+            if column.generated:
+                recipes.append(None)
+            elif isinstance(source, FromDefault):
+                recipes.append(Constant(None if source.text is None else source.text.encode("utf-8", "surrogatepass")))
+            elif isinstance(source, FromColumn) and was is not None and source.cast:
+                recipes.append(Converted(was, source.before, source.after, f"{names}: column {column.name!r}"))
+            else:
+                recipes.append(was)
+        return replace(self, table=table, recipes=tuple(recipes))
+
+    @property
+    def _recipes(self) -> Mapping[str, Recipe | None]:
+        names = (column.name for column in visible_columns(self.table))
+        return dict(zip(names, self.recipes, strict=True))
+
+    def _all(self, rows: TableRows) -> dict[str, pa.Array]:
+        """All visible columns, those that are generated computed."""
+        texts = {name: recipe.texts(rows) for name, recipe in self._recipes.items() if recipe is not None}
+        if len(texts) == len(self.recipes):
+            return texts
+        try:
+            made = generated(self.table, texts)
+        except (SchemaError, SnapshotError) as error:
+            raise UserError(f"table {self.table.schema}.{self.table.name}: {error}") from None
+        return {name: raw(text) for name, text in made.texts.items()}
+
+
+@dataclass(frozen=True)
+class Tried:
+    """Lives of rows that are made to see whether they can be: all are there from the first transaction on."""
+
+    model: Model
+
+    def born(self, table: int, keys: Ints, since: int) -> Ints:
+        return np.zeros_like(keys)
+
+    def changed(self, table: int, keys: Ints, versions: Ints, since: int) -> Ints:
+        return versions
+
+    def inserted(self, table: int, transactions: Ints, since: int) -> Ints:
+        return np.full_like(transactions, max(self.model.tables[table].rows, 1))
+
+    def milliseconds(self, transactions: Ints) -> Ints:
+        return transactions
+
+
+def _try(values: TableValues, place: int, model: Model) -> None:
+    """Raises UserError for rows that cannot be made."""
+    keys = np.arange(min(TRIED, max(model.tables[place].rows, 1)))
+    values.images(TableRows(keys, keys % 3, 0, Tried(model), place))

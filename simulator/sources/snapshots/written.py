@@ -1,0 +1,126 @@
+"""Files of a snapshot as they are written: rows of one table, a batch at a time, and what a snapshot says of itself.
+
+One law: what is written here is read again, without any option, as the same texts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from types import MappingProxyType
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from simulator.columns.cells import latin1, stored_buffers, surrogate_unescaped
+from simulator.tidb.ddl.show_create import show_create
+from simulator.tidb.model.table import Column, Table, visible_columns
+from simulator.tidb.model.types import family, is_binary
+
+UNSAFE = re.compile(r'^_|[\x00-\x1f%"*./:<>?\\|]|-(?=schema)', re.IGNORECASE)
+"""What Dumpling keeps out of names of files, and what would hide one."""
+
+NUMBERS = ("integer", "decimal", "float", "year", "bit")
+"""Families of types whose values stand without quotes."""
+
+
+def file_name(table: Table, rest: str) -> str:
+    """`db.table` and the rest, with what names of files cannot have as %XX."""
+    return ".".join(map(_safe, (table.schema, table.name))) + rest
+
+
+def _safe(name: str) -> str:
+    return UNSAFE.sub(lambda found: f"%{ord(found[0]):02X}", name)
+
+
+def write_schema(directory: Path, table: Table) -> None:
+    """`<db>.<table>-schema.sql`"""
+    (directory / file_name(table, "-schema.sql")).write_text(show_create(table).rstrip(";") + ";\n", "utf-8")
+
+
+def write_database(directory: Path, name: str) -> None:
+    """`<db>-schema-create.sql`"""
+    text = f"CREATE DATABASE `{name.replace('`', '``')}`;\n"
+    (directory / f"{_safe(name)}-schema-create.sql").write_text(text, "utf-8")
+
+
+def write_metadata(directory: Path, ts: int, about: Sequence[str]) -> None:
+    """`metadata` as Dumpling writes it, of a snapshot taken at that TSO; behind it lines that say what it is."""
+    text = "\n".join(("SHOW MASTER STATUS:", "\tLog: tidb-binlog", f"\tPos: {ts}", "\tGTID:", "", *about, ""))
+    (directory / "metadata").write_text(text, "utf-8")
+
+
+class CsvFile(AbstractContextManager["CsvFile"]):
+    """A table's rows as CSV: a line of names, then a line a row; numbers without quotes, NULL as `\\N`."""
+
+    def __init__(self, path: Path, table: Table) -> None:
+        self._columns = visible_columns(table)
+        self._file: BinaryIO = path.open("wb")
+        names = (column.name.replace('"', '""') for column in self._columns)
+        self._file.write(",".join(f'"{name}"' for name in names).encode() + b"\n")
+
+    def write(self, texts: Mapping[str, pa.Array]) -> None:
+        """Rows, given as the TiDB text of each visible column."""
+        parts: list[pa.Array | bytes] = []
+        for column in self._columns:
+            parts += (*_cells(column, texts[column.name]), b",")
+        lines = pc.binary_join_element_wise(*parts[:-1], b"\n", b"")
+        self._file.write(memoryview(stored_buffers(lines)[0]))
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+
+def _cells(column: Column, text: pa.Array) -> tuple[pa.Array | bytes, ...]:
+    """The cells of a column, or what to join them of."""
+    cells = latin1(text) if is_binary(column.type) else surrogate_unescaped(text)
+    if family(column.type) in NUMBERS:
+        return (pc.fill_null(cells, b"\\N"),)
+    if pc.any(pc.match_substring(cells, '"')).as_py():
+        cells = pc.replace_substring(cells, '"', '""')
+    if not cells.null_count:
+        return b'"', cells, b'"'
+    return (pc.fill_null(pc.binary_join_element_wise(b'"', cells, b'"', b""), b"\\N"),)
+
+
+class ParquetFile(AbstractContextManager["ParquetFile"]):
+    """A table's rows as Parquet: integers and floats as numbers, binary strings as bytes, everything else as text."""
+
+    def __init__(self, path: Path, table: Table) -> None:
+        self._columns = visible_columns(table)
+        self._schema = pa.schema([(column.name, _arrow_type(column)) for column in self._columns])
+        self._opened = ExitStack()
+        self._writer = self._opened.enter_context(pq.ParquetWriter(path, self._schema))
+
+    def write(self, texts: Mapping[str, pa.Array]) -> None:
+        """Rows, given as the TiDB text of each visible column."""
+        arrays = [_values(texts[name], type) for name, type in zip(self._schema.names, self._schema.types)]
+        self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+
+    def __exit__(self, *error: object) -> None:
+        self._opened.close()
+
+
+def _arrow_type(column: Column) -> pa.DataType:
+    type = column.type
+    if is_binary(type):
+        return pa.binary()
+    if family(type) == "integer":
+        return pa.uint64() if type.unsigned else pa.int64()
+    if family(type) == "float":
+        return pa.float64() if type.name == "double" else pa.float32()
+    return pa.string()
+
+
+def _values(text: pa.Array, type: pa.DataType) -> pa.Array:
+    return latin1(text) if pa.types.is_binary(type) else text.cast(pa.string()).cast(type)
+
+
+FORMATS: Mapping[str, Callable[[Path, Table], CsvFile | ParquetFile]] = MappingProxyType({
+    "csv": CsvFile,
+    "parquet": ParquetFile,
+})
