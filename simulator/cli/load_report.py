@@ -99,14 +99,14 @@ def _tiles(watch: Watch) -> Iterator[tuple[str, str, str]]:
     yield "MiB/s", f"{per_second:,.1f}", f"{account.bytes / MIB:,.0f} MiB in all"
     if account.latencies.records:
         p50, p99 = account.latencies.quantiles([0.5, 0.99])
-        yield "acknowledged, p99", _milliseconds(p99), (
-            f"p50 {_milliseconds(p50)}, at most {_milliseconds(account.latencies.longest)}")
+        yield "p99", _milliseconds(p99), (
+            f"until acknowledged; p50 {_milliseconds(p50)}, at most {_milliseconds(account.latencies.longest)}")
     if watch.verdict is not None:
         too_much = "kept up with all" if watch.verdict.too_much is None else f"not {watch.verdict.too_much:,.0f}"
         yield "rows/s sustained", f"{watch.verdict.sustained:,.0f}", f"by group {watch.setup.group}; {too_much}"
     elif account.share is not None:
         below = watch.reached.seconds_below
-        yield "s below the rate", f"{below:,}", "by more than 2 % over a minute"
+        yield "s below the rate", f"{below:,}", "by more than 2 %, over a minute"
 
 
 def _charts(watch: Watch) -> Iterator[tuple[str, str, go.Figure]]:
@@ -143,8 +143,7 @@ def _charts(watch: Watch) -> Iterator[tuple[str, str, go.Figure]]:
         late = [None if value is None else max(0.0, value) for value in told["behind_seconds"]]
         _line(behind, x, late, "behind", RED, fill=True, gaps=False)
         yield "Behind", "How much later than asked rows were sent and acknowledged.", behind
-    yield "Partitions", "How evenly rows are spread: rows of each partition, and what an even share would be.", _skew(
-        watch)
+    yield "Partitions", "How evenly rows are spread over partitions.", _skew(watch)
 
 
 def _skew(watch: Watch) -> go.Figure:
@@ -154,13 +153,13 @@ def _skew(watch: Watch) -> go.Figure:
     rows = [place["rows"] for place in every]
     figure = _figure([], "topic/partition" if several else "partition", "rows")
     figure.add_bar(x=names, y=rows, name="rows", marker_color=BLUE, hovertemplate="%{y:,}<extra>%{x}</extra>")
-    figure.update_layout(bargap=0.35, showlegend=False)
+    figure.update_layout(bargap=0.35)
     figure.update_xaxes(type="category")
     if rows:
         even = sum(rows) / len(rows)
-        figure.add_hline(
-            y=even, line={"color": ORANGE, "dash": "dash", "width": 1.5}, annotation_text=f"even: {_short(even)}",
-            annotation_font={"color": MUTED, "size": 11}, annotation_position="top right")
+        figure.add_scatter(
+            x=names, y=[even for _ in names], name=f"an even share: {_short(even)}", mode="lines+markers",
+            line={"color": ORANGE, "dash": "dash", "width": 1.6}, marker={"size": 5}, hoverinfo="skip")
     return figure
 
 
@@ -171,7 +170,6 @@ def _figure(x: Values, across: str, up: str, log: bool = False) -> go.Figure:
         "font": {"family": "system-ui, sans-serif", "size": 12, "color": INK},
         "hovermode": "x unified", "paper_bgcolor": "white", "plot_bgcolor": "white",
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 1, "xanchor": "right"},
-        "showlegend": True,
         "xaxis": axes | {"title": {"text": across, "font": {"color": MUTED}}, "showgrid": False},
         "yaxis": axes | {"title": {"text": up, "font": {"color": MUTED}}, "automargin": True, "linecolor": "white"},
     })
