@@ -14,7 +14,7 @@ import plotly.io
 from plotly.offline import get_plotlyjs
 
 from simulator import __version__, tso
-from simulator.cli.load_end import QUANTILES, closing, partitions, tables
+from simulator.cli.load_end import closing, partitions, tables
 from simulator.cli.load_summary import series, write_text
 from simulator.cli.load_watch import Watch
 from simulator.cli.run_report import MANY
