@@ -33,7 +33,7 @@ NOWHERE = "kafka://127.0.0.1:1/shop?protocol=open-protocol"
 RUN = "--resolved-interval", "500ms", "--sink-uri"
 KILLED = (
     "the kernel does that when memory runs out (dmesg tells); give the machine or container more, "
-    "or fewer tasks at a time need less (--master local[1])"
+    "or fewer tasks at a time need less (--master local[1]; on a cluster spark.cores.max)"
 )
 
 
@@ -272,7 +272,7 @@ LOST = (
 @pytest.mark.parametrize(("text", "words"), [
     (LOST, f"a process of Spark was lost: executor 1 exited caused by one of the running tasks; {KILLED}"),
     ("Lost task 0.0: java.lang.OutOfMemoryError: Java heap space\n\tat java.base",
-     "the memory of Spark's Java is full: fewer tasks at a time need less (--master local[1])"),
+     "the memory of Spark's Java is full: fewer tasks at a time need less (--master local[1]; on a cluster spark.cores.max)"),
 ])
 def test_a_part_of_spark_that_was_lost_is_one_line(text: str, words: str) -> None:
     """As Spark 4.3 says it, in the middle of its stack."""
@@ -283,7 +283,7 @@ def test_a_part_of_spark_that_was_lost_is_one_line(text: str, words: str) -> Non
 def test_memory_that_a_task_does_not_get_is_one_line() -> None:
     with pytest.raises(RuntimeError) as carried, carrying():
         raise pa.ArrowMemoryError("malloc of size 98313792 failed")
-    words = "the memory of a Python process of Spark is full: fewer tasks at a time need less (--master local[1])"
+    words = "the memory of a Python process of Spark is full: fewer tasks at a time need less (--master local[1]; on a cluster spark.cores.max)"
     with pytest.raises(DeliveryError, match=f"^{re.escape(words)}$"), translated():
         raise Py4JError(str(carried.value))
 
