@@ -98,7 +98,7 @@ def opening(
     _verify(tables, planning.rules, cursor)
     timeline = Timeline(cursor.now_ms, cursor.now_ms, 1000)
     plan = plans.assembled((first, cursor), additions, planning, timeline)
-    values = table_values(_defined(load, cursor.catalog), load.tables, load.model)
+    values = table_values(_defined(load, cursor.catalog), load.tables, load.model, cursor.now_ms)
     jobs = tuple(job for addition in additions for job in addition.jobs)
     standing = Standing(cursor, _only_present(cursor, planning), values, (0,) * len(values), jobs)
     stream = Stream(load.model, tuple(segments))

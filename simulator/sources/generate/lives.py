@@ -96,6 +96,10 @@ class Life:
             found[mixed] = self.rows + self.mixed.position(INSERT, keys[mixed] - self.rows)
         return found
 
+    def arrived(self, keys: Ints) -> Ints:
+        """The version in which each row is inserted."""
+        return self._hits(keys, self.updated(self.insertion(keys)))
+
     def versions(self, keys: Ints, positions: Ints) -> Ints:
         """Of rows at positions before which they were inserted; a deleted row keeps its last."""
         if not self.mixed.counts[UPDATE]:
