@@ -16,7 +16,7 @@ import click
 
 from simulator import __version__, releases as known
 from simulator.errors import UserError
-from simulator.run.settings import DEFAULT_SINK_URI, PLACES, SETTINGS
+from simulator.run.settings import DEFAULT_SINK_URI, PLACES, SETTINGS, to_duration_ms
 
 Command = Callable[..., int | None]
 Option = Callable[[Command], Command]
@@ -184,6 +184,72 @@ def run(file: Path, **options: Any) -> None:
     from simulator.run import library, scenario
 
     run_scenario(scenario.load(library.file_of(file)), options)
+
+
+@commands.command()
+@click.argument("file", metavar="[PLAN.toml]", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--preset", metavar="NAME",
+    help="A plan that comes with the package: sysbench, shop, bank, wide-62, wide-124, large-rows, documents, types.")
+@click.option("--print-plan", is_flag=True, help="Print the plan, to be saved and changed; nothing is sent.")
+@_given(CHANGEFEED_AND_OUTPUT)
+@click.option(
+    "--rate", metavar="RATE",
+    help="Rows a second (60000), MiB a second (190MiB), max; steps ('0s:1000, 60s:20000, 5m:max'), ramps "
+    "('0s:1000..20000, 5m:20000'), bursts ('1000, every 30s: 100000 for 2s').  [default: the plan's, else max]")
+@click.option(
+    "--until-lag", type=click.IntRange(1, sys.maxsize), metavar="N",
+    help="Raise the rate until the consumer group's lag stays above N records and grows; say what it sustains.")
+@click.option("--consumer-group", metavar="GROUP", help="Whose lag is watched, and shown.")
+@click.option(
+    "--duration", "duration_ms", callback=_read(to_duration_ms), metavar="DURATION",
+    help="Time of the stream after which it ends.  [default: the plan's, else it goes on]")
+@RESOLVED_INTERVAL
+@_setting("seed", type=int, help="Chooses rows and values.  [default: the plan's, else 0]")
+@click.option(
+    "--master", metavar="URL",
+    help="Spark master, such as spark://host:7077; none makes and sends everything in this process, without Java.  "
+    "[default: local[*]]")
+@click.option(
+    "--checkpoint", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    help="Where it is kept how far the run is.  [default: <plan>.checkpoint]")
+@click.option("--resume", is_flag=True, help="Go on where the run of this checkpoint ended.")
+@click.option(
+    "--truth", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    help="Write a snapshot of all tables at the last watermark there.")
+@click.option(
+    "--summary", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json", help="Write the summary there.")
+@click.option(
+    "--report", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.html",
+    help="Write a page with plots there.")
+@click.option(
+    "--metrics-port", type=click.IntRange(1, 65535), metavar="PORT", help="Serve Prometheus metrics on this port.")
+@click.option(
+    "--plain-producer", is_flag=True, help="Send record by record through the client's public API (slower).")
+@click.option(
+    "--driver", type=click.Choice(["kafka-python", "confluent"]), default="kafka-python", show_default=True,
+    help="Kafka client; confluent needs the extra fast.")
+def load(file: Path | None, **options: Any) -> None:
+    """An endless stream of changes, made up from a plan: as much as a consumer can take, for as long as it takes.
+
+    A plan is TOML: tables by CREATE TABLE, what is in their columns, how their rows come, change and go. Every change
+    is a function of plan, seed and position, so that any run of it sends the same stream. Ctrl-C ends it at a
+    watermark, and --resume goes on there.
+
+    \b
+    ticdc-sim load --preset shop --console --duration 2s
+    ticdc-sim load --preset shop --print-plan > mine.toml
+    ticdc-sim load mine.toml --sink-uri "kafka://127.0.0.1:9092/shop?protocol=canal-json" --rate 20000 --duration 2h
+    """
+    if options["print_plan"]:
+        from simulator.cli.load import print_plan
+
+        print_plan(file, options["preset"])
+        return
+    _without_pandas()
+    from simulator.cli.load import load as work
+
+    work(file, options)
 
 
 @commands.command()

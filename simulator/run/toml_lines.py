@@ -14,7 +14,9 @@ TOKEN = re.compile(r"""
   | (?P<open> [\[{] ) | (?P<close> [\]}] ) | (?P<end> \n )
 """, re.VERBOSE | re.DOTALL)
 
-HEADER = re.compile(r"""[ \t]*\[{1,2}[ \t]*["']?([^\]\s."']+)["']?[ \t]*(?:\.[ \t]*["']?([^\]\s."']+))?""")
+HEADER = re.compile(
+    r"""[ \t]*\[{1,2}[ \t]*["']?([^\]\s."']+)["']?[ \t]*(?:\.[ \t]*["']?([^\]\s."']+)["']?[ \t]*)?"""
+    r"""(?:\.[ \t]*["']?([^\]\s."']+))?""")
 KEY = re.compile(r"""[ \t]*["']?([^\s.="'\[\]#]+)["']?[ \t]*[.=][ \t]*((?:\"{3}|'{3})\r?\n)?""")
 
 
@@ -39,6 +41,8 @@ class TableLines:
     """Of its header."""
 
     keys: dict[str, KeyLine] = field(default_factory=dict)
+    inside: dict[str, TableLines] = field(default_factory=dict)
+    """Of the tables in it that have a header."""
 
 
 def key_lines(text: str, array: str) -> tuple[TableLines, list[TableLines]]:
@@ -63,6 +67,10 @@ def _table(header: re.Match[str], array: str, line: int, tables: list[TableLines
         return TableLines(line)
     if header[2] is not None and tables:
         tables[-1].keys.setdefault(header[2], KeyLine(line, line))
+        inside = tables[-1].inside.setdefault(header[2], TableLines(line))
+        if header[3] is None:
+            return inside
+        inside.keys.setdefault(header[3], KeyLine(line, line))
         return TableLines(line)
     tables.append(TableLines(line))
     return tables[-1]

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from typing import NamedTuple
 
 import pytest
 
+from simulator.run.load import lag_watch
 from simulator.run.load.lag import LagSample, Search, Verdict, grows
+from simulator.run.load.lag_watch import LagWatch
+
+
+class Offsets(NamedTuple):
+    """What Kafka says."""
+
+    end: int
+    committed: int | None
 
 
 def searched(
@@ -64,6 +75,20 @@ def test_a_consumer_that_does_nothing_sustains_no_rate() -> None:
     assert found.of("g") == "sustained no rate: at 1,000 rows/s the lag of group g grew by 1,000 records/s"
 
 
+def test_a_group_that_commits_nothing_ends_the_search() -> None:
+    """Half a minute after rows came; a group that has committed once may take longer."""
+    silent, slow = Search(100), Search(100)
+    slow.sampled(LagSample(0.0, 10, 0))
+    for search in (silent, slow):
+        search.nothing(-1000.0)
+        search.sent(1000.0, 0.0, 1.0, 1000)
+        search.nothing(30.9)
+        assert not search.ended
+        search.nothing(31.0)
+
+    assert (silent.unheard, silent.ended, slow.ended) == (True, True, False)
+
+
 def test_lag_that_is_there_before_does_not_count_as_growth() -> None:
     """A group that begins with a backlog gets the time to work it off."""
     search = Search(1000)
@@ -91,3 +116,22 @@ def test_growth_is_measured_from_one_trough_to_the_next() -> None:
 
     assert 0.0 == grows(saw)
     assert pytest.approx(10.0) == grows(slow)
+
+
+def test_a_thread_looks_again_and_again_and_minds_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of Kafka, and of the group."""
+    monkeypatch.setattr(lag_watch, "EVERY", 0.001)
+    answers = iter([None, Offsets(10, None), None, Offsets(30, 10), Offsets(40, 25)])
+    heard: list[int] = []
+    over = threading.Event()
+
+    def ask() -> Offsets | None:
+        try:
+            return next(answers)
+        except StopIteration:
+            over.set()
+            return None
+
+    with LagWatch(ask, lambda sample: heard.append(sample.lag), Search(5)):
+        assert over.wait(30)
+    assert [20, 15] == heard

@@ -59,6 +59,12 @@ class LoadPlan:
     rows_per_second: int = DEFAULT_ROWS_PER_SECOND
     """Of simulated time, where the rate is as many as there can be."""
 
+    rate: str = "max"
+    """As `rates.read` reads it."""
+
+    duration_ms: int | None = None
+    """None for no end."""
+
     settings: Settings = Settings()
     """What the options say, else the file."""
 

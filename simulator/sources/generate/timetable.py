@@ -5,24 +5,29 @@ One law: in whole numbers, without drift: `milliseconds` and `transactions_befor
 Rates are given by segments, in rows a second. Between two that differ the rate rises or falls in *pieces* of a second
 (longer ones in ramps of more than `STEPS` seconds), each with the rate of its middle in thousandths of a row, so that
 d milliseconds of rate q bring d × q millionths of a row. A transaction commits in the millisecond that brings its first
-row.
+row. What comes again and again brings whole rows each time, or so many times.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import gcd
 
 import numpy as np
 
 from simulator.columns.change_frame import Ints
 from simulator.sources.generate.transactions import Transactions
+from simulator.tso import FOREVER
 
 STEPS = 1 << 14
 """Most pieces of a ramp."""
 
 MILLION = 10**6
+
+MOST_TIMES = 1024
+"""That what comes again is written out, so that it brings whole rows in all."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,9 @@ class Segment:
 
     last: float
     """Rows a second where the next one begins; linear between. Of the last segment the same as `first`."""
+
+    again_ms: int = 0
+    """After so long this segment and those behind it come again, without end; 0 for never. One segment may say it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +62,10 @@ class Pieces:
 
     parts: Ints
     """Millionths of a row that come before each piece beside these."""
+
+    again: tuple[int, int, int, int]
+    """What comes again and again: where it begins and how long it takes, in milliseconds; how many rows come before it,
+    and how many with it."""
 
 
 @dataclass(frozen=True)
@@ -73,12 +85,16 @@ class Timetable:
         """When each transaction commits."""
         pieces = _pieces(self.segments)
         rows = self.transactions.rows_before(transactions)
+        _, every_ms, before, every = pieces.again
+        times = np.maximum(rows - before, 0) // every
+        rows = rows - times * every
         place = np.searchsorted(pieces.rows, rows, side="right") - 1
         rates = np.maximum(pieces.rates[place], 1)
         needed = rows + 1 - pieces.rows[place]
         whole = needed // rates
         rest = (needed - whole * rates) * MILLION - pieces.parts[place]
-        return pieces.starts[place] + whole * MILLION - (-rest // rates) - 1
+        found: Ints = times * every_ms + pieces.starts[place] + whole * MILLION - (-rest // rates) - 1
+        return found
 
     def logical(self, transactions: Ints) -> Ints:
         """Which of its millisecond each transaction is, from 1."""
@@ -89,15 +105,20 @@ class Timetable:
 
     def _rows_before(self, ms: Ints) -> Ints:
         pieces = _pieces(self.segments)
+        again_ms, every_ms, _, every = pieces.again
+        times = np.maximum(ms - again_ms, 0) // every_ms
+        ms = ms - times * every_ms
         place = np.searchsorted(pieces.starts, ms, side="right") - 1
         rates, since = pieces.rates[place], ms - pieces.starts[place]
         whole = since // MILLION
         rest = (since - whole * MILLION) * rates + pieces.parts[place]
-        return pieces.rows[place] + whole * rates + rest // MILLION
+        found: Ints = times * every + pieces.rows[place] + whole * rates + rest // MILLION
+        return found
 
 
 @lru_cache(maxsize=8)
 def _pieces(segments: Sequence[Segment]) -> Pieces:
+    segments, every_ms = _written_out(segments)
     starts, rates, rows, parts = [], [], [], []
     millionths, before = 0, (0, 0)
     for start, rate in _steps(segments):
@@ -107,7 +128,27 @@ def _pieces(segments: Sequence[Segment]) -> Pieces:
         rates.append(rate)
         rows.append(millionths // MILLION)
         parts.append(millionths % MILLION)
-    return Pieces(*(np.array(each, np.int64) for each in (starts, rates, rows, parts)))
+    again = FOREVER, 1, FOREVER, 1
+    if every_ms:
+        begin, end = segments[-1].from_ms - every_ms, len(starts) - 1
+        first = rows[starts.index(begin)]
+        again = begin, every_ms, first, rows[end] - first
+    return Pieces(np.array(starts), np.array(rates), np.array(rows), np.array(parts), again)
+
+
+def _written_out(segments: Sequence[Segment]) -> tuple[Sequence[Segment], int]:
+    """The segments with those that come again so many times, a last one behind them, and how long all these take."""
+    place = next((place for place, segment in enumerate(segments) if segment.again_ms), None)
+    if place is None:
+        return segments, 0
+    again = segments[place:]
+    begin, every_ms = again[0].from_ms, again[0].again_ms
+    once = [*_steps((*again, Segment(begin + every_ms, 0, 0)))]
+    millionths = sum((end - start) * rate for (start, rate), (end, _) in zip(once, once[1:]))
+    times = min(MILLION // gcd(millionths, MILLION), max(MOST_TIMES, MILLION // max(1, millionths) + 1))
+    out = [replace(each, from_ms=each.from_ms + time * every_ms) for time in range(times) for each in again]
+    end = Segment(begin + times * every_ms, 0, 0)
+    return (*segments[:place], *out, end), times * every_ms
 
 
 def _steps(segments: Sequence[Segment]) -> Iterator[tuple[int, int]]:

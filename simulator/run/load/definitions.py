@@ -1,0 +1,114 @@
+"""The tables of a plan: CREATE TABLE texts → what there is, parents before the tables that refer to them.
+
+One law: a definition is executed as TiDB would, and one that it refuses is refused in its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+
+from simulator.errors import DdlError, UserError
+from simulator.releases import Release
+from simulator.tidb.ddl.catalog import Catalog, Key, catalog, key
+from simulator.tidb.ddl.execute import execute_on
+from simulator.tidb.ddl.session import Session
+from simulator.tidb.parser.read import read_statements
+from simulator.tidb.syntax.statements import CreateTable
+
+DATABASE = "test"
+"""Of a table that names none."""
+
+EXPECTED = "expected one CREATE TABLE"
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One `[[table]]`."""
+
+    number: int
+    """In the file, from 1."""
+
+    text: str
+    statement: CreateTable
+    also: tuple[Key, ...] = ()
+    """The tables whose rows its columns refer to beside its foreign keys."""
+
+    @property
+    def schema(self) -> str:
+        return self.statement.schema or DATABASE
+
+    @property
+    def name(self) -> str:
+        return f"{self.schema}.{self.statement.name}"
+
+    @property
+    def place(self) -> Key:
+        return key(self.schema, self.statement.name)
+
+    @cached_property
+    def parents(self) -> tuple[Key, ...]:
+        """The other tables to whose rows its rows refer."""
+        named = [part.references.table for part in self.statement.keys if part.references is not None]
+        foreign = (key(name.schema or self.schema, name.name) for name in named)
+        return tuple(place for place in dict.fromkeys((*foreign, *self.also)) if place != self.place)
+
+
+def read_definition(number: int, text: str, also: Iterable[Key] = ()) -> Definition:
+    """Raises DdlError for what cannot be read, UserError for what is no plain CREATE TABLE."""
+    statements = read_statements(text)
+    statement = statements[0] if len(statements) == 1 else None
+    if not isinstance(statement, CreateTable):
+        raise UserError(f"{EXPECTED}, got {' '.join(text.split())[:60]!r}")
+    if statement.like is not None or statement.query is not None:
+        raise UserError(f"{EXPECTED} with its columns: neither LIKE nor SELECT")
+    if statement.temporary:
+        raise UserError(f"{EXPECTED}: a changefeed sees nothing of a temporary table")
+    return Definition(number, text, statement, tuple(also))
+
+
+def twice(definitions: Iterable[Definition]) -> dict[int, str]:
+    """The number of each definition whose table another one before it defines, with what is wrong."""
+    first: dict[Key, Definition] = {}
+    found = {}
+    for each in definitions:
+        if first.setdefault(each.place, each) is not each:
+            found[each.number] = f"{each.name} is defined by table {first[each.place].number} already"
+    return found
+
+
+def in_order(definitions: Sequence[Definition]) -> tuple[Definition, ...]:
+    """Parents first, otherwise as they came; raises UserError for those that refer to each other."""
+    known = {each.place: each for each in definitions}
+    wanted = {each.place: [place for place in each.parents if place in known] for each in definitions}
+    try:
+        TopologicalSorter(wanted).prepare()
+    except CycleError as error:
+        circle = " → ".join(known[place].name for place in reversed(error.args[1]))
+        raise UserError(f"tables refer to each other in a circle: {circle}; none of them can be filled first") from None
+    found: dict[Key, Definition] = {}
+    while len(found) < len(definitions):
+        place = next(place for place in wanted if place not in found and all(each in found for each in wanted[place]))
+        found[place] = known[place]
+    return tuple(found.values())
+
+
+def created(definitions: Sequence[Definition], release: Release) -> tuple[Catalog, dict[int, str]]:
+    """What there is behind the definitions, which are in order, and what TiDB says of those that it refuses, by
+    number."""
+    now = catalog((), dict.fromkeys(each.schema for each in definitions))
+    session = Session(DATABASE, now, release)
+    refused = {}
+    for each in definitions:
+        try:
+            now = execute_on(now, each.statement, each.text, session)[1]
+        except DdlError as error:
+            refused[each.number] = str(error)
+    return now, refused
+
+
+def referred(definitions: Sequence[Definition]) -> Mapping[Key, Definition]:
+    """The tables to whose rows others refer, with the first of those."""
+    return {place: each for each in reversed(definitions) for place in each.parents}

@@ -1,0 +1,231 @@
+"""`--rate`: how many rows a second, over simulated time.
+
+    60000                             rows a second
+    190MiB                            of keys and values a second
+    max                               as many as the sink takes
+    0s:1000, 60s:20000, 5m:max        steps: each holds until the next one
+    0s:1000..20000, 5m:20000          a ramp: from one to the other until the next entry
+    1000, every 30s: 100000 for 2s    bursts that come again and again, the first one after 30 s
+
+One law: the rates are a closed form of simulated time, whatever a machine reaches of them.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from simulator import tso
+from simulator.errors import UserError
+from simulator.sources.generate.timetable import Segment
+
+MAX = "max"
+FASTEST = 100_000_000
+"""Rows a second."""
+
+MOST_SEGMENTS = 10_000
+
+EXPECTED = (
+    "expected rows a second (60000), bytes a second (190MiB), max, steps ('0s:1000, 60s:20000, 5m:max'), a ramp "
+    "('0s:1000..20000, 5m:20000') or bursts ('1000, every 30s: 100000 for 2s')")
+
+_AMOUNT = re.compile(r"([0-9][0-9_]*(?:\.[0-9]+)?) ?(?:(KiB|MiB|GiB)(?:/s)?|rows/s)?")
+_BURST = re.compile(r"every\s+(\S+?)\s*:\s*(.+?)\s+for\s+(\S+)")
+_UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+
+ROWS, BYTES = "rows", "bytes"
+
+
+@dataclass(frozen=True)
+class Amount:
+    number: float
+    """A second."""
+
+    unit: str
+    """ROWS, BYTES or MAX."""
+
+    @property
+    def paced(self) -> bool:
+        return self.unit != MAX
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Steps and ramps."""
+
+    from_ms: int
+    first: Amount
+    last: Amount
+    """Where the next entry begins; the same as `first` for a step."""
+
+
+@dataclass(frozen=True)
+class Burst:
+    every_ms: int
+    for_ms: int
+    amount: Amount
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a user says."""
+
+    entries: tuple[Entry, ...]
+    burst: Burst | None = None
+
+    @property
+    def amounts(self) -> Iterator[Amount]:
+        for entry in self.entries:
+            yield from (entry.first, entry.last)
+        if self.burst:
+            yield self.burst.amount
+
+    @property
+    def of_bytes(self) -> bool:
+        """Whether it takes to know how many bytes a row has."""
+        return any(amount.unit == BYTES for amount in self.amounts)
+
+
+@dataclass(frozen=True)
+class Rates:
+    segments: tuple[Segment, ...]
+    paced: tuple[bool, ...]
+    """As long as `segments`: whether the rate is held there; otherwise rows are sent as fast as the sink takes them,
+    and the segment's rate says how much simulated time they take."""
+
+
+def read(text: str) -> Asked:
+    """Raises UserError."""
+    entries: list[Entry] = []
+    bursts: list[Burst] = []
+    for part in filter(None, map(str.strip, text.split(","))):
+        burst = _BURST.fullmatch(part)
+        if burst:
+            bursts.append(_burst(burst, text))
+        else:
+            entries.append(_entry(part, text, not entries))
+    if not entries and not bursts:
+        raise UserError(f"bad rate {text!r}: {EXPECTED}")
+    _check(entries, bursts, text)
+    return Asked(tuple(entries), bursts[0] if bursts else None)
+
+
+def _amount(text: str, whole: str) -> Amount:
+    if text == MAX:
+        return Amount(0.0, MAX)
+    found = _AMOUNT.fullmatch(text)
+    if found is None:
+        raise UserError(f"bad rate {whole!r}: {text!r} is none; {EXPECTED}")
+    number = float(found[1].replace("_", ""))
+    if found[2]:
+        return Amount(number * _UNITS[found[2]], BYTES)
+    if number > FASTEST:
+        raise UserError(f"bad rate {whole!r}: at most {FASTEST:,} rows/s are accepted, or max")
+    return Amount(number, ROWS)
+
+
+def _entry(part: str, whole: str, first: bool) -> Entry:
+    at, colon, rate = part.rpartition(":")
+    if not colon and not first:
+        raise UserError(
+            f"bad rate {whole!r}: {part!r} does not say from when on, such as 60s:{part}, or every 60s: {part} for 5s")
+    begin, dots, end = (text.strip() for text in rate.partition(".."))
+    from_ms = _moment(at.strip()) if colon else 0
+    amount = _amount(begin, whole)
+    last = _amount(end, whole) if dots else amount
+    if dots and not (amount.paced and last.paced):
+        raise UserError(f"bad rate {whole!r}: a ramp leads from a number to a number, not to or from max")
+    return Entry(from_ms, amount, last)
+
+
+def _moment(text: str) -> int:
+    return 0 if re.fullmatch(r"0(ms|s|m|h|d)?", text) else tso.duration_ms(text)
+
+
+def _burst(found: re.Match[str], whole: str) -> Burst:
+    every_ms, for_ms = tso.duration_ms(found[1]), tso.duration_ms(found[3])
+    if for_ms >= every_ms:
+        raise UserError(f"bad rate {whole!r}: a burst every {found[1]} takes less than that, not {found[3]}")
+    return Burst(every_ms, for_ms, _amount(found[2], whole))
+
+
+def _check(entries: Sequence[Entry], bursts: Sequence[Burst], text: str) -> None:
+    wrong = ""
+    if len(bursts) > 1:
+        wrong = "one kind of burst is accepted, not several"
+    elif not entries:
+        wrong = f"the rate between the bursts is expected before them, such as '1000, {text.strip()}'"
+    elif entries[0].from_ms:
+        wrong = "the first entry begins at 0s"
+    elif any(before.from_ms >= after.from_ms for before, after in pairwise(entries)):
+        wrong = "each entry begins later than the one before"
+    elif entries[-1].first != entries[-1].last:
+        wrong = "a ramp ends where the next entry begins, and behind the last one there is none"
+    elif not bursts and entries[-1].first == Amount(0.0, ROWS):
+        wrong = "nothing would be sent any more; 0 is accepted between others, or between bursts"
+    if wrong:
+        raise UserError(f"bad rate {text!r}: {wrong}")
+
+
+def rates(asked: Asked, rows_per_second: float, bytes_per_row: float = 0.0) -> Rates:
+    """What is asked as segments, where `rows_per_second` is simulated time's rate where the rate is max; what is asked
+    in bytes is so many of `bytes_per_row`. Raises UserError for too many bursts."""
+    found = [_segment(entry, rows_per_second, bytes_per_row) for entry in asked.entries]
+    if asked.burst is None:
+        return Rates(tuple(segment for segment, _ in found), tuple(paced for _, paced in found))
+    burst, rows = asked.burst, _rows(asked.burst.amount, rows_per_second, bytes_per_row)
+    if burst.for_ms * rows + (burst.every_ms - burst.for_ms) * found[-1][0].first < 1000:
+        raise UserError("from one burst to the next there is less than a row")
+    return _with_bursts(found, burst, rows)
+
+
+def _segment(entry: Entry, rows_per_second: float, bytes_per_row: float) -> tuple[Segment, bool]:
+    first, last = (_rows(amount, rows_per_second, bytes_per_row) for amount in (entry.first, entry.last))
+    return Segment(entry.from_ms, first, last), entry.first.paced
+
+
+def _rows(amount: Amount, rows_per_second: float, bytes_per_row: float) -> float:
+    return {ROWS: amount.number, MAX: rows_per_second}.get(amount.unit, amount.number / (bytes_per_row or 1.0))
+
+
+def _with_bursts(found: Sequence[tuple[Segment, bool]], burst: Burst, rows: float) -> Rates:
+    """Bursts among the segments; behind the last of these they come again without end."""
+    last, paced = found[-1]
+    again_ms = burst.every_ms * max(1, -(-last.from_ms // burst.every_ms))
+    if again_ms // burst.every_ms + len(found) > MOST_SEGMENTS:
+        raise UserError(
+            f"the rate has more than {MOST_SEGMENTS:,} bursts before its last step: let them be fewer, or the steps "
+            "end earlier")
+    begins = range(burst.every_ms, again_ms, burst.every_ms)
+    parts = [*_cut(found, begins, burst, rows, again_ms)]
+    parts.append((Segment(again_ms, rows, rows, burst.every_ms), burst.amount.paced))
+    parts.append((Segment(again_ms + burst.for_ms, last.first, last.first), paced))
+    return Rates(tuple(segment for segment, _ in parts), tuple(held for _, held in parts))
+
+
+def _cut(
+    found: Sequence[tuple[Segment, bool]], begins: Sequence[int], burst: Burst, rows: float, until_ms: int
+) -> Iterator[tuple[Segment, bool]]:
+    """The segments with bursts in them, which hide what is below."""
+    own = [segment.from_ms for segment, _ in found]
+    edges = sorted({*own, *begins, *(begin + burst.for_ms for begin in begins), until_ms})
+    for edge, following in pairwise(each for each in edges if each <= until_ms):
+        begin = edge // burst.every_ms * burst.every_ms
+        if begin and edge < begin + burst.for_ms:
+            if edge == begin:
+                yield Segment(edge, rows, rows), burst.amount.paced
+            continue
+        at = bisect_right(own, edge) - 1
+        end_ms = own[at + 1] if at + 1 < len(own) else None
+        yield Segment(edge, *(_rate(found[at][0], end_ms, ms) for ms in (edge, following))), found[at][1]
+
+
+def _rate(segment: Segment, end_ms: int | None, ms: int) -> float:
+    """Of a segment at that millisecond."""
+    if end_ms is None or segment.first == segment.last:
+        return segment.first
+    return segment.first + (segment.last - segment.first) * (ms - segment.from_ms) / (end_ms - segment.from_ms)
