@@ -131,7 +131,8 @@ def _pieces(segments: Sequence[Segment]) -> Pieces:
         begin, end = segments[-1].from_ms - every_ms, len(starts) - 1
         first = rows[starts.index(begin)]
         again = begin, every_ms, first, rows[end] - first
-    return Pieces(*(np.array(each, np.int64) for each in (starts, rates, rows, parts)), again)
+    numbers = [np.array(each, np.int64) for each in (starts, rates, rows, parts)]
+    return Pieces(numbers[0], numbers[1], numbers[2], numbers[3], again)
 
 
 def _written_out(segments: Sequence[Segment]) -> tuple[Sequence[Segment], int]:
