@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from simulator.sinks.driver import Driver
 from simulator.sinks.latencies import Latencies
 from simulator.sinks.records import Records, Sink, cut_off
 from simulator.sources.snapshots.physical import PhysicalTable
-from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows
+from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows, StoredFile
 from simulator.ticdc.codecs.binary import valid_utf8
 from simulator.ticdc.codecs.compression import decompressed_values
 from simulator.ticdc.dispatch import Destinations, Route, sent_table
@@ -154,6 +155,14 @@ class Given:
     began: float = 0.0
     """When it got the first record, in seconds since 1970; 0 where there was none."""
 
+    def add(self, made: Outgoing, job: Job, sink: Sink, reporter: Reporter) -> None:
+        """Gives the sink a flush."""
+        storage.write(job.options.claim_check_storage_uri, made.files)
+        self.began = self.began or time.time()
+        sink.write(made.records)
+        self.changes.update(counted(made.events, job))
+        reporter.sent(made.events.num_rows, made.records, sink)
+
 
 def give(
     rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job, sink: Sink, met: Callable[[], bool],
@@ -171,16 +180,29 @@ def give(
         return not sink.failed and met()
 
     for flush in _flushes(merged(rows, job.marks.of(owned)), job, passed, until, owned):
-        encoded = _encoded(flush.events, job)
-        storage.write(job.options.claim_check_storage_uri, encoded.files)
-        records = _records(flush, encoded, job)
-        given.began = given.began or time.time()
-        sink.write(records)
-        given.changes.update(_changes(flush.events, job))
-        reporter.sent(flush.events.num_rows, records, sink)
+        given.add(outgoing(flush, job), job, sink, reporter)
         if sink.failed:
             break
     return given
+
+
+@dataclass(frozen=True)
+class Outgoing:
+    """What a flush comes to."""
+
+    events: pa.RecordBatch
+    """EVENTS without what is in the messages."""
+
+    records: Records
+    files: tuple[StoredFile, ...]
+    """To be stored before the records are sent."""
+
+
+def outgoing(flush: Flush, job: Job) -> Outgoing:
+    """A flush, encoded."""
+    encoded = _encoded(flush.events, job)
+    events = flush.events.select(["commit_ts", "kind", "table", "op", "destination"])
+    return Outgoing(events, _records(flush, encoded, job), encoded.files)
 
 
 def _flushes(
@@ -189,22 +211,25 @@ def _flushes(
     """What is encoded at a time; ends before and behind a mark that `passed` keeps back. An early end has a watermark
     of its own."""
     begun = time.monotonic()
-    names = [(stored.table.schema, stored.table.name) for stored in job.tables]
-    keys = GroupKeys.of(job.routes, names, job.release, job.marks.barriers)
+    cut = flushing(job, eager=bool(job.speed))
     barriers = np.array(job.barriers, np.int64)
     for number, leg in enumerate(legs(events, barriers) if job.barriers else [events]):
         if until.ended:
             break
         if number and not passed():
             return
-        due = until.cut(_paced(leg, job, begun, until.asked) if job.speed else leg)
-        if CODECS[job.options.protocol].batches:
-            yield from grouped(due, keys, eager=bool(job.speed))
-        else:
-            yield from ungrouped(due)
+        yield from cut(until.cut(_paced(leg, job, begun, until.asked) if job.speed else leg))
     if until.ended and until.last and job.marks.watermarks and not job.marks.is_watermark(until.last) and passed():
-        last = [job.marks.watermark(until.last, owned)]
-        yield from grouped(last, keys, eager=True) if CODECS[job.options.protocol].batches else ungrouped(last)
+        yield from cut([job.marks.watermark(until.last, owned)])
+
+
+def flushing(job: Job, eager: bool) -> Callable[[Iterable[pa.RecordBatch]], Iterator[Flush]]:
+    """Cuts ordered events into what the job's protocol encodes at a time; `eager` as `grouped` has it."""
+    if not CODECS[job.options.protocol].batches:
+        return ungrouped
+    names = [(stored.table.schema, stored.table.name) for stored in job.tables]
+    keys = GroupKeys.of(job.routes, names, job.release, job.marks.barriers)
+    return partial(grouped, keys=keys, eager=eager)
 
 
 def _records(flush: Flush, encoded: Encoded, job: Job) -> Records:
@@ -289,7 +314,7 @@ def _readable(encoded: Encoded, first_row: pa.Array, options: CodecOptions) -> p
     return pc.binary_join_element_wise(b"[", pc.binary_join(lists, b","), b"]", b"").cast(pa.string())
 
 
-def _changes(events: pa.RecordBatch, job: Job) -> dict[tuple[int, int, int], int]:
+def counted(events: pa.RecordBatch, job: Job) -> dict[tuple[int, int, int], int]:
     """Rows by (table, op, destination)."""
     shape = len(job.tables), OPERATIONS, job.destinations.total
     is_row = ints(events, "kind") == ROW
