@@ -226,9 +226,6 @@ def run(file: Path, **options: Any) -> None:
     "--metrics-port", type=click.IntRange(1, 65535), metavar="PORT", help="Serve Prometheus metrics on this port.")
 @click.option(
     "--plain-producer", is_flag=True, help="Send record by record through the client's public API (slower).")
-@click.option(
-    "--driver", type=click.Choice(["kafka-python", "confluent"]), default="kafka-python", show_default=True,
-    help="Kafka client; confluent needs the extra fast.")
 def load(file: Path | None, **options: Any) -> None:
     """An endless stream of changes, made up from a plan: as much as a consumer can take, for as long as it takes.
 
@@ -242,7 +239,7 @@ def load(file: Path | None, **options: Any) -> None:
     ticdc-sim load mine.toml --sink-uri "kafka://127.0.0.1:9092/shop?protocol=canal-json" --rate 20000 --duration 2h
     """
     if options["print_plan"]:
-        from simulator.cli.load import print_plan
+        from simulator.cli.load_options import print_plan
 
         print_plan(file, options["preset"])
         return

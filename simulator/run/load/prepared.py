@@ -37,17 +37,18 @@ class Sender:
         """Sends the window's rows of these destinations, as `send_window` does."""
         mine, length = frozenset(owned), window.end_ms - window.first_ms
         if self._ahead is None or not self._ahead.fits(window, mine):
-            self._stop()
+            self.stop()
             self._ahead = Ahead(window, mine, length == self._length)
         self._length = length
         return send_window(window, mine, self._sink, asked, self._ahead.taken(window))
 
     def close(self) -> list[Delivered]:
         """Ends the sink and makes nothing more."""
-        self._stop()
+        self.stop()
         return self._sink.close()
 
-    def _stop(self) -> None:
+    def stop(self) -> None:
+        """Makes nothing more; the sink stays open."""
         if self._ahead is not None:
             self._ahead.stop()
         self._ahead = None
