@@ -11,10 +11,11 @@ from pyspark.sql import SparkSession
 
 from support.flink import flink
 from support.kafka_fixture import kafka, kafka_directory
+from support.spark_cluster import cluster
 from simulator import plugin
 from simulator.run.engines import session as spark_session
 
-__all__ = ["flink", "kafka", "kafka_directory", "pytest_addoption", "spark"]
+__all__ = ["cluster", "flink", "kafka", "kafka_directory", "pytest_addoption", "spark"]
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Only the processes that run the tests count lines: what these start is killed, and forked by Spark.

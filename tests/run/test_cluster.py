@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections import Counter
+from configparser import ConfigParser
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pyspark
 import pytest
+from support.cut_short import RUN, held, require_true, two_snapshots, whole_run
+from support.processes import errors, living, started, wait_until
+from support.spark_cluster import Cluster
 
-from simulator.broker.server import free_port
-
-SPARK = Path(pyspark.__file__).parent
-SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For a Java that ends before its second compiler and several collectors pay."""
+from simulator.run.engines.carried import unpacked
+from simulator.run.engines.shipped import archive
+from simulator.run.engines.workers_python import NEEDED
 
 SCHEMA = "CREATE TABLE `{}` (`id` int PRIMARY KEY, `v` varchar(900));\n"
 URI = "kafka://127.0.0.1:1/shop?protocol=open-protocol&partition-num=3&max-message-bytes=700"
@@ -30,64 +30,6 @@ CONFIG = """\
 large-message-handle-option = "claim-check"
 claim-check-storage-uri = "claims"
 """
-
-
-@contextmanager
-def deployed(directory: Path, kind: str, *arguments: object, env: Mapping[str, str] = {}) -> Iterator[Path]:
-    """The log of a master or worker of Spark's standalone mode that works in that directory, on 127.0.0.1 alone."""
-    directory.mkdir()
-    own = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m", "SPARK_HOME": str(SPARK),
-           "SPARK_DAEMON_JAVA_OPTS": SHORT_LIVED, "SPARK_LAUNCHER_OPTS": SHORT_LIVED}
-    command = [SPARK / "bin" / "spark-class", f"org.apache.spark.deploy.{kind}", "--host", "127.0.0.1",
-               "--webui-port", 0, *arguments]
-    with (directory / "log").open("wb") as log, subprocess.Popen(
-        list(map(str, command)), cwd=directory, env={**os.environ, **own, **env}, stdin=subprocess.DEVNULL, stdout=log,
-        stderr=log, start_new_session=True,
-    ) as process:
-        try:
-            yield directory / "log"
-        finally:
-            process.terminate()
-            process.wait(30)
-            with suppress(ProcessLookupError):  # executors that it left behind
-                os.killpg(process.pid, signal.SIGKILL)
-
-
-@pytest.fixture
-def without_us(tmp_path: Path) -> dict[str, str]:
-    """The environment of a machine whose `python3` has the libraries that we need, and not us."""
-    libraries, programs = tmp_path / "libraries", tmp_path / "bin"
-    libraries.mkdir()
-    for entry in Path(pyspark.__file__).parent.parent.iterdir():
-        if entry.is_dir() and not entry.name.startswith("ticdc"):
-            (libraries / entry.name).symlink_to(entry)
-    programs.mkdir()
-    (programs / "python3").write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
-    (programs / "python3").chmod(0o755)
-    return {"PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(libraries)}
-
-
-@pytest.fixture
-def cluster(tmp_path: Path, without_us: Mapping[str, str]) -> Iterator[str]:
-    """The URL of a master with two workers of one core each."""
-    port = free_port()
-    url = f"spark://127.0.0.1:{port}"
-    with ExitStack() as running:
-        log = running.enter_context(deployed(tmp_path / "master", "master.Master", "--port", port))
-        wait_for(log, "Starting Spark master", 1)
-        for name in ("one", "two"):
-            size = ("--cores", 1, "--memory", "1g", "--work-dir", tmp_path / name)
-            running.enter_context(deployed(tmp_path / name, "worker.Worker", *size, url, env=without_us))
-        wait_for(log, "Registering worker", 2)
-        yield url
-
-
-def wait_for(log: Path, words: str, times: int) -> None:
-    """Until the log has said it so often."""
-    patience = time.monotonic() + 120
-    while log.read_text().count(words) < times:
-        assert time.monotonic() < patience, log.read_text()
-        time.sleep(0.2)
 
 
 @pytest.fixture
@@ -122,10 +64,72 @@ def files_of_run(home: Path, master: str) -> dict[Path, bytes]:
     return found
 
 
-def test_two_workers_elsewhere_give_the_files_that_one_process_gives(home: Path, cluster: str, tmp_path: Path) -> None:
-    """Byte for byte, though no worker knows the directory that the command was typed in."""
-    files = files_of_run(home, cluster)
+def test_two_workers_elsewhere_give_the_files_that_one_process_gives(home: Path, cluster: Cluster) -> None:
+    """Byte for byte, though no worker knows the directory that the command was typed in, nor has the package."""
+    files = files_of_run(home, cluster.url)
 
     assert files == files_of_run(home, "none")
     assert {path.parts[0] for path in files} == {"fixtures", "claims"}
-    assert all(list((tmp_path / worker).glob("app-*/*/stderr")) for worker in ("one", "two"))
+    assert all(list(worker.glob("app-*/*/stderr")) for worker in cluster.workers)
+
+
+@pytest.mark.kafka
+def test_an_executor_that_is_lost_while_it_sends_ends_the_run(
+    cluster: Cluster, kafka: str, tmp_path: Path
+) -> None:
+    """In one line, after what each partition has for sure; it is not sent again by another executor."""
+    command, topic = two_snapshots(tmp_path), "an-executor-is-lost"
+    uri = f"kafka://{kafka}/{topic}?protocol=open-protocol&partition-num=2"
+
+    def well_on_its_way() -> bool:
+        records = Counter(record.partition for record in held(kafka, topic))
+        return min(records[0], records[1]) > 8
+
+    with started(*command, *RUN, uri, "--speed", "1", "--master", cluster.url) as process:
+        wait_until(process, well_on_its_way)
+        os.kill(executors(cluster.workers[0])[0], signal.SIGKILL)
+        said = errors(process)
+
+    lost = "ticdc-sim: a process of Spark was lost: executor [01] exited caused by one of the running tasks; .*"
+    assert said[0] == "each partition has at least every event below this commit-ts:"
+    assert re.fullmatch(lost, said[-1]) and process.returncode == 3
+    assert len(said) == 4
+    require_true(said[1:-1], kafka, topic, whole_run(command, tmp_path / "whole"))
+
+
+def executors(worker: Path) -> list[int]:
+    """The processes that execute for a worker."""
+    working = [pid for pid, _, command in living() if "CoarseGrainedExecutorBackend" in command]
+    return [pid for pid in working if worker in Path(f"/proc/{pid}/cwd").resolve().parents]
+
+
+@pytest.mark.parametrize(("libraries", "drivers", "words"), [
+    (["numpy", "faker"], "3.99", r"is 3\.\d+, and ticdc-sim's is 3\.99: they must be the same"),
+    (["numpy", "faker", "pandas"], "", "misses the packages duckdb, fsspec, .*, sqlglot: pip install"),
+    (sorted({*NEEDED} - {"kafka"}), "", "misses the package kafka-python: pip install"),
+])
+def test_a_python_that_cannot_do_the_tasks_says_what_it_lacks(
+    libraries: list[str], drivers: str, words: str, tmp_path: Path
+) -> None:
+    """To Spark, which brings it to the driver, and before anything of the run begins."""
+    for name in libraries:
+        (tmp_path / f"{name}.py").touch()
+    paths = os.pathsep.join((str(archive(tmp_path)), str(tmp_path)))
+    command = [sys.executable, "-S", "-m", "simulator.run.engines.daemon"]
+    version = {"TICDC_SIM_PYTHON": drivers} if drivers else {}
+    done = subprocess.run(command, env={"PYTHONPATH": paths, **version}, cwd="/", capture_output=True, text=True)
+
+    error = unpacked(done.stderr)
+    assert error is not None and error.exit_code == 2
+    assert re.match(rf"the Python of Spark's worker on \S+ \({re.escape(sys.executable)}\) {words}", str(error))
+    assert done.returncode == 1 and not done.stdout
+
+
+def test_a_worker_needs_what_the_package_needs_but_for_what_people_see() -> None:
+    setup = ConfigParser()
+    setup.read(Path(__file__).parent.parent.parent / "setup.cfg")
+    required = {re.split(r"[>=<\[]", line)[0] for line in setup["options"]["install_requires"].split("\n")
+                if line and not line.startswith("#")}
+
+    of_the_driver = {"click", "plotly", "prometheus-client", "prompt-toolkit", "rich"}
+    assert {*NEEDED.values()} == required - {"pyspark"} - of_the_driver

@@ -7,55 +7,41 @@ import os
 import re
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from subprocess import Popen
 
 import pyarrow as pa
 import pytest
-from support.databases import Table, write
 from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient
+from support.cut_short import NOWHERE, RUN, commit_ts, held, require_true, two_snapshots, whole_run
 from support.playing import play
 from support.processes import children, end_within, errors, living, started, wait_for_stage, wait_until
 from py4j.protocol import Py4JError
 
 from simulator import signals
 from simulator.broker import server as broker
-from simulator.errors import DeliveryError, SimulatorError
-from simulator.read.decode import Watermark, decode
-from simulator.read.records import Record, read
+from simulator.errors import DeliveryError
+from simulator.read.records import Record
 from simulator.run.engines import in_process
 from simulator.run.engines.failures import carrying, translated
 
-NOWHERE = "kafka://127.0.0.1:1/shop?protocol=open-protocol"
-RUN = "--resolved-interval", "500ms", "--sink-uri"
-KILLED = (
-    "the kernel does that when memory runs out (dmesg tells); give the machine or container more, "
-    "or fewer tasks at a time need less (--master local[1])"
-)
+LESS = "fewer tasks at a time need less (--master local[1]; on a cluster spark.cores.max)"
+KILLED = f"the kernel does that when memory runs out (dmesg tells); give the machine or container more, or {LESS}"
 
 
 @pytest.fixture(scope="module")
 def two_tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path, Path]:
     """The command that compares two tables which share partitions, all rows new."""
-    home = tmp_path_factory.mktemp("two tables")
-    tables = [
-        Table(f"CREATE TABLE `{name}` (`id` int PRIMARY KEY, `v` varchar(9))", (), [[key, "x"] for key in range(400)])
-        for name in "st"
-    ]
-    before, after = (write(home / name, tables, state, "csv") for state, name in enumerate(("before", "after")))
-    return "diff", before, after
+    return two_snapshots(tmp_path_factory.mktemp("two tables"))
 
 
 @pytest.fixture(scope="module")
 def whole(two_tables: tuple[str, Path, Path], tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
     """What a run that nobody ends sends."""
-    fixtures = tmp_path_factory.mktemp("whole")
-    uri = f"{NOWHERE}&partition-num=2"
-    assert play(*two_tables, *RUN, uri, "--fixtures", fixtures, "--master", "none") == 0
-    return list(read(str(fixtures)))
+    return whole_run(two_tables, tmp_path_factory.mktemp("whole"))
 
 
 def ctrl_c(process: Popen[str]) -> None:
@@ -101,15 +87,7 @@ def test_what_is_said_of_partitions_is_true_of_the_topic(
 
     assert said[0] == "each partition has at least every event below this commit-ts:"
     assert (said[-1], process.returncode) == (f"ticdc-sim: {words}", code)
-    pattern = rf"  {topic}/([01]): (\d+) \(2025-01-01 00:\d\d:\d\d\.\d+ UTC\)"
-    below = {int(found[1]): int(found[2]) for line in said[1:-1] if (found := re.fullmatch(pattern, line))}
-    for partition in (0, 1):
-        expected = [record for record in whole if record.partition == partition]
-        sent = [record for record in held(kafka, topic) if record.partition == partition]
-        rest = expected[len(sent):]
-        assert [(record.key, record.value) for record in sent] == [
-            (record.key, record.value) for record in expected[: len(sent)]]
-        assert rest and min(commit_ts(rest)) >= below[partition] > min(commit_ts(sent))
+    require_true(said[1:-1], kafka, topic, whole)
 
 
 @pytest.mark.parametrize("sink", ["kafka", "console"])
@@ -143,23 +121,6 @@ def test_a_run_in_process_ends_at_a_watermark(
         wanted = Counter(ts for ts in commit_ts(expected) if ts <= int(found[1]))
         assert wanted - Counter(commit_ts(sent)) == Counter()
         assert len(sent) < len(expected)
-
-
-def held(kafka: str, topic: str) -> list[Record]:
-    """The topic's records; none before it is there."""
-    try:
-        return list(read(f"kafka://{kafka}/{topic}"))
-    except SimulatorError:
-        return []
-
-
-def commit_ts(records: list[Record]) -> Iterator[int]:
-    """Of every event."""
-    for record in records:
-        for event in decode(record.key, record.value, "open-protocol"):
-            ts = event.ts if isinstance(event, Watermark) else event.commit_ts
-            assert ts is not None
-            yield ts
 
 
 @pytest.mark.parametrize(("master", "number", "words", "code"), [
@@ -272,7 +233,7 @@ LOST = (
 @pytest.mark.parametrize(("text", "words"), [
     (LOST, f"a process of Spark was lost: executor 1 exited caused by one of the running tasks; {KILLED}"),
     ("Lost task 0.0: java.lang.OutOfMemoryError: Java heap space\n\tat java.base",
-     "the memory of Spark's Java is full: fewer tasks at a time need less (--master local[1])"),
+     f"the memory of Spark's Java is full: {LESS}"),
 ])
 def test_a_part_of_spark_that_was_lost_is_one_line(text: str, words: str) -> None:
     """As Spark 4.3 says it, in the middle of its stack."""
@@ -283,7 +244,7 @@ def test_a_part_of_spark_that_was_lost_is_one_line(text: str, words: str) -> Non
 def test_memory_that_a_task_does_not_get_is_one_line() -> None:
     with pytest.raises(RuntimeError) as carried, carrying():
         raise pa.ArrowMemoryError("malloc of size 98313792 failed")
-    words = "the memory of a Python process of Spark is full: fewer tasks at a time need less (--master local[1])"
+    words = f"the memory of a Python process of Spark is full: {LESS}"
     with pytest.raises(DeliveryError, match=f"^{re.escape(words)}$"), translated():
         raise Py4JError(str(carried.value))
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 import sys
 
-from simulator.errors import UserError
 from simulator.run.engines.carried import packed
-from simulator.run.engines.workers_python import require
+from simulator.run.engines.workers_python import lacking
 
 ALONE = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
 """Of numpy and of pyarrow."""
@@ -26,10 +25,8 @@ def prepare() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        require()
-    except UserError as error:
-        sys.exit(packed(error))  # Spark brings standard error to the driver
+    if (why := lacking()) is not None:
+        sys.exit(packed("UserError", why))  # Spark brings standard error to the driver
 
     from pyspark.daemon import manager
 

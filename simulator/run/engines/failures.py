@@ -18,7 +18,7 @@ from simulator.run.engines.carried import packed, unpacked
 from simulator.run.engines.java import KILLED, LESS, death
 from simulator.run.engines.workers_python import OTHER_PYTHON
 
-_NO_PYTHON = re.compile(r'\((\S+) executor \S+\): java\.io\.IOException: Cannot run program "([^"]*)"')
+_NO_PYTHON = re.compile(r'java\.io\.IOException: Cannot run program "([^"]*)"')
 _PYTHON_ENDED = re.compile(r"Error from python worker:\n(.*?)\n *PYTHONPATH was:", re.DOTALL)
 
 _LOST = re.compile(r"ExecutorLostFailure \((executor [^)]*)\)")
@@ -33,10 +33,10 @@ def carrying() -> Iterator[None]:
     try:
         yield
     except errors.SimulatorError as error:
-        raise RuntimeError(packed(error)) from None
+        raise RuntimeError(packed(type(error).__name__, str(error))) from None
     except MemoryError:
-        full = errors.DeliveryError(f"the memory of a Python process of Spark is full: {LESS}")
-        raise RuntimeError(packed(full)) from None
+        full = f"the memory of a Python process of Spark is full: {LESS}"
+        raise RuntimeError(packed("DeliveryError", full)) from None
 
 
 @contextmanager
@@ -69,7 +69,7 @@ def _of_spark(text: str) -> errors.SimulatorError | None:
     if lost := _LOST.search(text):
         return errors.DeliveryError(f"a process of Spark was lost: {lost[1]}; {KILLED}")
     if no_python := _NO_PYTHON.search(text):
-        return errors.UserError(f"Spark's worker on {no_python[1]} has no Python {no_python[2]!r}: {OTHER_PYTHON}")
+        return errors.UserError(f"a worker of Spark has no Python {no_python[1]!r}: {OTHER_PYTHON}")
     if ended := _PYTHON_ENDED.search(text):
         why = ended[1].strip().rpartition("\n")[2].strip()
         return errors.UserError(f"the Python of Spark's workers does not start: {why}; {OTHER_PYTHON}")

@@ -22,7 +22,7 @@ DEATH_WITHIN = 3.0
 OUT_OF_MEMORY = 52
 """Exit code of a Java whose heap is full (Spark 4.1: core/src/main/scala/org/apache/spark/util/SparkExitCode.scala)."""
 
-LESS = "fewer tasks at a time need less (--master local[1])"
+LESS = "fewer tasks at a time need less (--master local[1]; on a cluster spark.cores.max)"
 
 KILLED = f"the kernel does that when memory runs out (dmesg tells); give the machine or container more, or {LESS}"
 

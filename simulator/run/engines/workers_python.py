@@ -1,6 +1,6 @@
 """The Python of Spark's workers: what it must have, and what is said where it has not.
 
-One law: nothing is imported here that may be missing.
+One law: nothing is imported here that may be missing, or that an older Python cannot import.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ import os
 import socket
 import sys
 from importlib.util import find_spec
-
-from simulator.errors import UserError
 
 DRIVERS_PYTHON = "TICDC_SIM_PYTHON"
 """The variable that tells a worker the driver's version of Python: Spark wants the same (functions travel as code)."""
@@ -29,13 +27,14 @@ def version() -> str:
     return f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 
-def require() -> None:
-    """Raises UserError where this Python cannot do the tasks of this run."""
+def lacking() -> str | None:
+    """Why this Python cannot do the tasks of this run; None where it can."""
     here = f"the Python of Spark's worker on {socket.gethostname()} ({sys.executable})"
     wanted = os.environ.get(DRIVERS_PYTHON, version())
     if wanted != version():
-        raise UserError(f"{here} is {version()}, and ticdc-sim's is {wanted}: they must be the same; {OTHER_PYTHON}")
+        return f"{here} is {version()}, and ticdc-sim's is {wanted}: they must be the same; {OTHER_PYTHON}"
     missing = [package for module, package in NEEDED.items() if find_spec(module) is None]
     if missing:
         word = "package" if len(missing) == 1 else "packages"
-        raise UserError(f"{here} misses the {word} {', '.join(missing)}: pip install them there; {OTHER_PYTHON}")
+        return f"{here} misses the {word} {', '.join(missing)}: pip install them there; {OTHER_PYTHON}"
+    return None

@@ -1,0 +1,92 @@
+"""Spark's standalone mode for the tests: a master and two workers of one core each, as processes on the loopback.
+
+One law: a worker has what a machine of a cluster would have: Spark, Python, the libraries, and nothing of us.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from simulator.broker.server import free_port
+
+SPARK = Path(pyspark.__file__).parent
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For a Java that ends before its second compiler and several collectors pay."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """One that runs."""
+
+    url: str
+    workers: tuple[Path, Path]
+    """The directories in which their executors work."""
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """One for all tests of a session."""
+    home, port = tmp_path_factory.mktemp("cluster"), free_port()
+    environment = without_us(home)
+    made = Cluster(f"spark://127.0.0.1:{port}", (home / "one", home / "two"))
+    with ExitStack() as running:
+        log = running.enter_context(deployed(home / "master", "master.Master", "--port", port))
+        wait_for(log, "Starting Spark master", 1)
+        for worker in made.workers:
+            size = ("--cores", 1, "--memory", "1g", "--work-dir", worker)
+            running.enter_context(deployed(worker, "worker.Worker", *size, made.url, env=environment))
+        wait_for(log, "Registering worker", 2)
+        yield made
+
+
+@contextmanager
+def deployed(directory: Path, kind: str, *arguments: object, env: Mapping[str, str] = {}) -> Iterator[Path]:
+    """The log of a master or worker of Spark's standalone mode that works in that directory, on 127.0.0.1 alone."""
+    directory.mkdir()
+    own = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m", "SPARK_HOME": str(SPARK),
+           "SPARK_DAEMON_JAVA_OPTS": SHORT_LIVED, "SPARK_LAUNCHER_OPTS": SHORT_LIVED}
+    command = [SPARK / "bin" / "spark-class", f"org.apache.spark.deploy.{kind}", "--host", "127.0.0.1",
+               "--webui-port", 0, *arguments]
+    with (directory / "log").open("wb") as log, subprocess.Popen(
+        list(map(str, command)), cwd=directory, env={**os.environ, **own, **env}, stdin=subprocess.DEVNULL, stdout=log,
+        stderr=log, start_new_session=True,
+    ) as process:
+        try:
+            yield directory / "log"
+        finally:
+            process.terminate()
+            process.wait(30)
+            with suppress(ProcessLookupError):  # executors that it left behind
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def without_us(directory: Path) -> dict[str, str]:
+    """The environment of a machine whose `python3` has the libraries that we need, and not us."""
+    libraries, programs = directory / "libraries", directory / "bin"
+    libraries.mkdir()
+    for entry in Path(pyspark.__file__).parent.parent.iterdir():
+        if entry.is_dir() and not entry.name.startswith("ticdc"):
+            (libraries / entry.name).symlink_to(entry)
+    programs.mkdir()
+    (programs / "python3").write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    (programs / "python3").chmod(0o755)
+    return {"PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(libraries)}
+
+
+def wait_for(log: Path, words: str, times: int) -> None:
+    """Until the log has said it so often."""
+    patience = time.monotonic() + 120
+    while log.read_text().count(words) < times:
+        assert time.monotonic() < patience, log.read_text()
+        time.sleep(0.2)
