@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from simulator import releases
-from simulator.cli import load_end, load_summary
-from simulator.cli.load_live import Live
-from simulator.cli.load_options import IN_PROCESS, check, file_of, first_rate, master_of, settings_of
-from simulator.cli.load_watch import Setup, Watch
+from simulator.cli.load_options import IN_PROCESS, check, file_of, master_of, settings_of
+from simulator.cli.load_shown import Wanted, opened, search_of, showing
+from simulator.cli.load_watch import Setup
 from simulator.cli.run_report import Display
 from simulator.cli.run_scenario import show_messages
-from simulator.errors import DeliveryError, UserError, shown
+from simulator.errors import shown
 from simulator.releases import Release
 from simulator.run import outputs, storage
 from simulator.run.engines.address import place_of
 from simulator.run.load import checkpoint, in_process, rates, truth
 from simulator.run.load.checkpoint import Checkpoint, Store
 from simulator.run.load.control import Control, held
-from simulator.run.load.feed import Feed
+from simulator.run.load.feed import Feed, Observer
 from simulator.run.load.lag import Search
-from simulator.run.load.lag_watch import LagWatch
 from simulator.run.load.measured import bytes_per_row
 from simulator.run.load.plan import LoadPlan
 from simulator.run.load.plan_file import load as read_plan
 from simulator.run.load.rates import Rates
+from simulator.run.load.stretch import Stretch
 from simulator.run.load.stretches import Opening, opening, stretches
 from simulator.run.outputs import Output
+from simulator.run.progress import Listener, Reporter
 from simulator.run.settings import DEFAULT_RESOLVED_INTERVAL_MS, DEFAULT_SINK_URI
 from simulator.signals import Asked, Stopped, gently, held as signals_held
 from simulator.sinks import SINKS
 from simulator.sinks.console import ConsoleServer
-from simulator.sinks.driver import Place
-from simulator.sinks.records import Sink
+from simulator.sinks.driver import Driver, Place
+from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sources.generate.stream import Stream
 from simulator.ticdc.changefeed import Changefeed, load_file
 
@@ -91,29 +91,36 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
     """Plays it, by the options of the command line; raises SimulatorError, one line."""
     plan = read_plan(file_of(file, options["preset"]), settings_of(options))
     check(options, plan.settings)
-    if options["truth"] is not None:
-        truth.check(options["truth"])
+    wanted = Wanted(options["summary"], options["report"], options["metrics_port"])
     display = Display()
-    display.stage("making the plan")
-    loading = _loading(plan, options)
-    display.warn(loading.changefeed.warnings)
-    display.warn(loading.opening.plan.event_filters.warnings)
-    if loading.changefeed.codec.large_message_handle_option == "claim-check":
-        storage.require_writable(loading.changefeed.codec.claim_check_storage_uri)
-    with _output(loading, place_of(loading.master)) as output:
-        display.warn(output.notes)
-        _run(loading, output, display)
+    with opened(wanted) as metrics:
+        display.stage("making the plan")
+        loading = _loading(plan, options)
+        display.warn(loading.changefeed.warnings)
+        display.warn(loading.opening.plan.event_filters.warnings)
+        if loading.changefeed.codec.large_message_handle_option == "claim-check":
+            storage.require_writable(loading.changefeed.codec.claim_check_storage_uri)
+        place = place_of(loading.master)
+        with _output(loading, place) as output:
+            display.warn(output.notes)
+            store, begun = _begun(loading, output)
+            kafka = output.settings if isinstance(output.settings, KafkaSettings) else None
+            setup, console = _setup(loading, output), output.sink == "console"
+            with showing(setup, wanted, metrics, kafka, loading.search, console) as live, gently() as asked:
+                with Listener(live.update, place) as listener:
+                    _sent(loading, output, store, begun, (live.watch.sent,), asked, listener.driver, display)
+                if asked.number:
+                    raise Stopped(asked.number)
 
 
 def _loading(plan: LoadPlan, options: dict[str, Any]) -> Loading:
     settings = plan.settings
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
     changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
-    text, search = options["rate"] or plan.rate, None
-    asked = rates.read(text)
-    if options["until_lag"]:
-        search = Search(options["until_lag"], first_rate(text, bool(options["rate"])))
-        asked = rates.read(f"{search.first:.3f}")
+    given = options["rate"] or plan.rate
+    search = search_of(
+        options["until_lag"], options["consumer_group"], not options["fixtures"] and not options["console"], given)
+    asked = rates.read(given if search is None else f"{search.first:.3f}")
     opened = opening(plan, (), changefeed, release, settings.start_ts)
     size = bytes_per_row(opened, changefeed) if asked.of_bytes else 0.0
     found = rates.rates(asked, plan.rows_per_second, size)
@@ -139,36 +146,6 @@ def _output(loading: Loading, place: Place) -> Iterator[Output]:
                     raise server.refused
     else:
         yield outputs.to_kafka(plan, changefeed, not options["plain_producer"])
-
-
-def _run(loading: Loading, output: Output, display: Display) -> None:
-    """The run itself, and what is said of it at its end, however it ends."""
-    watch = Watch(_setup(loading, output))
-    store, begun = _begun(loading, output)
-    with ExitStack() as open_until_end:
-        if loading.options["metrics_port"] is not None:
-            from simulator.cli.load_metrics import served
-
-            open_until_end.enter_context(served(watch, loading.options["metrics_port"]))
-        feed, ended = None, ""
-        asked = Asked()
-        try:
-            live = Live(watch)
-            open_until_end.enter_context(_lag(loading, output, watch))
-            with gently() as asked, live.following():
-                feed = _fed(loading, output, store, begun, watch, asked, display)
-        except (DeliveryError, Stopped) as error:
-            ended = str(error)
-            raise
-        finally:
-            if asked.number:
-                ended = str(Stopped(asked.number))
-            watch.finish(ended, loading.search.verdict if loading.search else None)
-            _told(loading, output, watch)
-    if loading.options["truth"] is not None:
-        _write_truth(loading, output, feed.checkpoint.acknowledged_ms, display)
-    if asked.number:
-        raise Stopped(asked.number)
 
 
 def _setup(loading: Loading, output: Output) -> Setup:
@@ -205,44 +182,35 @@ def _begun(loading: Loading, output: Output) -> tuple[Store | None, Checkpoint]:
     return checkpoint.begin(loading.checkpoint, identity, opened.start_ms)
 
 
-@contextmanager
-def _lag(loading: Loading, output: Output, watch: Watch) -> Iterator[None]:
-    """Looks at the consumer group's lag, where one is named."""
-    group = loading.options["consumer_group"]
-    if group is None:
-        yield
-        return
-    from simulator.sinks.kafka.lag import GroupOffsets
-
-    settings: Any = output.settings
-    offsets = GroupOffsets(settings, group, watch.setup.topics)
-    try:
-        with LagWatch(offsets.ask, watch.sampled, loading.search):
-            yield
-    finally:
-        offsets.close()
-
-
-def _fed(
-    loading: Loading, output: Output, store: Store | None, begun: Checkpoint, watch: Watch, asked: Asked,
-    display: Display,
-) -> Feed:
-    """Sends until the end; gives the feed that stands there."""
+def _sent(
+    loading: Loading, output: Output, store: Store | None, begun: Checkpoint, observers: Sequence[Observer],
+    asked: Asked, driver: Driver, display: Display,
+) -> None:
+    """Sends until the end, and writes the truth that is asked for."""
     opened = loading.opening
     control = Control(
         held(loading.rates), opened.stream.timetable.rows_before, loading.resolved_interval_ms, loading.duration,
         bool(loading.options["fixtures"]), loading.search, loading.bytes_per_row)
-    sink = SINKS[output.sink](output.settings, output.destinations.topics, lambda since, until: None)
-    feed = Feed(
-        stretches(opened, output, begun.acknowledged_ms), control, sink, begun, store, (watch.sent,), asked)
+    reporter = Reporter(driver)
+    sink = SINKS[output.sink](output.settings, output.destinations.topics, reporter.waiting)
+    reported = (_reporting(stretch, driver) for stretch in stretches(opened, output, begun.acknowledged_ms))
+    feed = Feed(reported, control, sink, begun, store, observers, asked)
     try:
         if loading.master == IN_PROCESS:
-            in_process.run(feed, sink, asked)
+            in_process.run(feed, sink, asked, reporter)
         else:
             _on_spark(loading.master, feed, output, display)
     finally:
         feed.close()
-    return feed
+    if loading.options["truth"] is not None:
+        display.stage("writing the truth")
+        ms = feed.checkpoint.acknowledged_ms
+        truth.write(next(stretches(opened, output, ms)), ms, loading.options["truth"], loading.plan)
+
+
+def _reporting(stretch: Stretch, driver: Driver) -> Stretch:
+    """Whose tasks say how far they are."""
+    return replace(stretch, job=replace(stretch.job, progress=driver))
 
 
 def _on_spark(master: str, feed: Feed, output: Output, display: Display) -> None:
@@ -262,21 +230,3 @@ def _on_spark(master: str, feed: Feed, output: Output, display: Display) -> None
         finally:
             if not running.done():
                 spark.end(running.done)
-
-
-def _told(loading: Loading, output: Output, watch: Watch) -> None:
-    """Tables for people, and the files that were asked for."""
-    with signals_held():
-        load_end.show(watch, stderr=output.sink == "console")
-        if loading.options["summary"] is not None:
-            load_summary.write(watch, loading.options["summary"])
-        if loading.options["report"] is not None:
-            from simulator.cli import load_report
-
-            load_report.write(watch, loading.options["report"])
-
-
-def _write_truth(loading: Loading, output: Output, ms: int, display: Display) -> None:
-    display.stage("writing the truth")
-    stretch = next(stretches(loading.opening, output, ms))
-    truth.write(stretch, ms, loading.options["truth"], loading.plan)

@@ -10,18 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from simulator.errors import UserError
-from simulator.run.load import presets, rates
-from simulator.run.load.rates import Asked, ROWS
+from simulator.run.load import presets
 from simulator.run.settings import Settings
 
 IN_PROCESS = "none"
 """The --master that needs no Spark."""
 
 ON_SPARK = "local[*]"
-
-SEARCH_FROM = 1000.0
-"""Rows a second with which --until-lag begins where no rate is given."""
-
 
 def file_of(file: Path | None, preset: str | None) -> Path:
     """The plan's file; raises UserError where none is named, or two are."""
@@ -51,6 +46,8 @@ def master_of(options: dict[str, Any]) -> str:
 
 def check(options: dict[str, Any], settings: Settings) -> None:
     """Raises UserError for options that do not go together; `settings` are theirs and the plan's."""
+    from simulator.run.load import truth
+
     fixtures, console = options["fixtures"], options["console"]
     if console and fixtures:
         raise UserError("--console and --fixtures exclude each other: choose one")
@@ -65,26 +62,8 @@ def check(options: dict[str, Any], settings: Settings) -> None:
             f"--fixtures-format parquet needs --master {IN_PROCESS}: several processes cannot write one such file")
     if console or fixtures:
         to = "--console" if console else "--fixtures"
-        for name in ("checkpoint", "resume", "until_lag", "consumer_group"):
+        for name in ("checkpoint", "resume", "until_lag"):
             if options[name]:
                 raise UserError(f"--{name.replace('_', '-')} is about Kafka: {to} contacts none")
-    if options["until_lag"] and not options["consumer_group"]:
-        raise UserError("--until-lag needs --consumer-group, whose lag is meant")
-    for name in ("summary", "report"):
-        path: Path | None = options[name]
-        if path is not None and not path.absolute().parent.is_dir():
-            raise UserError(f"--{name} {path}: there is no directory {path.parent}")
-
-
-def first_rate(text: str, given: bool) -> float:
-    """Where --until-lag begins; raises UserError for a rate that is not one number."""
-    asked = rates.read(text)
-    if _steady(asked):
-        return asked.entries[0].first.number
-    if given:
-        raise UserError(f"--until-lag with --rate {text!r}: expected a number of rows a second, with which it begins")
-    return SEARCH_FROM
-
-
-def _steady(asked: Asked) -> bool:
-    return len(asked.entries) == 1 and asked.burst is None and asked.entries[0].first.unit == ROWS
+    if options["truth"] is not None:
+        truth.check(options["truth"])
