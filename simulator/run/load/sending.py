@@ -53,7 +53,8 @@ def send_window(
             began = began or time.time()
             sink.write(records)
             if reporter is not None:
-                reporter.sent(len(records.value), records, sink)
+                rows = each.events.num_rows * len(records.value) // len(each.records.value)
+                reporter.sent(rows, records, sink)
         changes.update(counted(each.events, job))
         if sink.failed:
             break
