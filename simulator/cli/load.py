@@ -18,8 +18,9 @@ from simulator.cli.run_scenario import show_messages
 from simulator.errors import shown
 from simulator.releases import Release
 from simulator.run import outputs, storage
+from simulator.run.engines import load_in_process
 from simulator.run.engines.address import place_of
-from simulator.run.load import checkpoint, in_process, rates, truth
+from simulator.run.load import checkpoint, rates, truth
 from simulator.run.load.checkpoint import Checkpoint, Store
 from simulator.run.load.control import Control, held
 from simulator.run.load.feed import Feed, Observer
@@ -27,6 +28,7 @@ from simulator.run.load.lag import Search
 from simulator.run.load.measured import bytes_per_row
 from simulator.run.load.plan import LoadPlan
 from simulator.run.load.plan_file import load as read_plan
+from simulator.run.load.prepared import Sender
 from simulator.run.load.rates import Rates
 from simulator.run.load.stretch import Stretch
 from simulator.run.load.stretches import Opening, opening, stretches
@@ -194,7 +196,7 @@ def _sent(
     feed = Feed(reported, control, sink, begun, store, observers, asked)
     try:
         if loading.master == IN_PROCESS:
-            in_process.run(feed, sink, asked, reporter)
+            load_in_process.run(feed, Sender(sink, reporter))
         else:
             _on_spark(loading.master, feed, output, display)
     finally:

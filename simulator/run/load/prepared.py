@@ -44,12 +44,12 @@ class Sender:
         return send_window(window, mine, self._sink, asked, self._ahead.taken(window), self._reporter)
 
     def close(self) -> list[Delivered]:
-        """Ends the sink and makes nothing more."""
+        """Makes nothing more, and ends the sink."""
         self.stop()
         return self._sink.close()
 
     def stop(self) -> None:
-        """Makes nothing more; the sink stays open."""
+        """Makes nothing more of what is not asked for."""
         if self._ahead is not None:
             self._ahead.stop()
         self._ahead = None
