@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from simulator import releases
-from simulator.cli.load_options import IN_PROCESS, check, file_of, master_of, settings_of
-from simulator.cli.load_shown import Wanted, opened, search_of, showing
+from simulator.cli.load_options import IN_PROCESS, check, file_of, master_of, search_of, settings_of
+from simulator.cli.load_shown import Wanted, opened, showing
 from simulator.cli.load_watch import Setup
 from simulator.cli.run_report import Display
 from simulator.cli.run_scenario import show_messages
@@ -120,8 +120,7 @@ def _loading(plan: LoadPlan, options: dict[str, Any]) -> Loading:
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
     changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
     given = options["rate"] or plan.rate
-    search = search_of(
-        options["until_lag"], options["consumer_group"], not options["fixtures"] and not options["console"], given)
+    search = search_of(options, given)
     asked = rates.read(given if search is None else f"{search.first:.3f}")
     opened = opening(plan, (), changefeed, release, settings.start_ts)
     size = bytes_per_row(opened, changefeed) if asked.of_bytes else 0.0
@@ -200,6 +199,7 @@ def _sent(
         else:
             _on_spark(loading.master, feed, output, display)
     finally:
+        reporter.done(())
         feed.close()
     if loading.options["truth"] is not None:
         display.stage("writing the truth")

@@ -10,13 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from simulator.errors import UserError
-from simulator.run.load import presets
+from simulator.run.load import presets, rates
+from simulator.run.load.lag import Search
 from simulator.run.settings import Settings
 
 IN_PROCESS = "none"
 """The --master that needs no Spark."""
 
 ON_SPARK = "local[*]"
+
+SEARCH_FROM = 1000.0
+"""Rows a second with which --until-lag begins where no rate is given."""
+
 
 def file_of(file: Path | None, preset: str | None) -> Path:
     """The plan's file; raises UserError where none is named, or two are."""
@@ -62,8 +67,26 @@ def check(options: dict[str, Any], settings: Settings) -> None:
             f"--fixtures-format parquet needs --master {IN_PROCESS}: several processes cannot write one such file")
     if console or fixtures:
         to = "--console" if console else "--fixtures"
-        for name in ("checkpoint", "resume", "until_lag"):
+        for name in ("checkpoint", "resume"):
             if options[name]:
                 raise UserError(f"--{name.replace('_', '-')} is about Kafka: {to} contacts none")
     if options["truth"] is not None:
         truth.check(options["truth"])
+
+
+def search_of(options: dict[str, Any], rate: str | None) -> Search | None:
+    """What --until-lag asks for, which begins with the rate that is given; raises UserError."""
+    limit, group = options["until_lag"], options["consumer_group"]
+    if group is not None and (options["fixtures"] or options["console"]):
+        raise UserError("--consumer-group: a group has lag on Kafka only, not with --fixtures or --console")
+    if limit is None:
+        return None
+    if group is None:
+        raise UserError(f"--until-lag {limit} needs --consumer-group GROUP: whose lag?")
+    if rate is None or rate == rates.MAX:
+        return Search(limit, SEARCH_FROM)
+    asked = rates.read(rate)
+    first = asked.entries[0].first
+    if len(asked.entries) > 1 or asked.burst is not None or first.unit != rates.ROWS:
+        raise UserError(f"--until-lag begins with a number of rows/s and changes that itself, not with --rate {rate!r}")
+    return Search(limit, first.number)

@@ -211,11 +211,11 @@ def run(file: Path, **options: Any) -> None:
     help="Spark master, such as spark://host:7077; none makes and sends everything in this process, without Java.  "
     "[default: local[*]]")
 @click.option(
-    "--checkpoint", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    "--checkpoint", type=click.Path(path_type=Path), metavar="DIR",
     help="Where it is kept how far the run is.  [default: <plan>.checkpoint]")
 @click.option("--resume", is_flag=True, help="Go on where the run of this checkpoint ended.")
 @click.option(
-    "--truth", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    "--truth", type=click.Path(path_type=Path), metavar="DIR",
     help="Write a snapshot of all tables at the last watermark there.")
 @click.option(
     "--summary", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json", help="Write the summary there.")
