@@ -20,11 +20,8 @@ from simulator.sources.generate.cycle import seed_of
 from simulator.sources.generate.lives import Life, life
 from simulator.sources.generate.model import KeyChanges, Model, TableRows
 from simulator.sources.generate.net import net
-from simulator.sources.generate.possible import check
 from simulator.sources.generate.timetable import Segment, Timetable
 from simulator.sources.generate.transactions import Transactions, transactions
-
-__all__ = ["Stream", "check"]
 
 CHUNK = 65_536
 
@@ -69,9 +66,7 @@ class Stream:
         changes = net(numbers, *self._life(table, since).changes(begin, begin + len(numbers)))
         return np.full(len(changes[0]), table), *changes
 
-    def alive(
-        self, table: int, transaction: int, since: int, rows: int = CHUNK
-    ) -> Iterator[TableRows]:
+    def alive(self, table: int, transaction: int, since: int, rows: int = CHUNK) -> Iterator[TableRows]:
         """The rows that are there before a transaction, by key, so many at a time."""
         position = self._position(table, transaction, since)
         found = self._life(table, since)
