@@ -94,10 +94,13 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
     plan = read_plan(file_of(file, options["preset"]), settings_of(options))
     check(options, plan.settings)
     wanted = Wanted(options["summary"], options["report"], options["metrics_port"])
+    given = options["rate"] or plan.rate
+    search = search_of(options, given)
+    asked = rates.read(given if search is None else f"{search.first:.3f}")
     display = Display()
     with opened(wanted) as metrics:
         display.stage("making the plan")
-        loading = _loading(plan, options)
+        loading = _loading(plan, options, asked, search)
         display.warn(loading.changefeed.warnings)
         display.warn(loading.opening.plan.event_filters.warnings)
         if loading.changefeed.codec.large_message_handle_option == "claim-check":
@@ -108,20 +111,17 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
             store, begun = _begun(loading, output)
             kafka = output.settings if isinstance(output.settings, KafkaSettings) else None
             setup, console = _setup(loading, output), output.sink == "console"
-            with showing(setup, wanted, metrics, kafka, loading.search, console) as live, gently() as asked:
+            with showing(setup, wanted, metrics, kafka, search, console) as live, gently() as signal:
                 with Listener(live.update, place) as listener:
-                    _sent(loading, output, store, begun, (live.watch.sent,), asked, listener.driver, display)
-                if asked.number:
-                    raise Stopped(asked.number)
+                    _sent(loading, output, store, begun, (live.watch.sent,), signal, listener.driver, display)
+                if signal.number:
+                    raise Stopped(signal.number)
 
 
-def _loading(plan: LoadPlan, options: dict[str, Any]) -> Loading:
+def _loading(plan: LoadPlan, options: dict[str, Any], asked: rates.Asked, search: Search | None) -> Loading:
     settings = plan.settings
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
     changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
-    given = options["rate"] or plan.rate
-    search = search_of(options, given)
-    asked = rates.read(given if search is None else f"{search.first:.3f}")
     opened = opening(plan, (), changefeed, release, settings.start_ts)
     size = bytes_per_row(opened, changefeed) if asked.of_bytes else 0.0
     found = rates.rates(asked, plan.rows_per_second, size)
@@ -182,7 +182,7 @@ def _begun(loading: Loading, output: Output) -> tuple[Store | None, Checkpoint]:
 
 def _sent(
     loading: Loading, output: Output, store: Store | None, begun: Checkpoint, observers: Sequence[Observer],
-    asked: Asked, driver: Driver, display: Display,
+    signal: Asked, driver: Driver, display: Display,
 ) -> None:
     """Sends until the end, and writes the truth that is asked for."""
     opened = loading.opening
@@ -192,7 +192,7 @@ def _sent(
     reporter = Reporter(driver)
     sink = SINKS[output.sink](output.settings, output.destinations.topics, reporter.waiting)
     reported = (_reporting(stretch, driver) for stretch in stretches(opened, output, begun.acknowledged_ms))
-    feed = Feed(reported, control, sink, begun, store, observers, asked)
+    feed = Feed(reported, control, sink, begun, store, observers, signal)
     try:
         if loading.master == IN_PROCESS:
             load_in_process.run(feed, Sender(sink, reporter))
