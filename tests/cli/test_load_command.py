@@ -194,6 +194,7 @@ def test_a_run_that_was_stopped_goes_on_and_another_one_is_refused(
 ) -> None:
     """From the first row to the truth at the end; what comes twice lies behind the watermark that was repeated."""
     uri, checkpoint = f"kafka://{kafka}/load-resumed?{OPTIONS}", tmp_path / "stands"
+    plan.write_text(PLAN.partition("[[ddl]]")[0])
     arguments = ["load", str(plan), "--master", "none", "--sink-uri", uri, "--checkpoint", str(checkpoint)]
     assert play(*arguments, "--resume") == 2
     assert f"nothing to --resume: there is no {checkpoint}/checkpoint.json" in capfd.readouterr().err
