@@ -70,12 +70,12 @@ def _check_mix(table: TableModel, mix: Mix, most: int) -> None:
         raise UserError(
             f"{_name(table)}: {mix.deletes:,} deletes for {mix.inserts:,} inserts exhausts the table{kept} after "
             f"{after:,} changes: expected at most as many deletes as inserts")
+    if mix.updates and not table.rows:
+        raise UserError(f"{_name(table)}: rows 0, but a mix of {mix.updates:,} updates: expected 1 row or more")
     if mix.deletes and spare(table, most) < most:
         raise UserError(
             f"{_name(table)}: rows {table.rows:,} are too few for deletes in transactions of up to {most:,} rows: "
             f"expected rows {most:,} or more, so that a transaction does not delete what it inserts")
-    if mix.updates and not table.rows:
-        raise UserError(f"{_name(table)}: rows 0, but a mix of {mix.updates:,} updates: expected 1 row or more")
 
 
 def _check_skew(table: TableModel, skew: Skew) -> None:
