@@ -103,6 +103,10 @@ class Life:
             found[mixed] = self.first + self.mixed.position(INSERT, keys[mixed] - self.first)
         return found
 
+    def arrived(self, keys: Ints) -> Ints:
+        """The version in which each row is inserted."""
+        return self._hits(keys, self.updated(self.insertion(keys)))
+
     def versions(self, keys: Ints, positions: Ints) -> Ints:
         """Of rows at positions before which they were inserted; a deleted row keeps its last."""
         if not self.mixed.counts[UPDATE]:
