@@ -211,11 +211,11 @@ def run(file: Path, **options: Any) -> None:
     help="Spark master, such as spark://host:7077; none makes and sends everything in this process, without Java.  "
     "[default: local[*]]")
 @click.option(
-    "--checkpoint", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    "--checkpoint", type=click.Path(path_type=Path), metavar="DIR",
     help="Where it is kept how far the run is.  [default: <plan>.checkpoint]")
 @click.option("--resume", is_flag=True, help="Go on where the run of this checkpoint ended.")
 @click.option(
-    "--truth", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    "--truth", type=click.Path(path_type=Path), metavar="DIR",
     help="Write a snapshot of all tables at the last watermark there.")
 @click.option(
     "--summary", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json", help="Write the summary there.")
@@ -226,9 +226,6 @@ def run(file: Path, **options: Any) -> None:
     "--metrics-port", type=click.IntRange(1, 65535), metavar="PORT", help="Serve Prometheus metrics on this port.")
 @click.option(
     "--plain-producer", is_flag=True, help="Send record by record through the client's public API (slower).")
-@click.option(
-    "--driver", type=click.Choice(["kafka-python", "confluent"]), default="kafka-python", show_default=True,
-    help="Kafka client; confluent needs the extra fast.")
 def load(file: Path | None, **options: Any) -> None:
     """An endless stream of changes, made up from a plan: as much as a consumer can take, for as long as it takes.
 
@@ -242,7 +239,7 @@ def load(file: Path | None, **options: Any) -> None:
     ticdc-sim load mine.toml --sink-uri "kafka://127.0.0.1:9092/shop?protocol=canal-json" --rate 20000 --duration 2h
     """
     if options["print_plan"]:
-        from simulator.cli.load import print_plan
+        from simulator.cli.load_options import print_plan
 
         print_plan(file, options["preset"])
         return

@@ -143,6 +143,8 @@ class Store:
         """The run came to its end: there is nothing to go on with."""
         with suppress(FileNotFoundError):
             self.path.unlink()
+        with suppress(OSError):  # somebody may have put something there
+            self.path.parent.rmdir()
 
     def close(self) -> None:
         """Leaves it to other runs."""

@@ -25,6 +25,12 @@ from simulator.sources.generate.transactions import Transactions, transactions
 
 CHUNK = 65_536
 
+SAMPLE = 100_000
+"""Changes by which the rate at which they are seen is told."""
+
+NEARLY = 0.995
+PARTS = 10_000
+
 
 @dataclass(frozen=True)
 class Stream:
@@ -35,7 +41,7 @@ class Stream:
 
     @cached_property
     def timetable(self) -> Timetable:
-        return Timetable(self.segments, self.transactions)
+        return Timetable(self.segments, self.transactions, _seen(self.model))
 
     @cached_property
     def transactions(self) -> Transactions:
@@ -84,6 +90,10 @@ class Stream:
         """The transaction in which each row got its version; -1 as above."""
         return self._transaction(table, self._life(table, since).written(keys, versions), since)
 
+    def arrived(self, table: int, keys: Ints, since: int) -> Ints:
+        """The version in which each row was inserted; updates of the same transaction are counted beyond it."""
+        return self._life(table, since).arrived(keys)
+
     def inserted(self, table: int, transactions: Ints, since: int) -> Ints:
         """How many rows of a table had been inserted before each transaction."""
         return self._life(table, since).inserted(self._positions(table, transactions, since))
@@ -98,7 +108,7 @@ class Stream:
 
     def _life(self, table: int, since: int) -> Life:
         most = self.model.rows_per_transaction[1]
-        return life(self.model.tables[table], most, seed_of(self.model.seed, table, since))
+        return life(self.model.tables[table], most, seed_of(self.model.seed, table), since)
 
     def _begin(self, table: int, since: int) -> int:
         """How many changes the table had before it was empty for the last time."""
@@ -116,6 +126,18 @@ class Stream:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Stream, (self.model, self.segments)
+
+
+@lru_cache(maxsize=8)
+def _seen(model: Model) -> tuple[int, int]:
+    """Of how many changes of the mix how many are seen, in a part of it; all where nearly all are."""
+    stream = Stream(model, ())
+    count = max(1, SAMPLE // sum(model.rows_per_transaction) * 2)
+    first = stream.fill_transactions + count
+    seen = len(stream.window(first, first + count, [0] * len(model.tables)).key)
+    bounds = stream.transactions.rows_before(np.array([first, first + count]))
+    share = seen / int(bounds[1] - bounds[0])
+    return (max(1, round(share * PARTS)), PARTS) if share < NEARLY else (1, 1)
 
 
 @lru_cache(maxsize=256)
