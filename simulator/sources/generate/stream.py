@@ -108,7 +108,7 @@ class Stream:
 
     def _life(self, table: int, since: int) -> Life:
         most = self.model.rows_per_transaction[1]
-        return life(self.model.tables[table], most, seed_of(self.model.seed, table, since))
+        return life(self.model.tables[table], most, seed_of(self.model.seed, table), since)
 
     def _begin(self, table: int, since: int) -> int:
         """How many changes the table had before it was empty for the last time."""
