@@ -107,6 +107,9 @@ class RowTimes(Protocol):
     def changed(self, table: int, keys: Ints, versions: Ints, since: int) -> Ints:
         """See `TableRows.changed`."""
 
+    def arrived(self, table: int, keys: Ints, since: int) -> Ints:
+        """The version in which each row was inserted."""
+
     def inserted(self, table: int, transactions: Ints, since: int) -> Ints:
         """How many rows of a table had been inserted before each transaction."""
 

@@ -90,6 +90,10 @@ class Stream:
         """The transaction in which each row got its version; -1 as above."""
         return self._transaction(table, self._life(table, since).written(keys, versions), since)
 
+    def arrived(self, table: int, keys: Ints, since: int) -> Ints:
+        """The version in which each row was inserted; updates of the same transaction are counted beyond it."""
+        return self._life(table, since).arrived(keys)
+
     def inserted(self, table: int, transactions: Ints, since: int) -> Ints:
         """How many rows of a table had been inserted before each transaction."""
         return self._life(table, since).inserted(self._positions(table, transactions, since))
@@ -104,7 +108,7 @@ class Stream:
 
     def _life(self, table: int, since: int) -> Life:
         most = self.model.rows_per_transaction[1]
-        return life(self.model.tables[table], most, seed_of(self.model.seed, table, since))
+        return life(self.model.tables[table], most, seed_of(self.model.seed, table), since)
 
     def _begin(self, table: int, since: int) -> int:
         """How many changes the table had before it was empty for the last time."""
