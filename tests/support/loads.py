@@ -47,8 +47,10 @@ def plan(text: str = PLAN) -> LoadPlan:
 class Run:
     """What a load run consists of, beside its sink."""
 
-    def __init__(self, text: str = PLAN, protocol: str = "open-protocol", release: Release = V8_5) -> None:
-        self.load, self.changefeed = plan(text), load(URI + protocol, "", release)
+    def __init__(
+        self, text: str = PLAN, protocol: str = "open-protocol", release: Release = V8_5, uri: str = URI
+    ) -> None:
+        self.load, self.changefeed = plan(text), load(uri + protocol, "", release)
         self.rates = rates.rates(rates.read("max"), self.load.rows_per_second)
         self.opening: Opening = stretches.opening(self.load, self.rates.segments, self.changefeed, release)
         self.output: Output = outputs.to_nowhere(self.opening.plan, self.changefeed)
