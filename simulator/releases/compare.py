@@ -51,6 +51,11 @@ def named(name: str, architecture: str | None = None) -> Release:
     return find(tag, kind) if colon else find(name, architecture)
 
 
+def full_name(release: Release) -> str:
+    """`classic:v8.5.4`, which `named` reads."""
+    return f"{release.architecture}:{release.name}"
+
+
 def differences(before: Release, after: Release) -> tuple[Difference, ...]:
     """What the second release does otherwise, what is on the wire first."""
     every = (Difference(behaviour, *(getattr(release, behaviour.name) for release in (before, after)))

@@ -19,6 +19,7 @@ from pathlib import Path
 from simulator import tso
 from simulator.errors import DeliveryError, UserError
 from simulator.releases import Release
+from simulator.releases.compare import full_name
 from simulator.run.load.plan import LoadPlan
 from simulator.sources.generate.timetable import Segment
 from simulator.ticdc.changefeed import Changefeed
@@ -88,8 +89,7 @@ def identity(
         "--seed": str(load.model.seed),
         "--rate": rates if len(rates) <= LONG else _hashed(rates),
         "--start-ts": str(tso.compose(start_ms)),
-        "--release": release.name,
-        "--architecture": release.architecture,
+        "--release": full_name(release),
         "topic": changefeed.topic,
         "protocol": changefeed.codec.protocol,
         "partitions": ", ".join(f"{topic}: {count}" for topic, count in sorted(partitions.items())),
