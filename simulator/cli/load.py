@@ -12,6 +12,7 @@ from typing import Any
 from simulator import releases
 from simulator.cli import load_truth
 from simulator.cli.load_options import IN_PROCESS, check, file_of, master_of, search_of, settings_of
+from simulator.cli.load_metrics import Metrics
 from simulator.cli.load_shown import Wanted, opened, showing
 from simulator.cli.load_watch import Setup
 from simulator.cli.run_report import Display
@@ -113,17 +114,31 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
         display.warn(loading.opening.plan.event_filters.warnings)
         if loading.changefeed.codec.large_message_handle_option == "claim-check":
             storage.require_writable(loading.changefeed.codec.claim_check_storage_uri)
-        place = place_of(loading.master)
-        with _output(loading, place) as output:
+        with _output(loading, place_of(loading.master)) as output:
             display.warn(output.notes)
-            store, begun = _begun(loading, output)
-            kafka = output.settings if isinstance(output.settings, KafkaSettings) else None
-            setup, console = _setup(loading, output), output.sink == "console"
-            with showing(setup, wanted, metrics, kafka, search, console) as live, gently() as signal:
-                with Listener(live.update, place) as listener:
-                    _sent(loading, output, store, begun, (live.watch.sent,), signal, listener.driver, display)
-                if signal.number:
-                    raise Stopped(signal.number)
+            ended = _run(loading, output, wanted, metrics, display)
+    if ended is not None:
+        raise ended
+
+
+def _run(
+    loading: Loading, output: Output, wanted: Wanted, metrics: Metrics, display: Display
+) -> Stopped | None:
+    """The run, and what is shown of it; gives the signal that ended it at a watermark."""
+    store, begun = _begun(loading, output)
+    kafka = output.settings if isinstance(output.settings, KafkaSettings) else None
+    told = _setup(loading, output), wanted, metrics, kafka, loading.search, output.sink == "console"
+    ended: Stopped | None = None
+    try:
+        with showing(*told) as live, gently() as signal:
+            with Listener(live.update, place_of(loading.master)) as listener:
+                _sent(loading, output, store, begun, (live.watch.sent,), signal, listener.driver, display)
+            if signal.number:
+                raise (ended := Stopped(signal.number))
+    except Stopped as stopped:
+        if stopped is not ended:
+            raise
+    return ended
 
 
 def _loading(plan: LoadPlan, options: dict[str, Any], asked: rates.Asked, search: Search | None) -> Loading:
