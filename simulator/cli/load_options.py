@@ -25,10 +25,12 @@ SEARCH_FROM = 1000.0
 
 def file_of(file: Path | None, preset: str | None) -> Path:
     """The plan's file; raises UserError where none is named, or two are."""
-    if (file is None) == (preset is None):
+    if preset is not None and file is None:
+        return presets.file_of(preset)
+    if file is None or preset is not None:
         known = ", ".join(presets.names())
         raise UserError(f"a plan is expected, and one alone: PLAN.toml, or --preset with one of {known}")
-    return presets.file_of(preset) if file is None else file
+    return file
 
 
 def print_plan(file: Path | None, preset: str | None) -> None:

@@ -192,7 +192,8 @@ def run(file: Path, **options: Any) -> None:
     "--preset", metavar="NAME",
     help="A plan that comes with the package: sysbench, shop, bank, wide-62, wide-124, large-rows, documents, types.")
 @click.option("--print-plan", is_flag=True, help="Print the plan, to be saved and changed; nothing is sent.")
-@_given(CHANGEFEED_AND_OUTPUT)
+@_given(CHANGEFEED_AND_OUTPUT[:-1])
+@_setting("start-ts", metavar="TSO|TIME", help="Where simulated time starts.  [default: 2025-01-01]")
 @click.option(
     "--rate", metavar="RATE",
     help="Rows a second (60000), MiB a second (190MiB), max; steps ('0s:1000, 60s:20000, 5m:max'), ramps "
@@ -203,13 +204,13 @@ def run(file: Path, **options: Any) -> None:
 @click.option("--consumer-group", metavar="GROUP", help="Whose lag is watched, and shown.")
 @click.option(
     "--duration", "duration_ms", callback=_read(to_duration_ms), metavar="DURATION",
-    help="Time of the stream after which it ends.  [default: the plan's, else it goes on]")
+    help="How long it goes on; with --fixtures simulated time.  [default: the plan's, else until it is stopped]")
 @RESOLVED_INTERVAL
 @_setting("seed", type=int, help="Chooses rows and values.  [default: the plan's, else 0]")
 @click.option(
     "--master", metavar="URL",
     help="Spark master, such as spark://host:7077; none makes and sends everything in this process, without Java.  "
-    "[default: local[*]]")
+    "[default: local[*]; none with --console]")
 @click.option(
     "--checkpoint", type=click.Path(path_type=Path), metavar="DIR",
     help="Where it is kept how far the run is.  [default: <plan>.checkpoint]")

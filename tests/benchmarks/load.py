@@ -156,8 +156,8 @@ def paired(each: dict[str, Callable[[float], Measured]], pairs: int, seconds: fl
         low, middle, high = statistics.quantiles(real, n=4)
         better = sum(ratio > 1 for ratio in real)
         print(
-            f"  {ahead:42} {middle:.2f} x without ({low:.2f} to {high:.2f}), better in {better} of {pairs}; a CPU second "
-            f"{statistics.median(cpu):.2f} x")
+            f"  {ahead:42} {middle:.2f} x without ({low:.2f} to {high:.2f}), better in {better} of {pairs}; "
+            f"a CPU second {statistics.median(cpu):.2f} x")
 
 
 def main() -> None:

@@ -14,7 +14,8 @@ from simulator.columns.change_frame import Ints
 
 @dataclass(frozen=True)
 class Mix:
-    """Of so many changes of a table so many are of each kind."""
+    """Of so many changes of a table so many are of each kind, where several updates of a hot row in one transaction
+    are counted each, though they are one change in the end."""
 
     inserts: int
     updates: int

@@ -54,7 +54,7 @@ class Stream:
 
     def window(self, first: int, end: int, since: Sequence[int]) -> KeyChanges:
         """Net changes of the transactions from `first` to `end`, without it. Each table was empty before the
-        transaction that `since` says of it."""
+        transaction that `since` says of it, which is not behind `first`."""
         tables = [each for each in range(len(self.model.tables)) if self.model.tables[each].weight or (
             first < self.transactions.fills[each + 1])]
         found = [self._of_table(table, first, end, since[table]) for table in tables]
@@ -68,7 +68,7 @@ class Stream:
         numbers = self.transactions.of_window(table, first, end)
         if not len(numbers):
             return (numbers,) * 5
-        begin = self._position(table, max(first, since), since)
+        begin = self._position(table, first, since)
         changes = net(numbers, *self._life(table, since).changes(begin, begin + len(numbers)))
         return np.full(len(changes[0]), table), *changes
 
