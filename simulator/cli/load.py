@@ -133,7 +133,8 @@ def _loading(plan: LoadPlan, options: dict[str, Any], asked: rates.Asked, search
 def _output(loading: Loading, place: Place) -> Iterator[Output]:
     options, plan, changefeed = loading.options, loading.opening.plan, loading.changefeed
     if options["fixtures"] is not None:
-        with outputs.to_fixtures(plan, changefeed, options["fixtures"], options["fixtures_format"]) as output:
+        shared = loading.master != IN_PROCESS
+        with outputs.to_fixtures(plan, changefeed, options["fixtures"], options["fixtures_format"], shared) as output:
             yield output
     elif options["console"]:
         with ConsoleServer(show_messages, place) as server:

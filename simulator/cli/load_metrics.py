@@ -108,10 +108,3 @@ def _histogram(latencies: Latencies) -> Metric:
     return HistogramMetricFamily(
         f"{PREFIX}acknowledgement_seconds", "From handing a record to Kafka's client to its acknowledgement.",
         [*buckets, ("+Inf", latencies.records)], latencies.seconds)
-
-
-@contextmanager
-def served(watch: Watch, port: int) -> Iterator[int]:
-    """See `Metrics.served`."""
-    with Metrics(watch).served(port) as found:
-        yield found
