@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator import releases
+from simulator.cli import load_truth
 from simulator.cli.load_options import IN_PROCESS, check, file_of, master_of, search_of, settings_of
 from simulator.cli.load_shown import Wanted, opened, showing
 from simulator.cli.load_watch import Setup
@@ -92,12 +93,19 @@ class Loading:
 def load(file: Path | None, options: dict[str, Any]) -> None:
     """Plays it, by the options of the command line; raises SimulatorError, one line."""
     plan = read_plan(file_of(file, options["preset"]), settings_of(options))
-    check(options, plan.settings)
+    if options["at"] is None:
+        check(options, plan.settings)
+    else:
+        load_truth.check(options)
     wanted = Wanted(options["summary"], options["report"], options["metrics_port"])
     given = options["rate"] or plan.rate
     search = search_of(options, given)
     asked = rates.read(given if search is None else f"{search.first:.3f}")
     display = Display()
+    if options["at"] is not None:
+        known = _loading(plan, options, asked, search)
+        load_truth.write(known.opening, known.changefeed, options["truth"], options["at"])
+        return
     with opened(wanted) as metrics:
         display.stage("making the plan")
         loading = _loading(plan, options, asked, search)
@@ -133,7 +141,8 @@ def _loading(plan: LoadPlan, options: dict[str, Any], asked: rates.Asked, search
 def _output(loading: Loading, place: Place) -> Iterator[Output]:
     options, plan, changefeed = loading.options, loading.opening.plan, loading.changefeed
     if options["fixtures"] is not None:
-        with outputs.to_fixtures(plan, changefeed, options["fixtures"], options["fixtures_format"]) as output:
+        shared = loading.master != IN_PROCESS
+        with outputs.to_fixtures(plan, changefeed, options["fixtures"], options["fixtures_format"], shared) as output:
             yield output
     elif options["console"]:
         with ConsoleServer(show_messages, place) as server:

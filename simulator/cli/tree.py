@@ -219,6 +219,9 @@ def run(file: Path, **options: Any) -> None:
     "--truth", type=click.Path(path_type=Path), metavar="DIR",
     help="Write a snapshot of all tables at the last watermark there.")
 @click.option(
+    "--at", metavar="WHEN",
+    help="Write the truth of then (10m since the stream's start, or a TSO), and send nothing.")
+@click.option(
     "--summary", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json", help="Write the summary there.")
 @click.option(
     "--report", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.html",
