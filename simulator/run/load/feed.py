@@ -138,7 +138,8 @@ class Feed:
         sent = WindowSent(
             window.first_ms, window.end_ms, self.checkpoint.watermark, self._due.asked, self._handed_out, began, ended,
             self._due.behind(ended), _rows(window, reports), partitions,
-            Latencies.total(report.latencies for report in reports), retried)
+            Latencies.total(report.latencies for report in reports), retried,
+            sum(report.resent for report in reports))
         self._control.sent(sent)
         for observer in self._observers:
             observer(sent)
