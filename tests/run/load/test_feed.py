@@ -206,7 +206,8 @@ def test_a_run_begins_anew_only_where_none_is_left(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("changed", "told"), [
     ({"--seed": "8"}, "--seed was 7, now it is 8"),
     ({"plan": "0123456789abcdef"}, "plan is another one"),
-    ({"--release": "v7.5.0", "topic": "x"}, "--release was v8.5.3, now it is v7.5.0, topic was load, now it is x"),
+    ({"--release": "classic:v7.5.0", "topic": "x"},
+     "--release was classic:v8.5.3, now it is classic:v7.5.0, topic was load, now it is x"),
 ])
 def test_another_run_is_not_resumed(tmp_path: Path, changed: dict[str, str], told: str) -> None:
     run = Run()
