@@ -63,7 +63,7 @@ def document(watch: Watch) -> dict[str, Any]:
 def series(watch: Watch) -> dict[str, Any]:
     """Over time: lists of equal length."""
     points = watch.series.points()
-    return {"seconds_a_point": points[0].seconds if points else 1.0} | columns(points)
+    return {"seconds_a_point": watch.series.width} | columns(points)
 
 
 def latency(latencies: Latencies) -> dict[str, float | int | None]:

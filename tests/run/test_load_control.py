@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.run.load.control import Control, Due, Held, at
+from simulator.run.load import rates
+from simulator.run.load.control import Control, Due, Held, at, held
 from simulator.run.load.lag import LagSample, Search
 from simulator.run.load.observed import WindowSent
 from simulator.sinks.latencies import Latencies
@@ -148,8 +149,8 @@ def test_windows_asked_for_ahead_are_as_long_and_end_as_well() -> None:
 @given(st.integers(1, 3000), st.integers(0, 10_000), st.integers(1, 20_000))
 def test_no_window_goes_beyond_its_limit(resolved_ms: int, first_ms: int, room_ms: int) -> None:
     """A statement lies there."""
-    for held in (PACED, UNPACED):
-        control = Control(held, steady(1000), resolved_ms)
+    for rate in (PACED, UNPACED):
+        control = Control(rate, steady(1000), resolved_ms)
         due = control.next(first_ms, first_ms + room_ms, 1000.0)
         assert due is not None
         assert first_ms < due.end_ms <= first_ms + room_ms
@@ -158,9 +159,9 @@ def test_no_window_goes_beyond_its_limit(resolved_ms: int, first_ms: int, room_m
 
 def test_a_rate_begins_anew_where_none_was_held_before() -> None:
     """Behind `max` nothing is to be made up for; no window lies in both."""
-    held = (Held(0, True), Held(5500, False), Held(20_000, True))
+    steps = (Held(0, True), Held(5500, False), Held(20_000, True))
     rows = steady(10_000)
-    machine = Machine(Control(held, rows, 1000, duration=60.0), rows, 20_000)
+    machine = Machine(Control(steps, rows, 1000, duration=60.0), rows, 20_000)
     windows = machine.run(30)
 
     assert {0, 5500, 20_000} <= {due.first_ms for due, _ in windows}
@@ -171,8 +172,9 @@ def test_a_rate_begins_anew_where_none_was_held_before() -> None:
 
 
 def test_bursts_come_again() -> None:
-    held = (Held(0, True), Held(30_000, False, 30_000), Held(32_000, True))
-    kinds = [(ms, at(held, ms)[0].paced, at(held, ms)[1]) for ms in (0, 29_999, 30_000, 31_999, 32_000, 60_000, 93_000)]
+    bursts = held(rates.rates(rates.read("1000, every 30s: max for 2s"), 10_000))
+    seen = (0, 29_999, 30_000, 31_999, 32_000, 60_000, 93_000)
+    kinds = [(ms, at(bursts, ms)[0].paced, at(bursts, ms)[1]) for ms in seen]
 
     assert kinds == [
         (0, True, 30_000), (29_999, True, 30_000), (30_000, False, 32_000), (31_999, False, 32_000),

@@ -64,6 +64,20 @@ def test_a_consumer_that_does_nothing_sustains_no_rate() -> None:
     assert found.of("g") == "sustained no rate: at 1,000 rows/s the lag of group g grew by 1,000 records/s"
 
 
+def test_a_group_that_commits_nothing_ends_the_search() -> None:
+    """Half a minute after rows came; a group that has committed once may take longer."""
+    silent, slow = Search(100), Search(100)
+    slow.sampled(LagSample(0.0, 10, 0))
+    for search in (silent, slow):
+        search.nothing(-1000.0)
+        search.sent(1000.0, 0.0, 1.0, 1000)
+        search.nothing(30.9)
+        assert not search.ended
+        search.nothing(31.0)
+
+    assert (silent.unheard, silent.ended, slow.ended) == (True, True, False)
+
+
 def test_lag_that_is_there_before_does_not_count_as_growth() -> None:
     """A group that begins with a backlog gets the time to work it off."""
     search = Search(1000)

@@ -39,7 +39,7 @@ def test_the_points_add_up_to_the_whole_however_few_there_are(spans: list[tuple[
     assert math.isclose(sum(point.rows for point in found), 1000 * len(spans))
     assert math.isclose(sum(point.bytes for point in found), 100_000 * len(spans))
     assert sum(point.latencies.records for point in found) == 1001 * len(spans)
-    assert {found[0].seconds} == {point.seconds for point in found}
+    assert len({point.seconds for point in found[1:-1]}) <= 1
 
 
 def test_a_weekend_fits_and_says_the_same() -> None:
@@ -50,7 +50,7 @@ def test_a_weekend_fits_and_says_the_same() -> None:
     found = series.points()
 
     assert 1800 <= len(found) <= 3600
-    assert {1000.0} == {round(point.rows / point.seconds, -1) for point in found[:-1]}
+    assert {1000.0} == {round(point.rows / point.seconds, -1) for point in found}
     assert {1000.0} == {point.asked for point in found}
     assert found[-1].at - found[0].at + found[-1].seconds == pytest.approx(seconds, abs=64)
 

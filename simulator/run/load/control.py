@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from simulator.run.load.lag import Search
 from simulator.run.load.observed import WindowSent
+from simulator.run.load.rates import Rates
 from simulator.run.load.stretch import Pace
 
 LONGEST = 5.0
@@ -224,6 +225,13 @@ class Control:
         end_ms = first_ms - first_ms % resolved + many * resolved
         change_ms = None if self._search is not None or self._fixed else at(self._held, first_ms)[1]
         return min(end for end in (end_ms, change_ms, limit_ms) if end is not None)
+
+
+def held(rates: Rates) -> tuple[Held, ...]:
+    """Where the rates are held."""
+    return tuple(
+        Held(segment.from_ms, paced, segment.again_ms)
+        for segment, paced in zip(rates.segments, rates.paced, strict=True))
 
 
 def at(held: Sequence[Held], ms: int) -> tuple[Held, int | None]:

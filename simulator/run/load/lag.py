@@ -6,6 +6,7 @@ One law: time comes in with what was seen; what is tried next follows from that 
 from __future__ import annotations
 
 import math
+import threading
 from dataclasses import dataclass
 
 GROWTH = 1.5
@@ -36,6 +37,9 @@ REACHES = 0.95
 
 SLOWEST = 1.0
 """Rows a second."""
+
+HEARD_WITHIN = 30.0
+"""Seconds in which a group commits, or is taken for none."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,9 @@ class Search:
         """Rows a second that are to be tried now."""
 
         self.verdict: Verdict | None = None
+        self.unheard = False
+        """Whether it ended as the group commits nothing."""
+
         self._sustained = 0.0
         self._too_much: float | None = None
         self._growth = 0.0
@@ -99,21 +106,33 @@ class Search:
         self._reached: list[tuple[float, float, int]] = []
         self._commit: tuple[float, int] | None = None
         self._between = 0.0
+        self._began: float | None = None
+        self._lock = threading.Lock()
 
     @property
     def ended(self) -> bool:
-        return self.verdict is not None
+        return self.verdict is not None or self.unheard
 
     def sent(self, asked: float, began: float, ended: float, rows: int) -> None:
         """A window was sent, for which so many rows a second were asked."""
-        if not math.isclose(asked, self.rate, rel_tol=0.05):
-            return
-        if self._from is None:
-            self._from = began
-        self._reached.append((began, ended, rows))
+        with self._lock:
+            self._began = self._began or ended
+            if math.isclose(asked, self.rate, rel_tol=0.05):
+                self._from = began if self._from is None else self._from
+                self._reached.append((began, ended, rows))
+
+    def nothing(self, at: float) -> None:
+        """The group has committed nothing yet."""
+        with self._lock:
+            if self._began is not None and self._commit is None and at - self._began >= HEARD_WITHIN:
+                self.unheard = True
 
     def sampled(self, sample: LagSample) -> None:
         """What was seen, about once a second."""
+        with self._lock:
+            self._sampled(sample)
+
+    def _sampled(self, sample: LagSample) -> None:
         self._committed(sample)
         if self.ended or self._from is None or sample.at < self._from + SETTLING:
             return

@@ -31,6 +31,8 @@ class Point:
     """When it began, in seconds since 1970."""
 
     seconds: float
+    """So much of it as the run went on."""
+
     rows: float
     bytes: float
     messages: float
@@ -52,9 +54,11 @@ class Series:
 
     def __init__(self, points: int = POINTS) -> None:
         self._points = points + points % 2
-        self._width = 1.0
+        self.width = 1.0
+        """Seconds of a point."""
+
         self._began: float | None = None
-        self._ended = 0.0
+        self._started = self._ended = 0.0
         self._used = 0
         self._sums = {name: np.zeros(self._points) for name in SUMMED}
         self._most = {name: np.full(self._points, np.nan) for name in LARGEST}
@@ -67,6 +71,7 @@ class Series:
         amounts = {"rows": sum(window.rows.values()), "bytes": size, "messages": messages, "resent": window.resent}
         for name, amount in amounts.items():
             self._sums[name][places] += shares * amount
+        self._started = self._started or window.began
         since, self._ended = min(self._ended or window.began, window.began), window.ended
         if window.asked:
             places, shares = self._shares(since, window.ended)
@@ -94,8 +99,10 @@ class Series:
         counts = tuple((step, int(self._counts[place, step])) for step in steps)
         asked = sums["asked"] / sums["asked_seconds"] if sums["asked_seconds"] else None
         assert self._began is not None
+        first, last = self._began + place * self.width, self._began + (place + 1) * self.width
+        covered = min(last, max(self._ended, first)) - min(max(first, self._started or first), last)
         return Point(
-            self._began + place * self._width, self._width, sums["rows"], sums["bytes"], sums["messages"],
+            first, max(covered, self.width / 4), sums["rows"], sums["bytes"], sums["messages"],
             sums["resent"], asked, behind, lag, Latencies(counts, longest or 0.0))
 
     def _largest(self, name: str, at: float, value: float) -> None:
@@ -106,9 +113,9 @@ class Series:
         """The point of that moment; what lies before the first one counts as its."""
         if self._began is None:
             self._began = float(np.floor(at))
-        while at - self._began >= self._width * self._points:
+        while at - self._began >= self.width * self._points:
             self._halve()
-        place = max(0, int((at - self._began) / self._width))
+        place = max(0, int((at - self._began) / self.width))
         self._used = max(self._used, place + 1)
         return place
 
@@ -118,7 +125,7 @@ class Series:
         end = self._place(max(first, last))
         begin = self._place(first)
         assert self._began is not None
-        edges = self._began + self._width * np.arange(begin, end + 2)
+        edges = self._began + self.width * np.arange(begin, end + 2)
         inside = np.diff(np.clip(edges, first, max(first, last)))
         shares = inside / inside.sum() if inside.sum() else np.full(len(inside), 1 / len(inside))
         return slice(begin, end + 1), shares
@@ -134,7 +141,7 @@ class Series:
             values[half:] = np.nan
         self._counts[:half] = self._counts.reshape(half, 2, STEPS).sum(axis=1)
         self._counts[half:] = 0
-        self._width *= 2
+        self.width *= 2
         self._used = (self._used + 1) // 2
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator import tso
-from simulator.columns.change_frame import ints, picked
+from simulator.columns.change_frame import ints
 from simulator.errors import DdlError, SqlError, UserError
 from simulator.releases import Release
 from simulator.run import plan as plans
@@ -98,7 +98,7 @@ def opening(
     _verify(tables, planning.rules, cursor)
     timeline = Timeline(cursor.now_ms, cursor.now_ms, 1000)
     plan = plans.assembled((first, cursor), additions, planning, timeline)
-    values = table_values(_defined(load, cursor.catalog), load.tables, load.model)
+    values = table_values(_defined(load, cursor.catalog), load.tables, load.model, cursor.now_ms)
     jobs = tuple(job for addition in additions for job in addition.jobs)
     standing = Standing(cursor, _only_present(cursor, planning), values, (0,) * len(values), jobs)
     stream = Stream(load.model, tuple(segments))
@@ -258,4 +258,5 @@ def marks(stretch: Stretch, ms: int) -> pa.RecordBatch:
         times = dict.fromkeys((*behind, tso.compose(job.start_ms + ms)))
         parts += (given.watermark(commit_ts, every) for commit_ts in times)
     found = pa.concat_batches(parts) if parts else given.watermark(0, ())
-    return picked(found, np.lexsort([ints(found, name) for name in ("destination", "table", "kind", "commit_ts")]))
+    order = np.lexsort([ints(found, name) for name in ("destination", "table", "kind", "commit_ts")])
+    return found.take(pa.array(order))

@@ -91,7 +91,8 @@ def shuffled(count: int, seed: int) -> Ints:
 
 def seed_of(*numbers: int) -> int:
     """A seed that these numbers have together."""
-    return int(xxhash64(*numbers)[0])
+    return int(xxhash64(*((number + HIGHEST) % (2 * HIGHEST) - HIGHEST for number in numbers))[0])
 
 
 GOLDEN = 0.6180339887498949
+HIGHEST = 1 << 63

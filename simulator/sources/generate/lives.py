@@ -9,7 +9,8 @@ as many as the table starts with rows: row k is in slot k mod rows, until row k 
 before k is deleted. A row's version counts the hits of its slot, also those before it was in it; it rises by one with
 each of its updates.
 
-Where the first rows are kept, deletes take the oldest of the others, and updates hit the kept rows alone.
+Where the first rows are kept, deletes take the oldest of the others, of which the table gets some before its mix
+begins, and updates hit the kept rows alone.
 """
 
 from __future__ import annotations
@@ -33,6 +34,11 @@ class Life:
     """Positions count the changes of the table since it was empty."""
 
     rows: int
+    """Slots that updates hit."""
+
+    first: int
+    """Inserts with which the table begins, before the mix."""
+
     mixed: Cycle
     hits: Hits
     permanent: bool
@@ -47,10 +53,10 @@ class Life:
         """Keys of the changes from one position to another, and versions before and after; -1 where there is none."""
         positions = np.arange(first, end)
         keys, before, after = positions, np.full(len(positions), -1), np.zeros(len(positions), np.int64)
-        mixed = np.flatnonzero(positions >= self.rows)
+        mixed = np.flatnonzero(positions >= self.first)
         if not len(mixed):
             return keys, before, after
-        kinds, ordinals = self.mixed.at(positions[mixed] - self.rows)
+        kinds, ordinals = self.mixed.at(positions[mixed] - self.first)
         for kind, make in ((INSERT, self._inserts), (UPDATE, self._updates), (DELETE, self._deletes)):
             places = np.flatnonzero(kinds == kind)
             if len(places):
@@ -59,7 +65,7 @@ class Life:
         return keys, before, after
 
     def _inserts(self, ordinals: Ints, positions: Ints) -> tuple[Ints, int, Ints]:
-        keys = self.rows + ordinals
+        keys = self.first + ordinals
         return keys, -1, self._hits(keys, self.updated(positions))
 
     def _updates(self, ordinals: Ints, positions: Ints) -> tuple[Ints, Ints, Ints]:
@@ -75,7 +81,7 @@ class Life:
 
     def inserted(self, positions: Ints) -> Ints:
         """How many rows were inserted before each position."""
-        return np.minimum(positions, self.rows) + self._before(INSERT, positions)
+        return np.minimum(positions, self.first) + self._before(INSERT, positions)
 
     def deleted(self, positions: Ints) -> Ints:
         """How many rows were deleted before each position."""
@@ -86,14 +92,14 @@ class Life:
         return self._before(UPDATE, positions)
 
     def _before(self, kind: int, positions: Ints) -> Ints:
-        return self.mixed.before(kind, np.maximum(positions - self.rows, 0))
+        return self.mixed.before(kind, np.maximum(positions - self.first, 0))
 
     def insertion(self, keys: Ints) -> Ints:
         """At which position each row is inserted."""
         found = keys.copy()
-        mixed = np.flatnonzero(keys >= self.rows)
+        mixed = np.flatnonzero(keys >= self.first)
         if len(mixed):
-            found[mixed] = self.rows + self.mixed.position(INSERT, keys[mixed] - self.rows)
+            found[mixed] = self.first + self.mixed.position(INSERT, keys[mixed] - self.first)
         return found
 
     def versions(self, keys: Ints, positions: Ints) -> Ints:
@@ -125,7 +131,7 @@ class Life:
         hit = np.flatnonzero(versions > 0)
         if len(hit):
             numbers = self.hits.number(keys[hit] % self.rows, versions[hit] - 1)
-            found[hit] = np.maximum(found[hit], self.rows + self.mixed.position(UPDATE, numbers))
+            found[hit] = np.maximum(found[hit], self.first + self.mixed.position(UPDATE, numbers))
         return found
 
     def there(self, position: int) -> tuple[range, ...]:
@@ -136,10 +142,18 @@ class Life:
         return range(0, min(first, inserted)), range(oldest, inserted)
 
 
-@lru_cache(maxsize=256)
-def life(table: TableModel, seed: int) -> Life:
+@lru_cache(maxsize=1024)
+def life(table: TableModel, most: int, seed: int) -> Life:
+    """Of a table of whose rows a transaction changes so many at most."""
     permanent = table.kept and table.rows > 0 and table.mix.deletes > 0
-    return Life(table.rows, _mixed(table.mix, seed), Hits(table.rows, table.skew, seed), permanent)
+    first = table.rows + spare(table, most) if permanent else table.rows
+    return Life(table.rows, first, _mixed(table.mix, seed), Hits(table.rows, table.skew, seed), permanent)
+
+
+def spare(table: TableModel, most: int) -> int:
+    """How many rows there are for deletes when the mix begins. They must be more than a transaction changes: a row
+    that comes and goes within one is not seen."""
+    return max(2 * most, table.rows // 100) if table.kept and table.rows else table.rows
 
 
 def _mixed(mix: Mix, seed: int) -> Cycle:

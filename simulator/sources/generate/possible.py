@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 
 from simulator.errors import UserError
+from simulator.sources.generate.lives import spare
 from simulator.sources.generate.model import HotSet, Mix, Model, Skew, TableModel, Zipf
 from simulator.sources.generate.transactions import MOST
 
 CHANGES = 1_000_000
 """Most that a mix may say in all."""
 
-ROWS = 1 << 40
+ROWS = 2_000_000_000
+"""Of a table to begin with: products of two of them are numbers of 64 bits."""
+
 TRANSACTION = 1_000_000
 
 
@@ -29,7 +32,7 @@ def check(model: Model) -> None:
             "a transaction has")
     _check_weights(model)
     for table in model.tables:
-        _check_table(table)
+        _check_table(table, most)
 
 
 def _check_weights(model: Model) -> None:
@@ -46,14 +49,14 @@ def _check_weights(model: Model) -> None:
                 f"least one change in {MOST // 4:,}, or weight 0")
 
 
-def _check_table(table: TableModel) -> None:
+def _check_table(table: TableModel, most: int) -> None:
     if not 0 <= table.rows <= ROWS:
         raise UserError(f"{_name(table)}: rows {table.rows:,}: expected 0 to {ROWS:,}")
-    _check_mix(table, table.mix)
+    _check_mix(table, table.mix, most)
     _check_skew(table, table.skew)
 
 
-def _check_mix(table: TableModel, mix: Mix) -> None:
+def _check_mix(table: TableModel, mix: Mix, most: int) -> None:
     changes = mix.inserts + mix.updates + mix.deletes
     if min(mix.inserts, mix.updates, mix.deletes) < 0 or not 0 < changes <= CHANGES:
         raise UserError(
@@ -62,12 +65,15 @@ def _check_mix(table: TableModel, mix: Mix) -> None:
     if not table.weight:
         return
     if mix.deletes > mix.inserts:
-        rows = 0 if table.kept else table.rows
-        after = -(-rows * changes // (mix.deletes - mix.inserts))
+        after = -(-spare(table, most) * changes // (mix.deletes - mix.inserts))
         kept = ", whose first rows are kept as others refer to them," if table.kept else ""
         raise UserError(
             f"{_name(table)}: {mix.deletes:,} deletes for {mix.inserts:,} inserts exhausts the table{kept} after "
             f"{after:,} changes: expected at most as many deletes as inserts")
+    if mix.deletes and spare(table, most) < most:
+        raise UserError(
+            f"{_name(table)}: rows {table.rows:,} are too few for deletes in transactions of up to {most:,} rows: "
+            f"expected rows {most:,} or more, so that a transaction does not delete what it inserts")
     if mix.updates and not table.rows:
         raise UserError(f"{_name(table)}: rows 0, but a mix of {mix.updates:,} updates: expected 1 row or more")
 

@@ -7,6 +7,8 @@ first ranks one by one and then ever longer stretches of ranks (Zipf). A cycle d
 updates of a class go round in passes, each of which hits every one of its n slots once: the m-th hits, in pass m div n,
 the slot to which a permutation of that pass takes m mod n. So a slot has been hit div many times, and once more if the
 permutation takes it from below mod.
+
+Places of ranks are strewn over the slots by steps of about the golden section, which meet every slot once.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import numpy as np
 
 from simulator.columns.change_frame import Ints
 from simulator.columns.hashing import xxhash64
-from simulator.sources.generate.cycle import Cycle, cycle, seed_of, spread
+from simulator.sources.generate.cycle import GOLDEN, Cycle, cycle, seed_of, spread
 from simulator.sources.generate.model import HotSet, Skew, Uniform, Zipf
 from simulator.sources.generate.permutation import permuted, restored
 
@@ -41,9 +43,15 @@ class Classes:
     """How many slots each class has."""
 
     bounds: Ints
-    """The first place of each class; slots are placed by a permutation."""
+    """The first rank of each class."""
 
     dealt: Cycle
+
+    step: int
+    """From a rank's slot to the next one's."""
+
+    back: int
+    """From a slot's rank to the next one's."""
 
 
 @dataclass(frozen=True)
@@ -56,41 +64,54 @@ class Hits:
 
     def update(self, numbers: Ints) -> tuple[Ints, Ints]:
         """The slot that each update hits, and how often it was hit before."""
-        classes = _classes(self.slots, self.skew)
-        if len(classes.sizes) == 1:
+        if self._even:
             passes = numbers // self.slots
             return permuted(numbers - passes * self.slots, self.slots, self._keys(passes)), passes
+        classes = self._classes
         kinds, ordinals = classes.dealt.at(numbers)
         sizes = classes.sizes[kinds]
         passes = ordinals // sizes
         within = permuted(ordinals - passes * sizes, sizes, self._keys(passes, kinds))
-        return restored(classes.bounds[kinds] + within, self.slots, self._places()), passes
+        return ((classes.bounds[kinds] + within) * classes.step + self._first) % self.slots, passes
 
     def hits(self, slots: Ints, numbers: Ints) -> Ints:
         """How often each slot is hit by so many first updates."""
-        kinds, sizes, within, dealt = self._placed(slots)
-        updates = numbers if dealt is None else dealt.before(kinds, numbers)
+        if self._even:
+            passes = numbers // self.slots
+            return passes + (restored(slots, self.slots, self._keys(passes)) < numbers - passes * self.slots)
+        kinds, sizes, within = self._placed(slots)
+        updates = self._classes.dealt.before(kinds, numbers)
         passes = updates // sizes
         return passes + (restored(within, sizes, self._keys(passes, kinds)) < updates - passes * sizes)
 
     def number(self, slots: Ints, hits: Ints) -> Ints:
         """The update that hits a slot when it was hit so often before."""
-        kinds, sizes, within, dealt = self._placed(slots)
+        if self._even:
+            return hits * self.slots + restored(slots, self.slots, self._keys(hits))
+        kinds, sizes, within = self._placed(slots)
         ordinals = hits * sizes + restored(within, sizes, self._keys(hits, kinds))
-        return ordinals if dealt is None else dealt.position(kinds, ordinals)
+        return self._classes.dealt.position(kinds, ordinals)
 
-    def _placed(self, slots: Ints) -> tuple[Ints | None, int | Ints, Ints, Cycle | None]:
-        """The class of each slot, its size, the place in it, and how updates are dealt to classes; None for a class
-        alone."""
-        classes = _classes(self.slots, self.skew)
-        if len(classes.sizes) == 1:
-            return None, self.slots, slots, None
-        places = permuted(slots, self.slots, self._places())
-        kinds = np.searchsorted(classes.bounds, places, side="right") - 1
-        return kinds, classes.sizes[kinds], places - classes.bounds[kinds], classes.dealt
+    def _placed(self, slots: Ints) -> tuple[Ints, Ints, Ints]:
+        """The class of each slot, its size, and the place in it."""
+        classes = self._classes
+        ranks = (slots - self._first) % self.slots * classes.back % self.slots
+        kinds = np.searchsorted(classes.bounds, ranks, side="right") - 1
+        return kinds, classes.sizes[kinds], ranks - classes.bounds[kinds]
 
-    def _places(self) -> Ints:
-        return np.array([seed_of(self.seed, -1)])
+    @property
+    def _classes(self) -> Classes:
+        return _classes(self.slots, self.skew)
+
+    @property
+    def _even(self) -> bool:
+        """Whether there is one class only."""
+        return len(self._classes.sizes) == 1
+
+    @property
+    def _first(self) -> int:
+        """The slot of the first rank."""
+        return seed_of(self.seed, -1) % self.slots
 
     def _keys(self, passes: Ints, kinds: Ints | None = None) -> Ints:
         """One key where they are all of one class and pass."""
@@ -103,7 +124,11 @@ class Hits:
 def _classes(slots: int, skew: Skew) -> Classes:
     bounds, shares = _shares(slots, skew)
     sizes = np.diff(bounds, append=slots)
-    return Classes(sizes, np.array(bounds), cycle(spread(_counted(shares)), len(shares)))
+    step = max(1, round(slots * GOLDEN))
+    while math.gcd(step, slots) > 1:
+        step += 1
+    dealt = cycle(spread(_counted(shares)), len(shares))
+    return Classes(sizes, np.array(bounds), dealt, step, pow(step, -1, slots))
 
 
 def _shares(slots: int, skew: Skew) -> tuple[list[int], list[float]]:
@@ -126,10 +151,10 @@ def _zipf(exponent: float, first: int, end: int) -> float:
     """About the sum of 1 / rank ** exponent for the ranks first + 1 … end: the integral from half before to half
     behind."""
     if end - first == 1:
-        return float(end) ** -exponent
+        return math.pow(end, -exponent)
     if exponent == 1:
         return math.log((end + 0.5) / (first + 0.5))
-    return float((first + 0.5) ** (1 - exponent) - (end + 0.5) ** (1 - exponent)) / (exponent - 1)
+    return (math.pow(first + 0.5, 1 - exponent) - math.pow(end + 0.5, 1 - exponent)) / (exponent - 1)
 
 
 def _counted(shares: Sequence[float]) -> list[int]:

@@ -102,7 +102,8 @@ class Stream:
         return np.where(transactions < 0, -1, self.timetable.milliseconds(np.maximum(transactions, 0)))
 
     def _life(self, table: int, since: int) -> Life:
-        return life(self.model.tables[table], seed_of(self.model.seed, table, since))
+        most = self.model.rows_per_transaction[1]
+        return life(self.model.tables[table], most, seed_of(self.model.seed, table, since))
 
     def _begin(self, table: int, since: int) -> int:
         """How many changes the table had before it was empty for the last time."""

@@ -93,7 +93,8 @@ class Timetable:
         needed = rows + 1 - pieces.rows[place]
         whole = needed // rates
         rest = (needed - whole * rates) * MILLION - pieces.parts[place]
-        return times * every_ms + pieces.starts[place] + whole * MILLION - (-rest // rates) - 1
+        found: Ints = times * every_ms + pieces.starts[place] + whole * MILLION - (-rest // rates) - 1
+        return found
 
     def logical(self, transactions: Ints) -> Ints:
         """Which of its millisecond each transaction is, from 1."""
@@ -111,7 +112,8 @@ class Timetable:
         rates, since = pieces.rates[place], ms - pieces.starts[place]
         whole = since // MILLION
         rest = (since - whole * MILLION) * rates + pieces.parts[place]
-        return times * every + pieces.rows[place] + whole * rates + rest // MILLION
+        found: Ints = times * every + pieces.rows[place] + whole * rates + rest // MILLION
+        return found
 
 
 @lru_cache(maxsize=8)
@@ -131,7 +133,7 @@ def _pieces(segments: Sequence[Segment]) -> Pieces:
         begin, end = segments[-1].from_ms - every_ms, len(starts) - 1
         first = rows[starts.index(begin)]
         again = begin, every_ms, first, rows[end] - first
-    return Pieces(*(np.array(each, np.int64) for each in (starts, rates, rows, parts)), again)
+    return Pieces(np.array(starts), np.array(rates), np.array(rows), np.array(parts), again)
 
 
 def _written_out(segments: Sequence[Segment]) -> tuple[Sequence[Segment], int]:
@@ -143,7 +145,7 @@ def _written_out(segments: Sequence[Segment]) -> tuple[Sequence[Segment], int]:
     begin, every_ms = again[0].from_ms, again[0].again_ms
     once = [*_steps((*again, Segment(begin + every_ms, 0, 0)))]
     millionths = sum((end - start) * rate for (start, rate), (end, _) in zip(once, once[1:]))
-    times = min(MILLION // gcd(millionths, MILLION), MOST_TIMES)
+    times = min(MILLION // gcd(millionths, MILLION), max(MOST_TIMES, MILLION // max(1, millionths) + 1))
     out = [replace(each, from_ms=each.from_ms + time * every_ms) for time in range(times) for each in again]
     end = Segment(begin + times * every_ms, 0, 0)
     return (*segments[:place], *out, end), times * every_ms

@@ -74,7 +74,7 @@ class Transactions:
     def rows_before(self, transactions: Ints) -> Ints:
         """How many changes of all tables lie before each transaction."""
         rounds, places = self._pattern(transactions)
-        found = rounds * self.sums[-1] + self.sums[places]
+        found: Ints = rounds * self.sums[-1] + self.sums[places]
         if self.present:
             return found
         table = np.searchsorted(self.fills, transactions, side="right") - 1
@@ -88,7 +88,7 @@ class Transactions:
         """How many transactions have their first row among so many first rows."""
         mixed = rows - (0 if self.present else self.filled[-1])
         rounds = np.maximum(mixed, 0) // self.sums[-1]
-        found = self.fill + rounds * self.length + np.searchsorted(
+        found: Ints = self.fill + rounds * self.length + np.searchsorted(
             self.sums[:-1], mixed - rounds * self.sums[-1], side="left")
         filling = np.flatnonzero(mixed <= 0)
         if len(filling) and not self.present:
@@ -101,11 +101,10 @@ class Transactions:
         """How many changes of a table lie before each transaction; the rows that are there before the stream count."""
         rounds, places = self._pattern(transactions)
         parts = self.parts[table]
-        found = rounds * parts.sums[-1] + parts.sums[np.searchsorted(parts.places, places)]
+        found: Ints = rounds * parts.sums[-1] + parts.sums[np.searchsorted(parts.places, places)]
         rows = self.filled[table + 1] - self.filled[table]
-        if self.present:
-            return found + rows
-        return found + np.clip((transactions - self.fills[table]) * self.size, 0, rows)
+        found += rows if self.present else np.clip((transactions - self.fills[table]) * self.size, 0, rows)
+        return found
 
     def of_changes(self, table: int, numbers: Ints) -> Ints:
         """The transactions of a table's changes; -1 for rows that are there before the stream."""

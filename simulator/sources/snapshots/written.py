@@ -69,7 +69,7 @@ class CsvFile(AbstractContextManager["CsvFile"]):
         for column in self._columns:
             parts += (*_cells(column, texts[column.name]), b",")
         lines = pc.binary_join_element_wise(*parts[:-1], b"\n", b"")
-        self._file.write(memoryview(stored_buffers(lines)[0]))
+        self._file.write(pa.py_buffer(stored_buffers(lines)[0]))
 
     def __exit__(self, *error: object) -> None:
         self._file.close()

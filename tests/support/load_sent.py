@@ -1,0 +1,40 @@
+"""What windows of a load plan send, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simulator.read.records import Record
+from simulator.run.emit import flushing, outgoing
+from simulator.run.load.sending import window_messages
+from simulator.run.load.stretch import Pace, Window
+from simulator.run.load.stretches import Opening, marks, stretches
+from simulator.run.outputs import Output
+from simulator.sinks.memory import MemorySink, Message
+from support.load_plans import at
+
+
+def between(opening: Opening, output: Output, first_ms: int, end_ms: int, step_ms: int = 250) -> Iterator[Window]:
+    """Windows from one millisecond to another."""
+    for stretch in stretches(opening, output, first_ms):
+        last = end_ms if stretch.end_ms is None else min(end_ms, stretch.end_ms)
+        while first_ms < last:
+            yield Window(stretch, first_ms, min(last, first_ms + step_ms), Pace(0.0, 0.0))
+            first_ms = min(last, first_ms + step_ms)
+        if first_ms == end_ms:
+            return
+
+
+def sent(opening: Opening, output: Output, first_ms: int, end_ms: int) -> list[Record]:
+    """All records behind the watermark of the first millisecond, up to that of the last."""
+    messages: list[Message] = []
+    sink = MemorySink(messages, output.destinations.topics)
+    for window in between(opening, output, first_ms, end_ms):
+        for made in window_messages(window, range(output.destinations.total)):
+            sink.write(made.records)
+        behind = at(opening, output, window.end_ms)
+        for flush in flushing(behind.job, eager=False)([marks(behind, window.end_ms)]):
+            sink.write(outgoing(flush, behind.job).records)
+    return [
+        Record(message.topic, message.partition, message.offset, message.timestamp, message.key, message.value)
+        for message in messages]
