@@ -49,23 +49,23 @@ MIB = 1 << 20
 
 
 class Live:
-    """Told by the listener what the tasks say, and by `watch` all else."""
+    """Told by the listener what the tasks say, and by the feed, through `watch`, of what was sent."""
 
     def __init__(self, watch: Watch) -> None:
-        self._watch = watch
+        self.watch = watch
         self._console = Terminal(stderr=True)
         self._silent = ""
         self._over = threading.Event()
 
     def update(self, progress: Progress) -> None:
         """Called from the listener's thread."""
-        self._watch.heard(progress)
+        self.watch.heard(progress)
         self._silent = silence(progress)
 
     def line(self) -> str:
         """As it is now."""
-        lag = self._watch.lag
-        return line(self._watch.now(), None if lag is None else lag.lag, self._watch.setup.driver, self._silent)
+        lag = self.watch.lag
+        return line(self.watch.now(), None if lag is None else lag.lag, self.watch.setup.driver, self._silent)
 
     @contextmanager
     def following(self) -> Iterator[None]:

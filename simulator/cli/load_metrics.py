@@ -23,28 +23,27 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 """Seconds."""
 
 
-@contextmanager
-def served(watch: Watch, port: int) -> Iterator[int]:
-    """Answers on that port, on all addresses of this machine; raises UserError where another process has it."""
-    registry = CollectorRegistry()
-    registry.register(Metrics(watch))
-    try:
-        server, thread = start_http_server(port, registry=registry)
-    except OSError as error:
-        raise UserError(f"--metrics-port {port}: {error.strerror}; give a port that is free") from error
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
 class Metrics(Collector):
-    """What Prometheus is told."""
+    """What Prometheus is told: nothing until there is a `watch`."""
 
-    def __init__(self, watch: Watch) -> None:
-        self._watch = watch
+    def __init__(self, watch: Watch | None = None) -> None:
+        self.watch = watch
+
+    @contextmanager
+    def served(self, port: int) -> Iterator[int]:
+        """Answers on that port, on all addresses of this machine; raises UserError where another process has it."""
+        registry = CollectorRegistry()
+        registry.register(self)
+        try:
+            server, thread = start_http_server(port, registry=registry)
+        except OSError as error:
+            raise UserError(f"--metrics-port {port}: {error.strerror}; give a port that is free") from error
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            server.server_close()
+            thread.join()
 
     def describe(self) -> list[Metric]:
         """Nothing is asked before the run."""
@@ -52,50 +51,55 @@ class Metrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """All as it is now."""
-        with self._watch.lock:
-            yield from (*self._counters(), *self._gauges(), _histogram(self._watch.account.latencies))
+        watch = self.watch
+        if watch is not None:
+            with watch.lock:
+                found = [*_counters(watch), *_gauges(watch), _histogram(watch.account.latencies)]
+            yield from found
 
-    def _counters(self) -> Iterator[Metric]:
-        account, setup = self._watch.account, self._watch.setup
-        rows = CounterMetricFamily(
-            f"{PREFIX}rows", "Row changes that are acknowledged.", labels=["table", "operation"])
-        for table, ops in account.of_tables().items():
-            for name, count in ops.items():
-                rows.add_metric([setup.tables[table], name], count)
-        yield rows
-        for place, name, said in (
-            (1, "messages", "Messages with row changes that are acknowledged."),
-            (2, "bytes", "Bytes of their keys and values."),
-        ):
-            family = CounterMetricFamily(f"{PREFIX}{name}", said, labels=["topic"])
-            for topic in dict.fromkeys((*setup.topics, *(topic for topic, _ in account.partitions))):
-                family.add_metric(
-                    [topic], sum(counts[place] for at, counts in account.partitions.items() if at[0] == topic))
-            yield family
-        yield CounterMetricFamily(
-            f"{PREFIX}windows", "Windows whose watermark is acknowledged.", account.windows)
-        yield CounterMetricFamily(
-            f"{PREFIX}retries", "Windows that were sent again, as a process that sent them was lost.", account.retried)
-        yield CounterMetricFamily(
-            f"{PREFIX}resent_records", "Records that had to be given to Kafka again.", account.resent)
 
-    def _gauges(self) -> Iterator[Metric]:
-        watch, now = self._watch, self._watch.now()
-        gauges = [
-            ("reached_rows_per_second", "Rows a second, over the last ten seconds.", now.rows_per_second),
-            ("in_flight_bytes", "Bytes that are written and not acknowledged.", now.in_flight),
-        ]
-        if now.asked:
-            gauges.append(("asked_rows_per_second", "Rows a second that are asked for.", now.asked))
-            gauges.append(("behind_seconds", "How much later than asked the last window ended.", now.behind))
-        if now.watermark:
-            gauges.append((
-                "watermark_seconds", "Time of the last watermark (simulated), in seconds since 1970.",
-                tso.physical(now.watermark) / 1000))
-        if watch.lag is not None:
-            gauges.append(("lag_records", "Records that the consumer group has not committed.", watch.lag.lag))
-        for name, said, value in gauges:
-            yield GaugeMetricFamily(f"{PREFIX}{name}", said, value)
+def _counters(watch: Watch) -> Iterator[Metric]:
+    account, setup = watch.account, watch.setup
+    rows = CounterMetricFamily(
+        f"{PREFIX}rows", "Row changes that are acknowledged.", labels=["table", "operation"])
+    for table, ops in account.of_tables().items():
+        for name, count in ops.items():
+            rows.add_metric([setup.tables[table], name], count)
+    yield rows
+    for place, name, said in (
+        (1, "messages", "Messages with row changes that are acknowledged."),
+        (2, "bytes", "Bytes of their keys and values."),
+    ):
+        family = CounterMetricFamily(f"{PREFIX}{name}", said, labels=["topic"])
+        for topic in dict.fromkeys((*setup.topics, *(topic for topic, _ in account.partitions))):
+            family.add_metric(
+                [topic], sum(counts[place] for at, counts in account.partitions.items() if at[0] == topic))
+        yield family
+    yield CounterMetricFamily(
+        f"{PREFIX}windows", "Windows whose watermark is acknowledged.", account.windows)
+    yield CounterMetricFamily(
+        f"{PREFIX}retries", "Windows that were sent again, as a process that sent them was lost.", account.retried)
+    yield CounterMetricFamily(
+        f"{PREFIX}resent_records", "Records that had to be given to Kafka again.", account.resent)
+
+
+def _gauges(watch: Watch) -> Iterator[Metric]:
+    now = watch.now()
+    gauges = [
+        ("reached_rows_per_second", "Rows a second, over the last ten seconds.", now.rows_per_second),
+        ("in_flight_bytes", "Bytes that are written and not acknowledged.", now.in_flight),
+    ]
+    if now.asked:
+        gauges.append(("asked_rows_per_second", "Rows a second that are asked for.", now.asked))
+        gauges.append(("behind_seconds", "How much later than asked the last window ended.", now.behind))
+    if now.watermark:
+        gauges.append((
+            "watermark_seconds", "Time of the last watermark (simulated), in seconds since 1970.",
+            tso.physical(now.watermark) / 1000))
+    if watch.lag is not None:
+        gauges.append(("lag_records", "Records that the consumer group has not committed.", watch.lag.lag))
+    for name, said, value in gauges:
+        yield GaugeMetricFamily(f"{PREFIX}{name}", said, value)
 
 
 def _histogram(latencies: Latencies) -> Metric:

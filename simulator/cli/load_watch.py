@@ -86,7 +86,7 @@ class Watch:
     def heard(self, progress: Progress) -> None:
         """What the tasks say of the open window."""
         with self.lock:
-            self.recently.heard(progress)
+            self.recently.heard(progress, time.time())
 
     def sampled(self, sample: LagSample) -> None:
         """The consumer group's lag."""

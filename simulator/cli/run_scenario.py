@@ -148,7 +148,7 @@ def _output(planned: Plan, changefeed: Changefeed, options: dict[str, Any], plac
         with outputs.to_fixtures(planned, changefeed, options["fixtures"], options["fixtures_format"]) as output:
             yield output
     elif options["console"]:
-        with ConsoleServer(_show, place) as server:
+        with ConsoleServer(show_messages, place) as server:
             try:
                 yield outputs.to_console(planned, changefeed, server.driver)
             finally:
@@ -158,6 +158,7 @@ def _output(planned: Plan, changefeed: Changefeed, options: dict[str, Any], plac
         yield outputs.to_kafka(planned, changefeed, not options["plain_producer"])
 
 
-def _show(batch: Any) -> None:
+def show_messages(batch: Any) -> None:
+    """Decoded, a line an event."""
     sys.stdout.write("".join(f"{line}\n" for line in lines(of_batch(batch))))
     sys.stdout.flush()

@@ -192,7 +192,8 @@ def run(file: Path, **options: Any) -> None:
     "--preset", metavar="NAME",
     help="A plan that comes with the package: sysbench, shop, bank, wide-62, wide-124, large-rows, documents, types.")
 @click.option("--print-plan", is_flag=True, help="Print the plan, to be saved and changed; nothing is sent.")
-@_given(CHANGEFEED_AND_OUTPUT)
+@_given(CHANGEFEED_AND_OUTPUT[:-1])
+@_setting("start-ts", metavar="TSO|TIME", help="Where simulated time starts.  [default: 2025-01-01]")
 @click.option(
     "--rate", metavar="RATE",
     help="Rows a second (60000), MiB a second (190MiB), max; steps ('0s:1000, 60s:20000, 5m:max'), ramps "
@@ -203,20 +204,23 @@ def run(file: Path, **options: Any) -> None:
 @click.option("--consumer-group", metavar="GROUP", help="Whose lag is watched, and shown.")
 @click.option(
     "--duration", "duration_ms", callback=_read(to_duration_ms), metavar="DURATION",
-    help="Time of the stream after which it ends.  [default: the plan's, else it goes on]")
+    help="How long it goes on; with --fixtures simulated time.  [default: the plan's, else until it is stopped]")
 @RESOLVED_INTERVAL
 @_setting("seed", type=int, help="Chooses rows and values.  [default: the plan's, else 0]")
 @click.option(
     "--master", metavar="URL",
     help="Spark master, such as spark://host:7077; none makes and sends everything in this process, without Java.  "
-    "[default: local[*]]")
+    "[default: local[*]; none with --console]")
 @click.option(
-    "--checkpoint", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    "--checkpoint", type=click.Path(path_type=Path), metavar="DIR",
     help="Where it is kept how far the run is.  [default: <plan>.checkpoint]")
 @click.option("--resume", is_flag=True, help="Go on where the run of this checkpoint ended.")
 @click.option(
-    "--truth", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    "--truth", type=click.Path(path_type=Path), metavar="DIR",
     help="Write a snapshot of all tables at the last watermark there.")
+@click.option(
+    "--at", metavar="WHEN",
+    help="Write the truth of then (10m since the stream's start, or a TSO), and send nothing.")
 @click.option(
     "--summary", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json", help="Write the summary there.")
 @click.option(
@@ -226,9 +230,6 @@ def run(file: Path, **options: Any) -> None:
     "--metrics-port", type=click.IntRange(1, 65535), metavar="PORT", help="Serve Prometheus metrics on this port.")
 @click.option(
     "--plain-producer", is_flag=True, help="Send record by record through the client's public API (slower).")
-@click.option(
-    "--driver", type=click.Choice(["kafka-python", "confluent"]), default="kafka-python", show_default=True,
-    help="Kafka client; confluent needs the extra fast.")
 def load(file: Path | None, **options: Any) -> None:
     """An endless stream of changes, made up from a plan: as much as a consumer can take, for as long as it takes.
 
@@ -242,7 +243,7 @@ def load(file: Path | None, **options: Any) -> None:
     ticdc-sim load mine.toml --sink-uri "kafka://127.0.0.1:9092/shop?protocol=canal-json" --rate 20000 --duration 2h
     """
     if options["print_plan"]:
-        from simulator.cli.load import print_plan
+        from simulator.cli.load_options import print_plan
 
         print_plan(file, options["preset"])
         return

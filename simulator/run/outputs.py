@@ -33,12 +33,15 @@ class Output:
 
 
 @contextmanager
-def to_fixtures(plan: Plan, changefeed: Changefeed, directory: Path, format: str) -> Iterator[Output]:
-    """Fixture files, which appear under `directory` when the block ends well and not at all otherwise."""
+def to_fixtures(
+    plan: Plan, changefeed: Changefeed, directory: Path, format: str, shared: bool = False
+) -> Iterator[Output]:
+    """Fixture files, which appear under `directory` when the block ends well and not at all otherwise; `shared` where
+    more than one sink writes to each."""
     counts = {topic: changefeed.kafka.partitions for topic in plan.topics}
     with ExitStack() as undo:
         with signals.held():
-            settings = begin(directory, format)
+            settings = begin(directory, format, shared)
             undo.callback(signals.held()(discard), settings)
         yield Output(format, settings, _destinations(plan, counts), options_of(changefeed))
         with signals.held():

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from simulator.sinks.latencies import Latencies
-from simulator.sinks.records import Delivered, PartitionRecords, Records, Tallies, by_partition, sizes
+from simulator.sinks.records import Delivered, PartitionRecords, Records, Tallies, Tally, by_partition, sizes
 
 
 class Immediate(ABC):
@@ -31,8 +31,8 @@ class Immediate(ABC):
             tally, rows = self._tallies[run.topic, run.partition], run.records
             if tally.error is not None:
                 continue
-            offset = tally.next_offset or 0
             try:
+                offset = self._offset(run, tally)
                 self._deliver(run, offset)
             except OSError as error:
                 tally.error = self._refusal(run.topic, run.partition, error)
@@ -58,6 +58,10 @@ class Immediate(ABC):
     @abstractmethod
     def _deliver(self, run: PartitionRecords, offset: int) -> None:
         """Takes records of one partition, the first of which has that offset; raises OSError."""
+
+    def _offset(self, run: PartitionRecords, tally: Tally) -> int:
+        """Of the first of these records; raises OSError."""
+        return tally.next_offset or 0
 
     def _refusal(self, topic: int, partition: int, error: OSError) -> str:
         """One line for people."""

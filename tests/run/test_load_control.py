@@ -75,6 +75,18 @@ def test_a_rate_is_kept_in_windows_of_one_resolved_interval() -> None:
     assert all(0 <= sent.behind < 0.1 for _, sent in windows)
 
 
+def test_what_is_started_before_the_first_record_does_not_count() -> None:
+    """Neither of the duration, nor as time that is to be made up for."""
+    rows = steady(5000)
+    machine = Machine(Control(PACED, rows, 1000, duration=20.0), rows, outages=((1000.0, 1009.0),))
+
+    windows = machine.run()
+
+    assert windows[-1][0].end_ms == 20_000
+    assert 1029.0 <= machine.now < 1029.2
+    assert all(sent.behind < 0.1 for _, sent in windows[1:])
+
+
 @pytest.mark.parametrize("fixed_cost", [0.05, 0.15, 0.3])
 def test_windows_are_as_long_as_their_fixed_cost_asks(fixed_cost: float) -> None:
     """So that little time goes by without rows; they are handed out ahead, so that rows come when they are due."""

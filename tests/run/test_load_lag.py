@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from typing import NamedTuple
 
 import pytest
 
+from simulator.run.load import lag_watch
 from simulator.run.load.lag import LagSample, Search, Verdict, grows
+from simulator.run.load.lag_watch import LagWatch
+
+
+class Offsets(NamedTuple):
+    """What Kafka says."""
+
+    end: int
+    committed: int | None
 
 
 def searched(
@@ -105,3 +116,22 @@ def test_growth_is_measured_from_one_trough_to_the_next() -> None:
 
     assert 0.0 == grows(saw)
     assert pytest.approx(10.0) == grows(slow)
+
+
+def test_a_thread_looks_again_and_again_and_minds_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of Kafka, and of the group."""
+    monkeypatch.setattr(lag_watch, "EVERY", 0.001)
+    answers = iter([None, Offsets(10, None), None, Offsets(30, 10), Offsets(40, 25)])
+    heard: list[int] = []
+    over = threading.Event()
+
+    def ask() -> Offsets | None:
+        try:
+            return next(answers)
+        except StopIteration:
+            over.set()
+            return None
+
+    with LagWatch(ask, lambda sample: heard.append(sample.lag), Search(5)):
+        assert over.wait(30)
+    assert [20, 15] == heard

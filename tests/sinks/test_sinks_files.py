@@ -86,6 +86,27 @@ def test_a_partition_without_records_gets_an_empty_file(tmp_path: Path, format: 
     assert expected == [str(path.relative_to(tmp_path / "out").with_suffix("")) for path in written]
 
 
+def test_files_that_several_append_to_have_their_offsets_in_a_row(tmp_path: Path) -> None:
+    """And what was written since some moment can be taken away again, whoever wrote it."""
+    settings = files.begin(tmp_path / "out", "jsonl", shared=True)
+    task, driver = (SINKS["jsonl"](settings, ["shop"]) for _ in range(2))
+    task.write(records([0, 0]))
+    driver.write(records([0, 1], first=2))
+    task.write(long := records([0], b"k" * 100_000, first=4))
+    kept = files.sizes(settings)
+    for sink in (driver, task, driver):
+        sink.write(records([0, 2], first=5))
+    files.cut_back(settings, kept)
+    for sink in (task, driver):
+        sink.write(long)
+    assert not task.failed and not driver.failed
+    files.commit(settings, {"shop": 3})
+
+    offsets = [json.loads(line)["offset"] for line in (tmp_path / "out/shop/0.jsonl").read_text().splitlines()]
+    assert offsets == [0, 1, 2, 3, 4, 5]
+    assert [(tmp_path / f"out/shop/{partition}.jsonl").stat().st_size > 0 for partition in (1, 2)] == [True, False]
+
+
 def test_nothing_is_seen_before_the_end_and_nothing_is_left_after_a_failure(tmp_path: Path) -> None:
     """The directory appears complete, or not at all."""
     settings = files.begin(tmp_path / "out", "jsonl")

@@ -14,7 +14,7 @@ from simulator.sinks.memory import MemorySink, Message
 from support.load_plans import at
 
 
-def between(opening: Opening, output: Output, first_ms: int, end_ms: int, step_ms: int = 250) -> Iterator[Window]:
+def between(opening: Opening, output: Output, first_ms: int, end_ms: int, step_ms: int = 400) -> Iterator[Window]:
     """Windows from one millisecond to another."""
     for stretch in stretches(opening, output, first_ms):
         last = end_ms if stretch.end_ms is None else min(end_ms, stretch.end_ms)

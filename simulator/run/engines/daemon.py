@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 
 from simulator.run.engines.carried import packed
 from simulator.run.engines.workers_python import lacking
@@ -15,13 +16,15 @@ from simulator.run.engines.workers_python import lacking
 ALONE = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
 """Of numpy and of pyarrow."""
 
+KIND = "TICDC_SIM_WORKERS"
+NEEDED = {"ticdc-windows": "streaming.source", "ticdc-rows": "streaming.task"}
+"""By what a source or a sink of a streaming query is called (`streaming.query` says to its processes)."""
+
 
 def prepare() -> None:
     """Imports what the tasks need."""
     os.environ.update(ALONE)
-    from simulator.run.engines import on_spark
-
-    assert on_spark
+    import_module(f"simulator.run.engines.{NEEDED.get(os.environ.get(KIND, ''), 'on_spark')}")
 
 
 if __name__ == "__main__":

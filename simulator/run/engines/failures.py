@@ -27,6 +27,10 @@ _GONE = "SparkContext was shut down"
 _ENDING = re.compile(f"{_GONE}|stopped SparkContext")
 
 
+class ProcessLost(errors.DeliveryError):
+    """A process in which tasks of Spark ran is gone; Spark itself is there, and may be asked again."""
+
+
 @contextmanager
 def carrying() -> Iterator[None]:
     """Around Python of a Spark task: what of ours is raised there arrives at `translated`."""
@@ -67,14 +71,14 @@ def _of_spark(text: str) -> errors.SimulatorError | None:
     if "OutOfMemoryError" in text:
         return errors.DeliveryError(f"the memory of Spark's Java is full: {LESS}")
     if lost := _LOST.search(text):
-        return errors.DeliveryError(f"a process of Spark was lost: {lost[1]}; {KILLED}")
+        return ProcessLost(f"a process of Spark was lost: {lost[1]}; {KILLED}")
     if no_python := _NO_PYTHON.search(text):
         return errors.UserError(f"a worker of Spark has no Python {no_python[1]!r}: {OTHER_PYTHON}")
     if ended := _PYTHON_ENDED.search(text):
         why = ended[1].strip().rpartition("\n")[2].strip()
         return errors.UserError(f"the Python of Spark's workers does not start: {why}; {OTHER_PYTHON}")
     if "Python worker exited unexpectedly" in text:
-        return errors.DeliveryError(f"a Python process of Spark was killed, or crashed: {KILLED}")
+        return ProcessLost(f"a Python process of Spark was killed, or crashed: {KILLED}")
     return None
 
 

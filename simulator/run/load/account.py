@@ -107,24 +107,30 @@ class Recently:
     def __init__(self) -> None:
         self._windows: deque[WindowSent] = deque()
         self._heard: dict[tuple[str, int], int] = {}
-        self._open = {"events": 0, "bytes": 0}
+        self._open: deque[tuple[float, int, int]] = deque()
+        """Of the open window: when it was heard, events and bytes more."""
+
         self._in_flight = 0
 
     def sent(self, window: WindowSent) -> None:
         self._windows.append(window)
         while len(self._windows) > 1 and self._windows[1].ended < window.ended - LATELY:
             self._windows.popleft()
-        self._open = {"events": 0, "bytes": 0}
+        self._open.clear()
 
-    def heard(self, progress: Progress) -> None:
-        """What tasks say of the window that they send; a task that counts from the start again is another one."""
-        said: Mapping[str, Mapping[int, int]] = {"events": progress.events, "bytes": progress.bytes}
-        for name, counts in said.items():
-            for task, count in list(counts.items()):
-                before = self._heard.get((name, task), 0)
-                self._open[name] += count - before if count >= before else count
-                self._heard[name, task] = count
+    def heard(self, progress: Progress, at: float) -> None:
+        """What tasks say of the window that they send."""
+        self._open.append((at, self._more("events", progress.events), self._more("bytes", progress.bytes)))
         self._in_flight = sum(list(progress.in_flight.values()))
+
+    def _more(self, name: str, counts: Mapping[int, int]) -> int:
+        """Since the last time; a task that counts from the start again is another one."""
+        more = 0
+        for task, count in list(counts.items()):
+            before = self._heard.get((name, task), 0)
+            more += count - before if count >= before else count
+            self._heard[name, task] = count
+        return more
 
     def now(self, account: Account, at: float) -> Now:
         """At a moment."""
@@ -135,10 +141,12 @@ class Recently:
             share = min(1.0, (window.ended - since) / max(window.ended - window.began, 1e-9))
             rows += share * sum(window.rows.values())
             bytes_ += share * sum(size for *_, size in window.partitions.values())
-        events, size = self._open["events"], self._open["bytes"]
+        events, size = sum(each for _, each, _ in self._open), sum(each for *_, each in self._open)
+        rows += sum(each for heard, each, _ in self._open if heard >= since)
+        bytes_ += sum(each for heard, _, each in self._open if heard >= since)
         seconds = max(at - since, 0.5)
         last = self._windows[-1] if self._windows else None
         return Now(
-            account.rows + events, account.bytes + size, (rows + events) / seconds, (bytes_ + size) / seconds,
+            account.rows + events, account.bytes + size, rows / seconds, bytes_ / seconds,
             last.asked if last else 0.0, last.behind if last else 0.0, self._in_flight,
             Latencies.total(window.latencies for window in self._windows).quantile(0.99), account.watermark)

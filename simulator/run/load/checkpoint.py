@@ -80,8 +80,7 @@ def identity(
     partitions: Mapping[str, int],
 ) -> dict[str, str]:
     """All that decides what a run sends, by the words in which a difference is told."""
-    rates = ", ".join(f"{each.from_ms}ms:{each.first:g}" + (
-        f"..{each.last:g}" if each.last != each.first else "") for each in segments)
+    rates = ", ".join(map(_rate, segments))
     kafka = Kafka((), changefeed.kafka.partition_num)
     sent = repr(replace(changefeed, scheme="", kafka=kafka, warnings=()))
     return {
@@ -98,6 +97,12 @@ def identity(
     }
 
 
+def _rate(segment: Segment) -> str:
+    ramp = f"..{segment.last:g}" if segment.last != segment.first else ""
+    again = f" again every {segment.again_ms}ms" if segment.again_ms else ""
+    return (f"{segment.from_ms}ms:" if segment.from_ms else "") + f"{segment.first:g}{ramp} rows/s{again}"
+
+
 def _hashed(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -107,6 +112,7 @@ class Store:
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / NAME
+        self._closed = False
         try:
             directory.mkdir(parents=True, exist_ok=True)
             self._directory = os.open(directory, os.O_RDONLY)
@@ -137,10 +143,14 @@ class Store:
         """The run came to its end: there is nothing to go on with."""
         with suppress(FileNotFoundError):
             self.path.unlink()
+        with suppress(OSError):  # somebody may have put something there
+            self.path.parent.rmdir()
 
     def close(self) -> None:
         """Leaves it to other runs."""
-        os.close(self._directory)
+        if not self._closed:
+            os.close(self._directory)
+        self._closed = True
 
 
 def begin(directory: Path, run: Mapping[str, str], start_ms: int) -> tuple[Store, Checkpoint]:

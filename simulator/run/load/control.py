@@ -136,6 +136,8 @@ class Control:
         due, rows = self._open.popleft(), sum(window.rows.values())
         self._rows += rows
         self._bytes += sum(size for *_, size in window.partitions.values())
+        if not self._ended:
+            self._start(window.began - due.begins - (BETWEEN_ROWS / due.asked if due.asked else 0.0))
         free = max(self._ended, window.handed_out)
         idle = window.began - (max(self._ended, due.begins) if self._ended else free)
         if due.asked:
@@ -151,6 +153,14 @@ class Control:
         self._ended = window.ended
         if self._search is not None:
             self._search.sent(due.speed * self._search.first, window.began, window.ended, rows)
+
+    def _start(self, late: float) -> None:
+        """The run counts from its first record: what is started before that, on a cluster, may take seconds."""
+        assert self._began is not None, "a window was asked for"
+        self._began += max(0.0, late)
+        if self._anchor is not None:
+            at_ms, due, speed = self._anchor
+            self._anchor = at_ms, due + max(0.0, late), speed
 
     def _settle(self, behind: float) -> None:
         """Longer windows where the run falls behind, as short ones as idle time allows where it keeps pace."""

@@ -46,7 +46,7 @@ class Feed:
 
         self._stretches, self._stretch = stretches, next(stretches)
         self._control, self._sink, self._store, self._observers = control, sink, store, observers
-        self._asked, self._clock = asked or Asked(), clock
+        self.asked, self._clock = asked or Asked(), clock
         self._due: Due | None = None
         self._handed_out = 0.0
         self._mark()
@@ -54,11 +54,11 @@ class Feed:
     def next(self) -> Window | None:
         """The next window, when it is due; None where the run is over, or a signal has asked for its end."""
         first_ms = self.checkpoint.acknowledged_ms
-        due = None if self._asked.number else self._control.next(first_ms, self._stretch.end_ms, self._clock())
-        while due is not None and not self._asked.number and (left := due.at - self._clock()) > 0:
+        due = None if self.asked.number else self._control.next(first_ms, self._stretch.end_ms, self._clock())
+        while due is not None and not self.asked.number and (left := due.at - self._clock()) > 0:
             time.sleep(min(left, NAP))
-        if due is None or self._asked.number:
-            self.over = not self._asked.number
+        if due is None or self.asked.number:
+            self.over = not self.asked.number
             return None
         self._due, self._handed_out = due, self._clock()
         return Window(self._stretch, due.first_ms, due.end_ms, due.pace(self._handed_out))
@@ -138,7 +138,8 @@ class Feed:
         sent = WindowSent(
             window.first_ms, window.end_ms, self.checkpoint.watermark, self._due.asked, self._handed_out, began, ended,
             self._due.behind(ended), _rows(window, reports), partitions,
-            Latencies.total(report.latencies for report in reports), retried)
+            Latencies.total(report.latencies for report in reports), retried,
+            sum(report.resent for report in reports))
         self._control.sent(sent)
         for observer in self._observers:
             observer(sent)

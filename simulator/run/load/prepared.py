@@ -16,6 +16,7 @@ import numpy as np
 from simulator.run.emit import Outgoing, TaskReport
 from simulator.run.load.sending import send_window, window_messages
 from simulator.run.load.stretch import Window
+from simulator.run.progress import Reporter
 from simulator.signals import Asked
 from simulator.sinks.records import Delivered, Sink, part
 from simulator.ticdc.codecs import CODECS
@@ -28,8 +29,8 @@ MOST_BYTES = 32 << 20
 class Sender:
     """What a process keeps between the windows of a run: its sink, and what is made of the next window."""
 
-    def __init__(self, sink: Sink) -> None:
-        self._sink = sink
+    def __init__(self, sink: Sink, reporter: Reporter | None = None) -> None:
+        self._sink, self._reporter = sink, reporter
         self._ahead: Ahead | None = None
         self._length = 0
 
@@ -37,17 +38,18 @@ class Sender:
         """Sends the window's rows of these destinations, as `send_window` does."""
         mine, length = frozenset(owned), window.end_ms - window.first_ms
         if self._ahead is None or not self._ahead.fits(window, mine):
-            self._stop()
+            self.stop()
             self._ahead = Ahead(window, mine, length == self._length)
         self._length = length
-        return send_window(window, mine, self._sink, asked, self._ahead.taken(window))
+        return send_window(window, mine, self._sink, asked, self._ahead.taken(window), self._reporter)
 
     def close(self) -> list[Delivered]:
-        """Ends the sink and makes nothing more."""
-        self._stop()
+        """Makes nothing more, and ends the sink."""
+        self.stop()
         return self._sink.close()
 
-    def _stop(self) -> None:
+    def stop(self) -> None:
+        """Makes nothing more of what is not asked for."""
         if self._ahead is not None:
             self._ahead.stop()
         self._ahead = None

@@ -221,7 +221,8 @@ def _cut(
             continue
         at = bisect_right(own, edge) - 1
         end_ms = own[at + 1] if at + 1 < len(own) else None
-        yield Segment(edge, *(_rate(found[at][0], end_ms, ms) for ms in (edge, following))), found[at][1]
+        first, last = (_rate(found[at][0], end_ms, ms) for ms in (edge, following))
+        yield Segment(edge, first, last), found[at][1]
 
 
 def _rate(segment: Segment, end_ms: int | None, ms: int) -> float:

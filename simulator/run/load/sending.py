@@ -18,6 +18,7 @@ from simulator.run import storage
 from simulator.run.emit import Job, NAP, Outgoing, TaskReport, counted, flushing, outgoing
 from simulator.run.load.rows import window_rows
 from simulator.run.load.stretch import Window
+from simulator.run.progress import Reporter
 from simulator.signals import Asked
 from simulator.sinks.records import Delivered, Records, Sink, cut_off, part, take
 from simulator.tso import physical
@@ -35,11 +36,12 @@ def window_messages(window: Window, owned: Iterable[int]) -> Iterator[Outgoing]:
 
 def send_window(
     window: Window, owned: Iterable[int], sink: Sink, asked: Asked | None = None,
-    made: Iterable[Outgoing] | None = None,
+    made: Iterable[Outgoing] | None = None, reporter: Reporter | None = None,
 ) -> TaskReport:
     """Sends the window's rows of the owned destinations, and waits for their acknowledgements.
 
-    `made` has the messages where they are there already. Once `asked`, they are not held back any more.
+    `made` has the messages where they are there already. Once `asked`, they are not held back any more. The reporter is
+    told of what is written.
     """
     job, start = window.stretch.job, time.monotonic()
     before, resent = sink.accounts(), sink.resent
@@ -50,6 +52,9 @@ def send_window(
         for records in _paced(each.records, window, start, asked or Asked()):
             began = began or time.time()
             sink.write(records)
+            if reporter is not None:
+                rows = each.events.num_rows * len(records.value) // len(each.records.value)
+                reporter.sent(rows, records, sink)
         changes.update(counted(each.events, job))
         if sink.failed:
             break

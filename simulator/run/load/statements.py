@@ -14,7 +14,8 @@ from itertools import chain, count
 
 from simulator.errors import UserError
 from simulator.run.load.plan import ADD_COLUMN, ADD_INDEX, DROP_COLUMN, DROP_INDEX, StatementWanted, TRUNCATE
-from simulator.tidb.ddl.catalog import Catalog, catalog, key
+from simulator.sources.generate.wanted import Reference, TableWanted
+from simulator.tidb.ddl.catalog import Key, catalog, key
 from simulator.tidb.ddl.foreign_keys import referring
 from simulator.tidb.ddl.tidb_errors import tidb
 from simulator.tidb.model.table import Column, Index, LastIds, Table
@@ -91,31 +92,33 @@ def _drawn(choices: int, seed: int, entry: int, number: int, what: str) -> int:
     return int.from_bytes(digest, "big") % choices
 
 
-def check(wanted: Sequence[StatementWanted], tables: Sequence[Table]) -> None:
-    """Raises UserError for TRUNCATE of what a foreign key refers to."""
-    known = catalog(tables)
+def check(wanted: Sequence[StatementWanted], tables: Sequence[Table], values: Sequence[TableWanted]) -> None:
+    """Raises UserError for TRUNCATE of what rows of other tables refer to."""
+    refused = needed(tables, values)
     for each in (each for each in wanted if TRUNCATE in each.kinds):
-        chosen = tables if each.table is None else [tables[each.table]]
-        if all(map(referred(known), chosen)):
-            raise UserError(
-                f"[[ddl]]: {TRUNCATE}: {_refused(chosen[0], known)}; leave it out of kinds, or name another table")
+        chosen = refused if each.table is None else refused[each.table : each.table + 1]
+        if all(chosen):
+            raise UserError(f"[[ddl]]: {TRUNCATE}: {chosen[0]}; leave it out of kinds, or name another table")
 
 
-def referred(known: Catalog) -> Callable[[Table], bool]:
-    """Whether another table has a foreign key that refers to a table, which TRUNCATE TABLE refuses then."""
-    return lambda table: any(_children(table, known))
+def needed(tables: Sequence[Table], values: Sequence[TableWanted]) -> tuple[str, ...]:
+    """Of each table why TRUNCATE may not empty it, as rows of another refer to its rows; empty where it may."""
+    known, found = catalog(tables), []
+    for table in tables:
+        place = key(table.schema, table.name)
+        foreign = next((
+            str(tidb("ddl:1701", child.schema, child.name, each.name))
+            for child, each in referring(known, *place) if key(child.schema, child.name) != place), "")
+        found.append(foreign or next((
+            f"rows of {child.schema}.{child.name} refer to those of {table.schema}.{table.name}"
+            for child, wanted in zip(tables, values, strict=True)
+            if child is not table and place in _references(wanted)), ""))
+    return tuple(found)
 
 
-def _children(table: Table, known: Catalog) -> Iterator[tuple[Table, str]]:
-    place = key(table.schema, table.name)
-    for child, foreign in referring(known, table.schema, table.name):
-        if key(child.schema, child.name) != place:
-            yield child, foreign.name
-
-
-def _refused(table: Table, known: Catalog) -> str:
-    child, name = next(_children(table, known))
-    return str(tidb("ddl:1701", child.schema, child.name, name))
+def _references(wanted: TableWanted) -> set[Key]:
+    columns = (column.values for column in wanted.columns.values())
+    return {key(values.schema, values.table) for values in columns if isinstance(values, Reference)}
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,10 @@ class Chooser:
     firsts: Sequence[LastIds]
     """Of each table of the model: the highest ids it had before the first statement."""
 
-    def chosen(self, turn: Turn, tables: Sequence[Table], known: Catalog, empty: bool) -> Chosen:
+    needed: Sequence[str]
+    """Of each table why it is not truncated; empty where it may be."""
+
+    def chosen(self, turn: Turn, tables: Sequence[Table], empty: bool) -> Chosen:
         """The statement of a turn, `tables` being those of the model as they are then; `empty` is whether no change
         came before, so that TRUNCATE has nothing to do."""
         wanted = self.wanted[turn.entry]
@@ -153,7 +159,7 @@ class Chooser:
             DROP_COLUMN: lambda number: self._columns(number, tables[number]),
             DROP_INDEX: lambda number: self._indexes(number, tables[number]),
             ADD_INDEX: lambda number: self._parts(number, tables[number]),
-            TRUNCATE: lambda number: not referred(known)(tables[number]),
+            TRUNCATE: lambda number: not self.needed[number],
         }
         fitting = [number for number in places if kind not in fits or fits[kind](number)]
         if not fitting:

@@ -62,8 +62,7 @@ class Standing:
 
     def tables(self, load: LoadPlan) -> tuple[Table, ...]:
         """Those of the model, as they are defined now."""
-        found = (self.cursor.catalog.table(table.schema, table.name) for table in load.model.tables)
-        return tuple(table for table in found if table is not None)
+        return _defined(load, self.cursor.catalog)
 
 
 @dataclass(frozen=True)
@@ -93,12 +92,12 @@ def opening(
     if load.model.present:
         cursor, additions = replace(cursor, now_ms=first.now_ms), ()
         first = cursor
-    tables = load.created
-    statements.check(load.statements, tables)
+    tables = _defined(load, cursor.catalog)
+    statements.check(load.statements, tables, load.tables)
     _verify(tables, planning.rules, cursor)
     timeline = Timeline(cursor.now_ms, cursor.now_ms, 1000)
     plan = plans.assembled((first, cursor), additions, planning, timeline)
-    values = table_values(_defined(load, cursor.catalog), load.tables, load.model, cursor.now_ms)
+    values = table_values(tables, load.tables, load.model, cursor.now_ms)
     jobs = tuple(job for addition in additions for job in addition.jobs)
     standing = Standing(cursor, _only_present(cursor, planning), values, (0,) * len(values), jobs)
     stream = Stream(load.model, tuple(segments))
@@ -138,9 +137,9 @@ def _first_line(text: str) -> str:
     return text.strip().split("\n")[0].rstrip("( ")
 
 
-def _defined(load: LoadPlan, catalog: Catalog) -> list[Table]:
-    found = [catalog.table(table.schema, table.name) for table in load.model.tables]
-    return [table for table in found if table is not None]
+def _defined(load: LoadPlan, catalog: Catalog) -> tuple[Table, ...]:
+    found = (catalog.table(table.schema, table.name) for table in load.model.tables)
+    return tuple(table for table in found if table is not None)
 
 
 def _verify(tables: Iterable[Table], rules: ChangefeedRules, cursor: Cursor) -> None:
@@ -182,8 +181,9 @@ def stretches(opening: Opening, output: Output, from_ms: int = 0) -> Iterator[St
     """
     load, stream = opening.load, opening.stream
     seed, standing = load.model.seed, opening.standing
-    firsts = [table.last_ids for table in standing.tables(load)]
-    chooser = Chooser(load.statements, seed, firsts)
+    tables = standing.tables(load)
+    chooser = Chooser(
+        load.statements, seed, [table.last_ids for table in tables], statements.needed(tables, load.tables))
     filled = int(stream.milliseconds(np.array([stream.fill_transactions], np.int64))[0])
     if not load.statements:
         yield _stretch(opening, standing, output, 0, 0, None)
@@ -200,7 +200,7 @@ def _after(opening: Opening, standing: Standing, chooser: Chooser, turn: Turn) -
     load, planning = opening.load, standing.planning
     begun = opening.stream.timetable.transactions_before(turn.ms)
     tables = standing.tables(load)
-    chosen = chooser.chosen(turn, tables, standing.cursor.catalog, not begun)
+    chosen = chooser.chosen(turn, tables, not begun)
     cursor = replace(standing.cursor, now_ms=opening.start_ms + turn.ms)
     planning = replace(planning, versions=_copied(planning.versions))
     cursor, addition = _played(chosen.text, cursor, planning, 0)

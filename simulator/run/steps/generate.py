@@ -16,6 +16,7 @@ from simulator import tso
 from simulator.columns.cells import Places
 from simulator.columns.row_image import same
 from simulator.errors import SqlError, UserError, did_you_mean
+from simulator.run.load.plan_keys import to_skew
 from simulator.run.plan.cursor import Addition, Cursor, Planning, VersionRows
 from simulator.run.plan.scripted import with_rows
 from simulator.run.settings import DURATION, Key, to_duration_ms, to_seed, to_text
@@ -23,12 +24,14 @@ from simulator.run.steps.events import added
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.run.steps.sql import upstream_of
 from simulator.sources.generate.amounts import ROUNDS, Round, rounds
+from simulator.sources.generate.model import Skew, Uniform, Zipf
 from simulator.sources.generate.values import Draw, draws, is_time, keyed
-from simulator.sources.generate.reading import to_columns
-from simulator.sources.generate.wanted import Choice, Provider, Range, Wanted
+from simulator.sources.generate.reading import DISTRIBUTIONS, to_columns
+from simulator.sources.generate.wanted import ColumnWanted, Sequence, Time
 from simulator.tidb.ddl.catalog import key
 from simulator.tidb.ddl.foreign_keys import referring
-from simulator.tidb.model.table import Table
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.types import family
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.upstream import clock
 from simulator.tidb.upstream.assign import assigned
@@ -62,7 +65,10 @@ class GenerateStep:
     seed: int | None = None
     """None for the run's."""
 
-    columns: Mapping[str, Wanted] = field(default_factory=dict)
+    columns: Mapping[str, ColumnWanted] = field(default_factory=dict)
+    skew: Skew = Uniform()
+    """Which rows updates choose."""
+
     where: str = ""
     """File and line, before what errors say."""
 
@@ -87,6 +93,7 @@ class GenerateStep:
         fresh = draws(table, self.columns, upstream, seed, salt)
         numbers = np.random.default_rng([seed & (1 << 64) - 1, salt])
         changing = _changing(table, fresh, self.columns) if self.wanted.updates else {}
+        clocked = {name: each.values.changed for name, each in self.columns.items() if isinstance(each.values, Time)}
         each = self.rows_per_transaction
         together = self.wanted.deletes and any(referring(upstream.catalog, table.schema, table.name))
         most = each if together else max(each, -(-self.wanted.rows // ROUNDS // each) * each)
@@ -99,7 +106,8 @@ class GenerateStep:
             at = times.of(begun, count)
             begun += count
             kinds, milliseconds = numbers.permutation(np.repeat(np.arange(3), part)), at[np.arange(part.rows) // each]
-            making = _Making(table, fresh, changing, numbers, [milliseconds[kinds == kind] for kind in range(3)])
+            making = _Making(
+                table, fresh, changing, numbers, [milliseconds[kinds == kind] for kind in range(3)], clocked, self.skew)
             upstream, timed = making.round(upstream)
             if count == 1:
                 upstream, committed = commit(upstream)
@@ -140,12 +148,17 @@ class _Making:
     milliseconds: list[Places]
     """Of its inserts, updates and deletes."""
 
+    clocked: Mapping[str, bool]
+    """Columns that are to have the time of a row's insert, and of its last change where this is true."""
+
+    skew: Skew
+
     def round(self, upstream: Upstream) -> tuple[Upstream, list[Timed]]:
         """What it leaves behind, its transaction still open."""
         stored = rows_of(upstream, self.table)
         assert stored.keys is not None
         inserts, updates, deletes = map(len, self.milliseconds)
-        chosen = self.numbers.choice(stored.cells.num_rows, updates + deletes, replace=False)
+        chosen = _chosen(self.numbers, stored.cells.num_rows, updates, deletes, self.skew)
         keys = stored.keys.handles.take(pa.array(chosen))
         timed: list[Timed] = []
         for kind, count in enumerate((updates, deletes, inserts)):
@@ -177,10 +190,12 @@ class _Making:
         each, which = np.unique(at, return_inverse=True)
         found = {}
         for column in self.table.columns:
-            if column.name not in given and (column.on_update if updating else is_time(column)):
-                digits = max(column.type.decimal, 0)
-                texts = [clock.now_text("datetime", digits, upstream.session, now_ms) for now_ms in each.tolist()]
-                found[column.name] = pa.array(texts, pa.string()).take(pa.array(which.reshape(-1)))
+            if column.name in self.clocked:
+                timed = self.clocked[column.name] or not updating
+            else:
+                timed = bool(column.on_update) if updating else is_time(column)
+            if timed and column.name not in given:
+                found[column.name] = _times(column, each, upstream).take(pa.array(which.reshape(-1)))
         return found
 
     def _others(self, upstream: Upstream, places: Places, now_ms: int) -> tuple[dict[str, pa.Array], Places]:
@@ -198,6 +213,31 @@ class _Making:
             found = {name: pa.concat_arrays([values, again[name]]).take(at) for name, values in found.items()}
         changed: Places = np.flatnonzero(~alike)
         return {name: values.take(pa.array(changed)) for name, values in found.items()}, changed
+
+
+def _times(column: Column, milliseconds: Places, upstream: Upstream) -> pa.Array:
+    """Simulated times as a column takes them: seconds as a number, else as CURRENT_TIMESTAMP gives them."""
+    if family(column.type) in ("integer", "decimal", "float"):
+        return pa.array(milliseconds // 1000)
+    digits = max(column.type.decimal, 0)
+    texts = [clock.now_text("datetime", digits, upstream.session, now_ms) for now_ms in milliseconds.tolist()]
+    return pa.array(texts, pa.string())
+
+
+def _chosen(numbers: np.random.Generator, rows: int, updates: int, deletes: int, skew: Skew) -> Places:
+    """Places of rows, each once: those of the updates by the skew, the first rows being the hot ones."""
+    if isinstance(skew, Uniform) or not updates:
+        found: Places = numbers.choice(rows, updates + deletes, replace=False)
+        return found
+    if isinstance(skew, Zipf):
+        weights = np.arange(1, rows + 1, dtype=np.float64) ** -skew.exponent
+    else:
+        hot = min(max(1, round(skew.rows * rows)), rows)
+        weights = np.full(rows, (1 - skew.updates) / max(rows - hot, 1))
+        weights[:hot] = skew.updates / hot
+    changed = numbers.choice(rows, updates, replace=False, p=weights / weights.sum())
+    others = np.setdiff1d(np.arange(rows), changed)
+    return np.concatenate((changed, numbers.choice(others, deletes, replace=False)))
 
 
 def _handles(upstream: Upstream, table: Table) -> pa.Array:
@@ -234,18 +274,21 @@ def _batch(writes: RowWrites, at: Places) -> pa.RecordBatch:
     })
 
 
-def _check_columns(table: Table, columns: Mapping[str, Wanted]) -> None:
+def _check_columns(table: Table, columns: Mapping[str, ColumnWanted]) -> None:
     known = {column.name: column for column in table.columns}
     for name in columns:
         if name not in known:
             raise UserError(f"columns: the table has no column {name!r}.{did_you_mean(name, known)}")
         if known[name].generated:
             raise UserError(f"columns: {name!r} is a generated column, which takes no values")
+        if known[name].not_null and columns[name].null:
+            raise UserError(f"columns: {name!r} is NOT NULL, and null = {columns[name].null}")
 
 
-def _changing(table: Table, fresh: Columns, wanted: Mapping[str, Wanted]) -> Columns:
+def _changing(table: Table, fresh: Columns, wanted: Mapping[str, ColumnWanted]) -> Columns:
     """What updates change: the columns that `columns` names, without those of keys; else all others."""
-    free = {name: draw for name, draw in fresh.items() if name not in keyed(table)}
+    counting = {name for name, each in wanted.items() if isinstance(each.values, Sequence)}
+    free = {name: draw for name, draw in fresh.items() if name not in keyed(table) and name not in counting}
     found = {name: draw for name, draw in free.items() if name in wanted} or free
     if not found:
         raise UserError("updates: the table has no column outside of its keys to change")
@@ -257,15 +300,6 @@ def _to_table(value: object) -> str:
     if not all(text.split(".", 1)):
         raise UserError(f"expected a table such as 'shop.item', got {text!r}")
     return text
-
-
-def _to_columns(value: object) -> Mapping[str, Wanted]:
-    found = {}
-    for name, wanted in to_columns(value).items():
-        if not isinstance(wanted.values, Provider | Choice | Range) or wanted.null:
-            raise UserError(f"{name}: expected a provider of Faker, a list, {{min = 1, max = 9}} or a number")
-        found[name] = wanted.values
-    return found
 
 
 def _to_count(value: object) -> int:
@@ -286,12 +320,26 @@ def _step(table: str, values: Mapping[str, Any], place: StepPlace) -> GenerateSt
         raise UserError(f"nothing is to be done: at least one of {', '.join(Round._fields)} is expected")
     return GenerateStep(
         table, wanted, values.get("rows_per_transaction", ROWS_PER_TRANSACTION), values.get("over_ms"),
-        values.get("seed"), values.get("columns", {}), f"{place.file}: {place.where('generate')}")
+        values.get("seed"), values.get("columns", {}), values.get("skew", Uniform()),
+        f"{place.file}: {place.where('generate')}")
 
 
 COUNT: Mapping[str, Any] = {"type": "integer", "minimum": 0, "maximum": MOST}
 SCALAR: Mapping[str, Any] = {"type": ["string", "number", "boolean"]}
 BOUND: Mapping[str, Any] = {"type": ["number", "string"]}
+SHARE: Mapping[str, Any] = {"type": "number", "exclusiveMinimum": 0}
+COLUMN: Mapping[str, Any] = {
+    "min": BOUND, "max": BOUND, "faker": {"type": "string"}, "value": SCALAR,
+    "null": {"type": "number", "minimum": 0, "maximum": 1},
+    "choice": {"type": "array", "items": SCALAR, "minItems": 1},
+    "weights": {"type": "array", "items": {"type": "number", "minimum": 0}},
+    "sequence": {"type": "integer"}, "step": {"type": "integer"},
+    "distribution": {"enum": [*DISTRIBUTIONS]},
+    **dict.fromkeys(("mean", "deviation", "exponent"), {"type": "number"}),
+    "text": {"oneOf": [COUNT, {"type": "object", "properties": {"min": COUNT, "max": COUNT}, "required": ["min", "max"],
+                               "additionalProperties": False}]},
+    "reference": {"type": "string"}, "time": {"enum": ["born", "changed"]},
+}
 KIND = StepKind(
     _to_table, _step,
     (KeyGroup(
@@ -304,12 +352,20 @@ KIND = StepKind(
             "rows-per-transaction": Key(
                 "rows_per_transaction", _to_size, {**COUNT, "minimum": 1}, "How many rows a transaction is about."),
             "columns": Key(
-                "columns", _to_columns,
+                "columns", to_columns,
                 {"type": "object", "additionalProperties": {"oneOf": [
                     SCALAR, {"type": "array", "items": SCALAR, "minItems": 1},
-                    {"type": "object", "properties": {"min": BOUND, "max": BOUND}, "required": ["min", "max"],
-                     "additionalProperties": False}]}},
-                "By column: a provider of Faker, a list to choose from, {min, max}, or a number."),
+                    {"type": "object", "properties": COLUMN, "additionalProperties": False}]}},
+                "By column: a provider of Faker, a list to choose from, {min, max}, a number, or another generator."),
+            "skew": Key(
+                "skew", to_skew,
+                {"oneOf": [
+                    {"const": "uniform"},
+                    {"type": "object", "properties": {"zipf": SHARE}, "required": ["zipf"],
+                     "additionalProperties": False},
+                    {"type": "object", "properties": {"hot": SHARE, "updates": SHARE}, "required": ["hot", "updates"],
+                     "additionalProperties": False}]},
+                "Which rows updates choose: uniform, {zipf = 1.1} or {hot = 0.01, updates = 0.9}."),
         },
         "only a step generate makes so many rows"),),
     changes=True,

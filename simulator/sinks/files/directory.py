@@ -20,7 +20,7 @@ from simulator.sinks.files.settings import FileSettings, disk_errors
 FORMATS = ("jsonl", "parquet")
 
 
-def begin(directory: str | Path, format: str) -> FileSettings:
+def begin(directory: str | Path, format: str, shared: bool = False) -> FileSettings:
     """Makes the hidden directory; raises UserError where DIR holds anything but fixtures, which are replaced."""
     if format not in FORMATS:
         raise UserError(f"unknown fixtures format {format!r}: {' or '.join(FORMATS)}")
@@ -30,7 +30,7 @@ def begin(directory: str | Path, format: str) -> FileSettings:
         final.parent.mkdir(parents=True, exist_ok=True)
         staging = tempfile.mkdtemp(prefix=f".{final.name}-", dir=final.parent)
         os.chmod(staging, 0o777 & ~_umask())
-    return FileSettings(str(final), staging, format)
+    return FileSettings(str(final), staging, format, shared)
 
 
 def commit(settings: FileSettings, topics: Mapping[str, int]) -> None:
@@ -53,6 +53,20 @@ def discard(settings: FileSettings) -> None:
     with suppress(OSError):
         staging = staging.rename(staging.with_name(f"{staging.name}.gone"))
     shutil.rmtree(staging, ignore_errors=True)
+
+
+def sizes(settings: FileSettings) -> dict[Path, int]:
+    """Bytes of every file so far. Raises DeliveryError."""
+    with disk_errors(Path(settings.directory)):
+        return {path: path.stat().st_size for path in Path(settings.staging).glob(f"*/*.{settings.format}")}
+
+
+def cut_back(settings: FileSettings, to: Mapping[Path, int]) -> None:
+    """Takes away what was written since the files had those sizes; nobody may be writing. Raises DeliveryError."""
+    with disk_errors(Path(settings.directory)):
+        for path, size in sizes(settings).items():
+            if size > to.get(path, 0):
+                os.truncate(path, to.get(path, 0))
 
 
 def _refuse_foreign(final: Path) -> None:

@@ -5,6 +5,8 @@ Offsets start at 0; a timestamp is the physical time of the record's last TSO; i
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,7 +18,7 @@ import pyarrow.parquet as pq
 from simulator import tso
 from simulator.sinks.files.settings import FileSettings
 from simulator.sinks.immediate import Immediate
-from simulator.sinks.records import Delivered, PartitionRecords, Records
+from simulator.sinks.records import Delivered, PartitionRecords, Records, Tally
 from simulator.ticdc.codecs.binary import base64
 
 
@@ -41,9 +43,50 @@ class PartitionFiles(Immediate):
 class JsonLines(PartitionFiles):
     """Appends to one file for each partition; holds none of them open."""
 
+    def __init__(self, settings: FileSettings, topics: Sequence[str]) -> None:
+        super().__init__(settings, topics)
+        self._left: dict[Path, int] = {}
+        """How many bytes files had when they were last written to."""
+
     def _deliver(self, run: PartitionRecords, offset: int) -> None:
-        with self._path(run).open("ab") as file:
+        path = self._path(run)
+        with path.open("ab") as file:
             file.write(lines(run.records, offset))
+            self._left[path] = file.tell()
+
+    def _offset(self, run: PartitionRecords, tally: Tally) -> int:
+        path = self._path(run)
+        if not self._settings.shared or self._size(path) == self._left.get(path, 0):
+            return super()._offset(run, tally)
+        return next_offset(path)
+
+    def _size(self, path: Path) -> int:
+        return path.stat().st_size if path.exists() else 0
+
+
+OFFSET = re.compile(rb'\{"offset": (\d+), ')
+
+TAIL = 1 << 16
+
+
+def next_offset(path: Path) -> int:
+    """The offset behind the last line of a file; raises OSError."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        length = min(size, TAIL)
+        while length:
+            file.seek(size - length)
+            tail = file.read(length)
+            start = tail.rfind(b"\n", 0, -1) + 1
+            if start or length == size:
+                break
+            length = min(size, 4 * length)
+    if not length:
+        return 0
+    last = OFFSET.match(tail, start)
+    if last is None:
+        raise OSError("its last line is not one of a fixture")
+    return int(last[1]) + 1
 
 
 def lines(records: Records, offset: int) -> memoryview:

@@ -19,6 +19,9 @@ class FileSettings:
     format: str
     """jsonl or parquet"""
 
+    shared: bool = False
+    """Whether the files grow elsewhere, too, between two writes of a sink: offsets then go on from what is there."""
+
     def path(self, topic: str, partition: int) -> Path:
         """Where that partition's file grows."""
         return Path(self.staging) / topic / f"{partition}.{self.format}"

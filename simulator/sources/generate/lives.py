@@ -15,6 +15,7 @@ begins, and updates hit the kept rows alone.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -102,6 +103,10 @@ class Life:
             found[mixed] = self.first + self.mixed.position(INSERT, keys[mixed] - self.first)
         return found
 
+    def arrived(self, keys: Ints) -> Ints:
+        """The version in which each row is inserted."""
+        return self._hits(keys, self.updated(self.insertion(keys)))
+
     def versions(self, keys: Ints, positions: Ints) -> Ints:
         """Of rows at positions before which they were inserted; a deleted row keeps its last."""
         if not self.mixed.counts[UPDATE]:
@@ -142,12 +147,14 @@ class Life:
         return range(0, min(first, inserted)), range(oldest, inserted)
 
 
-@lru_cache(maxsize=1024)
-def life(table: TableModel, most: int, seed: int) -> Life:
-    """Of a table of whose rows a transaction changes so many at most."""
+@lru_cache(maxsize=4096)
+def life(table: TableModel, most: int, seed: int, since: int) -> Life:
+    """Of a table of whose rows a transaction changes so many at most, and which was empty for the last time before
+    transaction `since`."""
     permanent = table.kept and table.rows > 0 and table.mix.deletes > 0
     first = table.rows + spare(table, most) if permanent else table.rows
-    return Life(table.rows, first, _mixed(table.mix, seed), Hits(table.rows, table.skew, seed), permanent)
+    hits = Hits(table.rows, table.skew, seed_of(seed, since))
+    return Life(table.rows, first, _mixed(table.mix, seed), hits, permanent)
 
 
 def spare(table: TableModel, most: int) -> int:
@@ -156,10 +163,12 @@ def spare(table: TableModel, most: int) -> int:
     return max(2 * most, table.rows // 100) if table.kept and table.rows else table.rows
 
 
+@lru_cache(maxsize=4096)
 def _mixed(mix: Mix, seed: int) -> Cycle:
     """The kinds of changes, turned so that at any place there were at least as many inserts as deletes before."""
     wanted = {INSERT: mix.inserts, UPDATE: mix.updates, DELETE: mix.deletes}
-    times = -(-MIXED // max(1, mix.inserts + mix.updates + mix.deletes))
-    kinds = spread([wanted[kind] * times for kind in sorted(wanted)], seed_of(seed, INSERT))
+    divisor = math.gcd(mix.inserts, mix.updates, mix.deletes)
+    times = -(-MIXED * divisor // sum(wanted.values()))
+    kinds = spread([wanted[kind] // divisor * times for kind in sorted(wanted)], seed)
     more = np.cumsum(np.where(kinds == INSERT, 1, np.where(kinds == DELETE, -1, 0)))
     return cycle(np.roll(kinds, -1 - int(np.argmin(more))), len(wanted))

@@ -14,7 +14,8 @@ from simulator.columns.change_frame import Ints
 
 @dataclass(frozen=True)
 class Mix:
-    """Of so many changes of a table so many are of each kind."""
+    """Of so many changes of a table so many are of each kind, where several updates of a hot row in one transaction
+    are counted each, though they are one change in the end."""
 
     inserts: int
     updates: int
@@ -106,6 +107,9 @@ class RowTimes(Protocol):
 
     def changed(self, table: int, keys: Ints, versions: Ints, since: int) -> Ints:
         """See `TableRows.changed`."""
+
+    def arrived(self, table: int, keys: Ints, since: int) -> Ints:
+        """The version in which each row was inserted."""
 
     def inserted(self, table: int, transactions: Ints, since: int) -> Ints:
         """How many rows of a table had been inserted before each transaction."""

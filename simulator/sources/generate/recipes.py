@@ -144,11 +144,14 @@ def moments(type: ColumnType, ms: Ints) -> pa.Array:
 
 @dataclass(frozen=True)
 class Versions:
+    """How often rows were updated."""
+
     type: ColumnType
     where: str
 
     def texts(self, rows: TableRows) -> pa.Array:
-        return fitting(self.type, pa.array(rows.versions), self.where)
+        arrived = rows.lives.arrived(rows.table, rows.keys, rows.since)
+        return fitting(self.type, pa.array(rows.versions - arrived), self.where)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ SINGLE = 32
 GROWTH = 1.25
 """By how much each class behind them is longer than the one before."""
 
-DEALT = 1 << 15
+DEALT = 1 << 14
 """Updates in which classes come as often as asked."""
 
 
@@ -120,7 +120,7 @@ class Hits:
         return xxhash64(self.seed, passes) if kinds is None else xxhash64(self.seed, passes << 8 | kinds)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _classes(slots: int, skew: Skew) -> Classes:
     bounds, shares = _shares(slots, skew)
     sizes = np.diff(bounds, append=slots)

@@ -20,13 +20,16 @@ from simulator.sources.generate.cycle import seed_of
 from simulator.sources.generate.lives import Life, life
 from simulator.sources.generate.model import KeyChanges, Model, TableRows
 from simulator.sources.generate.net import net
-from simulator.sources.generate.possible import check
 from simulator.sources.generate.timetable import Segment, Timetable
 from simulator.sources.generate.transactions import Transactions, transactions
 
-__all__ = ["Stream", "check"]
-
 CHUNK = 65_536
+
+SAMPLE = 100_000
+"""Changes by which the rate at which they are seen is told."""
+
+NEARLY = 0.995
+PARTS = 10_000
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Stream:
 
     @cached_property
     def timetable(self) -> Timetable:
-        return Timetable(self.segments, self.transactions)
+        return Timetable(self.segments, self.transactions, _seen(self.model))
 
     @cached_property
     def transactions(self) -> Transactions:
@@ -51,7 +54,7 @@ class Stream:
 
     def window(self, first: int, end: int, since: Sequence[int]) -> KeyChanges:
         """Net changes of the transactions from `first` to `end`, without it. Each table was empty before the
-        transaction that `since` says of it."""
+        transaction that `since` says of it, which is not behind `first`."""
         tables = [each for each in range(len(self.model.tables)) if self.model.tables[each].weight or (
             first < self.transactions.fills[each + 1])]
         found = [self._of_table(table, first, end, since[table]) for table in tables]
@@ -65,13 +68,11 @@ class Stream:
         numbers = self.transactions.of_window(table, first, end)
         if not len(numbers):
             return (numbers,) * 5
-        begin = self._position(table, max(first, since), since)
+        begin = self._position(table, first, since)
         changes = net(numbers, *self._life(table, since).changes(begin, begin + len(numbers)))
         return np.full(len(changes[0]), table), *changes
 
-    def alive(
-        self, table: int, transaction: int, since: int, rows: int = CHUNK
-    ) -> Iterator[TableRows]:
+    def alive(self, table: int, transaction: int, since: int, rows: int = CHUNK) -> Iterator[TableRows]:
         """The rows that are there before a transaction, by key, so many at a time."""
         position = self._position(table, transaction, since)
         found = self._life(table, since)
@@ -89,6 +90,10 @@ class Stream:
         """The transaction in which each row got its version; -1 as above."""
         return self._transaction(table, self._life(table, since).written(keys, versions), since)
 
+    def arrived(self, table: int, keys: Ints, since: int) -> Ints:
+        """The version in which each row was inserted; updates of the same transaction are counted beyond it."""
+        return self._life(table, since).arrived(keys)
+
     def inserted(self, table: int, transactions: Ints, since: int) -> Ints:
         """How many rows of a table had been inserted before each transaction."""
         return self._life(table, since).inserted(self._positions(table, transactions, since))
@@ -103,7 +108,7 @@ class Stream:
 
     def _life(self, table: int, since: int) -> Life:
         most = self.model.rows_per_transaction[1]
-        return life(self.model.tables[table], most, seed_of(self.model.seed, table, since))
+        return life(self.model.tables[table], most, seed_of(self.model.seed, table), since)
 
     def _begin(self, table: int, since: int) -> int:
         """How many changes the table had before it was empty for the last time."""
@@ -121,6 +126,18 @@ class Stream:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Stream, (self.model, self.segments)
+
+
+@lru_cache(maxsize=8)
+def _seen(model: Model) -> tuple[int, int]:
+    """Of how many changes of the mix how many are seen, in a part of it; all where nearly all are."""
+    stream = Stream(model, ())
+    count = max(1, SAMPLE // sum(model.rows_per_transaction) * 2)
+    first = stream.fill_transactions + count
+    seen = len(stream.window(first, first + count, [0] * len(model.tables)).key)
+    bounds = stream.transactions.rows_before(np.array([first, first + count]))
+    share = seen / int(bounds[1] - bounds[0])
+    return (max(1, round(share * PARTS)), PARTS) if share < NEARLY else (1, 1)
 
 
 @lru_cache(maxsize=256)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
+import pyarrow.compute as pc
+
 from simulator.errors import UserError, did_you_mean
 from simulator.sources.generate.by_type import by_type, drawn
 from simulator.sources.generate.counted import Counted, Labelled, auto_random, counted
@@ -18,6 +20,8 @@ from simulator.sources.generate.draws import seed_of
 from simulator.sources.generate.model import Model
 from simulator.sources.generate.parents import Pairing, Parents, Referring, grows
 from simulator.sources.generate.recipes import Clock, Dice, Joined, Nullable, Pooled, Recipe, Touched, Versions
+from simulator.sources.generate.row_size import filling, holds, shares
+from simulator.sources.generate.tried import tried_rows
 from simulator.sources.generate.wanted import (
     ColumnWanted, Range, Reference, Sequence as Counts, TableWanted, Template, Text, Time, Version, Wanted,
 )
@@ -85,6 +89,7 @@ class TableRecipes:
         """Of the visible columns of a table; None for those that are generated. Raises UserError with every mistake."""
         found: list[Recipe | None] = []
         mistakes = list(self._unknown(place))
+        self._fill(place)
         for column in visible_columns(self.tables[place]):
             try:
                 found.append(None if column.generated else self.recipe(place, column.name))
@@ -158,7 +163,36 @@ class TableRecipes:
             found = self._by_definition(place, column, dice)
             if found is not None:
                 return found
+        size = self._sizes[place].get(column.name) if values is None else None
+        if size is not None:
+            return drawn(filling(column.type, size), column.type, self.model.seed, dice)
         return drawn(by_type(column) if values is None else values, column.type, self.model.seed, dice)
+
+    @cached_property
+    def _sizes(self) -> list[Mapping[str, int]]:
+        """How long the texts of each table are that fill its rows."""
+        return [{} for _ in self.tables]
+
+    def _fill(self, place: int) -> None:
+        """Raises UserError where a row cannot be as long as is wanted."""
+        table, wanted = self.tables[place], self.wanted[place]
+        if wanted.row_size is None:
+            return
+        room = {column.name: holds(column.type) for column in visible_columns(table) if self._fills(place, column)}
+        rows, known = tried_rows(self.model, place), 0
+        for column in visible_columns(table):
+            values = wanted.columns.get(column.name, ColumnWanted()).values
+            named = {name for _, name in values.parts} if isinstance(values, Template) else set()
+            if column.name not in room and not column.generated and named.isdisjoint(room):
+                texts = self.recipe(place, column.name).texts(rows)
+                known += (pc.sum(pc.binary_length(texts)).as_py() or 0) // len(rows.keys)
+        self._sizes[place] = shares(max(wanted.row_size - known, 0), room)
+
+    def _fills(self, place: int, column: Column) -> bool:
+        """Whether a column is a text that nobody says anything of."""
+        wanted = self.wanted[place].columns.get(column.name, ColumnWanted())
+        free = not column.generated and column.name not in fixed_columns(self.tables[place]) | self._referred[place]
+        return wanted.values is None and free and holds(column.type) > 0
 
     def _by_definition(self, place: int, column: Column, dice: Dice) -> Recipe | None:
         """What the table says of a column without a generator."""

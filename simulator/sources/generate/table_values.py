@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 import pyarrow as pa
 
 from simulator.columns import row_image
 from simulator.columns.cells import raw
-from simulator.columns.change_frame import Ints
 from simulator.errors import SchemaError, SnapshotError, UserError
 from simulator.sources.generate.model import Model, TableRows
 from simulator.sources.generate.recipes import Constant, Converted, Recipe
 from simulator.sources.generate.table_recipes import TableRecipes, each_table
+from simulator.sources.generate.tried import tried_rows
 from simulator.sources.generate.wanted import TableWanted
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
@@ -29,8 +28,6 @@ from simulator.tidb.upstream.unique import cells_of, columns_by_name
 from simulator.tso import DEFAULT_START
 
 START_MS = int(DEFAULT_START.timestamp() * 1000)
-TRIED = 64
-"""Rows that are made to see whether they can be."""
 
 
 def table_values(
@@ -113,26 +110,6 @@ class TableValues:
         return {name: raw(text) for name, text in made.texts.items()}
 
 
-@dataclass(frozen=True)
-class Tried:
-    """Lives of rows that are made to see whether they can be: all are there from the first transaction on."""
-
-    model: Model
-
-    def born(self, table: int, keys: Ints, since: int) -> Ints:
-        return np.zeros_like(keys)
-
-    def changed(self, table: int, keys: Ints, versions: Ints, since: int) -> Ints:
-        return versions
-
-    def inserted(self, table: int, transactions: Ints, since: int) -> Ints:
-        return np.full_like(transactions, max(self.model.tables[table].rows, 1))
-
-    def milliseconds(self, transactions: Ints) -> Ints:
-        return transactions
-
-
 def _try(values: TableValues, place: int, model: Model) -> None:
     """Raises UserError for rows that cannot be made."""
-    keys = np.arange(min(TRIED, max(model.tables[place].rows, 1)))
-    values.images(TableRows(keys, keys % 3, 0, Tried(model), place))
+    values.images(tried_rows(model, place))

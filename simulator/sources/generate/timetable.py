@@ -72,6 +72,9 @@ class Pieces:
 class Timetable:
     segments: tuple[Segment, ...]
     transactions: Transactions
+    seen: tuple[int, int] = (1, 1)
+    """Of how many changes how many are seen, behind the fill: rates are of those, and several of one row in a
+    transaction are seen as one."""
 
     def rows_before(self, ms: int) -> int:
         """How many rows the rates bring before a millisecond."""
@@ -84,7 +87,7 @@ class Timetable:
     def milliseconds(self, transactions: Ints) -> Ints:
         """When each transaction commits."""
         pieces = _pieces(self.segments)
-        rows = self.transactions.rows_before(transactions)
+        rows = self._seen_before(transactions)
         _, every_ms, before, every = pieces.again
         times = np.maximum(rows - before, 0) // every
         rows = rows - times * every
@@ -101,7 +104,17 @@ class Timetable:
         return 1 + transactions - self._transactions_before(self.milliseconds(transactions))
 
     def _transactions_before(self, ms: Ints) -> Ints:
-        return self.transactions.beginning_before(self._rows_before(ms))
+        rows, filled = self._rows_before(ms), self.transactions.filling
+        seen, of = self.seen
+        mixed = np.maximum(rows - filled, 0)
+        return self.transactions.beginning_before(np.minimum(rows, filled) - (-mixed * of // seen))
+
+    def _seen_before(self, transactions: Ints) -> Ints:
+        """How many rows are seen of what lies before each transaction."""
+        rows, filled = self.transactions.rows_before(transactions), self.transactions.filling
+        seen, of = self.seen
+        found: Ints = np.minimum(rows, filled) + np.maximum(rows - filled, 0) * seen // of
+        return found
 
     def _rows_before(self, ms: Ints) -> Ints:
         pieces = _pieces(self.segments)

@@ -63,6 +63,11 @@ class Transactions:
         return int(self.fills[-1])
 
     @property
+    def filling(self) -> int:
+        """How many rows the fill has."""
+        return 0 if self.present else int(self.filled[-1])
+
+    @property
     def length(self) -> int:
         """How many transactions the pattern has."""
         return len(self.sums) - 1
@@ -86,7 +91,7 @@ class Transactions:
 
     def beginning_before(self, rows: Ints) -> Ints:
         """How many transactions have their first row among so many first rows."""
-        mixed = rows - (0 if self.present else self.filled[-1])
+        mixed = rows - self.filling
         rounds = np.maximum(mixed, 0) // self.sums[-1]
         found: Ints = self.fill + rounds * self.length + np.searchsorted(
             self.sums[:-1], mixed - rounds * self.sums[-1], side="left")

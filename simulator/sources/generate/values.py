@@ -7,44 +7,51 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Collection, Mapping
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.errors import UserError
-from simulator.sources.generate.wanted import Choice, Provider, Range, Wanted
+from simulator.columns.cells import latin1
+from simulator.errors import UserError, did_you_mean
+from simulator.sources.generate.by_type import FIRST_DAY, by_type, drawn
+from simulator.sources.generate.counted import counted as counted_up
+from simulator.sources.generate.draws import seed_of
+from simulator.sources.generate.model import Model, TableRows
+from simulator.sources.generate.recipes import Dice, Recipe
+from simulator.sources.generate.tried import Tried
+from simulator.sources.generate.wanted import (
+    Choice, ColumnWanted, Range, Reference, Sequence as Counts, Template, Time, Version, Wanted,
+)
 from simulator.tidb.ddl.catalog import key
 from simulator.tidb.model.table import Column, ForeignKey, Table
-from simulator.tidb.model.types import family
+from simulator.tidb.model.types import family, is_binary
 from simulator.tidb.upstream.state import Upstream
 from simulator.tidb.upstream.stored import columns_of, rows_of
 from simulator.tidb.upstream.unique import columns_by_name, unique_keys
-from simulator.tidb.values.numbers import bounds
 
 Draw: TypeAlias = Callable[[int], pa.Array]
 """So many values, as `upstream.assign` takes them; each call goes on where the one before ended."""
 
-MOST = 1_000_000
-"""Of whole numbers that nobody asked for."""
-
-FIRST_DAY = date(2020, 1, 1)
-DAYS = 5 * 365
+NOTHING = Model(0, ())
 MASK = (1 << 64) - 1
 
 
-def draws(table: Table, wanted: Mapping[str, Wanted], upstream: Upstream, seed: int, salt: int) -> dict[str, Draw]:
+def draws(
+    table: Table, wanted: Mapping[str, ColumnWanted], upstream: Upstream, seed: int, salt: int
+) -> dict[str, Draw]:
     """Of each column that new rows need a value for, by its name. Raises UserError for a column whose type nobody
     makes values of, and for rows of other tables that are not there."""
     counted = _counted(table, wanted)
     found: dict[str, Draw] = {}
     for column in table.columns:
-        if column.generated or column.auto_increment or column.auto_random or is_time(column) and (
-                column.name not in wanted):
+        said = wanted.get(column.name, ColumnWanted())
+        if column.generated or column.auto_increment or column.auto_random or isinstance(said.values, Time) or (
+                is_time(column) and column.name not in wanted):
             continue
-        found[column.name] = _draw(table, column, wanted.get(column.name), column.name in counted, upstream, seed, salt)
+        found[column.name] = _draw(table, column, said, column.name in counted, upstream, seed, salt)
     for foreign in table.foreign_keys:
         named = {columns_by_name(table)[name.lower()].name: other for name, other in zip(
             foreign.columns, foreign.references, strict=True)}
@@ -66,13 +73,18 @@ def keyed(table: Table) -> Collection[str]:
     return {known[name].name for name in names if name in known}
 
 
-def _counted(table: Table, wanted: Mapping[str, Wanted]) -> Collection[str]:
+def _sequence(wanted: Mapping[str, ColumnWanted], column: Column) -> bool:
+    return column.name in wanted and isinstance(wanted[column.name].values, Counts)
+
+
+def _counted(table: Table, wanted: Mapping[str, ColumnWanted]) -> Collection[str]:
     """A column of each unique key, counted up so that no two rows are alike in it."""
     known, found = columns_by_name(table), set[str]()
     foreign = {name.lower() for each in table.foreign_keys for name in each.columns}
     for unique in unique_keys(table):
         columns = [known[part.name.lower()] for part in unique.columns if part.name.lower() in known]
-        if any(column.auto_increment or column.auto_random or column.name in found for column in columns):
+        if any(column.auto_increment or column.auto_random or column.name in found or _sequence(wanted, column)
+               for column in columns):
             continue
         free = [column for column in columns if not column.generated and column.name.lower() not in foreign and (
             family(column.type) in COUNTED)]
@@ -90,19 +102,85 @@ def _numbers(seed: int, table: Table, name: str, salt: int) -> np.random.Generat
 
 
 def _draw(
-    table: Table, column: Column, wanted: Wanted | None, counted: bool, upstream: Upstream, seed: int, salt: int
+    table: Table, column: Column, wanted: ColumnWanted, counted: bool, upstream: Upstream, seed: int, salt: int
 ) -> Draw:
-    numbers, kind = _numbers(seed, table, column.name, salt), family(column.type)
-    if not counted or isinstance(wanted, Choice):
-        return _chosen(column, wanted, numbers, seed)
+    kind, values = family(column.type), wanted.values
+    if isinstance(values, Reference):
+        referred = _referred(values, upstream, _numbers(seed, table, column.name, salt))
+        return _nullable(referred, wanted, table, column, seed, salt)
+    if isinstance(values, Template | Version):
+        raise UserError(
+            f"columns: {column.name!r}: a template and a version are for the tables of a load; accepted here: faker, "
+            "choice, min and max, sequence, distribution, text, reference, time or value")
+    dice = Dice(seed_of(seed, table.schema, table.name, column.name, salt), None)
+    if isinstance(values, Counts):
+        return _drawing(column, counted_up(column.type, f"column {column.name!r}", values.first, values.step))
+    if not counted or isinstance(values, Choice):
+        return _nullable(_chosen(column, values, seed, dice), wanted, table, column, seed, salt)
     first = _first(columns_of(rows_of(upstream, table).cells)[column.name].cast(pa.string()), kind)
-    if isinstance(wanted, Range) and isinstance(wanted.least, int) and isinstance(first, int):
-        first = max(first, wanted.least)
+    if isinstance(values, Range) and isinstance(values.least, int) and isinstance(first, int):
+        first = max(first, values.least)
     step = _stepping(first)
-    if kind not in ("string", "text") or wanted is None:
+    if kind not in ("string", "text") or values is None:
         return step
-    chosen = _chosen(column, wanted, numbers, seed)
+    chosen = _chosen(column, values, seed, dice)
     return lambda count: pc.binary_join_element_wise(step(count), chosen(count).cast(pa.string()), "-")
+
+
+def _chosen(column: Column, values: Wanted | None, seed: int, dice: Dice) -> Draw:
+    assert not isinstance(values, Reference | Template | Version | Time | Counts), "handled before"
+    try:
+        recipe = drawn(by_type(column) if values is None else values, column.type, seed, dice)
+    except UserError as error:
+        raise UserError(*(f"column {column.name!r}: {each}" for each in error.args)) from None
+    return _drawing(column, recipe)
+
+
+def _drawing(column: Column, recipe: Recipe) -> Draw:
+    """What a recipe gives to rows that are numbered as they are asked for."""
+    asked = 0
+
+    def draw(count: int) -> pa.Array:
+        nonlocal asked
+        keys = np.arange(asked, asked + count)
+        asked += count
+        return as_given(column, recipe.texts(TableRows(keys, np.zeros_like(keys), 0, Tried(NOTHING), 0)))
+
+    return draw
+
+
+def as_given(column: Column, text: pa.Array) -> pa.Array:
+    """TiDB text as `upstream.assign` takes values: the bytes of a binary column, a BIT's number tagged."""
+    if column.type.name == "bit":
+        return pc.binary_join_element_wise(b"n", text, b"")
+    return latin1(text) if is_binary(column.type) else text.view(pa.string())
+
+
+def _nullable(draw: Draw, wanted: ColumnWanted, table: Table, column: Column, seed: int, salt: int) -> Draw:
+    if not wanted.null:
+        return draw
+    numbers = _numbers(seed, table, column.name, ~salt & MASK)
+
+    def with_nulls(count: int) -> pa.Array:
+        given = draw(count)
+        return pc.if_else(pa.array(numbers.random(count) < wanted.null), pa.scalar(None, given.type), given)
+
+    return with_nulls
+
+
+def _referred(values: Reference, upstream: Upstream, numbers: np.random.Generator) -> Draw:
+    name = f"{values.schema}.{values.table}"
+    parent = upstream.catalog.tables.get(key(values.schema, values.table))
+    if parent is None:
+        raise UserError(f"reference: there is no table {name}")
+    known = columns_by_name(parent)
+    if values.column.lower() not in known:
+        raise UserError(f"reference: {name} has no column {values.column!r}.{did_you_mean(values.column, list(known))}")
+    stored = rows_of(upstream, parent)
+    if not stored.cells.num_rows:
+        raise UserError(f"reference: {name} has no rows")
+    column = known[values.column.lower()]
+    return _from(as_given(column, columns_of(stored.cells)[column.name]), numbers)
 
 
 def _first(there: pa.Array, kind: str) -> int | date:
@@ -130,90 +208,8 @@ def _stepping(first: int | date) -> Draw:
     return step
 
 
-def _chosen(column: Column, wanted: Wanted | None, numbers: np.random.Generator, seed: int) -> Draw:
-    if isinstance(wanted, Range):
-        return _between(wanted, numbers)
-    if isinstance(wanted, Choice):
-        whole = all(isinstance(each, int) for each in wanted.values)
-        values = pa.array(wanted.values if whole else [str(each) for each in wanted.values])
-    elif isinstance(wanted, Provider):
-        values = _pool(wanted.name, seed)
-    else:
-        return _by_type(column, numbers, seed)
-    return _from(values, numbers)
-
-
 def _from(values: pa.Array, numbers: np.random.Generator) -> Draw:
     return lambda count: values.take(pa.array(numbers.integers(len(values), size=count)))
-
-
-def _pool(name: str, seed: int) -> pa.Array:
-    from simulator.sources.generate import providers  # Faker takes half a second
-
-    return pa.array(providers.pool(name, seed), pa.string())
-
-
-def _between(wanted: Range, numbers: np.random.Generator) -> Draw:
-    least, greatest = wanted.least, wanted.greatest
-    if isinstance(least, int) and isinstance(greatest, int):
-        return lambda count: pa.array(numbers.integers(least, greatest, count, endpoint=True))
-    if isinstance(least, datetime) and isinstance(greatest, datetime):
-        start, seconds = np.datetime64(least.replace(tzinfo=None), "s"), int((greatest - least).total_seconds())
-        return lambda count: _times(start + numbers.integers(seconds, size=count, endpoint=True))
-    if isinstance(least, date) and isinstance(greatest, date):
-        day, days = np.datetime64(least, "D"), (greatest - least).days
-        return lambda count: pa.array(day + numbers.integers(days, size=count, endpoint=True)).cast(pa.string())
-    low, high = float(least), float(greatest)  # type: ignore[arg-type]
-    return lambda count: pa.array(np.round(numbers.uniform(low, high, count), 2)).cast(pa.string())
-
-
-def _times(moments: np.typing.NDArray[np.datetime64]) -> pa.Array:
-    return pa.array(moments).cast(pa.string())
-
-
-def _by_type(column: Column, numbers: np.random.Generator, seed: int) -> Draw:
-    """Values that every column of the type takes."""
-    type_, kind = column.type, family(column.type)
-    last_day = FIRST_DAY + timedelta(DAYS)
-    match kind:
-        case "integer":
-            return _between(Range(0, min(MOST, bounds(type_)[1])), numbers)
-        case "bit":
-            return _between(Range(0, (1 << min(type_.length, 62)) - 1), numbers)
-        case "year":
-            return _between(Range(2000, 2030), numbers)
-        case "decimal":
-            scale = max(type_.decimal, 0)
-            most = min(MOST * 10 ** min(scale, 6), 10 ** min(type_.length, 18) - 1)
-            return lambda count: _scaled(numbers.integers(most, size=count, endpoint=True), scale)
-        case "float":
-            most = 10 ** min(6, type_.length - max(type_.decimal, 0)) - 1 if type_.decimal >= 0 else 1000
-            return _between(Range(0.0, float(most)), numbers)
-        case "date":
-            return _between(Range(FIRST_DAY, last_day), numbers)
-        case "datetime":
-            return _between(Range(datetime(2020, 1, 1), datetime(2025, 1, 1)), numbers)
-        case "time":
-            day = np.datetime64("2020-01-01", "s")
-            return lambda count: pc.utf8_slice_codeunits(_times(day + numbers.integers(86_400, size=count)), 11, 19)
-        case "enum" | "set":
-            return _from(pa.array(type_.elements), numbers)
-        case "json":
-            count_up = _between(Range(0, MOST), numbers)
-            return lambda count: pc.binary_join_element_wise('{"n": ', count_up(count).cast(pa.string()), "}", "")
-        case "string" | "text":
-            words = _pool("word", seed)
-            return _from(pc.utf8_slice_codeunits(words, 0, type_.length) if type_.length >= 0 else words, numbers)
-    raise UserError(f"no values are made for column {column.name!r} of type {type_.name}: say in columns which it has")
-
-
-def _scaled(whole: np.typing.NDArray[np.int64], scale: int) -> pa.Array:
-    """Whole numbers as decimals with so many digits behind the point."""
-    digits = pc.utf8_lpad(pa.array(whole).cast(pa.string()), scale + 1, "0")
-    if not scale:
-        return digits
-    return pc.binary_join_element_wise(
-        pc.utf8_slice_codeunits(digits, 0, -scale), pc.utf8_slice_codeunits(digits, -scale, None), ".")
 
 
 def _of_parents(

@@ -117,7 +117,7 @@ def test_bursts_without_end_are_those_written_out(text: str) -> None:
 
 
 def test_bursts_go_on_without_drift() -> None:
-    stream = Stream(Model(1, (TableModel("a", "b", 5),)), made("1000, every 30s: 100000 for 2s").segments)
+    stream = Stream(Model(1, (TableModel("a", "b", 5_000),)), made("1000, every 30s: 100000 for 2s").segments)
     year_ms = 365 * 86_400_000
 
     rows = stream.timetable.rows_before(year_ms + 30_000)

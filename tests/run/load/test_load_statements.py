@@ -15,8 +15,9 @@ from simulator.run.load.plan import (
     ADD_COLUMN, ADD_INDEX, DROP_COLUMN, DROP_INDEX, STATEMENT_KINDS, StatementWanted, TRUNCATE,
 )
 from simulator.run.load.statements import (
-    MOST_COLUMNS, MOST_INDEXES, TYPES, Chooser, Chosen, Turn, check, due, turns,
+    MOST_COLUMNS, MOST_INDEXES, TYPES, Chooser, Chosen, Turn, check, due, needed, turns,
 )
+from simulator.sources.generate.wanted import ColumnWanted, Reference, TableWanted
 from simulator.tidb.ddl.catalog import Catalog, catalog
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.table import Table
@@ -28,6 +29,8 @@ ORDERS = create_table(
     "CREATE TABLE orders (id BIGINT PRIMARY KEY, customer_id BIGINT, note TEXT, "
     "FOREIGN KEY (customer_id) REFERENCES shop.customer (id))", "shop")
 SHOP = (CUSTOMER, ORDERS)
+NOTHING = (TableWanted(), TableWanted())
+"""What is said of their columns."""
 
 
 def every(*kinds: str, table: int | None = None, random: bool = False) -> StatementWanted:
@@ -37,10 +40,10 @@ def every(*kinds: str, table: int | None = None, random: bool = False) -> Statem
 def played(wanted: Sequence[StatementWanted], count: int, seed: int = 7) -> tuple[list[Chosen], Catalog]:
     """The first statements, each on what those before it left, and what exists behind them."""
     known = catalog(SHOP)
-    chooser = Chooser(wanted, seed, [table.last_ids for table in SHOP])
+    chooser = Chooser(wanted, seed, [table.last_ids for table in SHOP], needed(SHOP, NOTHING))
     said: list[Chosen] = []
     for turn in islice(turns(wanted, seed, 0), count):
-        said.append(chooser.chosen(turn, tables(known), known, False))
+        said.append(chooser.chosen(turn, tables(known), False))
         statement = read_statement(said[-1].text)
         assert statement is not None
         known = behind(statement, said[-1].text, known, "shop")
@@ -111,7 +114,7 @@ def test_a_column_comes_with_a_default_and_a_name_that_no_other_had() -> None:
 
 def test_a_name_that_the_table_has_already_is_passed_over() -> None:
     table = create_table("CREATE TABLE t (id INT PRIMARY KEY, ADDED_3 INT)", "shop")
-    chosen = Chooser([every(ADD_COLUMN)], 7, [table.last_ids]).chosen(Turn(1, 0, 0), [table], catalog([table]), False)
+    chosen = Chooser([every(ADD_COLUMN)], 7, [table.last_ids], [""]).chosen(Turn(1, 0, 0), [table], False)
     assert "ADD COLUMN `added_3_2`" in chosen.text
 
 
@@ -121,11 +124,21 @@ def test_truncate_never_meets_a_table_that_a_foreign_key_refers_to() -> None:
 
 
 def test_truncate_of_a_table_that_a_foreign_key_refers_to_is_refused_when_the_plan_is_read() -> None:
+    circle = [
+        replace(table, foreign_keys=tuple(replace(foreign, table=other.name) for foreign in ORDERS.foreign_keys))
+        for table, other in (SHOP, SHOP[::-1])]
     with pytest.raises(UserError, match=r"truncate: .*1701.*`shop`\.`orders`"):
-        check([every(TRUNCATE, table=0)], SHOP)
+        check([every(TRUNCATE, table=0)], SHOP, NOTHING)
     with pytest.raises(UserError, match="1701"):
-        check([every(ADD_INDEX, TRUNCATE)], [
-            replace(table, foreign_keys=tuple(
-                replace(foreign, table=other.name) for foreign in ORDERS.foreign_keys))
-            for table, other in (SHOP, SHOP[::-1])])
-    check([every(TRUNCATE), every(ADD_COLUMN, table=0)], SHOP)
+        check([every(ADD_INDEX, TRUNCATE)], circle, NOTHING)
+    check([every(TRUNCATE), every(ADD_COLUMN, table=0)], SHOP, NOTHING)
+
+
+def test_truncate_of_a_table_to_whose_rows_those_of_another_refer_is_refused_too() -> None:
+    """Without a foreign key TiDB would take it, and the other's rows would refer to none."""
+    free = (CUSTOMER, replace(ORDERS, foreign_keys=()))
+    wanted = (TableWanted(), TableWanted({"customer_id": ColumnWanted(Reference("shop", "customer", "id"))}))
+    with pytest.raises(UserError, match="truncate: rows of shop.orders refer to those of shop.customer"):
+        check([every(TRUNCATE, table=0)], free, wanted)
+    check([every(TRUNCATE, table=0)], free, NOTHING)
+    assert [bool(why) for why in needed(free, wanted)] == [True, False]

@@ -42,7 +42,7 @@ def test_a_window_leads_from_the_truth_before_to_the_truth_behind(
     found = opened(load_plan(IN_TURN, AT_RANDOM, seed=seed, present=present), changefeed)
     boundary = at(*found, 2_000).end_ms
     assert boundary is not None
-    times = (0, 150, 1_000, boundary, 4_000)
+    times = (0, 150, 1_000, boundary, 3_000)
     states = [written(*found, ms, tmp_path / str(ms)) for ms in times]
     for before, after, first_ms, end_ms in zip(states, states[1:], times, times[1:]):
         assert_leads(

@@ -100,7 +100,7 @@ def test_ranks_of_zipf_are_hit_as_often_as_asked(exponent: float) -> None:
 
     assert found[:20] == pytest.approx(asked[:20], rel=0.02, abs=1e-4)
     for first, end in ((20, 100), (100, rows)):
-        assert found[first:end].sum() == pytest.approx(asked[first:end].sum(), rel=0.03, abs=1e-4)
+        assert found[first:end].sum() == pytest.approx(asked[first:end].sum(), rel=0.03, abs=3e-4)
 
 
 def test_updates_go_to_rows_all_over_a_table() -> None:
@@ -141,6 +141,7 @@ def table_of(
     (model_of(table_of(rows=-1)), "rows -1: expected 0 to 2,000,000,000"),
     (model_of(table_of(mix=Mix(0, 0, 0))), "mix of 0 inserts, 0 updates and 0 deletes"),
     (model_of(table_of(mix=Mix(-1, 2, 0))), "expected none below 0"),
+    (model_of(table_of(mix=Mix(1, 10_000, 0))), "10,000 updates and 0 deletes: expected none below 0, and 1 to 10,000"),
     (model_of(table_of(mix=Mix(20, 50, 30))), "30 deletes for 20 inserts exhausts the table after 1,000 changes"),
     (model_of(table_of(mix=Mix(0, 0, 1), kept=True)), "whose first rows are kept as others refer to them, after 20 "),
     (model_of(table_of(rows=9)), "rows 9 are too few for deletes in transactions of up to 10 rows: expected rows 10"),
@@ -159,7 +160,8 @@ def test_what_cannot_be_is_refused(model: Model, said: str) -> None:
 
 @pytest.mark.parametrize("model", [
     model_of(table_of()), model_of(table_of(rows=0, mix=Mix(1, 0, 0))), model_of(table_of(kept=True)),
-    model_of(table_of(mix=Mix(1, 0, 1)), (1, 100), 3), Model(7, (table_of(), table_of(rows=0, weight=0))),
+    model_of(table_of(mix=Mix(1, 0, 1)), (1, 100), 3),
+    model_of(table_of(mix=Mix(200_000, 700_000, 100_000))), Model(7, (table_of(), table_of(rows=0, weight=0))),
 ])
 def test_what_can_be_is_not(model: Model) -> None:
     check(model)

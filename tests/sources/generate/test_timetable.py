@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.streams import stream_of
 
-from simulator.sources.generate.model import TableModel
+from simulator.sources.generate.model import HotSet, Skew, TableModel, Uniform, Zipf
 from simulator.sources.generate.timetable import Segment, Timetable
 
 FAR = 10**12
@@ -92,6 +92,17 @@ def test_no_transaction_commits_in_a_pause() -> None:
 
     assert table.transactions_before(1000) == table.transactions_before(5000) == 100
     assert table.milliseconds(np.arange(99, 101)).tolist() == [999, 5009]
+
+
+@pytest.mark.parametrize("skew", [Uniform(), Zipf(1.5), HotSet(0.001, 0.9)])
+@pytest.mark.parametrize("present", [False, True])
+def test_as_many_rows_are_seen_in_a_second_as_asked(skew: Skew, present: bool) -> None:
+    table = TableModel("shop", "t", 5_000, skew=skew)
+    stream = stream_of(table, sizes=(1, 20), segments=(steady(6_000),), present=present)
+
+    for second in (0, 10, 1_000_000):
+        bounds = [stream.timetable.transactions_before(1000 * at) for at in (second, second + 10)]
+        assert len(stream.window(bounds[0], bounds[1], [0]).key) == pytest.approx(60_000, rel=0.01)
 
 
 def test_rows_of_transactions_come_at_the_rate_within_one_transaction() -> None:

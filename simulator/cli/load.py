@@ -1,0 +1,240 @@
+"""`load`: from the options to the summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from simulator import releases
+from simulator.cli import load_truth
+from simulator.cli.load_options import IN_PROCESS, check, file_of, master_of, search_of, settings_of
+from simulator.cli.load_shown import Wanted, opened, showing
+from simulator.cli.load_watch import Setup
+from simulator.cli.run_report import Display
+from simulator.cli.run_scenario import show_messages
+from simulator.errors import shown
+from simulator.releases import Release
+from simulator.run import outputs, storage
+from simulator.run.engines import load_in_process
+from simulator.run.engines.address import place_of
+from simulator.run.load import checkpoint, rates, truth
+from simulator.run.load.checkpoint import Checkpoint, Store
+from simulator.run.load.control import Control, held
+from simulator.run.load.feed import Feed, Observer
+from simulator.run.load.lag import Search
+from simulator.run.load.measured import bytes_per_row
+from simulator.run.load.plan import LoadPlan
+from simulator.run.load.plan_file import load as read_plan
+from simulator.run.load.prepared import Sender
+from simulator.run.load.rates import Rates
+from simulator.run.load.stretch import Stretch
+from simulator.run.load.stretches import Opening, opening, stretches
+from simulator.run.outputs import Output
+from simulator.run.progress import Listener, Reporter
+from simulator.run.settings import DEFAULT_RESOLVED_INTERVAL_MS, DEFAULT_SINK_URI
+from simulator.signals import Asked, Stopped, gently, held as signals_held
+from simulator.sinks import SINKS
+from simulator.sinks.console import ConsoleServer
+from simulator.sinks.driver import Driver, Place
+from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.sources.generate.stream import Stream
+from simulator.ticdc.changefeed import Changefeed, load_file
+
+LONGEST_DURATION_MS = 10 * 365 * 86_400_000
+
+
+@dataclass(frozen=True)
+class Loading:
+    """What is asked, before anything is contacted."""
+
+    plan: LoadPlan
+    options: dict[str, Any]
+    changefeed: Changefeed
+    release: Release
+    opening: Opening
+    rates: Rates
+    bytes_per_row: float
+    """As measured, where the rate is in bytes; 0 elsewhere."""
+
+    search: Search | None
+    """Of --until-lag."""
+
+    @property
+    def rate(self) -> str:
+        return self.options["rate"] or self.plan.rate
+
+    @property
+    def to_kafka(self) -> bool:
+        return not self.options["fixtures"] and not self.options["console"]
+
+    @property
+    def master(self) -> str:
+        return master_of(self.options)
+
+    @property
+    def resolved_interval_ms(self) -> int:
+        return self.plan.settings.resolved_interval_ms or DEFAULT_RESOLVED_INTERVAL_MS
+
+    @property
+    def duration(self) -> float | None:
+        """Seconds."""
+        found = self.options["duration_ms"] or self.plan.duration_ms
+        return None if found is None else min(found, LONGEST_DURATION_MS) / 1000
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.options["checkpoint"] or Path(f"{self.plan.name}.checkpoint")
+
+
+def load(file: Path | None, options: dict[str, Any]) -> None:
+    """Plays it, by the options of the command line; raises SimulatorError, one line."""
+    plan = read_plan(file_of(file, options["preset"]), settings_of(options))
+    if options["at"] is None:
+        check(options, plan.settings)
+    else:
+        load_truth.check(options)
+    wanted = Wanted(options["summary"], options["report"], options["metrics_port"])
+    given = options["rate"] or plan.rate
+    search = search_of(options, given)
+    asked = rates.read(given if search is None else f"{search.first:.3f}")
+    display = Display()
+    if options["at"] is not None:
+        known = _loading(plan, options, asked, search)
+        load_truth.write(known.opening, known.changefeed, options["truth"], options["at"])
+        return
+    with opened(wanted) as metrics:
+        display.stage("making the plan")
+        loading = _loading(plan, options, asked, search)
+        display.warn(loading.changefeed.warnings)
+        display.warn(loading.opening.plan.event_filters.warnings)
+        if loading.changefeed.codec.large_message_handle_option == "claim-check":
+            storage.require_writable(loading.changefeed.codec.claim_check_storage_uri)
+        place = place_of(loading.master)
+        with _output(loading, place) as output:
+            display.warn(output.notes)
+            store, begun = _begun(loading, output)
+            kafka = output.settings if isinstance(output.settings, KafkaSettings) else None
+            setup, console = _setup(loading, output), output.sink == "console"
+            with showing(setup, wanted, metrics, kafka, search, console) as live, gently() as signal:
+                with Listener(live.update, place) as listener:
+                    _sent(loading, output, store, begun, (live.watch.sent,), signal, listener.driver, display)
+                if signal.number:
+                    raise Stopped(signal.number)
+
+
+def _loading(plan: LoadPlan, options: dict[str, Any], asked: rates.Asked, search: Search | None) -> Loading:
+    settings = plan.settings
+    release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
+    changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
+    opened = opening(plan, (), changefeed, release, settings.start_ts)
+    size = bytes_per_row(opened, changefeed) if asked.of_bytes else 0.0
+    found = rates.rates(asked, plan.rows_per_second, size)
+    opened = replace(opened, stream=Stream(plan.model, found.segments))
+    return Loading(plan, options, changefeed, release, opened, found, size, search)
+
+
+@contextmanager
+def _output(loading: Loading, place: Place) -> Iterator[Output]:
+    options, plan, changefeed = loading.options, loading.opening.plan, loading.changefeed
+    if options["fixtures"] is not None:
+        shared = loading.master != IN_PROCESS
+        with outputs.to_fixtures(plan, changefeed, options["fixtures"], options["fixtures_format"], shared) as output:
+            yield output
+    elif options["console"]:
+        with ConsoleServer(show_messages, place) as server:
+            try:
+                yield outputs.to_console(plan, changefeed, server.driver)
+            finally:
+                if server.refused is not None:
+                    raise server.refused
+    else:
+        yield outputs.to_kafka(plan, changefeed, not options["plain_producer"])
+
+
+def _setup(loading: Loading, output: Output) -> Setup:
+    plan, to = loading.plan, output.destinations
+    return Setup(
+        plan.name, tuple(f"{table.schema}.{table.name}" for table in plan.model.tables),
+        dict(zip(to.topics, to.counts, strict=True)), output.options.protocol, loading.release.name,
+        loading.release.architecture, plan.model.seed, loading.rate, loading.resolved_interval_ms,
+        _driver(loading), "in process" if loading.master == IN_PROCESS else f"Spark, {loading.master}",
+        shown(plan.settings.sink_uri or DEFAULT_SINK_URI) if loading.to_kafka else output.sink,
+        loading.duration, loading.options["consumer_group"])
+
+
+def _driver(loading: Loading) -> str:
+    """What takes records to where they go."""
+    if not loading.to_kafka:
+        return "files" if loading.options["fixtures"] else "the console"
+    from importlib.metadata import version
+
+    how = "record by record" if loading.options["plain_producer"] else "prepared batches"
+    return f"kafka-python {version('kafka-python')}, {how}"
+
+
+def _begun(loading: Loading, output: Output) -> tuple[Store | None, Checkpoint]:
+    """Where the run begins, or goes on; raises UserError where it may not."""
+    opened, to = loading.opening, output.destinations
+    identity = checkpoint.identity(
+        loading.plan, loading.rates.segments, loading.release, loading.changefeed, opened.start_ms,
+        dict(zip(to.topics, to.counts, strict=True)))
+    if not loading.to_kafka:
+        return None, Checkpoint(identity, opened.start_ms)
+    if loading.options["resume"]:
+        return checkpoint.resume(loading.checkpoint, identity)
+    return checkpoint.begin(loading.checkpoint, identity, opened.start_ms)
+
+
+def _sent(
+    loading: Loading, output: Output, store: Store | None, begun: Checkpoint, observers: Sequence[Observer],
+    signal: Asked, driver: Driver, display: Display,
+) -> None:
+    """Sends until the end, and writes the truth that is asked for."""
+    opened = loading.opening
+    control = Control(
+        held(loading.rates), opened.stream.timetable.rows_before, loading.resolved_interval_ms, loading.duration,
+        bool(loading.options["fixtures"]), loading.search, loading.bytes_per_row)
+    reporter = Reporter(driver)
+    sink = SINKS[output.sink](output.settings, output.destinations.topics, reporter.waiting)
+    reported = (_reporting(stretch, driver) for stretch in stretches(opened, output, begun.acknowledged_ms))
+    feed = Feed(reported, control, sink, begun, store, observers, signal)
+    try:
+        if loading.master == IN_PROCESS:
+            load_in_process.run(feed, Sender(sink, reporter))
+        else:
+            _on_spark(loading.master, feed, output, display)
+    finally:
+        reporter.done(())
+        feed.close()
+    if loading.options["truth"] is not None:
+        display.stage("writing the truth")
+        ms = feed.checkpoint.acknowledged_ms
+        truth.write(next(stretches(opened, output, ms)), ms, loading.options["truth"], loading.plan)
+
+
+def _reporting(stretch: Stretch, driver: Driver) -> Stretch:
+    """Whose tasks say how far they are."""
+    return replace(stretch, job=replace(stretch.job, progress=driver))
+
+
+def _on_spark(master: str, feed: Feed, output: Output, display: Display) -> None:
+    """In another thread, as no call to Java may be torn; a second signal ends Spark from this one."""
+    display.stage("starting Spark")
+    with signals_held():
+        from simulator.run.engines import session as spark
+        from simulator.run.engines.streaming import query
+
+    def work() -> None:
+        query.run(spark.session(master), feed, output.destinations.total, lambda said: display.warn((said,)))
+
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(work)
+        try:
+            running.result()
+        finally:
+            if not running.done():
+                spark.end(running.done)

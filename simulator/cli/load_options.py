@@ -1,0 +1,94 @@
+"""The options of `load`: the plan that they name, and what cannot be asked together.
+
+One law: what is wrong with options is said before a broker is asked or a file is made.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from simulator.errors import UserError
+from simulator.run.load import presets, rates
+from simulator.run.load.lag import Search
+from simulator.run.settings import Settings
+
+IN_PROCESS = "none"
+"""The --master that needs no Spark."""
+
+ON_SPARK = "local[*]"
+
+SEARCH_FROM = 1000.0
+"""Rows a second with which --until-lag begins where no rate is given."""
+
+
+def file_of(file: Path | None, preset: str | None) -> Path:
+    """The plan's file; raises UserError where none is named, or two are."""
+    if preset is not None and file is None:
+        return presets.file_of(preset)
+    if file is None or preset is not None:
+        known = ", ".join(presets.names())
+        raise UserError(f"a plan is expected, and one alone: PLAN.toml, or --preset with one of {known}")
+    return file
+
+
+def print_plan(file: Path | None, preset: str | None) -> None:
+    """The text of the plan, as it is; raises UserError where it is none."""
+    from simulator.run.load.plan_file import load
+
+    sys.stdout.write(load(file_of(file, preset)).text)
+
+
+def settings_of(options: dict[str, Any]) -> Settings:
+    """Those of the options that plan files have, too."""
+    return Settings(**{name: options[name] for name in Settings.__dataclass_fields__ if name in options})
+
+
+def master_of(options: dict[str, Any]) -> str:
+    """Messages on the screen are in their order where one process makes them."""
+    given: str | None = options["master"]
+    return given or (IN_PROCESS if options["console"] else ON_SPARK)
+
+
+def check(options: dict[str, Any], settings: Settings) -> None:
+    """Raises UserError for options that do not go together; `settings` are theirs and the plan's."""
+    from simulator.run.load import truth
+
+    fixtures, console = options["fixtures"], options["console"]
+    if console and fixtures:
+        raise UserError("--console and --fixtures exclude each other: choose one")
+    if settings.sink_uri is None and not console and not fixtures:
+        raise UserError(
+            "no sink-uri: give --sink-uri 'kafka://host:port/topic?protocol=open-protocol', or --console or "
+            "--fixtures DIR, with which nothing is contacted")
+    if console and master_of(options) != IN_PROCESS:
+        raise UserError(f"--console needs --master {IN_PROCESS}: one process shows all messages in their order")
+    if fixtures and options["fixtures_format"] == "parquet" and master_of(options) != IN_PROCESS:
+        raise UserError(
+            f"--fixtures-format parquet needs --master {IN_PROCESS}: several processes cannot write one such file")
+    if console or fixtures:
+        to = "--console" if console else "--fixtures"
+        for name in ("checkpoint", "resume"):
+            if options[name]:
+                raise UserError(f"--{name.replace('_', '-')} is about Kafka: {to} contacts none")
+    if options["truth"] is not None:
+        truth.check(options["truth"])
+
+
+def search_of(options: dict[str, Any], rate: str | None) -> Search | None:
+    """What --until-lag asks for, which begins with the rate that is given; raises UserError."""
+    limit, group = options["until_lag"], options["consumer_group"]
+    if group is not None and (options["fixtures"] or options["console"]):
+        raise UserError("--consumer-group: a group has lag on Kafka only, not with --fixtures or --console")
+    if limit is None:
+        return None
+    if group is None:
+        raise UserError(f"--until-lag {limit} needs --consumer-group GROUP: whose lag?")
+    if rate is None or rate == rates.MAX:
+        return Search(limit, SEARCH_FROM)
+    asked = rates.read(rate)
+    first = asked.entries[0].first
+    if len(asked.entries) > 1 or asked.burst is not None or first.unit != rates.ROWS:
+        raise UserError(f"--until-lag begins with a number of rows/s and changes that itself, not with --rate {rate!r}")
+    return Search(limit, first.number)

@@ -1,0 +1,100 @@
+"""All that a load run shows, around the run: metrics from before it begins, the live line while it goes on, tables and
+documents when it ends, however it ends.
+
+One law: what cannot be shown is refused before anything is sent, and how a run ended is never hidden by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from simulator.cli import load_end
+from simulator.cli.load_live import Live
+from simulator.cli.load_metrics import Metrics
+from simulator.cli.load_summary import write as write_summary
+from simulator.cli.load_watch import Setup, Watch
+from simulator.cli.output import warn
+from simulator.errors import SimulatorError, UserError
+from simulator.run.load.lag import HEARD_WITHIN, Search
+from simulator.run.load.lag_watch import LagWatch
+from simulator.signals import Stopped
+from simulator.sinks.kafka.settings import KafkaSettings
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a user wants to be shown."""
+
+    summary: Path | None = None
+    report: Path | None = None
+    metrics_port: int | None = None
+
+
+@contextmanager
+def opened(wanted: Wanted) -> Iterator[Metrics]:
+    """Before anything else is: raises UserError for a port that is taken, and for a directory that is not there."""
+    for option, path in (("--summary", wanted.summary), ("--report", wanted.report)):
+        if path is not None and not path.absolute().parent.is_dir():
+            raise UserError(f"{option} {path}: there is no directory {path.parent}")
+    metrics = Metrics()
+    with ExitStack() as stack:
+        if wanted.metrics_port is not None:
+            stack.enter_context(metrics.served(wanted.metrics_port))
+        yield metrics
+
+
+@contextmanager
+def showing(
+    setup: Setup, wanted: Wanted, metrics: Metrics, kafka: KafkaSettings | None = None, search: Search | None = None,
+    stderr: bool = False,
+) -> Iterator[Live]:
+    """While the run is on: `Live.update` is for the listener of progress, `Live.watch.sent` for the feed. With `kafka`,
+    the lag of the group is watched there. `stderr` says that standard output shows messages."""
+    watch = Watch(setup)
+    live = Live(watch)
+    metrics.watch = watch
+    try:
+        with ExitStack() as stack:
+            if kafka is not None and setup.group is not None:
+                stack.enter_context(_lag(watch, kafka, setup.group, search))
+            with live.following():
+                yield live
+        if search is not None and search.unheard:
+            raise UserError(
+                f"--until-lag: consumer group {setup.group} has committed no offset of {', '.join(setup.topics)} in "
+                f"{HEARD_WITHIN:.0f} s: a group that reads and commits is expected")
+    except (SimulatorError, Stopped) as error:
+        watch.finish(" ".join(str(error).split()), search.verdict if search is not None else None)
+        try:
+            _documents(watch, wanted)
+        except UserError as other:
+            warn([str(other)])
+        load_end.show(watch, True)
+        raise
+    watch.finish("", search.verdict if search is not None else None)
+    _documents(watch, wanted)
+    load_end.show(watch, stderr)
+
+
+@contextmanager
+def _lag(watch: Watch, kafka: KafkaSettings, group: str, search: Search | None) -> Iterator[None]:
+    from simulator.sinks.kafka.lag import GroupOffsets
+
+    offsets = GroupOffsets(kafka, group, watch.setup.topics)
+    try:
+        with LagWatch(offsets.ask, watch.sampled, search):
+            yield
+    finally:
+        offsets.close()
+
+
+def _documents(watch: Watch, wanted: Wanted) -> None:
+    if wanted.summary is not None:
+        write_summary(watch, wanted.summary)
+    if wanted.report is not None:
+        from simulator.cli import load_report  # plotly takes longer than anything else here
+
+        load_report.write(watch, wanted.report)

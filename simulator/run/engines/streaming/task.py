@@ -1,0 +1,83 @@
+"""A Python process of Spark that sends: what it keeps from window to window, and what ends it.
+
+One law: it lives no longer than its connection to the run, whatever it is doing; so what another process sends in its
+place comes after everything that it sent.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+from queue import SimpleQueue
+from typing import Any, NoReturn
+
+from simulator.run.emit import Job, TaskReport
+from simulator.run.engines.streaming.line import Start, connected, heard, put
+from simulator.run.load.prepared import Sender
+from simulator.run.load.stretch import Stretch, Window
+from simulator.run.progress import Reporter
+from simulator.sinks import SINKS
+
+ENDED = 3
+"""Exit code of a process whose run has ended, or has given it up."""
+
+
+class Task:
+    """This process, as the run knows it."""
+
+    def __init__(self, start: Start) -> None:
+        self.start = start
+        self._file = connected(start.driver)
+        self._answers: SimpleQueue[bytes] = SimpleQueue()
+        threading.Thread(target=self._listen, daemon=True).start()
+        self._ask("hello")
+        self._sender: Sender | None = None
+        self._stretch: Stretch | None = None
+
+    def send(self, end_ms: int) -> TaskReport:
+        """Sends a part of the window that ends there: if it can be, the one that this process had before."""
+        known = self._stretch.number if self._stretch else None
+        group, first_ms, pace, stretch = self._ask("take", end_ms, known)
+        self._stretch = stretch = stretch or self._stretch
+        assert stretch is not None, "a process that has none gets it with its first window"
+        window = Window(stretch, first_ms, end_ms, pace)
+        if self._sender is None:
+            self._sender = _sender(stretch.job)
+        return self._sender.send(window, range(group, stretch.job.destinations.total, self.start.tasks))
+
+    def _ask(self, what: str, *more: object) -> Any:
+        try:
+            put(self._file, (what, self.start.attempt, *more))
+        except OSError:
+            _end()
+        return pickle.loads(self._answers.get())
+
+    def _listen(self) -> None:
+        """In a thread of its own, so that an end is heard at any time."""
+        while True:
+            try:
+                self._answers.put(heard(self._file))
+            except (EOFError, OSError):
+                _end()
+
+
+def _sender(job: Job) -> Sender:
+    reporter = Reporter(job.progress)
+    return Sender(SINKS[job.sink](job.settings, job.destinations.topics, reporter.waiting), reporter)
+
+
+def _end() -> NoReturn:
+    os._exit(ENDED)
+
+
+_kept: list[Task] = []
+
+
+def sent(start: Start, end_ms: int) -> TaskReport:
+    """Sends this process's part of a window."""
+    if not _kept:
+        _kept.append(Task(start))
+    if _kept[0].start != start:  # Of a run that has ended: its connection has, too.
+        _end()
+    return _kept[0].send(end_ms)

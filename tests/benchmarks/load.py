@@ -1,0 +1,170 @@
+"""Load in one process: rows made, rows made and encoded, and the whole loop into a sink that counts; with what is made
+ahead and without it.
+
+    python tests/benchmarks/load.py [--seconds 20] [--rounds 3] [--preset NAME=PROTOCOL ...] [--acknowledged 30]
+
+Rounds take turns, so that all ways see the same hours of a machine; what is told is the median, with the least and the
+most. Rows a second of real time, and of this process's CPU time, which other work on the machine moves less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from simulator.releases import V8_5
+from simulator.run import outputs
+from simulator.run.emit import Outgoing
+from simulator.run.load import plan_file, presets, prepared, rates, stretches
+from simulator.run.load.prepared import Sender
+from simulator.run.load.rows import window_rows
+from simulator.run.load.sending import send_window, window_messages
+from simulator.run.load.stretch import Pace, Stretch, Window
+from simulator.sinks.immediate import CountingSink
+from simulator.ticdc.changefeed import load
+
+CASES = ("sysbench=canal-json", "wide-62=canal-json", "wide-62=open-protocol", "wide-124=open-protocol")
+
+ROWS_A_SECOND = 20_000
+"""Of simulated time; a window is a second of it."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    rows: int
+    bytes: int
+    seconds: float
+    cpu: float
+
+
+class Slow(CountingSink):
+    """Takes a while to acknowledge the end of a window, as a broker does, and a driver that plans the next one."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._seconds = seconds
+
+    def drain(self) -> None:
+        time.sleep(self._seconds)
+
+
+def stretch(preset: str, protocol: str) -> Stretch:
+    """The stream of a preset from its start on."""
+    plan = plan_file.load(presets.file_of(preset))
+    changefeed = load(f"kafka://127.0.0.1:9092/load?partition-num=4&protocol={protocol}", "", V8_5)
+    opening = stretches.opening(plan, rates.rates(rates.read("max"), ROWS_A_SECOND).segments, changefeed, V8_5)
+    return next(stretches.stretches(opening, outputs.to_nowhere(opening.plan, changefeed)))
+
+
+class Course:
+    """Windows behind the fill, one after the other."""
+
+    def __init__(self, of: Stretch) -> None:
+        self._stretch = of
+        self._ms = int(of.stream.milliseconds(np.array([of.stream.fill_transactions]))[0]) + 1
+
+    @property
+    def owned(self) -> range:
+        return range(self._stretch.job.destinations.total)
+
+    def next(self) -> Window:
+        self._ms += 1000
+        return Window(self._stretch, self._ms - 1000, self._ms, Pace(0.0, 0.0))
+
+
+def made(course: Course) -> tuple[int, int]:
+    """Rows and bytes of a window: its rows alone."""
+    batches: list[pa.RecordBatch] = list(window_rows(course.next(), course.owned))
+    return sum(batch.num_rows for batch in batches), 0
+
+
+def encoded(course: Course) -> tuple[int, int]:
+    """Its messages."""
+    rows = size = 0
+    for each in window_messages(course.next(), course.owned):
+        rows, size = rows + each.events.num_rows, size + _bytes(each)
+    return rows, size
+
+
+def _bytes(each: Outgoing) -> int:
+    return prepared.Item(each).size
+
+
+def counted(course: Course, send: Callable[[Window], object], sink: CountingSink) -> tuple[int, int]:
+    """Its messages, sent."""
+    before = sum(account.bytes for account in sink.accounts())
+    report = send(course.next())
+    rows = sum(count for *_, count in report.changes)  # type: ignore[attr-defined]
+    return rows, sum(account.bytes for account in sink.accounts()) - before
+
+
+def timed(window: Callable[[], tuple[int, int]], seconds: float) -> Measured:
+    """As many windows as take so long, after one that is not counted."""
+    window()
+    began, cpu, rows, size = time.perf_counter(), time.process_time(), 0, 0
+    while time.perf_counter() - began < seconds:
+        more = window()
+        rows, size = rows + more[0], size + more[1]
+    return Measured(rows, size, time.perf_counter() - began, time.process_time() - cpu)
+
+
+def ways(of: Stretch, acknowledged: float) -> dict[str, Callable[[float], Measured]]:
+    """What is measured, by name."""
+    course = Course(of)
+
+    def loop(ahead: bool, wait: float) -> Callable[[float], Measured]:
+        def run(seconds: float) -> Measured:
+            sink = Slow(wait) if wait else CountingSink()
+            sender = Sender(sink)
+            send: Callable[[Window], object] = (
+                (lambda window: sender.send(window, course.owned)) if ahead
+                else (lambda window: send_window(window, course.owned, sink)))
+            try:
+                return timed(lambda: counted(course, send, sink), seconds)
+            finally:
+                sender.stop()
+        return run
+
+    return {
+        "rows alone": lambda seconds: timed(lambda: made(course), seconds),
+        "encoded": lambda seconds: timed(lambda: encoded(course), seconds),
+        "sent": loop(False, 0.0),
+        "sent, made ahead": loop(True, 0.0),
+        f"acknowledged after {1000 * acknowledged:.0f} ms": loop(False, acknowledged),
+        f"acknowledged after {1000 * acknowledged:.0f} ms, made ahead": loop(True, acknowledged),
+    }
+
+
+def main() -> None:
+    """Prints one line a way."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--preset", action="append", metavar="NAME=PROTOCOL")
+    parser.add_argument("--acknowledged", type=float, default=100.0, metavar="MS")
+    given = parser.parse_args()
+    for case in given.preset or CASES:
+        preset, _, protocol = case.partition("=")
+        measured: dict[str, list[Measured]] = {}
+        each = ways(stretch(preset, protocol), given.acknowledged / 1000)
+        for _ in range(given.rounds):
+            for name, run in each.items():
+                measured.setdefault(name, []).append(run(given.seconds / given.rounds))
+        print(f"{preset}, {protocol}")
+        for name, found in measured.items():
+            rates_of = [one.rows / one.seconds for one in found]
+            cpu = statistics.median(one.rows / one.cpu for one in found)
+            size = statistics.median(one.bytes / one.seconds for one in found) / (1 << 20)
+            print(
+                f"  {name:42} {statistics.median(rates_of):9,.0f} rows/s ({min(rates_of):,.0f} to {max(rates_of):,.0f})"
+                f" {cpu:9,.0f} rows/CPU s {size:7.1f} MiB/s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,240 @@
+"""What a load run shows: the live line, closing lines, the summary, the report and the metrics, however it ends."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import urllib.request
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from simulator.cli import load_live, load_shown
+from simulator.cli.load_metrics import Metrics
+from simulator.cli.load_shown import Wanted, opened, showing
+from simulator.cli.load_watch import Setup, Watch
+from simulator.columns.change_frame import DELETE, INSERT, UPDATE
+from simulator.errors import DeliveryError, UserError
+from simulator.run.load.account import Now
+from simulator.run.load.lag import LagSample, Verdict
+from simulator.run.load.observed import WindowSent
+from simulator.sinks.latencies import Latencies
+
+NASTY = "shop.<b>&\x1b[31m"
+
+SETUP = Setup(
+    plan="shop <1>", tables=("shop.customer", NASTY), topics={"shop": 2, "audit": 1}, protocol="canal-json",
+    release="v8.5.3", architecture="classic", seed=7, rate="1000", resolved_interval_ms=1000,
+    driver="kafka-python 3.0.12", engine="in process", sink="kafka://127.0.0.1:9092/shop?protocol=canal-json",
+    duration=120.0, group="billing")
+
+START = 1_700_000_000.0
+
+
+def windows(seconds: int = 120, rows: int = 1000) -> Iterator[WindowSent]:
+    """One a second, to two of the three partitions, for which 1,000 rows a second are asked."""
+    for second in range(seconds):
+        at = START + second
+        parts = {("shop", 0): (rows // 4, rows // 4, 25 * rows), ("shop", 1): (3 * rows // 4, 3 * rows // 4, 75 * rows)}
+        end_ms = 1000 * second + 1000
+        yield WindowSent(
+            1000 * second, end_ms, (1735689600000 + end_ms) << 18, 1000.0, at, at, at + 0.99, 0.2,
+            {(0, INSERT): rows // 2, (1, UPDATE): rows // 4, (1, DELETE): rows // 4}, parts,
+            Latencies.of([0.02, 0.2], [99 * rows // 100, rows // 100]), resent=rows // 1000)
+
+
+@pytest.fixture(scope="module")
+def watch() -> Watch:
+    found = Watch(SETUP)
+    for window in windows():
+        found.sent(window)
+        found.sampled(LagSample(window.ended, 5000, 3800))
+    found.finish("", Verdict(900.0, 1000.0, 50.0))
+    return found
+
+
+def test_the_live_line_says_how_it_goes() -> None:
+    """What is not known, or not worth a word, is left out."""
+    now = Now(1_234_567, 3 << 20, 59_980.2, 24.4 * (1 << 20), 60_000.0, 0.2, 1 << 19, 0.0241, 1735689600000 << 18)
+
+    assert load_live.line(now, 1200, "confluent-kafka 2.16.1") == (
+        "asked 60,000 rows/s, reached 59,980 rows/s · 1,234,567 rows · 3.0 MiB, 24.4 MiB/s · in flight 0.5 MiB · "
+        "lag 1,200 · p99 24 ms · watermark 2025-01-01 00:00:00 · confluent-kafka 2.16.1")
+    at_once = Now(5, 100, 5.0, 100.0, 0.0, 0.0, 0, 0.0, 0)
+    assert load_live.line(at_once, None, "jsonl") == (
+        "as fast as possible, 5 rows/s · 5 rows · 0.0 MiB, 0.0 MiB/s · in flight 0.0 MiB · jsonl")
+    late = Now(5, 100, 5.0, 100.0, 10.0, 31.24, 0, 0.0, 0)
+    silent = load_live.line(late, None, "kafka-python", "Kafka has acknowledged nothing since 12:00:00")
+    assert "31.2 s behind" in silent and silent.endswith("since 12:00:00") and "kafka-python" not in silent
+
+
+def test_without_a_terminal_a_line_comes_now_and_then(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(load_live, "PLAIN", 0.01)
+    live = load_live.Live(Watch(SETUP))
+    with live.following():
+        while capfd.readouterr().err.count("as fast as possible, 0 rows/s") < 1:
+            continue
+
+
+def test_a_run_that_ends_well_says_what_it_did(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Tables, then lines; the documents are there."""
+    wanted = Wanted(tmp_path / "s.json", tmp_path / "r.html")
+    with opened(wanted) as metrics, showing(SETUP, wanted, metrics) as live:
+        for window in windows():
+            live.watch.sent(window)
+    out, err = capfd.readouterr()
+
+    assert err == ""
+    assert [line.split() for line in out.splitlines() if line.startswith(("shop.", "shop ", "audit"))] == [
+        ["shop.customer", "60,000", "0", "0"], ["shop.<b>&\\x1b[31m", "0", "30,000", "30,000"],
+        ["audit", "0", "0", "0", "0", "455000645959680000"],
+        ["shop", "0", "30,000", "30,000", "3,000,000", "455000645959680000"],
+        ["shop", "1", "90,000", "90,000", "9,000,000", "455000645959680000"]]
+    assert out.splitlines()[-5:] == [
+        "120,000 row changes in 120,000 messages, 11.4 MiB, 120.0 s (1,000 rows/s, 0.1 MiB/s), by kafka-python 3.0.12",
+        "rate: asked 1,000 rows/s on average, reached 1,000 (100.0 %)",
+        "acknowledged within: p50 20 ms, p90 20 ms, p99 20 ms, p99.9 200 ms, at most 200 ms",
+        "sent again: 120 records; 0 windows, as a process was lost",
+        "complete up to watermark 455000645959680000 (2025-01-01 00:02:00.000 UTC)"]
+    assert {"s.json", "r.html"} == {path.name for path in tmp_path.iterdir()}
+
+
+def test_a_rate_that_is_not_reached_is_said(capfd: pytest.CaptureFixture[str]) -> None:
+    with opened(Wanted()) as metrics, showing(SETUP, Wanted(), metrics, stderr=True) as live:
+        for window in windows(rows=800):
+            live.watch.sent(window)
+    out, err = capfd.readouterr()
+
+    assert out == ""
+    assert "rate: asked 1,000 rows/s on average, reached 800 (80.0 %)" in err
+    assert "rate not reached: over 60 s more than 2 % below what was asked, the first time at" in err
+
+
+def test_a_run_that_fails_says_so_in_all_it_leaves(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """On standard error; what cannot be written is a warning then, as why it failed counts more."""
+    wanted = Wanted(tmp_path / "s.json", tmp_path / "gone" / "r.html")
+    (tmp_path / "gone").mkdir()
+    with pytest.raises(DeliveryError, match="^Kafka is gone$"):
+        with opened(wanted) as metrics, showing(SETUP, wanted, metrics) as live:
+            live.watch.sent(next(windows()))
+            (tmp_path / "gone").rmdir()
+            raise DeliveryError("Kafka is gone")
+    out, err = capfd.readouterr()
+
+    assert out == ""
+    assert "ended early: Kafka is gone" in err
+    assert "warning: cannot write the report" in err
+    assert "Kafka is gone" == json.loads((tmp_path / "s.json").read_text())["ended_early"]
+
+
+def test_the_summary_has_all_for_programs(watch: Watch, tmp_path: Path) -> None:
+    load_shown.write_summary(watch, tmp_path / "s.json")
+    told = json.loads((tmp_path / "s.json").read_text())
+    series = told.pop("series")
+
+    assert ("shop <1>", "canal-json", "v8.5.3", "classic", 7) == tuple(
+        told[name] for name in ("plan", "protocol", "release", "architecture", "seed"))
+    assert (120_000, 120_000, 12_000_000, 120, 0, 120) == tuple(
+        told[name] for name in ("rows", "messages", "bytes", "windows", "retried_windows", "resent_records"))
+    assert {"inserted": 0, "updated": 30_000, "deleted": 30_000} == told["tables"][NASTY]
+    assert {"topic": "audit", "partition": 0, "rows": 0, "messages": 0, "bytes": 0} == told["partitions"][0]
+    assert {"given": "1000", "asked_rows_per_second": 1000.0, "seconds_not_reached": 0, "not_reached": []}.items() <= (
+        told["rate"].items())
+    assert {"sustained": 900.0, "too_much": 1000.0, "growth": 50.0, "group": "billing"} == told["sustained"]
+    assert (120_000, 200.0) == (told["latency"]["records"], told["latency"]["max_ms"])
+    assert (455000645959680000, 120_000, None) == (told["watermark"], told["simulated_ms"], told["ended_early"])
+    assert 1.0 == series.pop("seconds_a_point")
+    assert {120} == {len(values) for values in series.values()}
+    assert {1200} == set(series["lag"]) and {1000.0} == set(series["asked_rows_per_second"])
+
+
+class Page(HTMLParser):
+    """What a browser would fetch, and what it shows as text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fetched: list[str] = []
+        self.texts: list[str] = []
+        self.ids: list[str] = []
+        self._open = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._open = tag
+        self.fetched += [str(value) for name, value in attrs if name in ("src", "href")]
+        self.ids += [str(value) for name, value in attrs if name == "id"]
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._open not in ("script", "style"):
+            self.texts.append(data.strip())
+
+
+def test_the_report_is_one_page_that_needs_nothing_else(watch: Watch, tmp_path: Path) -> None:
+    """Names are text in it, whatever a browser would make of them."""
+    from simulator.cli import load_report
+
+    load_report.write(watch, tmp_path / "r.html")
+    page, text = Page(), (tmp_path / "r.html").read_text("utf-8")
+    page.feed(text)
+
+    assert page.fetched == []
+    assert {f"chart-{name}" for name in ("rate", "acknowledgement", "bytes", "lag", "behind", "partitions")} <= {
+        *page.ids}
+    assert {"Load: shop <1>", "shop.<b>&\x1b[31m", "shop/1", "90,000", "900", "kafka-python 3.0.12", "2 min"} <= {
+        *page.texts}
+    assert "sustained 900 rows/s: at 1,000 the lag of group billing grew by 50 records/s" in page.texts
+    assert "Plotly.newPlot" in text
+
+
+def test_prometheus_gets_each_metric_by_its_name(watch: Watch) -> None:
+    """And nothing before there is something."""
+    metrics = Metrics()
+    with metrics.served(0) as port:
+        assert [] == scraped(port)
+        metrics.watch = watch
+        found = scraped(port)
+
+    values = dict(line.rsplit(" ", 1) for line in found)
+    assert 60_000 == float(values['ticdc_load_rows_total{operation="inserted",table="shop.customer"}'])
+    assert [120_000, 0] == [
+        float(values[f'ticdc_load_messages_total{{topic="{name}"}}']) for name in ("shop", "audit")]
+    assert 12e6 == float(values['ticdc_load_bytes_total{topic="shop"}'])
+    assert {"windows": 120.0, "retries": 0.0, "resent_records": 120.0} == {
+        name: float(values[f"ticdc_load_{name}_total"]) for name in ("windows", "retries", "resent_records")}
+    gauges = ("asked_rows_per_second", "behind_seconds", "watermark_seconds", "lag_records", "in_flight_bytes")
+    assert [1000.0, 0.2, 1735689720.0, 1200.0, 0.0] == [float(values[f"ticdc_load_{name}"]) for name in gauges]
+    counts = [float(value) for name, value in values.items() if "acknowledgement_seconds_bucket" in name]
+    assert counts == sorted(counts) and counts[-1] == 120_000
+    assert 118_800 == float(values['ticdc_load_acknowledgement_seconds_bucket{le="0.05"}'])
+    names = {re.split(r"[{ ]", line)[0] for line in found}
+    documented = (Path(__file__).parents[2] / "docs" / "load.md").read_text("utf-8")
+    assert {name for name in names if name.removesuffix("_bucket").removesuffix("_sum").removesuffix("_count")
+            not in documented} == set()
+
+
+def scraped(port: int) -> list[str]:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        return [line for line in answer.read().decode().splitlines() if not line.startswith("#")]
+
+
+def test_what_cannot_be_shown_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        said = f"--metrics-port {port}: Address already in use; give a port that is free"
+        with pytest.raises(UserError, match=re.escape(said)), opened(Wanted(metrics_port=port)):
+            raise AssertionError("it is open")
+    for option, wanted in (
+        ("--summary", Wanted(summary=tmp_path / "no" / "s.json")),
+        ("--report", Wanted(report=tmp_path / "no" / "r.html")),
+    ):
+        with pytest.raises(UserError, match=f"^{option} .*: there is no directory {tmp_path}/no$"), opened(wanted):
+            raise AssertionError("it is open")

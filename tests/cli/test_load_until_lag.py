@@ -1,0 +1,67 @@
+"""The rate at which an example consumer falls behind, found by `load --until-lag` against a real Kafka."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support import slow_consumer
+from support.playing import play
+
+from simulator.run.load import lag, lag_watch
+from simulator.sinks.kafka.admin import prepare_topics
+from simulator.sinks.kafka.settings import KafkaSettings
+
+pytestmark = [
+    pytest.mark.kafka,
+    # kafka-python 3.0.12 drops the socket of a refused connection without closing it (net/inet.py).
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+]
+
+FASTEST = 1500
+"""Messages a second that the consumer takes."""
+
+
+@pytest.fixture(name="topic")
+def _topic(kafka: str) -> Iterator[str]:
+    """With a consumer that reads it, as group `slow`."""
+    topic = f"until-lag-{os.getpid()}"
+    prepare_topics(KafkaSettings((kafka,)), {topic: 2})
+    consumer = subprocess.Popen([sys.executable, slow_consumer.__file__, kafka, topic, "slow", str(FASTEST)])
+    yield topic
+    consumer.kill()
+    consumer.wait()
+
+
+@pytest.fixture(autouse=True)
+def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seconds are less here."""
+    for module, name, value in (
+        (lag, "SETTLING", 0.5), (lag, "SHORTEST", 1.5), (lag, "FINE_ENOUGH", 1.3), (lag_watch, "EVERY", 0.1)
+    ):
+        monkeypatch.setattr(module, name, value)
+
+
+def test_the_breaking_point_of_a_consumer_is_found(
+    kafka: str, topic: str, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Somewhat below what it takes at most; what was too much is somewhat above."""
+    uri = f"kafka://{kafka}/{topic}?protocol=canal-json&enable-tidb-extension=true"
+    summary = tmp_path / "summary.json"
+    assert 0 == play(
+        "load", "--preset", "bank", "--sink-uri", uri, "--master", "none", "--until-lag", 500, "--rate", 800,
+        "--consumer-group", "slow", "--resolved-interval", "250ms", "--summary", summary,
+        "--checkpoint", tmp_path / "c")
+    found = json.loads(summary.read_text())["sustained"]
+
+    assert 0.6 * FASTEST <= found["sustained"] <= 1.1 * FASTEST < 1.4 * found["too_much"]
+    assert found["too_much"] <= 1.3 * found["sustained"]
+    assert re.search(
+        r"^sustained [\d,]+ rows/s: at [\d,]+ the lag of group slow grew by [\d,]+ records/s$", capfd.readouterr().out,
+        re.MULTILINE)

@@ -1,0 +1,38 @@
+"""A load run in one process, to a real Kafka."""
+
+from __future__ import annotations
+
+from support.loads import DDL, PLAN, Run
+
+from simulator.read.records import read
+from simulator.run import outputs
+from simulator.run.engines import load_in_process
+from simulator.run.load.checkpoint import Checkpoint
+from simulator.run.load.feed import Feed
+from simulator.run.load.observed import WindowSent
+from simulator.run.load.prepared import Sender
+from simulator.sinks import SINKS
+from simulator.sinks.memory import MemorySink, Message
+
+
+def test_kafka_gets_what_memory_gets(kafka: str) -> None:
+    """Rows, statements and watermarks, in the same order; and each acknowledgement is measured."""
+    uri, seen = f"kafka://{kafka}/in-one-process?partition-num=3&protocol=", list[WindowSent]()
+    expected, run = Run(PLAN + DDL), Run(PLAN + DDL, uri=uri)
+    run.output = outputs.to_kafka(run.opening.plan, run.changefeed)
+    messages: list[Message] = []
+    for one, sink, observers in (
+        (expected, MemorySink(messages, ["load"]), []),
+        (run, SINKS["kafka"](run.output.settings, ["in-one-process"]), [seen.append]),
+    ):
+        start = Checkpoint(one.identity, one.opening.start_ms)
+        feed = Feed(one.stretches(), one.control(), sink, start, None, observers)
+        load_in_process.run(feed, Sender(sink))
+        feed.close()
+
+    found = [(record.partition, record.key, record.value) for record in read(f"{uri}open-protocol")]
+    for partition in range(3):
+        assert [each[1:] for each in found if each[0] == partition] == [
+            (each.key, each.value) for each in messages if each.partition == partition]
+    assert sum(window.latencies.records for window in seen) == sum(
+        count for window in seen for _, count, _ in window.partitions.values())

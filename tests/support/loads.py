@@ -1,0 +1,71 @@
+"""Load runs in this process, into memory: plans as text, stretches as of a run, a clock that a test turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from simulator.releases import Release, V8_5
+from simulator.run import outputs
+from simulator.run.load import plan_file, rates, stretches
+from simulator.run.load.checkpoint import identity
+from simulator.run.load.control import Control, Held
+from simulator.run.load.plan import LoadPlan
+from simulator.run.load.stretch import Stretch
+from simulator.run.load.stretches import Opening
+from simulator.run.outputs import Output
+from simulator.run.settings import Settings
+from simulator.ticdc.changefeed import load
+
+PLAN = """
+seed = 7
+rows-per-second = 2000
+rows-per-transaction = {min = 1, max = 6}
+tables-per-transaction = 2
+[[table]]
+definition = "CREATE TABLE shop.customer (id BIGINT PRIMARY KEY, name VARCHAR(40), points INT)"
+rows = 50
+mix = {inserts = 20, updates = 70, deletes = 10}
+[[table]]
+definition = "CREATE TABLE shop.item (id BIGINT PRIMARY KEY, title VARCHAR(40), stock INT)"
+rows = 20
+"""
+
+DDL = """
+[[ddl]]
+every = "300ms"
+kinds = ["add-column", "add-index", "truncate"]
+"""
+
+URI = "kafka://127.0.0.1:9092/load?partition-num=3&protocol="
+
+
+def plan(text: str = PLAN) -> LoadPlan:
+    return plan_file.read_plan(text, "plan.toml", "plan", Path("."), Settings())
+
+
+class Run:
+    """What a load run consists of, beside its sink."""
+
+    def __init__(
+        self, text: str = PLAN, protocol: str = "open-protocol", release: Release = V8_5, uri: str = URI
+    ) -> None:
+        self.load, self.changefeed = plan(text), load(uri + protocol, "", release)
+        self.rates = rates.rates(rates.read("max"), self.load.rows_per_second)
+        self.opening: Opening = stretches.opening(self.load, self.rates.segments, self.changefeed, release)
+        self.output: Output = outputs.to_nowhere(self.opening.plan, self.changefeed)
+        self.release = release
+
+    @property
+    def identity(self) -> Mapping[str, str]:
+        return identity(
+            self.load, self.rates.segments, self.release, self.changefeed, self.opening.start_ms,
+            dict(zip(self.output.destinations.topics, self.output.destinations.counts, strict=True)))
+
+    def stretches(self, from_ms: int = 0) -> Iterator[Stretch]:
+        return stretches.stretches(self.opening, self.output, from_ms)
+
+    def control(self, seconds: float = 1.0, resolved_ms: int = 100) -> Control:
+        """Every window is as long as the resolved interval."""
+        before = self.opening.stream.timetable.rows_before
+        return Control((Held(0, False),), before, resolved_ms, seconds, fixed=True)
