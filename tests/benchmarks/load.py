@@ -1,10 +1,12 @@
 """Load in one process: rows made, rows made and encoded, and the whole loop into a sink that counts; with what is made
 ahead and without it.
 
-    python tests/benchmarks/load.py [--seconds 20] [--rounds 3] [--preset NAME=PROTOCOL ...] [--acknowledged 30]
+    python tests/benchmarks/load.py [--seconds 20] [--rounds 3] [--preset NAME=PROTOCOL ...] [--acknowledged 100]
+        [--pairs 0]
 
 Rounds take turns, so that all ways see the same hours of a machine; what is told is the median, with the least and the
-most. Rows a second of real time, and of this process's CPU time, which other work on the machine moves less.
+most. Rows a second of real time, and of this process's CPU time, which other work on the machine moves less. `--pairs`
+has the loop alone, with what is made ahead beside without it, so many times.
 """
 
 from __future__ import annotations
@@ -141,6 +143,23 @@ def ways(of: Stretch, acknowledged: float) -> dict[str, Callable[[float], Measur
     }
 
 
+def paired(each: dict[str, Callable[[float], Measured]], pairs: int, seconds: float) -> None:
+    """Prints how the loop with what is made ahead does beside the one without, each first in every other pair."""
+    names = list(each)
+    for plain, ahead in (names[2:4], names[4:6]):
+        real, cpu = [], []
+        for number in range(pairs):
+            order = (plain, ahead) if number % 2 == 0 else (ahead, plain)
+            found = {name: each[name](seconds) for name in order}
+            real.append(found[ahead].rows / found[ahead].seconds * found[plain].seconds / found[plain].rows)
+            cpu.append(found[ahead].rows / found[ahead].cpu * found[plain].cpu / found[plain].rows)
+        low, middle, high = statistics.quantiles(real, n=4)
+        better = sum(ratio > 1 for ratio in real)
+        print(
+            f"  {ahead:42} {middle:.2f} x without ({low:.2f} to {high:.2f}), better in {better} of {pairs}; "
+            f"a CPU second {statistics.median(cpu):.2f} x")
+
+
 def main() -> None:
     """Prints one line a way."""
     parser = argparse.ArgumentParser()
@@ -148,11 +167,16 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--preset", action="append", metavar="NAME=PROTOCOL")
     parser.add_argument("--acknowledged", type=float, default=100.0, metavar="MS")
+    parser.add_argument("--pairs", type=int, default=0)
     given = parser.parse_args()
     for case in given.preset or CASES:
         preset, _, protocol = case.partition("=")
         measured: dict[str, list[Measured]] = {}
         each = ways(stretch(preset, protocol), given.acknowledged / 1000)
+        if given.pairs:
+            print(f"{preset}, {protocol}")
+            paired(each, given.pairs, given.seconds / given.pairs)
+            continue
         for _ in range(given.rounds):
             for name, run in each.items():
                 measured.setdefault(name, []).append(run(given.seconds / given.rounds))

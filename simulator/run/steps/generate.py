@@ -23,8 +23,8 @@ from simulator.run.settings import DURATION, Key, to_duration_ms, to_seed, to_te
 from simulator.run.steps.events import added
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.run.steps.sql import upstream_of
-from simulator.sources.generate.amounts import ROUNDS, Round, rounds
-from simulator.sources.generate.model import Skew, Uniform, Zipf
+from simulator.sources.generate.amounts import ROUNDS, Round, chosen_rows, rounds
+from simulator.sources.generate.model import Skew, Uniform
 from simulator.sources.generate.values import Draw, draws, is_time, keyed
 from simulator.sources.generate.reading import DISTRIBUTIONS, to_columns
 from simulator.sources.generate.wanted import ColumnWanted, Sequence, Time
@@ -158,7 +158,7 @@ class _Making:
         stored = rows_of(upstream, self.table)
         assert stored.keys is not None
         inserts, updates, deletes = map(len, self.milliseconds)
-        chosen = _chosen(self.numbers, stored.cells.num_rows, updates, deletes, self.skew)
+        chosen = chosen_rows(self.numbers, stored.cells.num_rows, updates, deletes, self.skew)
         keys = stored.keys.handles.take(pa.array(chosen))
         timed: list[Timed] = []
         for kind, count in enumerate((updates, deletes, inserts)):
@@ -222,22 +222,6 @@ def _times(column: Column, milliseconds: Places, upstream: Upstream) -> pa.Array
     digits = max(column.type.decimal, 0)
     texts = [clock.now_text("datetime", digits, upstream.session, now_ms) for now_ms in milliseconds.tolist()]
     return pa.array(texts, pa.string())
-
-
-def _chosen(numbers: np.random.Generator, rows: int, updates: int, deletes: int, skew: Skew) -> Places:
-    """Places of rows, each once: those of the updates by the skew, the first rows being the hot ones."""
-    if isinstance(skew, Uniform) or not updates:
-        found: Places = numbers.choice(rows, updates + deletes, replace=False)
-        return found
-    if isinstance(skew, Zipf):
-        weights = np.arange(1, rows + 1, dtype=np.float64) ** -skew.exponent
-    else:
-        hot = min(max(1, round(skew.rows * rows)), rows)
-        weights = np.full(rows, (1 - skew.updates) / max(rows - hot, 1))
-        weights[:hot] = skew.updates / hot
-    changed = numbers.choice(rows, updates, replace=False, p=weights / weights.sum())
-    others = np.setdiff1d(np.arange(rows), changed)
-    return np.concatenate((changed, numbers.choice(others, deletes, replace=False)))
 
 
 def _handles(upstream: Upstream, table: Table) -> pa.Array:

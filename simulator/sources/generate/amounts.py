@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
+
+from simulator.columns.cells import Places
 from simulator.errors import UserError
+from simulator.sources.generate.model import Skew, Uniform, Zipf
 
 ROUNDS = 16
 
@@ -47,3 +51,19 @@ def _rounds(wanted: Round, there: int, count: int) -> Iterator[Round]:
         done = Round(*(before + now for before, now in zip(done, made, strict=True)))
         if made.rows:
             yield made
+
+
+def chosen_rows(numbers: np.random.Generator, rows: int, updates: int, deletes: int, skew: Skew) -> Places:
+    """Places of rows, each once: those of the updates by the skew, the first rows being the hot ones."""
+    if isinstance(skew, Uniform) or not updates:
+        found: Places = numbers.choice(rows, updates + deletes, replace=False)
+        return found
+    if isinstance(skew, Zipf):
+        weights = np.arange(1, rows + 1, dtype=np.float64) ** -skew.exponent
+    else:
+        hot = min(max(1, round(skew.rows * rows)), rows)
+        weights = np.full(rows, (1 - skew.updates) / max(rows - hot, 1))
+        weights[:hot] = skew.updates / hot
+    changed = numbers.choice(rows, updates, replace=False, p=weights / weights.sum())
+    others = np.setdiff1d(np.arange(rows), changed)
+    return np.concatenate((changed, numbers.choice(others, deletes, replace=False)))

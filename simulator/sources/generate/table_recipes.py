@@ -35,19 +35,6 @@ ColumnPlace = tuple[int, str]
 Found = TypeVar("Found")
 
 
-def references(tables: Sequence[Table], wanted: Sequence[TableWanted]) -> tuple[frozenset[int], ...]:
-    """The places of the tables that each table refers to, itself among them where it does: by foreign keys, and by what
-    is wanted. Raises UserError for a table that is not there."""
-    found = []
-    for place, table in enumerate(tables):
-        named = [(each.schema, each.table) for each in table.foreign_keys]
-        named += [
-            (each.values.schema, each.values.table) for each in wanted[place].columns.values()
-            if isinstance(each.values, Reference)]
-        found.append(frozenset(_place(tables, schema, name, table) for schema, name in named))
-    return tuple(found)
-
-
 def each_table(tables: Sequence[Table], found: Callable[[int], Found]) -> tuple[Found, ...]:
     """Of each table by its place. Raises UserError with every mistake, and whose it is."""
     made, mistakes = [], []
