@@ -62,6 +62,7 @@ ROOMS = (
 
 DOORS = {
     "click": ("cli",),
+    "confluent_kafka": ("sinks.kafka.confluent",),
     "crc32c": ("sources.snapshots",),
     "duckdb": ("tidb.expressions",),
     "faker": ("sources.generate",),
@@ -84,7 +85,7 @@ DOORS = {
 }
 """Which rooms may import a library. One that is not listed may not be imported at all (Python's own may)."""
 
-DISTRIBUTIONS = {"kafka": "kafka-python", "py4j": "pyspark", "re2": "google-re2"}
+DISTRIBUTIONS = {"confluent_kafka": "confluent-kafka", "kafka": "kafka-python", "py4j": "pyspark", "re2": "google-re2"}
 """What setup.cfg calls the package that brings a library, where it is not called as the library is."""
 
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "base", "misc"}

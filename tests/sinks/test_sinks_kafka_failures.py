@@ -20,7 +20,13 @@ from simulator.sinks import SINKS
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.records import Records
 
-BOTH_PATHS = pytest.mark.parametrize("prepared", [True, False], ids=["prepared", "plain"])
+Path = tuple[str, bool]
+"""Which library sends, and whether it is handed prepared batches."""
+
+ALL_PATHS = pytest.mark.parametrize(
+    "path", [("kafka-python", True), ("kafka-python", False), ("confluent", False)],
+    ids=["prepared", "plain", "confluent"],
+)
 
 OK, REFUSED = Answer(), Answer(OUT_OF_ORDER_SEQUENCE, writes=False)
 
@@ -55,13 +61,14 @@ def first_seen(log: list[bytes]) -> list[int]:
     return [int(value) for value in dict.fromkeys(log)]
 
 
-@BOTH_PATHS
-def test_nothing_overtakes_a_batch_that_failed_while_an_older_one_is_waited_for(prepared: bool) -> None:
+@ALL_PATHS
+def test_nothing_overtakes_a_batch_that_failed_while_an_older_one_is_waited_for(path: Path) -> None:
     """A broker holds partition 1 back; meanwhile a batch of partition 0 fails, and more is written."""
     held, rows = threading.Event(), 40
     with ScriptedKafka(partitions=2, nodes=2) as kafka:
         kafka.state.by_partition = {0: deque([REFUSED]), 1: deque([Answer(after=held)])}
-        sink = SINKS["kafka"](KafkaSettings((kafka.address,), prepared_batches=prepared, batch_bytes=300), [TOPIC])
+        chosen = KafkaSettings((kafka.address,), driver=path[0], prepared_batches=path[1], batch_bytes=300)
+        sink = SINKS["kafka"](chosen, [TOPIC])
         sink.write(numbered(1, 0, 1))
         for start in range(rows):
             sink.write(numbered(0, start, 1))
@@ -73,7 +80,7 @@ def test_nothing_overtakes_a_batch_that_failed_while_an_older_one_is_waited_for(
     assert list(range(rows)) == first_seen(kafka.state.log[0])
 
 
-@BOTH_PATHS
+@ALL_PATHS
 @settings(max_examples=12)
 @given(
     script=st.lists(st.sampled_from(ANSWERS), min_size=1, max_size=6),
@@ -81,12 +88,12 @@ def test_nothing_overtakes_a_batch_that_failed_while_an_older_one_is_waited_for(
     acks=st.sampled_from([-1, 1]),
 )
 def test_whatever_fails_first_emissions_are_in_order(
-    prepared: bool, script: list[Answer], writes: list[tuple[int, int]], acks: int
+    path: Path, script: list[Answer], writes: list[tuple[int, int]], acks: int
 ) -> None:
     """And what is in the log is all up to some record, at least up to where the account says."""
     given_to = [0, 0]
     with ScriptedKafka(partitions=2, script=script) as kafka:
-        chosen = KafkaSettings((kafka.address,), required_acks=acks, prepared_batches=prepared)
+        chosen = KafkaSettings((kafka.address,), required_acks=acks, driver=path[0], prepared_batches=path[1])
         sink = SINKS["kafka"](replace(chosen, batch_bytes=300), [TOPIC])
         for partition, count in writes:
             sink.write(numbered(partition, given_to[partition], count))
@@ -100,12 +107,12 @@ def test_whatever_fails_first_emissions_are_in_order(
         assert account.error is not None or (account.records == len(found) == given_to[account.partition])
 
 
-@BOTH_PATHS
-def test_a_batch_that_fails_for_ever_ends_its_partition_after_the_silence(prepared: bool) -> None:
+@ALL_PATHS
+def test_a_batch_that_fails_for_ever_ends_its_partition_after_the_silence(path: Path) -> None:
     """It is not tried without a pause, and the other partition gets all of its records."""
     with ScriptedKafka(partitions=2) as kafka:
         kafka.state.by_partition = {0: deque([Answer(-1, writes=False)] * 1000)}
-        chosen = KafkaSettings((kafka.address,), prepared_batches=prepared, silence=3.0, batch_bytes=300)
+        chosen = KafkaSettings((kafka.address,), driver=path[0], prepared_batches=path[1], silence=3.0, batch_bytes=300)
         sink = SINKS["kafka"](chosen, [TOPIC])
         for start in range(0, 100, 10):
             sink.write(numbered(0, start, 10))
@@ -144,11 +151,11 @@ def test_whoever_watches_is_told_since_when_kafka_is_silent_and_until_when_it_is
         assert until - since == pytest.approx(50.0)
 
 
-@BOTH_PATHS
-def test_a_topic_that_vanishes_is_waited_for_and_may_come_back(prepared: bool) -> None:
+@ALL_PATHS
+def test_a_topic_that_vanishes_is_waited_for_and_may_come_back(path: Path) -> None:
     """What was not acknowledged is sent to the new one."""
     with ScriptedKafka(script=[OK, Answer(UNKNOWN_TOPIC, writes=False)]) as kafka:
-        chosen = KafkaSettings((kafka.address,), prepared_batches=prepared, stall=0.5, dial_timeout=1.0)
+        chosen = KafkaSettings((kafka.address,), driver=path[0], prepared_batches=path[1], stall=0.5, dial_timeout=1.0)
         sink = SINKS["kafka"](chosen, [TOPIC])
         sink.write(numbered(0, 0, 5))
         kafka.wait_for(0, 5)

@@ -27,6 +27,9 @@ UNKNOWN_TOPIC, OUT_OF_ORDER_SEQUENCE = 3, 45
 VERSIONS = {ProduceRequest: 9, MetadataRequest: 9, InitProducerIdRequest: 4, ApiVersionsRequest: 3}
 """The newest of each request that it takes; a client takes it for a Kafka 2.8."""
 
+FETCH = 1
+"""A request that nobody makes of it; librdkafka sends today's batches only to a broker that has it (from version 4)."""
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -167,6 +170,7 @@ class ScriptedKafka:
 
 def _versions(state: Scripted, request: Any) -> Any:
     known = [ApiVersionsResponse.ApiVersion(kind.API_KEY, 0, newest) for kind, newest in VERSIONS.items()]
+    known.append(ApiVersionsResponse.ApiVersion(FETCH, 0, 11))
     return ApiVersionsResponse(error_code=0, api_keys=known, throttle_time_ms=0)
 
 

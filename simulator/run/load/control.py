@@ -97,7 +97,7 @@ class Control:
         self._held, self._rows_before, self._resolved_ms = held, rows_before, resolved_ms
         self._duration, self._fixed, self._search = duration, fixed, search
         self._bytes_per_row = bytes_per_row
-        self._rows = self._bytes = 0
+        self._row_bytes = bytes_per_row
         self._began: float | None = None
         self._first_ms = 0
         self._anchor: tuple[int, float, float] | None = None
@@ -134,8 +134,9 @@ class Control:
     def sent(self, window: WindowSent) -> None:
         """A window was sent; they come in order."""
         due, rows = self._open.popleft(), sum(window.rows.values())
-        self._rows += rows
-        self._bytes += sum(size for *_, size in window.partitions.values())
+        if rows:
+            measured = sum(size for *_, size in window.partitions.values()) / rows
+            self._row_bytes += WEIGHT * (measured - self._row_bytes)
         if not self._ended:
             self._start(window.began - due.begins - (BETWEEN_ROWS / due.asked if due.asked else 0.0))
         free = max(self._ended, window.handed_out)
@@ -224,9 +225,7 @@ class Control:
             return self._search.rate / self._search.first
         if self._fixed or not at(self._held, ms)[0].paced:
             return 0.0
-        if self._bytes_per_row and self._bytes:
-            return self._bytes_per_row / (self._bytes / self._rows)
-        return 1.0
+        return self._bytes_per_row / self._row_bytes if self._bytes_per_row else 1.0
 
     def _end(self, first_ms: int, wanted_ms: float, limit_ms: int | None) -> int:
         """Where a window of about that length ends: where a resolved interval does, or what holds the rate changes."""

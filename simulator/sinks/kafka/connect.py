@@ -49,9 +49,14 @@ EXTRAS = {"crc32c": "crc32c", "snappy": "snappy", "lz4": "lz4", "zstd": "zstanda
 """kafka-python's optional dependencies, by their module; gzip is Python's own."""
 
 
-def require_packages(compression: str = "none") -> None:
-    """Raises UserError where a package is missing: crc32c, without which kafka-python is eight times slower, or the
-    one that compresses."""
+def require_packages(driver: str = "kafka-python", compression: str = "none") -> None:
+    """Raises UserError where a package is missing: that of the driver; crc32c, without which kafka-python is eight
+    times slower, or the one that compresses."""
+    if driver == "confluent":
+        if find_spec("confluent_kafka") is None:
+            raise UserError("the driver confluent needs the Python package confluent-kafka: pip install "
+                            "'ticdc-simulator[fast]'; kafka-python, which is there, is used without it")
+        return
     for extra in ("crc32c", compression):
         if extra in EXTRAS and find_spec(EXTRAS[extra]) is None:
             needed = "" if extra == "crc32c" else f"compression {compression} cannot be used: "
@@ -131,6 +136,10 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
             self._token = granted["access_token"]
             self._expires = time.monotonic() + _seconds(granted.get("expires_in"))
         return self._token
+
+    def valid_for(self) -> float:
+        """Seconds until the token that was given last expires."""
+        return self._expires - time.monotonic()
 
     def _granted(self) -> dict[str, Any]:
         """The answer of the endpoint, which is asked as TiCDC's client asks: with the secret in the header, then in

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import Any
 
 import pyarrow as pa
 from kafka import KafkaProducer
@@ -176,13 +177,22 @@ def _builder(producer: KafkaProducer, keys: pa.Array, values: pa.Array) -> Memor
 
 @dataclass(frozen=True)
 class Handover:
-    """A way to hand a producer a piece."""
+    """A kind of producer, and a way to hand it a piece."""
 
-    send: Callable[[KafkaProducer, str, int, pa.Array, pa.Array], list[Future]]
+    producer: Callable[[KafkaSettings], Any]
+    """Raises kafka.errors.KafkaError where no broker answers."""
+
+    send: Callable[[Any, str, int, pa.Array, pa.Array], list[Future]]
     """Topic, partition, keys and values; raises kafka.errors.KafkaError."""
 
     outcome: Callable[[list[Future], int, float], Outcome | None]
     """What became of the futures of so many records, waiting up to so many seconds; None while on their way."""
 
+    finish: Callable[[Any, float], None] = finish
+    kill: Callable[[Any], None] = kill
+    whole: bool = False
+    """Whether a piece is a record batch, so that what Kafka says of the batch is said of the piece."""
 
-AS_BATCH, BY_RECORD = Handover(send_batch, batch_outcome), Handover(send_records, records_outcome)
+
+AS_BATCH = Handover(producer, send_batch, batch_outcome, whole=True)
+BY_RECORD = Handover(producer, send_records, records_outcome)

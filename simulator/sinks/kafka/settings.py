@@ -48,6 +48,9 @@ class KafkaSettings:
     sasl: Sasl = Sasl()
     tls: Tls = Tls()
 
+    driver: str = "kafka-python"
+    """The library that sends: kafka-python, or `confluent` (the extra `fast`)."""
+
     prepared_batches: bool = True
     """Whether kafka-python is handed ready record batches (its private API, only at the version that was tested)."""
 

@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from operator import itemgetter
+from typing import Any
 
-from kafka import KafkaProducer
 from kafka.errors import IllegalStateError, KafkaError, UnknownTopicOrPartitionError
 
 from simulator.errors import SimulatorError
@@ -20,7 +20,7 @@ from simulator.sinks.kafka.admin import described
 from simulator.sinks.kafka.connect import reason, require_packages
 from simulator.sinks.kafka.flight import Flight, HOPELESS, Interrupted, Outcome, Piece, failed, pieces, remedy
 from simulator.sinks.kafka.handshake import reachable
-from simulator.sinks.kafka.producers import AS_BATCH, BY_RECORD, batches_available, finish, kill, producer
+from simulator.sinks.kafka.producers import AS_BATCH, BY_RECORD, Handover, batches_available
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.latencies import Latencies, Measured
 from simulator.sinks.records import Delivered, Records, Tallies, Waiting, by_partition, unwatched
@@ -41,12 +41,12 @@ class KafkaSink:
     """Writes to the topics by their index; one per task, which owns its partitions."""
 
     def __init__(self, settings: KafkaSettings, topics: Sequence[str], waiting: Waiting = unwatched) -> None:
-        require_packages(settings.compression)
+        require_packages(settings.driver, settings.compression)
         self._settings = settings
         self._topics = topics
         self._waiting = waiting
-        self._handover = AS_BATCH if settings.prepared_batches and batches_available() else BY_RECORD
-        self._producer: KafkaProducer | None = None
+        self._handover = _handover(settings)
+        self._producer: Any = None
         self._known: dict[str, int | BaseException] = {}
         self._flights: deque[Flight] = deque()
         self._in_flight = self._resent = 0
@@ -102,7 +102,7 @@ class KafkaSink:
         while self._flights:
             self._settle(POLL)
         if self._producer is not None:
-            finish(self._producer, self._settings.write_timeout)
+            self._handover.finish(self._producer, self._settings.write_timeout)
             self._producer = None
         return self._tallies.accounts()
 
@@ -244,7 +244,7 @@ class KafkaSink:
         if outcome.records:
             self._count(replace(flight, piece=piece.part(0, outcome.records)), outcome)
             piece = piece.part(outcome.records, len(piece.values))
-        left = remedy(piece, outcome.error, self._settings.message_limit, self._handover is AS_BATCH)
+        left = remedy(piece, outcome.error, self._settings.message_limit, self._handover.whole)
         if isinstance(left, str):
             self._fail(piece, left)
             return []
@@ -260,7 +260,7 @@ class KafkaSink:
             try:
                 reached = reachable(hasty)
                 self._known = described(reached, self._topics)
-                self._producer = producer(reached)
+                self._producer = self._handover.producer(reached)
                 self._changed = time.monotonic()
                 return True
             except (KafkaError, OSError, SimulatorError) as error:
@@ -271,7 +271,7 @@ class KafkaSink:
 
     def _drop_producer(self) -> None:
         if self._producer is not None:
-            kill(self._producer)
+            self._handover.kill(self._producer)
         self._producer = None
 
     def _give_up(self, left: Sequence[Piece]) -> None:
@@ -296,3 +296,11 @@ class KafkaSink:
             where = f"topic {self._topics[piece.topic]} partition {piece.partition}"
             offset = "its first record" if tally.next_offset is None else f"offset {tally.next_offset}"
             tally.error = f"{where}: not delivered from {offset} on, commit_ts {piece.commit_ts[0].as_py()}: {why}"
+
+
+def _handover(settings: KafkaSettings) -> Handover:
+    if settings.driver == "confluent":
+        from simulator.sinks.kafka.confluent import BY_CONFLUENT
+
+        return BY_CONFLUENT
+    return AS_BATCH if settings.prepared_batches and batches_available() else BY_RECORD

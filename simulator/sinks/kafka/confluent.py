@@ -1,0 +1,263 @@
+"""Producers of confluent-kafka (librdkafka), which compress and send outside of Python: the extra `fast`.
+
+One law: in each partition nothing is sent behind what has failed. Where every replica acknowledges, librdkafka itself
+keeps that (idempotence without gaps); otherwise a partition's next piece waits for the acknowledgement of the last.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import confluent_kafka
+import pyarrow as pa
+from kafka.errors import IllegalStateError, KafkaError, UnknownError, for_code
+from kafka.future import Future
+
+from simulator.errors import UserError
+from simulator.sinks.kafka.connect import ClientCredentials
+from simulator.sinks.kafka.flight import Interrupted
+from simulator.sinks.kafka.producers import Handover, KILLED_WITHIN, LINGER_MS, batch_outcome
+from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.ticdc.changefeed import Sasl, Tls
+
+POLL = 0.1
+
+LOG = logging.getLogger("kafka.librdkafka")
+"""Silent: what it says comes back with a record."""
+
+LOG.disabled = True
+
+STOPPED = {
+    confluent_kafka.KafkaError._PURGE_QUEUE, confluent_kafka.KafkaError._PURGE_INFLIGHT,
+    confluent_kafka.KafkaError._FATAL,
+}
+"""What records fail with for the sake of others."""
+
+
+class Acknowledgement(Future):  # type: ignore[misc]
+    """That of a piece, which may be waited for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._there = threading.Event()
+
+    def success(self, value: object) -> Acknowledgement:
+        super().success(value)
+        self._there.set()
+        return self
+
+    def failure(self, error: BaseException) -> Acknowledgement:
+        super().failure(error)
+        self._there.set()
+        return self
+
+    def wait(self, timeout: float) -> bool:
+        return self._there.wait(timeout)
+
+
+BROKERS = confluent_kafka.KafkaError.UNKNOWN
+"""From this code on errors are the broker's; those below are librdkafka's."""
+
+
+@dataclass
+class Batch:
+    """A piece on its way."""
+
+    topic: str
+    partition: int
+    keys: pa.Array
+    values: pa.Array
+    future: Acknowledgement = field(default_factory=Acknowledgement)
+    left: int = 0
+    """Records whose acknowledgement is waited for; 0 before it is handed over."""
+
+    offset: int | None = None
+
+
+class ConfluentProducer:
+    """A producer, and the thread in which its acknowledgements arrive."""
+
+    def __init__(self, settings: KafkaSettings) -> None:
+        self._idempotent = settings.required_acks == -1
+        self._producer: Any = confluent_kafka.Producer(options(settings), logger=LOG)
+        self._waiting: dict[tuple[str, int], deque[Batch]] = {}
+        self._lock = threading.RLock()
+        self._cause: BaseException | None = None
+        self._open = True
+        self._thread = threading.Thread(target=self._poll, daemon=True)
+        self._thread.start()
+
+    def send(self, topic: str, partition: int, keys: pa.Array, values: pa.Array) -> list[Future]:
+        """Hands over the records of a piece; one future for all of them."""
+        batch = Batch(topic, partition, keys, values)
+        with self._lock:
+            if self._cause is not None:
+                raise IllegalStateError("the producer has been stopped")
+            queue = self._waiting.setdefault((topic, partition), deque())
+            queue.append(batch)
+            if self._idempotent or len(queue) == 1:
+                self._produce(batch)
+        return [batch.future]
+
+    def _halt(self, cause: BaseException) -> None:
+        """Sends nothing more; of what was handed over it is said, one by one, what became of it."""
+        with self._lock:
+            if self._cause is None:
+                self._cause = cause
+                self._producer.purge(blocking=False)
+                self._give_up(lambda batch: not batch.left)
+
+    def _give_up(self, chosen: Callable[[Batch], bool]) -> None:
+        assert self._cause is not None
+        for queue in self._waiting.values():
+            for batch in queue:
+                if chosen(batch) and not batch.future.is_done:
+                    batch.future.failure(Interrupted(self._cause))
+
+    def finish(self, timeout: float) -> None:
+        """Ends it once all is acknowledged, or the time is over."""
+        self._producer.flush(timeout)
+        self.kill()
+
+    def kill(self) -> None:
+        """Ends it now: without its connections, nothing of it may be written once its successor sends again."""
+        self._halt(IllegalStateError("the producer has been closed"))
+        self._open = False
+        self._thread.join(KILLED_WITHIN)
+        with self._lock:
+            self._give_up(lambda batch: True)
+        self._producer = None
+
+    def _poll(self) -> None:
+        while self._open:
+            try:
+                self._producer.poll(POLL)
+            except confluent_kafka.KafkaException as error:  # it can send nothing more, and says so once
+                self._halt(_error(error.args[0]))
+
+    def _produce(self, batch: Batch) -> None:
+        pairs = zip(batch.keys.to_pylist(), batch.values.to_pylist(), strict=True)
+        messages: list[dict[str, Any]] = [{"key": key, "value": value} for key, value in pairs]
+        if self._idempotent:  # without gaps, the last one tells of all
+            for message in (messages[0], messages[-1]):
+                message["callback"] = self._arrival(batch)
+            batch.left = 1 if len(messages) == 1 else 2
+            self._hand(batch, messages, None)
+        else:
+            batch.left = len(messages)
+            self._hand(batch, messages, self._arrival(batch))
+
+    def _hand(self, batch: Batch, messages: list[dict[str, Any]], arrival: Callable[..., None] | None) -> None:
+        try:
+            taken = self._producer.produce_batch(batch.topic, messages, partition=batch.partition, on_delivery=arrival)
+        except (confluent_kafka.KafkaException, BufferError) as error:
+            raise _error(error.args[0]) from error
+        if taken < len(messages):
+            refused = next(message["_error"] for message in messages if "_error" in message)
+            self._fail(batch, refused)
+
+    def _arrival(self, batch: Batch) -> Callable[..., None]:
+        def arrived(error: confluent_kafka.KafkaError | None, message: confluent_kafka.Message) -> None:
+            with self._lock:
+                if batch.future.is_done:
+                    return
+                if error is not None:
+                    self._fail(batch, error)
+                    return
+                if batch.offset is None:
+                    batch.offset = message.offset()
+                batch.left -= 1
+                if not batch.left:
+                    self._succeed(batch)
+
+        return arrived
+
+    def _succeed(self, batch: Batch) -> None:
+        queue = self._waiting[batch.topic, batch.partition]
+        queue.popleft()
+        batch.future.success((-1 if batch.offset is None else batch.offset, None, None))
+        if queue and not self._idempotent:
+            self._produce(queue[0])
+
+    def _fail(self, batch: Batch, error: confluent_kafka.KafkaError) -> None:
+        found = _error(error)
+        batch.future.failure(Interrupted(found) if error.code() in STOPPED else found)
+        self._halt(found)
+
+
+def _error(error: Any) -> KafkaError:
+    """The same error as kafka-python has it; librdkafka's own have its words."""
+    if not isinstance(error, confluent_kafka.KafkaError):
+        return UnknownError(str(error))
+    return for_code(error.code())(None) if error.code() >= BROKERS else UnknownError(error.str())
+
+
+def options(settings: KafkaSettings) -> dict[str, Any]:
+    """librdkafka's own, to the effect of those that kafka-python gets."""
+    idempotent = settings.required_acks == -1
+    return {
+        "bootstrap.servers": settings.address,
+        "client.id": settings.client_id,
+        "acks": settings.required_acks,
+        "enable.idempotence": idempotent,
+        "enable.gapless.guarantee": idempotent,
+        "max.in.flight.requests.per.connection": 5 if idempotent else 1,
+        "compression.type": settings.compression,
+        "batch.size": settings.batch_bytes,
+        "batch.num.messages": 1_000_000,
+        "linger.ms": LINGER_MS,
+        "message.max.bytes": max(settings.in_flight_bytes, settings.max_message_bytes) + (1 << 20),
+        "queue.buffering.max.messages": 0,
+        "queue.buffering.max.kbytes": (1 << 31) - 1,
+        "message.timeout.ms": 0,
+        "request.timeout.ms": int(max(settings.write_timeout, settings.read_timeout) * 1000),
+        "socket.connection.setup.timeout.ms": max(1000, int(settings.dial_timeout * 1000)),
+        "reconnect.backoff.max.ms": 1000,
+        "allow.auto.create.topics": False,
+        **_security(settings.sasl, settings.tls, settings.read_timeout),
+    }
+
+
+def _security(sasl: Sasl, tls: Tls, timeout: float) -> dict[str, Any]:
+    protocol = ("SASL_" if sasl.mechanism else "") + ("SSL" if tls.enabled else "PLAINTEXT")
+    return {"security.protocol": protocol} | _tls(tls) | _sasl(sasl, timeout)
+
+
+def _tls(tls: Tls) -> dict[str, Any]:
+    if not tls.enabled:
+        return {}
+    files = {
+        "ssl.ca.location": tls.ca, "ssl.certificate.location": tls.cert,
+        "ssl.key.location": tls.key or tls.cert,
+    }
+    found: dict[str, Any] = {name: file for name, file in files.items() if file}
+    if tls.insecure_skip_verify:
+        found |= {"enable.ssl.certificate.verification": False, "ssl.endpoint.identification.algorithm": "none"}
+    return found
+
+
+def _sasl(sasl: Sasl, timeout: float) -> dict[str, Any]:
+    mechanism = sasl.mechanism.upper()
+    if not mechanism:
+        return {}
+    if mechanism in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"):
+        return {"sasl.mechanism": mechanism, "sasl.username": sasl.user, "sasl.password": sasl.password}
+    if mechanism == "OAUTHBEARER":
+        tokens = ClientCredentials(sasl, timeout)
+
+        def token(_: str) -> tuple[str, float]:
+            return tokens.token(), time.time() + tokens.valid_for()
+
+        return {"sasl.mechanism": mechanism, "oauth_cb": token}
+    raise UserError(f"sasl-mechanism {mechanism} cannot be used with the driver confluent: kafka-python can")
+
+
+BY_CONFLUENT = Handover(
+    ConfluentProducer, ConfluentProducer.send, batch_outcome, ConfluentProducer.finish, ConfluentProducer.kill,
+)
