@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,10 @@ from simulator.cli.load_metrics import Metrics
 from simulator.cli.load_shown import Wanted, opened, showing
 from simulator.cli.load_watch import Setup
 from simulator.cli.run_report import Display
-from simulator.cli.run_scenario import show_messages
+from simulator.cli.run_scenario import output_of
 from simulator.errors import shown
 from simulator.releases import Release
-from simulator.run import outputs, storage
+from simulator.run import storage
 from simulator.run.engines import load_in_process
 from simulator.run.engines.address import place_of
 from simulator.run.load import checkpoint, rates, truth
@@ -39,8 +38,7 @@ from simulator.run.progress import Listener, Reporter
 from simulator.run.settings import DEFAULT_RESOLVED_INTERVAL_MS, DEFAULT_SINK_URI
 from simulator.signals import Asked, Stopped, gently, held as signals_held
 from simulator.sinks import SINKS
-from simulator.sinks.console import ConsoleServer
-from simulator.sinks.driver import Driver, Place
+from simulator.sinks.driver import Driver
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sources.generate.stream import Stream
 from simulator.ticdc.changefeed import Changefeed, load_file
@@ -114,7 +112,9 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
         display.warn(loading.opening.plan.event_filters.warnings)
         if loading.changefeed.codec.large_message_handle_option == "claim-check":
             storage.require_writable(loading.changefeed.codec.claim_check_storage_uri)
-        with _output(loading, place_of(loading.master)) as output:
+        shared = loading.master != IN_PROCESS
+        place = place_of(loading.master)
+        with output_of(loading.opening.plan, loading.changefeed, options, place, shared) as output:
             display.warn(output.notes)
             ended = _run(loading, output, wanted, metrics, display)
     if ended is not None:
@@ -150,24 +150,6 @@ def _loading(plan: LoadPlan, options: dict[str, Any], asked: rates.Asked, search
     found = rates.rates(asked, plan.rows_per_second, size)
     opened = replace(opened, stream=Stream(plan.model, found.segments))
     return Loading(plan, options, changefeed, release, opened, found, size, search)
-
-
-@contextmanager
-def _output(loading: Loading, place: Place) -> Iterator[Output]:
-    options, plan, changefeed = loading.options, loading.opening.plan, loading.changefeed
-    if options["fixtures"] is not None:
-        shared = loading.master != IN_PROCESS
-        with outputs.to_fixtures(plan, changefeed, options["fixtures"], options["fixtures_format"], shared) as output:
-            yield output
-    elif options["console"]:
-        with ConsoleServer(show_messages, place) as server:
-            try:
-                yield outputs.to_console(plan, changefeed, server.driver)
-            finally:
-                if server.refused is not None:
-                    raise server.refused
-    else:
-        yield outputs.to_kafka(plan, changefeed, not options["plain_producer"])
 
 
 def _setup(loading: Loading, output: Output) -> Setup:

@@ -69,7 +69,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any]) -> None:
         storage.require_writable(changefeed.codec.claim_check_storage_uri)
     master = _master(options["master"], planned)
     place = place_of(master)
-    with _output(planned, changefeed, options, place) as output, Listener(display.update, place) as listener:
+    with output_of(planned, changefeed, options, place) as output, Listener(display.update, place) as listener:
         display.warn(output.notes)
         try:
             reads = bool(planned.moves)
@@ -143,9 +143,13 @@ def _check_summary(path: Path | None) -> None:
 
 
 @contextmanager
-def _output(planned: Plan, changefeed: Changefeed, options: dict[str, Any], place: Place) -> Iterator[Output]:
+def output_of(
+    planned: Plan, changefeed: Changefeed, options: dict[str, Any], place: Place, shared: bool = False
+) -> Iterator[Output]:
+    """What the options ask for; `shared` as with `outputs.to_fixtures`."""
     if options["fixtures"] is not None:
-        with outputs.to_fixtures(planned, changefeed, options["fixtures"], options["fixtures_format"]) as output:
+        directory, format = options["fixtures"], options["fixtures_format"]
+        with outputs.to_fixtures(planned, changefeed, directory, format, shared) as output:
             yield output
     elif options["console"]:
         with ConsoleServer(show_messages, place) as server:

@@ -49,14 +49,17 @@ def to_name(value: object) -> str:
 
 def to_least_and_most(value: object) -> tuple[int, int]:
     """A number of rows, or {min, max}."""
-    count = to_count(1, MOST_OF_TRANSACTION)
+    return _least_and_most(value, to_count(1, MOST_OF_TRANSACTION), "a whole number or {min = 1, max = 20}")
+
+
+def _least_and_most(value: object, read: Callable[[object], int], expected: str) -> tuple[int, int]:
     if not isinstance(value, dict):
-        return count(value), count(value)
+        return read(value), read(value)
     if value.keys() != {"min", "max"}:
-        raise UserError(f"expected a whole number or {{min = 1, max = 20}}, got {value!r}")
-    least, most = count(value["min"]), count(value["max"])
+        raise UserError(f"expected {expected}, got {value!r}")
+    least, most = read(value["min"]), read(value["max"])
     if least > most:
-        raise UserError(f"min is {least}, which is above max, {most}")
+        raise UserError(f"min is {value['min']}, which is above max, {value['max']}")
     return least, most
 
 
@@ -123,14 +126,7 @@ def to_size(value: object) -> int:
 
 def to_interval(value: object) -> tuple[int, int]:
     """`5m`, or {min, max}, in milliseconds."""
-    if not isinstance(value, dict):
-        return to_duration_ms(value), to_duration_ms(value)
-    if value.keys() != {"min", "max"}:
-        raise UserError(f"expected a duration such as '5m', or {{min = '2m', max = '10m'}}, got {value!r}")
-    least, most = to_duration_ms(value["min"]), to_duration_ms(value["max"])
-    if least > most:
-        raise UserError(f"min is {value['min']}, which is above max, {value['max']}")
-    return least, most
+    return _least_and_most(value, to_duration_ms, "a duration such as '5m', or {min = '2m', max = '10m'}")
 
 
 def to_kinds(value: object) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from simulator import tso
 from simulator.errors import UserError
 from simulator.run.load.plan import LoadPlan
 from simulator.run.load.stretch import LoadedTable, Stretch
+from simulator.sinks.files.directory import put_in_place
 from simulator.sinks.files.settings import disk_errors
 from simulator.sources.snapshots import written
 from simulator.tidb.model.table import visible_columns
@@ -62,7 +63,7 @@ def write(stretch: Stretch, ms: int, directory: Path, plan: LoadPlan, format: st
         try:
             os.chmod(staging, 0o755)
             rows = _write(stretch, ms, staging, plan, format)
-            _replace(final, staging)
+            put_in_place(final, staging)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
     return rows
@@ -96,12 +97,3 @@ def _write_rows(
             file.write(loaded.values.texts(names, rows))
             count += len(rows.keys)
     return count
-
-
-def _replace(final: Path, staging: Path) -> None:
-    """Two renames put the new directory in place of the old; a failure in between leaves the old one beside it."""
-    old = staging.with_name(f"{staging.name}.old")
-    if final.exists():
-        final.rename(old)
-    staging.rename(final)
-    shutil.rmtree(old, ignore_errors=True)

@@ -44,7 +44,7 @@ def commit(settings: FileSettings, topics: Mapping[str, int]) -> None:
                 if not path.exists():
                     write_empty(path)
         _refuse_foreign(final)
-        _replace(final, staging)
+        put_in_place(final, staging)
 
 
 def discard(settings: FileSettings) -> None:
@@ -99,7 +99,7 @@ def _is_ours(relative: Path, path: Path) -> bool:
 JSONL_START = b'{"offset": 0, "timestamp": '
 
 
-def _replace(final: Path, staging: Path) -> None:
+def put_in_place(final: Path, staging: Path) -> None:
     """Two renames put the new directory in place of the old; a failure in between leaves the old one beside it."""
     old = staging.with_name(f"{staging.name}.old")
     if final.exists():
