@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -43,10 +44,11 @@ def default_directory() -> Path:
     return cache_directory() / "broker"
 
 
-def start(port: int | None = None, directory: Path | None = None) -> str:
+def start(port: int | None = None, directory: Path | None = None, more: Mapping[str, str] | None = None) -> str:
     """Starts Kafka on 127.0.0.1 and waits until it answers; a broker that already serves the directory is left alone.
 
-    Without `port`: 9092 when free, else any free one. Returns `host:port`; raises UserError, DeliveryError.
+    Without `port`: 9092 when free, else any free one; `more` are further lines of server.properties. Returns
+    `host:port`; raises UserError, DeliveryError.
     """
     home = (directory or default_directory()).absolute()
     running = status(home)
@@ -57,7 +59,8 @@ def start(port: int | None = None, directory: Path | None = None) -> str:
     jars = kafka_jars(java)
     home.mkdir(parents=True, exist_ok=True)
     settings = home / "server.properties"
-    settings.write_text(properties(broker_port, free_port(), home / "data"), encoding="ascii")
+    added = "".join(f"{name}={value}\n" for name, value in (more or {}).items())
+    settings.write_text(properties(broker_port, free_port(), home / "data") + added, encoding="ascii")
     _format(java, jars, settings, home)
     with signals.held():
         broker = Broker(f"127.0.0.1:{broker_port}", _launch(java, jars, settings, home), str(home))

@@ -16,6 +16,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -56,24 +57,27 @@ class Slow(CountingSink):
         time.sleep(self._seconds)
 
 
-def stretch(preset: str, protocol: str) -> Stretch:
-    """The stream of a preset from its start on."""
-    plan = plan_file.load(presets.file_of(preset))
-    changefeed = load(f"kafka://127.0.0.1:9092/load?partition-num=4&protocol={protocol}", "", V8_5)
-    opening = stretches.opening(plan, rates.rates(rates.read("max"), ROWS_A_SECOND).segments, changefeed, V8_5)
+SPREAD = """[sink]
+dispatchers = [{matcher = ['*.*'], partition = "index-value"}]
+"""
+"""A changefeed whose rows go to all partitions."""
+
+
+def stretch(preset: str | Path, protocol: str, config: str = "", rows: int = ROWS_A_SECOND) -> Stretch:
+    """The stream of a preset, or of a plan's file, from its start on."""
+    plan = plan_file.load(preset if isinstance(preset, Path) else presets.file_of(preset))
+    changefeed = load(f"kafka://127.0.0.1:9092/load?partition-num=4&protocol={protocol}", config, V8_5)
+    opening = stretches.opening(plan, rates.rates(rates.read("max"), rows).segments, changefeed, V8_5)
     return next(stretches.stretches(opening, outputs.to_nowhere(opening.plan, changefeed)))
 
 
 class Course:
-    """Windows behind the fill, one after the other."""
+    """Windows behind the fill, one after the other, for some destinations or all."""
 
-    def __init__(self, of: Stretch) -> None:
+    def __init__(self, of: Stretch, owned: range | None = None) -> None:
         self._stretch = of
+        self.owned = range(of.job.destinations.total) if owned is None else owned
         self._ms = int(of.stream.milliseconds(np.array([of.stream.fill_transactions]))[0]) + 1
-
-    @property
-    def owned(self) -> range:
-        return range(self._stretch.job.destinations.total)
 
     def next(self) -> Window:
         self._ms += 1000

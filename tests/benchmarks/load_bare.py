@@ -1,0 +1,228 @@
+"""Producers that do nothing but send records that are there already, beside which a load run is measured: a loop over
+`send()` of kafka-python and of confluent-kafka, our sink, and Kafka's own `kafka-producer-perf-test`.
+
+Each process has the records of its share of the partitions in memory before the clock starts, and sends them again and
+again. All: acks=all, idempotent, no compression, as large a batch and linger as our sink has, at most 16 MiB in flight.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import re
+import subprocess
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+from typing import TypeVar
+
+import confluent_kafka
+from kafka.future import Future
+from load import SPREAD, Course, made, stretch, timed
+
+from simulator.broker import jars
+from simulator.run.load.sending import window_messages
+from simulator.sinks.kafka import producers
+from simulator.sinks.kafka.confluent import options
+from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.sinks.kafka.sink import KafkaSink
+from simulator.sinks.records import Records, require_delivered
+
+RECORDS = 200_000
+"""That each process has ready."""
+
+READY_BYTES = 64 << 20
+"""If these are not more."""
+
+POLLED = 500
+"""Records between two looks at librdkafka's acknowledgements."""
+
+WARM = 2.0
+"""Seconds that are not counted."""
+
+WINDOW_ROWS = 200_000
+"""Of a window whose rows are made and not sent."""
+
+TOOLS = f"""<ivy-module version="2.0"><info organisation="local" module="kafka-tools"/><dependencies>
+<dependency org="org.apache.kafka" name="kafka-tools" rev="{jars.KAFKA}" conf="default"/>
+<dependency org="org.apache.logging.log4j" name="log4j-slf4j-impl" rev="2.25.4" conf="default"/>
+</dependencies></ivy-module>
+"""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one process sends."""
+
+    settings: KafkaSettings
+    topic: str
+    plan: str | Path
+    protocol: str
+    number: int
+    processes: int
+    seconds: float
+
+
+T = TypeVar("T")
+
+Loop = Callable[[Share, list[Records]], float]
+"""Gives records a second."""
+
+
+def sink(share: Share, ready: list[Records]) -> float:
+    """Our sink."""
+    kafka = KafkaSink(share.settings, [share.topic])
+    return _clocked(share, ready, lambda records: (kafka.write(records), len(records.value))[1],
+                    lambda: require_delivered(kafka.close()))
+
+
+def kafka_python(share: Share, ready: list[Records]) -> float:
+    """The textbook's loop."""
+    producer, flying = producers.producer(share.settings), 0
+    waiting: deque[tuple[Future, int]] = deque()
+
+    def send(batch: list[tuple[int, bytes, bytes]]) -> int:
+        nonlocal flying
+        for partition, key, value in batch:
+            flying += len(value)
+            waiting.append((producer.send(share.topic, value, key, partition=partition), len(value)))
+            while flying > share.settings.in_flight_bytes:
+                future, size = waiting.popleft()
+                future.get(60)
+                flying -= size
+        return len(batch)
+
+    def end() -> None:
+        producer.flush()
+        for future, _ in waiting:
+            future.get(60)
+        producer.close()
+
+    return _clocked(share, _rows(ready), send, end)
+
+
+def confluent(share: Share, ready: list[Records]) -> float:
+    """The same with librdkafka, without a callback for each record."""
+    settings = options(share.settings) | {"queue.buffering.max.kbytes": share.settings.in_flight_bytes >> 10}
+    producer = confluent_kafka.Producer(settings)
+
+    def send(batch: list[tuple[int, bytes, bytes]]) -> int:
+        for start in range(0, len(batch), POLLED):
+            for partition, key, value in batch[start : start + POLLED]:
+                while True:
+                    try:
+                        producer.produce(share.topic, value, key, partition)
+                        break
+                    except BufferError:
+                        producer.poll(0.01)
+            producer.poll(0)
+        return len(batch)
+
+    return _clocked(share, _rows(ready), send, lambda: producer.flush())
+
+
+LOOPS: dict[str, Loop] = {"kafka-python": kafka_python, "confluent": confluent, "sink": sink}
+
+
+def rate(
+    loop: str, processes: int, settings: KafkaSettings, topic: str, plan: str | Path, protocol: str, seconds: float
+) -> float:
+    """Records a second of so many processes together."""
+    context = multiprocessing.get_context("spawn")
+    barrier, found = context.Barrier(processes), context.SimpleQueue()
+    shares = [Share(settings, topic, plan, protocol, number, processes, seconds) for number in range(processes)]
+    running = [context.Process(target=_sent, args=(loop, share, barrier, found)) for share in shares]
+    for process in running:
+        process.start()
+    for process in running:
+        process.join()
+        if process.exitcode:
+            raise SystemExit(f"{loop} ended with {process.exitcode}")
+    return sum(found.get() for _ in running)
+
+
+def performance(settings: KafkaSettings, topic: str, record_bytes: int, seconds: float) -> float:
+    """Records a second of Kafka's own tool, which makes values of that size and no keys."""
+    rough = _performed(settings, topic, record_bytes, 200_000)
+    return _performed(settings, topic, record_bytes, round(rough * seconds))
+
+
+def _performed(settings: KafkaSettings, topic: str, record_bytes: int, records: int) -> float:
+    java = jars.find_java()
+    tools = jars.fetched(java, f"kafka-tools-{jars.KAFKA}", f"the tools of Apache Kafka {jars.KAFKA}", TOOLS)
+    given = {
+        "acks": "all", "enable.idempotence": "true", "compression.type": "none", "batch.size": settings.batch_bytes,
+        "linger.ms": producers.LINGER_MS, "buffer.memory": settings.in_flight_bytes,
+        "max.request.size": settings.in_flight_bytes + (1 << 20),
+    }
+    done = subprocess.run(
+        [java, "-Xmx512m", "-cp", f"{tools}/*", "org.apache.kafka.tools.ProducerPerformance",
+         "--bootstrap-server", settings.address, "--topic", topic, "--num-records", str(records), "--throughput", "-1",
+         "--record-size", str(record_bytes), "--command-property",
+         *(f"{name}={value}" for name, value in given.items())],
+        capture_output=True, text=True)
+    told = re.findall(r"records sent, ([\d.]+) records/sec", done.stdout)
+    if done.returncode or not told:
+        raise SystemExit(f"kafka-producer-perf-test: {done.stdout[-500:]}{done.stderr[-500:]}")
+    return float(told[-1])
+
+
+def generated(plan: str | Path, protocol: str, encoded: bool, processes: int, seconds: float) -> float:
+    """Rows a second made by so many processes at once, each those of its partitions, and messages where `encoded`."""
+    context = multiprocessing.get_context("spawn")
+    barrier, found = context.Barrier(processes), context.SimpleQueue()
+    running = [
+        context.Process(target=_generated, args=(plan, protocol, encoded, number, processes, seconds, barrier, found))
+        for number in range(processes)]
+    for process in running:
+        process.start()
+    for process in running:
+        process.join()
+        if process.exitcode:
+            raise SystemExit(f"generating ended with {process.exitcode}")
+    return sum(found.get() for _ in running)
+
+
+def _generated(
+    plan: str | Path, protocol: str, encoded: bool, number: int, processes: int, seconds: float, barrier: Barrier,
+    found: multiprocessing.SimpleQueue[float],
+) -> None:
+    of = stretch(plan, protocol, SPREAD, WINDOW_ROWS)
+    course = Course(of, range(number, of.job.destinations.total, processes))
+    way = made if not encoded else lambda each: (sum(
+        out.events.num_rows for out in window_messages(each.next(), each.owned)), 0)
+    way(course)
+    barrier.wait()
+    measured = timed(lambda: way(course), seconds)
+    found.put(measured.rows / measured.seconds)
+
+
+def _sent(loop: str, share: Share, barrier: Barrier, found: multiprocessing.SimpleQueue[float]) -> None:
+    of = stretch(share.plan, share.protocol, SPREAD)
+    course = Course(of, range(share.number, of.job.destinations.total, share.processes))
+    ready: list[Records] = []
+    while (sum(len(each.value) for each in ready) < RECORDS and sum(each.value.nbytes for each in ready) < READY_BYTES):
+        ready += [each.records for each in window_messages(course.next(), course.owned)]
+    barrier.wait()
+    found.put(LOOPS[loop](share, ready))
+
+
+def _rows(ready: list[Records]) -> list[list[tuple[int, bytes, bytes]]]:
+    return [
+        list(zip(records.partition.to_pylist(), records.key.to_pylist(), records.value.to_pylist(), strict=True))
+        for records in ready]
+
+
+def _clocked(share: Share, ready: list[T], send: Callable[[T], int], end: Callable[[], object]) -> float:
+    """Records a second, from when the producer has been at it for a while until all is acknowledged."""
+    began, sent, number = 0.0, 0, 0
+    started = time.perf_counter()
+    while not began or time.perf_counter() < began + share.seconds:
+        sent += send(ready[number % len(ready)])
+        number += 1
+        if not began and time.perf_counter() > started + WARM:
+            began, sent = time.perf_counter(), 0
+    end()
+    return sent / (time.perf_counter() - began)
