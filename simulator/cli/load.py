@@ -198,7 +198,7 @@ def _sent(
     reporter = Reporter(driver)
     sink = SINKS[output.sink](output.settings, output.destinations.topics, reporter.waiting)
     reported = (_reporting(stretch, driver) for stretch in stretches(opened, output, begun.acknowledged_ms))
-    feed = Feed(reported, control, sink, begun, store, observers, signal)
+    feed = Feed(reported, control, sink, begun, store, observers, signal, reporter=reporter)
     try:
         if loading.master == IN_PROCESS:
             load_in_process.run(feed, Sender(sink, reporter))

@@ -67,7 +67,7 @@ def showing(
                 f"--until-lag: consumer group {setup.group} has committed no offset of {', '.join(setup.topics)} in "
                 f"{HEARD_WITHIN:.0f} s: a group that reads and commits is expected")
     except (SimulatorError, Stopped) as error:
-        watch.finish(" ".join(str(error).split()), search.verdict if search is not None else None)
+        watch.finish("; ".join(str(error).splitlines()), search.verdict if search is not None else None)
         try:
             _documents(watch, wanted)
         except UserError as other:

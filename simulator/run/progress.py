@@ -83,6 +83,7 @@ class Reporter:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM) if driver else None
         self._events = self._bytes = self._in_flight = 0
         self._last = 0.0
+        self._waits = False
 
     def sent(self, events: int, records: Records, sink: Sink) -> None:
         """Called after each write."""
@@ -98,6 +99,12 @@ class Reporter:
         if time.monotonic() - self._last >= EVERY:
             self._tell((), (since, until))
 
+    def acknowledged(self) -> None:
+        """Called when nothing that the sink was given is on its way any more: it waits no longer."""
+        self._in_flight = 0
+        if self._waits:
+            self._tell(())
+
     def done(self, delivered: Sequence[Delivered]) -> None:
         """Called once everything is delivered."""
         self._in_flight = 0
@@ -106,7 +113,7 @@ class Reporter:
             self._socket.close()
 
     def _tell(self, delivered: Sequence[Delivered], waiting: tuple[float, float] | None = None) -> None:
-        self._last = time.monotonic()
+        self._last, self._waits = time.monotonic(), waiting is not None
         self._marks.delivered(delivered)
         complete = [(*where, commit_ts) for where, commit_ts in self._marks.complete.items()]
         for start in range(0, max(1, len(complete)), PARTITIONS_A_DATAGRAM):

@@ -8,7 +8,7 @@ from pathlib import Path
 from simulator.releases import Release, V8_5
 from simulator.run import outputs
 from simulator.run.load import plan_file, rates, stretches
-from simulator.run.load.checkpoint import identity
+from simulator.run.load.checkpoint import Checkpoint, identity
 from simulator.run.load.control import Control, Held
 from simulator.run.load.plan import LoadPlan
 from simulator.run.load.stretch import Stretch
@@ -48,9 +48,10 @@ class Run:
     """What a load run consists of, beside its sink."""
 
     def __init__(
-        self, text: str = PLAN, protocol: str = "open-protocol", release: Release = V8_5, uri: str = URI
+        self, text: str = PLAN, protocol: str = "open-protocol", release: Release = V8_5, uri: str = URI,
+        toml: str = "",
     ) -> None:
-        self.load, self.changefeed = plan(text), load(uri + protocol, "", release)
+        self.load, self.changefeed = plan(text), load(uri + protocol, toml, release)
         self.rates = rates.rates(rates.read("max"), self.load.rows_per_second)
         self.opening: Opening = stretches.opening(self.load, self.rates.segments, self.changefeed, release)
         self.output: Output = outputs.to_nowhere(self.opening.plan, self.changefeed)
@@ -61,6 +62,11 @@ class Run:
         return identity(
             self.load, self.rates.segments, self.release, self.changefeed, self.opening.start_ms,
             dict(zip(self.output.destinations.topics, self.output.destinations.counts, strict=True)))
+
+    @property
+    def begun(self) -> Checkpoint:
+        """Where it begins."""
+        return Checkpoint(self.identity, self.opening.start_ms)
 
     def stretches(self, from_ms: int = 0) -> Iterator[Stretch]:
         return stretches.stretches(self.opening, self.output, from_ms)

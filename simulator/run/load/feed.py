@@ -23,6 +23,7 @@ from simulator.run.load.control import Control, Due
 from simulator.run.load.observed import WindowSent
 from simulator.run.load.stretch import Stretch, Window
 from simulator.run.load.stretches import marks
+from simulator.run.progress import Reporter
 from simulator.signals import Asked
 from simulator.sinks.latencies import Latencies
 from simulator.sinks.records import Delivered, Sink, require_delivered
@@ -36,17 +37,17 @@ class Feed:
     def __init__(
         self, stretches: Iterator[Stretch], control: Control, sink: Sink, checkpoint: Checkpoint,
         store: Store | None = None, observers: Sequence[Observer] = (), asked: Asked | None = None,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.time, reporter: Reporter | None = None,
     ) -> None:
-        """`stretches` from that in which the checkpoint lies. Sends the statements and the watermark there: raises
-        DeliveryError."""
+        """`stretches` from that in which the checkpoint lies; the reporter is the sink's. Sends the statements and the
+        watermark there: raises DeliveryError."""
         self.checkpoint = checkpoint
         self.over = False
         """Whether the run came to its end; otherwise it was asked to end, or goes on."""
 
         self._stretches, self._stretch = stretches, next(stretches)
         self._control, self._sink, self._store, self._observers = control, sink, store, observers
-        self.asked, self._clock = asked or Asked(), clock
+        self.asked, self._clock, self._reporter = asked or Asked(), clock, reporter
         self._due: Due | None = None
         self._handed_out = 0.0
         self._mark()
@@ -108,6 +109,8 @@ class Feed:
             self._sink.drain()
             if self._sink.failed:
                 self._require(self._sink.close())
+            if self._reporter is not None:
+                self._reporter.acknowledged()
             if ints(batch, "kind")[0] == DDL:
                 self.checkpoint = replace(self.checkpoint, statements=self.checkpoint.statements + 1)
                 self._save()
@@ -121,12 +124,12 @@ class Feed:
         try:
             require_delivered(delivered)
         except DeliveryError as error:
-            raise DeliveryError(*error.args, self.told()) from error
+            raise DeliveryError(*error.args, *self._told()) from error
 
-    def told(self) -> str:
-        """Up to where everything has arrived, for people."""
-        goes_on = "; --resume goes on there" if self._store is not None else ""
-        return f"everything up to {tso.describe(self.checkpoint.watermark)} is acknowledged{goes_on}"
+    def _told(self) -> Iterator[str]:
+        """Up to where everything has arrived, for people; of files that were not finished nothing stays."""
+        if self._store is not None:
+            yield f"everything up to {tso.describe(self.checkpoint.watermark)} is acknowledged; --resume goes on there"
 
     def _observed(
         self, window: Window, reports: Sequence[TaskReport], partitions: Mapping[tuple[str, int], tuple[int, int, int]],

@@ -59,6 +59,8 @@ def send_window(
         if sink.failed:
             break
     sink.drain()
+    if reporter is not None and not sink.failed:
+        reporter.acknowledged()
     return TaskReport(
         [asdict(account) for account in _delivered(before, sink, job)],
         [(*key, count) for key, count in sorted(changes.items())],

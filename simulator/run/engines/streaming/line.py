@@ -19,6 +19,9 @@ CONNECT_WITHIN = 10.0
 GONE = b""
 """Said to a process of Spark that is not to go on."""
 
+HURRY = b"hurry"
+"""Said to a process of Spark that is not to hold records back any more; no answer to anything."""
+
 
 @dataclass(frozen=True)
 class Start:
@@ -44,7 +47,7 @@ class Start:
 
 def put(file: BufferedIOBase, value: object) -> None:
     """Says something; raises OSError."""
-    data = GONE if value is GONE else pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+    data = value if isinstance(value, bytes) else pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     file.write(len(data).to_bytes(LENGTH, "big") + data)
     file.flush()
 

@@ -77,7 +77,7 @@ def _played(spark: SparkSession, windows: Windows) -> None:
         query = to.option("checkpointLocation", directory).start()
         try:
             while not windows.ended.wait(LOOK) and query.isActive:
-                pass
+                windows.hurry()
             if not windows.over and windows.error is None:
                 query.awaitTermination()
         finally:

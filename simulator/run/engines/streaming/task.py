@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import threading
 from queue import SimpleQueue
 from typing import Any, NoReturn
 
 from simulator.run.emit import Job, TaskReport
-from simulator.run.engines.streaming.line import Start, connected, heard, put
+from simulator.run.engines.streaming.line import HURRY, Start, connected, heard, put
 from simulator.run.load.prepared import Sender
 from simulator.run.load.stretch import Stretch, Window
 from simulator.run.progress import Reporter
+from simulator.signals import Asked
 from simulator.sinks import SINKS
 
 ENDED = 3
@@ -30,6 +32,7 @@ class Task:
         self.start = start
         self._file = connected(start.driver)
         self._answers: SimpleQueue[bytes] = SimpleQueue()
+        self._asked = Asked()
         threading.Thread(target=self._listen, daemon=True).start()
         self._ask("hello")
         self._sender: Sender | None = None
@@ -44,7 +47,7 @@ class Task:
         window = Window(stretch, first_ms, end_ms, pace)
         if self._sender is None:
             self._sender = _sender(stretch.job)
-        return self._sender.send(window, range(group, stretch.job.destinations.total, self.start.tasks))
+        return self._sender.send(window, range(group, stretch.job.destinations.total, self.start.tasks), self._asked)
 
     def _ask(self, what: str, *more: object) -> Any:
         try:
@@ -57,9 +60,13 @@ class Task:
         """In a thread of its own, so that an end is heard at any time."""
         while True:
             try:
-                self._answers.put(heard(self._file))
+                said = heard(self._file)
             except (EOFError, OSError):
                 _end()
+            if said == HURRY:
+                self._asked.number = signal.SIGINT
+            else:
+                self._answers.put(said)
 
 
 def _sender(job: Job) -> Sender:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.errors import DeliveryError
-from simulator.run.engines.streaming.line import GONE, Start, got, put
+from simulator.run.engines.streaming.line import GONE, HURRY, Start, got, put
 from simulator.run.engines.streaming.source import reports
 from simulator.run.load.feed import Feed
 from simulator.run.load.stretch import Window
@@ -90,6 +90,15 @@ class Windows:
                 self._open.given.clear()
                 if isinstance(files := _files(self._open.window), FileSettings):
                     directory.cut_back(files, self._open.before)
+
+    def hurry(self) -> None:
+        """Has the open window sent without pace, where a signal has asked for the end."""
+        if not self._feed.asked.number:
+            return
+        with self._lock:
+            for sender in self._senders.values():
+                with suppress(OSError):
+                    put(sender.response, HURRY)
 
     def close(self) -> None:
         """Ends all that is connected."""
