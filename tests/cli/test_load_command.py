@@ -61,7 +61,7 @@ def test_every_preset_keeps_the_contract_and_leads_to_its_truth(name: str, tmp_p
 
     assert play(
         "load", tmp_path / "plan.toml", "--master", "none", "--sink-uri", URI, "--config", tmp_path / "changefeed.toml",
-        "--fixtures", tmp_path / "out", "--truth", tmp_path / "truth", "--rate", "1000", "--duration", "1s") == 0
+        "--fixtures", tmp_path / "out", "--truth", tmp_path / "truth", "--rate", "400", "--duration", "1s") == 0
 
     records = assert_true(tmp_path / "out", tmp_path / "truth", URI, BY_KEY)
     assert len({record.partition for record in records if record.key is not None or record.value}) == 2
