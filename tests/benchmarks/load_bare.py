@@ -74,8 +74,12 @@ Loop = Callable[[Share, list[Records]], float]
 def sink(share: Share, ready: list[Records]) -> float:
     """Our sink."""
     kafka = KafkaSink(share.settings, [share.topic])
-    return _clocked(share, ready, lambda records: (kafka.write(records), len(records.value))[1],
-                    lambda: require_delivered(kafka.close()))
+
+    def send(records: Records) -> int:
+        kafka.write(records)
+        return len(records.value)
+
+    return _clocked(share, ready, send, lambda: require_delivered(kafka.close()))
 
 
 def kafka_python(share: Share, ready: list[Records]) -> float:
@@ -140,7 +144,7 @@ def rate(
         process.join()
         if process.exitcode:
             raise SystemExit(f"{loop} ended with {process.exitcode}")
-    return sum(found.get() for _ in running)
+    return float(sum(found.get() for _ in running))
 
 
 def performance(settings: KafkaSettings, topic: str, record_bytes: int, seconds: float) -> float:
@@ -182,7 +186,7 @@ def generated(plan: str | Path, protocol: str, encoded: bool, processes: int, se
         process.join()
         if process.exitcode:
             raise SystemExit(f"generating ended with {process.exitcode}")
-    return sum(found.get() for _ in running)
+    return float(sum(found.get() for _ in running))
 
 
 def _generated(

@@ -44,14 +44,14 @@ def steady(rate: float) -> Segment:
 
 
 @given(segments(), st.sampled_from([0, 0, 10**6, FAR]), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_transactions_and_milliseconds_are_found_from_each_other(
     segments: tuple[Segment, ...], far: int, present: bool
 ) -> None:
     stream = stream_of(
         TableModel("shop", "a", 13), TableModel("shop", "b", 30), sizes=(1, 20), present=present, segments=segments)
     assume(far < FAR or not any(each.again_ms for each in segments))
-    table, transactions = stream.timetable, np.arange(far, far + 60)
+    table, transactions = stream.timetable, np.arange(far, far + 30)
 
     ms = table.milliseconds(transactions)
 
