@@ -250,12 +250,12 @@ def load(file: Path | None, **options: Any) -> None:
     ticdc-sim load mine.toml --sink-uri "kafka://127.0.0.1:9092/shop?protocol=canal-json" --rate 20000 --duration 2h
     """
     if options["print_plan"]:
-        from simulator.cli.load_options import print_plan
+        from simulator.cli.load.options import print_plan
 
         print_plan(file, options["preset"])
         return
     _without_pandas()
-    from simulator.cli.load import load as work
+    from simulator.cli.load.command import load as work
 
     work(file, options)
 

@@ -62,16 +62,18 @@ class Place:
     _spread: dict[str, Loaded] = field(default_factory=dict)
 
     def loaded(
-        self, plan: str | Path, protocol: str, config: str = SPREAD, into: str | None = None,
-        seconds: float | None = None,
+        self, plan: str | Path, protocol: str, config: str = SPREAD, counting: bool = False,
+        driver: str = "kafka-python", seconds: float | None = None,
     ) -> Loaded:
         """A run into a topic of its own."""
         topic, file = self.topic(), self.directory / "changefeed.toml"
         file.write_text(config, "utf-8")
         uri = f"kafka://{self.address}/{topic}?protocol={protocol}&partition-num={PARTITIONS}"
+        if protocol == "canal-json":
+            uri += "&enable-tidb-extension=true"
+        more = ["--config", str(file), "--driver", driver]
         try:
-            return run(
-                plan, uri, seconds or self.seconds, self.master, self.pid, into, ["--config", str(file)])
+            return run(plan, uri, seconds or self.seconds, self.master, self.pid, counting, more)
         finally:
             self.forget(topic)
 
@@ -108,9 +110,9 @@ def sustained(place: Place) -> Iterator[Row]:
 def wide_open(place: Place) -> Iterator[Row]:
     """Open Protocol, wide rows."""
     for plan in ("wide-124", "wide-62"):
-        for into, goal in (("counting", "190"), (None, "as near as Kafka allows")):
-            found = place.loaded(plan, "open-protocol", into=into)
-            where = "counting sink" if into else "Kafka"
+        for counting, goal in ((True, "190"), (False, "as near as Kafka allows")):
+            found = place.loaded(plan, "open-protocol", counting=counting)
+            where = "counting sink" if counting else "Kafka"
             told = f"Open Protocol, {plan} ({found.row_bytes:,.0f} B a row), {where}: MiB/s"
             yield Row(told, f"{found.mib:.1f} ({_rows(found.rows)} rows/s; cores busy: {_busy(found)})", goal)
 
@@ -132,7 +134,7 @@ def one_partition(place: Place) -> Iterator[Row]:
 
 def bare(place: Place) -> Iterator[Row]:
     """Producers that only send."""
-    by = {"kafka-python": place.six(), "confluent-kafka": place.loaded(SIX, "canal-json", into="confluent")}
+    by = {"kafka-python": place.six(), "confluent-kafka": place.loaded(SIX, "canal-json", driver="confluent")}
     size = round(by["kafka-python"].row_bytes)
     for library, found in by.items():
         yield Row(

@@ -108,14 +108,14 @@ class Loaded:
 
 def run(
     plan: str | Path, uri: str, seconds: float, master: str = "local[2]", broker: int | None = None,
-    into: str | None = None, more: Sequence[str] = (),
+    counting: bool = False, more: Sequence[str] = (),
 ) -> Loaded:
     """A run of so many seconds with the plan's file, or a preset of that name; `broker` is the pid of a Kafka whose CPU
     time is told, too."""
     with tempfile.TemporaryDirectory(prefix="bench-load-") as name:
         here = Path(name)
-        command = [str(Path(sys.executable).with_name("ticdc-sim"))] if into is None else [
-            sys.executable, str(Path(__file__).with_name("load_into.py")), into]
+        command = [str(Path(sys.executable).with_name("ticdc-sim"))] if not counting else [
+            sys.executable, str(Path(__file__).with_name("load_into.py"))]
         command += ["load", *([str(plan)] if isinstance(plan, Path) else ["--preset", plan])]
         command += ["--sink-uri", uri, "--rate", "max", "--duration", f"{seconds:.0f}s", "--master", master]
         command += ["--checkpoint", str(here / "checkpoint"), "--summary", str(here / "summary.json"), *more]

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from simulator.cli import load_live, load_shown
-from simulator.cli.load_metrics import Metrics
-from simulator.cli.load_shown import Wanted, opened, showing
-from simulator.cli.load_watch import Setup, Watch
+from simulator.cli.load import live, shown
+from simulator.cli.load.metrics import Metrics
+from simulator.cli.load.shown import Wanted, opened, showing
+from simulator.cli.load.watch import Setup, Watch
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 from simulator.errors import DeliveryError, UserError
 from simulator.run.load.account import Now
@@ -60,23 +60,23 @@ def test_the_live_line_says_how_it_goes() -> None:
     """What is not known, or not worth a word, is left out."""
     now = Now(1_234_567, 3 << 20, 59_980.2, 24.4 * (1 << 20), 60_000.0, 0.2, 1 << 19, 0.0241, 1735689600000 << 18)
 
-    assert load_live.line(now, 1200, "confluent-kafka 2.16.1") == (
+    assert live.line(now, 1200, "confluent-kafka 2.16.1") == (
         "asked 60,000 rows/s, reached 59,980 rows/s · 1,234,567 rows · 3.0 MiB, 24.4 MiB/s · in flight 0.5 MiB · "
         "lag 1,200 · p99 24 ms · watermark 2025-01-01 00:00:00 · confluent-kafka 2.16.1")
     at_once = Now(5, 100, 5.0, 100.0, 0.0, 0.0, 0, 0.0, 0)
-    assert load_live.line(at_once, None, "jsonl") == (
+    assert live.line(at_once, None, "jsonl") == (
         "as fast as possible, 5 rows/s · 5 rows · 0.0 MiB, 0.0 MiB/s · in flight 0.0 MiB · jsonl")
     late = Now(5, 100, 5.0, 100.0, 10.0, 31.24, 0, 0.0, 0)
-    silent = load_live.line(late, None, "kafka-python", "Kafka has acknowledged nothing since 12:00:00")
+    silent = live.line(late, None, "kafka-python", "Kafka has acknowledged nothing since 12:00:00")
     assert "31.2 s behind" in silent and silent.endswith("since 12:00:00") and "kafka-python" not in silent
 
 
 def test_without_a_terminal_a_line_comes_now_and_then(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(load_live, "PLAIN", 0.01)
-    live = load_live.Live(Watch(SETUP))
-    with live.following():
+    monkeypatch.setattr(live, "PLAIN", 0.01)
+    line = live.Live(Watch(SETUP))
+    with line.following():
         while capfd.readouterr().err.count("as fast as possible, 0 rows/s") < 1:
             continue
 
@@ -133,7 +133,7 @@ def test_a_run_that_fails_says_so_in_all_it_leaves(capfd: pytest.CaptureFixture[
 
 
 def test_the_summary_has_all_for_programs(watch: Watch, tmp_path: Path) -> None:
-    load_shown.write_summary(watch, tmp_path / "s.json")
+    shown.write_summary(watch, tmp_path / "s.json")
     told = json.loads((tmp_path / "s.json").read_text())
     series = told.pop("series")
 
@@ -178,9 +178,9 @@ class Page(HTMLParser):
 
 def test_the_report_is_one_page_that_needs_nothing_else(watch: Watch, tmp_path: Path) -> None:
     """Names are text in it, whatever a browser would make of them."""
-    from simulator.cli import load_report
+    from simulator.cli.load import report
 
-    load_report.write(watch, tmp_path / "r.html")
+    report.write(watch, tmp_path / "r.html")
     page, text = Page(), (tmp_path / "r.html").read_text("utf-8")
     page.feed(text)
 

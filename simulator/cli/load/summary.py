@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from simulator.cli.load_end import QUANTILES, partitions
-from simulator.cli.load_watch import Watch
+from simulator.cli.load.end import QUANTILES, partitions
+from simulator.cli.load.watch import Watch
 from simulator.errors import UserError
 from simulator.run.load.series import columns
 from simulator.sinks.latencies import Latencies

@@ -14,9 +14,9 @@ import plotly.io
 from plotly.offline import get_plotlyjs
 
 from simulator import __version__, tso
-from simulator.cli.load_end import closing, partitions, tables
-from simulator.cli.load_summary import series, write_text
-from simulator.cli.load_watch import Watch
+from simulator.cli.load.end import closing, partitions, tables
+from simulator.cli.load.summary import series, write_text
+from simulator.cli.load.watch import Watch
 from simulator.cli.run_report import MANY
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 
@@ -42,7 +42,7 @@ def document(watch: Watch) -> str:
     """The whole file."""
     setup = watch.setup
     title = f"Load: {setup.plan}"
-    style = (files("simulator.cli") / "load_report.css").read_text("utf-8")
+    style = (files("simulator.cli.load") / "report.css").read_text("utf-8")
     charts = "\n".join(_section(*chart) for chart in _charts(watch))
     return f"""<!DOCTYPE html>
 <html lang="en">

@@ -11,11 +11,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from simulator.cli import load_end
-from simulator.cli.load_live import Live
-from simulator.cli.load_metrics import Metrics
-from simulator.cli.load_summary import write as write_summary
-from simulator.cli.load_watch import Setup, Watch
+from simulator.cli.load import end
+from simulator.cli.load.live import Live
+from simulator.cli.load.metrics import Metrics
+from simulator.cli.load.summary import write as write_summary
+from simulator.cli.load.watch import Setup, Watch
 from simulator.cli.output import warn
 from simulator.errors import SimulatorError, UserError
 from simulator.run.load.lag import HEARD_WITHIN, Search
@@ -72,11 +72,11 @@ def showing(
             _documents(watch, wanted)
         except UserError as other:
             warn([str(other)])
-        load_end.show(watch, True)
+        end.show(watch, True)
         raise
     watch.finish("", search.verdict if search is not None else None)
     _documents(watch, wanted)
-    load_end.show(watch, stderr)
+    end.show(watch, stderr)
 
 
 @contextmanager
@@ -95,6 +95,6 @@ def _documents(watch: Watch, wanted: Wanted) -> None:
     if wanted.summary is not None:
         write_summary(watch, wanted.summary)
     if wanted.report is not None:
-        from simulator.cli import load_report  # plotly takes longer than anything else here
+        from simulator.cli.load import report  # plotly takes longer than anything else here
 
-        load_report.write(watch, wanted.report)
+        report.write(watch, wanted.report)

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from simulator import releases
-from simulator.cli import client, load_truth
-from simulator.cli.load_options import IN_PROCESS, check, file_of, master_of, search_of, settings_of
-from simulator.cli.load_metrics import Metrics
-from simulator.cli.load_shown import Wanted, opened, showing
-from simulator.cli.load_watch import Setup
+from simulator.cli import client
+from simulator.cli.load import truth_at
+from simulator.cli.load.metrics import Metrics
+from simulator.cli.load.options import IN_PROCESS, check, file_of, master_of, search_of, settings_of
+from simulator.cli.load.shown import Wanted, opened, showing
+from simulator.cli.load.watch import Setup
 from simulator.cli.run_report import Display
 from simulator.cli.run_scenario import output_of
 from simulator.errors import shown
@@ -96,7 +97,7 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
     if options["at"] is None:
         check(options, plan.settings)
     else:
-        load_truth.check(options)
+        truth_at.check(options)
     wanted = Wanted(options["summary"], options["report"], options["metrics_port"])
     given = plan.rate if options["rate"] is None else options["rate"]
     search = search_of(options, given)
@@ -104,7 +105,7 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
     display = Display()
     if options["at"] is not None:
         known = _loading(plan, options, asked, search)
-        load_truth.write(known.opening, known.changefeed, options["truth"], options["at"])
+        truth_at.write(known.opening, known.changefeed, options["truth"], options["at"])
         return
     with opened(wanted) as metrics:
         display.stage("making the plan")

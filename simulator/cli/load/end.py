@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from simulator import tso
-from simulator.cli.load_watch import Watch
+from simulator.cli.load.watch import Watch
 from simulator.cli.run_report import by_partition, by_table
 from simulator.cli.terminal import Terminal
 

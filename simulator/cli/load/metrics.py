@@ -13,7 +13,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from simulator import tso
-from simulator.cli.load_watch import Watch
+from simulator.cli.load.watch import Watch
 from simulator.errors import UserError
 from simulator.sinks.latencies import Latencies
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from rich.text import Text
 
 from simulator import tso
-from simulator.cli.load_watch import Watch
+from simulator.cli.load.watch import Watch
 from simulator.cli.run_report import silence
 from simulator.cli.terminal import Terminal
 from simulator.errors import printable
