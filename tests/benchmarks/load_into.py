@@ -32,4 +32,4 @@ def confluent(plan: Plan, changefeed: Changefeed, prepared_batches: bool = True)
 
 if __name__ == "__main__":
     outputs.to_kafka = {"counting": counting, "confluent": confluent}[sys.argv.pop(1)]
-    sys.exit(main())
+    main()
