@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator import releases
-from simulator.cli import load_truth
+from simulator.cli import client, load_truth
 from simulator.cli.load_options import IN_PROCESS, check, file_of, master_of, search_of, settings_of
 from simulator.cli.load_metrics import Metrics
 from simulator.cli.load_shown import Wanted, opened, showing
@@ -158,19 +158,16 @@ def _setup(loading: Loading, output: Output) -> Setup:
         plan.name, tuple(f"{table.schema}.{table.name}" for table in plan.model.tables),
         dict(zip(to.topics, to.counts, strict=True)), output.options.protocol, loading.release.name,
         loading.release.architecture, plan.model.seed, loading.rate, loading.resolved_interval_ms,
-        _driver(loading), "in process" if loading.master == IN_PROCESS else f"Spark, {loading.master}",
+        _driver(loading, output), "in process" if loading.master == IN_PROCESS else f"Spark, {loading.master}",
         shown(plan.settings.sink_uri or DEFAULT_SINK_URI) if loading.to_kafka else output.sink,
         loading.duration, loading.options["consumer_group"])
 
 
-def _driver(loading: Loading) -> str:
+def _driver(loading: Loading, output: Output) -> str:
     """What takes records to where they go."""
-    if not loading.to_kafka:
-        return "files" if loading.options["fixtures"] else "the console"
-    from importlib.metadata import version
-
-    how = "record by record" if loading.options["plain_producer"] else "prepared batches"
-    return f"kafka-python {version('kafka-python')}, {how}"
+    if isinstance(output.settings, KafkaSettings):
+        return client.told(output.settings)
+    return "files" if loading.options["fixtures"] else "the console"
 
 
 def _begun(loading: Loading, output: Output) -> tuple[Store | None, Checkpoint]:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from simulator.cli import client
 from simulator.errors import UserError
 from simulator.run.load import presets, rates
 from simulator.run.load.lag import Search
@@ -67,6 +68,7 @@ def check(options: dict[str, Any], settings: Settings) -> None:
     if fixtures and options["fixtures_format"] == "parquet" and master_of(options) != IN_PROCESS:
         raise UserError(
             f"--fixtures-format parquet needs --master {IN_PROCESS}: several processes cannot write one such file")
+    client.check(options)
     if console or fixtures:
         to = "--console" if console else "--fixtures"
         for name in ("checkpoint", "resume"):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator import releases
+from simulator.cli import client
 from simulator.cli.run_report import Display, Summary
 from simulator.errors import DeliveryError, UserError
 from simulator.read import expectations
@@ -55,6 +56,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any]) -> None:
         )
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
     changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
+    client.check(options)
     _check_summary(options["summary"])
     script = scenario.script(settings, options.get("first"), options.get("last"))
     display = Display()
@@ -159,7 +161,7 @@ def output_of(
                 if server.refused is not None:
                     raise server.refused
     else:
-        yield outputs.to_kafka(planned, changefeed, not options["plain_producer"])
+        yield client.to_kafka(planned, changefeed, options)
 
 
 def show_messages(batch: Any) -> None:

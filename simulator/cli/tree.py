@@ -102,6 +102,16 @@ RESOLVED_INTERVAL = _setting(
     "resolved-interval", metavar="DURATION", help="Simulated time between watermarks.  [default: 1s]")
 SEED = _setting("seed", type=int, help="Chooses the commit-ts of each row.  [default: 0]")
 
+CLIENT = (
+    click.option(
+        "--driver", type=click.Choice(["kafka-python", "confluent"]),
+        help="The client that sends to Kafka: confluent is confluent-kafka, an extra.  [default: kafka-python]"),
+    click.option(
+        "--plain-producer", is_flag=True,
+        help="Send record by record through kafka-python's public API, not in prepared batches (slower)."),
+)
+"""What stands between records and Kafka: of diff, run and load."""
+
 RUN = _given((
     *CHANGEFEED_AND_OUTPUT,
     _setting("over", metavar="DURATION", help="Simulated time that changes are spread over.  [default: 1m]"),
@@ -114,9 +124,7 @@ RUN = _given((
         help="Spark master; none compares small snapshots in this process, without Java.  [default: local[*] where "
         "snapshots are compared, else none]",
     ),
-    click.option(
-        "--plain-producer", is_flag=True, help="Send record by record through kafka-python's public API (slower)."
-    ),
+    *CLIENT,
     click.option(
         "--summary",
         type=click.Path(path_type=Path, dir_okay=False),
@@ -228,8 +236,7 @@ def run(file: Path, **options: Any) -> None:
     help="Write a page with plots there.")
 @click.option(
     "--metrics-port", type=click.IntRange(1, 65535), metavar="PORT", help="Serve Prometheus metrics on this port.")
-@click.option(
-    "--plain-producer", is_flag=True, help="Send record by record through the client's public API (slower).")
+@_given(CLIENT)
 def load(file: Path | None, **options: Any) -> None:
     """An endless stream of changes, made up from a plan: as much as a consumer can take, for as long as it takes.
 

@@ -48,11 +48,13 @@ def to_fixtures(
             commit(settings, counts)
 
 
-def to_kafka(plan: Plan, changefeed: Changefeed, prepared_batches: bool = True) -> Output:
+def to_kafka(
+    plan: Plan, changefeed: Changefeed, prepared_batches: bool = True, driver: str = KafkaSettings.driver
+) -> Output:
     """The changefeed's Kafka, its topics found or created; raises DeliveryError where it does not answer."""
     from simulator.sinks.kafka.admin import prepare_topics
 
-    settings = kafka_settings(changefeed, prepared_batches)
+    settings = kafka_settings(changefeed, prepared_batches, driver)
     wanted = {topic: changefeed.kafka.partition_num if topic == changefeed.topic else None for topic in plan.topics}
     ready = prepare_topics(settings, wanted)
     options = replace(options_of(changefeed), max_message_bytes=ready.max_message_bytes)
@@ -76,7 +78,9 @@ def to_nowhere(plan: Plan, changefeed: Changefeed) -> Output:
     return Output("counting", None, _destinations(plan, counts), options_of(changefeed))
 
 
-def kafka_settings(changefeed: Changefeed, prepared_batches: bool = True) -> KafkaSettings:
+def kafka_settings(
+    changefeed: Changefeed, prepared_batches: bool = True, driver: str = KafkaSettings.driver
+) -> KafkaSettings:
     """What the Kafka sink is told, from what TiCDC's options say."""
     settings = of_changefeed(changefeed.kafka)
     ca, cert, key = map(storage.absolute, (settings.tls.ca, settings.tls.cert, settings.tls.key))
@@ -85,6 +89,7 @@ def kafka_settings(changefeed: Changefeed, prepared_batches: bool = True) -> Kaf
         tls=replace(settings.tls, ca=ca, cert=cert, key=key),
         max_message_bytes=changefeed.codec.max_message_bytes,
         topic_limit=changefeed.kafka.topic_limit,
+        driver=driver,
         prepared_batches=prepared_batches,
     )
 

@@ -1,4 +1,5 @@
-"""Producing ready records: prepared batches beside a plain kafka-python loop with the same tuning, into one real Kafka.
+"""Producing ready records: prepared batches and confluent-kafka beside a plain kafka-python loop with the same tuning,
+into one real Kafka.
 
     python tests/benchmarks/produce.py [--records 150000] [--rounds 3] [--broker HOST:PORT]
 
@@ -13,6 +14,7 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -87,7 +89,7 @@ def measure(name: str, settings: KafkaSettings, run: Callable[[KafkaSettings, st
 
 
 def main() -> None:
-    """Prints one line a size: the medians and their ratio."""
+    """Prints three lines a size: the medians of each way, and how they compare with the loop."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--records", type=int, default=150_000)
     options.add_argument("--rounds", type=int, default=3)
@@ -106,13 +108,22 @@ def compare(settings: KafkaSettings, size: int, count: int, rounds: int) -> None
     """The three ways in turn, `rounds` times, so that a busy moment of the machine meets all of them."""
     batches = records(count, size)
     rows = [(b.partition.to_pylist(), b.key.to_pylist(), b.value.to_pylist()) for b in batches]
-    rates: dict[str, list[float]] = {"prepared": [], "loop": []}
+    confluent = replace(settings, driver="confluent")
+    ways: dict[str, Callable[[], float]] = {
+        "loop": lambda: measure("loop", settings, lambda s, t: loop(s, t, rows), count),
+        "prepared": lambda: measure("prepared", settings, lambda s, t: sink(s, t, batches), count),
+        "confluent": lambda: measure("confluent", confluent, lambda s, t: sink(s, t, batches), count),
+    }
+    rates: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(rounds):
-        rates["loop"].append(measure("loop", settings, lambda s, t: loop(s, t, rows), count))
-        rates["prepared"].append(measure("prepared", settings, lambda s, t: sink(s, t, batches), count))
-    fast, slow = statistics.median(rates["prepared"]), statistics.median(rates["loop"])
-    rate = f"{fast:9,.0f} records/s ({fast * size / 1e6:4.0f} MB/s)"
-    print(f"{size:5d} B: prepared {rate}, loop {slow:8,.0f} records/s: {fast / slow:.1f} x")
+        for name, way in ways.items():
+            rates[name].append(way())
+    slow = statistics.median(rates["loop"])
+    for name, found in rates.items():
+        rate = statistics.median(found)
+        print(
+            f"{size:5d} B: {name:9} {rate:9,.0f} records/s ({rate * size / 1e6:4.0f} MB/s; "
+            f"{min(found):,.0f} to {max(found):,.0f}): {rate / slow:.1f} x")
 
 
 if __name__ == "__main__":

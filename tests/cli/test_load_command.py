@@ -17,6 +17,7 @@ from support.processes import errors, started, wait_until
 from simulator.read.decode import DdlEvent, RowEvent, Watermark, decode
 from simulator.read.records import Record, read
 from simulator.run.load import presets
+from simulator.sinks.kafka import connect
 from simulator.ticdc.changefeed import load as load_changefeed
 
 OPTIONS = "protocol=canal-json&enable-tidb-extension=true&partition-num=2"
@@ -140,6 +141,9 @@ KAFKA = ("--sink-uri", "kafka://127.0.0.1:9/load")
     (("PLAN", "--console", "--master", "local[2]"), "--console needs --master none: one process shows all messages"),
     (("PLAN", "--fixtures", "out", "--fixtures-format", "parquet"), "--fixtures-format parquet needs --master none"),
     (("PLAN", "--console", "--resume"), "--resume is about Kafka: --console contacts none"),
+    (("PLAN", "--console", "--driver", "confluent"), "--driver confluent is about Kafka: --console contacts none"),
+    (("PLAN", *KAFKA, "--driver", "librdkafka"), "'librdkafka' is not one of 'kafka-python', 'confluent'"),
+    (("PLAN", *KAFKA, "--driver", "confluent", "--plain-producer"), "--plain-producer is about kafka-python: --driver"),
     (("PLAN", "--fixtures", "out", "--consumer-group", "g"), "--consumer-group: a group has lag on Kafka only"),
     (("PLAN", *KAFKA, "--until-lag", "5"), "--until-lag 5 needs --consumer-group GROUP: whose lag?"),
     (("PLAN", *KAFKA, "--until-lag", "5", "--consumer-group", "g", "--rate", "0s:1, 5s:2"),
@@ -161,6 +165,19 @@ def test_what_cannot_be_asked_is_one_line(
 
     said = capfd.readouterr().err.splitlines()
     assert [error in line for line in said] == [True], said
+
+
+def test_a_driver_that_is_not_installed_is_one_line_with_what_installs_it(
+    plan: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connect, "find_spec", lambda name: None)
+
+    assert play("load", plan, "--master", "none", "--driver", "confluent", "--sink-uri", URI, "--checkpoint",
+                plan.parent / "stands") == 2
+
+    assert capfd.readouterr().err.splitlines()[-1] == (
+        "ticdc-sim: --driver confluent needs the Python package confluent-kafka: pip install confluent-kafka; "
+        "kafka-python, the default, needs nothing more")
 
 
 @pytest.mark.parametrize(("definition", "config", "error"), [

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.cut_short import RUN, held, require_true, two_snapshots, whole_run
-from support.processes import errors, living, started, wait_until
-from support.spark_cluster import Cluster
+from support.processes import errors, started, wait_until
+from support.spark_cluster import Cluster, executors
 
 from simulator.run.engines.carried import unpacked
 from simulator.run.engines.shipped import archive
@@ -95,12 +95,6 @@ def test_an_executor_that_is_lost_while_it_sends_ends_the_run(
     assert re.fullmatch(lost, said[-1]) and process.returncode == 3
     assert len(said) == 4
     require_true(said[1:-1], kafka, topic, whole_run(command, tmp_path / "whole"))
-
-
-def executors(worker: Path) -> list[int]:
-    """The processes that execute for a worker."""
-    working = [pid for pid, _, command in living() if "CoarseGrainedExecutorBackend" in command]
-    return [pid for pid in working if worker in Path(f"/proc/{pid}/cwd").resolve().parents]
 
 
 @pytest.mark.parametrize(("libraries", "drivers", "words"), [

@@ -19,6 +19,7 @@ import pyspark
 import pytest
 
 from simulator.broker.server import free_port
+from support.processes import living
 
 SPARK = Path(pyspark.__file__).parent
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -69,6 +70,12 @@ def deployed(directory: Path, kind: str, *arguments: object, env: Mapping[str, s
             process.wait(30)
             with suppress(ProcessLookupError):  # executors that it left behind
                 os.killpg(process.pid, signal.SIGKILL)
+
+
+def executors(worker: Path) -> list[int]:
+    """The processes that execute for a worker."""
+    working = [pid for pid, _, command in living() if "CoarseGrainedExecutorBackend" in command]
+    return [pid for pid in working if worker in Path(f"/proc/{pid}/cwd").resolve().parents]
 
 
 def without_us(directory: Path) -> dict[str, str]:

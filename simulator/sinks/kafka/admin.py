@@ -53,7 +53,7 @@ def prepare_topics(settings: KafkaSettings, topics: Mapping[str, int | None]) ->
     Another topic's number is normally None: all partitions it has, or as many as the default topic's when created.
     Raises ChangefeedError as TiCDC does, UserError, and DeliveryError where Kafka does not answer in dial_timeout.
     """
-    require_packages(settings.driver, settings.compression)
+    require_packages(settings.driver, settings.compression, settings.sasl.mechanism)
     with _admin(settings) as admin:
         found = _counts(admin, topics)
         default = next(iter(topics))

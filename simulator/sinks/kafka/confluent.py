@@ -255,7 +255,7 @@ def _sasl(sasl: Sasl, timeout: float) -> dict[str, Any]:
             return tokens.token(), time.time() + tokens.valid_for()
 
         return {"sasl.mechanism": mechanism, "oauth_cb": token}
-    raise UserError(f"sasl-mechanism {mechanism} cannot be used with the driver confluent: kafka-python can")
+    raise UserError(f"sasl-mechanism {mechanism} cannot be used with --driver confluent: kafka-python can")
 
 
 BY_CONFLUENT = Handover(

@@ -49,13 +49,15 @@ EXTRAS = {"crc32c": "crc32c", "snappy": "snappy", "lz4": "lz4", "zstd": "zstanda
 """kafka-python's optional dependencies, by their module; gzip is Python's own."""
 
 
-def require_packages(driver: str = "kafka-python", compression: str = "none") -> None:
+def require_packages(driver: str = "kafka-python", compression: str = "none", mechanism: str = "") -> None:
     """Raises UserError where a package is missing: that of the driver; crc32c, without which kafka-python is eight
-    times slower, or the one that compresses."""
+    times slower, or the one that compresses; and where the driver lacks the SASL mechanism."""
     if driver == "confluent":
         if find_spec("confluent_kafka") is None:
-            raise UserError("the driver confluent needs the Python package confluent-kafka: pip install "
-                            "'ticdc-simulator[fast]'; kafka-python, which is there, is used without it")
+            raise UserError("--driver confluent needs the Python package confluent-kafka: pip install confluent-kafka; "
+                            "kafka-python, the default, needs nothing more")
+        if mechanism.upper() == "GSSAPI":
+            raise UserError(f"sasl-mechanism {mechanism} cannot be used with --driver confluent: kafka-python can")
         return
     for extra in ("crc32c", compression):
         if extra in EXTRAS and find_spec(EXTRAS[extra]) is None:

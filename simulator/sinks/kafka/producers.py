@@ -112,6 +112,14 @@ def batches_available() -> bool:
     return version("kafka-python") == TESTED
 
 
+def client(settings: KafkaSettings) -> str:
+    """What sends with these settings, for people: library, version, way."""
+    if settings.driver == "confluent":
+        return f"confluent-kafka {version('confluent-kafka')}"
+    how = "prepared batches" if settings.prepared_batches and batches_available() else "record by record"
+    return f"kafka-python {version('kafka-python')}, {how}"
+
+
 def send_batch(producer: KafkaProducer, topic: str, partition: int, keys: pa.Array, values: pa.Array) -> list[Future]:
     """Queues the records as one batch, stamped with now; one future for all of them.
 

@@ -41,7 +41,7 @@ class KafkaSink:
     """Writes to the topics by their index; one per task, which owns its partitions."""
 
     def __init__(self, settings: KafkaSettings, topics: Sequence[str], waiting: Waiting = unwatched) -> None:
-        require_packages(settings.driver, settings.compression)
+        require_packages(settings.driver, settings.compression, settings.sasl.mechanism)
         self._settings = settings
         self._topics = topics
         self._waiting = waiting

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from support.loads import DDL, PLAN, Run
 
 from simulator.read.records import read
@@ -15,15 +16,17 @@ from simulator.sinks import SINKS
 from simulator.sinks.memory import MemorySink, Message
 
 
-def test_kafka_gets_what_memory_gets(kafka: str) -> None:
+@pytest.mark.parametrize("driver", ["kafka-python", "confluent"])
+def test_kafka_gets_what_memory_gets(driver: str, kafka: str) -> None:
     """Rows, statements and watermarks, in the same order; and each acknowledgement is measured."""
-    uri, seen = f"kafka://{kafka}/in-one-process?partition-num=3&protocol=", list[WindowSent]()
+    topic, seen = f"in-one-process-{driver}", list[WindowSent]()
+    uri = f"kafka://{kafka}/{topic}?partition-num=3&protocol="
     expected, run = Run(PLAN + DDL), Run(PLAN + DDL, uri=uri)
-    run.output = outputs.to_kafka(run.opening.plan, run.changefeed)
+    run.output = outputs.to_kafka(run.opening.plan, run.changefeed, driver=driver)
     messages: list[Message] = []
     for one, sink, observers in (
         (expected, MemorySink(messages, ["load"]), []),
-        (run, SINKS["kafka"](run.output.settings, ["in-one-process"]), [seen.append]),
+        (run, SINKS["kafka"](run.output.settings, [topic]), [seen.append]),
     ):
         start = Checkpoint(one.identity, one.opening.start_ms)
         feed = Feed(one.stretches(), one.control(), sink, start, None, observers)
@@ -36,3 +39,4 @@ def test_kafka_gets_what_memory_gets(kafka: str) -> None:
             (each.key, each.value) for each in messages if each.partition == partition]
     assert sum(window.latencies.records for window in seen) == sum(
         count for window in seen for _, count, _ in window.partitions.values())
+    assert 0 < max(window.latencies.longest for window in seen) < 60

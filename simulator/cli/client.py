@@ -1,0 +1,34 @@
+"""The options that choose the client which sends to Kafka: --driver and --plain-producer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.errors import UserError
+from simulator.run import outputs
+from simulator.run.outputs import Output
+from simulator.run.plan import Plan
+from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.ticdc.changefeed import Changefeed
+
+
+def check(options: dict[str, Any]) -> None:
+    """Raises UserError where they do not go together, or with where the messages go."""
+    to = "--console" if options["console"] else "--fixtures" if options["fixtures"] else None
+    if to is not None and options["driver"]:
+        raise UserError(f"--driver {options['driver']} is about Kafka: {to} contacts none")
+    if options["plain_producer"] and options["driver"] == "confluent":
+        raise UserError("--plain-producer is about kafka-python: --driver confluent has one way to send")
+
+
+def to_kafka(plan: Plan, changefeed: Changefeed, options: dict[str, Any]) -> Output:
+    """The changefeed's Kafka, by the client that is asked for; raises as `outputs.to_kafka`."""
+    driver = options["driver"] or KafkaSettings.driver
+    return outputs.to_kafka(plan, changefeed, not options["plain_producer"], driver)
+
+
+def told(settings: KafkaSettings) -> str:
+    """The client, its version and how it is handed records."""
+    from simulator.sinks.kafka.producers import client
+
+    return client(settings)
