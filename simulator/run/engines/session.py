@@ -145,6 +145,13 @@ WISHES = {
     "spark.driver.memory": "2g",
     "spark.executor.heartbeatInterval": "1s",
     "spark.log.level": "OFF",
+    "spark.ui.retainedJobs": "10",
+    "spark.ui.retainedStages": "10",
+    "spark.ui.retainedTasks": "1000",
+    "spark.ui.retainedDeadExecutors": "10",
+    "spark.sql.ui.retainedExecutions": "10",
+    "spark.sql.streaming.ui.retainedQueries": "1",
+    "spark.sql.streaming.ui.retainedProgressUpdates": "10",
 }
 """What spark-defaults.conf and PYSPARK_SUBMIT_ARGS may set otherwise."""
 
