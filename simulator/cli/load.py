@@ -64,7 +64,8 @@ class Loading:
 
     @property
     def rate(self) -> str:
-        return self.options["rate"] or self.plan.rate
+        given: str | None = self.options["rate"]
+        return self.plan.rate if given is None else given
 
     @property
     def to_kafka(self) -> bool:
@@ -97,7 +98,7 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
     else:
         load_truth.check(options)
     wanted = Wanted(options["summary"], options["report"], options["metrics_port"])
-    given = options["rate"] or plan.rate
+    given = plan.rate if options["rate"] is None else options["rate"]
     search = search_of(options, given)
     asked = rates.read(given if search is None else f"{search.first:.3f}")
     display = Display()

@@ -25,7 +25,7 @@ from load import SPREAD, Course, made, stretch, timed
 from simulator.broker import jars
 from simulator.run.load.sending import window_messages
 from simulator.sinks.kafka import producers
-from simulator.sinks.kafka.confluent import options
+from simulator.sinks.kafka.confluent import LOG, options
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.kafka.sink import KafkaSink
 from simulator.sinks.records import Records, require_delivered
@@ -110,7 +110,7 @@ def kafka_python(share: Share, ready: list[Records]) -> float:
 def confluent(share: Share, ready: list[Records]) -> float:
     """The same with librdkafka, without a callback for each record."""
     settings = options(share.settings) | {"queue.buffering.max.kbytes": share.settings.in_flight_bytes >> 10}
-    producer = confluent_kafka.Producer(settings)
+    producer = confluent_kafka.Producer(settings, logger=LOG)
 
     def send(batch: list[tuple[int, bytes, bytes]]) -> int:
         for start in range(0, len(batch), POLLED):

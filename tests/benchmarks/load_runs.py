@@ -17,6 +17,9 @@ from typing import Any
 LOOK = 2.0
 """Seconds between two looks at the processes."""
 
+SHORTEST = 4
+"""Looks of which the first and the last but one are taken; in the last one processes may have ended."""
+
 MINUTE = 60.0
 SETTLING = 0.25
 """Of a run, before its rate is taken: processes start, and windows grow to their length."""
@@ -93,8 +96,10 @@ class Loaded:
         return statistics.median(chosen) / 1e6
 
     def _settled_looks(self) -> tuple[Look, Look]:
-        whole = [look for look in self.looks if look.rss["largest Python worker"]] or self.looks
-        return whole[round(SETTLING * len(whole))], whole[-2]
+        whole = [look for look in self.looks if look.rss["largest Python worker"]]
+        if len(whole) < SHORTEST:
+            whole = self.looks
+        return whole[int(SETTLING * len(whole))], whole[-2]
 
     def _settled(self, name: str) -> float:
         values = self.summary["series"][name][:-1]

@@ -98,7 +98,7 @@ def _read(
         mistakes.append("no tables: at least one [[table]] with a definition is expected")
     for number, table in enumerate(given["table"], 1):
         _read_table(number, table, tables, mistakes)
-    release = _release(settings, lambda key: line_of(top, key), mistakes)
+    release = _release(settings, options.release is not None, lambda key: line_of(top, key), mistakes)
     if mistakes:
         _statements(given["ddl"], text, None, mistakes)
         return None
@@ -129,10 +129,13 @@ def _list(value: object, kind: str, mistakes: list[str]) -> list[dict[str, Any]]
     return []
 
 
-def _release(settings: Settings, where: Callable[[str], str], mistakes: list[str]) -> Release:
+def _release(settings: Settings, option: bool, where: Callable[[str], str], mistakes: list[str]) -> Release:
+    """Raises UserError for one that is no mistake of the plan's, but an option's."""
     try:
         return releases.find(settings.release or releases.DEFAULT, settings.architecture)
     except UserError as error:
+        if option:
+            raise
         mistakes += (f"{where('release')}release: {each}" for each in error.args)
         return releases.find(releases.DEFAULT)
 

@@ -119,7 +119,7 @@ def _amount(text: str, whole: str) -> Amount:
         return Amount(0.0, MAX)
     found = _AMOUNT.fullmatch(text)
     if found is None:
-        raise UserError(f"bad rate {whole!r}: {text!r} is none; {EXPECTED}")
+        raise UserError(f"bad rate {whole!r}: {text!r} is no rate; {EXPECTED}")
     number = float(found[1].replace("_", ""))
     if found[2]:
         return Amount(number * _UNITS[found[2]], BYTES)
@@ -130,6 +130,8 @@ def _amount(text: str, whole: str) -> Amount:
 
 def _entry(part: str, whole: str, first: bool) -> Entry:
     at, colon, rate = part.rpartition(":")
+    if part.startswith("every"):
+        raise UserError(f"bad rate {whole!r}: {part!r} is no burst; expected 'every 30s: 100000 for 2s'")
     if not colon and not first:
         raise UserError(
             f"bad rate {whole!r}: {part!r} does not say from when on, such as 60s:{part}, or every 60s: {part} for 5s")
@@ -165,7 +167,7 @@ def _check(entries: Sequence[Entry], bursts: Sequence[Burst], text: str) -> None
         wrong = "each entry begins later than the one before"
     elif entries[-1].first != entries[-1].last:
         wrong = "a ramp ends where the next entry begins, and behind the last one there is none"
-    elif not bursts and entries[-1].first == Amount(0.0, ROWS):
+    elif not bursts and entries[-1].first.paced and not entries[-1].first.number:
         wrong = "nothing would be sent any more; 0 is accepted between others, or between bursts"
     if wrong:
         raise UserError(f"bad rate {text!r}: {wrong}")

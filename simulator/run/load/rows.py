@@ -50,8 +50,8 @@ WIDEST = 8
 FIRST_ROWS = 2048
 """Of how many rows the images are made before it is known how large these are."""
 
-SLICE_BYTES = 8 << 20
-"""About how many bytes of images are made at a time."""
+SLICE_BYTES = 16 << 20
+"""About how many bytes of images are made at a time: wide rows have much to do for each column, whatever the rows."""
 
 RANKS = 8
 """More than `SplitRule.ranks` has."""

@@ -69,7 +69,7 @@ def _check_mix(table: TableModel, mix: Mix, most: int) -> None:
         after = -(-spare(table, most) * changes // (mix.deletes - mix.inserts))
         kept = ", whose first rows are kept as others refer to them," if table.kept else ""
         raise UserError(
-            f"{_name(table)}: {mix.deletes:,} deletes for {mix.inserts:,} inserts exhausts the table{kept} after "
+            f"{_name(table)}: {mix.deletes:,} deletes for {mix.inserts:,} inserts exhaust the table{kept} after "
             f"{after:,} changes: expected at most as many deletes as inserts")
     if mix.updates and not table.rows:
         raise UserError(f"{_name(table)}: rows 0, but a mix of {mix.updates:,} updates: expected 1 row or more")

@@ -136,7 +136,8 @@ class TableRecipes:
                 if other.lower() not in known:
                     raise UserError(
                         f"reference: {schema}.{name} has no column {other!r}.{did_you_mean(other, list(known))}")
-                return self._referring(place, column, parent, known[other.lower()], f"{schema}.{name}.{other}")
+                return self._referring(
+                    place, column, parent, known[other.lower()], f"{column.name} → {schema}.{name}.{other}")
             case Template(parts):
                 names = [self._in_template(place, each) for _, each in parts if each]
                 return Joined(

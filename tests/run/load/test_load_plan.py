@@ -136,8 +136,8 @@ kinds = ["add-colum"]
         "line 2: unknown key 'rows-per-sec'. Did you mean 'rows-per-second'? Known: name, sink-uri, config, release, "
         "architecture, start-ts, resolved-interval, seed, rate, duration, rows-per-second, rows-per-transaction, "
         "tables-per-transaction, initial",
-        "line 3: rate: bad rate 'fast': 'fast' is none; expected rows a second (60000), bytes a second (190MiB), max, "
-        "steps ('0s:1000, 60s:20000, 5m:max'), a ramp ('0s:1000..20000, 5m:20000') or bursts "
+        "line 3: rate: bad rate 'fast': 'fast' is no rate; expected rows a second (60000), bytes a second (190MiB), "
+        "max, steps ('0s:1000, 60s:20000, 5m:max'), a ramp ('0s:1000..20000, 5m:20000') or bursts "
         "('1000, every 30s: 100000 for 2s')",
         "line 6: table 1: definition: [parser:1064] line 1, column 35: the end of the statement is not expected here. "
         "Accepted: ',' or ')' or an option of column 'id'",
@@ -192,7 +192,7 @@ definition = "CREATE TABLE geo.visit (id INT PRIMARY KEY, city INT, stay INT)"
 
 @pytest.mark.parametrize(("text", "mistake"), [
     (f"{CITY}mix = {{inserts = 1, deletes = 2}}",
-     "line 1: table 1 (geo.city): 2 deletes for 1 inserts exhausts the table after 30,000 changes: expected at most as "
+     "line 1: table 1 (geo.city): 2 deletes for 1 inserts exhaust the table after 30,000 changes: expected at most as "
      "many deletes as inserts"),
     (f"{CITY}rows = 0", "line 1: table 1 (geo.city): rows 0, but a mix of 70 updates: expected 1 row or more"),
     (f"tables-per-transaction = 20\n{CITY}",

@@ -68,12 +68,14 @@ def test_bursts_interrupt_steps_and_ramps() -> None:
 
 @pytest.mark.parametrize(("text", "wrong"), [
     ("", "expected rows a second"),
-    ("fast", "'fast' is none; expected rows a second"),
+    ("fast", "'fast' is no rate; expected rows a second"),
     ("0", "nothing would be sent any more; 0 is accepted between others"),
     ("1000, 10s:0", "nothing would be sent any more"),
-    ("-5", "'-5' is none"),
-    ("190MB", "'190MB' is none"),
-    ("1e9", "'1e9' is none"),
+    ("0KiB", "nothing would be sent any more"),
+    ("1000, every 30s", "'every 30s' is no burst; expected 'every 30s: 100000 for 2s'"),
+    ("-5", "'-5' is no rate"),
+    ("190MB", "'190MB' is no rate"),
+    ("1e9", "'1e9' is no rate"),
     ("200000000", "at most 100,000,000 rows/s are accepted, or max"),
     ("5s:1000", "the first entry begins at 0s"),
     ("0s:1000, 2000", "'2000' does not say from when on, such as 60s:2000"),

@@ -142,7 +142,7 @@ def table_of(
     (model_of(table_of(mix=Mix(0, 0, 0))), "mix of 0 inserts, 0 updates and 0 deletes"),
     (model_of(table_of(mix=Mix(-1, 2, 0))), "expected none below 0"),
     (model_of(table_of(mix=Mix(1, 10_000, 0))), "10,000 updates and 0 deletes: expected none below 0, and 1 to 10,000"),
-    (model_of(table_of(mix=Mix(20, 50, 30))), "30 deletes for 20 inserts exhausts the table after 1,000 changes"),
+    (model_of(table_of(mix=Mix(20, 50, 30))), "30 deletes for 20 inserts exhaust the table after 1,000 changes"),
     (model_of(table_of(mix=Mix(0, 0, 1), kept=True)), "whose first rows are kept as others refer to them, after 20 "),
     (model_of(table_of(rows=9)), "rows 9 are too few for deletes in transactions of up to 10 rows: expected rows 10"),
     (model_of(table_of(rows=0, mix=Mix(1, 9, 0))), "rows 0, but a mix of 9 updates: expected 1 row or more"),

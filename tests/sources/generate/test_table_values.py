@@ -125,6 +125,16 @@ def test_rows_refer_to_rows_that_were_there() -> None:
     assert len(set(emails)) == len(emails)
 
 
+def test_two_columns_that_refer_to_one_table_refer_to_rows_of_their_own() -> None:
+    spec = to_columns({"payer": {"reference": "test.account.id"}, "payee": {"reference": "test.account.id"}})
+    transfer = valued(
+        "CREATE TABLE account (id INT PRIMARY KEY, v INT);"
+        "CREATE TABLE transfer (id INT PRIMARY KEY, payer INT, payee INT, v INT)",
+        {"transfer": TableWanted(spec)})["transfer"]
+    alike = sum(payer == payee for payer, payee in zip(texts(transfer, "payer"), texts(transfer, "payee")))
+    assert alike < 5000 / 100
+
+
 def test_a_column_that_is_new_has_its_default_and_others_stay() -> None:
     outcome = played(
         "CREATE TABLE t (id BIGINT PRIMARY KEY, a INT, b VARCHAR(9)); ALTER TABLE t ADD COLUMN n INT NOT NULL DEFAULT "
