@@ -5,8 +5,11 @@ So a watermark, too, never stands before the first emission of a row that it cov
 
 from __future__ import annotations
 
+import gc
+import socket
 import threading
 import time
+import warnings
 from collections import deque
 from dataclasses import replace
 
@@ -14,9 +17,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kafka.errors import KafkaError
 from support.scripted_kafka import OUT_OF_ORDER_SEQUENCE, TOPIC, UNKNOWN_TOPIC, Answer, ScriptedKafka
 
 from simulator.sinks import SINKS
+from simulator.sinks.kafka.producers import producer
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.sinks.records import Records
 
@@ -168,3 +173,14 @@ def test_a_topic_that_vanishes_is_waited_for_and_may_come_back(path: Path) -> No
 
     assert (10, None) == (account.records, account.error)
     assert list(range(10)) == first_seen(kafka.state.log[0])
+
+
+def test_a_producer_that_no_broker_answers_leaves_no_socket_open() -> None:
+    """Each try would cost some, for as long as Kafka is away."""
+    with warnings.catch_warnings(record=True) as told, socket.create_server(("127.0.0.1", 0)) as silent:
+        warnings.simplefilter("always")
+        with pytest.raises(KafkaError, match="Unable to bootstrap"):
+            producer(KafkaSettings((f"127.0.0.1:{silent.getsockname()[1]}",), dial_timeout=0.3))
+        gc.collect()
+
+    assert [str(each.message) for each in told if each.category is ResourceWarning] == []

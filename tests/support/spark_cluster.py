@@ -38,15 +38,21 @@ class Cluster:
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """One for all tests of a session."""
-    home, port = tmp_path_factory.mktemp("cluster"), free_port()
-    environment = without_us(home)
+    with running(tmp_path_factory.mktemp("cluster")) as made:
+        yield made
+
+
+@contextmanager
+def running(home: Path) -> Iterator[Cluster]:
+    """One that works in that directory."""
+    port, environment = free_port(), without_us(home)
     made = Cluster(f"spark://127.0.0.1:{port}", (home / "one", home / "two"))
-    with ExitStack() as running:
-        log = running.enter_context(deployed(home / "master", "master.Master", "--port", port))
+    with ExitStack() as stack:
+        log = stack.enter_context(deployed(home / "master", "master.Master", "--port", port))
         wait_for(log, "Starting Spark master", 1)
         for worker in made.workers:
             size = ("--cores", 1, "--memory", "1g", "--work-dir", worker)
-            running.enter_context(deployed(worker, "worker.Worker", *size, made.url, env=environment))
+            stack.enter_context(deployed(worker, "worker.Worker", *size, made.url, env=environment))
         wait_for(log, "Registering worker", 2)
         yield made
 

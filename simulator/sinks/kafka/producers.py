@@ -18,6 +18,7 @@ import pyarrow as pa
 from kafka import KafkaProducer
 from kafka.errors import IllegalStateError, KafkaError
 from kafka.future import Future
+from kafka.net.compat import KafkaNetClient
 from kafka.producer.producer_batch import ProducerBatch
 from kafka.record.memory_records import MemoryRecordsBuilder
 from kafka.structs import TopicPartition
@@ -51,7 +52,18 @@ def producer(settings: KafkaSettings) -> KafkaProducer:
         "max_block_ms": int(settings.dial_timeout * 1000),
         "allow_auto_create_topics": False,
     }
-    return KafkaProducer(**options)
+    clients: list[KafkaNetClient] = []
+
+    def client(**given: Option) -> KafkaNetClient:
+        clients.append(KafkaNetClient(**given))
+        return clients[-1]
+
+    try:
+        return KafkaProducer(**options, kafka_client=client)
+    except BaseException:  # KafkaProducer leaves the sockets of one that no broker answered in time (3.0.12)
+        for each in clients:
+            each.close()
+        raise
 
 
 def finish(producer: KafkaProducer, timeout: float) -> None:
