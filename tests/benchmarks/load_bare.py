@@ -12,7 +12,7 @@ import re
 import subprocess
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
@@ -134,17 +134,23 @@ def rate(
     loop: str, processes: int, settings: KafkaSettings, topic: str, plan: str | Path, protocol: str, seconds: float
 ) -> float:
     """Records a second of so many processes together."""
-    context = multiprocessing.get_context("spawn")
-    barrier, found = context.Barrier(processes), context.SimpleQueue()
     shares = [Share(settings, topic, plan, protocol, number, processes, seconds) for number in range(processes)]
-    running = [context.Process(target=_sent, args=(loop, share, barrier, found)) for share in shares]
+    return _together(_sent, [(loop, share) for share in shares], loop)
+
+
+def _together(target: Callable[..., None], given: Sequence[tuple[object, ...]], name: str) -> float:
+    """What processes, one for each of those given, find in sum; they begin when all are ready."""
+    context = multiprocessing.get_context("spawn")
+    barrier = context.Barrier(len(given))
+    found: multiprocessing.SimpleQueue[float] = context.SimpleQueue()
+    running = [context.Process(target=target, args=(*arguments, barrier, found)) for arguments in given]
     for process in running:
         process.start()
     for process in running:
         process.join()
         if process.exitcode:
-            raise SystemExit(f"{loop} ended with {process.exitcode}")
-    return float(sum(found.get() for _ in running))
+            raise SystemExit(f"{name} ended with {process.exitcode}")
+    return sum(found.get() for _ in running)
 
 
 def performance(settings: KafkaSettings, topic: str, record_bytes: int, seconds: float) -> float:
@@ -175,18 +181,8 @@ def _performed(settings: KafkaSettings, topic: str, record_bytes: int, records: 
 
 def generated(plan: str | Path, protocol: str, encoded: bool, processes: int, seconds: float) -> float:
     """Rows a second made by so many processes at once, each those of its partitions, and messages where `encoded`."""
-    context = multiprocessing.get_context("spawn")
-    barrier, found = context.Barrier(processes), context.SimpleQueue()
-    running = [
-        context.Process(target=_generated, args=(plan, protocol, encoded, number, processes, seconds, barrier, found))
-        for number in range(processes)]
-    for process in running:
-        process.start()
-    for process in running:
-        process.join()
-        if process.exitcode:
-            raise SystemExit(f"generating ended with {process.exitcode}")
-    return float(sum(found.get() for _ in running))
+    given = [(plan, protocol, encoded, number, processes, seconds) for number in range(processes)]
+    return _together(_generated, given, "generating")
 
 
 def _generated(
