@@ -31,6 +31,9 @@ HASH = re.compile("[0-9a-f]{16}")
 
 FORMAT = 1
 
+LAST_MS = 1 << 45
+"""No run comes so far: TSOs have 46 bits for milliseconds since 1970."""
+
 LONG = 60
 """Characters of rates from which on these are known by their hash alone."""
 
@@ -199,6 +202,8 @@ def _read(path: Path) -> Checkpoint:
         found = json.loads(path.read_text("utf-8"))
         if found["format"] != FORMAT:
             raise UserError(f"{path} has format {found['format']!r}: this version reads {FORMAT}")
+        if not 0 <= int(found["acknowledged_ms"]) < LAST_MS or int(found["statements"]) < 0:
+            raise ValueError("nobody wrote that")
         return Checkpoint(
             {str(name): str(value) for name, value in found["run"].items()}, int(found["start_ms"]),
             int(found["acknowledged_ms"]), int(found["statements"]), Totals(**found["totals"]))
