@@ -234,6 +234,8 @@ LOST = (
     (LOST, f"a process of Spark was lost: executor 1 exited caused by one of the running tasks; {KILLED}"),
     ("Lost task 0.0: java.lang.OutOfMemoryError: Java heap space\n\tat java.base",
      f"the memory of Spark's Java is full: {LESS}"),
+    ("org.apache.spark.SparkException: [PYTHON_WORKER_CREATION] Python worker failed to connect back.",
+     "a Python process of Spark did not start in time: the machine may be too busy"),
 ])
 def test_a_part_of_spark_that_was_lost_is_one_line(text: str, words: str) -> None:
     """As Spark 4.3 says it, in the middle of its stack."""

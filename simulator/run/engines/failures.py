@@ -79,6 +79,8 @@ def _of_spark(text: str) -> errors.SimulatorError | None:
         return errors.UserError(f"the Python of Spark's workers does not start: {why}; {OTHER_PYTHON}")
     if "Python worker exited unexpectedly" in text:
         return ProcessLost(f"a Python process of Spark was killed, or crashed: {KILLED}")
+    if "Python worker failed to connect back" in text:
+        return ProcessLost("a Python process of Spark did not start in time: the machine may be too busy")
     return None
 
 

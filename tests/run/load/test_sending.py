@@ -137,7 +137,7 @@ def test_records_go_out_when_they_are_due(protocol: str) -> None:
     late = [now - began - (ms - tso.physical(tso.DEFAULT_START_TS)) / 1000 for now, ms in sink.came]
 
     assert min(late) > -0.06  # 50 ms of records go together
-    assert sorted(late)[len(late) // 2] < 0.2
+    assert sorted(late)[len(late) // 2] < 0.5
     assert sink.came[-1][0] - began > 0.3
 
 
