@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.errors import DeliveryError
+from simulator.run.engines.failures import ProcessLost
 from simulator.run.engines.streaming.line import GONE, HURRY, Start, got, put
 from simulator.run.engines.streaming.source import reports
 from simulator.run.load.feed import Feed
@@ -83,6 +84,7 @@ class Windows:
         DeliveryError where one of them does not end."""
         with self._lock:
             self._attempt += 1
+            self.error = None
             self.ended.clear()
             self._end_senders()
             if self._open is not None:
@@ -176,6 +178,8 @@ class Windows:
         opened = self._open
         assert opened is not None and opened.window.end_ms == end_ms, "a task was started for another window"
         left = [group for group in range(self._tasks) if group not in opened.given]
+        if not left:  # whoever had it may still send
+            raise ProcessLost("a task of Spark was lost with its machine, and begun again")
         others = {other.group for other in self._senders.values() if other is not sender}
         group = min(left, key=lambda group: (group != sender.group, group in others, group))
         opened.given[group] = sender
