@@ -52,7 +52,7 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_breaking_point_of_a_consumer_is_found(
     kafka: str, topic: str, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Below what it takes at most, by no more than a busy machine takes from it; what was too much is somewhat above."""
+    """Below what it takes at most, by what a busy machine takes from it; what was too much is somewhat above."""
     uri = f"kafka://{kafka}/{topic}?protocol=canal-json&enable-tidb-extension=true"
     summary = tmp_path / "summary.json"
     assert 0 == play(
