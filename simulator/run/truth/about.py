@@ -1,0 +1,80 @@
+"""What a truth says of the run that it belongs to, in `truth.json` among its files.
+
+One law: whoever has it can check the stream without being told anything else of the changefeed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from simulator.errors import UserError
+
+FILE = "truth.json"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class TruthAbout:
+    """The run of a truth."""
+
+    command: str
+    """`run`, `diff`, `load` or `TiCDC` (from Python)."""
+
+    played: str
+    """What: the name of the scenario, the plan or the snapshots."""
+
+    release: str
+    architecture: str
+    sink_uri: str
+    """Without what is secret in it."""
+
+    config: str
+    """Text of changefeed.toml; empty for none."""
+
+    topics: Mapping[str, int]
+    """Topic → its partitions, at the end of the run."""
+
+    start_ts: int
+    """The TSO above which all changes lie."""
+
+    watermark: int
+    """The TSO at which the rows are as they stand here."""
+
+    final_watermark: int
+    """The last one of the run."""
+
+    empty: tuple[str, ...]
+    """Tables (`db.table`) without rows where the stream begins; of the others a stream tells no beginning."""
+
+    seed: int = 0
+
+
+def write(directory: Path, about: TruthAbout) -> None:
+    document = {"version": VERSION, **asdict(about)}
+    (directory / FILE).write_text(json.dumps(document, indent=2) + "\n", "utf-8")
+
+
+def read(directory: Path) -> TruthAbout:
+    """Raises UserError for a directory that is no truth."""
+    try:
+        found = json.loads((directory / FILE).read_text("utf-8"))
+    except OSError:
+        why = f"it has no {FILE}, which --truth of run, diff and load writes"
+        raise UserError(f"{directory} is no truth: {why}") from None
+    except ValueError as error:
+        raise UserError(f"{directory / FILE} is not JSON: {error}") from None
+    return _about(directory, found)
+
+
+def _about(directory: Path, found: Any) -> TruthAbout:
+    names = [field.name for field in fields(TruthAbout)]
+    if not isinstance(found, dict) or found.get("version") != VERSION or not set(names) <= found.keys():
+        raise UserError(
+            f"{directory / FILE} is not what this release of ticdc-sim writes (version {VERSION}): "
+            "let the run write its truth again")
+    values = {name: found[name] for name in names}
+    return TruthAbout(**{**values, "empty": tuple(values["empty"])})
