@@ -6,7 +6,7 @@ One law: pure, no Spark and no Kafka; whatever is wrong with the input as a whol
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -91,6 +91,9 @@ class Plan:
     jobs: tuple[EmittedJob, ...] = ()
     """Of all statements, whether they are sent or not."""
 
+    cursors: tuple[Cursor, ...] = ()
+    """Around and between the steps; those between, without rows."""
+
     @property
     def input_bytes(self) -> int:
         """Size of all files that the comparisons read."""
@@ -138,6 +141,7 @@ def assembled(
         _rows(cursors, additions, versions.places),
         tuple(expected for addition in additions for expected in addition.expected),
         tuple(jobs),
+        (first, *(replace(cursor, state=None, unread=None) for cursor in cursors[1:-1]), last),
     )
 
 

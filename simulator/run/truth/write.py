@@ -1,0 +1,33 @@
+"""The truth of a run, written: what stands at a watermark, by an engine, into a directory.
+
+One law: a truth is whole or not there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from simulator.run.truth import directory as directories
+from simulator.run.truth.about import TruthAbout
+from simulator.run.truth.standing import Standing
+
+TruthEngine = Callable[[Standing, Path, str], Counter[int]]
+"""Writes all rows into a directory, in a format, and says how many each table has, by its number."""
+
+
+def write(
+    found: Standing, about: TruthAbout, engine: TruthEngine, directory: Path, format: str = directories.FORMATS[0],
+    lines: Sequence[str] = (),
+) -> Mapping[str, int]:
+    """Writes the rows, and `lines` into what they say of themselves; gives how many each table has.
+
+    Raises UserError for a directory that is not to be replaced, SnapshotError for files that cannot be read, and
+    DeliveryError where the disk refuses.
+    """
+    with directories.growing(directory, format) as staging:
+        directories.write_definitions(staging, found.tables)
+        rows = engine(found, staging, format)
+        directories.write_about(staging, about, lines)
+    return {f"{table.schema}.{table.name}": rows[number] for number, table in enumerate(found.tables)}
