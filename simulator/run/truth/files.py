@@ -6,7 +6,7 @@ One law: memory is bounded by a batch, and no more than one file is open at a ti
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -26,11 +26,11 @@ ROWS = pa.schema([("table", pa.int32()), ("image", pa.binary())])
 
 def write_rows(
     batches: Iterable[pa.RecordBatch], tables: Sequence[Table], directory: Path, format: str,
-    parts: Mapping[int, int],
+    part: Callable[[int], int | None],
 ) -> Counter[int]:
     """Writes the rows (`table` and `image`, those of a table one after the other) and says how many each table has.
 
-    `parts` numbers the files of tables that have several.
+    `part` numbers the file of a table that has several; None for its only one.
     """
     found: Counter[int] = Counter()
     with ExitStack() as opened:
@@ -40,7 +40,7 @@ def write_rows(
                 continue
             if file is None or number != current:
                 opened.close()
-                file = opened.enter_context(table_file(directory, tables[number], format, parts.get(number)))
+                file = opened.enter_context(table_file(directory, tables[number], format, part(number)))
                 current = number
             file.write(row_image.named(images, [column.name for column in visible_columns(tables[number])]))
             found[number] += len(images)
