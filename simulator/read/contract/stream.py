@@ -54,6 +54,11 @@ class Violation:
     """None for something that is missing."""
 
     what: str
+    check: str = ""
+    """Short and stable name of what was checked: `row-below-watermark`."""
+
+    table: str = ""
+    """`db.table` that it concerns, if it concerns one."""
 
     def __str__(self) -> str:
         if self.partition is None:
