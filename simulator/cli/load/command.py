@@ -22,8 +22,9 @@ from simulator.releases import Release
 from simulator.run import storage
 from simulator.run.engines import load_in_process
 from simulator.run.engines.address import place_of
+from simulator.run.checkpoint_store import Store
 from simulator.run.load import checkpoint, rates, truth
-from simulator.run.load.checkpoint import Checkpoint, Store
+from simulator.run.load.checkpoint import Checkpoint
 from simulator.run.load.control import Control, held
 from simulator.run.load.feed import Feed, Observer
 from simulator.run.load.lag import Search

@@ -14,11 +14,11 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from simulator import tso
 from simulator.columns.change_frame import DDL, ints
 from simulator.errors import DeliveryError
+from simulator.run.checkpoint_store import Store, goes_on
 from simulator.run.emit import NAP, TaskReport, flushing, outgoing
-from simulator.run.load.checkpoint import Checkpoint, Store, Totals
+from simulator.run.load.checkpoint import Checkpoint, Totals
 from simulator.run.load.control import Control, Due
 from simulator.run.load.observed import WindowSent
 from simulator.run.load.stretch import Stretch, Window
@@ -129,7 +129,7 @@ class Feed:
     def _told(self) -> Iterator[str]:
         """Up to where everything has arrived, for people; of files that were not finished nothing stays."""
         if self._store is not None:
-            yield f"everything up to {tso.describe(self.checkpoint.watermark)} is acknowledged; --resume goes on there"
+            yield goes_on(self.checkpoint.watermark)
 
     def _observed(
         self, window: Window, reports: Sequence[TaskReport], partitions: Mapping[tuple[str, int], tuple[int, int, int]],

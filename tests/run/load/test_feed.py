@@ -13,9 +13,10 @@ from support.loads import DDL, PLAN, Run
 from simulator import tso
 from simulator.errors import DeliveryError, SimulatorError, UserError
 from simulator.read.decode import DdlEvent, Event, RowEvent, Watermark, decode
+from simulator.run.checkpoint_store import Store
 from simulator.run.engines import load_in_process
 from simulator.run.load import checkpoint
-from simulator.run.load.checkpoint import Checkpoint, Store
+from simulator.run.load.checkpoint import Checkpoint
 from simulator.run.load.feed import Feed
 from simulator.run.load.observed import WindowSent
 from simulator.run.load.prepared import Sender
