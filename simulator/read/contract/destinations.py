@@ -140,7 +140,12 @@ def _row_ids(column: Column, texts: pa.Array) -> pa.Array:
 
 
 Orders: TypeAlias = "Callable[[Table], str]"
-"""Of a table: whether TiCDC keeps the order of its rows (`table`), that of rows with one hash, or with one commit-ts."""
+"""Of a table: whether TiCDC keeps the order of its rows (`table`), of those with one `hash` or one `commit_ts`."""
+
+
+def by_table(table: Table) -> str:
+    """The order of releases before 7.4."""
+    return "table"
 
 
 def orders_of(changefeed: Changefeed, release: Release = V8_5, tables: Iterable[Table] = ()) -> Orders:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TypeAlias
 
 from simulator.errors import UserError
 from simulator.read.contract.stream_spec import StreamSpec
@@ -67,10 +66,6 @@ class Violation:
         return f"rule {self.rule}, {place}: {self.what}"
 
 
-Checker: TypeAlias = "Callable[[Message | None], Iterator[Violation]]"
-"""One rule at work: given each message, and None at the end."""
-
-
 def messages(records: Iterable[Record], spec: StreamSpec) -> Iterator[Message | Violation]:
     """Records decoded; one that cannot be read, or lies where nothing should, is a violation."""
     again = repeats()
@@ -104,15 +99,10 @@ def _fetched(found: tuple[Event, ...], record: Record, spec: StreamSpec) -> tupl
     return tuple(whole), missing
 
 
-def each(message: Message | None) -> Iterator[tuple[Message, Event, bool]]:
-    """The events of a message with it, and whether each came before; nothing for the end."""
-    if message is not None:
-        for number, event in enumerate(message.events):
-            yield message, event, number in message.repeated
-
-
-def place_of(message: Message) -> Place:
-    return message.topic, message.partition
+def each(message: Message) -> Iterator[tuple[Message, Event, bool]]:
+    """The events of a message with it, and whether each came before."""
+    for number, event in enumerate(message.events):
+        yield message, event, number in message.repeated
 
 
 def events(records: Iterable[Record], spec: StreamSpec) -> Iterator[Placed]:
@@ -121,10 +111,6 @@ def events(records: Iterable[Record], spec: StreamSpec) -> Iterator[Placed]:
         if isinstance(message, Message):
             for _, event, repeated in each(message):
                 yield Placed(message.topic, message.partition, message.offset, event, repeated and spec.restarts)
-
-
-def at(rule: int, message: Message, what: str) -> Violation:
-    return Violation(rule, message.topic, message.partition, message.offset, what)
 
 
 def _violation(rule: int, record: Record, what: str) -> Violation:

@@ -27,30 +27,30 @@ class Check:
 
 
 CHECKS: Mapping[str, Check] = {
-    "unreadable": Check(0, "a message that is none of the protocol, or a damaged one"),
-    "foreign": Check(0, "a message that does not look like one of the protocol at all"),
+    "unreadable": Check(0, "a message of the changefeed's that is damaged"),
+    "foreign": Check(0, "a message that does not look like one of the changefeed's"),
     "file-missing": Check(0, "a file of claim-check that is gone, damaged or of another row"),
-    "unknown-partition": Check(0, "a message in a partition that the topic should not have"),
-    "unknown-table": Check(1, "a row of a table that is not there"),
+    "partition-unknown": Check(0, "a message in a partition that the topic should not have"),
+    "table-unknown": Check(1, "a row of a table that is not known"),
     "cannot-dispatch": Check(1, "a row that the changefeed's dispatchers refuse"),
-    "wrong-partition": Check(1, "a row in another partition than its dispatcher gives"),
+    "wrong-partition": Check(1, "a row that its dispatcher sends to another partition"),
     "watermark-falls": Check(2, "a watermark below an earlier one of its partition"),
     "row-below-watermark": Check(2, "a row at or below an earlier watermark of its partition"),
-    "row-out-of-order": Check(3, "a row that comes first behind a later one that TiCDC sends after it"),
-    "row-repeated": Check(3, "a row that comes again where nothing restarted"),
-    "older-row-last": Check(3, "a row whose older change was the last to come again before a watermark passed it"),
+    "row-repeated": Check(3, "a row change that comes again, where no restart is allowed"),
+    "row-out-of-order": Check(3, "a row change older than one before it that it must follow"),
+    "older-row-last": Check(3, "a row whose newest change is not its last one when a watermark covers both"),
     "operation-order": Check(3, "changes of one transaction in another order than the release's"),
-    "watermark-unexpected": Check(4, "a watermark of a changefeed that sends none"),
-    "watermark-missing": Check(4, "a watermark that other partitions have"),
-    "row-uncovered": Check(4, "a row that no watermark covers in the end"),
-    "ddl-out-of-order": Check(5, "a statement behind a later one, or behind a later row of its table"),
-    "ddl-below-watermark": Check(5, "a statement below an earlier watermark"),
-    "row-behind-ddl": Check(5, "a row behind a statement that it should come before"),
-    "ddl-outside-partition-0": Check(5, "a statement where only partition 0 has them"),
-    "ddl-missing": Check(5, "a statement that other partitions have"),
-    "message-too-large": Check(6, "a message above max-message-bytes"),
-    "too-many-events": Check(6, "a message with more events than max-batch-size"),
-    "mixed-message": Check(6, "a statement or watermark that shares its message"),
+    "watermark-missing": Check(4, "a partition without a watermark that others have"),
+    "watermark-unexpected": Check(4, "a watermark in a stream that has none"),
+    "row-uncovered": Check(4, "a row that no watermark covers at the end of the run"),
+    "ddl-out-of-order": Check(5, "a statement older than something before it that it must follow"),
+    "ddl-below-watermark": Check(5, "a statement below an earlier watermark of its partition"),
+    "row-behind-ddl": Check(5, "a row that should have come before a statement on its table"),
+    "ddl-missing": Check(5, "a partition without a statement that it should have"),
+    "ddl-unexpected": Check(5, "a statement in a partition that should have none"),
+    "message-too-large": Check(6, "a message larger than the changefeed allows"),
+    "too-many-events": Check(6, "a message with more events than the changefeed allows"),
+    "message-mixed": Check(6, "a statement or watermark that shares its message"),
 }
 """What can be told from the stream alone. The names are stable."""
 
@@ -74,7 +74,7 @@ class Tally:
         self.show = show
         self._counts: Counter[Kind] = Counter()
         self._kept: Counter[Kind] = Counter()
-        self._shown: list[Violation] = []
+        self.shown: list[Violation] = []
 
     def room(self, check: str, table: str = "") -> int:
         """How many more of it are kept."""
@@ -98,14 +98,14 @@ class Tally:
             self._keep(each)
 
     def found(self) -> Found:
-        return Found(dict(self._counts), tuple(self._shown))
+        return Found(dict(self._counts), tuple(self.shown))
 
     def _keep(self, violation: Violation) -> bool:
         kind = violation.check, violation.table
         if self._kept[kind] >= self.show:
             return False
         self._kept[kind] += 1
-        self._shown.append(violation)
+        self.shown.append(violation)
         return True
 
 
