@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.change_frame import DDL, OPERATIONS, ROW, ints, picked, picked_values
+from simulator.errors import DeliveryError
 from simulator.releases import Release
 from simulator.run import storage
 from simulator.run.barriers import BarrierClient, legs
@@ -62,6 +63,9 @@ class Job:
     barrier: Driver | None = None
     """Where several tasks meet at the barriers."""
 
+    since: int = 0
+    """The checkpoint from which the changefeed is restarted: of what is older nothing is sent; 0 for none."""
+
     @property
     def destinations(self) -> Destinations:
         return self.marks.destinations
@@ -96,16 +100,25 @@ class TaskReport:
         return TaskReport(**{**document, "latencies": Latencies.read(document["latencies"])})
 
 
+Reached = Callable[[int], None]
+"""Told that everything up to a commit-ts is acknowledged, before anything behind it is sent."""
+
+
 def send(
-    rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job, asked: Asked | None = None
+    rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job, asked: Asked | None = None,
+    reached: Reached | None = None,
 ) -> TaskReport:
     """Sends the rows (EVENTS, in order) of the owned destinations, and their statements and watermarks; once `asked`,
-    no more than makes them complete up to a watermark."""
+    no more than makes them complete up to a watermark. What `reached` raises ends it, and is raised."""
     until = Until(asked or Asked())
     reporter = Reporter(job.progress)
     sink = SINKS[job.sink](job.settings, job.destinations.topics, reporter.waiting)
     with closing(BarrierClient(job.barrier)) as client:
-        given = give(rows, owned, job, sink, client.met, reporter, until)
+        try:
+            given = give(rows, owned, job, sink, client.met, reporter, until, reached)
+        except DeliveryError:
+            reporter.done(sink.close())
+            raise
     stopped = sink.failed or client.left_alone
     delivered = sink.close()
     sending = (given.began, time.time()) if given.began else None
@@ -166,24 +179,44 @@ class Given:
 
 def give(
     rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job, sink: Sink, met: Callable[[], bool],
-    reporter: Reporter, until: Until | None = None,
+    reporter: Reporter, until: Until | None = None, reached: Reached | None = None,
 ) -> Given:
     """Gives a sink the messages of the rows, statements and watermarks, up to where it fails.
 
-    `met` says at a barrier whether all other tasks are there, too.
+    `met` says at a barrier whether all other tasks are there, too; what `reached` raises is raised.
     """
     given, until = Given(), until or Until(Asked())
     owned = list(owned)
 
-    def passed() -> bool:
+    def passed(commit_ts: int) -> bool:
         sink.drain()
-        return not sink.failed and met()
+        if sink.failed or not met():
+            return False
+        if commit_ts and reached is not None:
+            reached(commit_ts)
+        return True
 
-    for flush in _flushes(merged(rows, job.marks.of(owned)), job, passed, until, owned):
+    events = merged(rows, job.marks.of(owned))
+    if job.since:
+        events = restarted(events, job.marks.again(job.since, owned), job.since)
+    for flush in _flushes(events, job, passed, until, owned):
         given.add(outgoing(flush, job), job, sink, reporter)
         if sink.failed:
             break
     return given
+
+
+def restarted(
+    events: Iterable[pa.RecordBatch], again: pa.RecordBatch, since: int
+) -> Iterator[pa.RecordBatch]:
+    """What a changefeed sends that is restarted from the checkpoint `since`: what comes `again` of its own commit-ts,
+    and everything above it (tiflow v8.5.3: cdc/owner/changefeed.go, where DDL is pulled from one below)."""
+    if again.num_rows:
+        yield again
+    for batch in events:
+        above = int(np.searchsorted(ints(batch, "commit_ts"), since, "right"))
+        if above < batch.num_rows:
+            yield batch.slice(above)
 
 
 @dataclass(frozen=True)
@@ -206,20 +239,25 @@ def outgoing(flush: Flush, job: Job) -> Outgoing:
 
 
 def _flushes(
-    events: Iterable[pa.RecordBatch], job: Job, passed: Callable[[], bool], until: Until, owned: Sequence[int]
+    events: Iterable[pa.RecordBatch], job: Job, passed: Callable[[int], bool], until: Until, owned: Sequence[int]
 ) -> Iterator[Flush]:
     """What is encoded at a time; ends before and behind a mark that `passed` keeps back. An early end has a watermark
-    of its own."""
+    of its own.
+
+    `passed` is told up to where all has been sent; 0 before statements, of which some of that time may be missing.
+    """
     begun = time.monotonic()
     cut = flushing(job, eager=bool(job.speed))
     barriers = np.array(job.barriers, np.int64)
     for number, leg in enumerate(legs(events, barriers) if job.barriers else [events]):
         if until.ended:
             break
-        if number and not passed():
+        if number and not passed(0 if number % 2 else job.barriers[number // 2 - 1]):
             return
         yield from cut(until.cut(_paced(leg, job, begun, until.asked) if job.speed else leg))
-    if until.ended and until.last and job.marks.watermarks and not job.marks.is_watermark(until.last) and passed():
+    if until.ended and until.last and job.marks.watermarks and not job.marks.is_watermark(until.last):
+        if not passed(until.last):
+            return
         yield from cut([job.marks.watermark(until.last, owned)])
 
 

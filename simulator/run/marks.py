@@ -52,6 +52,11 @@ class Marks:
         """Every commit-ts with a mark, ascending: that of each statement, one an interval, and the final one."""
         return np.union1d(self.barriers, self._resolved()) if self.watermarks else self.barriers
 
+    def stops(self) -> Ints:
+        """Every commit-ts at which it may be noted that all is sent so far: that of each mark, and of those that a
+        protocol without watermarks would have, ascending."""
+        return np.union1d(self.barriers, self._resolved())
+
     def behind(self, rows: Ints) -> Ints:
         """Commit-ts of the statements, and of the marks that are the first behind a row, ascending."""
         times = self.times()
@@ -74,6 +79,16 @@ class Marks:
             batch = self._between(times[start : start + step], mine)
             if batch.num_rows:
                 yield batch
+
+    def again(self, commit_ts: int, owned: Iterable[int]) -> pa.RecordBatch:
+        """What a changefeed sends of some destinations that is restarted from a checkpoint of that time: statements of
+        it, and its watermark (EVENTS)."""
+        mine = np.array(sorted(owned), np.int64)
+        times = np.array([commit_ts], np.int64)
+        parts = [self._statements(times, mine)]
+        if self.watermarks:
+            parts.append(self._watermarks_at(times, mine))
+        return _batch(*np.concatenate(parts, axis=1))
 
     def is_watermark(self, commit_ts: int) -> bool:
         """Whether one is sent at that time."""
