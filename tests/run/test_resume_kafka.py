@@ -136,7 +136,7 @@ def test_a_run_whose_broker_is_gone_says_from_where_it_goes_on(
     monkeypatch.setattr(pipeline, "run", lost)
     uri = f"kafka://{kafka}/gone?protocol=open-protocol&partition-num=2"
     assert play(*two_tables, *RUN, uri, "--checkpoint", tmp_path / "stands", "--master", "none") == 3
-    start = "455000614502400000 (2025-01-01 00:00:00.000 UTC)"
+    start = "455000614502662144 (2025-01-01 00:00:00.001 UTC)"
     assert capsys.readouterr().err.splitlines()[-2:] == [
         "ticdc-sim: Kafka has acknowledged nothing for 120 s",
         f"ticdc-sim: everything up to {start} is acknowledged; --resume goes on there"]
