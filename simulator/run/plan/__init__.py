@@ -14,6 +14,7 @@ from simulator import tso
 from simulator.columns.change_frame import WRITTEN
 from simulator.errors import UserError
 from simulator.releases import Release
+from simulator.run.faults.kind import Fault
 from simulator.run.plan.comparisons import Move, move, named, pairs
 from simulator.run.plan.cursor import Addition, Cursor, Planning, Step, starting
 from simulator.run.plan.expected import Expected
@@ -91,6 +92,8 @@ class Plan:
     jobs: tuple[EmittedJob, ...] = ()
     """Of all statements, whether they are sent or not."""
 
+    faults: tuple[Fault, ...] = ()
+
     @property
     def input_bytes(self) -> int:
         """Size of all files that the comparisons read."""
@@ -138,6 +141,7 @@ def assembled(
         _rows(cursors, additions, versions.places),
         tuple(expected for addition in additions for expected in addition.expected),
         tuple(jobs),
+        tuple(fault for addition in additions for fault in addition.faults),
     )
 
 
