@@ -240,7 +240,7 @@ def _clock(seconds: float) -> str:
 
 def by_table(tables: dict[str, Counter[int]]) -> Table:
     """Rows of each table by operation."""
-    shown = _plain_table("table", "inserted", "updated", "deleted")
+    shown = plain_table("table", "inserted", "updated", "deleted")
     for name in list(tables)[:MANY]:
         shown.add_row(name, *(f"{tables[name][op]:,}" for op in (INSERT, UPDATE, DELETE)))
     rest: Counter[int] = sum((tables[name] for name in list(tables)[MANY:]), Counter())
@@ -251,7 +251,7 @@ def by_table(tables: dict[str, Counter[int]]) -> Table:
 
 def by_partition(every: Sequence[dict[str, Any]]) -> Table:
     """Rows, messages and bytes of each partition."""
-    shown = _plain_table("topic", "partition", "rows", "messages", "bytes", "last commit-ts")
+    shown = plain_table("topic", "partition", "rows", "messages", "bytes", "last commit-ts")
     for place in every[:MANY]:
         figures = (f"{place[name]:,}" for name in ("rows", "messages", "bytes"))
         shown.add_row(place["topic"], str(place["partition"]), *figures, str(place["commit_ts"] or "-"))
@@ -262,7 +262,7 @@ def by_partition(every: Sequence[dict[str, Any]]) -> Table:
     return shown
 
 
-def _plain_table(named: str, *figures: str) -> Table:
+def plain_table(named: str, *figures: str) -> Table:
     """Names that may be cut where the screen is narrow, and figures that may not."""
     columns = (Column(figure, justify="right", no_wrap=True, min_width=len(figure)) for figure in figures)
     return Table(Column(named, overflow="fold"), *columns, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)

@@ -136,7 +136,8 @@ class Live:
         rows, owned, job = in_process.ordered(pipeline.work_of(plan, output, release, self._seed, 0.0, None), True)
         self._faults.begin(job)
         self.cursor = last
-        self._resolved_ms = timeline.last_watermark_ms or since
+        self._resolved_ms = max([
+            timeline.last_watermark_ms or since, *(tso.physical(growth.commit_ts) for growth in plan.grown)])
         self._give(rows, owned, job)
 
     def _give(self, rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job) -> None:

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import plotly.graph_objects as go
-import plotly.io
-from plotly.offline import get_plotlyjs
 
-from simulator import __version__, tso
+from simulator import tso
+from simulator.cli import page
 from simulator.cli.load.end import closing, partitions, tables
 from simulator.cli.load.summary import series, write_text
 from simulator.cli.load.watch import Watch
+from simulator.cli.page import BLUE, GREEN, ORANGE, PURPLE, RED, known, line, long, short
 from simulator.cli.run_report import MANY
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 
-INK, MUTED, GRID = "#1f2933", "#616e7c", "#e4e7eb"
-BLUE, ORANGE, GREEN, RED, PURPLE = "#1f6feb", "#e07b00", "#1a7f4b", "#c2334d", "#7a4fc2"
-
 MIB = 1 << 20
-HEIGHT = 250
-"""Pixels of a chart."""
-
-CONFIG = {"displayModeBar": False, "responsive": True}
-Values = Sequence[float | None]
 
 
 def write(watch: Watch, path: Path) -> None:
@@ -40,43 +30,16 @@ def write(watch: Watch, path: Path) -> None:
 
 def document(watch: Watch) -> str:
     """The whole file."""
-    setup = watch.setup
-    title = f"Load: {setup.plan}"
-    style = (files("simulator.cli.load") / "report.css").read_text("utf-8")
-    charts = "\n".join(_section(*chart) for chart in _charts(watch))
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)}</title>
-<style>
-{style}
-</style>
-<script>{get_plotlyjs()}</script>
-</head>
-<body>
-<header>
-<h1>{escape(title)}</h1>
-<p>{escape(_subtitle(watch))}</p>
-</header>
-<main>
-<section class="tiles">{"".join(_tile(*tile) for tile in _tiles(watch))}</section>
-{charts}
-<section class="tables">
-{_table("Rows by table", ("table", "inserted", "updated", "deleted"), _table_rows(watch))}
-{_table("Partitions", ("partition", "rows", "messages", "MiB"), _partition_rows(watch))}
-{_table("Settings", ("setting", "value"), _settings(watch), "words")}
-</section>
-<section class="lines">
-<h2>In words</h2>
-{"".join(f"<p>{escape(line)}</p>" for line in closing(watch))}
-</section>
-</main>
-<footer>ticdc-sim {escape(__version__)}</footer>
-</body>
-</html>
-"""
+    return page.document(f"Load: {watch.setup.plan}", _subtitle(watch), (
+        page.tiles(_tiles(watch)),
+        *(page.chart(*chart) for chart in _charts(watch)),
+        page.tables((
+            page.table("Rows by table", ("table", "inserted", "updated", "deleted"), _table_rows(watch)),
+            page.table("Partitions", ("partition", "rows", "messages", "MiB"), _partition_rows(watch)),
+            page.table("Settings", ("setting", "value"), _settings(watch), "words"),
+        )),
+        page.lines("In words", closing(watch)),
+    ))
 
 
 def _subtitle(watch: Watch) -> str:
@@ -84,7 +47,7 @@ def _subtitle(watch: Watch) -> str:
     began = datetime.fromtimestamp(account.began or watch.started, UTC)
     return (
         f"{setup.protocol} as TiCDC {setup.release} ({setup.architecture}) sends it · {began:%Y-%m-%d %H:%M:%S} UTC · "
-        f"{_long(account.seconds)}")
+        f"{long(account.seconds)}")
 
 
 def _tiles(watch: Watch) -> Iterator[tuple[str, str, str]]:
@@ -94,7 +57,7 @@ def _tiles(watch: Watch) -> Iterator[tuple[str, str, str]]:
     if account.share is not None:
         asked = f"{100 * account.share:.1f} % of the {account.asked / account.held[1]:,.0f} asked"
     yield "rows/s", f"{account.rate:,.0f}", asked
-    yield "rows", _short(account.rows), f"in {_short(account.messages)} messages"
+    yield "rows", short(account.rows), f"in {short(account.messages)} messages"
     per_second = account.bytes / MIB / account.seconds if account.seconds else 0.0
     yield "MiB/s", f"{per_second:,.1f}", f"{account.bytes / MIB:,.0f} MiB in all"
     if account.latencies.records:
@@ -117,31 +80,31 @@ def _charts(watch: Watch) -> Iterator[tuple[str, str, go.Figure]]:
         "seconds", 1.0)
     x = [second / scale for second in at]
     axis = f"{unit} since the start"
-    rate = _figure(x, axis, "rows/s")
-    _line(rate, x, told["rows_per_second"], "reached", BLUE, fill=True)
-    if _known(told["asked_rows_per_second"]):
-        _line(rate, x, told["asked_rows_per_second"], "asked", ORANGE, dash="dash", shape="hv")
+    rate = page.figure(x, axis, "rows/s")
+    line(rate, x, told["rows_per_second"], "reached", BLUE, fill=True)
+    if known(told["asked_rows_per_second"]):
+        line(rate, x, told["asked_rows_per_second"], "asked", ORANGE, dash="dash", shape="hv")
     yield "Rate", "Row changes that were acknowledged in each second, and how many were asked.", rate
 
-    if _known(told["latency_p50_ms"]):
-        latency = _figure(x, axis, "ms", log=True)
+    if known(told["latency_p50_ms"]):
+        latency = page.figure(x, axis, "ms", log=True)
         for name, label, colour in (("max", "max", RED), ("p99", "p99", PURPLE), ("p50", "p50", GREEN)):
-            _line(latency, x, told[f"latency_{name}_ms"], label, colour, gaps=False)
+            line(latency, x, told[f"latency_{name}_ms"], label, colour, gaps=False)
         said = "From handing a record to Kafka's client to its acknowledgement (logarithmic)."
         yield "Acknowledgement", said, latency
 
-    size = _figure(x, axis, "MiB/s")
-    _line(size, x, [value / MIB for value in told["bytes_per_second"]], "keys and values", GREEN, fill=True)
+    size = page.figure(x, axis, "MiB/s")
+    line(size, x, [value / MIB for value in told["bytes_per_second"]], "keys and values", GREEN, fill=True)
     yield "Bytes", "Keys and values of the messages, before compression.", size
 
-    if _known(told["lag"]):
-        lag = _figure(x, axis, "records")
-        _line(lag, x, told["lag"], "lag", PURPLE, fill=True, gaps=False)
+    if known(told["lag"]):
+        lag = page.figure(x, axis, "records")
+        line(lag, x, told["lag"], "lag", PURPLE, fill=True, gaps=False)
         yield "Lag", f"Records that consumer group {watch.setup.group or ''} had not committed.", lag
-    if _known(told["behind_seconds"]):
-        behind = _figure(x, axis, "seconds")
+    if known(told["behind_seconds"]):
+        behind = page.figure(x, axis, "seconds")
         late = [None if value is None else max(0.0, value) for value in told["behind_seconds"]]
-        _line(behind, x, late, "behind", RED, fill=True, gaps=False)
+        line(behind, x, late, "behind", RED, fill=True, gaps=False)
         yield "Behind", "How much later than asked rows were sent and acknowledged.", behind
     yield "Partitions", "How evenly rows are spread over partitions.", _skew(watch)
 
@@ -151,65 +114,16 @@ def _skew(watch: Watch) -> go.Figure:
     several = len(watch.setup.topics) > 1
     names = [f"{place['topic']}/{place['partition']}" if several else str(place["partition"]) for place in every]
     rows = [place["rows"] for place in every]
-    figure = _figure([], "topic/partition" if several else "partition", "rows")
+    figure = page.figure([], "topic/partition" if several else "partition", "rows")
     figure.add_bar(x=names, y=rows, name="rows", marker_color=BLUE, hovertemplate="%{y:,}<extra>%{x}</extra>")
     figure.update_layout(bargap=0.35)
     figure.update_xaxes(type="category")
     if rows:
         even = sum(rows) / len(rows)
         figure.add_scatter(
-            x=names, y=[even for _ in names], name=f"an even share: {_short(even)}", mode="lines+markers",
+            x=names, y=[even for _ in names], name=f"an even share: {short(even)}", mode="lines+markers",
             line={"color": ORANGE, "dash": "dash", "width": 1.6}, marker={"size": 5}, hoverinfo="skip")
     return figure
-
-
-def _figure(x: Values, across: str, up: str, log: bool = False) -> go.Figure:
-    axes = {"gridcolor": GRID, "linecolor": MUTED, "tickcolor": MUTED, "zeroline": False, "ticks": "outside"}
-    figure = go.Figure(layout={
-        "template": "none", "height": HEIGHT, "margin": {"l": 72, "r": 16, "t": 28, "b": 44},
-        "font": {"family": "system-ui, sans-serif", "size": 12, "color": INK},
-        "hovermode": "x unified", "paper_bgcolor": "white", "plot_bgcolor": "white",
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 1, "xanchor": "right"},
-        "xaxis": axes | {"title": {"text": across, "font": {"color": MUTED}}, "showgrid": False},
-        "yaxis": axes | {"title": {"text": up, "font": {"color": MUTED}}, "automargin": True, "linecolor": "white"},
-    })
-    if log:
-        figure.update_yaxes(type="log", dtick=1, tickformat=",~g")
-    else:
-        figure.update_yaxes(rangemode="tozero", tickformat="~s" if up in ("rows/s", "rows", "records") else "~g")
-    if x:
-        figure.update_xaxes(range=[0, max(float(x[-1] or 0.0), 1e-9)])
-    return figure
-
-
-def _line(
-    figure: go.Figure, x: Values, y: Values, name: str, colour: str, fill: bool = False, dash: str = "solid",
-    shape: str = "linear", gaps: bool = True,
-) -> None:
-    """`gaps` has nothing be drawn where nothing is known; else the line goes on to where something is."""
-    figure.add_scatter(
-        x=list(x), y=list(y), name=name, mode="lines", connectgaps=not gaps,
-        line={"color": colour, "width": 1.6, "dash": dash, "shape": shape}, fill="tozeroy" if fill else "none",
-        fillcolor=f"rgba({int(colour[1:3], 16)},{int(colour[3:5], 16)},{int(colour[5:7], 16)},0.12)",
-        hovertemplate="%{y:,.4~g}")
-
-
-def _section(heading: str, said: str, figure: go.Figure) -> str:
-    chart = plotly.io.to_html(
-        figure, full_html=False, include_plotlyjs=False, config=CONFIG, div_id=f"chart-{heading.lower()}")
-    return f'<section class="chart"><h2>{escape(heading)}</h2><p>{escape(said)}</p>{chart}</section>'
-
-
-def _tile(name: str, figure: str, beside: str) -> str:
-    return f"<div><b>{escape(figure)}</b><span>{escape(name)}</span><small>{escape(beside)}</small></div>"
-
-
-def _table(heading: str, names: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "figures") -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return (
-        f'<div><h2>{escape(heading)}</h2><table class="{kind}"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>")
 
 
 def _table_rows(watch: Watch) -> Iterator[tuple[str, ...]]:
@@ -238,7 +152,7 @@ def _settings(watch: Watch) -> Iterator[tuple[str, str]]:
     setup, account = watch.setup, watch.account
     yield "plan", setup.plan
     yield "rate", setup.rate
-    yield "duration", "no end" if setup.duration is None else _long(setup.duration)
+    yield "duration", "no end" if setup.duration is None else long(setup.duration)
     yield "seed", str(setup.seed)
     yield "sink", setup.sink
     yield "protocol", setup.protocol
@@ -254,24 +168,5 @@ def _settings(watch: Watch) -> Iterator[tuple[str, str]]:
         yield "", note
 
 
-def _known(values: Values) -> bool:
-    return any(value is not None for value in values)
-
-
 def _milliseconds(seconds: float) -> str:
     return f"{1000 * seconds:,.0f} ms" if seconds >= 0.01 else f"{1000 * seconds:.1f} ms"
-
-
-def _short(number: float) -> str:
-    """Few digits."""
-    for unit, name in ((1e9, " bn"), (1e6, " M"), (1e3, " k")):
-        if number >= 10 * unit or unit > 1e3 and number >= unit:
-            return f"{number / unit:,.1f}{name}"
-    return f"{number:,.0f}"
-
-
-def _long(seconds: float) -> str:
-    hours, rest = divmod(round(seconds), 3600)
-    minutes, rest = divmod(rest, 60)
-    parts = ((hours, "h"), (minutes, "min"), (rest, "s"))
-    return " ".join(f"{amount} {unit}" for amount, unit in parts if amount) or "0 s"

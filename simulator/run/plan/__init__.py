@@ -24,7 +24,7 @@ from simulator.sources.snapshots import PhysicalTable, PlacedTable, Snapshot
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import DdlEvent
-from simulator.ticdc.dispatch import Route
+from simulator.ticdc.dispatch import Growth, Route
 from simulator.ticdc.filters.event_filters import EventFilters
 from simulator.ticdc.rules import ChangefeedRules, rules, verify
 from simulator.ticdc.split import SplitRule, split_rule
@@ -94,6 +94,9 @@ class Plan:
 
     faults: tuple[Fault, ...] = ()
 
+    grown: tuple[Growth, ...] = ()
+    """Topics that get more partitions, in the order of time."""
+
     @property
     def input_bytes(self) -> int:
         """Size of all files that the comparisons read."""
@@ -142,6 +145,7 @@ def assembled(
         tuple(expected for addition in additions for expected in addition.expected),
         tuple(jobs),
         tuple(fault for addition in additions for fault in addition.faults),
+        tuple(growth for addition in additions for growth in addition.grown),
     )
 
 

@@ -1,0 +1,1 @@
+"""`verify` for people and for programs."""

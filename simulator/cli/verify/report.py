@@ -1,0 +1,178 @@
+"""A verification as a page of HTML: summary, watermarks and lag by partition, differences by table and kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import plotly.graph_objects as go
+
+from simulator import tso
+from simulator.cli import page
+from simulator.cli.load.summary import write_text
+from simulator.cli.page import BLUE, GREEN, ORANGE, PURPLE, RED, short
+from simulator.cli.run_report import MANY
+from simulator.cli.verify.text import OPS, details, figures, heading, offsets, verdict
+from simulator.read.verify.verification import Failure, PartitionRead, Verification
+
+COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED, "#0e7c86", "#8a6d00", "#616e7c")
+A_DAY = 86_400.0
+"""Seconds of lag that only simulated time has."""
+
+
+def write(found: Verification, path: Path) -> None:
+    """Raises UserError where it cannot be written."""
+    write_text(path, document(found), "report")
+
+
+def document(found: Verification) -> str:
+    """The whole file."""
+    charts = [page.chart(*chart) for chart in _charts(found)]
+    return page.document(f"Verification: {found.source or found.expected}", _beneath(found), (
+        page.tiles(_tiles(found), found.verdict),
+        *charts,
+        page.lines("What is wrong", _wrong(found)) if found.failures else "",
+        page.tables(_tables(found)),
+        page.lines("Not checked", (f"{each.what}: {each.why}" for each in found.not_checked)),
+        page.lines("Notes", found.notes) if found.notes else "",
+    ), bool(charts))
+
+
+def _beneath(found: Verification) -> str:
+    began = datetime.fromtimestamp(found.began, UTC)
+    return f"{verdict(found)} · {began:%Y-%m-%d %H:%M:%S} UTC · {page.long(found.seconds)}"
+
+
+def _tiles(found: Verification) -> Iterator[tuple[str, str, str]]:
+    """Name, figure, what is said beside it."""
+    failed = len(found.failures)
+    yield "", found.verdict, f"{failed} checks failed" if failed else "no check failed"
+    yield "wrong", short(found.wrong), "counted, not only those shown"
+    if found.source:
+        yield "row changes", short(found.rows), f"in {short(found.records)} records"
+        until = f"{tso.wall_time(found.watermark):%Y-%m-%d %H:%M:%S}" if found.watermark else "no watermark"
+        yield "partitions", f"{len(found.partitions):,}", f"complete up to {until}"
+    if found.compared:
+        expected = sum(table.expected for table in found.compared)
+        yield "rows expected", short(expected), f"in {len(found.compared):,} tables"
+
+
+def _charts(found: Verification) -> Iterator[tuple[str, str, go.Figure]]:
+    """Heading, what it shows, and the chart."""
+    timed = [place for place in found.partitions if len(place.moments) > 1]
+    if timed:
+        yield from _timeline(timed)
+    differing = [table for table in found.compared if table.differences]
+    if differing:
+        differing.sort(key=lambda table: -table.differences)
+        names = [table.table for table in differing[:MANY]]
+        chart = _bars("rows")
+        for name, colour in (("missing", RED), ("left", ORANGE), ("different", PURPLE)):
+            chart.add_bar(
+                x=names, y=[getattr(table, name) for table in differing[:MANY]], name=name, marker_color=colour)
+        yield "Differences by table", "Rows that are not as expected.", chart
+    if found.failures:
+        yield "Wrong by check and table", "How often each check failed.", _by_check(found.failures)
+
+
+def _timeline(places: Sequence[PartitionRead]) -> Iterator[tuple[str, str, go.Figure]]:
+    """Over the time that records carry; fixtures have that of the event itself there, which leaves their order."""
+    sent = any(
+        moment.timestamp != tso.physical(moment.watermark) for place in places for moment in place.moments)
+    first = min(place.moments[0].timestamp for place in places)
+    start = min(tso.physical(place.moments[0].watermark) for place in places)
+    across = "seconds since the first record" if sent else "records of the partition"
+    marks = page.figure([], across, "seconds")
+    lags = page.figure([], across, "seconds")
+    least = min(_lag(place, number, sent) for place in places for number in range(len(place.moments)))
+    begin = least if sent and least > A_DAY else 0.0
+    for colour, place in enumerate(_most_behind(places, sent)):
+        name, tint = f"{place.topic}/{place.partition}", COLOURS[colour % len(COLOURS)]
+        x = [(moment.timestamp - first) / 1000 if sent else float(moment.offset - (place.first_offset or 0))
+             for moment in place.moments]
+        page.line(
+            marks, x, [(tso.physical(moment.watermark) - start) / 1000 for moment in place.moments], name, tint,
+            shape="hv")
+        page.line(
+            lags, x, [_lag(place, number, sent) - begin for number in range(len(place.moments))], name, tint)
+    some = f" The {len(COLOURS)} partitions furthest behind." if len(places) > len(COLOURS) else ""
+    yield "Watermarks", f"The watermark of each partition, in seconds since the first one.{some}", marks
+    if not sent:
+        said = "How far the newest row lies above the watermark before it."
+    else:
+        said = "How long after its own time each watermark was written"
+        said += ", above the least of these: the stream's time is simulated." if begin else "."
+    yield "Lag", said + some, lags
+
+
+def _lag(place: PartitionRead, number: int, sent: bool) -> float:
+    """Seconds at a moment of a partition."""
+    moment = place.moments[number]
+    if sent:
+        return (moment.timestamp - tso.physical(moment.watermark)) / 1000
+    before = place.moments[max(0, number - 1)]
+    return max(0, tso.physical(moment.newest) - tso.physical(before.watermark)) / 1000
+
+
+def _most_behind(places: Sequence[PartitionRead], sent: bool) -> list[PartitionRead]:
+    """As many as can be told apart, in the order of their names."""
+    def worst(place: PartitionRead) -> float:
+        return max(_lag(place, number, sent) for number in range(len(place.moments)))
+
+    some = sorted(places, key=worst, reverse=True)[:len(COLOURS)]
+    return sorted(some, key=lambda place: (place.topic, place.partition))
+
+
+def _by_check(failures: Sequence[Failure]) -> go.Figure:
+    """A bar for each check, in pieces by table."""
+    tables: dict[str, int] = {}
+    for failure in failures:
+        for table, count in failure.tables.items():
+            tables[table] = tables.get(table, 0) + count
+    chart = _bars("")
+    for colour, table in enumerate(sorted(tables, key=lambda name: -tables[name])[:len(COLOURS)]):
+        chart.add_bar(
+            x=[failure.check for failure in failures], y=[failure.tables.get(table, 0) for failure in failures],
+            name=table or "no table", marker_color=COLOURS[colour])
+    return chart
+
+
+def _bars(up: str) -> go.Figure:
+    chart = page.figure([], "", up)
+    chart.update_layout(barmode="stack", bargap=0.45)
+    chart.update_xaxes(type="category", automargin=True)
+    return chart
+
+
+def _wrong(found: Verification) -> Iterator[str]:
+    for failure in found.failures:
+        yield heading(failure)
+        yield from details(failure)
+
+
+def _tables(found: Verification) -> Iterator[str]:
+    if found.compared:
+        ordered = sorted(found.compared, key=lambda table: (-table.differences, table.table))
+        names = ("table", "expected", "found", "missing", "left", "different")
+        rows = [(table.table, *figures(table)) for table in ordered[:MANY]]
+        yield page.table("Rows compared", names, [*rows, *_more(ordered, len(names))])
+    if found.tables:
+        of_tables = list(found.tables.items())
+        rows = [(name, *(f"{kinds.get(op, 0):,}" for op in OPS)) for name, kinds in of_tables[:MANY]]
+        yield page.table("Row changes by table", ("table", *map(str.lower, OPS)), [*rows, *_more(of_tables, 4)])
+    if found.partitions:
+        names = ("partition", "offsets", "records", "rows", "again", "unreadable", "watermarks")
+        rows = [_partition(place) for place in found.partitions[:MANY]]
+        yield page.table("Partitions", names, [*rows, *_more(found.partitions, len(names))])
+    settings = ((setting.name, f"{setting.value} (by {setting.told_by})") for setting in found.settings)
+    yield page.table("Settings", ("setting", "value"), [*settings, ("engine", found.engine)], "words")
+
+
+def _partition(place: PartitionRead) -> tuple[str, ...]:
+    amounts = (place.records, place.rows, place.repeated, place.unreadable, place.watermarks)
+    return f"{place.topic}/{place.partition}", offsets(place), *(f"{amount:,}" for amount in amounts)
+
+
+def _more(every: Sequence[object], width: int) -> list[tuple[str, ...]]:
+    return [(f"… {len(every) - MANY} more", *("" for _ in range(width - 1)))] if len(every) > MANY else []

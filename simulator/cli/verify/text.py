@@ -1,0 +1,136 @@
+"""A verification as text for people: the verdict, what was read, what is wrong, and what was not checked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from rich.table import Table
+
+from simulator import tso
+from simulator.cli.run_report import MANY, by_table, plain_table
+from simulator.cli.terminal import Terminal
+from simulator.columns.change_frame import DELETE, INSERT, UPDATE
+from simulator.read.verify.verification import Failure, PartitionRead, RIGHT, TableCompared, UNFINISHED, Verification
+
+STYLES = {RIGHT: "green", UNFINISHED: "yellow"}
+"""Of verdicts; red else."""
+
+OPS = {"INSERT": INSERT, "UPDATE": UPDATE, "DELETE": DELETE}
+
+
+def show(found: Verification) -> None:
+    """On standard output."""
+    out = Terminal()
+    out.print(verdict(found), style=STYLES.get(found.verdict, "red"), soft_wrap=True)
+    if found.partitions:
+        out.print("", by_partition(found.partitions), "")
+    if found.tables:
+        out.print(by_table({name: _by_op(kinds) for name, kinds in found.tables.items()}), "")
+    for line in settings(found):
+        out.print(line, style="dim", soft_wrap=True)
+    if found.compared:
+        out.print("", comparison(found.compared), "")
+    for failure in found.failures:
+        out.print("", heading(failure), style="bold", soft_wrap=True)
+        out.print(*details(failure), sep="\n", soft_wrap=True)
+    if found.not_checked:
+        out.print("", "not checked:", style="bold")
+        out.print(*(f"  {each.what}: {each.why}" for each in found.not_checked), sep="\n", soft_wrap=True)
+    for note in found.notes:
+        out.print(f"note: {note}", style="yellow", soft_wrap=True)
+
+
+def verdict(found: Verification) -> str:
+    """One line."""
+    if found.verdict == RIGHT:
+        return f"RIGHT: {_right(found)}"
+    if found.verdict == UNFINISHED:
+        return (
+            f"UNFINISHED: nothing is wrong so far, but the stream is complete {_until(found)} alone, and "
+            f"{tso.describe(found.wanted)} is expected")
+    checks = ", ".join(f"{failure.check} {failure.count:,}" for failure in found.failures)
+    return f"WRONG: {checks}"
+
+
+def _right(found: Verification) -> str:
+    compared = f"the rows are those of {found.expected}" if found.compared else ""
+    if not found.source:
+        return compared
+    stream = (
+        f"{found.rows:,} row changes in {len(found.partitions):,} partitions keep the contract"
+        f"{f', complete {_until(found)}' if found.watermark else ''}")
+    return f"{stream}; {compared}" if compared else stream
+
+
+def _until(found: Verification) -> str:
+    return f"up to watermark {tso.describe(found.watermark)}" if found.watermark else "up to no watermark"
+
+
+def by_partition(every: tuple[PartitionRead, ...]) -> Table:
+    """How far each partition was read."""
+    shown = plain_table("partition", "offsets", "records", "rows", "again", "watermarks", "complete up to")
+    for place in every[:MANY]:
+        name = f"{place.topic}/{place.partition}"
+        shown.add_row(name, offsets(place), *_amounts([place]), str(place.watermark or "-"))
+    if len(every) > MANY:
+        shown.add_row(f"… {len(every) - MANY} more partitions", "", *_amounts(list(every[MANY:])), "")
+    return shown
+
+
+def offsets(place: PartitionRead) -> str:
+    """`first-last`, or `-` for none."""
+    return "-" if place.first_offset is None else f"{place.first_offset}-{place.next_offset - 1}"
+
+
+def _amounts(places: list[PartitionRead]) -> Iterator[str]:
+    for name in ("records", "rows", "repeated", "watermarks"):
+        yield f"{sum(getattr(place, name) for place in places):,}"
+
+
+def settings(found: Verification) -> Iterator[str]:
+    """How the stream was taken to be made."""
+    for setting in found.settings:
+        yield f"{setting.name}: {setting.value} (by {setting.told_by})"
+
+
+def comparison(every: tuple[TableCompared, ...]) -> Table:
+    """The rows of each table beside those that are expected; those that differ first."""
+    shown = plain_table("table", "expected", "found", "missing", "left", "different")
+    ordered = sorted(every, key=lambda table: (not table.differences, table.table))
+    for table in ordered[:MANY]:
+        shown.add_row(table.table, *figures(table))
+    if len(ordered) > MANY:
+        rest = ordered[MANY:]
+        wrong = sum(bool(table.differences) for table in rest)
+        shown.add_row(f"… {len(rest)} more tables, {wrong} of them wrong", *("" for _ in range(5)))
+    return shown
+
+
+def figures(table: TableCompared) -> Iterator[str]:
+    """Rows expected, found, missing, left and different."""
+    yield f"{table.expected:,}"
+    yield "?" if table.found is None else f"{table.found:,}"
+    for amount in (table.missing, table.left, table.different):
+        yield f"{amount:,}"
+
+
+def heading(failure: Failure) -> str:
+    point = f"point {failure.point} of the contract" if failure.point else "no message of the changefeed"
+    return f"{failure.check} ({point}): {failure.says}: {failure.count:,}"
+
+
+def details(failure: Failure) -> Iterator[str]:
+    """Its tables and examples, a line each."""
+    named = [(table, count) for table, count in failure.tables.items() if table]
+    if named:
+        listed = ", ".join(f"{table} {count:,}" for table, count in named[:MANY])
+        yield f"  by table: {listed}{f' and {len(named) - MANY} more tables' if len(named) > MANY else ''}"
+    for example in failure.examples:
+        yield f"  {example.place}: {example.what}" if example.place else f"  {example.what}"
+    if failure.count > len(failure.examples):
+        yield f"  … {failure.count - len(failure.examples):,} more"
+
+
+def _by_op(kinds: Mapping[str, int]) -> Counter[int]:
+    return Counter({op: kinds.get(name, 0) for name, op in OPS.items()})

@@ -1,0 +1,1 @@
+"""A stream verified: it keeps the contract, and leads to the rows that are expected."""

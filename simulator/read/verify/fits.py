@@ -1,0 +1,59 @@
+"""Whether a truth belongs to a stream: its topics, its time and its tables.
+
+One law: what only a fault could have done to the stream is no reason to take it for another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from simulator import tso
+from simulator.errors import UserError
+from simulator.run.truth.about import TruthAbout
+from simulator.tidb.model.table import Name
+
+FEW = 5
+"""Names that are said."""
+
+
+def check_topics(directory: Path, about: TruthAbout, found: Mapping[str, int]) -> None:
+    """Raises UserError where the source has other topics than the run, or other partitions; `found` has how many each
+    topic has."""
+    missing, other = sorted(about.topics.keys() - found.keys()), sorted(found.keys() - about.topics.keys())
+    if missing and other:
+        raise _another(directory, f"that one wrote to {_listed(missing)}, and these are messages of {_listed(other)}")
+    if missing:
+        raise _another(directory, f"that one wrote to {_listed(missing)}, too, which SOURCE does not have")
+    if other:
+        raise _another(directory, f"that one did not write to {_listed(other)}, which SOURCE has")
+    for topic, count in about.topics.items():
+        if found[topic] > count:
+            raise _another(directory, f"that one wrote to {count} partitions of {topic}, which has {found[topic]}")
+
+
+def check_times(directory: Path, about: TruthAbout, first: int, last: int) -> None:
+    """Raises UserError where all row changes lie outside the run's time; they lie from `first` to `last`."""
+    if last <= about.start_ts or first > about.final_watermark:
+        raise _another(
+            directory, f"that one lasted from {tso.describe(about.start_ts)} to {tso.describe(about.final_watermark)}, "
+            f"and the row changes here lie from {tso.describe(first)} to {tso.describe(last)}")
+
+
+def check_tables(directory: Path, known: Iterable[Name], rows: Iterable[Name]) -> None:
+    """Raises UserError where not one table with row changes is known, be it by the truth or by a statement."""
+    here, there = sorted(set(rows)), sorted(set(known))
+    if here and not set(here) & set(there):
+        raise _another(
+            directory, f"that one has {_listed(map('.'.join, there)) or 'no tables'}, and these are rows of "
+            f"{_listed(map('.'.join, here))}")
+
+
+def _another(directory: Path, why: str) -> UserError:
+    return UserError(f"{directory} is the truth of another run: {why}")
+
+
+def _listed(names: Iterable[str]) -> str:
+    every = list(names)
+    more = f" and {len(every) - FEW} more" if len(every) > FEW else ""
+    return f"{', '.join(every[:FEW])}{more}"
