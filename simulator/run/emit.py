@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.change_frame import DDL, OPERATIONS, ROW, ints, picked, picked_values
+from simulator.columns.change_frame import DDL, Ints, OPERATIONS, ROW, ints, picked, picked_values
 from simulator.releases import Release
 from simulator.run import storage
 from simulator.run.barriers import BarrierClient, legs
@@ -32,7 +32,7 @@ from simulator.sinks.driver import Driver
 from simulator.sinks.latencies import Latencies
 from simulator.sinks.records import Records, Sink, cut_off
 from simulator.sources.snapshots.physical import PhysicalTable
-from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows, StoredFile
+from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Messages, Rows, StoredFile
 from simulator.ticdc.codecs.binary import valid_utf8
 from simulator.ticdc.codecs.compression import decompressed_values
 from simulator.ticdc.dispatch import Destinations, Route, sent_table
@@ -197,12 +197,17 @@ class Outgoing:
     files: tuple[StoredFile, ...]
     """To be stored before the records are sent."""
 
+    first_row: Ints
+    """Record i holds the events `first_row[i]` up to `first_row[i + 1]`."""
+
 
 def outgoing(flush: Flush, job: Job) -> Outgoing:
     """A flush, encoded."""
-    encoded = _encoded(flush.events, job)
+    encoded = _encoded(flush, job)
     events = flush.events.select(["commit_ts", "kind", "table", "op", "destination"])
-    return Outgoing(events, _records(flush, encoded, job), encoded.files)
+    messages = CODECS[job.options.protocol].frame(encoded, flush.group, job.options, job.release)
+    return Outgoing(
+        events, _records(flush, encoded, messages, job), encoded.files, np.asarray(messages.first_row, np.int64))
 
 
 def _flushes(
@@ -232,9 +237,8 @@ def flushing(job: Job, eager: bool) -> Callable[[Iterable[pa.RecordBatch]], Iter
     return partial(grouped, keys=keys, eager=eager)
 
 
-def _records(flush: Flush, encoded: Encoded, job: Job) -> Records:
+def _records(flush: Flush, encoded: Encoded, messages: Messages, job: Job) -> Records:
     """The flush's messages with their places."""
-    messages = CODECS[job.options.protocol].frame(encoded, flush.group, job.options, job.release)
     first_row = np.asarray(messages.first_row)
     destination = ints(flush.events, "destination")[first_row[:-1]]
     topic = np.searchsorted(job.destinations.first, destination, side="right") - 1
@@ -249,8 +253,9 @@ def _records(flush: Flush, encoded: Encoded, job: Job) -> Records:
     )
 
 
-def _encoded(events: pa.RecordBatch, job: Job) -> Encoded:
+def _encoded(flush: Flush, job: Job) -> Encoded:
     """Key and value of each event, in the order of the events."""
+    events = flush.events
     kind, table = ints(events, "kind"), ints(events, "table")
     parts: list[Encoded] = []
     places: list[npt.NDArray[np.int64]] = []
@@ -258,7 +263,8 @@ def _encoded(events: pa.RecordBatch, job: Job) -> Encoded:
     rows = events.select(["commit_ts", "row_id", "before", "after"])
     for number in np.unique(table[is_row]):
         chosen = np.flatnonzero(is_row & (table == number))
-        parts.append(_encoded_rows(picked(rows, chosen), int(number), job))
+        large = None if flush.large is None else pa.array(flush.large[chosen])
+        parts.append(_encoded_rows(picked(rows, chosen), large, int(number), job))
         places.append(chosen)
     others = np.flatnonzero(~is_row)
     if len(others):
@@ -272,11 +278,11 @@ def _encoded(events: pa.RecordBatch, job: Job) -> Encoded:
     return Encoded(keys, picked_values(pa.concat_arrays([part.values for part in parts]), back), files)
 
 
-def _encoded_rows(rows: pa.RecordBatch, number: int, job: Job) -> Encoded:
+def _encoded_rows(rows: pa.RecordBatch, large: pa.Array | None, number: int, job: Job) -> Encoded:
     physical_table, to = job.tables[number], job.routes[number]
     changed = replace(
         Rows(sent_table(to, physical_table.table), physical_table.partition_id, *rows.columns), selected=to.selected,
-        table_id=physical_table.table_id)
+        table_id=physical_table.table_id, large=large)
     return CODECS[job.options.protocol].encode(changed, job.options, job.release)
 
 

@@ -111,7 +111,8 @@ class Live:
         output, release = self._output.of(plan), self._planning.rules.release
         rows, owned, job = in_process.ordered(pipeline.work_of(plan, output, release, self._seed, 0.0, None), True)
         self.cursor = last
-        self._resolved_ms = timeline.last_watermark_ms or since
+        self._resolved_ms = max([
+            timeline.last_watermark_ms or since, *(tso.physical(growth.commit_ts) for growth in plan.grown)])
         emit.give(rows, owned, job, self._output.sink, lambda: True, self._reporter)
         self._output.sink.drain()
         if self._output.sink.failed:

@@ -23,7 +23,7 @@ from simulator.sources.snapshots import PhysicalTable, PlacedTable, Snapshot
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import DdlEvent
-from simulator.ticdc.dispatch import Route
+from simulator.ticdc.dispatch import Growth, Route
 from simulator.ticdc.filters.event_filters import EventFilters
 from simulator.ticdc.rules import ChangefeedRules, rules, verify
 from simulator.ticdc.split import SplitRule, split_rule
@@ -91,6 +91,9 @@ class Plan:
     jobs: tuple[EmittedJob, ...] = ()
     """Of all statements, whether they are sent or not."""
 
+    grown: tuple[Growth, ...] = ()
+    """Topics that get more partitions, in the order of time."""
+
     @property
     def input_bytes(self) -> int:
         """Size of all files that the comparisons read."""
@@ -138,6 +141,7 @@ def assembled(
         _rows(cursors, additions, versions.places),
         tuple(expected for addition in additions for expected in addition.expected),
         tuple(jobs),
+        tuple(growth for addition in additions for growth in addition.grown),
     )
 
 

@@ -18,7 +18,7 @@ from simulator.run.plan.expected import Expected
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.versions import Versions
 from simulator.sources.snapshots import Snapshot
-from simulator.ticdc.dispatch import Route
+from simulator.ticdc.dispatch import Growth, Route
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Name
@@ -95,6 +95,7 @@ class Addition:
     """For people."""
 
     expected: tuple[Expected, ...] = ()
+    grown: tuple[Growth, ...] = ()
 
 
 @dataclass(frozen=True)
