@@ -9,11 +9,11 @@ from typing import Any
 
 from simulator.cli.run_report import Display
 from simulator.errors import DeliveryError, UserError
+from simulator.releases import Release
 from simulator.run import checkpoint
 from simulator.run.checkpoint import Keeper
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
-from simulator.releases import Release
 from simulator.signals import Stopped
 from simulator.ticdc.changefeed import Changefeed
 
@@ -26,6 +26,15 @@ def check(options: Mapping[str, Any]) -> None:
             raise UserError(f"--{name} is about Kafka: {to} contacts none")
     if options["resume"] and options["checkpoint"] is None:
         raise UserError("--resume goes on where a run with --checkpoint DIR ended: give that directory, too")
+
+
+def check_plan(options: Mapping[str, Any], planned: Plan) -> None:
+    """Raises UserError for what no checkpoint tells of."""
+    if options["checkpoint"] is not None and planned.faults:
+        name = planned.faults[0].name
+        raise UserError(
+            f"--checkpoint does not go with faults (the scenario has {name!r}): what one has done so far is nowhere "
+            "written down; without --checkpoint it plays")
 
 
 @contextmanager

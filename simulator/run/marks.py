@@ -53,9 +53,13 @@ class Marks:
         a topic grows."""
         return np.union1d(self.barriers, self._resolved()) if self.watermarks else self.barriers
 
+    def checkpoints(self) -> Ints:
+        """Commit-ts, ascending, up to which everything is known to be sent, whether the protocol says so or not."""
+        resolved = self._resolved()
+        return np.union1d(self.barriers, resolved) if self.watermark_after_ddl else resolved
+
     def stops(self) -> Ints:
-        """Every commit-ts at which it may be noted that all is sent so far: that of each mark, and of those that a
-        protocol without watermarks would have, ascending."""
+        """Commit-ts of the statements and checkpoints, ascending: where a run may be told how far it is."""
         return np.union1d(self.barriers, self._resolved())
 
     def behind(self, rows: Ints) -> Ints:

@@ -86,7 +86,8 @@ class Story:
         sink: Immediate = Cut(messages, output.destinations.topics, records)
         try:
             emit.give(
-                rows, owned, job, sink, lambda: True, Reporter(None), emit.Until(asked or Asked()), work.reached)
+                rows, owned, job, sink, lambda: True, Reporter(None), emit.Until(asked or Asked()),
+                reached=work.reached)
         except Killed:
             pass
         return messages

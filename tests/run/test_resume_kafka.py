@@ -140,3 +140,12 @@ def test_a_run_whose_broker_is_gone_says_from_where_it_goes_on(
     assert capsys.readouterr().err.splitlines()[-2:] == [
         "ticdc-sim: Kafka has acknowledged nothing for 120 s",
         f"ticdc-sim: everything up to {start} is acknowledged; --resume goes on there"]
+
+
+def test_faults_are_not_gone_on_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "story.toml"
+    file.write_text(
+        'sink-uri = "kafka://127.0.0.1:1/t?protocol=canal-json"\n'
+        '[[step]]\nsql = "CREATE TABLE test.t (id INT PRIMARY KEY)"\n[[step]]\nfault = "restart"\n')
+    assert play("run", file, "--checkpoint", tmp_path / "stands") == 2
+    assert "--checkpoint does not go with faults (the scenario has 'restart'): " in capsys.readouterr().err
