@@ -53,6 +53,11 @@ class Marks:
         a topic grows."""
         return np.union1d(self.barriers, self._resolved()) if self.watermarks else self.barriers
 
+    def checkpoints(self) -> Ints:
+        """Commit-ts, ascending, up to which everything is known to be sent, whether the protocol says so or not."""
+        resolved = self._resolved()
+        return np.union1d(self.barriers, resolved) if self.watermark_after_ddl else resolved
+
     def behind(self, rows: Ints) -> Ints:
         """Commit-ts of the statements, and of the marks that are the first behind a row, ascending."""
         times = self.times()

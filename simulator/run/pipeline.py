@@ -83,7 +83,7 @@ def work_of(
         tuple(scan for number, move in enumerate(plan.moves) for scan in scans(move, number))
         for scans in (_before, _after)
     )
-    return Work(before, after, comparison, rules, job, plan.input_bytes, plan.rows)
+    return Work(before, after, comparison, rules, job, plan.input_bytes, plan.rows, plan.faults, seed)
 
 
 def _salts(plan: Plan) -> npt.NDArray[np.int32]:
