@@ -49,8 +49,18 @@ class Marks:
         return np.unique(np.array([statement.commit_ts for statement in self.statements], np.int64))
 
     def times(self) -> Ints:
-        """Every commit-ts with a mark, ascending: that of each statement, one an interval, and the final one."""
+        """Every commit-ts with a mark, ascending: that of each statement, one an interval, the final one, and one where
+        a topic grows."""
         return np.union1d(self.barriers, self._resolved()) if self.watermarks else self.barriers
+
+    def checkpoints(self) -> Ints:
+        """Commit-ts, ascending, up to which everything is known to be sent, whether the protocol says so or not."""
+        resolved = self._resolved()
+        return np.union1d(self.barriers, resolved) if self.watermark_after_ddl else resolved
+
+    def stops(self) -> Ints:
+        """Commit-ts of the statements and checkpoints, ascending: where a run may be told how far it is."""
+        return np.union1d(self.barriers, self._resolved())
 
     def behind(self, rows: Ints) -> Ints:
         """Commit-ts of the statements, and of the marks that are the first behind a row, ascending."""
@@ -61,7 +71,8 @@ class Marks:
     def _resolved(self) -> Ints:
         line = self.timeline
         physical = line.start_ms + np.array(line.watermark_numbers(), np.int64) * line.resolved_interval_ms
-        return compose(np.append(physical, [line.end_ms] * line.ends_with_watermark).astype(np.int64))
+        found = compose(np.append(physical, [line.end_ms] * line.ends_with_watermark).astype(np.int64))
+        return np.union1d(found, np.array([growth.commit_ts for growth in self.destinations.grown], np.int64))
 
     def of(self, owned: Iterable[int]) -> Iterator[pa.RecordBatch]:
         """The marks of some destinations in order (EVENTS); all of one commit-ts stand in one batch."""
@@ -74,6 +85,16 @@ class Marks:
             batch = self._between(times[start : start + step], mine)
             if batch.num_rows:
                 yield batch
+
+    def again(self, commit_ts: int, owned: Iterable[int]) -> pa.RecordBatch:
+        """What a changefeed sends of some destinations that is restarted from a checkpoint of that time: statements of
+        it, and its watermark (EVENTS)."""
+        mine = np.array(sorted(owned), np.int64)
+        times = np.array([commit_ts], np.int64)
+        parts = [self._statements(times, mine)]
+        if self.watermarks:
+            parts.append(self._watermarks_at(times, mine))
+        return _batch(*np.concatenate(parts, axis=1))
 
     def is_watermark(self, commit_ts: int) -> bool:
         """Whether one is sent at that time."""
