@@ -17,7 +17,7 @@ from typing import Any
 
 from simulator.errors import UserError, did_you_mean
 from simulator.run.faults import FAULTS
-from simulator.run.faults.kind import Fault
+from simulator.run.faults.kind import Fault, TABLE
 from simulator.run.plan.cursor import Addition, Cursor, Planning
 from simulator.run.settings import Key, to_text
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
@@ -40,6 +40,12 @@ class FaultStep:
         why = FAULTS[self.name].refuse(self.values, planning.rules)
         if why:
             raise fault.refused(why)
+        table = self.values.get(TABLE)
+        names = [f"{schema}.{name}" for schema, name in cursor.versions]
+        if table is not None and table.lower() not in map(str.lower, names):
+            raise fault.refused(
+                f"table {table}: no such table is replicated here.{did_you_mean(table, names)} There are: "
+                f"{', '.join(sorted(names)[:10]) or 'none'}")
         return cursor.passed(1), Addition(faults=(fault,))
 
 
