@@ -11,7 +11,9 @@ from typing import Any
 
 from simulator.columns.change_frame import DDL, WATERMARK
 from simulator.errors import UserError
-from simulator.run.faults.kind import Acting, FOR_KEY, FaultKind, Piece, moved, no_watermarks, to_count
+from simulator.run.faults.keys import FOR_KEY, FROM_1, PARTITIONS_KEY, saying, to_count
+from simulator.run.faults.kind import Acting, FaultKind, Piece, moved
+from simulator.run.faults.next_rows import spoken, without_watermarks
 from simulator.run.faults.restart import restarted
 from simulator.run.settings import Key
 from simulator.ticdc.codecs import CODECS
@@ -29,7 +31,7 @@ class PartialBroadcast(Acting):
             yield piece
             return
         self.over = True
-        yield moved(piece, piece.events.slice(0, values["reached"]))
+        yield moved(piece, piece.events.slice(0, values["partitions"]))
         yield from restarted(self.scene)
 
 
@@ -69,15 +71,11 @@ def to_broadcast(value: object) -> str:
 
 
 def _refuse_partial(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
-    changefeed, release = rules.changefeed, rules.release
     if values["broadcast"] == "watermark":
-        return no_watermarks(values, rules)
-    protocol = changefeed.codec.protocol
-    if not CODECS[protocol].ddl_everywhere(release):
-        return (
-            f"under {release.name} a statement in {protocol} goes to partition 0 alone, so that none breaks off; of = "
-            "\"watermark\" is possible where there are watermarks")
-    return ""
+        return without_watermarks(values, rules)
+    if CODECS[rules.changefeed.codec.protocol].ddl_everywhere(rules.release):
+        return ""
+    return f"{spoken(rules)} sends a statement to partition 0 alone: nothing breaks off; of = watermark is accepted"
 
 
 PARTIAL_BROADCAST = FaultKind(
@@ -87,8 +85,7 @@ PARTIAL_BROADCAST = FaultKind(
     acting=PartialBroadcast,
     keys={
         "of": Key("broadcast", to_broadcast, {"enum": list(BROADCASTS)}, "What breaks off: ddl or watermark."),
-        "partitions": Key(
-            "reached", to_count, {"type": "integer", "minimum": 1}, "How many partitions have it before TiCDC ends."),
+        "partitions": saying(PARTITIONS_KEY, "How many partitions have it before TiCDC ends."),
     },
     needs=("of", "partitions"),
     refuse=_refuse_partial,
@@ -98,8 +95,8 @@ REPEAT_WATERMARK = FaultKind(
     says="The last watermark comes again, in every partition.",
     source="tiflow#12595; ticdc: downstreamadapter/sink/kafka/sink.go AddCheckpointTs (no guard)",
     acting=RepeatWatermark,
-    keys={"times": Key("times", to_count, {"type": "integer", "minimum": 1}, "How often; once where unsaid.")},
-    refuse=no_watermarks,
+    keys={"times": Key("times", to_count, FROM_1, "How often; once where unsaid.")},
+    refuse=without_watermarks,
 )
 
 CHECKPOINT_LAG = FaultKind(

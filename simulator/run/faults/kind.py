@@ -13,60 +13,17 @@ import numpy as np
 import pyarrow as pa
 
 from simulator import tso
-from simulator.columns.change_frame import ints
 from simulator.errors import UserError
 from simulator.releases import Release
 from simulator.run.emit import Job, Outgoing
 from simulator.run.faults.history import History
+from simulator.run.faults.keys import BACK_KEY, FOR_KEY, TOPIC_KEY
 from simulator.run.flush import Flush
-from simulator.run.settings import DURATION, Key, TEXT, to_duration_ms, to_text
-from simulator.ticdc.codecs import CODECS
+from simulator.run.settings import Key
 from simulator.ticdc.rules import ChangefeedRules
 
 TICDC, WAY = range(2)
 """Where a fault is at work: in TiCDC, or behind it, on the way to the consumer. Events pass TiCDC's first."""
-
-BACK_KEY = Key(
-    "back_ms", to_duration_ms, DURATION,
-    "For how long before it the checkpoint stood still, so that more is sent again; never from before the last "
-    "statement.")
-"""Of every kind that has it: for that long before the fault no watermark is sent."""
-
-TABLE = "table"
-"""The field of a table that a fault is about, which must be there when it begins."""
-
-FOR_KEY = Key("for_ms", to_duration_ms, DURATION, "How long it lasts in simulated time; to the end where unsaid.")
-"""Of every kind that has it: the fault ends then."""
-
-
-def to_number(value: object) -> int:
-    """A whole number from 0; raises UserError."""
-    if isinstance(value, str) and value.isdecimal():
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise UserError(f"expected a whole number, got {value!r}")
-    return value
-
-
-def to_count(value: object) -> int:
-    """A whole number from 1; raises UserError."""
-    count = to_number(value)
-    if not count:
-        raise UserError("expected a whole number above 0, got 0")
-    return count
-
-
-def to_table(value: object) -> str:
-    """`db.t`; raises UserError."""
-    name = to_text(value)
-    if not all(name.partition(".")):
-        raise UserError(f"expected a table such as 'shop.item', got {name!r}")
-    return name
-
-
-TABLE_KEY = Key(TABLE, to_table, TEXT, "The table (db.t) that it is about; any where unsaid.")
-NEEDED_TABLE_KEY = Key(TABLE, to_table, TEXT, "The table (db.t) that it is about.")
-TOPIC_KEY = Key("topic", to_text, TEXT, "The topic; the changefeed's default one where unsaid.")
 
 
 @dataclass(frozen=True)
@@ -199,14 +156,6 @@ class FaultKind:
     layer: int = TICDC
 
 
-def no_watermarks(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
-    """Why there are no watermarks; empty where there are."""
-    options, release = rules.changefeed.codec, rules.release
-    if CODECS[options.protocol].has_watermarks(options, release):
-        return ""
-    return f"release {release.name} sends no watermarks in {options.protocol} with these options"
-
-
 def destination(values: Mapping[str, Any], job: Job) -> int:
     """Of the partition and topic that a fault names; -1 where there is none."""
     to = job.destinations
@@ -214,18 +163,6 @@ def destination(values: Mapping[str, Any], job: Job) -> int:
     if topic not in to.topics or not values["partition"] < to.counts[to.topics.index(topic)]:
         return -1
     return int(to.of_topic(topic)[values["partition"]])
-
-
-def tables_named(name: str, job: Job) -> list[int]:
-    """The numbers of a table's physical tables in the run."""
-    return [
-        number for number, stored in enumerate(job.tables)
-        if f"{stored.table.schema}.{stored.table.name}".lower() == name.lower()
-    ]
-
-
-def rows_of_table(events: pa.RecordBatch, numbers: list[int]) -> pa.RecordBatch:
-    return events.filter(pa.array(np.isin(ints(events, "table"), numbers)))
 
 
 def lowest_checkpoint(statement: int, release: Release) -> int:

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.columns.change_frame import DDL, ints
-from simulator.run.faults.kind import Acting, FOR_KEY, FaultKind, Piece, Scene, TOPIC_KEY, WAY, destination, moved
-from simulator.run.faults.kind import to_number
+from simulator.run.faults.keys import FOR_KEY, FROM_0, TOPIC_KEY, to_number
+from simulator.run.faults.kind import Acting, FaultKind, Piece, Scene, WAY, destination, moved
 from simulator.run.settings import DURATION, Key, to_duration_ms
 from simulator.ticdc.rules import ChangefeedRules
 
@@ -64,7 +64,7 @@ LATE_PARTITION = FaultKind(
     source="tiflow#5598",
     acting=LatePartition,
     keys={
-        "partition": Key("partition", to_number, {"type": "integer", "minimum": 0}, "Which one, from 0."),
+        "partition": Key("partition", to_number, FROM_0, "Which one, from 0."),
         "by": Key("by_ms", to_duration_ms, DURATION, "How much later in simulated time."),
         "topic": TOPIC_KEY,
         "for": FOR_KEY,

@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns.change_frame import Ints, ROW, ints
-from simulator.run.faults.kind import (
-    Acting, FOR_KEY, FaultKind, NEEDED_TABLE_KEY, Piece, Scene, moved, rows_of_table, tables_named)
+from simulator.run.faults.keys import FOR_KEY, TABLE_KEY, saying
+from simulator.run.faults.kind import Acting, FaultKind, Piece, Scene, moved
+from simulator.run.faults.next_rows import fitting_rows, spoken
 from simulator.run.flush import GroupKeys
 from simulator.ticdc.rules import ChangefeedRules
 
@@ -63,9 +64,8 @@ class MoveTable(Acting):
         self._again: list[pa.RecordBatch] = []
 
     def strike(self) -> Iterator[Piece]:
-        numbers = tables_named(self.scene.fault.values["table"], self.scene.job)
         every = self.scene.history.again(self.scene.job, False)
-        rows = (rows_of_table(events, numbers) for events in every if int(events["kind"][0].as_py()) == ROW)
+        rows = (events.filter(pa.array(fitting_rows(events, self.scene))) for events in every)
         self._again = [events for events in rows if events.num_rows]
         self.over = not self._again
         yield from ()
@@ -88,8 +88,7 @@ class MoveTable(Acting):
     def _between(self, again: pa.RecordBatch, rows: pa.RecordBatch) -> pa.RecordBatch:
         """The table's rows in their order, the others in theirs."""
         both = pa.concat_batches([again, rows])
-        numbers = tables_named(self.scene.fault.values["table"], self.scene.job)
-        own = np.isin(ints(both, "table"), numbers)
+        own = fitting_rows(both, self.scene)
         lies = np.zeros(both.num_rows, np.bool_)
         lies[self.scene.random.choice(both.num_rows, int(own.sum()), replace=False)] = True
         order = np.empty(both.num_rows, np.int64)
@@ -101,8 +100,8 @@ def _refuse_order(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
     if rules.release.group_by_partition_key:
         return ""
     return (
-        f"release {rules.release.name} sends the rows of a partition in the order of commit-ts; releases from 7.4 on "
-        "and the new architecture group them by partition key")
+        f"{spoken(rules)} sends the rows of a partition in the order of commit-ts; releases from 7.4 on, and the new "
+        "architecture, group them by partition key")
 
 
 TABLE_ORDER = FaultKind(
@@ -118,6 +117,6 @@ MOVE_TABLE = FaultKind(
     says="A table goes to another node: its rows above the checkpoint come again, among those of other tables.",
     source="ticdc#5508, #4051, #4130, #3040",
     acting=MoveTable,
-    keys={"table": NEEDED_TABLE_KEY},
+    keys={"table": saying(TABLE_KEY, "The table, such as shop.item.")},
     needs=("table",),
 )
