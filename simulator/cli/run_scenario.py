@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from simulator import releases
-from simulator.cli import client, truth
+from simulator.cli import client, resuming, truth
 from simulator.cli.run_report import Display, Summary
 from simulator.cli.sending import IN_PROCESS, ON_SPARK, check_sink
 from simulator.cli.truth import TruthAsked
@@ -26,6 +26,7 @@ from simulator.run import outputs, pipeline, plan, storage
 from simulator.run.engines import in_process, truth_in_process
 from simulator.run.engines.address import place_of
 from simulator.run.engines.work import Engine
+from simulator.run.faults.state import Strike
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.run.progress import Listener
@@ -60,6 +61,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
     changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
     client.check(options)
+    resuming.check(options)
     _check_summary(options["summary"])
     script = scenario.script(settings, options.get("first"), options.get("last"))
     display = Display()
@@ -67,6 +69,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     began = time.monotonic()
     display.stage("reading the snapshots' tables" if scenario.reads else "playing the statements")
     planned = plan.plan(script, changefeed, release)
+    resuming.check_plan(options, planned)
     display.warn(planned.event_filters.warnings)
     display.note(planned.notes)
     asked = TruthAsked(planned, changefeed, rules(changefeed, release), script.seed, command, played, options)
@@ -79,14 +82,18 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
         storage.require_writable(changefeed.codec.claim_check_storage_uri)
     master = _master(options["master"], planned)
     place = place_of(master)
-    with output_of(planned, changefeed, options, place) as output, Listener(display.update, place) as listener:
+    with ExitStack() as stack:
+        output = stack.enter_context(output_of(planned, changefeed, options, place))
         display.warn(output.notes)
+        keeper = stack.enter_context(
+            resuming.kept(options, planned, output, changefeed, release, script.seed, display))
+        listener = stack.enter_context(Listener(display.update, place))
         try:
             reads = bool(planned.moves)
             with _engines(master, planned, display) as engines:
                 with display.following(reads):
                     account = pipeline.run(
-                        engines.run, planned, output, release, script.seed, script.speed, listener)
+                        engines.run, planned, output, release, script.seed, script.speed, listener, keeper)
                 if all(each.error is None for each in account.delivered):
                     asked.write(engines.truth, output, account, display)
         except (Stopped, DeliveryError):
@@ -97,6 +104,8 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
             number, watermark = account.ended
             display.ended(watermark)
             raise Stopped(number)
+        if keeper is not None:
+            keeper.end()
     summary = Summary(planned, output, account, time.monotonic() - began)
     if options["summary"] is not None:
         summary.write(options["summary"])
@@ -108,16 +117,21 @@ def _check_expected(planned: Plan, changefeed: Changefeed, release: Release, see
     if not planned.expected:
         return
     messages: list[Message] = []
+    strikes: Sequence[Strike] = ()
     if any(each.expectation.about_messages for each in planned.expected):
         display.stage("playing it in this process, for what is expected")
-        messages = rehearsed(planned, changefeed, release, seed)
+        messages, strikes = rehearsed(planned, changefeed, release, seed)
     expectations.check(
-        planned.expected, planned.timeline.start_ms, messages, planned.jobs, changefeed.codec.protocol)
+        planned.expected, planned.timeline.start_ms, messages, planned.jobs, changefeed.codec.protocol, strikes)
 
 
 def _master(given: str | None, planned: Plan) -> str:
-    """Without snapshots to compare, Spark is for those who ask for it."""
-    return given or (ON_SPARK if planned.moves else IN_PROCESS)
+    """Without snapshots to compare, Spark is for those who ask for it; faults are played here."""
+    if planned.faults and given not in (None, IN_PROCESS):
+        raise UserError(
+            f"--master {given}: the run has faults ({planned.faults[0].name}), and these are played in this process: "
+            f"leave --master out, or say {IN_PROCESS}")
+    return given or (ON_SPARK if planned.moves and not planned.faults else IN_PROCESS)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +20,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.change_frame import DDL, Ints, OPERATIONS, ROW, ints, picked, picked_values
+from simulator.errors import DeliveryError
 from simulator.releases import Release
 from simulator.run import storage
 from simulator.run.barriers import BarrierClient, legs
 from simulator.run.flush import Flush, GroupKeys, grouped, ungrouped
 from simulator.run.marks import Marks, merged
+from simulator.run.pace import Until, paced
 from simulator.run.progress import Reporter
 from simulator.signals import Asked
 from simulator.sinks import SINKS
@@ -36,7 +38,6 @@ from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Mess
 from simulator.ticdc.codecs.binary import valid_utf8
 from simulator.ticdc.codecs.compression import decompressed_values
 from simulator.ticdc.dispatch import Destinations, Route, sent_table
-from simulator.tso import physical
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,9 @@ class Job:
 
     barrier: Driver | None = None
     """Where several tasks meet at the barriers."""
+
+    since: int = 0
+    """The checkpoint from which the changefeed is restarted: of what is older nothing is sent; 0 for none."""
 
     @property
     def destinations(self) -> Destinations:
@@ -96,16 +100,25 @@ class TaskReport:
         return TaskReport(**{**document, "latencies": Latencies.read(document["latencies"])})
 
 
+Reached = Callable[[int], None]
+"""Told that everything up to a commit-ts is acknowledged, before anything behind it is sent."""
+
+
 def send(
-    rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job, asked: Asked | None = None
+    rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job, asked: Asked | None = None,
+    passage: Passage | None = None, reached: Reached | None = None,
 ) -> TaskReport:
     """Sends the rows (EVENTS, in order) of the owned destinations, and their statements and watermarks; once `asked`,
-    no more than makes them complete up to a watermark."""
+    no more than makes them complete up to a watermark. What `reached` raises ends it, and is raised."""
     until = Until(asked or Asked())
     reporter = Reporter(job.progress)
     sink = SINKS[job.sink](job.settings, job.destinations.topics, reporter.waiting)
     with closing(BarrierClient(job.barrier)) as client:
-        given = give(rows, owned, job, sink, client.met, reporter, until)
+        try:
+            given = give(rows, owned, job, sink, client.met, reporter, until, passage, reached)
+        except DeliveryError:
+            reporter.done(sink.close())
+            raise
     stopped = sink.failed or client.left_alone
     delivered = sink.close()
     sending = (given.began, time.time()) if given.began else None
@@ -117,32 +130,6 @@ def send(
     return TaskReport(
         [asdict(account) for account in delivered], counts, client.left_alone, sending, ended, sink.latencies(),
         sink.resent)
-
-
-@dataclass
-class Until:
-    """Where a task ends that is asked to."""
-
-    asked: Asked
-    last: int = 0
-    """The commit-ts of the last event that is to be sent."""
-
-    ended: bool = False
-
-    def cut(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The events up to the last one; what has its commit-ts belongs to it."""
-        for batch in batches:
-            commit_ts = ints(batch, "commit_ts")
-            if self.asked.number:
-                count = int(np.searchsorted(commit_ts, self.last, "right"))
-                if count:
-                    yield batch.slice(0, count)
-                if count < len(commit_ts):
-                    self.ended = True
-                    return
-            elif len(commit_ts):
-                self.last = int(commit_ts[-1])
-                yield batch
 
 
 @dataclass
@@ -166,24 +153,49 @@ class Given:
 
 def give(
     rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job, sink: Sink, met: Callable[[], bool],
-    reporter: Reporter, until: Until | None = None,
+    reporter: Reporter, until: Until | None = None, passage: Passage | None = None, reached: Reached | None = None,
 ) -> Given:
-    """Gives a sink the messages of the rows, statements and watermarks, up to where it fails.
+    """Gives a sink the messages of the rows, statements and watermarks, up to where it fails; all as it comes, or by
+    way of a passage.
 
-    `met` says at a barrier whether all other tasks are there, too.
+    `met` says at a barrier whether all other tasks are there, too; what `reached` raises is raised.
     """
     given, until = Given(), until or Until(Asked())
     owned = list(owned)
+    cut = flushing(job, eager=bool(job.speed))
 
-    def passed() -> bool:
+    def passed(commit_ts: int) -> bool:
         sink.drain()
-        return not sink.failed and met()
+        if sink.failed or not met():
+            return False
+        if commit_ts and reached is not None:
+            reached(commit_ts)
+        return True
 
-    for flush in _flushes(merged(rows, job.marks.of(owned)), job, passed, until, owned):
-        given.add(outgoing(flush, job), job, sink, reporter)
-        if sink.failed:
-            break
+    events = merged(rows, job.marks.of(owned))
+    if job.since:
+        events = restarted(events, job.marks.again(job.since, owned), job.since)
+    for part in _parts(events, job, passed, until, owned, passage or Straight(job)):
+        if part.apart and not passed(0):
+            return given
+        for made in (made for flush in cut(part.events) for made in part.made(flush)):
+            given.add(made, job, sink, reporter)
+            if sink.failed:
+                return given
     return given
+
+
+def restarted(
+    events: Iterable[pa.RecordBatch], again: pa.RecordBatch, since: int
+) -> Iterator[pa.RecordBatch]:
+    """What a changefeed sends that is restarted from the checkpoint `since`: what comes `again` of its own commit-ts,
+    and everything above it (tiflow v8.5.3: cdc/owner/changefeed.go, where DDL is pulled from one below)."""
+    if again.num_rows:
+        yield again
+    for batch in events:
+        above = int(np.searchsorted(ints(batch, "commit_ts"), since, "right"))
+        if above < batch.num_rows:
+            yield batch.slice(above)
 
 
 @dataclass(frozen=True)
@@ -210,22 +222,64 @@ def outgoing(flush: Flush, job: Job) -> Outgoing:
         events, _records(flush, encoded, messages, job), encoded.files, np.asarray(messages.first_row, np.int64))
 
 
-def _flushes(
-    events: Iterable[pa.RecordBatch], job: Job, passed: Callable[[], bool], until: Until, owned: Sequence[int]
-) -> Iterator[Flush]:
-    """What is encoded at a time; ends before and behind a mark that `passed` keeps back. An early end has a watermark
-    of its own."""
+@dataclass(frozen=True)
+class Part:
+    """Events that are cut into flushes together."""
+
+    events: Iterable[pa.RecordBatch]
+    made: Callable[[Flush], Iterable[Outgoing]]
+    """What a flush of them comes to."""
+
+    apart: bool = False
+    """Whether everything before them is acknowledged first."""
+
+
+class Passage(Protocol):
+    """What events go through on their way to the sink."""
+
+    def parts(self, events: Iterable[pa.RecordBatch]) -> Iterator[Part]:
+        """Of ordered events between two barriers; each part is used up before the next is asked for."""
+
+    def last(self) -> Iterator[Part]:
+        """What comes behind all events."""
+
+
+@dataclass(frozen=True)
+class Straight:
+    """Everything goes as it comes."""
+
+    job: Job
+
+    def parts(self, events: Iterable[pa.RecordBatch]) -> Iterator[Part]:
+        yield Part(events, lambda flush: [outgoing(flush, self.job)])
+
+    def last(self) -> Iterator[Part]:
+        yield from ()
+
+
+def _parts(
+    events: Iterable[pa.RecordBatch], job: Job, passed: Callable[[int], bool], until: Until, owned: Sequence[int],
+    passage: Passage,
+) -> Iterator[Part]:
+    """What is sent, in order; ends before and behind a mark that `passed` keeps back. An early end has a watermark of
+    its own.
+
+    `passed` is told up to where all has been sent; 0 before statements, of which some of that time may be missing.
+    """
     begun = time.monotonic()
-    cut = flushing(job, eager=bool(job.speed))
     barriers = np.array(job.barriers, np.int64)
     for number, leg in enumerate(legs(events, barriers) if job.barriers else [events]):
         if until.ended:
             break
-        if number and not passed():
+        if number and not passed(0 if number % 2 else job.barriers[number // 2 - 1]):
             return
-        yield from cut(until.cut(_paced(leg, job, begun, until.asked) if job.speed else leg))
-    if until.ended and until.last and job.marks.watermarks and not job.marks.is_watermark(until.last) and passed():
-        yield from cut([job.marks.watermark(until.last, owned)])
+        timed = paced(leg, job.speed, job.start_ms, begun, until.asked) if job.speed else leg
+        yield from passage.parts(until.cut(timed))
+    if until.ended and until.last and job.marks.watermarks and not job.marks.is_watermark(until.last):
+        if not passed(until.last):
+            return
+        yield from passage.parts([job.marks.watermark(until.last, owned)])
+    yield from passage.last()
 
 
 def flushing(job: Job, eager: bool) -> Callable[[Iterable[pa.RecordBatch]], Iterator[Flush]]:
@@ -328,22 +382,3 @@ def counted(events: pa.RecordBatch, job: Job) -> dict[tuple[int, int, int], int]
     found, counts = np.unique(cells, return_counts=True)
     places = zip(*(axis.tolist() for axis in np.unravel_index(found, shape)), strict=True)
     return dict(zip(places, counts.tolist(), strict=True))
-
-
-NAP = 0.05
-"""Seconds until a signal is minded."""
-
-
-def _paced(
-    batches: Iterable[pa.RecordBatch], job: Job, begun: float, asked: Asked
-) -> Iterator[pa.RecordBatch]:
-    """Holds events back until their simulated time has come, in slices of about a tenth of a real second."""
-    slice_ms = max(1, int(100 * job.speed))
-    for batch in batches:
-        slot = physical(ints(batch, "commit_ts")) - job.start_ms
-        bounds = np.flatnonzero(np.diff(slot // slice_ms, prepend=-1, append=1 << 62))
-        for first, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            due = begun + slot[first] / 1000 / job.speed
-            while not asked.number and (left := due - time.monotonic()) > 0:
-                time.sleep(min(left, NAP))
-            yield batch.slice(first, end - first)

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from simulator.columns.change_frame import STATE
 from simulator.errors import DeliveryError
 from simulator.releases import Release
+from simulator.run.checkpoint import Keeper
 from simulator.run.emit import Job, TaskReport
 from simulator.run.engines.work import Engine, Work
 from simulator.run.marks import Marks, Statement
@@ -52,10 +53,14 @@ class Account:
 
 
 def run(
-    engine: Engine, plan: Plan, output: Output, release: Release, seed: int, speed: float, listener: Listener | None
+    engine: Engine, plan: Plan, output: Output, release: Release, seed: int, speed: float, listener: Listener | None,
+    keeper: Keeper | None = None,
 ) -> Account:
-    """Plays the plan into the output; raises SimulatorError for whatever is wrong with the input."""
+    """Plays the plan into the output, from where the keeper of its checkpoint says; raises SimulatorError for whatever
+    is wrong with the input."""
     work = work_of(plan, output, release, seed, speed, listener)
+    if keeper is not None:
+        work = kept(work, keeper)
     return _account(engine(work), work.shuffles)
 
 
@@ -77,7 +82,7 @@ def work_of(
         tuple(scan for number, move in enumerate(plan.moves) for scan in scans(move, number))
         for scans in (before_scans, after_scans)
     )
-    return Work(before, after, comparison_of(plan, seed), rules, job, plan.input_bytes, plan.rows)
+    return Work(before, after, comparison_of(plan, seed), rules, job, plan.input_bytes, plan.rows, plan.faults, seed)
 
 
 def comparison_of(plan: Plan, seed: int) -> Comparison:
@@ -88,6 +93,13 @@ def comparison_of(plan: Plan, seed: int) -> Comparison:
         tuple(move.point for move in plan.moves),
         tuple(_changed(move) for move in plan.moves),
     )
+
+
+def kept(work: Work, keeper: Keeper) -> Work:
+    """The work where it is noted how far it is, without what was done before."""
+    stops = work.job.marks.stops()
+    job = replace(work.job, barriers=tuple(stops[stops >= keeper.since].tolist()), since=keeper.since)
+    return replace(work, job=job, reached=keeper.reached)
 
 
 def _salts(plan: Plan) -> npt.NDArray[np.int32]:

@@ -14,6 +14,7 @@ from simulator import tso
 from simulator.columns.change_frame import WRITTEN
 from simulator.errors import UserError
 from simulator.releases import Release
+from simulator.run.faults.kind import Fault
 from simulator.run.plan.comparisons import Move, move, named, pairs
 from simulator.run.plan.cursor import Addition, Cursor, Planning, Step, starting
 from simulator.run.plan.expected import Expected
@@ -91,6 +92,8 @@ class Plan:
     jobs: tuple[EmittedJob, ...] = ()
     """Of all statements, whether they are sent or not."""
 
+    faults: tuple[Fault, ...] = ()
+
     grown: tuple[Growth, ...] = ()
     """Topics that get more partitions, in the order of time."""
 
@@ -144,6 +147,7 @@ def assembled(
         _rows(cursors, additions, versions.places),
         tuple(expected for addition in additions for expected in addition.expected),
         tuple(jobs),
+        tuple(fault for addition in additions for fault in addition.faults),
         tuple(growth for addition in additions for growth in addition.grown),
         (first, *(replace(cursor, state=None, unread=None) for cursor in cursors[1:-1]), last),
     )
