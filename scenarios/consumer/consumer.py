@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import shutil
@@ -14,6 +13,9 @@ from typing import Any, NamedTuple
 ROW, DDL, RESOLVED = 1, 2, 3
 DROP_DATABASE, DROP_TABLE, TRUNCATE_TABLE, RENAME_TABLE = 2, 4, 11, 14
 RENAMED = re.compile(r"RENAME TABLE `(.*?)`\.`(.*?)` TO `(.*?)`\.`(.*?)`", re.IGNORECASE)
+
+COLUMN = re.compile(r"^ +`(.*?)` ", re.MULTILINE)
+"""A line of CREATE TABLE that is about a column."""
 
 Row = dict[str, Any]
 
@@ -98,20 +100,24 @@ class Consumer:
         return [row for _, row in sorted(self.tables.get(table, {}).items())]
 
     def write(self, directory: Path, definitions: Path) -> None:
-        """Writes the tables down as a snapshot, each beside its CREATE TABLE: `definitions` has those as Dumpling
-        exports them."""
+        """Writes the tables down as a snapshot at the watermark; `definitions` has their CREATE TABLE, as Dumpling
+        exports it."""
         directory.mkdir(parents=True)
         for schema in sorted(definitions.glob("*-schema.sql")):
-            table = schema.name.removesuffix("-schema.sql")
             shutil.copy(schema, directory)
-            if not (rows := self.rows(table)):
-                continue
-            columns = list(dict.fromkeys(column for row in rows for column in row))
-            with (directory / f"{table}.csv").open("w", newline="", encoding="utf-8") as file:
-                out = csv.writer(file)
-                out.writerow(columns)
-                out.writerows([r"\N" if row.get(column) is None else row[column] for column in columns] for row in rows)
+            columns = COLUMN.findall(schema.read_text("utf-8"))
+            table = schema.name.removesuffix("-schema.sql")
+            lines = [columns, *([row.get(column) for column in columns] for row in self.rows(table))]
+            text = "".join(",".join(map(csv_cell, line)) + "\n" for line in lines)
+            (directory / f"{table}.csv").write_text(text, "utf-8")
         (directory / "metadata").write_text(f"SHOW MASTER STATUS:\n\tLog: tidb-binlog\n\tPos: {self.applied}\n")
+
+
+def csv_cell(value: object) -> str:
+    """As Dumpling writes it: `\\N` is NULL, and text stands in quotes."""
+    if value is None:
+        return r"\N"
+    return '"' + value.replace('"', '""') + '"' if isinstance(value, str) else str(value)
 
 
 def key_of(columns: dict[str, Any]) -> tuple[Any, ...]:
