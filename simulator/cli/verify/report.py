@@ -159,12 +159,12 @@ def _tables(found: Verification) -> Iterator[str]:
         yield page.table("Rows compared", names, [*rows, *_more(ordered, len(names))])
     if found.tables:
         of_tables = list(found.tables.items())
-        rows = [(name, *(f"{kinds.get(op, 0):,}" for op in OPS)) for name, kinds in of_tables[:MANY]]
-        yield page.table("Row changes by table", ("table", *map(str.lower, OPS)), [*rows, *_more(of_tables, 4)])
+        changes = [(name, *(f"{kinds.get(op, 0):,}" for op in OPS)) for name, kinds in of_tables[:MANY]]
+        yield page.table("Row changes by table", ("table", *map(str.lower, OPS)), [*changes, *_more(of_tables, 4)])
     if found.partitions:
-        names = ("partition", "offsets", "records", "rows", "again", "unreadable", "watermarks")
-        rows = [_partition(place) for place in found.partitions[:MANY]]
-        yield page.table("Partitions", names, [*rows, *_more(found.partitions, len(names))])
+        columns = ("partition", "offsets", "records", "rows", "again", "unreadable", "watermarks")
+        places = [_partition(place) for place in found.partitions[:MANY]]
+        yield page.table("Partitions", columns, [*places, *_more(found.partitions, len(columns))])
     settings = ((setting.name, f"{setting.value} (by {setting.told_by})") for setting in found.settings)
     yield page.table("Settings", ("setting", "value"), [*settings, ("engine", found.engine)], "words")
 
