@@ -14,15 +14,16 @@ A row change refers to a `Layout`: what its message says of the table. Columns o
     layout      place of the row's layout in the reader's list; null for what is no row
     op          DELETE, UPDATE or INSERT; null for what is no row
     ptn, rid    as in `read.decode.RowEvent`; null where the message has none
-    only_handle whether the message was cut down to the handle key
-    stored_at   where claim-check put the whole message; else null
+    only_handle whether the row is cut down to the handle key
+    stored_at   where claim-check put the whole message; else null. If that was read, the row is whole
     before      the old row as far as the message tells, the columns of its layout in order, as texts of the message
                 joined like a row image (`columns.row_image`): 0xFE for NULL, 0xFD for what the message does not tell;
-                what an UPDATE leaves out is as in the new row. Null for INSERT
+                what an UPDATE leaves out is as in the new row. Bytes of a binary column are Latin-1 text, in which
+                U+FFFD says that some were lost; elsewhere bytes that are not UTF-8 are lone surrogates. Null for INSERT
     after       the new row in the same way; null for DELETE
     schema, table, text, type
                 of DDL: database, table, statement and type (a number's digits, or canal's word);
-                of UNREADABLE `text` is why it cannot be read
+                of UNREADABLE `text` is why it cannot be read, of a row why the file of claim-check cannot
 
 One law: a batch is of one partition, in the order of its offsets, and what it says depends on its bytes alone.
 """
