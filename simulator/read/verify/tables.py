@@ -13,7 +13,7 @@ from simulator.errors import DdlError
 from simulator.read.contract.schema_changes import changed, renames, there
 from simulator.read.decode import DdlEvent, time_of
 from simulator.read.verify.verification import NotChecked
-from simulator.tidb.ddl.catalog import Catalog, with_tables
+from simulator.tidb.ddl.catalog import Catalog, Database, with_database, with_tables
 from simulator.tidb.model.table import Name, Table
 from simulator.tidb.parser.read import read_statement
 
@@ -46,7 +46,7 @@ def timeline(statements: Iterable[DdlEvent], before: Iterable[Table] = (), behin
     started = {(table.schema, table.name): table for table in before}
     ended = {(table.schema, table.name): table for table in behind}
     first = {name: table for name, table in ended.items() if _touched(name, last) is None} | started
-    known = there(first.values())
+    known = _with_databases(there(first.values()), [*(name[0] for name in ended), *(each.schema for each in ordered)])
     later: list[tuple[int, Tables]] = []
     not_checked: list[NotChecked] = []
     for statement in ordered:
@@ -87,6 +87,13 @@ def _about(statement: DdlEvent) -> Iterator[Name]:
 def _touched(name: Name, last: Mapping[Name, int]) -> int | None:
     found = [last[each] for each in (name, (name[0], "")) if each in last]
     return max(found, default=None)
+
+
+def _with_databases(known: Catalog, names: Iterable[str]) -> Catalog:
+    """A database is there where a stream is about its tables, whoever made it."""
+    for name in filter(None, names):
+        known = known if known.database(name) else with_database(known, Database(name))
+    return known
 
 
 def _tables(known: Catalog) -> dict[Name, Table]:
