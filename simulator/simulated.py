@@ -25,6 +25,7 @@ from simulator.run.live import Live
 from simulator.run.open_outputs import OpenOutput, to_fixtures, to_kafka, to_memory
 from simulator.run.scenario import Scenario
 from simulator.run.settings import DEFAULT_RESOLVED_INTERVAL_MS
+from simulator.run.steps.fault import fault_step
 from simulator.run.steps.wait import WaitStep
 from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import Changefeed, load, load_file
@@ -120,6 +121,14 @@ class TiCDC:
         """Simulated time passes (`500ms`, `1m30s`), with its watermarks."""
         self._open().play(WaitStep(tso.duration_ms(duration)))
 
+    def fault(self, name: str, **keys: Any) -> None:
+        """Something goes wrong, as a scenario's step `fault` has it: `ticdc.fault("restart")`; a key with a dash in it
+        is written with `_`.
+
+        Raises UserError for a fault that there is not, or that the changefeed cannot show.
+        """
+        self._open().play(fault_step(name, {key.replace("_", "-"): value for key, value in keys.items()}))
+
     def play(self, scenario: str | Path | Scenario) -> None:
         """The steps of a scenario: a file (.toml or .sql), the name of one that comes with the package, or a
         `Scenario`; its settings are this object's own.
@@ -128,11 +137,13 @@ class TiCDC:
         """
         found = scenario if isinstance(scenario, Scenario) else scenarios.load(library.file_of(Path(scenario)))
         live, before = self._open(), len(self._sent)
+        sent = live.records
         start_ms = live.cursor.now_ms
         additions = [live.play(step) for step in found.steps]
         expectations.check(
             (expected for addition in additions for expected in addition.expected), start_ms, self._sent[before:],
             (job for addition in additions for job in addition.jobs), self._changefeed.codec.protocol,
+            [replace(strike, records=strike.records - sent) for strike in live.strikes if strike.records >= sent],
         )
 
     def messages(self, watermark: bool = True) -> list[Message]:

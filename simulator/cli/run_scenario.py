@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -23,6 +23,7 @@ from simulator.run import outputs, pipeline, plan, storage
 from simulator.run.engines import in_process
 from simulator.run.engines.address import place_of
 from simulator.run.engines.work import Engine
+from simulator.run.faults.state import Strike
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.run.progress import Listener
@@ -96,16 +97,21 @@ def _check_expected(planned: Plan, changefeed: Changefeed, release: Release, see
     if not planned.expected:
         return
     messages: list[Message] = []
+    strikes: Sequence[Strike] = ()
     if any(each.expectation.about_messages for each in planned.expected):
         display.stage("playing it in this process, for what is expected")
-        messages = rehearsed(planned, changefeed, release, seed)
+        messages, strikes = rehearsed(planned, changefeed, release, seed)
     expectations.check(
-        planned.expected, planned.timeline.start_ms, messages, planned.jobs, changefeed.codec.protocol)
+        planned.expected, planned.timeline.start_ms, messages, planned.jobs, changefeed.codec.protocol, strikes)
 
 
 def _master(given: str | None, planned: Plan) -> str:
-    """Without snapshots to compare, Spark is for those who ask for it."""
-    return given or (ON_SPARK if planned.moves else IN_PROCESS)
+    """Without snapshots to compare, Spark is for those who ask for it; faults are played here."""
+    if planned.faults and given not in (None, IN_PROCESS):
+        raise UserError(
+            f"--master {given}: the run has faults ({planned.faults[0].name}), and these are played in this process: "
+            f"leave --master out, or say {IN_PROCESS}")
+    return given or (ON_SPARK if planned.moves and not planned.faults else IN_PROCESS)
 
 
 @contextmanager

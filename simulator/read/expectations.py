@@ -19,6 +19,7 @@ from simulator import tso
 from simulator.errors import ExpectationError
 from simulator.read.decode import DdlEvent, RowEvent, Watermark, decode
 from simulator.read.lines import described, kind, show, value_text
+from simulator.run.faults.state import Strike
 from simulator.run.plan.expected import Expected
 from simulator.run.plan.statements import EmittedJob
 from simulator.sinks.memory import Message
@@ -55,20 +56,27 @@ class Sent:
 
 def check(
     expected: Iterable[Expected], start_ms: int, messages: Sequence[Message], jobs: Iterable[EmittedJob],
-    protocol: str,
+    protocol: str, strikes: Sequence[Strike] = (),
 ) -> None:
-    """Raises ExpectationError with a line for each thing that is otherwise than expected, and a diff behind it."""
-    found = list(_failures(expected, start_ms, messages, tuple(jobs), protocol))
+    """Raises ExpectationError with a line for each thing that is otherwise than expected, and a diff behind it.
+
+    What is sent again behind a fault counts for the fault's step; `strikes` says when faults began.
+    """
+    found = list(_failures(expected, start_ms, messages, tuple(jobs), protocol, strikes))
     if found:
         raise ExpectationError(*found)
 
 
 def _failures(
     expected: Iterable[Expected], start_ms: int, messages: Sequence[Message], jobs: Sequence[EmittedJob],
-    protocol: str,
+    protocol: str, strikes: Sequence[Strike],
 ) -> Iterator[str]:
-    sent = _sent(messages, protocol)
-    carried = [tso.physical(message.commit_ts) for message in messages if _carries(message, protocol)]
+    earliest = _earliest(len(messages), strikes)
+    sent = _sent(messages, protocol, earliest)
+    carried = [
+        max(since, tso.physical(message.commit_ts)) for since, message in zip(earliest, messages, strict=True)
+        if _carries(message, protocol)
+    ]
     since_ms = start_ms
     for each in expected:
         wanted, where = each.expectation, each.where
@@ -93,17 +101,26 @@ def _failures(
 # -- events -------------------------------------------------------------------------------------------------------
 
 
-def _sent(messages: Iterable[Message], protocol: str) -> list[Sent]:
+def _earliest(count: int, strikes: Sequence[Strike]) -> list[int]:
+    """For each message the time of the last fault before it; 0 before any."""
+    begins = sorted((strike.records, strike.at_ms) for strike in strikes)
+    found = [0] * count
+    for records, at_ms in begins:
+        found[records:] = [at_ms] * (count - records)
+    return found
+
+
+def _sent(messages: Iterable[Message], protocol: str, earliest: Sequence[int]) -> list[Sent]:
     """In the order of commit-ts; a statement that several partitions have counts once."""
     found: dict[object, Sent] = {}
-    for message in messages:
+    for since, message in zip(earliest, messages, strict=True):
         for number, event in enumerate(decode(message.key, message.value, protocol)):
             if isinstance(event, Watermark):
                 continue
             at_ms = tso.physical(event.commit_ts) if event.commit_ts is not None else event.es or 0
             order = event.commit_ts if event.commit_ts is not None else tso.compose(at_ms)
             name = f"{event.schema}.{event.table}" if event.table else event.schema
-            told = Sent(at_ms, order, name, kind(event).lower(), described(event))
+            told = Sent(max(since, at_ms), order, name, kind(event).lower(), described(event))
             place = (message.topic, message.partition, message.offset, number)
             found.setdefault(told if isinstance(event, DdlEvent) else place, told)
     return sorted(found.values(), key=lambda event: event.order)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -85,21 +86,28 @@ def jsonl_records(shard: Shard) -> Iterator[Record]:
     try:
         with shard.path.open("rb") as lines:
             for number, line in enumerate(lines, 1):
-                yield _record(shard, number, line)
+                yield record_of_line(shard, number, line)
     except OSError as error:
         raise UserError(f"cannot read {shard.path}: {error.strerror}") from error
 
 
 def parquet_records(shard: Shard) -> Iterator[Record]:
     """A file with the columns of Spark's Kafka source, read a batch at a time."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
+    with parquet_errors(shard), pq.ParquetFile(shard.path) as file:
+        check_types({field.name: field.type for field in file.schema_arrow})
+        for batch in file.iter_batches(columns=list(COLUMNS)):
+            yield from of_batch(batch)
+
+
+@contextmanager
+def parquet_errors(shard: Shard) -> Iterator[None]:
+    """Whatever cannot be read as a Parquet file of records is a UserError."""
+    import pyarrow as pa
+
     try:
-        with pq.ParquetFile(shard.path) as file:
-            _check_types({field.name: field.type for field in file.schema_arrow})
-            for batch in file.iter_batches(columns=list(COLUMNS)):
-                yield from of_batch(batch)
+        yield
     except (pa.ArrowException, OSError, ValueError) as error:
         wanted = f"a Parquet file with the columns {', '.join(COLUMNS)}"
         why = (str(error).splitlines() or [type(error).__name__])[0]
@@ -113,7 +121,7 @@ COLUMNS = {
 """Those of Spark's Kafka source, with Arrow's names of the types that they may have."""
 
 
-def _check_types(found: Mapping[str, Any]) -> None:
+def check_types(found: Mapping[str, Any]) -> None:
     """Raises ValueError for a column that is missing or of another type."""
     for name, accepted in COLUMNS.items():
         if name not in found:
@@ -158,7 +166,8 @@ def _files(directory: Path) -> Iterator[Path]:
         yield from (path for path in directory.glob(f"*{suffix}") if path.stem.isdecimal())
 
 
-def _record(shard: Shard, number: int, line: bytes) -> Record:
+def record_of_line(shard: Shard, number: int, line: bytes) -> Record:
+    """The record on one line; raises UserError."""
     try:
         found = json.loads(line)
         key, value = (_bytes(found[name]) for name in ("key", "value"))

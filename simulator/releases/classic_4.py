@@ -133,6 +133,7 @@ V4_0_0 = Release(
     view_finds_schemas=False,
     single_table_ddl=frozenset(),
     watermark_after_ddl=False,
+    statement_again_at_checkpoint=True,
     exchange_event_of_plain=False,
     canal_ddl_in_partition_0=False,
     tidb_extension=False,

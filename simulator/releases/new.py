@@ -42,6 +42,7 @@ V8_5_4 = replace(
     exchange_passes_by_either=True,
     rename_errors_wrapped=frozenset(),
     start_ts_discards_ddl=False,
+    statement_again_at_checkpoint=False,
     cdc_schemas=frozenset({"tidb_cdc", "lightning_task_info", "workload_schema"}),
     cdc_schemas_in_any_case=True,
     event_filter_names=classic_7_8.V8_5_4.event_filter_names | option_names.SEARCH_INDEX_EVENTS,

@@ -9,6 +9,7 @@ from simulator.releases.behaviour import ON_THE_WIRE, section
 TEXT = section(ON_THE_WIRE, "what a statement becomes")
 SENDING = section(ON_THE_WIRE, "where and how a statement goes")
 FILTER = section("what is sent at all", "which statements are sent")
+RESTART = section("what is sent at all", "what a restart sends again")
 EVENTS = section("what is sent at all", "event filters")
 
 
@@ -226,6 +227,11 @@ class Statements:
     event_type_from_sql: bool = field(metadata=EVENTS(
         "Whether the event type of a DDL is read from its SQL text (6.2–7.6: %s), not from its action type.",
         "pkg/filter/utils.go ddlToEventType"))
+
+    statement_again_at_checkpoint: bool = field(metadata=RESTART(
+        """Whether a changefeed that starts again sends a statement at its very checkpoint once more (classic: %s); new
+        begins behind it (%s).""",
+        "cdc/owner/changefeed.go ddlStartTs", "logservice/schemastore/schema_store.go FetchTableTriggerDDLEvents"))
 
     event_filter_discards: bool = field(metadata=EVENTS(
         """Whether a DDL that an event filter ignores leaves TiCDC's schema, too (6.5.4–6.5.7, 7.1.2–7.1.3, 7.4, 7.5.0,

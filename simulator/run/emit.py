@@ -12,19 +12,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.change_frame import DDL, OPERATIONS, ROW, ints, picked, picked_values
+from simulator.columns.change_frame import DDL, Ints, OPERATIONS, ROW, ints, picked, picked_values
 from simulator.releases import Release
 from simulator.run import storage
 from simulator.run.barriers import BarrierClient, legs
 from simulator.run.flush import Flush, GroupKeys, grouped, ungrouped
 from simulator.run.marks import Marks, merged
+from simulator.run.pace import Until, paced
 from simulator.run.progress import Reporter
 from simulator.signals import Asked
 from simulator.sinks import SINKS
@@ -32,11 +33,10 @@ from simulator.sinks.driver import Driver
 from simulator.sinks.latencies import Latencies
 from simulator.sinks.records import Records, Sink, cut_off
 from simulator.sources.snapshots.physical import PhysicalTable
-from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Rows, StoredFile
+from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent, Encoded, Messages, Rows, StoredFile
 from simulator.ticdc.codecs.binary import valid_utf8
 from simulator.ticdc.codecs.compression import decompressed_values
 from simulator.ticdc.dispatch import Destinations, Route, sent_table
-from simulator.tso import physical
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,8 @@ class TaskReport:
 
 
 def send(
-    rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job, asked: Asked | None = None
+    rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job, asked: Asked | None = None,
+    passage: Passage | None = None,
 ) -> TaskReport:
     """Sends the rows (EVENTS, in order) of the owned destinations, and their statements and watermarks; once `asked`,
     no more than makes them complete up to a watermark."""
@@ -105,7 +106,7 @@ def send(
     reporter = Reporter(job.progress)
     sink = SINKS[job.sink](job.settings, job.destinations.topics, reporter.waiting)
     with closing(BarrierClient(job.barrier)) as client:
-        given = give(rows, owned, job, sink, client.met, reporter, until)
+        given = give(rows, owned, job, sink, client.met, reporter, until, passage)
     stopped = sink.failed or client.left_alone
     delivered = sink.close()
     sending = (given.began, time.time()) if given.began else None
@@ -117,32 +118,6 @@ def send(
     return TaskReport(
         [asdict(account) for account in delivered], counts, client.left_alone, sending, ended, sink.latencies(),
         sink.resent)
-
-
-@dataclass
-class Until:
-    """Where a task ends that is asked to."""
-
-    asked: Asked
-    last: int = 0
-    """The commit-ts of the last event that is to be sent."""
-
-    ended: bool = False
-
-    def cut(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The events up to the last one; what has its commit-ts belongs to it."""
-        for batch in batches:
-            commit_ts = ints(batch, "commit_ts")
-            if self.asked.number:
-                count = int(np.searchsorted(commit_ts, self.last, "right"))
-                if count:
-                    yield batch.slice(0, count)
-                if count < len(commit_ts):
-                    self.ended = True
-                    return
-            elif len(commit_ts):
-                self.last = int(commit_ts[-1])
-                yield batch
 
 
 @dataclass
@@ -166,23 +141,28 @@ class Given:
 
 def give(
     rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job, sink: Sink, met: Callable[[], bool],
-    reporter: Reporter, until: Until | None = None,
+    reporter: Reporter, until: Until | None = None, passage: Passage | None = None,
 ) -> Given:
-    """Gives a sink the messages of the rows, statements and watermarks, up to where it fails.
+    """Gives a sink the messages of the rows, statements and watermarks, up to where it fails; all as it comes, or by
+    way of a passage.
 
     `met` says at a barrier whether all other tasks are there, too.
     """
     given, until = Given(), until or Until(Asked())
     owned = list(owned)
+    cut = flushing(job, eager=bool(job.speed))
 
     def passed() -> bool:
         sink.drain()
         return not sink.failed and met()
 
-    for flush in _flushes(merged(rows, job.marks.of(owned)), job, passed, until, owned):
-        given.add(outgoing(flush, job), job, sink, reporter)
-        if sink.failed:
-            break
+    for part in _parts(merged(rows, job.marks.of(owned)), job, passed, until, owned, passage or Straight(job)):
+        if part.apart and not passed():
+            return given
+        for made in (made for flush in cut(part.events) for made in part.made(flush)):
+            given.add(made, job, sink, reporter)
+            if sink.failed:
+                return given
     return given
 
 
@@ -197,30 +177,72 @@ class Outgoing:
     files: tuple[StoredFile, ...]
     """To be stored before the records are sent."""
 
+    first_row: Ints
+    """Record i holds the events `first_row[i]` up to `first_row[i + 1]`."""
+
 
 def outgoing(flush: Flush, job: Job) -> Outgoing:
     """A flush, encoded."""
-    encoded = _encoded(flush.events, job)
+    encoded = _encoded(flush, job)
     events = flush.events.select(["commit_ts", "kind", "table", "op", "destination"])
-    return Outgoing(events, _records(flush, encoded, job), encoded.files)
+    messages = CODECS[job.options.protocol].frame(encoded, flush.group, job.options, job.release)
+    return Outgoing(
+        events, _records(flush, encoded, messages, job), encoded.files, np.asarray(messages.first_row, np.int64))
 
 
-def _flushes(
-    events: Iterable[pa.RecordBatch], job: Job, passed: Callable[[], bool], until: Until, owned: Sequence[int]
-) -> Iterator[Flush]:
-    """What is encoded at a time; ends before and behind a mark that `passed` keeps back. An early end has a watermark
-    of its own."""
+@dataclass(frozen=True)
+class Part:
+    """Events that are cut into flushes together."""
+
+    events: Iterable[pa.RecordBatch]
+    made: Callable[[Flush], Iterable[Outgoing]]
+    """What a flush of them comes to."""
+
+    apart: bool = False
+    """Whether everything before them is acknowledged first."""
+
+
+class Passage(Protocol):
+    """What events go through on their way to the sink."""
+
+    def parts(self, events: Iterable[pa.RecordBatch]) -> Iterator[Part]:
+        """Of ordered events between two barriers; each part is used up before the next is asked for."""
+
+    def last(self) -> Iterator[Part]:
+        """What comes behind all events."""
+
+
+@dataclass(frozen=True)
+class Straight:
+    """Everything goes as it comes."""
+
+    job: Job
+
+    def parts(self, events: Iterable[pa.RecordBatch]) -> Iterator[Part]:
+        yield Part(events, lambda flush: [outgoing(flush, self.job)])
+
+    def last(self) -> Iterator[Part]:
+        yield from ()
+
+
+def _parts(
+    events: Iterable[pa.RecordBatch], job: Job, passed: Callable[[], bool], until: Until, owned: Sequence[int],
+    passage: Passage,
+) -> Iterator[Part]:
+    """What is sent, in order; ends before and behind a mark that `passed` keeps back. An early end has a watermark of
+    its own."""
     begun = time.monotonic()
-    cut = flushing(job, eager=bool(job.speed))
     barriers = np.array(job.barriers, np.int64)
     for number, leg in enumerate(legs(events, barriers) if job.barriers else [events]):
         if until.ended:
             break
         if number and not passed():
             return
-        yield from cut(until.cut(_paced(leg, job, begun, until.asked) if job.speed else leg))
+        timed = paced(leg, job.speed, job.start_ms, begun, until.asked) if job.speed else leg
+        yield from passage.parts(until.cut(timed))
     if until.ended and until.last and job.marks.watermarks and not job.marks.is_watermark(until.last) and passed():
-        yield from cut([job.marks.watermark(until.last, owned)])
+        yield from passage.parts([job.marks.watermark(until.last, owned)])
+    yield from passage.last()
 
 
 def flushing(job: Job, eager: bool) -> Callable[[Iterable[pa.RecordBatch]], Iterator[Flush]]:
@@ -232,9 +254,8 @@ def flushing(job: Job, eager: bool) -> Callable[[Iterable[pa.RecordBatch]], Iter
     return partial(grouped, keys=keys, eager=eager)
 
 
-def _records(flush: Flush, encoded: Encoded, job: Job) -> Records:
+def _records(flush: Flush, encoded: Encoded, messages: Messages, job: Job) -> Records:
     """The flush's messages with their places."""
-    messages = CODECS[job.options.protocol].frame(encoded, flush.group, job.options, job.release)
     first_row = np.asarray(messages.first_row)
     destination = ints(flush.events, "destination")[first_row[:-1]]
     topic = np.searchsorted(job.destinations.first, destination, side="right") - 1
@@ -249,8 +270,9 @@ def _records(flush: Flush, encoded: Encoded, job: Job) -> Records:
     )
 
 
-def _encoded(events: pa.RecordBatch, job: Job) -> Encoded:
+def _encoded(flush: Flush, job: Job) -> Encoded:
     """Key and value of each event, in the order of the events."""
+    events = flush.events
     kind, table = ints(events, "kind"), ints(events, "table")
     parts: list[Encoded] = []
     places: list[npt.NDArray[np.int64]] = []
@@ -258,7 +280,8 @@ def _encoded(events: pa.RecordBatch, job: Job) -> Encoded:
     rows = events.select(["commit_ts", "row_id", "before", "after"])
     for number in np.unique(table[is_row]):
         chosen = np.flatnonzero(is_row & (table == number))
-        parts.append(_encoded_rows(picked(rows, chosen), int(number), job))
+        large = None if flush.large is None else pa.array(flush.large[chosen])
+        parts.append(_encoded_rows(picked(rows, chosen), large, int(number), job))
         places.append(chosen)
     others = np.flatnonzero(~is_row)
     if len(others):
@@ -272,11 +295,11 @@ def _encoded(events: pa.RecordBatch, job: Job) -> Encoded:
     return Encoded(keys, picked_values(pa.concat_arrays([part.values for part in parts]), back), files)
 
 
-def _encoded_rows(rows: pa.RecordBatch, number: int, job: Job) -> Encoded:
+def _encoded_rows(rows: pa.RecordBatch, large: pa.Array | None, number: int, job: Job) -> Encoded:
     physical_table, to = job.tables[number], job.routes[number]
     changed = replace(
         Rows(sent_table(to, physical_table.table), physical_table.partition_id, *rows.columns), selected=to.selected,
-        table_id=physical_table.table_id)
+        table_id=physical_table.table_id, large=large)
     return CODECS[job.options.protocol].encode(changed, job.options, job.release)
 
 
@@ -322,22 +345,3 @@ def counted(events: pa.RecordBatch, job: Job) -> dict[tuple[int, int, int], int]
     found, counts = np.unique(cells, return_counts=True)
     places = zip(*(axis.tolist() for axis in np.unravel_index(found, shape)), strict=True)
     return dict(zip(places, counts.tolist(), strict=True))
-
-
-NAP = 0.05
-"""Seconds until a signal is minded."""
-
-
-def _paced(
-    batches: Iterable[pa.RecordBatch], job: Job, begun: float, asked: Asked
-) -> Iterator[pa.RecordBatch]:
-    """Holds events back until their simulated time has come, in slices of about a tenth of a real second."""
-    slice_ms = max(1, int(100 * job.speed))
-    for batch in batches:
-        slot = physical(ints(batch, "commit_ts")) - job.start_ms
-        bounds = np.flatnonzero(np.diff(slot // slice_ms, prepend=-1, append=1 << 62))
-        for first, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            due = begun + slot[first] / 1000 / job.speed
-            while not asked.number and (left := due - time.monotonic()) > 0:
-                time.sleep(min(left, NAP))
-            yield batch.slice(first, end - first)

@@ -43,6 +43,8 @@ class Flush:
 
     events: pa.RecordBatch
     group: Ints
+    large: npt.NDArray[np.bool_] | None = None
+    """Which events are rows that are taken for too large, whatever their size; None: none."""
 
 
 def ungrouped(batches: Iterable[pa.RecordBatch], most: int = FLUSH_BYTES) -> Iterator[Flush]:

@@ -6,13 +6,18 @@ that a step made has arrived when it is played.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+import pyarrow as pa
+
 from simulator import tso
+from simulator.errors import UserError
 from simulator.releases import Release
 from simulator.run import emit, pipeline
+from simulator.run.emit import Job
 from simulator.run.engines import in_process
+from simulator.run.faults.state import Faults, Strike
 from simulator.run.open_outputs import OpenOutput
 from simulator.run.plan import assembled
 from simulator.run.plan.cursor import Addition, Cursor, Planning, Step, starting
@@ -41,6 +46,7 @@ class Live:
         self._seed = seed
         self._resolved_ms = 0
         self._reporter = Reporter(None)
+        self._faults = Faults((), seed, stays_open=True)
 
     @property
     def watermark(self) -> int:
@@ -53,7 +59,12 @@ class Live:
         Raises UserError for a step that cannot be played, which leaves everything as it was, and DeliveryError.
         """
         cursor, addition = step.plan(self.cursor, self._planning)
-        self._send((self.cursor, cursor), (addition,), False)
+        self._faults.add(addition.faults)
+        try:
+            self._send((self.cursor, cursor), (addition,), False)
+        except UserError:
+            self._faults.forget(addition.faults)
+            raise
         return addition
 
     def execute(self, text: str) -> Outcome:
@@ -91,12 +102,25 @@ class Live:
         """Those that are known so far."""
         return self._output.topics
 
+    @property
+    def strikes(self) -> Sequence[Strike]:
+        """When faults began."""
+        return self._faults.strikes
+
+    @property
+    def records(self) -> int:
+        """How many have been sent."""
+        return self._faults.records
+
     def accounts(self) -> list[Delivered]:
         """What of each partition has arrived."""
         return self._output.sink.accounts()
 
     def close(self, complete: bool = True) -> None:
         """Ends the sink; raises DeliveryError. What is not complete leaves no files."""
+        if complete and self._faults.holding:
+            self._faults.stays_open = False
+            self._send((self.cursor, self.cursor), (), True)
         self._reporter.done(())
         self._output.close(complete)
 
@@ -110,9 +134,14 @@ class Live:
         plan = assembled(cursors, additions, self._planning, timeline, self._output.topics)
         output, release = self._output.of(plan), self._planning.rules.release
         rows, owned, job = in_process.ordered(pipeline.work_of(plan, output, release, self._seed, 0.0, None), True)
+        self._faults.begin(job)
         self.cursor = last
-        self._resolved_ms = timeline.last_watermark_ms or since
-        emit.give(rows, owned, job, self._output.sink, lambda: True, self._reporter)
+        self._resolved_ms = max([
+            timeline.last_watermark_ms or since, *(tso.physical(growth.commit_ts) for growth in plan.grown)])
+        self._give(rows, owned, job)
+
+    def _give(self, rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job) -> None:
+        emit.give(rows, owned, job, self._output.sink, lambda: True, self._reporter, None, self._faults)
         self._output.sink.drain()
         if self._output.sink.failed:
             require_delivered(self._output.sink.accounts())

@@ -49,8 +49,14 @@ class Marks:
         return np.unique(np.array([statement.commit_ts for statement in self.statements], np.int64))
 
     def times(self) -> Ints:
-        """Every commit-ts with a mark, ascending: that of each statement, one an interval, and the final one."""
+        """Every commit-ts with a mark, ascending: that of each statement, one an interval, the final one, and one where
+        a topic grows."""
         return np.union1d(self.barriers, self._resolved()) if self.watermarks else self.barriers
+
+    def checkpoints(self) -> Ints:
+        """Commit-ts, ascending, up to which everything is known to be sent, whether the protocol says so or not."""
+        resolved = self._resolved()
+        return np.union1d(self.barriers, resolved) if self.watermark_after_ddl else resolved
 
     def behind(self, rows: Ints) -> Ints:
         """Commit-ts of the statements, and of the marks that are the first behind a row, ascending."""
@@ -61,7 +67,8 @@ class Marks:
     def _resolved(self) -> Ints:
         line = self.timeline
         physical = line.start_ms + np.array(line.watermark_numbers(), np.int64) * line.resolved_interval_ms
-        return compose(np.append(physical, [line.end_ms] * line.ends_with_watermark).astype(np.int64))
+        found = compose(np.append(physical, [line.end_ms] * line.ends_with_watermark).astype(np.int64))
+        return np.union1d(found, np.array([growth.commit_ts for growth in self.destinations.grown], np.int64))
 
     def of(self, owned: Iterable[int]) -> Iterator[pa.RecordBatch]:
         """The marks of some destinations in order (EVENTS); all of one commit-ts stand in one batch."""

@@ -41,6 +41,9 @@ class OpenOutput:
     undo: Callable[[], None]
     """What to do instead where it ends otherwise."""
 
+    grow: Callable[[str, int], None]
+    """Gives a topic more partitions; raises SimulatorError."""
+
     topics: list[str]
     """Known so far; the sink has the same list."""
 
@@ -53,8 +56,12 @@ class OpenOutput:
         if fresh:
             self.counts.update(self.prepare(fresh))
             self.topics.extend(fresh)
-        counts = tuple(self.counts[topic] for topic in plan.topics)
-        return Output(self.name, None, Destinations(plan.topics, counts, plan.active), self.options)
+        begins = tuple(self.counts[topic] for topic in plan.topics)
+        to = Destinations.growing(plan.topics, begins, plan.active, plan.grown)
+        for growth in plan.grown:
+            self.grow(growth.topic, growth.partitions)
+            self.counts[growth.topic] = growth.partitions
+        return Output(self.name, None, to, self.options)
 
     def close(self, complete: bool = True) -> None:
         """Ends the sink; raises DeliveryError where something did not arrive. What is not complete is undone."""
@@ -75,7 +82,8 @@ def to_memory(changefeed: Changefeed, messages: list[Message]) -> OpenOutput:
     topics: list[str] = []
     prepare = partial(_as_configured, changefeed)
     return OpenOutput(
-        "memory", MemorySink(messages, topics), options_of(changefeed), prepare, _nothing, _nothing_undone, topics)
+        "memory", MemorySink(messages, topics), options_of(changefeed), prepare, _nothing, _nothing_undone, _grown,
+        topics)
 
 
 def to_fixtures(changefeed: Changefeed, messages: list[Message], directory: Path, format: str) -> OpenOutput:
@@ -90,6 +98,7 @@ def to_fixtures(changefeed: Changefeed, messages: list[Message], directory: Path
         partial(_as_configured, changefeed),
         partial(commit, settings),
         partial(discard, settings),
+        _grown,
         topics,
     )
 
@@ -99,7 +108,7 @@ def to_kafka(changefeed: Changefeed, messages: list[Message]) -> OpenOutput:
 
     Raises DeliveryError where it does not answer.
     """
-    from simulator.sinks.kafka.admin import prepare_topics
+    from simulator.sinks.kafka.admin import grow_topic, prepare_topics
 
     settings = kafka_settings(changefeed)
     default = {changefeed.topic: changefeed.kafka.partition_num}
@@ -118,6 +127,7 @@ def to_kafka(changefeed: Changefeed, messages: list[Message]) -> OpenOutput:
         prepare,
         _nothing,
         _nothing_undone,
+        partial(grow_topic, ready.settings),
         topics,
     )
 
@@ -128,6 +138,10 @@ def _as_configured(changefeed: Changefeed, fresh: Sequence[str]) -> Mapping[str,
 
 def _nothing(counts: Mapping[str, int]) -> None:
     """Nothing is left to do."""
+
+
+def _grown(topic: str, partitions: int) -> None:
+    """There is nothing that has to be asked for them."""
 
 
 def _nothing_undone() -> None:

@@ -58,9 +58,10 @@ def to_kafka(
     wanted = {topic: changefeed.kafka.partition_num if topic == changefeed.topic else None for topic in plan.topics}
     ready = prepare_topics(settings, wanted)
     options = replace(options_of(changefeed), max_message_bytes=ready.max_message_bytes)
+    grown = tuple((growth.topic, growth.partitions) for growth in plan.grown)
     return Output(
         "kafka",
-        ready.settings,
+        replace(ready.settings, grown=grown),
         _destinations(plan, ready.partitions),
         options,
         ready.notes,
@@ -101,4 +102,4 @@ def options_of(changefeed: Changefeed) -> CodecOptions:
 
 
 def _destinations(plan: Plan, counts: Mapping[str, int]) -> Destinations:
-    return Destinations(plan.topics, tuple(counts[topic] for topic in plan.topics), plan.active)
+    return Destinations.growing(plan.topics, tuple(counts[topic] for topic in plan.topics), plan.active, plan.grown)

@@ -83,7 +83,7 @@ def work_of(
         tuple(scan for number, move in enumerate(plan.moves) for scan in scans(move, number))
         for scans in (_before, _after)
     )
-    return Work(before, after, comparison, rules, job, plan.input_bytes, plan.rows)
+    return Work(before, after, comparison, rules, job, plan.input_bytes, plan.rows, plan.faults, seed)
 
 
 def _salts(plan: Plan) -> npt.NDArray[np.int32]:
@@ -132,7 +132,7 @@ def _marks(plan: Plan, output: Output, release: Release) -> Marks:
     to, options = output.destinations, output.options
     codec = CODECS[options.protocol]
     placed = tuple(
-        Statement(event.commit_ts, index, codec.ddl_partitions(to.of_topic(topic), release))
+        Statement(event.commit_ts, index, codec.ddl_partitions(to.of_topic(topic, event.commit_ts), release))
         for index, (event, topic) in enumerate(zip(plan.statements, plan.statement_topics, strict=True))
     )
     return Marks(placed, plan.timeline, codec.has_watermarks(options, release), release.watermark_after_ddl, to)

@@ -170,7 +170,8 @@ def _completed(given: pa.Array, handles: pa.Array, number: int, table: Table) ->
 
 def _destinations(number: int, hashes: Crcs, commit_ts: Ints, row_ids: pa.Array, rules: Rules) -> Ints:
     to = rules.routes[number]
-    first, count = rules.partitions[to.topic]
+    first, _ = rules.partitions[to.topic]
+    count = rules.destinations.counted(to.topic, commit_ts)
     return first + dispatch.partitions(to, hashes, commit_ts, row_ids, count)
 
 

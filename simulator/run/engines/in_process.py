@@ -18,6 +18,8 @@ from simulator.errors import DeliveryError, UserError
 from simulator.run import stages
 from simulator.run.emit import Job, TaskReport, send
 from simulator.run.engines.work import Placing, Work, among_scripted, duplicate
+from simulator.run.faults.kind import Fault
+from simulator.run.faults.state import Faults
 from simulator.run.progress import counted
 from simulator.signals import gently
 from simulator.sources import diff, snapshots
@@ -41,9 +43,18 @@ def run(work: Work) -> list[TaskReport]:
     try:
         rows, owned, job = ordered(work, work.job.sink == "kafka")
         with gently() if job.sink in ENDED_GENTLY else nullcontext(None) as asked:
-            return [send(rows, owned, job, asked)]
+            return [send(rows, owned, job, asked, passage_of(work.faults, work.seed, job))]
     except MemoryError as error:
         raise DeliveryError(f"the memory of this process is full; {ANY_SIZE}") from error
+
+
+def passage_of(faults: Sequence[Fault], seed: int, job: Job) -> Faults | None:
+    """What the events of a whole run go through; None where nothing is asked for."""
+    if not faults:
+        return None
+    passage = Faults(faults, seed)
+    passage.begin(job)
+    return passage
 
 
 def ordered(work: Work, waits: bool) -> tuple[Iterator[pa.RecordBatch], range, Job]:

@@ -16,6 +16,7 @@ from simulator.columns import row_image
 from simulator.columns.change_frame import Ints, SIDE, by_table, ints
 from simulator.errors import SnapshotError
 from simulator.run.emit import Job, TaskReport
+from simulator.run.faults.kind import Fault
 from simulator.run.stages import Rules, destinations
 from simulator.sources.diff import Comparison
 from simulator.sources.snapshots import Piece, TableScan, state_batches
@@ -38,6 +39,11 @@ class Work:
     input_bytes: int
     rows: pa.RecordBatch | None = None
     """Changes (WRITTEN) that join those of the comparisons; None without scripted SQL."""
+
+    faults: tuple[Fault, ...] = ()
+    """Which an engine in process alone plays."""
+
+    seed: int = 0
 
     @cached_property
     def shuffles(self) -> int:

@@ -158,4 +158,5 @@ class Ahead:
 def _part(made: Outgoing, first: int, end: int) -> Outgoing:
     """The messages from there on; files are stored with the first of them."""
     records = part(made.records, first, end - first)
-    return Outgoing(made.events.slice(first, end - first), records, () if first else made.files)
+    first_row = made.first_row[first : end + 1] - made.first_row[first]
+    return Outgoing(made.events.slice(first, end - first), records, () if first else made.files, first_row)

@@ -14,6 +14,7 @@ from simulator import tso
 from simulator.columns.change_frame import WRITTEN
 from simulator.errors import UserError
 from simulator.releases import Release
+from simulator.run.faults.kind import Fault
 from simulator.run.plan.comparisons import Move, move, named, pairs
 from simulator.run.plan.cursor import Addition, Cursor, Planning, Step, starting
 from simulator.run.plan.expected import Expected
@@ -23,7 +24,7 @@ from simulator.sources.snapshots import PhysicalTable, PlacedTable, Snapshot
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.codecs import DdlEvent
-from simulator.ticdc.dispatch import Route
+from simulator.ticdc.dispatch import Growth, Route
 from simulator.ticdc.filters.event_filters import EventFilters
 from simulator.ticdc.rules import ChangefeedRules, rules, verify
 from simulator.ticdc.split import SplitRule, split_rule
@@ -91,6 +92,11 @@ class Plan:
     jobs: tuple[EmittedJob, ...] = ()
     """Of all statements, whether they are sent or not."""
 
+    faults: tuple[Fault, ...] = ()
+
+    grown: tuple[Growth, ...] = ()
+    """Topics that get more partitions, in the order of time."""
+
     @property
     def input_bytes(self) -> int:
         """Size of all files that the comparisons read."""
@@ -138,6 +144,8 @@ def assembled(
         _rows(cursors, additions, versions.places),
         tuple(expected for addition in additions for expected in addition.expected),
         tuple(jobs),
+        tuple(fault for addition in additions for fault in addition.faults),
+        tuple(growth for addition in additions for growth in addition.grown),
     )
 
 

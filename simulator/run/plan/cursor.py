@@ -13,12 +13,13 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.errors import UserError
+from simulator.run.faults.kind import Fault
 from simulator.run.plan.comparisons import Draft
 from simulator.run.plan.expected import Expected
 from simulator.run.plan.statements import EmittedJob
 from simulator.run.plan.versions import Versions
 from simulator.sources.snapshots import Snapshot
-from simulator.ticdc.dispatch import Route
+from simulator.ticdc.dispatch import Growth, Route
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Catalog
 from simulator.tidb.model.table import Name
@@ -95,6 +96,8 @@ class Addition:
     """For people."""
 
     expected: tuple[Expected, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    grown: tuple[Growth, ...] = ()
 
 
 @dataclass(frozen=True)

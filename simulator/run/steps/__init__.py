@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator.run.steps import expect, generate, snapshot, sql, wait
+from simulator.run.steps import expect, fault, generate, snapshot, sql, wait
 from simulator.run.steps.kind import StepKind
 
 STEPS: dict[str, StepKind] = {
@@ -12,4 +12,5 @@ STEPS: dict[str, StepKind] = {
     "generate": generate.KIND,
     "wait": wait.KIND,
     "expect": expect.KIND,
+    "fault": fault.KIND,
 }

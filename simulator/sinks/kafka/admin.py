@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
@@ -76,6 +76,15 @@ def partitions(settings: KafkaSettings, topic: str) -> int:
     if topic not in found:
         raise UserError(f"there is no topic {topic!r} on Kafka at {settings.address}")
     return found[topic]
+
+
+def grow_topic(settings: KafkaSettings, topic: str, count: int) -> None:
+    """Gives the topic so many partitions, unless it has them; raises UserError and DeliveryError."""
+    with _admin(settings) as admin:
+        if _counts(admin, [topic]).get(topic, 0) < count:
+            with suppress(InvalidPartitionsError):  # another task was faster
+                admin.create_partitions({topic: count})
+            _wait_visible(admin, {topic: count})
 
 
 def described(settings: KafkaSettings, topics: Iterable[str]) -> dict[str, int | BaseException]:

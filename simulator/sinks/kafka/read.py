@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple, TypeAlias
 
 from kafka import KafkaConsumer
 from kafka.errors import KafkaError
@@ -33,31 +35,79 @@ def read_topic(
 
     Without `from_beginning` only what comes after the start. Raises UserError for a missing topic, DeliveryError.
     """
+    places = _places(settings, topic)
+    with _consumer(settings, places) as consumer:
+        ends = consumer.end_offsets(places)
+        starts = consumer.beginning_offsets(places) if from_beginning else ends
+        for place in places:
+            consumer.seek(place, starts[place])
+        yield from _records(consumer, starts, None if follow else ends)
+
+
+def extents(settings: KafkaSettings, topics: Sequence[str]) -> dict[tuple[str, int], tuple[int, int]]:
+    """Topic and partition → the offset of its first record and that behind its last one, now.
+
+    Raises UserError for a missing topic, DeliveryError.
+    """
+    places = [place for topic in topics for place in _places(settings, topic)]
+    with _consumer(settings, places) as consumer:
+        starts, ends = consumer.beginning_offsets(places), consumer.end_offsets(places)
+    return {(place.topic, place.partition): (starts[place], ends[place]) for place in places}
+
+
+def read_partition(settings: KafkaSettings, topic: str, partition: int, first: int, end: int) -> Iterator[Fetched]:
+    """The records of a partition from one offset up to another, as they come. Raises DeliveryError, also where Kafka
+    has no record for SILENCE seconds or has deleted the first ones."""
+    place = TopicPartition(topic, partition)
+    with _consumer(settings, [place]) as consumer:
+        consumer.seek(place, first)
+        reached, since = first, time.monotonic()
+        while reached < end:
+            for found in consumer.poll(timeout_ms=200).values():
+                records = found if found[-1].offset < end else [record for record in found if record.offset < end]
+                yield (
+                    [record.offset for record in records], [record.timestamp for record in records],
+                    [record.key for record in records], [record.value for record in records])
+            position = consumer.position(place)
+            if position > reached:
+                reached, since = position, time.monotonic()
+            elif time.monotonic() - since > SILENCE:
+                raise DeliveryError(
+                    f"Kafka at {settings.address} gave no more of {topic}/{partition} for {SILENCE:.0f} seconds: "
+                    f"read up to offset {reached}, it ends at {end}")
+
+
+Fetched: TypeAlias = "tuple[Sequence[int], Sequence[int], Sequence[bytes | None], Sequence[bytes | None]]"
+"""Offsets, timestamps, keys and values."""
+
+SILENCE = 60.0
+READER_OPTIONS = {
+    "enable_auto_commit": False,
+    "allow_auto_create_topics": False,
+    "auto_offset_reset": "none",
+    "max_poll_records": 20000,
+    "max_partition_fetch_bytes": 4 << 20,
+}
+
+
+def _places(settings: KafkaSettings, topic: str) -> list[TopicPartition]:
     require_packages()
-    count = partitions(settings, topic)
-    places = [TopicPartition(topic, partition) for partition in range(count)]
+    return [TopicPartition(topic, partition) for partition in range(partitions(settings, topic))]
+
+
+@contextmanager
+def _consumer(settings: KafkaSettings, places: list[TopicPartition]) -> Iterator[KafkaConsumer]:
+    """A reader of these partitions; whatever Kafka says against it is a DeliveryError."""
     reached = reachable(settings)
     try:
         consumer = KafkaConsumer(**client_options(reached), **READER_OPTIONS)
         try:
             consumer.assign(places)
-            ends = consumer.end_offsets(places)
-            starts = consumer.beginning_offsets(places) if from_beginning else ends
-            for place in places:
-                consumer.seek(place, starts[place])
-            yield from _records(consumer, starts, None if follow else ends)
+            yield consumer
         finally:
             consumer.close()
     except KafkaError as error:
         raise DeliveryError(f"Kafka at {settings.address} cannot be read: {reason(error)}") from error
-
-
-READER_OPTIONS = {
-    "enable_auto_commit": False,
-    "allow_auto_create_topics": False,
-    "max_poll_records": 20000,
-    "max_partition_fetch_bytes": 4 << 20,
-}
 
 
 def _records(

@@ -63,6 +63,9 @@ class KafkaSettings:
     in_flight_bytes: int = 16 << 20
     """Written but not acknowledged, per sink: kafka-python itself sets no bound."""
 
+    grown: tuple[tuple[str, int], ...] = ()
+    """Topics that get so many partitions while the run lasts, when the first record for a new one comes."""
+
     silence: float = 120.0
     """Without any acknowledgement for so long, the run ends."""
 

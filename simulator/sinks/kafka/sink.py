@@ -16,7 +16,7 @@ from typing import Any
 from kafka.errors import IllegalStateError, KafkaError, UnknownTopicOrPartitionError
 
 from simulator.errors import SimulatorError
-from simulator.sinks.kafka.admin import described
+from simulator.sinks.kafka.admin import described, grow_topic
 from simulator.sinks.kafka.connect import reason, require_packages
 from simulator.sinks.kafka.flight import Flight, HOPELESS, Interrupted, Outcome, Piece, failed, pieces, remedy
 from simulator.sinks.kafka.handshake import reachable
@@ -128,8 +128,10 @@ class KafkaSink:
             futures = [failed(known)]
         elif isinstance(known, int):
             if piece.partition >= known:
-                self._fail(piece, f"the topic has {known} partitions")
-                return
+                why = self._grown(topic, piece.partition)
+                if why:
+                    self._fail(piece, why)
+                    return
             try:
                 futures = self._handover.send(self._producer, topic, piece.partition, piece.keys, piece.values)
             except (KafkaError, ValueError) as error:
@@ -150,6 +152,22 @@ class KafkaSink:
             except (KafkaError, OSError, SimulatorError) as error:
                 return error
         return self._known[topic]
+
+    def _grown(self, topic: str, partition: int) -> str:
+        """Gives a topic the partition where the run says so, and a producer that knows it; else why it has none."""
+        wanted = [count for name, count in self._settings.grown if name == topic and count > partition]
+        try:
+            if wanted:
+                grow_topic(self._settings, topic, min(wanted))
+            self._known.update(described(reachable(self._settings), [topic]))
+        except (KafkaError, OSError, SimulatorError) as error:
+            return f"its partitions are not known: {error}"
+        known = self._known[topic]
+        if not isinstance(known, int) or known <= partition:
+            return f"the topic has {known} partitions"
+        self.drain()
+        self._drop_producer()
+        return "" if self._connect(time.monotonic()) else "no producer knows its new partitions"
 
     def _settle(self, timeout: float) -> bool:
         """Looks what became of the oldest piece; whether it was delivered."""

@@ -139,6 +139,13 @@ class Codec:
     """What messages say of a column of that type beside its value, type code, flags and handle key: in their order, by
     the names that they have there."""
 
+    large_form: Callable[[CodecOptions, Release], str]
+    """What becomes of a row that is too large, as `CodecOptions.large_message_handle_option` says it; `none` also where
+    the release does not look at sizes."""
+
+    unknown_type: Callable[[Entry, CodecOptions], Entry]
+    """A message of rows with a type that there is not, in its first row."""
+
     def message(self, entry: Entry, options: CodecOptions, release: Release) -> Entry:
         """One event as a message of its own."""
         key, value = entry

@@ -52,6 +52,8 @@ def limited(encoded: Encoded, rows: Rows, options: CodecOptions, release: Releas
     for one that cannot be sent."""
     encoded = compressed(encoded, options)
     long = _sizes(encoded, limit) > options.max_message_bytes
+    if rows.large is not None:
+        long |= np.asarray(rows.large)
     if not limit.code or not long.any():
         return encoded
     mask = pa.array(long)

@@ -48,6 +48,9 @@ class Rows:
     table_id: int = 0
     """Physical table id where the table is not partitioned."""
 
+    large: pa.Array | None = None
+    """bool: which of them are taken for too large, whatever their size; None: none."""
+
 
 @dataclass(frozen=True)
 class StoredFile:
@@ -130,7 +133,7 @@ def rows_at(rows: Rows, places: pa.Array) -> Rows:
     """Some of the rows, in the order of `places`."""
     return Rows(
         rows.table, rows.partition_id, rows.commit_ts.take(places), rows.row_id.take(places), rows.before.take(places),
-        rows.after.take(places), rows.selected, rows.table_id)
+        rows.after.take(places), rows.selected, rows.table_id, None if rows.large is None else rows.large.take(places))
 
 
 def by_operation(rows: Rows, columns: int, encode: Callable[[Changes], pa.Array]) -> pa.Array:

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from simulator.columns.change_frame import Ints
 from simulator.columns.hashing import Crcs, crc32
+from simulator.errors import UserError
 from simulator.ticdc import key_bytes
 from simulator.ticdc.dispatch.dispatchers import KEY, ROW_ID, SINGLE_COLUMN, TS
 from simulator.ticdc.dispatch.hashing import Hashing, NULL, json_texts, value_bytes
@@ -57,13 +58,13 @@ def _written(name: str, column: Column, texts: pa.Array, hashing: Hashing) -> Cr
     return added
 
 
-def partitions(route: Route, hashes: Crcs, commit_ts: Ints, row_ids: pa.Array, n: int) -> Ints:
-    """The partitions of rows among `n`."""
+def partitions(route: Route, hashes: Crcs, commit_ts: Ints, row_ids: pa.Array, n: int | Ints) -> Ints:
+    """The partitions of rows among `n`, which may be another number for each."""
     if route.dispatcher == KEY:
         return np.zeros(len(hashes), np.int64)
     if route.dispatcher == ROW_ID:
         bits: npt.NDArray[np.uint64] = pc.fill_null(row_ids, 0).to_numpy().view(np.uint64)
-        return (bits % np.uint64(n)).astype(np.int64)
+        return (bits % np.asarray(n, np.uint64)).astype(np.int64)
     found: Ints = (commit_ts if route.dispatcher == TS else hashes.astype(np.int64)) % n
     return found
 
@@ -76,16 +77,52 @@ def known_when_read(route: Route, table: Table) -> bool:
 
 
 @dataclass(frozen=True)
+class Growth:
+    """A topic that gets more partitions. TiCDC asks Kafka every ten minutes how many other topics than the default one
+    have; of that it takes as many as partition-num says, which a changefeed reads when it starts or goes on (tiflow
+    v8.5.3: cdc/sink/dmlsink/mq/manager/kafka_manager.go fetchAllTopicsPartitionsNum)."""
+
+    topic: str
+    commit_ts: int
+    """Rows above it are hashed over all partitions."""
+
+    partitions: int
+
+
+@dataclass(frozen=True)
 class Destinations:
     """The Kafka partitions of a run: a destination is one of them, numbered through all topics, and one task owns it
     from start to end."""
 
     topics: tuple[str, ...]
     counts: tuple[int, ...]
-    """Partitions of each topic."""
+    """Partitions of each topic, in the end."""
 
     active: tuple[tuple[int, int], ...] = ()
     """From which to which TSO each topic has watermarks; always, where nothing is said."""
+
+    grown: tuple[Growth, ...] = ()
+    """In the order of time."""
+
+    begins: tuple[int, ...] = ()
+    """Partitions of each topic before it grows; empty where none does."""
+
+    @staticmethod
+    def growing(
+        topics: tuple[str, ...], begins: tuple[int, ...], active: tuple[tuple[int, int], ...],
+        grown: tuple[Growth, ...],
+    ) -> Destinations:
+        """Topics that have so many partitions before any grows; raises UserError for one that does not become more."""
+        counts = dict(zip(topics, begins, strict=True))
+        for growth in grown:
+            if growth.topic not in counts:
+                raise UserError(f"add-partitions: no topic {growth.topic!r}: the run has {', '.join(counts)}")
+            if growth.partitions <= counts[growth.topic]:
+                raise UserError(
+                    f"add-partitions: topic {growth.topic} has {counts[growth.topic]} partitions, which do not become "
+                    f"{growth.partitions}: a larger number is accepted")
+            counts[growth.topic] = growth.partitions
+        return Destinations(topics, tuple(counts.values()), active, grown, begins if grown else ())
 
     @cached_property
     def first(self) -> tuple[int, ...]:
@@ -96,10 +133,23 @@ class Destinations:
     def total(self) -> int:
         return sum(self.counts)
 
-    def of_topic(self, name: str) -> range:
-        """All destinations of a topic."""
+    def of_topic(self, name: str, commit_ts: int | None = None) -> range:
+        """All destinations of a topic, or those that it has at that time."""
         topic = self._places[name]
-        return range(self.first[topic], self.first[topic] + self.counts[topic])
+        count = self.counts[topic]
+        if commit_ts is not None:
+            count = int(np.max(self.counted(name, np.array([commit_ts], np.int64))))
+        return range(self.first[topic], self.first[topic] + count)
+
+    def counted(self, name: str, commit_ts: Ints) -> int | Ints:
+        """How many partitions a topic has at each time."""
+        topic = self._places[name]
+        mine = [growth for growth in self.grown if growth.topic == name]
+        if not mine:
+            return self.counts[topic]
+        counts = np.array([self.begins[topic], *(growth.partitions for growth in mine)], np.int64)
+        found: Ints = counts[np.searchsorted([growth.commit_ts for growth in mine], commit_ts)]
+        return found
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -109,7 +159,13 @@ class Destinations:
     def watermarked(self) -> list[tuple[int, int]]:
         """From which to which TSO each destination has watermarks."""
         spans = self.active or ((0, FOREVER),) * len(self.counts)
-        return [span for span, count in zip(spans, self.counts, strict=True) for _ in range(count)]
+        found = [span for span, count in zip(spans, self.counts, strict=True) for _ in range(count)]
+        for growth in reversed(self.grown):
+            old = self.of_topic(growth.topic, growth.commit_ts)
+            for destination in range(old.stop, old.start + growth.partitions):
+                since, until = found[destination]
+                found[destination] = max(since, growth.commit_ts), until
+        return found
 
     def where(self, destination: int) -> tuple[int, int]:
         """Index of the topic, and partition."""

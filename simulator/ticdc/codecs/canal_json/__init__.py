@@ -15,14 +15,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from simulator.releases import Release, option_names
 from simulator.ticdc.codecs.canal_json.columns import mysql_type, sql_type
-from simulator.ticdc.codecs.canal_json.encoder import encode
+from simulator.ticdc.codecs.canal_json.encoder import canal_options, encode
 from simulator.ticdc.codecs.canal_json.statements import ddl, watermark
-from simulator.ticdc.codecs.codec import Codec, Fidelity, Protocol, SizeRules, ZEROS
+from simulator.ticdc.codecs.codec import Codec, Entry, Fidelity, Protocol, SizeRules, ZEROS
 from simulator.ticdc.codecs.codec_options import CodecOptions, known_options
+from simulator.ticdc.codecs.compression import compressed_bytes, decompressed
 from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD
 from simulator.ticdc.codecs.row_changes import frame_single
 from simulator.tidb.model.types import ColumnType
@@ -66,6 +68,16 @@ def _column_fields(type: ColumnType, options: CodecOptions, release: Release) ->
     return {"mysqlType": mysql_type(type, full, release), "sqlType": sql_type(type, release)}
 
 
+def _large_form(options: CodecOptions, release: Release) -> str:
+    return canal_options(options, release).large_message_handle_option if release.canal_size_limit else "none"
+
+
+def _unknown_type(entry: Entry, options: CodecOptions) -> Entry:
+    compression = options.large_message_handle_compression
+    text = decompressed(entry[1], compression)
+    return entry[0], compressed_bytes(re.sub(rb'"type":"[A-Z]+"', b'"type":"UNKNOWN"', text, count=1), compression)
+
+
 CANAL_JSON = Codec(
     protocol=Protocol(
         name="canal-json",
@@ -85,4 +97,6 @@ CANAL_JSON = Codec(
     topic_limit=_topic_limit,
     fidelity=_fidelity,
     column_fields=_column_fields,
+    large_form=_large_form,
+    unknown_type=_unknown_type,
 )

@@ -11,12 +11,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 
 from simulator.releases import Release, option_names
-from simulator.ticdc.codecs.codec import Codec, Fidelity, Protocol, SizeRules, ZEROS
-from simulator.ticdc.codecs.codec_options import CodecOptions
+from simulator.ticdc.codecs.codec import Codec, Entry, Fidelity, Protocol, SizeRules, ZEROS
+from simulator.ticdc.codecs.codec_options import CodecOptions, known_options
 from simulator.ticdc.codecs.open_protocol.encoder import ddl, encode, watermark
 from simulator.ticdc.codecs.open_protocol.framing import frame_open, overhead
 from simulator.tidb.model.types import ColumnType
@@ -54,6 +55,15 @@ def _column_fields(type: ColumnType, options: CodecOptions, release: Release) ->
     return {}
 
 
+def _large_form(options: CodecOptions, release: Release) -> str:
+    return known_options(options, release).large_message_handle_option if release.size_error else "none"
+
+
+def _unknown_type(entry: Entry, options: CodecOptions) -> Entry:
+    key, value = entry
+    return re.sub(rb',"t":1', b',"t":9', key or b"", count=1), value
+
+
 OPEN_PROTOCOL = Codec(
     protocol=Protocol(
         name="open-protocol",
@@ -73,4 +83,6 @@ OPEN_PROTOCOL = Codec(
     topic_limit=_topic_limit,
     fidelity=_fidelity,
     column_fields=_column_fields,
+    large_form=_large_form,
+    unknown_type=_unknown_type,
 )

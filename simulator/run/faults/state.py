@@ -1,0 +1,213 @@
+"""The faults of a run at work: what events, flushes and messages go through on their way to the sink.
+
+One law: a fault sees what comes behind its time, in order of commit-ts, as TiCDC's faults leave it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, groupby
+
+import numpy as np
+import pyarrow as pa
+
+from simulator import tso
+from simulator.columns.change_frame import ROW, WATERMARK, ints
+from simulator.run.emit import Job, Outgoing, Part, outgoing
+from simulator.run.faults import FAULTS
+from simulator.run.faults.history import History
+from simulator.run.faults.kind import Acting, Fault, Piece, Scene, lowest_checkpoint
+from simulator.run.flush import Flush
+
+
+@dataclass(frozen=True)
+class Strike:
+    """When a fault began."""
+
+    at_ms: int
+    records: int
+    """How many records were sent before."""
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """A piece behind all faults, and those that will see its flushes and messages."""
+
+    piece: Piece
+    acting: tuple[Acting, ...]
+
+
+class Faults:
+    """Holds which faults are to come, which are at work, and what has been sent above the checkpoint."""
+
+    def __init__(self, faults: Iterable[Fault], seed: int, stays_open: bool = False) -> None:
+        self.strikes: list[Strike] = []
+        self.records = 0
+        """How many have been sent."""
+
+        self._seed = seed
+        self.stays_open = stays_open
+        """Whether more is to come behind the last event."""
+
+        self._history = History()
+        self._met = 0
+        self._waiting: list[tuple[int, Fault]] = []
+        self._acting: list[tuple[int, int, Acting]] = []
+        self.add(faults)
+
+    def add(self, faults: Iterable[Fault]) -> None:
+        """More of them, which begin behind all events so far."""
+        for fault in faults:
+            self._waiting.append((self._met, fault))
+            self._met += 1
+
+    def forget(self, faults: Iterable[Fault]) -> None:
+        """Those of them that have not begun are not to be."""
+        dropped = [*map(id, faults)]
+        self._waiting = [each for each in self._waiting if id(each[1]) not in dropped]
+
+    def begin(self, job: Job) -> None:
+        """A run, or the next part of one that stays open; raises UserError for a fault that comes too late."""
+        self._job = job
+        self._history.begin(tso.compose(job.start_ms - 1))
+        for *_, acting in self._acting:
+            acting.scene.job = job
+        self._history.resolves(job.marks.checkpoints())
+        for _, fault in self._waiting:
+            if fault.back_ms:
+                self._hold(fault)
+        self._waiting.sort(key=lambda each: (each[1].at_ts, each[0]))
+
+    @property
+    def holding(self) -> bool:
+        """Whether a fault is at work."""
+        return bool(self._acting)
+
+    # -- the passage of `emit` ------------------------------------------------------------------------------------
+
+    def parts(self, events: Iterable[pa.RecordBatch]) -> Iterator[Part]:
+        """Of ordered events between two barriers."""
+        yield from self._parts(self._through(events))
+
+    def last(self) -> Iterator[Part]:
+        """What the faults send behind all events; while the changefeed stays open, they keep what they hold."""
+        yield from self._parts(self._ending())
+
+    def _parts(self, sent: Iterable[_Sent]) -> Iterator[Part]:
+        number = 0
+
+        def run(each: _Sent) -> tuple[int, bool, tuple[Acting, ...]]:
+            nonlocal number
+            number += each.piece.apart
+            return number, each.piece.apart, each.acting
+
+        for (_, apart, acting), run_of in groupby(sent, key=run):
+            yield Part((each.piece.events for each in run_of), partial(self.made, acting=acting, apart=apart), apart)
+
+    # -- events ---------------------------------------------------------------------------------------------------
+
+    def _through(self, batches: Iterable[pa.RecordBatch]) -> Iterator[_Sent]:
+        for batch in batches:
+            for events in _segments(batch):
+                yield from self._in_time(events)
+
+    def _in_time(self, events: pa.RecordBatch) -> Iterator[_Sent]:
+        """Events of one kind, behind the faults whose time has come."""
+        while events.num_rows:
+            commit_ts = ints(events, "commit_ts")
+            yield from self._until(int(commit_ts[0]))
+            end = events.num_rows
+            if (due := self._next_time()) is not None:
+                end = max(1, int(np.searchsorted(commit_ts, due, "left")))
+            part, events = events.slice(0, end), events.slice(end)
+            if int(part["kind"][0].as_py()) == WATERMARK and self._history.holds(int(commit_ts[0])):
+                continue
+            self._history.record(part, self._job)
+            yield from self._along(Piece(part), 0)
+
+    def _until(self, commit_ts: int) -> Iterator[_Sent]:
+        """What faults send before an event of that commit-ts."""
+        while self._waiting and self._waiting[0][1].at_ts <= commit_ts:
+            yield from self._struck(*self._waiting.pop(0))
+        for place, (_, _, acting) in [*enumerate(self._acting)]:
+            for piece in acting.later(commit_ts):
+                yield from self._along(piece, place + 1)
+            if acting.scene.fault.until_ts <= commit_ts:
+                yield from self._ended(place, acting)
+        self._acting = [each for each in self._acting if not each[2].over]
+
+    def _next_time(self) -> int | None:
+        times = [fault.at_ts for _, fault in self._waiting[:1]]
+        times += [acting.scene.fault.until_ts for *_, acting in self._acting]
+        return min(times, default=None)
+
+    def _struck(self, number: int, fault: Fault) -> Iterator[_Sent]:
+        """A fault whose time has come."""
+        self._history.passed(fault.at_ts)
+        self.strikes.append(Strike(fault.at_ms, self.records))
+        random = np.random.default_rng([self._seed & (1 << 64) - 1, number])
+        acting = FAULTS[fault.name].acting(Scene(fault, self._job, self._history, random))
+        self._acting.append((FAULTS[fault.name].layer, number, acting))
+        self._acting.sort(key=lambda each: each[:2])
+        place = next(place for place, each in enumerate(self._acting) if each[2] is acting)
+        for piece in acting.strike():
+            yield from self._along(piece, place + 1)
+
+    def _ended(self, place: int, acting: Acting) -> Iterator[_Sent]:
+        for piece in acting.end():
+            yield from self._along(piece, place + 1)
+        acting.over = True
+
+    def _ending(self) -> Iterator[_Sent]:
+        now = tso.compose(self._job.marks.timeline.end_ms) + 1
+        yield from self._until(max([now, *(fault.at_ts for _, fault in self._waiting)]))
+        if not self.stays_open:
+            for place, (*_, acting) in enumerate(self._acting):
+                yield from self._ended(place, acting)
+
+    def _along(self, piece: Piece, place: int) -> Iterator[_Sent]:
+        """A piece through the faults at work from that place on."""
+        if place >= len(self._acting):
+            yield _Sent(piece, tuple(acting for *_, acting in self._acting))
+            return
+        for each in self._acting[place][2].events(piece):
+            yield from self._along(each, place + 1)
+
+    def _hold(self, fault: Fault) -> None:
+        """The checkpoint stands still before a fault, as long as its `back` says, but for a statement: TiCDC sends one
+        when the checkpoint has come to it."""
+        statements = np.append(self._job.marks.barriers, self._history.last_statement)
+        last = int(statements[statements < fault.at_ts].max())
+        since = tso.compose(fault.at_ms - fault.back_ms)
+        if self._history.checkpoint > max(since, last):
+            raise fault.refused(
+                f"back: {fault.back_ms} ms before it the checkpoint would have to stand still, and a watermark at "
+                f"{tso.describe(self._history.checkpoint)} has been sent; let the fault checkpoint-lag begin earlier, "
+                "or leave out back")
+        self._history.hold(max(since, lowest_checkpoint(last, self._job.release) + 1), fault.at_ts)
+
+    # -- messages -------------------------------------------------------------------------------------------------
+
+    def made(self, flush: Flush, acting: Sequence[Acting], apart: bool) -> Iterator[Outgoing]:
+        """What a flush comes to behind the faults that see it."""
+        job = replace(self._job, statements=self._history.statements_of(self._job)) if apart else self._job
+        for each in acting:
+            flush, job = each.flush(flush, job)
+        every = iter([outgoing(flush, job)])
+        for each in acting:
+            every = chain.from_iterable(map(each.messages, every))
+        for made in every:
+            self.records += len(made.records.value)
+            yield made
+
+
+def _segments(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Rows between two marks, and marks of one kind and commit-ts."""
+    kind, commit_ts = ints(batch, "kind"), ints(batch, "commit_ts")
+    differs = (np.diff(kind) != 0) | ((kind[1:] != ROW) & (np.diff(commit_ts) != 0))
+    cuts = [0, *(np.flatnonzero(differs) + 1).tolist(), batch.num_rows]
+    for first, end in zip(cuts, cuts[1:]):
+        if first < end:
+            yield batch.slice(first, end - first)

@@ -1,0 +1,99 @@
+"""The step `fault`: something goes wrong, as it does with TiCDC, or as a consumer should notice.
+
+[[step]]
+fault = "restart"
+back = "5s"
+
+Which faults there are, and their keys, is in `run.faults`; the fault takes a millisecond of its own.
+
+One law: whatever of a fault cannot be shown is refused before anything is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from simulator.errors import UserError, did_you_mean
+from simulator.run.faults import FAULTS
+from simulator.run.faults.kind import Fault
+from simulator.run.plan.cursor import Addition, Cursor, Planning
+from simulator.run.settings import Key, to_text
+from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
+
+KEYS: Mapping[str, Key] = {name: key for kind in FAULTS.values() for name, key in kind.keys.items()}
+
+
+@dataclass(frozen=True)
+class FaultStep:
+    name: str
+    values: Mapping[str, Any]
+    """By field of its keys; those that are not given are not there."""
+
+    where: str = ""
+    """What a mistake begins with."""
+
+    def plan(self, cursor: Cursor, planning: Planning) -> tuple[Cursor, Addition]:
+        """The fault, here; raises UserError where the changefeed cannot show it."""
+        fault = Fault(self.name, self.values, cursor.now_ms, self.where)
+        why = FAULTS[self.name].refuse(self.values, planning.rules)
+        if why:
+            raise fault.refused(why)
+        return cursor.passed(1), Addition(faults=(fault,))
+
+
+def to_fault(value: object) -> str:
+    """The name of a fault; raises UserError."""
+    name = to_text(value)
+    if name not in FAULTS:
+        raise UserError(f"there is no fault {name!r}.{did_you_mean(name, FAULTS)} Known: {', '.join(FAULTS)}")
+    return name
+
+
+def fault_step(name: str, given: Mapping[str, Any], where: str = "") -> FaultStep:
+    """A fault with its keys as a file would have them; raises UserError with every mistake."""
+    kind, values, mistakes = FAULTS[to_fault(name)], {}, []
+    for key, value in given.items():
+        try:
+            if key in kind.keys:
+                values[kind.keys[key].field] = kind.keys[key].read(value)
+            else:
+                mistakes.append(_no_key(name, key))
+        except UserError as error:
+            mistakes.append(f"{key}: {error}")
+    mistakes += _missing(name, values)
+    if mistakes:
+        raise UserError(*(f"fault {name}: {mistake}" for mistake in mistakes))
+    return FaultStep(name, values, where)
+
+
+def _step(name: str, values: Mapping[str, Any], place: StepPlace) -> FaultStep:
+    kind = FAULTS[name]
+    own = {key.field for key in kind.keys.values()}
+    given = {key.field: values[key.field] for key in KEYS.values() if key.field in values}
+    mistakes = [_no_key(name, key) for key, known in KEYS.items() if known.field in given.keys() - own]
+    mistakes += _missing(name, given)
+    if mistakes:
+        raise UserError(*(f"{name}: {mistake}" for mistake in mistakes))
+    return FaultStep(name, given, f"{place.file}: {place.where('fault')}")
+
+
+def _no_key(name: str, key: str) -> str:
+    keys = FAULTS[name].keys
+    known = f"it has {', '.join(keys)}" if keys else "it has none"
+    return f"{key} is no key of this fault: {known}.{did_you_mean(key, keys)}"
+
+
+def _missing(name: str, values: Mapping[str, Any]) -> list[str]:
+    kind = FAULTS[name]
+    return [f"{key} is missing: {kind.keys[key].says}" for key in kind.needs if kind.keys[key].field not in values]
+
+
+KIND = StepKind(
+    to_fault,
+    _step,
+    (KeyGroup(KEYS, f"only a step with one of these faults has it: {', '.join(FAULTS)}"),),
+    says="Something goes wrong between TiCDC and the consumer, on purpose; `\\fault` in the shell lists what.",
+    type={"enum": list(FAULTS)},
+)
