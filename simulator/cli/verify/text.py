@@ -32,10 +32,12 @@ def show(found: Verification) -> None:
     if found.compared:
         out.print("", comparison(found.compared), "")
     for failure in found.failures:
-        out.print("", heading(failure), style="bold", soft_wrap=True)
+        out.print()
+        out.print(heading(failure), style="bold", soft_wrap=True)
         out.print(*details(failure), sep="\n", soft_wrap=True)
     if found.not_checked:
-        out.print("", "not checked:", style="bold")
+        out.print()
+        out.print("not checked:", style="bold")
         out.print(*(f"  {each.what}: {each.why}" for each in found.not_checked), sep="\n", soft_wrap=True)
     for note in found.notes:
         out.print(f"note: {note}", style="yellow", soft_wrap=True)

@@ -6,6 +6,7 @@ One law: what was seen of a partition is its tail alone; that it is whole is sho
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -60,14 +61,11 @@ def follow(
 
     followed = Followed(until, {place: 0 for place in places})
     told(followed)
-    polls = tail(settings, followed.watermarks, BACK)
-    try:
+    with closing(tail(settings, followed.watermarks, BACK)) as polls:
         while followed.behind:
             for place, watermark in watermarks(next(polls), protocol).items():
                 followed.watermarks[place] = max(followed.watermarks[place], watermark)
             told(followed)
-    finally:
-        polls.close()  # type: ignore[attr-defined]
     return followed
 
 

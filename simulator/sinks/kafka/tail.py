@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 
 from kafka import KafkaConsumer
 from kafka.errors import KafkaError
@@ -20,7 +20,7 @@ Polled = dict[tuple[str, int], list[ReadRecord]]
 
 def tail(
     settings: KafkaSettings, places: Iterable[tuple[str, int]], back: int, poll_ms: int = 200
-) -> Iterator[Polled]:
+) -> Generator[Polled, None, None]:
     """For ever what comes, poll by poll, which may be nothing; of what is there the last `back` offsets.
 
     Raises DeliveryError where Kafka cannot be read.
