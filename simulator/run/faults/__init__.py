@@ -5,10 +5,22 @@ A new one is a class derived from `Acting`, and a line here.
 
 from __future__ import annotations
 
-from simulator.run.faults import restart
+from simulator.run.faults import illegal_messages, illegal_rows, messages, planned, restart
 from simulator.run.faults.kind import FaultKind
 
 FAULTS: dict[str, FaultKind] = {
     "restart": restart.RESTART,
+    "batch": messages.BATCH,
+    "message-size": planned.MESSAGE_SIZE,
+    "large-message": messages.LARGE_MESSAGE,
+    "add-partitions": planned.ADD_PARTITIONS,
+    "lose-row": illegal_rows.LOSE_ROW,
+    "row-below-watermark": illegal_rows.ROW_BELOW_WATERMARK,
+    "watermark-falls": illegal_rows.WATERMARK_FALLS,
+    "wrong-partition": illegal_rows.WRONG_PARTITION,
+    "old-row-after-new": illegal_rows.OLD_ROW_AFTER_NEW,
+    "corrupt-json": illegal_messages.CORRUPT_JSON,
+    "truncated-batch": illegal_messages.TRUNCATED_BATCH,
+    "unknown-type": illegal_messages.UNKNOWN_TYPE,
 }
 """By the name that a step of a scenario, `TiCDC.fault` and the shell have for it."""

@@ -21,6 +21,7 @@ from simulator.run.faults.kind import Fault
 from simulator.run.plan.cursor import Addition, Cursor, Planning
 from simulator.run.settings import Key, to_text
 from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
+from simulator.run.steps.planned_faults import PLANNED
 
 KEYS: Mapping[str, Key] = {name: key for kind in FAULTS.values() for name, key in kind.keys.items()}
 
@@ -40,6 +41,11 @@ class FaultStep:
         why = FAULTS[self.name].refuse(self.values, planning.rules)
         if why:
             raise fault.refused(why)
+        if self.name in PLANNED:
+            try:
+                return PLANNED[self.name](self.values, cursor, planning)
+            except UserError as error:
+                raise fault.refused(str(error)) from None
         return cursor.passed(1), Addition(faults=(fault,))
 
 

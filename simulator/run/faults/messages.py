@@ -1,0 +1,77 @@
+"""Faults that give messages other shapes, as TiCDC does at other times: how many rows they hold, and which are cut."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from simulator.run.emit import Job
+from simulator.run.faults.kind import FOR_KEY, Acting, FaultKind, Scene
+from simulator.run.faults.next_rows import NUMBER, TABLE_KEY, fitting_rows, spoken, to_count
+from simulator.run.faults.shapes import batched, large
+from simulator.run.flush import Flush
+from simulator.run.settings import Key
+from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.rules import ChangefeedRules
+
+EVENTS_KEY = Key("events", to_count, NUMBER, "Rows in a message at most.")
+ROWS_KEY = Key("rows", to_count, NUMBER, "How many of the next rows; 1 where unsaid.")
+
+
+class Batch(Acting):
+    """For as long as it lasts."""
+
+    def flush(self, flush: Flush, job: Job) -> tuple[Flush, Job]:
+        chosen = fitting_rows(flush.events, self.scene)
+        return batched(flush, chosen, self.scene.fault.values[EVENTS_KEY.field]), job
+
+
+class LargeMessage(Acting):
+    """So many of the next rows."""
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._left: int = scene.fault.values.get(ROWS_KEY.field, 1)
+
+    def flush(self, flush: Flush, job: Job) -> tuple[Flush, Job]:
+        fitting = fitting_rows(flush.events, self.scene)
+        chosen = fitting & (np.cumsum(fitting) <= self._left)
+        self._left -= int(chosen.sum())
+        self.over = not self._left
+        return (large(flush, chosen) if chosen.any() else flush), job
+
+
+def _without_batches(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
+    options, release = rules.changefeed.codec, rules.release
+    codec = CODECS[options.protocol]
+    if not codec.batches:
+        return f"{spoken(rules)} puts each row into a message of its own"
+    most = codec.sizes(options, release).max_batch_size
+    if values[EVENTS_KEY.field] > most:
+        return f"events = {values[EVENTS_KEY.field]} is above max-batch-size = {most}"
+    return ""
+
+
+def _without_form(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
+    options, release = rules.changefeed.codec, rules.release
+    if CODECS[options.protocol].large_form(options, release) != "none":
+        return ""
+    return (
+        f"{spoken(rules)} has no form here for a row that is too large: "
+        "[sink.kafka-config.large-message-handle] large-message-handle-option is to be handle-key-only or claim-check, "
+        "in a release that has them")
+
+
+BATCH = FaultKind(
+    says="Messages have so many rows at most, as where the clock of TiCDC's worker ends a batch.",
+    source="tiflow v8.5.3: cdc/sink/dmlsink/mq/worker.go batchEncodeRun",
+    acting=Batch, keys={"events": EVENTS_KEY, "table": TABLE_KEY, "for": FOR_KEY}, needs=("events",),
+    refuse=_without_batches,
+)
+LARGE_MESSAGE = FaultKind(
+    says="The next rows are sent as if they were too large: cut down to the handle key, or put into a file.",
+    source="tiflow#9442, tiflow#9490, tiflow PR#9376",
+    acting=LargeMessage, keys={"rows": ROWS_KEY, "table": TABLE_KEY}, refuse=_without_form,
+)

@@ -1,0 +1,114 @@
+"""Faults that are something else than they would be without them from the plan on: a topic that grows, a row whose
+message has a size that is asked for.
+
+One law: a row is changed in TiDB, so that the stream leads to what is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from simulator import tso
+from simulator.columns.cells import lengths
+from simulator.errors import DdlError, SqlError, UserError
+from simulator.run.faults import planned
+from simulator.run.faults.next_rows import TABLE_KEY
+from simulator.run.plan.cursor import Addition, Cursor, Planning, VersionRows
+from simulator.run.steps.sql import executed
+from simulator.ticdc import dispatch
+from simulator.ticdc.codecs import CODECS, Rows
+from simulator.ticdc.dispatch import Growth
+from simulator.tidb.restore.names import quoted
+from simulator.tidb.upstream.outcome import Refusal
+
+TRIES = 12
+FIRST = 30
+"""Characters that are tried first."""
+
+ROOM = 1 << 40
+"""A limit that no message meets."""
+
+Values = Mapping[str, Any]
+
+
+def grown(values: Values, cursor: Cursor, planning: Planning) -> tuple[Cursor, Addition]:
+    """The topic has more partitions from a watermark on, which is the first that goes to all of them: rows below it are
+    hashed over the old ones, rows above it over all."""
+    then = cursor.passed(1)
+    topic = values.get(planned.TOPIC_KEY.field) or planning.rules.changefeed.topic
+    growth = Growth(topic, tso.compose(then.now_ms), values[planned.PARTITIONS_KEY.field])
+    return then, Addition(grown=(growth,))
+
+
+def sized(values: Values, cursor: Cursor, planning: Planning) -> tuple[Cursor, Addition]:
+    """An UPDATE that fills a column of the table's first row (of those that are asked for) until its message has
+    max-message-bytes, and as many more as are asked for; raises UserError where it cannot."""
+    table, column = ".".join(values[TABLE_KEY.field]), values[planned.COLUMN_KEY.field]
+    where = values.get(planned.WHERE_KEY.field, "")
+    wanted = planning.rules.changefeed.codec.max_message_bytes + values.get(planned.EXTRA_KEY.field, 0)
+    length, sizes = FIRST, dict[int, int]()
+    while length not in sizes and len(sizes) < TRIES:
+        then, addition = _updated(table, column, length, where, cursor, planning)
+        sizes[length] = _size(addition.rows, planning, f"{table}.{column}")
+        if sizes[length] == wanted:
+            return then, addition
+        length = _nearer(sizes, wanted)
+    tried = sorted(sizes, key=lambda length: abs(sizes[length] - wanted))[:2]
+    said = " and ".join(f"{sizes[length]} with {length} characters" for length in sorted(tried))
+    raise UserError(
+        f"no text in {column} of {table} makes a row's message {wanted} bytes long: it has {said}; "
+        "another column may do, or another max-message-bytes")
+
+
+def _nearer(sizes: Mapping[int, int], wanted: int) -> int:
+    """The next length to try, on the line through the last two."""
+    length, size = list(sizes.items())[-1]
+    if len(sizes) == 1:
+        return max(1, length + wanted - size)
+    before, former = list(sizes.items())[-2]
+    return max(1, length + round((wanted - size) * (length - before) / ((size - former) or 1)))
+
+
+def _updated(
+    table: str, column: str, length: int, where: str, cursor: Cursor, planning: Planning
+) -> tuple[Cursor, Addition]:
+    name = ".".join(map(quoted, table.split(".", 1)))
+    text = f"UPDATE {name} SET {quoted(column)} = REPEAT('x', {length}){f' WHERE {where}' if where else ''} LIMIT 1"
+    try:
+        then, addition, outcome = executed(text, cursor, planning)
+    except (SqlError, DdlError) as error:
+        raise UserError(f"{error}") from None
+    if isinstance(outcome, Refusal):
+        raise UserError(f"{outcome.error}")
+    return then, addition
+
+
+def _size(rows: tuple[VersionRows, ...], planning: Planning, column: str) -> int:
+    """Bytes of the message of the only row, as TiCDC counts them."""
+    if not rows or not rows[0].changes.num_rows:
+        raise UserError(
+            f"there is no row to be changed by {column}, or none that the changefeed sends at once")
+    changes = rows[0].changes
+    version = planning.versions.places[rows[0].version]
+    stored = planning.versions.tables[version.indexes[changes["partition"][0].as_py()]]
+    to = dispatch.route(planning.rules.router, stored.table)
+    row = Rows(
+        dispatch.sent_table(to, stored.table), stored.partition_id, changes["commit_ts"], changes["row_id"],
+        changes["before"], changes["after"], to.selected, stored.table_id)
+    release = planning.rules.release
+    options = planning.rules.changefeed.codec
+    codec, large = CODECS[options.protocol], replace(options, max_message_bytes=ROOM)
+    framed = codec.frame(codec.encode(row, large, release), np.zeros(1, np.int64), large, release)
+    keys = 0 if framed.keys is None else int(lengths(framed.keys)[0])
+    return keys + int(lengths(framed.values)[0]) + codec.sizes(options, release).record_overhead
+
+
+PLANNED: Mapping[str, Callable[[Values, Cursor, Planning], tuple[Cursor, Addition]]] = {
+    "add-partitions": grown,
+    "message-size": sized,
+}
+"""By their names in FAULTS."""
