@@ -24,13 +24,15 @@ def show(found: Verification) -> None:
     out = Terminal()
     out.print(verdict(found), style=STYLES.get(found.verdict, "red"), soft_wrap=True)
     if found.partitions:
-        out.print("", by_partition(found.partitions), "")
+        out.print("", by_partition(found.partitions))
     if found.tables:
-        out.print(by_table({name: _by_op(kinds) for name, kinds in found.tables.items()}), "")
+        out.print("", by_table({name: _by_op(kinds) for name, kinds in found.tables.items()}))
+    if found.compared:
+        out.print("", comparison(found.compared))
+    if found.settings:
+        out.print()
     for line in settings(found):
         out.print(line, style="dim", soft_wrap=True)
-    if found.compared:
-        out.print("", comparison(found.compared), "")
     for failure in found.failures:
         out.print()
         out.print(heading(failure), style="bold", soft_wrap=True)
@@ -71,10 +73,10 @@ def _until(found: Verification) -> str:
 
 def by_partition(every: tuple[PartitionRead, ...]) -> Table:
     """How far each partition was read."""
-    shown = plain_table("partition", "offsets", "records", "rows", "again", "watermarks", "complete up to")
+    shown = plain_table("partition", "last offset", "rows", "again", "watermarks", "complete up to")
     for place in every[:MANY]:
-        name = f"{place.topic}/{place.partition}"
-        shown.add_row(name, offsets(place), *_amounts([place]), str(place.watermark or "-"))
+        last = "-" if place.first_offset is None else f"{place.next_offset - 1:,}"
+        shown.add_row(f"{place.topic}/{place.partition}", last, *_amounts([place]), str(place.watermark or "-"))
     if len(every) > MANY:
         shown.add_row(f"… {len(every) - MANY} more partitions", "", *_amounts(list(every[MANY:])), "")
     return shown
@@ -86,7 +88,7 @@ def offsets(place: PartitionRead) -> str:
 
 
 def _amounts(places: list[PartitionRead]) -> Iterator[str]:
-    for name in ("records", "rows", "repeated", "watermarks"):
+    for name in ("rows", "repeated", "watermarks"):
         yield f"{sum(getattr(place, name) for place in places):,}"
 
 

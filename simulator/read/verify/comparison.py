@@ -37,6 +37,9 @@ class Comparing:
     until: int | None = None
     """The TSO at which rows are compared."""
 
+    size: int = 0
+    """Bytes of the snapshots."""
+
 
 def comparing(asked: Asked, truth: TruthAbout | None, statements: Iterable[DdlEvent]) -> Comparing:
     """Raises SnapshotError."""
@@ -60,7 +63,8 @@ def comparing(asked: Asked, truth: TruthAbout | None, statements: Iterable[DdlEv
     expected = "" if directory is None else f"the snapshot in {shown(str(directory))}"
     return Comparing(
         f"the truth in {directory}" if truth is not None else expected, found,
-        expected_of(found, tuple(ends), asked.restarts), tuple(sources), until)
+        expected_of(found, tuple(ends), asked.restarts), tuple(sources), until,
+        sum(snapshot.size for snapshot in (before, after) if snapshot is not None))
 
 
 def _name(text: str) -> Name:

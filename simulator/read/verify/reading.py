@@ -23,7 +23,8 @@ from simulator.read.partitions import Partition
 from simulator.read.records import Record
 from simulator.read.replay.frame import Source, Tell
 from simulator.read.replay.halves import Replaying, Unreplayed
-from simulator.read.verify.told import Told
+from simulator.run.progress import counted
+from simulator.sinks.driver import Driver
 
 FIRST = 50
 """Records of each partition that are looked at to see what the stream is."""
@@ -38,12 +39,8 @@ class Reading:
     replaying: Replaying | None = None
     """None where rows are not replayed."""
 
-
-@dataclass(frozen=True)
-class Progress:
-    """Told of each batch."""
-
-    records: int
+    driver: Driver | None = None
+    """Who hears how much was read."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,7 @@ def _statements(partition: Partition, protocol: str) -> Iterator[DdlEvent]:
 
 
 def sources(partitions: Iterable[Partition], reading: Reading) -> list[Source]:
-    """What reads each partition: its row changes as halves, while `tell` hears `Progress` and at last `Read`."""
+    """What reads each partition: its row changes as halves, while `tell` hears `Read` in the end."""
     return [partial(_read, partition, number, reading) for number, partition in enumerate(partitions)]
 
 
@@ -90,28 +87,22 @@ def _read(partition: Partition, number: int, reading: Reading, tell: Tell) -> It
     checks = Checks(partition.place, reading.spec, reading.show)
     decoding = Decoding(reading.spec.protocol, reading.spec.stored)
     left = Unreplayed()
-    for records in partition.batches():
+    for records in counted(partition.batches(), number, reading.driver):
         events = decoding.decoded(records)
         checks.take(events, decoding.layouts, records)
         if reading.replaying is not None:
             yield from reading.replaying.halves(events, decoding.layouts, number, left)
-        tell(Progress(records.num_rows))
     tell(Read(number, checks.end(), left))
 
 
 class Heard:
     """What sources told, in this process or in those of Spark."""
 
-    def __init__(self, told: Told, every: int | None) -> None:
-        self._told, self._every = told, every
-        self._records = 0
+    def __init__(self) -> None:
         self._read: dict[int, Read] = {}
 
     def __call__(self, value: object) -> None:
-        if isinstance(value, Progress):
-            self._records += value.records
-            self._told.records(self._records, self._every)
-        elif isinstance(value, Read):
+        if isinstance(value, Read):
             self._read[value.number] = value  # again, where a task of Spark was begun again
 
     @property

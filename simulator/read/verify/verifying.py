@@ -15,19 +15,22 @@ from simulator.read.contract.tally import joined
 from simulator.read.contract.together import spans_of, together
 from simulator.read.decode import DdlEvent
 from simulator.read.decode.texts import images
-from simulator.read.engines import in_process
 from simulator.read.partitions import Partition, partitions
+from simulator.read.records import Record
 from simulator.read.replay.halves import Replaying
 from simulator.read.replay.outcome import Outcome, outcome
 from simulator.read.verify import comparison, fits, summaries
 from simulator.read.verify.asked import Asked, check
 from simulator.read.verify.comparison import Comparing, comparing
+from simulator.read.verify.engine import IN_PROCESS, engine_of, master_of
 from simulator.read.verify.following import Followed, follow
 from simulator.read.verify.origin import Origin, UNKNOWN, origin, seen
 from simulator.read.verify.reading import Heard, Reading, counts, first_records, sources, statements
 from simulator.read.verify.tables import Timeline, timeline
 from simulator.read.verify.told import Nobody, Told
 from simulator.read.verify.verification import Verification
+from simulator.run.engines.address import place_of
+from simulator.run.progress import Listener
 from simulator.run.truth import about
 from simulator.run.truth.about import TruthAbout
 from simulator.signals import Stopped
@@ -49,6 +52,8 @@ class Opened:
     statements: tuple[DdlEvent, ...]
     tables: Timeline
     spec: StreamSpec
+    size: int
+    """Bytes of its records, about."""
 
 
 def verify(asked: Asked, told: Told = Nobody()) -> Verification:
@@ -85,13 +90,16 @@ def _stream(asked: Asked, truth: TruthAbout | None, told: Told) -> Verification:
 
 def _read(asked: Asked, opened: Opened, replay: Comparing, told: Told) -> tuple[Heard, Outcome]:
     """Everything, once."""
-    spec = opened.spec
-    places = [partition.place for partition in opened.partitions]
-    reading = Reading(spec, asked.show, Replaying(replay.timeline, spec.fidelity, images, replay.until))
-    heard = Heard(told, _records(opened.partitions))
-    every = [*sources(opened.partitions, reading), *replay.sources]
-    told.stage("reading")
-    batches = in_process.run(every, replay.known, asked.show, heard)
+    spec, every, heard = opened.spec, opened.partitions, Heard()
+    master = master_of(asked.master, opened.size + replay.size)
+    told.stage("reading" if master == IN_PROCESS else f"reading, on Spark ({master})")
+    of = _records(every)
+    with Listener(lambda progress: told.records(sum(progress.read.values()), of), place_of(master)) as listener:
+        replaying = Replaying(replay.timeline, spec.fidelity, images, replay.until)
+        reading = Reading(spec, asked.show, replaying, listener.driver)
+        batches = engine_of(master, opened.size + replay.size)(
+            [*sources(every, reading), *replay.sources], replay.known, asked.show, heard)
+    places = [partition.place for partition in every]
     return heard, outcome(batches, replay.timeline, replay.known, heard.left, places, asked.show)
 
 
@@ -99,7 +107,7 @@ def _again(
     opened: Opened, spec: StreamSpec, show: int, summed: Sequence[PartitionSummary]
 ) -> list[PartitionSummary]:
     """The summaries, those of topics that got more partitions by the number they had at each time."""
-    heard = Heard(Nobody(), None)
+    heard = Heard()
     for source in sources([each for each in opened.partitions if each.topic in spec.grown], Reading(spec, show)):
         for _ in source(heard):
             pass
@@ -121,12 +129,13 @@ def _opened(asked: Asked, truth: TruthAbout | None, told: Told) -> Opened:
     if asked.follow:
         _follow(asked, truth, every, told)
         every = partitions(source)
-    made = origin(asked, truth, seen(first_records(every)))
+    some = list(first_records(every))
+    made = origin(asked, truth, seen(some))
     told.stage("reading the statements")
     sent = tuple(statements(every, made.protocol))
     found = timeline(sent, _tables(asked.before), _tables(asked.truth or asked.after))
     number = _counted(every, truth, made)
-    return Opened(tuple(every), number, made, sent, found, _spec(asked, made, found, number))
+    return Opened(tuple(every), number, made, sent, found, _spec(asked, made, found, number), _size(every, some))
 
 
 def _follow(asked: Asked, truth: TruthAbout | None, every: Sequence[Partition], told: Told) -> None:
@@ -144,6 +153,13 @@ def _follow(asked: Asked, truth: TruthAbout | None, every: Sequence[Partition], 
     except Stopped:
         told.last(f"still waiting: {last[0]}" if last else "nothing was read")
         raise
+
+
+def _size(every: Sequence[Partition], some: Sequence[Record]) -> int:
+    """In bytes, about, by the first records where only their number is told."""
+    sizes = [len(record.key or b"") + len(record.value or b"") for record in some]
+    each = sum(sizes) // len(sizes) if sizes else 0
+    return sum(partition.size or (partition.records or 0) * each for partition in every)
 
 
 def _tables(directory: Path | str | None) -> list[Table]:
