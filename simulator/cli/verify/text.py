@@ -58,13 +58,17 @@ def verdict(found: Verification) -> str:
 
 
 def _right(found: Verification) -> str:
-    compared = f"the rows are those of {found.expected}" if found.compared else ""
-    if not found.source:
-        return compared
-    stream = (
-        f"{found.rows:,} row changes in {len(found.partitions):,} partitions keep the contract"
-        f"{f', complete {_until(found)}' if found.watermark else ''}")
-    return f"{stream}; {compared}" if compared else stream
+    """What was found right, of the stream and of what a consumer wrote down."""
+    said = []
+    if found.source:
+        said.append(
+            f"{found.rows:,} row changes in {len(found.partitions):,} partitions keep the contract"
+            f"{f', complete {_until(found)}' if found.watermark else ''}")
+    for of in dict.fromkeys(("", found.against)):
+        rows = [table.expected for table in found.compared if table.of == of]
+        if rows:
+            said.append(f"{of or 'they'} {'has' if of else 'lead to'} the {sum(rows):,} rows of {found.expected}")
+    return "; ".join(said)
 
 
 def _until(found: Verification) -> str:
@@ -103,12 +107,17 @@ def comparison(every: tuple[TableCompared, ...]) -> Table:
     shown = plain_table("table", "expected", "found", "missing", "left", "different")
     ordered = sorted(every, key=lambda table: (not table.differences, table.table))
     for table in ordered[:MANY]:
-        shown.add_row(table.table, *figures(table))
+        shown.add_row(named(table), *figures(table))
     if len(ordered) > MANY:
         rest = ordered[MANY:]
         wrong = sum(bool(table.differences) for table in rest)
         shown.add_row(f"… {len(rest)} more tables, {wrong} of them wrong", *("" for _ in range(5)))
     return shown
+
+
+def named(table: TableCompared) -> str:
+    """Its name, and whose rows they are."""
+    return f"{table.table} in {table.of}" if table.of else table.table
 
 
 def figures(table: TableCompared) -> Iterator[str]:
@@ -121,7 +130,8 @@ def figures(table: TableCompared) -> Iterator[str]:
 
 def heading(failure: Failure) -> str:
     point = f"point {failure.point} of the contract" if failure.point else "no message of the changefeed"
-    return f"{failure.check} ({point}): {failure.says}: {failure.count:,}"
+    where = f" in {failure.of}" if failure.of else ""
+    return f"{failure.check} ({point}){where}: {failure.says}: {failure.count:,}"
 
 
 def details(failure: Failure) -> Iterator[str]:

@@ -26,9 +26,6 @@ from simulator.tidb.model.table import Name
 class Comparing:
     """A replay before it is done."""
 
-    expected: str
-    """What its rows are held against, for people; empty for nothing."""
-
     timeline: Timeline
     known: Expected
     sources: tuple[Source, ...]
@@ -60,10 +57,8 @@ def comparing(asked: Asked, truth: TruthAbout | None, statements: Iterable[DdlEv
         if snapshot is not None:
             sources += snapshot_sources(snapshot, found, is_after)
     ends = () if after is None else places(found, True).values()
-    expected = "" if directory is None else f"the snapshot in {shown(str(directory))}"
     return Comparing(
-        f"the truth in {directory}" if truth is not None else expected, found,
-        expected_of(found, tuple(ends), asked.restarts), tuple(sources), until,
+        found, expected_of(found, tuple(ends), asked.restarts), tuple(sources), until,
         sum(snapshot.size for snapshot in (before, after) if snapshot is not None))
 
 
@@ -72,8 +67,8 @@ def _name(text: str) -> Name:
     return schema, table
 
 
-def failures(outcome: Outcome) -> Iterator[Failure]:
-    """What is wrong with rows, by check."""
+def failures(outcome: Outcome, of: str = "") -> Iterator[Failure]:
+    """What is wrong with rows, by check; `of` is what a consumer wrote down."""
     tables: dict[str, dict[str, int]] = {}
     for (check, table), count in outcome.counts.items():
         tables.setdefault(check, {})[table] = count
@@ -82,14 +77,21 @@ def failures(outcome: Outcome) -> Iterator[Failure]:
             Example("" if each.place is None else each.place[0], None if each.place is None else each.place[1],
                     each.offset, each.what)
             for each in outcome.examples if each.check == check)
-        yield Failure(check, dict(sorted(tables[check].items(), key=lambda item: (-item[1], item[0]))), examples)
+        yield Failure(check, dict(sorted(tables[check].items(), key=lambda item: (-item[1], item[0]))), examples, of)
 
 
-def compared(outcome: Outcome) -> tuple[TableCompared, ...]:
+def compared(outcome: Outcome, of: str = "") -> tuple[TableCompared, ...]:
     """The tables whose rows are expected."""
     return tuple(
-        TableCompared(each.table, each.expected, each.found, each.missing, each.left, each.different)
+        TableCompared(each.table, each.expected, each.found, each.missing, each.left, each.different, of)
         for each in outcome.tables)
+
+
+def expected_in(asked: Asked) -> str:
+    """What rows are held against, for people; empty for nothing."""
+    if asked.truth is not None:
+        return f"the truth in {asked.truth}"
+    return "" if asked.after is None else f"the snapshot in {shown(asked.after)}"
 
 
 def not_checked(outcome: Outcome) -> Iterator[NotChecked]:

@@ -21,7 +21,7 @@ from simulator.read.replay.halves import Replaying
 from simulator.read.replay.outcome import Outcome, outcome
 from simulator.read.verify import comparison, fits, summaries
 from simulator.read.verify.asked import Asked, check
-from simulator.read.verify.comparison import Comparing, comparing
+from simulator.read.verify.comparison import Comparing, comparing, expected_in
 from simulator.read.verify.engine import IN_PROCESS, engine_of, master_of
 from simulator.read.verify.following import Followed, follow
 from simulator.read.verify.origin import Origin, UNKNOWN, origin, seen
@@ -29,6 +29,7 @@ from simulator.read.verify.reading import Heard, Reading, counts, first_records,
 from simulator.read.verify.tables import Timeline, timeline
 from simulator.read.verify.told import Nobody, Told
 from simulator.read.verify.verification import Verification
+from simulator.read.verify.written_down import name_of, written_down
 from simulator.run.engines.address import place_of
 from simulator.run.progress import Listener
 from simulator.run.truth import about
@@ -61,8 +62,24 @@ def verify(asked: Asked, told: Told = Nobody()) -> Verification:
     check(asked)
     began, start = time.time(), time.monotonic()
     truth = None if asked.truth is None else about.read(asked.truth)
-    found = _stream(asked, truth, told)
-    return replace(found, began=began, seconds=time.monotonic() - start)
+    found = _NOTHING if asked.source is None else _stream(asked, truth, told)
+    if asked.against is not None:
+        found = _with_written_down(found, asked, truth, told)
+    return replace(found, expected=expected_in(asked), began=began, seconds=time.monotonic() - start)
+
+
+_NOTHING = Verification("", "", "", (), (), {}, (), ())
+
+
+def _with_written_down(
+    found: Verification, asked: Asked, truth: TruthAbout | None, told: Told
+) -> Verification:
+    outcome, notes = written_down(asked, truth, told)
+    name = name_of(asked.against or "")
+    return replace(
+        found, against=name, failures=(*found.failures, *comparison.failures(outcome, name)),
+        compared=(*found.compared, *comparison.compared(outcome, name)),
+        not_checked=(*found.not_checked, *comparison.not_checked(outcome)), notes=(*found.notes, *notes))
 
 
 def _stream(asked: Asked, truth: TruthAbout | None, told: Told) -> Verification:
@@ -80,7 +97,7 @@ def _stream(asked: Asked, truth: TruthAbout | None, told: Told) -> Verification:
     spec = replace(opened.spec, finished=whole)
     found = joined([*(each.found for each in summed), together(summed, spec, asked.show)], asked.show)
     return Verification(
-        shown(asked.source or ""), replay.expected, opened.origin.settings,
+        shown(asked.source or ""), "", "", opened.origin.settings,
         tuple(map(summaries.partition_read, summed)), summaries.by_table(summed),
         (*summaries.failures(found, asked.show), *comparison.failures(outcome)), comparison.compared(outcome),
         (*opened.origin.not_checked, *opened.tables.not_checked, *summaries.unchecked(summed),
