@@ -99,7 +99,7 @@ def origin(asked: Asked, truth: TruthAbout | None, shows: Seen) -> Origin:
         changefeed = load(_uri_of(protocol, release, shows), "", release)
     settings = (
         Setting("protocol", protocol, by_uri),
-        Setting("release", f"{release.name} ({release.architecture})", by_release),
+        Setting("release", release.title, by_release),
         *([Setting("sink-uri", masked(uri), by_uri)] if uri else []),
         *([Setting("changefeed.toml", str(asked.config or "as in truth.json"), "--config" if asked.config else
                    "the truth")] if config else []),
