@@ -77,7 +77,7 @@ DOORS = {
     "prompt_toolkit": ("cli",),
     "pytest": ("plugin",),
     "py4j": ("run.engines.failures",),
-    "pyspark": ("run.engines",),
+    "pyspark": ("read.engines", "run.engines"),
     "re2": ("ticdc.filters.go_regexp",),
     "rich": ("cli",),
     "sqlglot": ("tidb.parser", "ticdc.ddl"),

@@ -116,9 +116,9 @@ def text_of(text: str) -> str:
 
 
 def in_range(number: int | None, name: str) -> int | None:
-    if number is not None and not -LONGEST <= number <= LONGEST:
-        raise UserError(f"{name} {number} has more than 63 bits")
-    return number
+    if number is None or -LONGEST - 1 <= number <= LONGEST:
+        return number
+    raise UserError(f"{name} {number} has more than 63 bits")
 
 
 def records_of(batch: pa.RecordBatch) -> Iterator[tuple[int, bytes | None, bytes | None]]:

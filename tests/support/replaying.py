@@ -1,0 +1,99 @@
+"""Replays recorded streams, in this process and without any batches of more than one partition."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+
+import pyarrow as pa
+
+from simulator.columns import row_image
+from simulator.read.contract.state import HIDDEN, image_of
+from simulator.read.decode.batches import Decoding
+from simulator.read.decode.row_texts import value_text
+from simulator.read.decode.row_wise import is_bytes
+from simulator.read.engines import in_process
+from simulator.read.frame import Layout, RECORDS, UNTOLD
+from simulator.read.records import Place, Record
+from simulator.read.replay.frame import BEGIN, END, Source, Tell
+from simulator.read.replay.halves import Replaying, Unreplayed
+from simulator.read.replay.outcome import Outcome, expected_of, outcome
+from simulator.read.replay.states import StateRows, places
+from simulator.read.replay.timeline import Timeline, statements, timeline
+from simulator.ticdc.codecs.codec import Fidelity
+from simulator.tidb.ddl.catalog import key
+from simulator.tidb.model.table import Table, visible_columns
+
+Rows = Mapping[tuple[str, str], Sequence[bytes]]
+"""Row images by table."""
+
+SHOWN = 10
+
+
+def replayed(
+    stream: Iterable[Record], protocol: str, tables: Iterable[Table], before: Rows | None = None,
+    after: Rows | None = None, fidelity: Fidelity = Fidelity(), restarts: bool = True,
+    known: Collection[tuple[str, str]] | None = None,
+) -> Outcome:
+    """What the replay of a stream finds; `tables` are there when it begins, with the rows `before`."""
+    partitions: dict[Place, list[Record]] = {}
+    for record in stream:
+        partitions.setdefault((record.topic, record.partition), []).append(record)
+    decoding = Decoding(protocol)
+    batches = [decoding.decoded(recorded(part)) for part in partitions.values()]
+    found = timeline(statements(batches), tables, known)
+    replaying, left = Replaying(found, fidelity, images), Unreplayed()
+
+    def halved(number: int, tell: Tell) -> Iterator[pa.RecordBatch]:
+        return replaying.halves(batches[number], decoding.layouts, number, left)
+
+    sources: list[Source] = [partial(halved, number) for number in range(len(batches))]
+    sources += [state_source(found, before, False)] if before else []
+    sources += [state_source(found, after, True)] if after else []
+    expected = expected_of(found, range(len(found.tables)) if after is not None else (), restarts)
+    ended = [number for number, history in enumerate(found.tables) if history.gone is not None]
+    expected.ends[ended] = False
+    findings = in_process.run(sources, expected, SHOWN, lambda value: None)
+    return outcome(findings, found, expected, left, list(partitions), SHOWN)
+
+
+def recorded(part: Sequence[Record]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([
+        {"offset": record.offset, "timestamp": record.timestamp, "key": record.key, "value": record.value}
+        for record in part], RECORDS)
+
+
+def state_source(found: Timeline, rows: Rows, is_after: bool) -> Source:
+    """The images of a state, in the tables' definitions then."""
+    def read(tell: Tell) -> Iterator[pa.RecordBatch]:
+        numbers = places(found, is_after)
+        for name, of_table in rows.items():
+            number = numbers[key(*name)]
+            history = found.tables[number]
+            table = history.definitions[-1 if is_after else 0].table
+            names = [column.name for column in visible_columns(table)]
+            yield from StateRows(number, history, is_after).halves(pa.array(of_table, pa.binary()), names)
+
+    assert BEGIN < END
+    return read
+
+
+def images(rows: pa.RecordBatch, layout: Layout, table: Table, fidelity: Fidelity) -> tuple[pa.Array, pa.Array]:
+    """What messages tell of rows, one by one."""
+    before, after = (
+        pa.array([image and _image(image, layout, table) for image in rows.column(name).to_pylist()], pa.binary())
+        for name in ("before", "after"))
+    return before, after
+
+
+def _image(image: bytes, layout: Layout, table: Table) -> bytes:
+    columns = {column.name: column for column in table.columns}
+    texts: dict[str, str | None] = {}
+    for name, kind, flags, cell in zip(layout.names, layout.types, layout.flags, row_image.cells_of(image)):
+        if cell == UNTOLD:
+            texts[name] = HIDDEN
+            continue
+        text = None if cell is None else cell.decode("utf-8", "surrogatepass")
+        value = text.encode("latin-1") if text is not None and is_bytes(kind, flags) else text
+        texts[name] = value_text(value, columns[name])
+    return image_of(texts, table)
