@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from simulator.columns.cells import Mask
@@ -131,8 +133,8 @@ class Statements:
             high for (schema, _), high in self._rows.items() if schema == ddl.schema]
         for kind, mark in (("DDL at", self._last), ("a row of its table at", max(of_tables, default=-1))):
             if ts < mark and not (again and spec.restarts):
-                what = f"DDL at {ts} after {kind} {mark}: {ddl.text}"
-                tell(tally, "ddl-out-of-order", place, events, where, lambda _, what=what: what, by_table=False)
+                tell(tally, "ddl-out-of-order", place, events, where,
+                     partial("DDL at {0} after {1} {2}: {3}".format, ts, kind, mark, ddl.text), by_table=False)
         if ts < low:
             tell(tally, "ddl-below-watermark", place, events, where,
                  lambda _: f"DDL at {ts} below the earlier watermark {low}: {ddl.text}", by_table=False)

@@ -27,14 +27,16 @@ def check(records: Iterable[Record], spec: StreamSpec) -> Iterator[Violation]:
     yield from checked(records, spec, ALL)[0].shown
 
 
-def checked(records: Iterable[Record], spec: StreamSpec, show: int = ALL) -> tuple[Found, list[PartitionSummary]]:
-    """What is wrong, and what is left of each partition."""
+def checked(
+    records: Iterable[Record], spec: StreamSpec, show: int = ALL, size: int = BATCH,
+) -> tuple[Found, list[PartitionSummary]]:
+    """What is wrong, and what is left of each partition; so many records are decoded at a time."""
     parts: dict[Place, list[Record]] = {}
     for record in records:
         parts.setdefault((record.topic, record.partition), []).append(record)
-    found, summaries = _checked(parts, spec, show)
+    found, summaries = _checked(parts, spec, show, size)
     if misplaced(found) and (spans := spans_of(summaries, spec)):
-        other = _checked(parts, replace(spec, grown=spans), show)
+        other = _checked(parts, replace(spec, grown=spans), show, size)
         return other if misplaced(other[0]) < misplaced(found) else (found, summaries)
     return found, summaries
 
@@ -45,22 +47,22 @@ def misplaced(found: Found) -> int:
 
 
 def _checked(
-    parts: dict[Place, list[Record]], spec: StreamSpec, show: int,
+    parts: dict[Place, list[Record]], spec: StreamSpec, show: int, size: int,
 ) -> tuple[Found, list[PartitionSummary]]:
     decoding = Decoding(spec.protocol, spec.stored)
     summaries = []
     for place, records in parts.items():
         checks = Checks(place, spec, show)
-        for batch in batches(records):
+        for batch in batches(records, size):
             checks.take(decoding.decoded(batch), decoding.layouts, batch)
         summaries.append(checks.end())
     return joined([*(summary.found for summary in summaries), together(summaries, spec, show)], show), summaries
 
 
-def batches(records: Sequence[Record]) -> Iterator[pa.RecordBatch]:
+def batches(records: Sequence[Record], size: int = BATCH) -> Iterator[pa.RecordBatch]:
     """Records of a partition as RECORDS."""
-    for first in range(0, len(records), BATCH):
-        part = records[first:first + BATCH]
+    for first in range(0, len(records), size):
+        part = records[first:first + size]
         columns = ([getattr(record, name) for record in part] for name in RECORDS.names)
         yield pa.RecordBatch.from_arrays(
             [pa.array(values, kind) for values, kind in zip(columns, RECORDS.types, strict=True)], schema=RECORDS)

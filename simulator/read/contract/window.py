@@ -47,7 +47,12 @@ class Sent:
     @property
     def changes(self) -> npt.NDArray[np.uint64]:
         """The same number for the same change."""
-        return self.row.view(np.uint64) ^ self.ts.view(np.uint64) * MIX ^ (self.op + 1).view(np.uint64) * TURN
+        found: npt.NDArray[np.uint64] = (
+            self.row.view(np.uint64) ^ self.ts.view(np.uint64) * MIX ^ (self.op + 1).view(np.uint64) * TURN)
+        return found
+
+
+NOTHING: tuple[npt.NDArray[np.uint64], Mask] = np.zeros(0, np.uint64), np.zeros(0, np.bool_)
 
 
 def after_each_other(parts: list[Sent]) -> Sent:
@@ -60,6 +65,8 @@ class Window:
     def __init__(self) -> None:
         self._parts: list[Sent] = []
         self._top = self._last = NEVER
+        self._stretch = NOTHING
+        """Changes without handle key at the last commit-ts, and whether they came before."""
 
     def tops(self, ts: Ints) -> Ints:
         """The highest commit-ts before each row: what came again is not above it."""
@@ -69,10 +76,10 @@ class Window:
     def again(self, sent: Sent, behind: Ints) -> Mask:
         """Which changes came before; none but those `behind` others can be."""
         found = np.zeros(len(sent), np.bool_)
-        if not len(behind):
+        if not len(sent) or not len(behind) and sent.alone.all():
             return found
         changes = sent.changes
-        for part in self._near(sent.ts[behind]):
+        for part in self._near(sent.ts[behind]) if len(behind) else ():
             found[behind] |= np.isin(changes[behind], part.changes)
         order = np.argsort(changes, kind="stable")
         same = changes[order][1:] == changes[order][:-1]
@@ -85,11 +92,18 @@ class Window:
         """Without handle key rows of a transaction may be equal: such a row came before only if the one that it
         follows did, or if rows of another time lie between."""
         stretch = np.cumsum(np.concatenate(([self._last != sent.ts[0]], np.diff(sent.ts) != 0)))
-        found &= sent.alone | (stretch > 0)
+        changes, begun = sent.changes, self._stretch
+        goes_on = ~sent.alone & (stretch == 0) & np.isin(changes, begun[0])
+        if goes_on.any():
+            found[goes_on] = np.isin(changes[goes_on], begun[0][begun[1]])
         beside = same & ~sent.alone[order][1:] & (np.diff(stretch[order]) == 0)
         leads = np.maximum.accumulate(np.where(np.concatenate(([True], ~beside)), np.arange(len(order)), 0))
         here = np.concatenate(([False], same & ~beside)) | found[order]
         found[order] = here[leads]
+        last = ~sent.alone & (stretch == stretch[-1])
+        known = begun if stretch[-1] == 0 else NOTHING
+        self._stretch = (
+            np.concatenate((known[0], changes[last])), np.concatenate((known[1], found[last])))
         return same & sent.alone[order][1:]
 
     def highest(self, sent: Sent, behind: Ints) -> Ints:
