@@ -28,7 +28,8 @@ ILLEGAL = {
 
 LEGAL: Mapping[str, Mapping[str, Any]] = {
     "restart": {}, "partial-broadcast": {"of": "watermark", "partitions": 2}, "repeat-watermark": {},
-    "late-partition": {"partition": 1, "by": "1s", "for": "2s"}, "table-order": {}, "move-table": {"table": "shop.orders"},
+    "late-partition": {"partition": 1, "by": "1s", "for": "2s"}, "table-order": {},
+    "move-table": {"table": "shop.orders"},
     "batch": {"events": 2}, "add-partitions": {"partitions": 5}, "checkpoint-lag": {"for": "4s"},
 }
 
