@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 ROW, DDL, RESOLVED = 1, 2, 3
 DROP_DATABASE, DROP_TABLE, TRUNCATE_TABLE, RENAME_TABLE = 2, 4, 11, 14
-RENAMED = re.compile(r"RENAME TABLE `(.*?)`\.`(.*?)` TO `(.*?)`\.`(.*?)`", re.IGNORECASE)
+RENAMED = re.compile(r"(?:RENAME|ALTER) TABLE (?:`(.*?)`\.)?`(.*?)` (?:TO|RENAME)", re.IGNORECASE)
+"""The name before; the message has the new one."""
 
 COLUMN = re.compile(r"^ +`(.*?)` ", re.MULTILINE)
 """A line of CREATE TABLE that is about a column."""
@@ -49,7 +50,7 @@ class Consumer:
             if where["t"] == RESOLVED:
                 self._watermarks[partition] = max(self._watermarks[partition], where["ts"])
                 continue
-            event = Event(where["ts"], where["t"], f"{where['scm']}.{where['tbl']}", what)
+            event = Event(where["ts"], where["t"], f"{where['scm']}.{where.get('tbl', '')}", what)
             if self.is_new(event):
                 self._pending.setdefault(self.identity(event), event)
         self._apply(min(self._watermarks.values()))
@@ -85,8 +86,9 @@ class Consumer:
         elif kind == DROP_DATABASE:
             for name in [name for name in self.tables if name.startswith(event.table)]:
                 del self.tables[name]
-        elif kind == RENAME_TABLE and (names := RENAMED.search(query)):
-            self.tables[f"{names[3]}.{names[4]}"] = self.tables.pop(f"{names[1]}.{names[2]}", {})
+        elif kind == RENAME_TABLE and (old := RENAMED.search(query)):
+            schema = old[1] or event.table.partition(".")[0]
+            self.tables[event.table] = self.tables.pop(f"{schema}.{old[2]}", {})
 
     def _change(self, event: Event) -> None:
         rows, what = self.tables.setdefault(event.table, {}), event.what
