@@ -112,6 +112,19 @@ CLIENT = (
 )
 """What stands between records and Kafka: of diff, run and load."""
 
+TRUTH = (
+    click.option(
+        "--truth", type=click.Path(path_type=Path), metavar="DIR",
+        help="Write a snapshot of what a right consumer has at the last watermark there."),
+    click.option(
+        "--truth-format", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True,
+        help="What its files are."),
+    click.option(
+        "--at", metavar="WHEN",
+        help="Write the truth of then (10m since the start, or the TSO of a watermark), and send nothing."),
+)
+"""Of whatever knows its end: diff, run and load."""
+
 RUN = _given((
     *CHANGEFEED_AND_OUTPUT,
     _setting("over", metavar="DURATION", help="Simulated time that changes are spread over.  [default: 1m]"),
@@ -135,6 +148,7 @@ RUN = _given((
         metavar="FILE.json",
         help="Write the summary there, too.",
     ),
+    *TRUTH,
 ))
 """Of diff and run."""
 
@@ -151,7 +165,6 @@ RUN = _given((
 )
 @click.option(
     "--ddl-at",
-    "at",
     type=click.Choice(PLACES),
     default="middle",
     show_default=True,
@@ -165,7 +178,7 @@ RUN = _given((
     help="A column (or db.table.column), or a table, that AFTER has under another name.  May be given again.",
 )
 @RUN
-def diff(before: Path, after: Path, file: Path | None, at: str, renamed: tuple[str, ...], **options: Any) -> None:
+def diff(before: Path, after: Path, file: Path | None, ddl_at: str, renamed: tuple[str, ...], **options: Any) -> None:
     """The stream that leads from snapshot directory BEFORE to snapshot directory AFTER.
 
     A snapshot is a Dumpling export (SQL, CSV or Parquet), or <db>.<table>.csv or .parquet files beside their
@@ -176,7 +189,8 @@ def diff(before: Path, after: Path, file: Path | None, at: str, renamed: tuple[s
     from simulator.run import scenario
     from simulator.run.steps.derivation import SchemaChange
 
-    run_scenario(scenario.diff(before, after, SchemaChange(file, at, renamed)), options)
+    played = f"{before} to {after}"
+    run_scenario(scenario.diff(before, after, SchemaChange(file, ddl_at, renamed)), options, "diff", played)
 
 
 @commands.command()
@@ -195,7 +209,7 @@ def run(file: Path, **options: Any) -> None:
     from simulator.cli.run_scenario import run_scenario
     from simulator.run import library, scenario
 
-    run_scenario(scenario.load(library.file_of(file)), options)
+    run_scenario(scenario.load(library.file_of(file)), options, "run", str(file))
 
 
 @commands.command()
@@ -227,12 +241,7 @@ def run(file: Path, **options: Any) -> None:
     "--checkpoint", type=click.Path(path_type=Path), metavar="DIR",
     help="Where it is kept how far the run is.  [default: <plan>.checkpoint]")
 @click.option("--resume", is_flag=True, help="Go on where the run of this checkpoint ended.")
-@click.option(
-    "--truth", type=click.Path(path_type=Path), metavar="DIR",
-    help="Write a snapshot of all tables at the last watermark there.")
-@click.option(
-    "--at", metavar="WHEN",
-    help="Write the truth of then (10m since the stream's start, or a TSO), and send nothing.")
+@_given(TRUTH)
 @click.option(
     "--summary", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json", help="Write the summary there.")
 @click.option(
