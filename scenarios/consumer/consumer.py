@@ -3,21 +3,44 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import struct
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Hashable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
 
 ROW, DDL, RESOLVED = 1, 2, 3
+DROP_DATABASE, DROP_TABLE, TRUNCATE_TABLE, RENAME_TABLE = 2, 4, 11, 14
+RENAMED = re.compile(r"RENAME TABLE `(.*?)`\.`(.*?)` TO `(.*?)`\.`(.*?)`", re.IGNORECASE)
+
+COLUMN = re.compile(r"^ +`(.*?)` ", re.MULTILINE)
+"""A line of CREATE TABLE that is about a column."""
+
+Row = dict[str, Any]
+
+
+class Event(NamedTuple):
+    """A row change or a statement that waits to be applied."""
+
+    ts: int
+    kind: int
+    table: str
+    what: dict[str, Any]
+
+    @property
+    def is_delete(self) -> bool:
+        return "d" in self.what
 
 
 class Consumer:
     """Keeps tables as {key: row}; `partitions` is how many the topic has."""
 
     def __init__(self, partitions: int) -> None:
-        self.tables: dict[str, dict[tuple[Any, ...], dict[str, Any]]] = {}
+        self.tables: dict[str, dict[tuple[Any, ...], Row]] = {}
         self.statements: list[str] = []
         self._watermarks = dict.fromkeys(range(partitions), 0)
-        self._pending: dict[tuple[Any, ...], dict[str, Any]] = {}
+        self._pending: dict[Hashable, Event] = {}
         self.applied = 0
 
     def handle(self, partition: int, key: bytes, value: bytes) -> None:
@@ -25,32 +48,80 @@ class Consumer:
         for where, what in events(key, value):
             if where["t"] == RESOLVED:
                 self._watermarks[partition] = max(self._watermarks[partition], where["ts"])
-            elif where["ts"] > self.applied:  # what comes again after a restart of TiCDC has been applied
-                kind = DDL if where["t"] == DDL else 0 if "d" in what else 1  # of one commit-ts DELETE goes first
-                name = f"{where['scm']}.{where['tbl']}"
-                self._pending[where["ts"], kind == DDL, kind, name, json.dumps(what, sort_keys=True)] = what
+                continue
+            event = Event(where["ts"], where["t"], f"{where['scm']}.{where['tbl']}", what)
+            if self.is_new(event):
+                self._pending.setdefault(self.identity(event), event)
         self._apply(min(self._watermarks.values()))
 
+    def is_new(self, event: Event) -> bool:
+        """What TiCDC sends again after a restart may have been applied: the statement at its checkpoint."""
+        return event.ts > self.applied
+
+    def identity(self, event: Event) -> Hashable:
+        """What is equal is one event: every partition has a statement, and rows come again after a restart."""
+        return event.ts, event.table, json.dumps(event.what, sort_keys=True)
+
+    def order(self, event: Event) -> tuple[int, ...]:
+        """By commit-ts, whatever partition it is from; of one commit-ts statements come last, and a DELETE before an
+        INSERT: an UPDATE of a key is both, and its halves may lie in two partitions."""
+        return event.ts, event.kind == DDL, not event.is_delete
+
     def _apply(self, watermark: int) -> None:
-        for place in sorted(place for place in self._pending if place[0] <= watermark):
-            what, (_, is_ddl, _, name, _) = self._pending.pop(place), place
-            if is_ddl:
-                self.statements.append(what["q"])  # each partition has it: being equal, it is pending once
-                if what["t"] in (4, 11):  # DROP TABLE, TRUNCATE TABLE
-                    self.tables.pop(name, None)
-                continue
-            columns = what.get("u") or what["d"]
-            row = {column: cell["v"] for column, cell in columns.items()}
-            key = tuple(cell["v"] for cell in columns.values() if cell.get("h"))
-            if "u" in what:
-                self.tables.setdefault(name, {})[key] = row
+        ready = [key for key, event in self._pending.items() if event.ts <= watermark]
+        for event in sorted(map(self._pending.pop, ready), key=self.order):
+            if event.kind == DDL:
+                self._execute(event)
             else:
-                self.tables.get(name, {}).pop(key, None)
+                self._change(event)
         self.applied = max(self.applied, watermark)
 
-    def rows(self, table: str) -> list[dict[str, Any]]:
+    def _execute(self, event: Event) -> None:
+        """The statements that take rows with them."""
+        query, kind = event.what["q"], event.what["t"]
+        self.statements.append(query)
+        if kind in (DROP_TABLE, TRUNCATE_TABLE):
+            self.tables.pop(event.table, None)
+        elif kind == DROP_DATABASE:
+            for name in [name for name in self.tables if name.startswith(event.table)]:
+                del self.tables[name]
+        elif kind == RENAME_TABLE and (names := RENAMED.search(query)):
+            self.tables[f"{names[3]}.{names[4]}"] = self.tables.pop(f"{names[1]}.{names[2]}", {})
+
+    def _change(self, event: Event) -> None:
+        rows, what = self.tables.setdefault(event.table, {}), event.what
+        if "d" in what or "p" in what:
+            rows.pop(key_of(what.get("d") or {**what["u"], **what["p"]}), None)
+        if "u" in what:
+            rows[key_of(what["u"])] = {column: cell["v"] for column, cell in what["u"].items()}
+
+    def rows(self, table: str) -> list[Row]:
         """The rows of a table, in the order of the key."""
         return [row for _, row in sorted(self.tables.get(table, {}).items())]
+
+    def write(self, directory: Path, definitions: Path) -> None:
+        """Writes the tables down as a snapshot at the watermark; `definitions` has their CREATE TABLE, as Dumpling
+        exports it."""
+        directory.mkdir(parents=True)
+        for schema in sorted(definitions.glob("*-schema.sql")):
+            shutil.copy(schema, directory)
+            columns = COLUMN.findall(schema.read_text("utf-8"))
+            table = schema.name.removesuffix("-schema.sql")
+            lines = [columns, *([row.get(column) for column in columns] for row in self.rows(table))]
+            text = "".join(",".join(map(csv_cell, line)) + "\n" for line in lines)
+            (directory / f"{table}.csv").write_text(text, "utf-8")
+        (directory / "metadata").write_text(f"SHOW MASTER STATUS:\n\tLog: tidb-binlog\n\tPos: {self.applied}\n")
+
+
+def csv_cell(value: object) -> str:
+    """As Dumpling writes it: `\\N` is NULL, and text stands in quotes."""
+    if value is None:
+        return r"\N"
+    return '"' + value.replace('"', '""') + '"' if isinstance(value, str) else str(value)
+
+
+def key_of(columns: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(cell["v"] for cell in columns.values() if cell.get("h"))
 
 
 def events(key: bytes, value: bytes) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:

@@ -177,8 +177,12 @@ class Display:
     def ended(self, watermark: int) -> None:
         """Where a signal ended a run that is complete so far."""
         said = f"stopped at watermark {tso.describe(watermark)}" if watermark else "stopped before the first event"
+        self.told(said)
+
+    def told(self, line: str) -> None:
+        """What holds of a run that a signal ended."""
         with suppress(OSError, SystemExit):  # as above
-            self._console.print(said, style="red", soft_wrap=True)
+            self._console.print(line, style="red", soft_wrap=True)
 
     def _arrived(self, progress: Progress, plan: Plan, output: Output) -> None:
         if output.sink != "kafka":

@@ -6,13 +6,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from simulator import releases
-from simulator.cli import client
+from simulator.cli import client, resuming
 from simulator.cli.run_report import Display, Summary
 from simulator.errors import DeliveryError, UserError
 from simulator.read import expectations
@@ -58,6 +58,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any]) -> None:
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
     changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
     client.check(options)
+    resuming.check(options)
     _check_summary(options["summary"])
     script = scenario.script(settings, options.get("first"), options.get("last"))
     display = Display()
@@ -65,6 +66,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any]) -> None:
     began = time.monotonic()
     display.stage("reading the snapshots' tables" if scenario.reads else "playing the statements")
     planned = plan.plan(script, changefeed, release)
+    resuming.check_plan(options, planned)
     display.warn(planned.event_filters.warnings)
     display.note(planned.notes)
     _check_expected(planned, changefeed, release, script.seed, display)
@@ -72,12 +74,16 @@ def run_scenario(scenario: Scenario, options: dict[str, Any]) -> None:
         storage.require_writable(changefeed.codec.claim_check_storage_uri)
     master = _master(options["master"], planned)
     place = place_of(master)
-    with output_of(planned, changefeed, options, place) as output, Listener(display.update, place) as listener:
+    with ExitStack() as stack:
+        output = stack.enter_context(output_of(planned, changefeed, options, place))
         display.warn(output.notes)
+        keeper = stack.enter_context(
+            resuming.kept(options, planned, output, changefeed, release, script.seed, display))
+        listener = stack.enter_context(Listener(display.update, place))
         try:
             reads = bool(planned.moves)
             with _engine(master, planned, display) as engine, display.following(reads):
-                account = pipeline.run(engine, planned, output, release, script.seed, script.speed, listener)
+                account = pipeline.run(engine, planned, output, release, script.seed, script.speed, listener, keeper)
         except (Stopped, DeliveryError):
             display.stopped(listener.progress, planned, output)
             raise
@@ -86,6 +92,8 @@ def run_scenario(scenario: Scenario, options: dict[str, Any]) -> None:
             number, watermark = account.ended
             display.ended(watermark)
             raise Stopped(number)
+        if keeper is not None:
+            keeper.end()
     summary = Summary(planned, output, account, time.monotonic() - began)
     if options["summary"] is not None:
         summary.write(options["summary"])

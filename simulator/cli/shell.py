@@ -15,6 +15,7 @@ from simulator import tso
 from simulator.cli.output import show_lines, warn
 from simulator.errors import SimulatorError, SqlError, UserError, did_you_mean
 from simulator.read.lines import lines, raw_lines
+from simulator.run.faults import FAULTS
 from simulator.simulated import Message, TiCDC, records
 from simulator.tidb.parser.script import scripted
 
@@ -29,6 +30,7 @@ A statement ends with ; and is answered by the events that it made, as `inspect`
 \\watermark    send a watermark above everything so far
 \\wait 10s     let simulated time pass
 \\rows db.t    the rows of a table
+\\fault …      something goes wrong: \\fault restart, \\fault late-partition partition=0 by=2s; \\fault alone lists what
 \\release      what is simulated
 \\help         this
 \\quit         end (as Ctrl-D)
@@ -151,6 +153,16 @@ class Shell:
         cells = [[_cell(value) for value in row.values()] for row in found]
         show_lines(table_lines(tuple(found[0]), cells) if found else ["no rows"])
 
+    def fault(self, text: str) -> None:
+        if not text:
+            show_lines(fault_lines())
+            return
+        name, *given = text.split()
+        self._ticdc.fault(name, **dict(_key(word) for word in given))
+        made = self._ticdc.messages(watermark=False)
+        self._last = made or self._last
+        self._show(made)
+
     def release(self, _: str) -> None:
         show_lines([self._ticdc.describe()])
 
@@ -166,6 +178,7 @@ COMMANDS: dict[str, Callable[[Shell, str], None]] = {
     "\\watermark": Shell.watermark,
     "\\wait": Shell.wait,
     "\\rows": Shell.rows,
+    "\\fault": Shell.fault,
     "\\release": Shell.release,
     "\\help": Shell.help,
     "\\quit": Shell.quit,
@@ -181,6 +194,25 @@ def is_whole(text: str) -> bool:
         return len(scripted(f"{text}\nx")) > len(scripted(text))
     except SqlError:  # a quote or a comment is open
         return False
+
+
+def fault_lines() -> Iterator[str]:
+    """Every fault with its keys and what it does."""
+    for legal, heading in ((True, "What TiCDC does:"), (False, "What a consumer should notice:")):
+        yield heading
+        for name, kind in FAULTS.items():
+            if kind.legal == legal:
+                keys = (f"{key}=…" if key in kind.needs else f"[{key}=…]" for key in kind.keys)
+                yield f"  {' '.join((name, *keys))}"
+                yield f"      {kind.says}"
+
+
+def _key(word: str) -> tuple[str, str | int]:
+    """`by=2s`, a number as such."""
+    key, equals, value = word.partition("=")
+    if not equals:
+        raise UserError(f"expected key=value, such as by=2s, got {word!r}")
+    return key, int(value) if value.isdecimal() else value
 
 
 def table_lines(names: Sequence[str], rows: Iterable[Sequence[str | bytes | None]]) -> Iterator[str]:

@@ -126,6 +126,10 @@ RUN = _given((
     ),
     *CLIENT,
     click.option(
+        "--checkpoint", type=click.Path(path_type=Path), metavar="DIR",
+        help="Keep there how far the run is, before each watermark (Kafka only)."),
+    click.option("--resume", is_flag=True, help="Go on where the run of this checkpoint ended, as TiCDC restarted."),
+    click.option(
         "--summary",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE.json",

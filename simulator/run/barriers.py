@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from io import BufferedIOBase
 from itertools import groupby
 from operator import itemgetter
@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.columns.change_frame import DDL, Ints, ROW, ints
+from simulator.errors import DeliveryError
 from simulator.sinks.driver import Driver, LOOPBACK, Place, Server
 
 
@@ -83,11 +84,23 @@ class BarrierClient:
             self._socket.close()
 
 
+def unwatched(number: int) -> None:
+    """For tasks whose meetings nobody notes."""
+
+
 class BarrierServer:
     """The driver's side, open while the tasks run."""
 
-    def __init__(self, tasks: int, times: int, place: Place = LOOPBACK) -> None:
-        self._barrier = threading.Barrier(tasks)
+    def __init__(
+        self, tasks: int, times: int, place: Place = LOOPBACK, all_came: Callable[[int], None] = unwatched
+    ) -> None:
+        """`all_came` is told the number of each meeting, from 0, before any task goes on; none does where it raises a
+        DeliveryError."""
+        self.failed: DeliveryError | None = None
+        """What `all_came` raised."""
+
+        self._all_came, self._met = all_came, 0
+        self._barrier = threading.Barrier(tasks, self._note)
         self._times = times
         self._server = Server(self._serve, place)
         self.driver = self._server.driver
@@ -107,5 +120,13 @@ class BarrierServer:
                     self._barrier.abort()
                 self._barrier.wait()
                 response.write(HERE)
-        except (OSError, threading.BrokenBarrierError):
+        except (OSError, threading.BrokenBarrierError, DeliveryError):
             self._barrier.abort()
+
+    def _note(self) -> None:
+        number, self._met = self._met, self._met + 1
+        try:
+            self._all_came(number)
+        except DeliveryError as error:
+            self.failed = error
+            raise

@@ -58,6 +58,10 @@ class Marks:
         resolved = self._resolved()
         return np.union1d(self.barriers, resolved) if self.watermark_after_ddl else resolved
 
+    def stops(self) -> Ints:
+        """Commit-ts of the statements and checkpoints, ascending: where a run may be told how far it is."""
+        return np.union1d(self.barriers, self._resolved())
+
     def behind(self, rows: Ints) -> Ints:
         """Commit-ts of the statements, and of the marks that are the first behind a row, ascending."""
         times = self.times()
@@ -81,6 +85,16 @@ class Marks:
             batch = self._between(times[start : start + step], mine)
             if batch.num_rows:
                 yield batch
+
+    def again(self, commit_ts: int, owned: Iterable[int]) -> pa.RecordBatch:
+        """What a changefeed sends of some destinations that is restarted from a checkpoint of that time: statements of
+        it, and its watermark (EVENTS)."""
+        mine = np.array(sorted(owned), np.int64)
+        times = np.array([commit_ts], np.int64)
+        parts = [self._statements(times, mine)]
+        if self.watermarks:
+            parts.append(self._watermarks_at(times, mine))
+        return _batch(*np.concatenate(parts, axis=1))
 
     def is_watermark(self, commit_ts: int) -> bool:
         """Whether one is sent at that time."""

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from simulator.columns.change_frame import STATE
 from simulator.errors import DeliveryError
 from simulator.releases import Release
+from simulator.run.checkpoint import Keeper
 from simulator.run.emit import Job, TaskReport
 from simulator.run.engines.work import Engine, Work
 from simulator.run.marks import Marks, Statement
@@ -52,10 +53,14 @@ class Account:
 
 
 def run(
-    engine: Engine, plan: Plan, output: Output, release: Release, seed: int, speed: float, listener: Listener | None
+    engine: Engine, plan: Plan, output: Output, release: Release, seed: int, speed: float, listener: Listener | None,
+    keeper: Keeper | None = None,
 ) -> Account:
-    """Plays the plan into the output; raises SimulatorError for whatever is wrong with the input."""
+    """Plays the plan into the output, from where the keeper of its checkpoint says; raises SimulatorError for whatever
+    is wrong with the input."""
     work = work_of(plan, output, release, seed, speed, listener)
+    if keeper is not None:
+        work = kept(work, keeper)
     return _account(engine(work), work.shuffles)
 
 
@@ -84,6 +89,13 @@ def work_of(
         for scans in (_before, _after)
     )
     return Work(before, after, comparison, rules, job, plan.input_bytes, plan.rows, plan.faults, seed)
+
+
+def kept(work: Work, keeper: Keeper) -> Work:
+    """The work where it is noted how far it is, without what was done before."""
+    stops = work.job.marks.stops()
+    job = replace(work.job, barriers=tuple(stops[stops >= keeper.since].tolist()), since=keeper.since)
+    return replace(work, job=job, reached=keeper.reached)
 
 
 def _salts(plan: Plan) -> npt.NDArray[np.int32]:

@@ -158,8 +158,8 @@ def test_a_watermark_that_should_not_be_there_is_told() -> None:
 def test_canal_statements_belong_in_partition_0() -> None:
     """From v5.4 on."""
     stream: Stream = {0: [[Mark(ts(0))]], 1: [[Mark(ts(0))]], 2: [[Mark(ts(0))]]}
-    (first, *rest) = records({**stream, 0: [[Ddl(ts(0))], *stream[0]]}, CANAL)
-    found = list(check([*rest, replace(first, partition=1)], stream_spec(CANAL)))
+    (ddl,) = records({0: [[Ddl(ts(0))]]}, CANAL)
+    found = list(check([*records(stream, CANAL), replace(ddl, partition=1, offset=1)], stream_spec(CANAL)))
     assert [5, 5] == [violation.rule for violation in found]
     assert found[0].what.startswith("DDL outside partition 0: CREATE") and found[1].what.startswith("no DDL at")
 

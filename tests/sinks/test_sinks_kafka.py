@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from kafka.admin import KafkaAdminClient
-from support.kafka_fixture import require_kafka_jars
+from support.kafka_fixture import served
 
 from simulator.broker import server as broker
 from simulator.errors import ChangefeedError, DeliveryError, UserError
@@ -176,12 +176,8 @@ def test_batches_are_cut_again_where_the_topic_takes_less_than_was_known(setting
 @pytest.fixture(scope="module")
 def mortal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A directory whose broker the tests may kill; the last one leaves it dead."""
-    require_kafka_jars()
-    directory = tmp_path_factory.mktemp("mortal")
-    broker.start(broker.free_port(), directory)
-    yield directory
-    broker.stop(directory)
-    gc.collect()
+    with served(tmp_path_factory.mktemp("mortal")) as directory:
+        yield directory
 
 
 def test_a_broker_that_is_killed_and_restarted_loses_nothing(mortal: Path) -> None:

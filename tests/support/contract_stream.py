@@ -6,9 +6,12 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
+from simulator.read.contract.destinations import Destined
 from simulator.read.contract.stream_spec import StreamSpec
-from simulator.read.decode import RowEvent, full_image
-from simulator.read.records import Place, Record
+from simulator.read.contract.told import Told
+from simulator.read.records import Record
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.table import Table
 
@@ -88,11 +91,11 @@ def stream_spec(protocol: str, extension: bool = True) -> StreamSpec:
     )
 
 
-def destination(event: RowEvent, table: Table) -> Place:
+def destination(table: Table, told: Told) -> Destined:
     """The number of the row, by partitions."""
-    text = full_image(event)["id" if table is TABLE else "line"]
-    assert isinstance(text, str)
-    return "shop", int(text) % PARTITIONS
+    texts = told.cells("id" if table is TABLE else "line")
+    numbers = np.array([int(text) for text in texts.to_pylist()])
+    return Destined("shop", lambda count: numbers % count)
 
 
 def open_messages(messages: Iterable[list[Event]]) -> Iterable[tuple[bytes, bytes]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import tempfile
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -28,11 +30,10 @@ def require_kafka_jars() -> None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(str(error))
 
 
-@pytest.fixture(scope="session")
-def kafka_directory() -> Iterator[Path]:
-    """The directory of a broker that lives as long as the test session."""
+@contextmanager
+def served(directory: Path) -> Iterator[Path]:
+    """A broker of one's own, which may be killed; its directory."""
     require_kafka_jars()
-    directory = Path(tempfile.mkdtemp(prefix="ticdc-sim-kafka-"))
     try:
         with pytest.MonkeyPatch.context() as environment:
             environment.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")  # it ends before a second compiler pays
@@ -40,6 +41,17 @@ def kafka_directory() -> Iterator[Path]:
         yield directory
     finally:
         broker.stop(directory)
+        gc.collect()  # producers that lost it leave sockets behind
+
+
+@pytest.fixture(scope="session")
+def kafka_directory() -> Iterator[Path]:
+    """The directory of a broker that lives as long as the test session."""
+    directory = Path(tempfile.mkdtemp(prefix="ticdc-sim-kafka-"))
+    try:
+        with served(directory):
+            yield directory
+    finally:
         shutil.rmtree(directory, ignore_errors=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -17,11 +18,10 @@ from pyspark.sql import SparkSession
 
 from simulator.columns.cells import columns
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
-from simulator.read.contract.order import row_order
-from simulator.read.contract.stream import Message
+from simulator.read.contract import check
 from simulator.read.contract.stream_spec import StreamSpec, stages_of
 from simulator.read.decode import DdlEvent, Event, RowEvent as Sent, before_image, decode
-from simulator.read.records import read
+from simulator.read.records import Record, read
 from simulator.releases import find
 from simulator.ticdc.changefeed import load
 from simulator.ticdc.split import SplitRule, beside, deciding, halves, keys_changed, ranked, split_rule, splits
@@ -173,12 +173,19 @@ def order_found_wrong(tag: str, architecture: str, ops: str, config: str = "", p
     """Whether changes of those kinds, at one commit-ts and in this order, break the order of the release."""
     release = find(tag, architecture)
     changefeed = load(f"kafka://127.0.0.1:9092/shop?protocol={protocol}", config)
-    spec = StreamSpec("canal-json", {"shop": 1}, {("test", "t"): TABLE}, lambda event, table: None,
-                      stages=stages_of(changefeed, release))
+    spec = StreamSpec("canal-json", {"shop": 1}, {("test", "t"): TABLE}, "not asked",
+                      stages=stages_of(changefeed, release), finished=False)
     kinds = {"D": "DELETE", "U": "UPDATE", "I": "INSERT"}
-    step = row_order(spec)
-    events = (Sent(7, "test", "t", kinds[op], None, {"id": "1"}) for op in ops)
-    return any(list(step(Message("shop", 0, offset, 99, (event,)))) for offset, event in enumerate(events))
+    records = [Record("shop", 0, offset, 0, None, canal_change(kinds[op], offset)) for offset, op in enumerate(ops)]
+    return "operation-order" in {violation.check for violation in check(records, spec)}
+
+
+def canal_change(kind: str, key: int) -> bytes:
+    row = [{"id": str(key)}]
+    return json.dumps({
+        "id": 0, "database": "test", "table": "t", "pkNames": ["id"], "isDdl": False, "type": kind, "es": 0, "ts": 0,
+        "sqlType": {"id": 4}, "mysqlType": {"id": "int"}, "data": row, "old": row if kind == "UPDATE" else None,
+        "_tidb": {"commitTs": 7}}).encode()
 
 
 @pytest.mark.parametrize(("tag", "architecture", "right", "wrong"), [

@@ -2,121 +2,162 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 
-from simulator.read.contract.stream import Checker, Message, Violation, at, each, place_of
+import numpy as np
+
+from simulator.columns.cells import Mask
+from simulator.columns.change_frame import DDL, Ints, WATERMARK
+from simulator.read.contract.events import Events, tell
 from simulator.read.contract.stream_spec import StreamSpec
-from simulator.read.decode import DdlEvent, RowEvent, Watermark, is_exact, time_of
+from simulator.read.contract.summary import Statement
+from simulator.read.contract.tally import Tally
+from simulator.read.contract.window import NEVER, highest_before
 from simulator.read.records import Place
-from simulator.ticdc.table_info import handle_key
+
+OPERATIONS = ("DELETE", "UPDATE", "INSERT")
 
 
-def watermark_order(spec: StreamSpec) -> Checker:
-    """Point 2: watermarks never fall, and a row is strictly above every earlier one."""
-    low: dict[Place, int] = {}
-
-    def step(message: Message | None) -> Iterator[Violation]:
-        for message, event, _ in each(message):
-            mark, ts = low.get(place_of(message), -1), time_of(event)
-            if isinstance(event, Watermark):
-                if ts < mark:
-                    yield at(2, message, f"watermark {ts} after watermark {mark}")
-                low[place_of(message)] = max(mark, ts)
-            elif isinstance(event, RowEvent) and ts <= mark:
-                yield at(2, message, f"a row of {_name(event)} at {ts}, not above the earlier watermark {mark}")
-    return step
+def watermarks(tally: Tally, place: Place, events: Events, spec: StreamSpec) -> None:
+    """Points 2 and 4: watermarks never fall, a row is strictly above every earlier one; some changefeeds have none."""
+    marks, rows, low, ts = events.at(WATERMARK), events.rows, events.low, events.ts
+    tell(tally, "watermark-falls", place, events, marks[ts[marks] < low[marks]],
+         lambda at: f"watermark {ts[at]} after watermark {low[at]}", by_table=False)
+    if not spec.watermarks:
+        tell(tally, "watermark-unexpected", place, events, marks,
+             lambda at: f"watermark {ts[at]} in a stream that has none: enable-tidb-extension is off", by_table=False)
+    tell(tally, "row-below-watermark", place, events, rows[ts[rows] <= low[rows]],
+         lambda at: f"a row of {events.name(at)} at {ts[at]}, not above the earlier watermark {low[at]}")
 
 
-def commit_order(spec: StreamSpec) -> Checker:
-    """Point 3: per physical table and partition the commit-ts of first emissions never falls, and each comes once.
+class Groups:
+    """The highest commit-ts so far, and what came last, in each physical table."""
 
-    A table without handle key may hold equal rows, so that two equal changes of it are no repetition.
-    """
-    high: dict[tuple[Place, str, str, int | None], int] = {}
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[int, int | None], int] = {}
+        self._high = self._ts = self._stage = np.zeros(0, np.int64)
 
-    def step(message: Message | None) -> Iterator[Violation]:
-        for message, event, again in each(message):
-            if not isinstance(event, RowEvent):
-                continue
-            ts, key = time_of(event), (place_of(message), event.schema, event.table, event.ptn)
-            if again and not spec.restarts and _has_handle(event, spec):
-                yield at(3, message, f"a row of {_name(event)} at {ts} that was already sent")
-            if ts < high.get(key, -1) and not (again and spec.restarts):
-                yield at(3, message, f"a row of {_name(event)} at {ts} after one at {high[key]}")
-            high[key] = max(high.get(key, -1), ts)
-    return step
+    def of(self, tables: Ints, ptn: Ints, partitioned: Mask) -> Ints:
+        """Numbers of the physical tables of rows; `ptn` counts where a row is `partitioned`."""
+        ids, places = np.unique(np.where(partitioned, ptn, NEVER), return_inverse=True)
+        pairs, back = np.unique(tables * len(ids) + places, return_inverse=True)
+        numbers = [self._number(int(pair) // len(ids), int(ids[pair % len(ids)])) for pair in pairs]
+        found: Ints = np.array(numbers, np.int64)[back]
+        return found
 
+    def _number(self, table: int, ptn: int) -> int:
+        number = self._numbers.setdefault((table, ptn), len(self._numbers))
+        if number == len(self._high):
+            self._high, self._ts, self._stage = (
+                np.append(each, np.full(number + 8, NEVER)) for each in (self._high, self._ts, self._stage))
+        return number
 
-def row_order(spec: StreamSpec) -> Checker:
-    """Point 3: at one commit-ts the DELETEs, UPDATEs and INSERTs of a physical table stand in the release's order."""
-    last: dict[tuple[Place, str, str, int | None], tuple[int, int, str]] = {}
+    def highest(self, groups: Ints, ts: Ints) -> Ints:
+        """The highest commit-ts in the same table before each row."""
+        before = self._high[groups]
+        if (np.diff(ts) < 0).any():
+            before = np.maximum(before, highest_before(groups, ts))
+        elif len(ts):
+            before = np.maximum(before, NEVER)  # they rise, so that none is below one of the batch
+        np.maximum.at(self._high, groups, ts)
+        return before
 
-    def step(message: Message | None) -> Iterator[Violation]:
-        for message, event, again in each(message):
-            stage = _stage(event, spec) if isinstance(event, RowEvent) and not again else None
-            if stage is None or not isinstance(event, RowEvent):
-                continue
-            ts, key = time_of(event), (place_of(message), event.schema, event.table, event.ptn)
-            then, before, op = last.get(key, (-1, -1, ""))
-            if then == ts and before > stage:
-                yield at(3, message, f"{event.op} of a row of {_name(event)} at {ts} after {op} at the same")
-            last[key] = ts, stage, event.op
-    return step
-
-
-def _stage(event: RowEvent, spec: StreamSpec) -> int | None:
-    """Where the change stands among those of its commit-ts; None where that is not told."""
-    table = spec.table(event)
-    if table is None or spec.stages is None or not is_exact(event):
-        return None
-    if table.partitioning is not None and event.ptn is None:
-        return None
-    return spec.stages(table).get(event.op)
+    def last(self, groups: Ints, ts: Ints, stages: Ints) -> tuple[Ints, Ints]:
+        """commit-ts and stage of the row of the same table that came last before each row."""
+        order = np.argsort(groups, kind="stable")
+        first = np.concatenate(([True], np.diff(groups[order]) != 0))
+        found = []
+        for known, values in ((self._ts, ts), (self._stage, stages)):
+            before = np.empty_like(values)
+            before[order] = np.where(first, known[groups[order]], np.roll(values[order], 1))
+            found.append(before)
+            known[groups[order]] = values[order]
+        return found[0], found[1]
 
 
-def ddl_order(spec: StreamSpec) -> Checker:
+class Statements:
     """Point 5: DDL in commit-ts order, not below a watermark, after each row ≤ C and before rows > C of its tables."""
-    low: dict[Place, int] = {}
-    last: dict[Place, int] = {}
-    rows: dict[tuple[Place, str], dict[str, int]] = {}
-    done: dict[tuple[Place, str, str], int] = {}
 
-    def statement(message: Message, ddl: DdlEvent, again: bool) -> Iterator[Violation]:
-        place, ts = place_of(message), time_of(ddl)
-        of_schema = rows.get((place, ddl.schema), {})
-        of_tables = [of_schema.get(ddl.table, -1)] if ddl.table else list(of_schema.values())
-        marks = {"DDL at": last.get(place, -1), "a row of its table at": max(of_tables, default=-1)}
-        for kind, mark in marks.items():
+    def __init__(self) -> None:
+        self.seen: dict[Statement, int] = {}
+        """Each statement, with how often it came."""
+
+        self._last = -1
+        self._rows: dict[tuple[str, str], int] = {}
+        """The highest commit-ts of a row by table."""
+
+        self._done: dict[tuple[str, str], int] = {}
+        """The highest commit-ts of a statement by table; of those about a database without one."""
+
+    def take(
+        self, tally: Tally, place: Place, events: Events, spec: StreamSpec, again: Mask, schemas: list[tuple[str, str]],
+    ) -> None:
+        """`again` says which events are repeated rows."""
+        begin = 0
+        for at in events.at(DDL).tolist():
+            self._take_rows(tally, place, events, np.arange(begin, at), spec, again, schemas)
+            self._take_statement(tally, place, events, at, spec)
+            begin = at + 1
+        self._take_rows(tally, place, events, np.arange(begin, len(events.ts)), spec, again, schemas)
+
+    def _take_rows(
+        self, tally: Tally, place: Place, events: Events, span: Ints, spec: StreamSpec, again: Mask,
+        schemas: list[tuple[str, str]],
+    ) -> None:
+        rows = span[events.table[span] >= 0]
+        if not len(rows):
+            return
+        tables, ts = events.table[rows], events.ts[rows]
+        there = np.unique(tables).tolist()
+        tops = np.full(len(schemas), NEVER)
+        np.maximum.at(tops, tables, ts)
+        limits = np.full(len(schemas), NEVER)
+        for number in there:
+            name = schemas[number]
+            self._rows[name] = max(self._rows.get(name, -1), int(tops[number]))
+            limits[number] = max(self._done.get(name, -1), self._done.get((name[0], ""), -1))
+        limit = limits[tables]
+        late = (ts < limit) | (ts == limit) & events.exact[rows]
+        if spec.restarts:
+            late &= ~again[rows]
+        found = dict(zip(rows[late].tolist(), limit[late].tolist(), strict=True))
+        tell(tally, "row-behind-ddl", place, events, rows[late],
+             lambda at: f"a row of {events.name(at)} at {events.ts[at]} after the DDL at {found[at]}")
+
+    def _take_statement(self, tally: Tally, place: Place, events: Events, at: int, spec: StreamSpec) -> None:
+        ddl, low = events.statement(at), int(events.low[at])
+        again = ddl in self.seen
+        self.seen[ddl] = self.seen.get(ddl, 0) + 1
+        ts, name, where = ddl.commit_ts, (ddl.schema, ddl.table), np.array([at])
+        of_tables = [self._rows.get(name, -1)] if ddl.table else [
+            high for (schema, _), high in self._rows.items() if schema == ddl.schema]
+        for kind, mark in (("DDL at", self._last), ("a row of its table at", max(of_tables, default=-1))):
             if ts < mark and not (again and spec.restarts):
-                yield at(5, message, f"DDL at {ts} after {kind} {mark}: {ddl.query}")
-        if ts < low.get(place, -1):
-            yield at(5, message, f"DDL at {ts} below the earlier watermark {low[place]}: {ddl.query}")
-        last[place] = max(last.get(place, -1), ts)
-        done[place, ddl.schema, ddl.table] = max(done.get((place, ddl.schema, ddl.table), -1), ts)
-
-    def row(message: Message, event: RowEvent, again: bool) -> Iterator[Violation]:
-        place, ts = place_of(message), time_of(event)
-        limit = max(done.get((place, event.schema, table), -1) for table in (event.table, ""))
-        if (ts < limit or ts == limit and is_exact(event)) and not (again and spec.restarts):
-            yield at(5, message, f"a row of {_name(event)} at {ts} after the DDL at {limit}")
-        of_schema = rows.setdefault((place, event.schema), {})
-        of_schema[event.table] = max(of_schema.get(event.table, -1), ts)
-
-    def step(message: Message | None) -> Iterator[Violation]:
-        for message, event, again in each(message):
-            if isinstance(event, Watermark):
-                low[place_of(message)] = max(low.get(place_of(message), -1), event.ts)
-            elif isinstance(event, DdlEvent):
-                yield from statement(message, event, again)
-            else:
-                yield from row(message, event, again)
-    return step
+                tell(tally, "ddl-out-of-order", place, events, where,
+                     partial("DDL at {0} after {1} {2}: {3}".format, ts, kind, mark, ddl.text), by_table=False)
+        if ts < low:
+            tell(tally, "ddl-below-watermark", place, events, where,
+                 lambda _: f"DDL at {ts} below the earlier watermark {low}: {ddl.text}", by_table=False)
+        if place[1] and not spec.ddl_in_every_partition:
+            tell(tally, "ddl-unexpected", place, events, where,
+                 lambda _: f"DDL outside partition 0: {ddl.text}", by_table=False)
+        self._last = max(self._last, ts)
+        self._done[name] = max(self._done.get(name, -1), ts)
 
 
-def _has_handle(event: RowEvent, spec: StreamSpec) -> bool:
-    table = spec.table(event)
-    return table is not None and bool(handle_key(table))
-
-
-def _name(event: RowEvent) -> str:
-    return f"{event.schema}.{event.table}"
+def of_transactions(
+    tally: Tally, place: Place, events: Events, rows: Ints, groups: Ints, stages: Ints, known: Groups,
+) -> None:
+    """Point 3: at one commit-ts the DELETEs, UPDATEs and INSERTs of a physical table stand in the release's order;
+    `stages` says in which, and -1 where there is none or the row came before."""
+    asked = np.flatnonzero(stages >= 0)
+    if not len(asked):
+        return
+    ts, op = events.ts[rows[asked]], np.asarray(events.batch.column("op").fill_null(0), np.int64)
+    coded = stages[asked] * len(OPERATIONS) + op[rows[asked]]
+    before, last = known.last(groups[asked], ts, coded)
+    wrong = (before == ts) & (last // len(OPERATIONS) > stages[asked])
+    after = dict(zip(rows[asked[wrong]].tolist(), (last[wrong] % len(OPERATIONS)).tolist(), strict=True))
+    tell(tally, "operation-order", place, events, rows[asked[wrong]],
+         lambda at: f"{OPERATIONS[op[at]]} of a row of {events.name(at)} at {events.ts[at]} after "
+                    f"{OPERATIONS[after[at]]} at the same")

@@ -1,124 +1,153 @@
-"""Points 1, 4, 5 and 6: where messages must be, and how large those of rows may be.
-
-Partitions are kept as bits of one number per watermark and per statement; the end of the stream shows what is missing.
-"""
+"""Points 1 and 6: where rows must be, and how large their messages may be."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.cells import Mask
+from simulator.columns.change_frame import Ints, ROW, picked_values
 from simulator.errors import UserError
-from simulator.read.contract.stream import Checker, Message, Violation, at, each, place_of
+from simulator.read.contract.destinations import Destined, Span
+from simulator.read.contract.events import Events, tell
 from simulator.read.contract.stream_spec import StreamSpec
-from simulator.read.decode import DdlEvent, LEAVING, RowEvent, Watermark, time_of
+from simulator.read.contract.tally import Tally
+from simulator.read.contract.told import Told, table_of
+from simulator.read.frame import Layout
 from simulator.read.records import Place
+from simulator.tidb.model.table import Table
+from simulator.tso import FOREVER
 
 
-def destinations(spec: StreamSpec) -> Checker:
-    def step(message: Message | None) -> Iterator[Violation]:
-        for event in message.events if message else ():
-            if message and isinstance(event, RowEvent):
-                yield from _misplaced(message, event, spec)
-    return step
+@dataclass(frozen=True)
+class Alike:
+    """Rows of a batch that have one layout and one definition of their table."""
+
+    at: Ints
+    """Their places among the rows of the batch."""
+
+    layout: Layout
+    table: Table
+    defined: bool
+    """Whether the definition is known; otherwise the table is what the layout tells."""
+
+    images: pa.Array
+    """The new row, of DELETE the old one."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.layout.schema}.{self.layout.table}"
 
 
-def _misplaced(message: Message, event: RowEvent, spec: StreamSpec) -> Iterator[Violation]:
-    name = f"{event.schema}.{event.table}"
-    table = spec.table(event)
-    if table is None:
-        yield at(1, message, f"a row of {name}, a table the run does not have")
-        return
+class Definitions:
+    """The tables of a stream by layout and time."""
+
+    def __init__(self, spec: StreamSpec) -> None:
+        self._spec = spec
+        self._known: dict[tuple[str, str], tuple[Ints, list[Table | None]]] = {}
+        self._told: dict[Layout, Table] = {}
+
+    def alike(self, events: Events, rows: Ints) -> Iterator[Alike]:
+        """The rows of a batch in groups."""
+        layouts = events.layout[rows]
+        images = pc.coalesce(events.batch.column("after"), events.batch.column("before"))
+        for number in np.unique(layouts).tolist():
+            layout, of_layout = events.layouts[number], np.flatnonzero(layouts == number)
+            name = layout.schema, layout.table
+            if name not in self._known:
+                self._known[name] = self._spec.definitions(*name)
+            since, tables = self._known[name]
+            versions = np.searchsorted(since, events.ts[rows[of_layout]])
+            for version in np.unique(versions).tolist():
+                at, table = of_layout[versions == version], tables[version]
+                found = table if table is not None else self._told_by(layout)
+                yield Alike(at, layout, found, table is not None, picked_values(images, rows[at]))
+
+    def _told_by(self, layout: Layout) -> Table:
+        if layout not in self._told:
+            self._told[layout] = table_of(layout)
+        return self._told[layout]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """What the dispatcher says of some rows."""
+
+    keys: Ints | None = None
+    """What TiCDC groups them by besides the table."""
+
+    untold: Mask | None = None
+    """Which of them do not tell enough; None with `why`: all of them."""
+
+    why: str = ""
+
+    def untold_among(self, count: int) -> int:
+        """How many of so many rows these are."""
+        return int(self.untold.sum()) if self.untold is not None else count if self.why else 0
+
+
+def destinations(tally: Tally, place: Place, events: Events, rows: Ints, alike: Alike, spec: StreamSpec) -> Placed:
+    """Point 1: recomputing the dispatcher gives the partition that a row is in."""
+    where, name = rows[alike.at], alike.name
+    if not alike.defined and spec.complete:
+        tell(tally, "table-unknown", place, events, where,
+             lambda at: f"a row of {name}, a table the run does not have")
+        return Placed()
+    destination = spec.destination if alike.defined else spec.by_layout
+    if isinstance(destination, str):
+        return Placed(why=destination)
+    told = Told(alike.layout, alike.images, events.ts[where], events.exact[where])
     try:
-        wanted = spec.destination(event, table)
+        found = destination(alike.table, told)
     except UserError as error:
-        yield at(1, message, f"a row of {name} cannot be dispatched: {error}")
-        return
-    if wanted is not None and wanted != place_of(message):
-        yield at(1, message, f"a row of {name} that belongs in {wanted[0]}/{wanted[1]}")
+        why = str(error)
+        tell(tally, "cannot-dispatch", place, events, where,
+             lambda at: f"a row of {name} cannot be dispatched: {why}")
+        return Placed()
+    if isinstance(found, str):
+        return Placed(why=found)
+    known = np.ones(len(where), np.bool_) if found.untold is None else ~found.untold
+    right, wanted = _right(found, place, told.commit_ts, spec)
+    wrong = np.flatnonzero(known & ~right)
+    belongs = {
+        at: found.topic if partition < 0 else f"{found.topic}/{partition}"
+        for at, partition in zip(where[wrong].tolist(), wanted[wrong].tolist(), strict=True)}
+    tell(tally, "wrong-partition", place, events, where[wrong],
+         lambda at: f"a row of {name} that belongs in {belongs[at]}")
+    return Placed(found.keys, ~known, found.why)
 
 
-def watermarks_everywhere(spec: StreamSpec) -> Checker:
-    """Point 4: a watermark is in every partition of every topic that is active by then; canal-json needs the extension.
-
-    A topic that ends with DROP or RENAME TABLE may have no more. The last watermark of a finished run covers every row.
-    """
-    marks: dict[int, dict[str, int]] = {}
-    last: dict[Place, int] = {}
-    active: dict[str, int] = {}
-    ends: dict[str, tuple[int, bool]] = {}
-
-    def step(message: Message | None) -> Iterator[Violation]:
-        for message, event, _ in each(message):
-            ts = time_of(event)
-            active[message.topic] = min(ts, active.get(message.topic, ts))
-            if isinstance(event, Watermark):
-                bits = marks.setdefault(ts, {})
-                bits[message.topic] = bits.get(message.topic, 0) | 1 << message.partition
-                if not spec.watermarks:
-                    yield at(4, message, f"watermark {ts} in a stream that has none: enable-tidb-extension is off")
-                continue
-            end = ts, isinstance(event, DdlEvent) and event.type in LEAVING
-            ends[message.topic] = max(end, ends.get(message.topic, end))
-            if isinstance(event, RowEvent):
-                last[place_of(message)] = max(ts, last.get(place_of(message), -1))
-        if message is None and spec.watermarks:
-            until = {topic: ts for topic, (ts, dropped) in ends.items() if dropped}
-            yield from _missing_marks(marks, active, until, spec)
-            if spec.finished:
-                yield from _uncovered(last, max(marks, default=-1))
-    return step
+def _right(found: Destined, place: Place, ts: Ints, spec: StreamSpec) -> tuple[Mask, Ints]:
+    """Which rows are where they belong, and where that is."""
+    spans = spec.grown.get(found.topic) or (Span(-1, FOREVER, spec.partitions.get(found.topic, 0)),)
+    right, wanted = np.zeros(len(ts), np.bool_), np.full(len(ts), -1)
+    for span in spans:
+        if span.count:
+            at = found.among(span.count)
+            inside = (ts > span.after) & (ts <= span.until)
+            wanted = np.where(inside, at, wanted)
+            right |= inside & (at == place[1])
+    return right & (found.topic == place[0]), wanted
 
 
-def ddl_everywhere(spec: StreamSpec) -> Checker:
-    """Point 5: DDL is in every partition of its topic; canal-json's in partition 0 only."""
-    seen: dict[tuple[str, DdlEvent], int] = {}
-
-    def step(message: Message | None) -> Iterator[Violation]:
-        for message, event, _ in each(message):
-            if isinstance(event, DdlEvent):
-                key = message.topic, event
-                seen[key] = seen.get(key, 0) | 1 << message.partition
-                if message.partition and not spec.ddl_in_every_partition:
-                    yield at(5, message, f"DDL outside partition 0: {event.query}")
-        for (topic, ddl), bits in seen.items() if message is None else ():
-            wanted = spec.partitions[topic] if spec.ddl_in_every_partition else 1
-            for partition in _unset(bits, wanted):
-                yield Violation(5, topic, partition, None, f"no DDL at {time_of(ddl)}: {ddl.query}")
-    return step
-
-
-def _missing_marks(
-    marks: Mapping[int, Mapping[str, int]], active: Mapping[str, int], until: Mapping[str, int], spec: StreamSpec,
-) -> Iterator[Violation]:
-    for ts, bits in marks.items():
-        for topic, since in active.items():
-            if topic in bits or since <= ts <= until.get(topic, ts):
-                for partition in _unset(bits.get(topic, 0), spec.partitions[topic]):
-                    yield Violation(4, topic, partition, None, f"no watermark {ts}, which other partitions have")
-
-
-def _uncovered(last: Mapping[Place, int], mark: int) -> Iterator[Violation]:
-    for (topic, partition), ts in last.items():
-        if ts > mark:
-            yield Violation(4, topic, partition, None, f"no watermark covers the row at {ts}")
-
-
-def _unset(bits: int, partitions: int) -> list[int]:
-    return [partition for partition in range(partitions) if not bits >> partition & 1]
-
-
-def sizes(spec: StreamSpec) -> Checker:
-    def step(message: Message | None) -> Iterator[Violation]:
-        if message is None or not all(isinstance(event, RowEvent) for event in message.events):
-            yield from _mixed(message)
-            return
-        if message.size > spec.max_message_bytes and not (spec.large_rows and len(message.events) == 1):
-            yield at(6, message, f"{message.size} bytes, more than max-message-bytes = {spec.max_message_bytes}")
-        if len(message.events) > spec.max_batch_size:
-            yield at(6, message, f"{len(message.events)} events, more than max-batch-size = {spec.max_batch_size}")
-    return step
-
-
-def _mixed(message: Message | None) -> Iterator[Violation]:
-    if message is not None and len(message.events) > 1:
-        yield at(6, message, "a DDL or watermark that shares its message")
+def sizes(tally: Tally, place: Place, events: Events, spec: StreamSpec) -> None:
+    """Point 6: messages of rows are as large as TiCDC lets them be, and DDL and watermarks are by themselves."""
+    count, number, size = (np.asarray(events.batch.column(name), np.int64) for name in ("events", "number", "size"))
+    first, several = number == 0, count > 1
+    other = np.unique(events.offset[several & (events.kind != ROW)])
+    mixed = np.isin(events.offset, other) if len(other) else np.zeros(len(count), np.bool_)
+    tell(tally, "message-mixed", place, events, np.flatnonzero(mixed & first),
+         lambda at: "a DDL or watermark that shares its message", by_table=False)
+    rows = first & (events.kind == ROW) & ~mixed
+    size = size + spec.record_overhead
+    large = rows & (size > spec.max_message_bytes)
+    if spec.large_rows:
+        large &= several
+    tell(tally, "message-too-large", place, events, np.flatnonzero(large),
+         lambda at: f"{size[at]} bytes, more than max-message-bytes = {spec.max_message_bytes}")
+    tell(tally, "too-many-events", place, events, np.flatnonzero(rows & (count > spec.max_batch_size)),
+         lambda at: f"{count[at]} events, more than max-batch-size = {spec.max_batch_size}")

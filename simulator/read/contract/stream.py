@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TypeAlias
 
 from simulator.errors import UserError
 from simulator.read.contract.stream_spec import StreamSpec
@@ -54,16 +53,17 @@ class Violation:
     """None for something that is missing."""
 
     what: str
+    check: str = ""
+    """Short and stable name of what was checked: `row-below-watermark`."""
+
+    table: str = ""
+    """`db.table` that it concerns, if it concerns one."""
 
     def __str__(self) -> str:
         if self.partition is None:
             return f"rule {self.rule}: {self.what}"
         place = f"{self.topic}/{self.partition}" + ("" if self.offset is None else f"@{self.offset}")
         return f"rule {self.rule}, {place}: {self.what}"
-
-
-Checker: TypeAlias = "Callable[[Message | None], Iterator[Violation]]"
-"""One rule at work: given each message, and None at the end."""
 
 
 def messages(records: Iterable[Record], spec: StreamSpec) -> Iterator[Message | Violation]:
@@ -99,15 +99,10 @@ def _fetched(found: tuple[Event, ...], record: Record, spec: StreamSpec) -> tupl
     return tuple(whole), missing
 
 
-def each(message: Message | None) -> Iterator[tuple[Message, Event, bool]]:
-    """The events of a message with it, and whether each came before; nothing for the end."""
-    if message is not None:
-        for number, event in enumerate(message.events):
-            yield message, event, number in message.repeated
-
-
-def place_of(message: Message) -> Place:
-    return message.topic, message.partition
+def each(message: Message) -> Iterator[tuple[Message, Event, bool]]:
+    """The events of a message with it, and whether each came before."""
+    for number, event in enumerate(message.events):
+        yield message, event, number in message.repeated
 
 
 def events(records: Iterable[Record], spec: StreamSpec) -> Iterator[Placed]:
@@ -116,10 +111,6 @@ def events(records: Iterable[Record], spec: StreamSpec) -> Iterator[Placed]:
         if isinstance(message, Message):
             for _, event, repeated in each(message):
                 yield Placed(message.topic, message.partition, message.offset, event, repeated and spec.restarts)
-
-
-def at(rule: int, message: Message, what: str) -> Violation:
-    return Violation(rule, message.topic, message.partition, message.offset, what)
 
 
 def _violation(rule: int, record: Record, what: str) -> Violation:

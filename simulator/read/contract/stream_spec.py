@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
-import pyarrow as pa
 
-from simulator.columns import cells
-from simulator.read.decode import LOST, RowEvent, full_image, row_text, time_of
-from simulator.read.records import Place
+from simulator.columns.change_frame import Ints
+from simulator.read.contract.destinations import (
+    Destination,
+    Orders,
+    Spans,
+    by_layout,
+    by_table,
+    destination_of,
+    orders_of,
+)
 from simulator.releases import Release, V8_5
 from simulator.run import storage
 from simulator.ticdc.changefeed.model import Changefeed
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.ticdc.codecs.oversize import RECORD_OVERHEAD
-from simulator.ticdc.dispatch import (
-    ROW_ID,
-    Route,
-    Router,
-    hashes,
-    partitions as partitions_of,
-    route,
-    router,
-    sent_table,
-)
+from simulator.ticdc.dispatch import route, router, sent_table
 from simulator.ticdc.split import split_rule, stages
-from simulator.tidb.model.table import Table, row_id_column
-from simulator.tidb.syntax.definitions import TableName
+from simulator.tidb.model.table import Table
 
 
 @dataclass(frozen=True)
@@ -44,8 +40,8 @@ class StreamSpec:
     tables: Mapping[tuple[str, str], Table]
     """By schema and name."""
 
-    destination: Callable[[RowEvent, Table], Place | None]
-    """The topic and partition that the dispatcher gives a row; None where the message does not say enough."""
+    destination: Destination | str
+    """Where the dispatchers put rows of these tables; in words why that is not known."""
 
     max_message_bytes: int = 10485760
     max_batch_size: int = 16
@@ -78,10 +74,26 @@ class StreamSpec:
     later: tuple[tuple[int, Mapping[tuple[str, str], Table]], ...] = ()
     """The tables behind each statement that changes them, with its commit-ts, in order (`definitions`)."""
 
-    def table(self, event: RowEvent) -> Table | None:
-        """The row's table as it was defined then."""
-        behind = [tables for ts, tables in self.later if ts < time_of(event)]
-        return (behind[-1] if behind else self.tables).get((event.schema, event.table))
+    complete: bool = True
+    """Whether no other tables can be in the stream; otherwise rows of others are checked as far as messages tell."""
+
+    by_layout: Destination | str = "its definition is not known"
+    """Where the dispatchers put rows of a table that only its messages tell (`told.table_of`)."""
+
+    orders: Orders = by_table
+    grown: Spans = field(default_factory=dict)
+    """Of topics that got more partitions on the way: when they had how many."""
+
+    def definitions(self, schema: str, table: str) -> tuple[Ints, list[Table | None]]:
+        """How a table was defined: from above which commit-ts on, ascending, and its definitions, one more than
+        these."""
+        name = schema, table
+        since, found = list[int](), [self.tables.get(name)]
+        for ts, tables in self.later:
+            if tables.get(name) is not found[-1]:
+                since.append(ts)
+                found.append(tables.get(name))
+        return np.array(since, np.int64), found
 
 
 def stream_spec_of(
@@ -96,7 +108,9 @@ def stream_spec_of(
         protocol=options.protocol,
         partitions=partitions,
         tables=sent_tables(changefeed, tables, release),
-        destination=destination_of(changefeed, partitions, release, tables),
+        destination=destination_of(changefeed, release, tables),
+        by_layout=by_layout(changefeed, release),
+        orders=orders_of(changefeed, release, tables),
         max_message_bytes=sizes.max_message_bytes,
         max_batch_size=sizes.max_batch_size,
         record_overhead=sizes.record_overhead,
@@ -120,19 +134,6 @@ def sent_tables(
     return {(table.schema, table.name): table for table in called}
 
 
-def _source(rules: Router, tables: Iterable[Table]) -> Callable[[Table], Table | None]:
-    """From a table as messages call it to the one in TiDB, as far as `tables` tells: None where table routing may have
-    given the name to another."""
-    names = {rules.routes.target(table.schema, table.name): (table.schema, table.name) for table in tables}
-
-    def source(sent: Table) -> Table | None:
-        if not rules.routes.rules:
-            return sent
-        name = names.get(TableName(sent.schema, sent.name))
-        return replace(sent, schema=name[0], name=name[1]) if name else None
-    return source
-
-
 def stages_of(
     changefeed: Changefeed, release: Release = V8_5, tables: Iterable[Table] = (),
 ) -> Callable[[Table], Mapping[str, int]]:
@@ -141,48 +142,5 @@ def stages_of(
     rule = split_rule(release, changefeed.output_raw_change_event, changefeed.codec.enable_old_value)
     fidelity = CODECS[changefeed.codec.protocol].fidelity(changefeed.codec, release)
     found = stages(rule, fidelity.old_values and not fidelity.hides_same)
-    rules = router(changefeed, release)
-    source = _source(rules, tables)
-
-    known: dict[int, tuple[Table, Mapping[str, int]]] = {}
-
-    def of_table(sent: Table) -> Mapping[str, int]:
-        if id(sent) not in known:
-            table = source(sent)
-            ordered = table and not (release.group_by_partition_key and route(rules, table).groups_by == "hash")
-            known[id(sent)] = sent, found if ordered else {}
-        return known[id(sent)][1]
-    return of_table
-
-
-def destination_of(
-    changefeed: Changefeed, partitions: Mapping[str, int], release: Release = V8_5, tables: Iterable[Table] = (),
-) -> Callable[[RowEvent, Table], Place | None]:
-    """Where the changefeed's dispatchers put a row; the new row decides, for a DELETE the old one. `tables` are those
-    whose names table routing may change."""
-    rules = router(changefeed, release)
-    source, routes = _source(rules, tables), dict[int, tuple[Table, Table | None, Route | None]]()
-
-    def destination(event: RowEvent, sent: Table) -> Place | None:
-        if id(sent) not in routes:
-            table = source(sent)
-            routes[id(sent)] = sent, table, route(rules, table) if table else None
-        # The table is kept with its route, so that no other can have its id.
-        _, table, to = routes[id(sent)]
-        if table is None or to is None:
-            return None
-        if event.commit_ts is None and to.groups_by == "commit_ts":
-            return None
-        texts = row_text(full_image(event), table)
-        if any(source and LOST in (texts.get(source, LOST) or "") for _, source in to.hashed):
-            return None
-        key = row_id_column(table)
-        if to.dispatcher == ROW_ID and key is None:
-            return None
-        sources = {source: texts[source] for _, source in to.hashed if source}
-        row_id = pa.array([int(texts.get(key) or 0) % (1 << 64) if key else 0], pa.uint64())
-        hashed = hashes(to, table, cells.columns([sources or {"": None}]))
-        place = partitions_of(
-            to, hashed, np.array([event.commit_ts or 0]), row_id.view(pa.int64()), partitions[to.topic])
-        return to.topic, int(place[0])
-    return destination
+    order = orders_of(changefeed, release, tables)
+    return lambda sent: {} if order(sent) == "hash" else found

@@ -177,8 +177,8 @@ def _old(found: bytes, wanted: bytes, history: History) -> str:
 
 
 KEYED: Mapping[str, Callable[[bytes, bytes, History], str]] = {
-    "row-missing": lambda found, wanted, history: "is missing after the replay",
-    "row-left": lambda found, wanted, history: "is left after the replay and should not be",
+    "row-missing": lambda found, wanted, history: "is missing",
+    "row-left": lambda found, wanted, history: "is there and should not be",
     "row-different": _different,
     "old-image": _old,
     "row-not-there": lambda found, wanted, history: "was changed or deleted, and was not there",

@@ -43,7 +43,7 @@ def run(work: Work) -> list[TaskReport]:
     try:
         rows, owned, job = ordered(work, work.job.sink == "kafka")
         with gently() if job.sink in ENDED_GENTLY else nullcontext(None) as asked:
-            return [send(rows, owned, job, asked, passage_of(work.faults, work.seed, job))]
+            return [send(rows, owned, job, asked, passage_of(work.faults, work.seed, job), work.reached)]
     except MemoryError as error:
         raise DeliveryError(f"the memory of this process is full; {ANY_SIZE}") from error
 
@@ -77,9 +77,10 @@ def ordered(work: Work, waits: bool) -> tuple[Iterator[pa.RecordBatch], range, J
     sent = stages.sent(changes, work.rules)
     sent = sent.take(_order(sent, ORDER))
     rows = (stages.events(sent.slice(start, ROWS), work.rules) for start in range(0, sent.num_rows, ROWS))
-    marks = work.job.marks.behind(ints(sent, "commit_ts"))
-    times = tuple(marks.tolist()) if waits else ()
-    return rows, range(work.job.destinations.total), replace(work.job, barriers=times)
+    job = work.job
+    if waits and work.reached is None:
+        job = replace(job, barriers=tuple(job.marks.behind(ints(sent, "commit_ts")).tolist()))
+    return rows, range(job.destinations.total), job if waits else replace(job, barriers=())
 
 
 def _read(scans: Sequence[TableScan], work: Work) -> pa.RecordBatch:

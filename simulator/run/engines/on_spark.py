@@ -112,7 +112,10 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
         # Does all shuffles; asked ahead, it leaves a moment in which nothing has been sent.
         sent._jdf.queryExecution().executedPlan().finalPhysicalPlan()
         _refuse_duplicates(spark, work, reported.value)
-        return [TaskReport.read(json.loads(row["report"])) for row in sent.collect()]
+        reports = [TaskReport.read(json.loads(row["report"])) for row in sent.collect()]
+        if barrier is not None and barrier.failed is not None:
+            raise barrier.failed
+        return reports
 
 
 def _tasks(spark: SparkSession, work: Work) -> int:
@@ -137,7 +140,13 @@ def _batch_bytes(work: Work) -> int:
 def _barrier_server(spark: SparkSession, work: Work, tasks: int) -> AbstractContextManager[BarrierServer | None]:
     """Where the tasks meet around statements, if somebody reads what they write while they write."""
     place = place_of(str(spark.sparkContext.master))
-    return BarrierServer(tasks, 2 * len(work.job.barriers), place) if work.job.barriers else nullcontext()
+    barriers, reached = work.job.barriers, work.reached
+
+    def all_came(number: int) -> None:
+        if number % 2 and reached is not None:  # the first of two meetings is that before the statements
+            reached(barriers[number // 2])
+
+    return BarrierServer(tasks, 2 * len(barriers), place, all_came) if barriers else nullcontext()
 
 
 def _side(

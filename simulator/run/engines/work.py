@@ -15,7 +15,7 @@ import pyarrow as pa
 from simulator.columns import row_image
 from simulator.columns.change_frame import Ints, SIDE, by_table, ints
 from simulator.errors import SnapshotError
-from simulator.run.emit import Job, TaskReport
+from simulator.run.emit import Job, Reached, TaskReport
 from simulator.run.faults.kind import Fault
 from simulator.run.stages import Rules, destinations
 from simulator.sources.diff import Comparison
@@ -44,6 +44,9 @@ class Work:
     """Which an engine in process alone plays."""
 
     seed: int = 0
+    reached: Reached | None = None
+    """Whoever keeps a checkpoint; then each watermark goes out when everything below it is acknowledged, and this was
+    told. Told in this process alone."""
 
     @cached_property
     def shuffles(self) -> int:

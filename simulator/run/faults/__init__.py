@@ -5,11 +5,17 @@ A new one is a class derived from `Acting`, and a line here.
 
 from __future__ import annotations
 
-from simulator.run.faults import illegal_messages, illegal_rows, messages, planned, restart
+from simulator.run.faults import broadcast, illegal_messages, illegal_rows, late, messages, order, planned, restart
 from simulator.run.faults.kind import FaultKind
 
 FAULTS: dict[str, FaultKind] = {
     "restart": restart.RESTART,
+    "partial-broadcast": broadcast.PARTIAL_BROADCAST,
+    "repeat-watermark": broadcast.REPEAT_WATERMARK,
+    "checkpoint-lag": broadcast.CHECKPOINT_LAG,
+    "late-partition": late.LATE_PARTITION,
+    "table-order": order.TABLE_ORDER,
+    "move-table": order.MOVE_TABLE,
     "batch": messages.BATCH,
     "message-size": planned.MESSAGE_SIZE,
     "large-message": messages.LARGE_MESSAGE,

@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any
 
 from simulator.run.emit import Outgoing
+from simulator.run.faults.keys import TABLE_KEY
 from simulator.run.faults.kind import Acting, FaultKind, Scene, WAY
-from simulator.run.faults.next_rows import TABLE_KEY, fitting_rows, spoken
+from simulator.run.faults.next_rows import fitting_rows, spoken
 from simulator.run.faults.wrong_messages import corrupt, entry_of, message_of, truncated, with_entry
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.codec import Entry

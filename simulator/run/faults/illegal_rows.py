@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.columns.change_frame import DDL, WATERMARK, ints
+from simulator.run.faults.keys import TABLE_KEY
 from simulator.run.faults.kind import Acting, FaultKind, Piece, Scene, WAY, moved
 from simulator.run.faults.next_rows import (
-    TABLE_KEY,
     fitting_rows,
     next_row,
     on_one_partition,

@@ -17,21 +17,13 @@ from simulator.errors import UserError
 from simulator.releases import Release
 from simulator.run.emit import Job, Outgoing
 from simulator.run.faults.history import History
+from simulator.run.faults.keys import BACK_KEY, FOR_KEY, TOPIC_KEY
 from simulator.run.flush import Flush
-from simulator.run.settings import DURATION, Key, to_duration_ms
+from simulator.run.settings import Key
 from simulator.ticdc.rules import ChangefeedRules
 
 TICDC, WAY = range(2)
 """Where a fault is at work: in TiCDC, or behind it, on the way to the consumer. Events pass TiCDC's first."""
-
-BACK_KEY = Key(
-    "back_ms", to_duration_ms, DURATION,
-    "For how long before it the checkpoint stood still, so that more is sent again; never from before the last "
-    "statement.")
-"""Of every kind that has it: for that long before the fault no watermark is sent."""
-
-FOR_KEY = Key("for_ms", to_duration_ms, DURATION, "How long it lasts in simulated time; to the end where unsaid.")
-"""Of every kind that has it: the fault ends then."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +68,11 @@ class Piece:
     events: pa.RecordBatch
     apart: bool = False
     """Whether everything before them arrives first, and they are in flushes of their own."""
+
+    @property
+    def kind(self) -> int:
+        """ROW, DDL or WATERMARK: pieces have events of one kind."""
+        return int(self.events["kind"][0].as_py())
 
 
 @dataclass
@@ -157,6 +154,15 @@ class FaultKind:
     """Why a changefeed under those rules cannot show it, with release and protocol; empty where it can."""
 
     layer: int = TICDC
+
+
+def destination(values: Mapping[str, Any], job: Job) -> int:
+    """Of the partition and topic that a fault names; -1 where there is none."""
+    to = job.destinations
+    topic = values.get(TOPIC_KEY.field, to.topics[0])
+    if topic not in to.topics or not values["partition"] < to.counts[to.topics.index(topic)]:
+        return -1
+    return int(to.of_topic(topic)[values["partition"]])
 
 
 def lowest_checkpoint(statement: int, release: Release) -> int:

@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 
 from simulator.run.emit import Job
-from simulator.run.faults.kind import FOR_KEY, Acting, FaultKind, Scene
-from simulator.run.faults.next_rows import NUMBER, TABLE_KEY, fitting_rows, spoken, to_count
+from simulator.run.faults.keys import FOR_KEY, FROM_1, TABLE_KEY, to_count
+from simulator.run.faults.kind import Acting, FaultKind, Scene
+from simulator.run.faults.next_rows import fitting_rows, spoken
 from simulator.run.faults.shapes import batched, large
 from simulator.run.flush import Flush
 from simulator.run.settings import Key
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.rules import ChangefeedRules
 
-EVENTS_KEY = Key("events", to_count, NUMBER, "Rows in a message at most.")
-ROWS_KEY = Key("rows", to_count, NUMBER, "How many of the next rows; 1 where unsaid.")
+EVENTS_KEY = Key("events", to_count, FROM_1, "Rows in a message at most.")
+ROWS_KEY = Key("rows", to_count, FROM_1, "How many of the next rows; 1 where unsaid.")
 
 
 class Batch(Acting):

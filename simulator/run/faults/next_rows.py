@@ -10,34 +10,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from simulator.columns.change_frame import ROW, ints
-from simulator.errors import UserError, masked
+from simulator.run.faults.keys import TABLE_KEY
 from simulator.run.faults.kind import Scene
-from simulator.run.settings import Key, TEXT, to_text
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.rules import ChangefeedRules
 
 Mask = npt.NDArray[np.bool_]
-
-
-def to_table(value: object) -> tuple[str, str]:
-    """`shop.item` as schema and name in lower case; raises UserError."""
-    schema, dot, name = to_text(value).lower().partition(".")
-    if not (schema and dot and name):
-        raise UserError(f"expected a table with its database, such as shop.item, got {masked(repr(value))}")
-    return schema, name
-
-
-def to_count(value: object) -> int:
-    """A number from 1 on; raises UserError."""
-    number = int(value) if isinstance(value, str) and value.isdecimal() else value
-    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-        raise UserError(f"expected a whole number from 1 on, got {masked(repr(value))}")
-    return number
-
-
-NUMBER: Mapping[str, Any] = {"type": "integer", "minimum": 1}
-
-TABLE_KEY = Key("table", to_table, TEXT, "The table whose rows it is about, such as shop.item; any where unsaid.")
 
 
 def fitting_rows(events: pa.RecordBatch, scene: Scene) -> Mask:

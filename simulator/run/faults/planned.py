@@ -12,27 +12,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from simulator.errors import UserError, masked
+from simulator.run.faults.keys import FROM_0, PARTITIONS_KEY, TABLE_KEY, TOPIC_KEY, to_number
 from simulator.run.faults.kind import Acting, FaultKind
-from simulator.run.faults.next_rows import NUMBER, TABLE_KEY, spoken, to_count
+from simulator.run.faults.next_rows import spoken
 from simulator.run.settings import Key, TEXT, to_text
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.rules import ChangefeedRules
 
 
-def to_number(value: object) -> int:
-    """A number from 0 on; raises UserError."""
-    number = int(value) if isinstance(value, str) and value.isdecimal() else value
-    if not isinstance(number, int) or isinstance(number, bool) or number < 0:
-        raise UserError(f"expected a whole number from 0 on, got {masked(repr(value))}")
-    return number
-
-
-TOPIC_KEY = Key("topic", to_text, TEXT, "The topic; the changefeed's default one where unsaid.")
-PARTITIONS_KEY = Key("partitions", to_count, NUMBER, "How many partitions.")
 COLUMN_KEY = Key("column", to_text, TEXT, "The text column that is filled.")
 EXTRA_KEY = Key(
-    "extra", to_number, {"type": "integer", "minimum": 0}, "How many bytes above max-message-bytes; 0 where unsaid.")
+    "extra", to_number, FROM_0, "How many bytes above max-message-bytes; 0 where unsaid.")
 WHERE_KEY = Key("where", to_text, TEXT, "A condition of SQL that the row meets; any row where unsaid.")
 
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from simulator.columns.change_frame import DDL
-from simulator.run.faults.kind import BACK_KEY, Acting, FaultKind, Piece, Scene, lowest_checkpoint
+from simulator.run.faults.keys import BACK_KEY
+from simulator.run.faults.kind import Acting, FaultKind, Piece, Scene, lowest_checkpoint
 
 
 class Restart(Acting):

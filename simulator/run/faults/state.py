@@ -104,7 +104,7 @@ class Faults:
             return number, each.piece.apart, each.acting
 
         for (_, apart, acting), run_of in groupby(sent, key=run):
-            yield Part((each.piece.events for each in run_of), partial(self.made, acting=acting, apart=apart), apart)
+            yield Part((each.piece.events for each in run_of), partial(self.made, acting=acting), apart)
 
     # -- events ---------------------------------------------------------------------------------------------------
 
@@ -122,10 +122,15 @@ class Faults:
             if (due := self._next_time()) is not None:
                 end = max(1, int(np.searchsorted(commit_ts, due, "left")))
             part, events = events.slice(0, end), events.slice(end)
-            if int(part["kind"][0].as_py()) == WATERMARK and self._history.holds(int(commit_ts[0])):
+            if int(part["kind"][0].as_py()) == WATERMARK and self._is_held(int(commit_ts[0])):
                 continue
             self._history.record(part, self._job)
             yield from self._along(Piece(part), 0)
+
+    def _is_held(self, watermark: int) -> bool:
+        """Whether a watermark is not sent; the last one of a run always is."""
+        final = not self.stays_open and watermark == tso.compose(self._job.marks.timeline.end_ms)
+        return not final and self._history.holds(watermark)
 
     def _until(self, commit_ts: int) -> Iterator[_Sent]:
         """What faults send before an event of that commit-ts."""
@@ -190,9 +195,11 @@ class Faults:
 
     # -- messages -------------------------------------------------------------------------------------------------
 
-    def made(self, flush: Flush, acting: Sequence[Acting], apart: bool) -> Iterator[Outgoing]:
+    def made(self, flush: Flush, acting: Sequence[Acting]) -> Iterator[Outgoing]:
         """What a flush comes to behind the faults that see it."""
-        job = replace(self._job, statements=self._history.statements_of(self._job)) if apart else self._job
+        job = self._job
+        if self._history.statements:
+            job = replace(job, statements=self._history.statements_of(job))
         for each in acting:
             flush, job = each.flush(flush, job)
         every = iter([outgoing(flush, job)])

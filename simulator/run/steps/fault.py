@@ -17,6 +17,7 @@ from typing import Any
 
 from simulator.errors import UserError, did_you_mean
 from simulator.run.faults import FAULTS
+from simulator.run.faults.keys import TABLE_KEY
 from simulator.run.faults.kind import Fault
 from simulator.run.plan.cursor import Addition, Cursor, Planning
 from simulator.run.settings import Key, to_text
@@ -41,6 +42,12 @@ class FaultStep:
         why = FAULTS[self.name].refuse(self.values, planning.rules)
         if why:
             raise fault.refused(why)
+        table = ".".join(self.values.get(TABLE_KEY.field, ()))
+        names = [f"{schema}.{name}" for schema, name in cursor.versions]
+        if table and table not in map(str.lower, names):
+            raise fault.refused(
+                f"table {table}: no such table is replicated here.{did_you_mean(table, names)} There are: "
+                f"{', '.join(sorted(names)[:10]) or 'none'}")
         if self.name in PLANNED:
             try:
                 return PLANNED[self.name](self.values, cursor, planning)

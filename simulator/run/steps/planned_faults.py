@@ -16,7 +16,7 @@ from simulator import tso
 from simulator.columns.cells import lengths
 from simulator.errors import DdlError, SqlError, UserError
 from simulator.run.faults import planned
-from simulator.run.faults.next_rows import TABLE_KEY
+from simulator.run.faults.keys import TABLE_KEY
 from simulator.run.plan.cursor import Addition, Cursor, Planning, VersionRows
 from simulator.run.steps.sql import executed
 from simulator.ticdc import dispatch

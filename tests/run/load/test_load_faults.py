@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import signal
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.kafka_fixture import require_kafka_jars
+from support.kafka_fixture import served
 from support.loads import PLAN, Run
 from support.playing import play
 from support.processes import started, wait_until
@@ -103,16 +102,8 @@ def assert_nothing_is_lost(found: Sequence[Told], expected: Sequence[Told], faul
 @pytest.fixture(scope="module")
 def mortal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The directory of a broker that may be killed."""
-    require_kafka_jars()
-    directory = tmp_path_factory.mktemp("mortal")
-    try:
-        with pytest.MonkeyPatch.context() as environment:
-            environment.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")  # it ends before a second compiler pays
-            broker.start(broker.free_port(), directory)
-            yield directory
-    finally:
-        broker.stop(directory)
-        gc.collect()
+    with served(tmp_path_factory.mktemp("mortal")) as directory:
+        yield directory
 
 
 class Bereft(Feed):

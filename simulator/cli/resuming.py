@@ -1,0 +1,67 @@
+"""`--checkpoint` and `--resume` of `diff` and `run`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from simulator.cli.run_report import Display
+from simulator.errors import DeliveryError, UserError
+from simulator.releases import Release
+from simulator.run import checkpoint
+from simulator.run.checkpoint import Keeper
+from simulator.run.outputs import Output
+from simulator.run.plan import Plan
+from simulator.signals import Stopped
+from simulator.ticdc.changefeed import Changefeed
+
+
+def check(options: Mapping[str, Any]) -> None:
+    """Raises UserError where they do not go together, or with where the messages go."""
+    to = "--console" if options["console"] else "--fixtures" if options["fixtures"] else None
+    for name in ("checkpoint", "resume"):
+        if options[name] and to is not None:
+            raise UserError(f"--{name} is about Kafka: {to} contacts none")
+    if options["resume"] and options["checkpoint"] is None:
+        raise UserError("--resume goes on where a run with --checkpoint DIR ended: give that directory, too")
+
+
+def check_plan(options: Mapping[str, Any], planned: Plan) -> None:
+    """Raises UserError for what no checkpoint tells of."""
+    if options["checkpoint"] is not None and planned.faults:
+        name = planned.faults[0].name
+        raise UserError(
+            f"--checkpoint does not go with faults (the scenario has {name!r}): what one has done so far is nowhere "
+            "written down; without --checkpoint it plays")
+
+
+@contextmanager
+def kept(
+    options: Mapping[str, Any], planned: Plan, output: Output, changefeed: Changefeed, release: Release, seed: int,
+    display: Display,
+) -> Iterator[Keeper | None]:
+    """Who writes down how far the run is, where that is asked for; a run that ends early says from where it goes on.
+
+    Raises UserError where it may not begin, or not go on.
+    """
+    directory: Path | None = options["checkpoint"]
+    if directory is None:
+        yield None
+        return
+    display.stage("looking at what the run is, for --checkpoint")
+    try:
+        run = checkpoint.identity(planned, seed, release, changefeed, output.destinations)
+    except OSError as error:
+        raise UserError(f"cannot read {error.filename}: {error.strerror or error}") from error
+    keeper = checkpoint.resumed(directory, run) if options["resume"] else checkpoint.begun(directory, run, planned)
+    try:
+        yield keeper
+    except DeliveryError as error:
+        raise DeliveryError(*error.args, keeper.told) from error
+    except Stopped:
+        display.told(keeper.told)
+        raise
+    finally:
+        keeper.close()

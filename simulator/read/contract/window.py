@@ -1,0 +1,201 @@
+"""The row changes of a partition that no watermark has passed yet: which of them come again, and what came last.
+
+One law: TiCDC resumes from a checkpoint that no watermark exceeds (tiflow v8.5 cdc/owner/changefeed.go), so what a
+watermark has passed is let go of; where none comes, the oldest beyond LIMIT are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.columns.cells import Mask
+from simulator.columns.change_frame import Ints
+
+LIMIT = 1 << 21
+"""Row changes that are remembered at most."""
+
+NEVER = np.int64(-1)
+MIX, TURN = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+
+
+@dataclass(frozen=True)
+class Sent:
+    """Row changes in the order of their coming."""
+
+    ts: Ints
+    row: Ints
+    """Hash of table and handle; of a row that has none, or no exact time, of all its values, too."""
+
+    op: Ints
+    key: Ints
+    """What TiCDC keeps their order by, as a hash; where that is the table, of no use."""
+
+    offset: Ints
+    table: Ints
+    alone: Mask
+    """Whether no other row can be equal; False where there is no handle key."""
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
+    def at(self, places: Ints | Mask | slice) -> Sent:
+        return Sent(*(getattr(self, field.name)[places] for field in fields(self)))
+
+    @property
+    def changes(self) -> npt.NDArray[np.uint64]:
+        """The same number for the same change."""
+        found: npt.NDArray[np.uint64] = (
+            self.row.view(np.uint64) ^ self.ts.view(np.uint64) * MIX ^ (self.op + 1).view(np.uint64) * TURN)
+        return found
+
+
+NOTHING: tuple[npt.NDArray[np.uint64], Mask] = np.zeros(0, np.uint64), np.zeros(0, np.bool_)
+
+
+def after_each_other(parts: list[Sent]) -> Sent:
+    return Sent(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Sent)))
+
+
+class Window:
+    """What was sent since the last watermark."""
+
+    def __init__(self) -> None:
+        self._parts: list[Sent] = []
+        self._top = self._last = NEVER
+        self._stretch = NOTHING
+        """Changes without handle key at the last commit-ts, and whether they came before."""
+
+    def tops(self, ts: Ints) -> Ints:
+        """The highest commit-ts before each row: what came again is not above it."""
+        tops: Ints = np.maximum.accumulate(np.concatenate(([self._top], ts)))[:-1]
+        return tops
+
+    def again(self, sent: Sent, behind: Ints) -> Mask:
+        """Which changes came before; none but those `behind` others can be."""
+        found = np.zeros(len(sent), np.bool_)
+        if not len(sent) or not len(behind) and sent.alone.all():
+            return found
+        changes = sent.changes
+        for part in self._near(sent.ts[behind]) if len(behind) else ():
+            found[behind] |= np.isin(changes[behind], part.changes)
+        order = np.argsort(changes, kind="stable")
+        same = changes[order][1:] == changes[order][:-1]
+        if not sent.alone.all():
+            same = self._equal_rows(sent, order, same, found)
+        found[order[1:][same]] = True
+        return found
+
+    def _equal_rows(self, sent: Sent, order: Ints, same: Mask, found: Mask) -> Mask:
+        """Without handle key rows of a transaction may be equal: such a row came before only if the one that it
+        follows did, or if rows of another time lie between."""
+        stretch = np.cumsum(np.concatenate(([self._last != sent.ts[0]], np.diff(sent.ts) != 0)))
+        changes, begun = sent.changes, self._stretch
+        goes_on = ~sent.alone & (stretch == 0) & np.isin(changes, begun[0])
+        if goes_on.any():
+            found[goes_on] = np.isin(changes[goes_on], begun[0][begun[1]])
+        beside = same & ~sent.alone[order][1:] & (np.diff(stretch[order]) == 0)
+        leads = np.maximum.accumulate(np.where(np.concatenate(([True], ~beside)), np.arange(len(order)), 0))
+        here = np.concatenate(([False], same & ~beside)) | found[order]
+        found[order] = here[leads]
+        last = ~sent.alone & (stretch == stretch[-1])
+        known = begun if stretch[-1] == 0 else NOTHING
+        self._stretch = (
+            np.concatenate((known[0], changes[last])), np.concatenate((known[1], found[last])))
+        return same & sent.alone[order][1:]
+
+    def highest(self, sent: Sent, behind: Ints) -> Ints:
+        """The highest commit-ts with the same key before each of the rows `behind`; -1 where there is none, or it is
+        not above all."""
+        found = np.full(len(sent), NEVER)
+        if not len(behind):
+            return found
+        found = highest_before(sent.key, sent.ts)
+        keys, places = np.unique(sent.key[behind], return_inverse=True)
+        tops = np.full(len(keys), NEVER)
+        for part in self._near(sent.ts[behind]):
+            at = np.minimum(np.searchsorted(keys, part.key), len(keys) - 1)
+            same = keys[at] == part.key
+            np.maximum.at(tops, at[same], part.ts[same])
+        found[behind] = np.maximum(found[behind], tops[places])
+        return found
+
+    def of(self, rows: Ints) -> Sent | None:
+        """All changes of these rows that are remembered."""
+        parts = [part.at(np.isin(part.row, rows)) for part in self._parts]
+        return after_each_other(parts) if parts else None
+
+    def keep(self, sent: Sent, low: int) -> None:
+        """Remembers them, and lets go of what the watermark `low` has passed."""
+        if len(sent):
+            self._parts.append(sent)
+            self._top, self._last = max(self._top, sent.ts.max()), sent.ts[-1]
+        self._parts = [part.at(part.ts > low) if part.ts.min() <= low else part for part in self._parts]
+        self._parts = [part for part in self._parts if len(part)]
+        while sum(map(len, self._parts[1:])) > LIMIT:
+            del self._parts[0]
+
+    def _near(self, ts: Ints) -> list[Sent]:
+        """The parts in whose time these lie."""
+        first = ts.min()
+        return [part for part in self._parts if part.ts.max() >= first]
+
+
+def highest_before(groups: Ints, ts: Ints) -> Ints:
+    """Of each row the highest commit-ts among the rows of its group before it; -1 for the first."""
+    found = np.full(len(ts), NEVER)
+    if len(ts) < 2:
+        return found
+    order = np.argsort(groups, kind="stable")
+    values, ranks = np.unique(ts[order], return_inverse=True)
+    first = np.concatenate(([True], np.diff(groups[order]) != 0))
+    begin = (np.cumsum(first) - 1) * len(values)
+    tops = values[np.maximum.accumulate(begin + ranks) - begin]
+    found[order[1:]] = np.where(first[1:], NEVER, tops[:-1])
+    return found
+
+
+class Newest:
+    """Rows of which an older change came again behind a newer one: when a watermark passes them, the newest must have
+    come last."""
+
+    def __init__(self) -> None:
+        self._rows: Sent | None = None
+
+    def take(self, sent: Sent, behind: Ints, window: Window, marks: Ints, mark_ts: Ints) -> list[Sent]:
+        """The rows that a watermark of the batch passed with an older change last; `behind` are those that came again
+        behind newer ones, `marks` says before how many of the rows each watermark stands. To be asked before the
+        window keeps the batch."""
+        old = np.unique(sent.row[behind])
+        if self._rows is None and not len(old):
+            return []
+        rows = old if self._rows is None else np.union1d(old, self._rows.row)
+        before = window.of(rows)
+        here = np.flatnonzero(np.isin(sent.row, rows))
+        known = 0 if before is None else len(before)
+        every = sent.at(here) if before is None else after_each_other([before, sent.at(here)])
+        wrong, left = [], np.ones(len(every), np.bool_)
+        for place, ts in zip(marks.tolist(), mark_ts.tolist(), strict=True):
+            passed = left & (every.ts <= ts)
+            passed[known + np.searchsorted(here, place):] = False
+            if passed.any():
+                wrong.append(_not_newest(every.at(passed)))
+                left &= ~passed
+        self._rows = every.at(left) if left.any() else None
+        return [each for each in wrong if len(each)]
+
+    def end(self) -> Sent | None:
+        """The rows left whose last change is not their newest."""
+        return None if self._rows is None else _not_newest(self._rows)
+
+
+def _not_newest(sent: Sent) -> Sent:
+    """The last change of each row that has a newer one."""
+    order = np.argsort(sent.row, kind="stable")
+    rows = sent.row[order]
+    last = np.concatenate((rows[1:] != rows[:-1], [True]))
+    tops = np.maximum(highest_before(sent.row, sent.ts), sent.ts)[order]
+    found = order[last & (sent.ts[order] < tops)]
+    return sent.at(np.sort(found))

@@ -1,0 +1,142 @@
+"""Where a run to Kafka stands, and from where it goes on as a changefeed does that is restarted from its checkpoint.
+
+One law: no watermark is sent above what the checkpoint says, and all that it says is acknowledged.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from simulator import files, tso
+from simulator.releases import Release
+from simulator.releases.compare import full_name
+from simulator.run import checkpoint_store
+from simulator.run.checkpoint_store import Store, goes_on, hashed
+from simulator.run.plan import Plan
+from simulator.sources.snapshots import Snapshot
+from simulator.ticdc.changefeed import Changefeed
+from simulator.ticdc.changefeed.model import Kafka
+from simulator.ticdc.dispatch import Destinations
+
+PIECE = 1 << 22
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where a run stands."""
+
+    run: Mapping[str, str]
+    """What it must be to go on there (`identity`)."""
+
+    start_ts: int
+    commit_ts: int = 0
+    """Everything up to there is acknowledged; 0 before there is anything."""
+
+    @property
+    def watermark(self) -> int:
+        return self.commit_ts or self.start_ts
+
+
+class Keeper:
+    """Writes down how far a run is."""
+
+    def __init__(self, store: Store, checkpoint: Checkpoint) -> None:
+        self.since = checkpoint.commit_ts
+        """From where the run goes on; 0 where it begins."""
+
+        self._store, self._checkpoint = store, checkpoint
+
+    def reached(self, commit_ts: int) -> None:
+        """Everything up to there is acknowledged; it is on the disk then. Raises DeliveryError."""
+        if commit_ts > self._checkpoint.commit_ts:
+            self._checkpoint = replace(self._checkpoint, commit_ts=commit_ts)
+            self._store.write(self._checkpoint)
+
+    @property
+    def told(self) -> str:
+        """For people, of a run that ends before its end."""
+        return goes_on(self._checkpoint.watermark)
+
+    def end(self) -> None:
+        """The run came to its end: there is nothing to go on with."""
+        self._store.end()
+
+    def close(self) -> None:
+        self._store.close()
+
+
+def begun(directory: Path, run: Mapping[str, str], plan: Plan) -> Keeper:
+    """Of a new run; raises UserError where another one may go on."""
+    first = Checkpoint(run, tso.compose(plan.timeline.start_ms))
+    return Keeper(checkpoint_store.begin(directory, first, _read), first)
+
+
+def resumed(directory: Path, run: Mapping[str, str]) -> Keeper:
+    """Of a run that goes on; raises UserError where there is none, or it was another one."""
+    return Keeper(*checkpoint_store.resume(directory, run, _read))
+
+
+def _read(found: Mapping[str, Any]) -> Checkpoint:
+    """Raises ValueError for numbers that no run has written."""
+    start_ts, commit_ts = int(found["start_ts"]), int(found["commit_ts"])
+    if not 0 < start_ts <= tso.FOREVER or (commit_ts and not start_ts <= commit_ts <= tso.FOREVER):
+        raise ValueError("nobody wrote that")
+    return Checkpoint({str(name): str(value) for name, value in found["run"].items()}, start_ts, commit_ts)
+
+
+def identity(
+    plan: Plan, seed: int, release: Release, changefeed: Changefeed, destinations: Destinations
+) -> dict[str, str]:
+    """All that decides what a run sends, by the words in which a difference is told; reads the snapshots' files.
+
+    Raises OSError where they cannot be read."""
+    line = plan.timeline
+    sent = replace(changefeed, scheme="", kafka=Kafka((), changefeed.kafka.partition_num), warnings=())
+    counts = zip(destinations.topics, destinations.counts, strict=True)
+    return {
+        "what is played": hashed(repr((plan.tables, plan.statements, plan.topics, plan.active)), _written(plan.rows)),
+        "a snapshot": hashed(*_content(plan)),
+        "--seed": str(seed),
+        "its begin": str(tso.compose(line.start_ms)),
+        "its end": str(tso.compose(line.end_ms)),
+        "--resolved-interval": f"{line.resolved_interval_ms}ms",
+        "--release": full_name(release),
+        "topic": changefeed.topic,
+        "protocol": changefeed.codec.protocol,
+        "partitions": ", ".join(f"{topic}: {count}" for topic, count in sorted(counts)),
+        "changefeed": hashed(repr(sent)),
+    }
+
+
+def _written(rows: pa.RecordBatch | None) -> bytes:
+    """What scripted SQL committed, as bytes."""
+    if rows is None:
+        return b""
+    out = io.BytesIO()
+    with pa.ipc.new_stream(out, rows.schema) as stream:
+        stream.write_batch(rows)
+    return out.getvalue()
+
+
+def _content(plan: Plan) -> Iterator[str | bytes]:
+    """Of all snapshots that are compared: definitions, and files with their names."""
+    for snapshot in (snapshot for move in plan.moves for snapshot in (move.before, move.after)):
+        for table in snapshot.tables:
+            yield repr(table.table)
+            for batch in table.rows.to_batches() if table.rows is not None else ():
+                yield _written(batch)
+        yield from _files(snapshot)
+
+
+def _files(snapshot: Snapshot) -> Iterable[str | bytes]:
+    for file in (file for table in snapshot.tables for some in table.files.values() for file in some):
+        yield f"{Path(file.path).name} {file.size}"
+        with files.open_file(file.path) as content:
+            while piece := content.read(PIECE):
+                yield piece

@@ -1,0 +1,108 @@
+"""Faults of watermarks and statements on their way to all partitions: a broadcast that breaks off, a watermark that
+comes again, a checkpoint that stands still.
+
+One law: whatever breaks off comes whole again before anything newer does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from simulator.columns.change_frame import DDL, WATERMARK
+from simulator.errors import UserError
+from simulator.run.faults.keys import FOR_KEY, FROM_1, PARTITIONS_KEY, saying, to_count
+from simulator.run.faults.kind import Acting, FaultKind, Piece, moved
+from simulator.run.faults.next_rows import spoken, without_watermarks
+from simulator.run.faults.restart import restarted
+from simulator.run.settings import Key
+from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.rules import ChangefeedRules
+
+BROADCASTS = {"ddl": DDL, "watermark": WATERMARK}
+
+
+class PartialBroadcast(Acting):
+    """Of the next statement or watermark."""
+
+    def events(self, piece: Piece) -> Iterator[Piece]:
+        values = self.scene.fault.values
+        if self.over or piece.kind != BROADCASTS[values["broadcast"]]:
+            yield piece
+            return
+        self.over = True
+        yield moved(piece, piece.events.slice(0, values["partitions"]))
+        yield from restarted(self.scene)
+
+
+class RepeatWatermark(Acting):
+    """The last one at once; before any, the next one."""
+
+    def strike(self) -> Iterator[Piece]:
+        history, job = self.scene.history, self.scene.job
+        if history.checkpoint > history.start_ts:
+            yield from self._again(Piece(job.marks.watermark(history.checkpoint, range(job.destinations.total))))
+
+    def events(self, piece: Piece) -> Iterator[Piece]:
+        yield piece
+        if piece.kind == WATERMARK and not self.over:
+            yield from self._again(piece)
+
+    def _again(self, piece: Piece) -> Iterator[Piece]:
+        self.over = True
+        for _ in range(self.scene.fault.values.get("times", 1)):
+            yield Piece(piece.events, apart=True)
+
+
+class CheckpointLag(Acting):
+    """No watermark is sent while it lasts."""
+
+    def strike(self) -> Iterator[Piece]:
+        fault = self.scene.fault
+        self.scene.history.hold(fault.at_ts, fault.until_ts - 1)
+        yield from ()
+
+
+def to_broadcast(value: object) -> str:
+    """What breaks off; raises UserError."""
+    if value not in BROADCASTS:
+        raise UserError(f"expected one of {', '.join(BROADCASTS)}, got {value!r}")
+    return str(value)
+
+
+def _refuse_partial(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
+    if values["broadcast"] == "watermark":
+        return without_watermarks(values, rules)
+    if CODECS[rules.changefeed.codec.protocol].ddl_everywhere(rules.release):
+        return ""
+    return f"{spoken(rules)} sends a statement to partition 0 alone: nothing breaks off; of = watermark is accepted"
+
+
+PARTIAL_BROADCAST = FaultKind(
+    says="TiCDC ends while it broadcasts the next statement or watermark, when some partitions have it; then it "
+    "restarts, and it comes whole again.",
+    source="tiflow#12595, PR#12596; tiflow: cdc/sink/ddlsink/mq/ddlproducer SyncBroadcastMessage",
+    acting=PartialBroadcast,
+    keys={
+        "of": Key("broadcast", to_broadcast, {"enum": list(BROADCASTS)}, "What breaks off: ddl or watermark."),
+        "partitions": saying(PARTITIONS_KEY, "How many partitions have it before TiCDC ends."),
+    },
+    needs=("of", "partitions"),
+    refuse=_refuse_partial,
+)
+
+REPEAT_WATERMARK = FaultKind(
+    says="The last watermark comes again, in every partition.",
+    source="tiflow#12595; ticdc: downstreamadapter/sink/kafka/sink.go AddCheckpointTs (no guard)",
+    acting=RepeatWatermark,
+    keys={"times": Key("times", to_count, FROM_1, "How often; once where unsaid.")},
+    refuse=without_watermarks,
+)
+
+CHECKPOINT_LAG = FaultKind(
+    says="The checkpoint stands still: rows go on, watermarks do not come.",
+    source="tiflow#9750, ticdc#6076; tiflow: cdc/owner/changefeed.go",
+    acting=CheckpointLag,
+    keys={"for": FOR_KEY},
+    needs=("for",),
+)

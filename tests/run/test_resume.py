@@ -1,0 +1,197 @@
+"""A run that ends before its end, at any moment and in any way, and one that goes on where it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from support.resumed import assert_nothing_is_lost
+
+from simulator import releases
+from simulator.errors import DeliveryError, UserError
+from simulator.run import checkpoint, emit, open_outputs, pipeline, plan, scenario
+from simulator.run.checkpoint import Keeper
+from simulator.run.engines import in_process
+from simulator.run.plan import Plan
+from simulator.run.progress import Reporter
+from simulator.run.settings import Settings
+from simulator.signals import Asked
+from simulator.sinks.immediate import Immediate
+from simulator.sinks.memory import MemorySink, Message
+from simulator.sinks.records import Records, part
+from simulator.ticdc.changefeed import Changefeed, load
+
+STORY = """
+CREATE DATABASE shop;
+CREATE TABLE shop.item (id BIGINT PRIMARY KEY, stock INT);
+CREATE TABLE shop.sale (id BIGINT PRIMARY KEY, item BIGINT);
+INSERT INTO shop.item VALUES (1, 5), (2, 6), (3, 7), (4, 8);
+INSERT INTO shop.sale VALUES (1, 3), (2, 3);
+UPDATE shop.item SET stock = stock - 1;
+ALTER TABLE shop.item ADD COLUMN price INT DEFAULT 3;
+UPDATE shop.item SET price = 4 WHERE id < 3;
+DELETE FROM shop.sale WHERE id = 2;
+TRUNCATE TABLE shop.sale;
+INSERT INTO shop.sale VALUES (5, 1), (6, 1), (7, 2);
+UPDATE shop.item SET id = id + 10 WHERE id = 2;
+"""
+BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
+URI = "kafka://127.0.0.1:1/story?partition-num=2&protocol="
+PROTOCOLS = ("open-protocol", "canal-json&enable-tidb-extension=true")
+RELEASES = ("v6.5.6", "v8.5.3", "v8.5.4 new")
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+class Cut(MemorySink):
+    """Takes so many records, the last of them out of a write's midst, and is no more."""
+
+    def __init__(self, messages: list[Message], topics: Sequence[str], left: int) -> None:
+        super().__init__(messages, topics)
+        self._left = left
+
+    def write(self, records: Records) -> None:
+        count = len(records.value)
+        if count > self._left:
+            super().write(part(records, 0, self._left))
+            raise Killed
+        self._left -= count
+        super().write(records)
+
+
+class Story:
+    """Of one protocol and release, played again and again."""
+
+    def __init__(self, directory: Path, protocol: str, release: str) -> None:
+        name, _, architecture = release.partition(" ")
+        self.directory, self.release = directory, releases.find(name, architecture or None)
+        self.changefeed: Changefeed = load(URI + protocol, BY_KEY, self.release)
+        file = directory / "story.sql"
+        file.write_text(STORY)
+        script = scenario.load(file).script(Settings(resolved_interval_ms=10))
+        self.plan: Plan = plan.plan(script, self.changefeed, self.release)
+
+    def play(self, keeper: Keeper | None, records: int = 1 << 30, asked: Asked | None = None) -> list[Message]:
+        """What arrived of it."""
+        messages: list[Message] = []
+        output = open_outputs.to_memory(self.changefeed, messages).of(self.plan)
+        work = pipeline.work_of(self.plan, output, self.release, 0, 0.0, None)
+        if keeper is not None:
+            work = pipeline.kept(work, keeper)
+        rows, owned, job = in_process.ordered(work, True)
+        sink: Immediate = Cut(messages, output.destinations.topics, records)
+        try:
+            emit.give(
+                rows, owned, job, sink, lambda: True, Reporter(None), emit.Until(asked or Asked()),
+                reached=work.reached)
+        except Killed:
+            pass
+        return messages
+
+    def keeper(self, resume: bool = False) -> Keeper:
+        output = open_outputs.to_memory(self.changefeed, []).of(self.plan)
+        run = checkpoint.identity(self.plan, 0, self.release, self.changefeed, output.destinations)
+        directory = self.directory / "stands"
+        return checkpoint.resumed(directory, run) if resume else checkpoint.begun(directory, run, self.plan)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_run_that_is_killed_behind_any_record_goes_on_without_a_loss(
+    tmp_path: Path, protocol: str, release: str
+) -> None:
+    """Killed twice: a run that went on is killed as well."""
+    story = Story(tmp_path, protocol, release)
+    whole = story.play(None)
+    again = 0
+    for records in range(0, len(whole), 3):
+        keeper = story.keeper()
+        found = story.play(keeper, records)
+        for more in (records % 7, 1 << 30):
+            keeper.close()
+            keeper = story.keeper(resume=True)
+            found += story.play(keeper, more)
+        again += assert_nothing_is_lost(found, whole)
+        keeper.end()
+        keeper.close()
+    assert again
+
+
+def test_a_run_that_goes_on_sends_the_statement_at_its_checkpoint_again(tmp_path: Path) -> None:
+    story = Story(tmp_path, PROTOCOLS[1], "v8.5.3")
+    whole = story.play(None)
+    added = next(each for each in whole if b"ADD COLUMN" in (each.value or b""))
+    keeper = story.keeper()
+    keeper.reached(added.commit_ts)
+    keeper.close()
+
+    keeper = story.keeper(resume=True)
+    assert [each.value for each in story.play(keeper)][:3] == [
+        each.value for each in whole if each.commit_ts == added.commit_ts]
+    keeper.close()
+
+
+def test_no_watermark_is_sent_above_what_is_written_down(tmp_path: Path) -> None:
+    story = Story(tmp_path, PROTOCOLS[1], "v8.5.3")
+    keeper = story.keeper()
+    stands = tmp_path / "stands" / "checkpoint.json"
+
+    class Watching(MemorySink):
+        def write(self, records: Records) -> None:
+            for value in records.value.to_pylist():
+                if b"TIDB_WATERMARK" in value:
+                    watermarks.append(json.loads(value)["_tidb"]["watermarkTs"])
+                    assert watermarks[-1] <= json.loads(stands.read_text())["commit_ts"]
+
+    watermarks: list[int] = []
+    output = open_outputs.to_memory(story.changefeed, []).of(story.plan)
+    work = pipeline.kept(pipeline.work_of(story.plan, output, story.release, 0, 0.0, None), keeper)
+    rows, owned, job = in_process.ordered(work, True)
+    emit.give(rows, owned, job, Watching([], ["story"]), lambda: True, Reporter(None), reached=work.reached)
+
+    assert len(watermarks) > 10 and watermarks == sorted(watermarks)
+    assert json.loads(stands.read_text())["commit_ts"] == watermarks[-1]
+    keeper.close()
+
+
+def test_without_watermarks_it_is_written_down_as_often(tmp_path: Path) -> None:
+    story, other = (Story(tmp_path, protocol, "v8.5.3") for protocol in ("canal-json", PROTOCOLS[1]))
+    assert pipeline.kept(
+        pipeline.work_of(story.plan, open_outputs.to_memory(story.changefeed, []).of(story.plan), story.release, 0,
+                         0.0, None), story.keeper()).job.barriers == tuple(
+        pipeline.work_of(other.plan, open_outputs.to_memory(other.changefeed, []).of(other.plan), other.release, 0,
+                         0.0, None).job.marks.times().tolist())
+
+
+def test_another_run_is_not_gone_on_with(tmp_path: Path) -> None:
+    story, other = Story(tmp_path, PROTOCOLS[0], "v8.5.3"), Story(tmp_path, PROTOCOLS[1], "v6.5.6")
+    story.keeper().close()
+    with pytest.raises(UserError) as error:
+        other.keeper(resume=True)
+    assert "--release was classic:v8.5.3, now it is classic:v6.5.6, protocol was open-protocol, now it is " in str(
+        error.value)
+    with pytest.raises(UserError, match="did not come to its end .*: --resume goes on with it"):
+        story.keeper()
+
+
+@pytest.mark.parametrize("change", [
+    {"commit_ts": 5}, {"commit_ts": -1}, {"start_ts": "x"}, {"run": []}, {"commit_ts": 1 << 70}])
+def test_numbers_that_no_run_has_written_are_refused(tmp_path: Path, change: dict[str, object]) -> None:
+    story, stands = Story(tmp_path, PROTOCOLS[0], "v8.5.3"), tmp_path / "stands" / "checkpoint.json"
+    story.keeper().close()
+    stands.write_text(json.dumps({**json.loads(stands.read_text()), **change}))
+    with pytest.raises(UserError, match="is no checkpoint of such a run"):
+        story.keeper(resume=True)
+
+
+def test_a_checkpoint_that_cannot_be_written_ends_the_run_in_words(tmp_path: Path) -> None:
+    story = Story(tmp_path, PROTOCOLS[0], "v8.5.3")
+    keeper = story.keeper()
+    (tmp_path / "stands" / ".checkpoint.json.new").mkdir()
+    with pytest.raises(DeliveryError, match=r"cannot write .*checkpoint\.json: Is a directory"):
+        story.play(keeper)
+    keeper.close()
