@@ -37,8 +37,8 @@ class Strings:
     is_key: Mask
     """Whether a colon follows."""
 
-    bare: Bytes
-    """The first byte of what is behind the colon, where that is no string, object or list; else 0."""
+    behind: Bytes
+    """The first byte behind the colon; of what is no key, any."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,7 @@ def cut(texts: pa.Array, values: Values) -> Cut:
     data = np.concatenate((stored, np.zeros(PADDING, np.uint8)))
     opens, closes, row, escapes = _quotes(data, bounds)
     is_key = data[closes + 1] == COLON
-    behind = data[closes + 2]
-    bare = np.where(is_key & (behind != QUOTE) & (behind != ord("{")) & (behind != ord("[")), behind, 0)
-    quoted, loose = values(Strings(data, row, opens, closes, is_key, bare))
+    quoted, loose = values(Strings(data, row, opens, closes, is_key, data[closes + 2]))
     places = np.flatnonzero(quoted | loose)
     quoted = quoted[places]
     starts = np.where(quoted, opens[places] + 1, closes[places] + 2)
@@ -91,8 +89,10 @@ def cut(texts: pa.Array, values: Values) -> Cut:
 
 def _quotes(data: Bytes, bounds: Places) -> tuple[Places, Places, Places, Places]:
     """Where strings begin and end, the text that each is in, and every backslash."""
-    quotes, escapes = np.flatnonzero(data == QUOTE), np.flatnonzero(data == BACKSLASH)
-    if len(escapes):
+    quotes, escapes = np.flatnonzero(data == QUOTE), np.zeros(0, np.int64)
+    escaping = data == BACKSLASH
+    if escaping.any():
+        escapes = np.flatnonzero(escaping)
         ends = np.flatnonzero(np.diff(escapes, append=escapes[-1] + 2) != 1)
         runs = np.diff(ends, prepend=-1)
         behind = escapes[ends[runs % 2 == 1]] + 1

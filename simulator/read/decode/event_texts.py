@@ -14,11 +14,12 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import Bytes, Mask, Places, buffers
 from simulator.read.decode import open_protocol
-from simulator.read.decode.cut import Strings
+from simulator.read.decode.cut import QUOTE, Strings
 from simulator.read.decode.whole_messages import plain
 
 NEW_LINE = b"\n"
-NULL = ord("n")
+NULL, LIST, OBJECT = b"n[{"
+DATA, OLD = np.frombuffer(b"data", np.uint8), np.frombuffer(b'old"', np.uint8)
 
 
 @dataclass(frozen=True)
@@ -62,23 +63,23 @@ def canal_values(strings: Strings) -> tuple[Mask, Mask]:
     Both are the only members with an object in a list behind them; `data` without one is that of statements and
     watermarks.
     """
-    data, opens, closes = strings.data, strings.opens, strings.closes
-    named = strings.is_key & (closes - opens <= 5)
-    short = np.flatnonzero(named)
-    names = _bytes_at(data, opens[short] + 1, 4)
-    objects = _bytes_at(data, closes[short] + 1, 4)
-    listed = (objects[:, 1] == ord("[")) & (objects[:, 2] == ord("{"))
-    is_data = (names == np.frombuffer(b"data", np.uint8)).all(axis=1) & (listed | (objects[:, 1] == NULL))
-    is_old = (names == np.frombuffer(b'old"', np.uint8)).all(axis=1) & listed
-    begins = short[is_data | is_old]
+    data, opens, behind = strings.data, strings.opens, strings.behind
+    size = strings.closes - opens - 1
+    listed = np.flatnonzero(strings.is_key & (size <= 4) & ((behind == LIST) | (behind == NULL)))
+    names = _bytes_at(data, opens[listed] + 1, 4)
+    is_object = (behind[listed] == LIST) & (data[strings.closes[listed] + 3] == OBJECT)
+    is_data = (names == DATA).all(axis=1) & (is_object | (behind[listed] == NULL))
+    begins = listed[is_data | (names == OLD).all(axis=1) & is_object]
+    begins = begins[np.diff(strings.row[begins], prepend=-1) > 0]
     region = np.full(int(strings.row[-1]) + 1 if len(opens) else 0, len(data), np.int64)
-    np.minimum.at(region, strings.row[begins], opens[begins])
+    region[strings.row[begins]] = opens[begins]
     inside = opens > region[strings.row]
-    number = _digit(strings.bare)
-    two = np.zeros(len(opens), np.bool_)
-    two[short] = (closes[short] - opens[short] == 3) & (names[:, 1] == ord("s")) & (
-        (names[:, 0] == ord("e")) | (names[:, 0] == ord("t")))
-    return ~strings.is_key & inside, np.where(inside, number | (strings.bare == NULL), number & two)
+    number = _digit(behind) & strings.is_key
+    short = np.flatnonzero(number & ~inside & (size == 2))
+    short = short[(data[opens[short] + 2] == ord("s")) & np.isin(data[opens[short] + 1], (ord("e"), ord("t")))]
+    loose = inside & (number | (behind == NULL) & strings.is_key)
+    loose[short] = True
+    return ~strings.is_key & inside, loose
 
 
 def canal_message(text: bytes) -> tuple[bytes | None, bytes]:
@@ -128,7 +129,7 @@ def open_events(keys: pa.Array, values: pa.Array) -> EventTexts:
 
 def open_values(strings: Strings) -> tuple[Mask, Mask]:
     """The members `v` of columns; of the key, the numbers that are not its type."""
-    data, opens, size = strings.data, strings.opens, strings.closes - strings.opens - 1
+    data, opens, behind, size = strings.data, strings.opens, strings.behind, strings.closes - strings.opens - 1
     breaks = np.flatnonzero(data == NEW_LINE[0])
     rows = int(strings.row[-1]) + 1 if len(opens) else 0
     first = np.searchsorted(strings.row, np.arange(rows + 1))
@@ -137,9 +138,12 @@ def open_values(strings: Strings) -> tuple[Mask, Mask]:
     at = np.searchsorted(breaks, begins)
     region[at < len(breaks)] = breaks[at[at < len(breaks)]]
     inside = opens > region[strings.row]
-    is_value = (size == 1) & (data[opens + 1] == ord("v"))
-    some = strings.bare != 0
-    return ~strings.is_key & inside, np.where(inside, some & is_value, _digit(strings.bare) & (size > 1))
+    keys = np.flatnonzero(strings.is_key & (behind != OBJECT) & (behind != QUOTE))
+    some = np.where(
+        inside[keys], (size[keys] == 1) & (data[opens[keys] + 1] == ord("v")), _digit(behind[keys]) & (size[keys] > 1))
+    loose = np.zeros(len(opens), np.bool_)
+    loose[keys[some]] = True
+    return ~strings.is_key & inside, loose
 
 
 def open_message(text: bytes) -> tuple[bytes | None, bytes]:
