@@ -25,7 +25,7 @@ from simulator.run.live import Live
 from simulator.run.open_outputs import OpenOutput, to_fixtures, to_kafka, to_memory
 from simulator.run.scenario import Scenario
 from simulator.run.settings import DEFAULT_RESOLVED_INTERVAL_MS
-from simulator.run.steps.fault import fault_step
+from simulator.run.steps.fault import FaultStep, fault_step
 from simulator.run.steps.wait import WaitStep
 from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import Changefeed, load, load_file
@@ -139,6 +139,8 @@ class TiCDC:
         live, before = self._open(), len(self._sent)
         sent = live.records
         start_ms = live.cursor.now_ms
+        if any(isinstance(step, FaultStep) for step in found.steps):
+            live.foresee(found.steps)
         additions = [live.play(step) for step in found.steps]
         expectations.check(
             (expected for addition in additions for expected in addition.expected), start_ms, self._sent[before:],

@@ -7,20 +7,23 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from simulator import releases
-from simulator.cli import client, resuming
+from simulator.cli import client, resuming, truth
 from simulator.cli.run_report import Display, Summary
+from simulator.cli.sending import IN_PROCESS, ON_SPARK, check_sink
+from simulator.cli.truth import TruthAsked
 from simulator.errors import DeliveryError, UserError
 from simulator.read import expectations
 from simulator.read.lines import lines
 from simulator.read.records import of_batch
 from simulator.releases import Release
 from simulator.run import outputs, pipeline, plan, storage
-from simulator.run.engines import in_process
+from simulator.run.engines import in_process, truth_in_process
 from simulator.run.engines.address import place_of
 from simulator.run.engines.work import Engine
 from simulator.run.faults.state import Strike
@@ -30,31 +33,31 @@ from simulator.run.progress import Listener
 from simulator.run.rehearsal import rehearsed
 from simulator.run.scenario import Scenario
 from simulator.run.settings import DEFAULT_SINK_URI, Settings, merged
+from simulator.run.truth.write import TruthEngine
 from simulator.signals import Stopped, held
 from simulator.sinks.console import ConsoleServer
 from simulator.sinks.driver import Place
 from simulator.sinks.memory import Message
 from simulator.sinks.records import require_delivered
 from simulator.ticdc.changefeed import Changefeed, load_file
-
-IN_PROCESS = "none"
-"""The --master that needs no Spark."""
-
-ON_SPARK = "local[*]"
-"""The --master that compares snapshots where none is said."""
+from simulator.ticdc.rules import rules
 
 
-def run_scenario(scenario: Scenario, options: dict[str, Any]) -> None:
-    """Plays it, by the options of the command line; raises SimulatorError, one line."""
+@dataclass(frozen=True)
+class Engines:
+    """Who does the work."""
+
+    run: Engine
+    truth: TruthEngine
+
+
+def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, played: str) -> None:
+    """Plays it, by the options of the command line; raises SimulatorError, one line. `played` is what it is called."""
     given = {name: options[name] for name in Settings.__dataclass_fields__}
     settings = merged(Settings(**given), scenario.settings)
-    if options["console"] and options["fixtures"]:
-        raise UserError("--console and --fixtures exclude each other: choose one")
-    if settings.sink_uri is None and not options["console"] and not options["fixtures"]:
-        raise UserError(
-            "no sink-uri: give --sink-uri 'kafka://host:port/topic?protocol=open-protocol', or --console or "
-            "--fixtures DIR, with which nothing is contacted"
-        )
+    truth.check(options)
+    if options["at"] is None:
+        check_sink(settings.sink_uri, options)
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
     changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
     client.check(options)
@@ -69,6 +72,11 @@ def run_scenario(scenario: Scenario, options: dict[str, Any]) -> None:
     resuming.check_plan(options, planned)
     display.warn(planned.event_filters.warnings)
     display.note(planned.notes)
+    asked = TruthAsked(planned, changefeed, rules(changefeed, release), script.seed, command, played, options)
+    if options["at"] is not None:
+        with _engines(_master(options["master"], planned), planned, display) as engines:
+            asked.show(engines.truth, display)
+        return
     _check_expected(planned, changefeed, release, script.seed, display)
     if changefeed.codec.large_message_handle_option == "claim-check":
         storage.require_writable(changefeed.codec.claim_check_storage_uri)
@@ -82,8 +90,12 @@ def run_scenario(scenario: Scenario, options: dict[str, Any]) -> None:
         listener = stack.enter_context(Listener(display.update, place))
         try:
             reads = bool(planned.moves)
-            with _engine(master, planned, display) as engine, display.following(reads):
-                account = pipeline.run(engine, planned, output, release, script.seed, script.speed, listener, keeper)
+            with _engines(master, planned, display) as engines:
+                with display.following(reads):
+                    account = pipeline.run(
+                        engines.run, planned, output, release, script.seed, script.speed, listener, keeper)
+                if all(each.error is None for each in account.delivered):
+                    asked.write(engines.truth, output, account, display)
         except (Stopped, DeliveryError):
             display.stopped(listener.progress, planned, output)
             raise
@@ -123,10 +135,10 @@ def _master(given: str | None, planned: Plan) -> str:
 
 
 @contextmanager
-def _engine(master: str, planned: Plan, display: Display) -> Iterator[Engine]:
+def _engines(master: str, planned: Plan, display: Display) -> Iterator[Engines]:
     """In process, or on Spark in another thread; a signal ends Spark from this one, as no call to it may be torn."""
     if master == IN_PROCESS:
-        yield in_process.run
+        yield Engines(in_process.run, truth_in_process.write)
         return
     display.stage("starting Spark")
     with held():  # an import that a signal ends midway leaves half a module behind
@@ -146,8 +158,10 @@ def _engine(master: str, planned: Plan, display: Display) -> Iterator[Engine]:
         try:
             session = start(spark.session, master, planned.input_bytes)
             with held():
-                from simulator.run.engines import on_spark  # while Java starts
-            yield partial(beside, on_spark.run, session.result())
+                from simulator.run.engines import on_spark, truth_on_spark  # while Java starts
+            yield Engines(
+                partial(beside, on_spark.run, session.result()),
+                partial(beside, truth_on_spark.write, session.result()))
         finally:
             if work is not None and not work.done():
                 spark.end(work.done)

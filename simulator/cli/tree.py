@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from simulator import __version__, releases as known
+from simulator import __version__, releases as known, tso
 from simulator.errors import UserError
 from simulator.run.settings import DEFAULT_SINK_URI, PLACES, SETTINGS, to_duration_ms
 
@@ -112,6 +112,19 @@ CLIENT = (
 )
 """What stands between records and Kafka: of diff, run and load."""
 
+TRUTH = (
+    click.option(
+        "--truth", type=click.Path(path_type=Path), metavar="DIR",
+        help="Write a snapshot of what a right consumer has at the last watermark there."),
+    click.option(
+        "--truth-format", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True,
+        help="What its files are."),
+    click.option(
+        "--at", metavar="WHEN",
+        help="Write the truth of then (10m since the start, or the TSO of a watermark), and send nothing."),
+)
+"""Of whatever knows its end: diff, run and load."""
+
 RUN = _given((
     *CHANGEFEED_AND_OUTPUT,
     _setting("over", metavar="DURATION", help="Simulated time that changes are spread over.  [default: 1m]"),
@@ -135,6 +148,7 @@ RUN = _given((
         metavar="FILE.json",
         help="Write the summary there, too.",
     ),
+    *TRUTH,
 ))
 """Of diff and run."""
 
@@ -151,7 +165,6 @@ RUN = _given((
 )
 @click.option(
     "--ddl-at",
-    "at",
     type=click.Choice(PLACES),
     default="middle",
     show_default=True,
@@ -165,7 +178,7 @@ RUN = _given((
     help="A column (or db.table.column), or a table, that AFTER has under another name.  May be given again.",
 )
 @RUN
-def diff(before: Path, after: Path, file: Path | None, at: str, renamed: tuple[str, ...], **options: Any) -> None:
+def diff(before: Path, after: Path, file: Path | None, ddl_at: str, renamed: tuple[str, ...], **options: Any) -> None:
     """The stream that leads from snapshot directory BEFORE to snapshot directory AFTER.
 
     A snapshot is a Dumpling export (SQL, CSV or Parquet), or <db>.<table>.csv or .parquet files beside their
@@ -176,7 +189,8 @@ def diff(before: Path, after: Path, file: Path | None, at: str, renamed: tuple[s
     from simulator.run import scenario
     from simulator.run.steps.derivation import SchemaChange
 
-    run_scenario(scenario.diff(before, after, SchemaChange(file, at, renamed)), options)
+    played = f"{before} to {after}"
+    run_scenario(scenario.diff(before, after, SchemaChange(file, ddl_at, renamed)), options, "diff", played)
 
 
 @commands.command()
@@ -195,7 +209,7 @@ def run(file: Path, **options: Any) -> None:
     from simulator.cli.run_scenario import run_scenario
     from simulator.run import library, scenario
 
-    run_scenario(scenario.load(library.file_of(file)), options)
+    run_scenario(scenario.load(library.file_of(file)), options, "run", str(file))
 
 
 @commands.command()
@@ -227,12 +241,7 @@ def run(file: Path, **options: Any) -> None:
     "--checkpoint", type=click.Path(path_type=Path), metavar="DIR",
     help="Where it is kept how far the run is.  [default: <plan>.checkpoint]")
 @click.option("--resume", is_flag=True, help="Go on where the run of this checkpoint ended.")
-@click.option(
-    "--truth", type=click.Path(path_type=Path), metavar="DIR",
-    help="Write a snapshot of all tables at the last watermark there.")
-@click.option(
-    "--at", metavar="WHEN",
-    help="Write the truth of then (10m since the stream's start, or a TSO), and send nothing.")
+@_given(TRUTH)
 @click.option(
     "--summary", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json", help="Write the summary there.")
 @click.option(
@@ -317,6 +326,59 @@ def inspect(source: str, as_json: bool, raw: bool, follow: bool, protocol: str |
 
     records = read(source, follow, warn)
     show_lines(islice(raw_lines(records) if raw else lines(records, as_json, protocol), limit))
+
+
+@commands.command()
+@click.argument("source", required=False)
+@click.option(
+    "--truth", type=click.Path(path_type=Path), metavar="DIR",
+    help="What --truth of run, diff or load wrote: the rows expected, and how the stream was made.")
+@click.option("--before", metavar="DIR", help="Snapshot of the rows where the stream begins.")
+@click.option("--after", metavar="DIR", help="Snapshot of the rows that are expected where it ends.")
+@click.option(
+    "--against", metavar="DIR|jdbc:…",
+    help="What a consumer wrote down, to be held against the truth: a snapshot, or its database through Spark.")
+@click.option(
+    "--jdbc-driver", type=click.Path(path_type=Path), metavar="JAR", help="The driver of that database.")
+@click.option("--sink-uri", metavar="URI", help="The changefeed's sink URI.  [default: the truth's]")
+@click.option(
+    "--config", type=click.Path(path_type=Path), metavar="FILE",
+    help="Its changefeed.toml.  [default: the truth's]")
+@click.option(
+    "--release", metavar="TAG", help="TiCDC release that wrote the stream.  [default: the truth's, else v8.5.3]")
+@_architecture("TiCDC architecture.  [default: the truth's, else classic where the release has both]")
+@click.option("--follow", is_flag=True, help="First wait until every partition has the final watermark (Kafka only).")
+@click.option(
+    "--until", type=click.IntRange(1, tso.FOREVER), metavar="TSO",
+    help="The watermark that --follow waits for.  [default: the truth's final one]")
+@click.option(
+    "--show", type=click.IntRange(0, 100_000), default=10, show_default=True, metavar="N",
+    help="How many examples of each check and table to show; all are counted.")
+@JSON
+@click.option(
+    "--report", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.html",
+    help="Write a page with plots there.")
+@click.option(
+    "--master", metavar="URL",
+    help="Spark master; none reads everything in this process, without Java.  [default: by the stream's size]")
+@click.option(
+    "--no-restarts", "restarts", is_flag=True, flag_value=False, default=True,
+    help="Take it for wrong when rows come again, as they do after a restart of the changefeed.")
+def verify(**options: Any) -> int:
+    """Whether a stream keeps TiCDC's contract, and leads to the rows that are expected.
+
+    SOURCE is a fixtures directory or kafka://host:port/topic[,topic], written by ticdc-sim or by a real TiCDC. Exit
+    code 1 says that something is wrong.
+
+    \b
+    ticdc-sim run bank --fixtures out --truth truth
+    ticdc-sim verify out --truth truth
+    ticdc-sim verify --truth truth --against what-my-consumer-wrote
+    """
+    _without_pandas()
+    from simulator.cli.verify.command import verify as work
+
+    return work(options)
 
 
 @commands.group()

@@ -26,6 +26,11 @@ class Release(Settings, Statements, Messages, Rows):
     architecture: str
     """`classic` (pingcap/tiflow) or `new` (pingcap/ticdc); for people, nothing is decided by it."""
 
+    @property
+    def title(self) -> str:
+        """For people: `v8.5.4 (new)`."""
+        return f"{self.name} ({self.architecture})"
+
 
 @cache
 def behaviours() -> tuple[Behaviour, ...]:

@@ -7,16 +7,19 @@ that a step made has arrived when it is played.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from copy import deepcopy
 from dataclasses import replace
 
 import pyarrow as pa
 
 from simulator import tso
-from simulator.errors import UserError
+from simulator.errors import SimulatorError, UserError
 from simulator.releases import Release
 from simulator.run import emit, pipeline
 from simulator.run.emit import Job
 from simulator.run.engines import in_process
+from simulator.run.faults.kind import stands_still
 from simulator.run.faults.state import Faults, Strike
 from simulator.run.open_outputs import OpenOutput
 from simulator.run.plan import assembled
@@ -66,6 +69,19 @@ class Live:
             self._faults.forget(addition.faults)
             raise
         return addition
+
+    def foresee(self, steps: Iterable[Step]) -> None:
+        """These steps will be played next: what has to be known before some of them come is found out."""
+        spans, last, cursor = [], 0, self.cursor
+        planning = replace(
+            self._planning, versions=deepcopy(self._planning.versions), routes=list(self._planning.routes))
+        with suppress(SimulatorError):  # which whoever plays the step is told
+            for step in steps:
+                cursor, addition = step.plan(cursor, planning)
+                last = max([last, *(job.commit_ts for job in addition.jobs if job.events)])
+                spans += [
+                    stands_still(fault, last, planning.rules.release) for fault in addition.faults if fault.back_ms]
+        self._faults.foresee(spans)
 
     def execute(self, text: str) -> Outcome:
         """Plays one statement of SQL; the session, and its transaction, stay open.

@@ -78,17 +78,21 @@ def work_of(
     rules = Rules(
         plan.tables, plan.routes, plan.event_filters, plan.ignored_start_ts, plan.split, output.destinations, scripted
     )
-    comparison = Comparison(
+    before, after = (
+        tuple(scan for number, move in enumerate(plan.moves) for scan in scans(move, number))
+        for scans in (before_scans, after_scans)
+    )
+    return Work(before, after, comparison_of(plan, seed), rules, job, plan.input_bytes, plan.rows, plan.faults, seed)
+
+
+def comparison_of(plan: Plan, seed: int) -> Comparison:
+    """When and how the rows of a plan's snapshots change."""
+    return Comparison(
         plan.tables,
         Clock(seed, _salts(plan), tuple(move.span for move in plan.moves)),
         tuple(move.point for move in plan.moves),
         tuple(_changed(move) for move in plan.moves),
     )
-    before, after = (
-        tuple(scan for number, move in enumerate(plan.moves) for scan in scans(move, number))
-        for scans in (_before, _after)
-    )
-    return Work(before, after, comparison, rules, job, plan.input_bytes, plan.rows, plan.faults, seed)
 
 
 def kept(work: Work, keeper: Keeper) -> Work:
@@ -108,9 +112,10 @@ def _changed(move: Move) -> dict[int, Transition]:
     return {index: change.transition for change in move.changed for index in change.transition.after.indexes}
 
 
-def _before(move: Move, number: int) -> Iterator[TableScan]:
+def before_scans(move: Move, number: int) -> Iterator[TableScan]:
+    """What is read of the snapshot that a move starts from."""
     present = {index for place in move.places[1].values() for index in place.indexes}
-    tables = _by_name(move.before)
+    tables = by_name(move.before)
     for name, place in move.places[0].items():
         if name in tables:
             stays = present.issuperset(place.indexes)
@@ -128,14 +133,16 @@ def _dropped(texts: Sequence[pa.Array], tables: pa.Array) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([], STATE)
 
 
-def _after(move: Move, number: int) -> Iterator[TableScan]:
-    tables = _by_name(move.after)
+def after_scans(move: Move, number: int) -> Iterator[TableScan]:
+    """What is read of the snapshot that a move leads to."""
+    tables = by_name(move.after)
     for name, place in (*move.places[1].items(), *((change.after, change.transition.after) for change in move.changed)):
         if name in tables:
             yield TableScan(tables[name], place, move.after.csv, number)
 
 
-def _by_name(snapshot: Snapshot) -> dict[tuple[str, str] | None, SnapshotTable]:
+def by_name(snapshot: Snapshot) -> dict[tuple[str, str] | None, SnapshotTable]:
+    """The tables of a snapshot."""
     return {(entry.table.schema, entry.table.name): entry for entry in snapshot.tables}
 
 

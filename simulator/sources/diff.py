@@ -6,7 +6,7 @@ may cut batches as it likes; a millisecond of a span is a transaction.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from simulator.columns.change_frame import CHANGES, Ints, ints
 from simulator.columns.hashing import xxhash64
-from simulator.sources.schema_change import SchemaChangePoint, Transition, row_changes
+from simulator.sources.schema_change import SchemaChangePoint, Transition, placed_row_changes
 from simulator.sources.snapshots import PhysicalTable
 from simulator.ticdc import key_bytes
 from simulator.ticdc.table_info import handle_key
@@ -81,20 +81,25 @@ class Comparison:
 
 def changes(joined: pa.RecordBatch, of: Comparison) -> pa.RecordBatch:
     """CHANGES of rows that differ (JOINED), each with its commit-ts, in the definition of its time."""
+    parts = [part for _, part in placed_changes(joined, of)]
+    return pa.concat_batches(parts) if parts else pa.RecordBatch.from_pylist([], CHANGES)
+
+
+def placed_changes(joined: pa.RecordBatch, of: Comparison) -> Iterator[tuple[Ints, pa.RecordBatch]]:
+    """The same in parts, each with the places of its rows in `joined`."""
     place = ints(joined, "place")
     move, table = np.divmod(place, len(of.tables))
     row_hash, handle = _numbered(joined, table, of)
-    parts = []
     for number in np.unique(move).tolist():
         rows = np.flatnonzero(move == number)
         slots, found = of.clock.slots(row_hash[rows], number), of.changed[number]
         altered = np.isin(table[rows], list(found)) if found else np.zeros(len(rows), np.bool_)
         commit_ts = of.clock.commit_ts(slots[~altered], number)
-        parts.append(_as_they_are(joined, table, handle, rows[~altered], commit_ts))
+        yield rows[~altered], _as_they_are(joined, table, handle, rows[~altered], commit_ts)
         for index in np.unique(table[rows[altered]]).tolist():
             chosen = table[rows] == index
-            parts.append(_altered(joined, handle, rows[chosen], slots[chosen], index, number, of))
-    return pa.concat_batches(parts) if parts else pa.RecordBatch.from_pylist([], CHANGES)
+            for places, part in _altered(joined, handle, rows[chosen], slots[chosen], index, number, of):
+                yield rows[chosen][places], part
 
 
 def _numbered(joined: pa.RecordBatch, table: Ints, of: Comparison) -> tuple[Ints, pa.Array]:
@@ -131,8 +136,8 @@ def _as_they_are(
 
 def _altered(
     joined: pa.RecordBatch, handle: pa.Array, rows: Ints, slots: Ints, index: int, move: int, of: Comparison
-) -> pa.RecordBatch:
+) -> Iterator[tuple[Ints, pa.RecordBatch]]:
     at = pa.array(rows)
     images = (joined.column(name).take(at) for name in ("before", "after", "unaltered"))
-    return row_changes(
+    return placed_row_changes(
         of.changed[move][index], of.points[move], of.clock.spans[move], slots, index, handle.take(at), *images)

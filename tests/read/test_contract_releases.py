@@ -30,6 +30,7 @@ from simulator.ticdc.codecs.codec_options import known_options
 from simulator.ticdc.split import split_rule
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.types import family
+from support.replaying import replayed
 from support.transaction import Row, net, sent
 
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -128,6 +129,7 @@ def test_a_stream_leads_to_the_rows_that_are_left(protocol: str, name: str, data
     images = [image(new, made.table, made.binary) for new in left.values()]
     expected = state_of((made.table, data) for data in images if data is not None)
     assert [] == [*done.violations, *compare(done.state, expected, said.tables)]
+    assert_leads(records, said, images)
     assert_told(unknown(done.state, said.tables).get(("shop", "t"), {}), made, options, release)
 
 
@@ -166,6 +168,15 @@ def test_a_row_changed_and_changed_back_is_an_update_with_equal_images(
     left = [image(values, KEYED.table, frozenset()) for values in before if values]
     expected = state_of((KEYED.table, data) for data in left if data is not None)
     assert [] == [*done.violations, *compare(done.state, expected, said.tables)]
+    assert_leads(records, said, left)
+
+
+def assert_leads(records: Sequence[Record], said: StreamSpec, images: Sequence[bytes | None]) -> None:
+    """Every change begins with what the one before left, and the last ones leave these rows."""
+    (name,) = said.tables
+    after = {name: [data for data in images if data is not None]}
+    found = replayed(records, said.protocol, said.tables.values(), after=after, fidelity=said.fidelity)
+    assert ({}, (), {}) == (found.counts, found.examples, found.not_compared)
 
 
 def row(id: int, uk: int, v: int) -> Row:

@@ -211,7 +211,7 @@ BARE = '[[step]]\nsnapshot = "../monday"\n[[step]]\nsnapshot = "../tuesday"\n'
 @pytest.mark.parametrize(("text", "words"), [
     ('sinkuri = "x"\n' + BARE, ["unknown key 'sinkuri'. Did you mean 'sink-uri'?"]),
     ('[[step]]\nsnapshto = "x"\n' + BARE, ["step 1: unknown key 'snapshto'. Did you mean 'snapshot'?",
-                                           "step 1: exactly one of sql, sql-file, snapshot, generate, wait, expect "]),
+                                           "step 1: exactly one of sql, sql-file, snapshot, generate, wait, expect, "]),
     ('over = "1 minute"\nseed = "x"\nspeed = -1\n' + BARE, ["over: bad duration '1 minute'", "seed: bad seed 'x'",
                                                             "speed: bad speed '-1'"]),
     (BARE + '[[step]]\nwait = "5"\n', ["step 3: wait: bad duration '5'"]),
@@ -252,7 +252,7 @@ def test_a_kind_of_step_is_known_to_the_registry_alone(tmp_path: Path, monkeypat
         load_scenario(path)
     assert [line.partition(": ")[2] for line in caught.value.args] == [
         "line 7: step 3: hours: only a nap has hours",
-        "line 8: step 4: exactly one of sql, sql-file, snapshot, generate, wait, expect, nap is expected",
+        "line 8: step 4: exactly one of sql, sql-file, snapshot, generate, wait, expect, fault, nap is expected",
     ]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator import cli
+from simulator.columns import row_image
 from simulator.read import contract
 from simulator.read.contract.state import State, compare, state_of
 from simulator.read.contract.stream_spec import stream_spec_of
@@ -15,7 +16,9 @@ from simulator.read.records import Record
 from simulator.releases import Release, V8_5
 from simulator.sources import snapshots
 from simulator.ticdc.changefeed import Changefeed
+from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Table
+from support.replaying import replayed as by_halves
 
 
 def play(*arguments: object) -> int:
@@ -87,6 +90,18 @@ def assert_leads(
     replayed = contract.replay(decoded, before, tables)
     assert replayed.violations == []
     assert list(compare(replayed.state, after, tables)) == []
+    found = by_halves(
+        stream, spec.protocol, tables.values(), images(before, tables), images(after, tables), spec.fidelity)
+    assert (found.counts, found.examples) == ({}, ())
+
+
+def images(state: State, tables: Mapping[tuple[str, str], Table]) -> dict[tuple[str, str], list[bytes]]:
+    """The row images of a state, those of tables without a handle key as often as they are there."""
+    return {
+        name: list(rows.values()) if handle_key(tables[name]) else [
+            row_image.joined(None if text is None else text.encode("utf-8", "surrogatepass") for text in row)
+            for row, count in rows.items() for _ in range(int(count))]
+        for name, rows in state.items()}
 
 
 def _partitions(stream: list[Record]) -> list[list[Record]]:

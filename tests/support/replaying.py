@@ -7,13 +7,10 @@ from functools import partial
 
 import pyarrow as pa
 
-from simulator.columns import row_image
-from simulator.read.contract.state import HIDDEN, image_of
 from simulator.read.decode.batches import Decoding
-from simulator.read.decode.row_texts import value_text
-from simulator.read.decode.row_wise import is_bytes
+from simulator.read.decode.texts import images
 from simulator.read.engines import in_process
-from simulator.read.frame import Layout, RECORDS, UNTOLD
+from simulator.read.frame import RECORDS
 from simulator.read.records import Place, Record
 from simulator.read.replay.frame import BEGIN, END, Source, Tell
 from simulator.read.replay.halves import Replaying, Unreplayed
@@ -33,9 +30,10 @@ SHOWN = 10
 def replayed(
     stream: Iterable[Record], protocol: str, tables: Iterable[Table], before: Rows | None = None,
     after: Rows | None = None, fidelity: Fidelity = Fidelity(), restarts: bool = True,
-    known: Collection[tuple[str, str]] | None = None,
+    known: Collection[tuple[str, str]] | None = None, beside: Collection[tuple[str, str]] = (),
 ) -> Outcome:
-    """What the replay of a stream finds; `tables` are there when it begins, with the rows `before`."""
+    """What the replay of a stream finds; `tables` are there when it begins, with the rows `before`. Rows of tables
+    that are `beside` are not expected, and may be there."""
     partitions: dict[Place, list[Record]] = {}
     for record in stream:
         partitions.setdefault((record.topic, record.partition), []).append(record)
@@ -51,7 +49,8 @@ def replayed(
     sources += [state_source(found, before, False)] if before else []
     sources += [state_source(found, after, True)] if after else []
     expected = expected_of(found, range(len(found.tables)) if after is not None else (), restarts)
-    ended = [number for number, history in enumerate(found.tables) if history.gone is not None]
+    ended = [number for number, history in enumerate(found.tables)
+             if history.gone is not None or (history.table.schema, history.table.name) in beside]
     expected.ends[ended] = False
     findings = in_process.run(sources, expected, SHOWN, lambda value: None)
     return outcome(findings, found, expected, left, list(partitions), SHOWN)
@@ -76,24 +75,3 @@ def state_source(found: Timeline, rows: Rows, is_after: bool) -> Source:
 
     assert BEGIN < END
     return read
-
-
-def images(rows: pa.RecordBatch, layout: Layout, table: Table, fidelity: Fidelity) -> tuple[pa.Array, pa.Array]:
-    """What messages tell of rows, one by one."""
-    before, after = (
-        pa.array([image and _image(image, layout, table) for image in rows.column(name).to_pylist()], pa.binary())
-        for name in ("before", "after"))
-    return before, after
-
-
-def _image(image: bytes, layout: Layout, table: Table) -> bytes:
-    columns = {column.name: column for column in table.columns}
-    texts: dict[str, str | None] = {}
-    for name, kind, flags, cell in zip(layout.names, layout.types, layout.flags, row_image.cells_of(image)):
-        if cell == UNTOLD:
-            texts[name] = HIDDEN
-            continue
-        text = None if cell is None else cell.decode("utf-8", "surrogatepass")
-        value = text.encode("latin-1") if text is not None and is_bytes(kind, flags) else text
-        texts[name] = value_text(value, columns[name])
-    return image_of(texts, table)

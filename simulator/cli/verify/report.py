@@ -13,7 +13,7 @@ from simulator.cli import page
 from simulator.cli.load.summary import write_text
 from simulator.cli.page import BLUE, GREEN, ORANGE, PURPLE, RED, short
 from simulator.cli.run_report import MANY
-from simulator.cli.verify.text import OPS, details, figures, heading, offsets, verdict
+from simulator.cli.verify.text import OPS, details, figures, heading, named, offsets, verdict
 from simulator.read.verify.verification import Failure, PartitionRead, Verification
 
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED, "#0e7c86", "#8a6d00", "#616e7c")
@@ -29,12 +29,13 @@ def write(found: Verification, path: Path) -> None:
 def document(found: Verification) -> str:
     """The whole file."""
     charts = [page.chart(*chart) for chart in _charts(found)]
-    return page.document(f"Verification: {found.source or found.expected}", _beneath(found), (
+    return page.document(f"Verification: {found.source or found.against}", _beneath(found), (
         page.tiles(_tiles(found), found.verdict),
         *charts,
-        page.lines("What is wrong", _wrong(found)) if found.failures else "",
+        *(page.lines(heading(failure), details(failure)) for failure in found.failures),
         page.tables(_tables(found)),
-        page.lines("Not checked", (f"{each.what}: {each.why}" for each in found.not_checked)),
+        page.lines("Not checked", (f"{each.what}: {each.why}" for each in found.not_checked))
+        if found.not_checked else "",
         page.lines("Notes", found.notes) if found.notes else "",
     ), bool(charts))
 
@@ -66,7 +67,7 @@ def _charts(found: Verification) -> Iterator[tuple[str, str, go.Figure]]:
     differing = [table for table in found.compared if table.differences]
     if differing:
         differing.sort(key=lambda table: -table.differences)
-        names = [table.table for table in differing[:MANY]]
+        names = [named(table) for table in differing[:MANY]]
         chart = _bars("rows")
         for name, colour in (("missing", RED), ("left", ORANGE), ("different", PURPLE)):
             chart.add_bar(
@@ -145,32 +146,26 @@ def _bars(up: str) -> go.Figure:
     return chart
 
 
-def _wrong(found: Verification) -> Iterator[str]:
-    for failure in found.failures:
-        yield heading(failure)
-        yield from details(failure)
-
-
 def _tables(found: Verification) -> Iterator[str]:
     if found.compared:
         ordered = sorted(found.compared, key=lambda table: (-table.differences, table.table))
         names = ("table", "expected", "found", "missing", "left", "different")
-        rows = [(table.table, *figures(table)) for table in ordered[:MANY]]
+        rows = [(named(table), *figures(table)) for table in ordered[:MANY]]
         yield page.table("Rows compared", names, [*rows, *_more(ordered, len(names))])
     if found.tables:
         of_tables = list(found.tables.items())
-        rows = [(name, *(f"{kinds.get(op, 0):,}" for op in OPS)) for name, kinds in of_tables[:MANY]]
-        yield page.table("Row changes by table", ("table", *map(str.lower, OPS)), [*rows, *_more(of_tables, 4)])
+        changes = [(name, *(f"{kinds.get(op, 0):,}" for op in OPS)) for name, kinds in of_tables[:MANY]]
+        yield page.table("Row changes by table", ("table", *map(str.lower, OPS)), [*changes, *_more(of_tables, 4)])
     if found.partitions:
-        names = ("partition", "offsets", "records", "rows", "again", "unreadable", "watermarks")
-        rows = [_partition(place) for place in found.partitions[:MANY]]
-        yield page.table("Partitions", names, [*rows, *_more(found.partitions, len(names))])
+        columns = ("partition", "offsets", "rows", "again", "watermarks")
+        places = [_partition(place) for place in found.partitions[:MANY]]
+        yield page.table("Partitions", columns, [*places, *_more(found.partitions, len(columns))])
     settings = ((setting.name, f"{setting.value} (by {setting.told_by})") for setting in found.settings)
     yield page.table("Settings", ("setting", "value"), [*settings, ("engine", found.engine)], "words")
 
 
 def _partition(place: PartitionRead) -> tuple[str, ...]:
-    amounts = (place.records, place.rows, place.repeated, place.unreadable, place.watermarks)
+    amounts = (place.rows, place.repeated, place.watermarks)
     return f"{place.topic}/{place.partition}", offsets(place), *(f"{amount:,}" for amount in amounts)
 
 

@@ -24,18 +24,22 @@ def show(found: Verification) -> None:
     out = Terminal()
     out.print(verdict(found), style=STYLES.get(found.verdict, "red"), soft_wrap=True)
     if found.partitions:
-        out.print("", by_partition(found.partitions), "")
+        out.print("", by_partition(found.partitions))
     if found.tables:
-        out.print(by_table({name: _by_op(kinds) for name, kinds in found.tables.items()}), "")
+        out.print("", by_table({name: _by_op(kinds) for name, kinds in found.tables.items()}))
+    if found.compared:
+        out.print("", comparison(found.compared))
+    if found.settings:
+        out.print()
     for line in settings(found):
         out.print(line, style="dim", soft_wrap=True)
-    if found.compared:
-        out.print("", comparison(found.compared), "")
     for failure in found.failures:
-        out.print("", heading(failure), style="bold", soft_wrap=True)
+        out.print()
+        out.print(heading(failure), style="bold", soft_wrap=True)
         out.print(*details(failure), sep="\n", soft_wrap=True)
     if found.not_checked:
-        out.print("", "not checked:", style="bold")
+        out.print()
+        out.print("not checked:", style="bold")
         out.print(*(f"  {each.what}: {each.why}" for each in found.not_checked), sep="\n", soft_wrap=True)
     for note in found.notes:
         out.print(f"note: {note}", style="yellow", soft_wrap=True)
@@ -54,13 +58,17 @@ def verdict(found: Verification) -> str:
 
 
 def _right(found: Verification) -> str:
-    compared = f"the rows are those of {found.expected}" if found.compared else ""
-    if not found.source:
-        return compared
-    stream = (
-        f"{found.rows:,} row changes in {len(found.partitions):,} partitions keep the contract"
-        f"{f', complete {_until(found)}' if found.watermark else ''}")
-    return f"{stream}; {compared}" if compared else stream
+    """What was found right, of the stream and of what a consumer wrote down."""
+    said = []
+    if found.source:
+        said.append(
+            f"{found.rows:,} row changes in {len(found.partitions):,} partitions keep the contract"
+            f"{f', complete {_until(found)}' if found.watermark else ''}")
+    for of in dict.fromkeys(("", found.against)):
+        rows = [table.expected for table in found.compared if table.of == of]
+        if rows:
+            said.append(f"{of or 'they'} {'has' if of else 'lead to'} the {sum(rows):,} rows of {found.expected}")
+    return "; ".join(said)
 
 
 def _until(found: Verification) -> str:
@@ -69,10 +77,10 @@ def _until(found: Verification) -> str:
 
 def by_partition(every: tuple[PartitionRead, ...]) -> Table:
     """How far each partition was read."""
-    shown = plain_table("partition", "offsets", "records", "rows", "again", "watermarks", "complete up to")
+    shown = plain_table("partition", "last offset", "rows", "again", "watermarks", "complete up to")
     for place in every[:MANY]:
-        name = f"{place.topic}/{place.partition}"
-        shown.add_row(name, offsets(place), *_amounts([place]), str(place.watermark or "-"))
+        last = "-" if place.first_offset is None else f"{place.next_offset - 1:,}"
+        shown.add_row(f"{place.topic}/{place.partition}", last, *_amounts([place]), str(place.watermark or "-"))
     if len(every) > MANY:
         shown.add_row(f"… {len(every) - MANY} more partitions", "", *_amounts(list(every[MANY:])), "")
     return shown
@@ -84,7 +92,7 @@ def offsets(place: PartitionRead) -> str:
 
 
 def _amounts(places: list[PartitionRead]) -> Iterator[str]:
-    for name in ("records", "rows", "repeated", "watermarks"):
+    for name in ("rows", "repeated", "watermarks"):
         yield f"{sum(getattr(place, name) for place in places):,}"
 
 
@@ -99,12 +107,17 @@ def comparison(every: tuple[TableCompared, ...]) -> Table:
     shown = plain_table("table", "expected", "found", "missing", "left", "different")
     ordered = sorted(every, key=lambda table: (not table.differences, table.table))
     for table in ordered[:MANY]:
-        shown.add_row(table.table, *figures(table))
+        shown.add_row(named(table), *figures(table))
     if len(ordered) > MANY:
         rest = ordered[MANY:]
         wrong = sum(bool(table.differences) for table in rest)
         shown.add_row(f"… {len(rest)} more tables, {wrong} of them wrong", *("" for _ in range(5)))
     return shown
+
+
+def named(table: TableCompared) -> str:
+    """Its name, and whose rows they are."""
+    return f"{table.table} in {table.of}" if table.of else table.table
 
 
 def figures(table: TableCompared) -> Iterator[str]:
@@ -117,7 +130,8 @@ def figures(table: TableCompared) -> Iterator[str]:
 
 def heading(failure: Failure) -> str:
     point = f"point {failure.point} of the contract" if failure.point else "no message of the changefeed"
-    return f"{failure.check} ({point}): {failure.says}: {failure.count:,}"
+    where = f" in {failure.of}" if failure.of else ""
+    return f"{failure.check} ({point}){where}: {failure.says}: {failure.count:,}"
 
 
 def details(failure: Failure) -> Iterator[str]:

@@ -63,7 +63,7 @@ def changed(event: DdlEvent, known: Catalog, state: State) -> Catalog:
         if error.code not in ALREADY:
             raise
         return known
-    moved = dict(_renames(statement, event.schema))
+    moved = dict(renames(statement, event.schema))
     rows = {new: state.pop(old) for old, new in moved.items() if old in state}
     state.update(rows)
     origin = {key(*new): key(*old) for old, new in moved.items()}
@@ -85,7 +85,7 @@ def _executed(statement: Statement, event: DdlEvent, known: Catalog) -> Catalog:
     return after
 
 
-def _renames(statement: Statement | None, schema: str) -> Iterator[tuple[Name, Name]]:
+def renames(statement: Statement | None, schema: str) -> Iterator[tuple[Name, Name]]:
     pairs = statement.pairs if isinstance(statement, RenameTable) else ()
     if isinstance(statement, AlterTable):
         pairs = tuple((statement.table, spec.table) for spec in statement.specs if isinstance(spec, RenameTo))

@@ -27,6 +27,8 @@ from simulator.ticdc.codecs import CODECS
 ENOUGH = 1000
 """Records that are looked at to recognise a protocol."""
 
+UNKNOWN = "how the stream was made is not known: --sink-uri, with --config, or --truth tells"
+
 
 @dataclass(frozen=True)
 class Origin:
@@ -41,6 +43,7 @@ class Origin:
 
     settings: tuple[Setting, ...]
     not_checked: tuple[NotChecked, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ def origin(asked: Asked, truth: TruthAbout | None, shows: Seen) -> Origin:
         changefeed = load(_uri_of(protocol, release, shows), "", release)
     settings = (
         Setting("protocol", protocol, by_uri),
-        Setting("release", f"{release.name} ({release.architecture})", by_release),
+        Setting("release", release.title, by_release),
         *([Setting("sink-uri", masked(uri), by_uri)] if uri else []),
         *([Setting("changefeed.toml", str(asked.config or "as in truth.json"), "--config" if asked.config else
                    "the truth")] if config else []),
@@ -157,8 +160,6 @@ def _uri_of(protocol: str, release: Release, shows: Seen) -> str:
 
 def _unknown(uri: str, by_release: str) -> Iterator[NotChecked]:
     if not uri:
-        why = "how the stream was made is not known: --sink-uri, with --config, or --truth tells"
-        yield NotChecked("which partition a row belongs in", why)
-        yield NotChecked("the sizes of messages", why)
+        yield NotChecked("the sizes of messages", UNKNOWN)
     if by_release == "the default":
         yield NotChecked("what releases do differently", f"taken to be {releases.DEFAULT}: --release or --truth tells")

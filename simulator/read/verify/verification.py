@@ -104,6 +104,9 @@ class Failure:
     examples: tuple[Example, ...]
     """Some, in the order of the stream."""
 
+    of: str = ""
+    """What a consumer wrote down, where it is about that; empty for the stream."""
+
     @property
     def point(self) -> int:
         """Of the contract; 0 for what is no message of the changefeed."""
@@ -121,20 +124,22 @@ class Failure:
 
 @dataclass(frozen=True)
 class TableCompared:
-    """How the rows of a table, as the stream leaves them, are held against those that are expected."""
+    """How the rows of a table are held against those that are expected."""
 
     table: str
     expected: int
     """Rows."""
 
     found: int | None
-    """Rows; None where the stream does not tell."""
+    """Rows; None where nobody tells."""
 
     missing: int = 0
     left: int = 0
     """Rows that are there and not expected."""
 
     different: int = 0
+    of: str = ""
+    """What a consumer wrote down, where these are its rows; empty for what the stream leads to."""
 
     @property
     def differences(self) -> int:
@@ -154,7 +159,10 @@ class Verification:
     """A verification that came to its end."""
 
     source: str
-    """Of the stream; empty where only tables were compared."""
+    """Of the stream; empty where only what a consumer wrote down was compared."""
+
+    against: str
+    """What a consumer wrote down; empty where nobody asks."""
 
     expected: str
     """What the rows were held against, for people: `the truth in DIR` and the like; empty for nothing."""

@@ -22,6 +22,7 @@ from simulator.run.faults.kind import Fault
 from simulator.run.faults.state import Faults
 from simulator.run.progress import counted
 from simulator.signals import gently
+from simulator.sinks.driver import Driver
 from simulator.sources import diff, snapshots
 from simulator.sources.snapshots import TableScan
 from simulator.ticdc import split
@@ -61,15 +62,12 @@ def ordered(work: Work, waits: bool) -> tuple[Iterator[pa.RecordBatch], range, J
     """What `emit` is given: the rows (EVENTS) in order, all destinations, and the job; where it `waits`, with the times
     at which a statement or a watermark lets older rows arrive first. Raises SimulatorError for what is wrong with the
     input."""
-    if work.input_bytes > MOST_BYTES:
-        raise UserError(
-            f"--master none holds whole snapshots in memory, and these have {work.input_bytes / 1e6:,.0f} MB: at most "
-            f"{MOST_BYTES / 1e6:,.0f} MB are accepted; {ANY_SIZE}"
-        )
+    require_small(work.input_bytes)
     changes = pa.RecordBatch.from_pylist([], CHANGES)
     if work.before or work.after:
-        before, after = (_read(scans, work) for scans in (work.before, work.after))
-        changes = diff.changes(_compared(before, after), work.comparison)
+        placing = Placing(work.comparison, work.rules)
+        before, after = (read(scans, placing, work.job.progress) for scans in (work.before, work.after))
+        changes = diff.changes(compared(before, after), work.comparison)
     if work.rows is not None:
         changes = pa.concat_batches([among_scripted(changes), work.rows])
     if work.asks_beside:
@@ -83,17 +81,26 @@ def ordered(work: Work, waits: bool) -> tuple[Iterator[pa.RecordBatch], range, J
     return rows, range(job.destinations.total), job if waits else replace(job, barriers=())
 
 
-def _read(scans: Sequence[TableScan], work: Work) -> pa.RecordBatch:
+def require_small(size: int) -> None:
+    """Raises UserError for snapshots with more bytes than are held here."""
+    if size > MOST_BYTES:
+        raise UserError(
+            f"--master none holds whole snapshots in memory, and these have {size / 1e6:,.0f} MB: at most "
+            f"{MOST_BYTES / 1e6:,.0f} MB are accepted; {ANY_SIZE}"
+        )
+
+
+def read(scans: Sequence[TableScan], placing: Placing, progress: Driver | None) -> pa.RecordBatch:
     """All rows of one side (SIDE) with their `occurrence`; raises SnapshotError for a key that comes twice."""
-    placing, tables = Placing(work.comparison, work.rules), work.comparison.tables
+    tables = placing.comparison.tables
     batches = [
         batch for number, pieces in enumerate(snapshots.tasks(scans))
-        for batch in counted(placing.sides(pieces), number, work.job.progress)
+        for batch in counted(placing.sides(pieces), number, progress)
     ]
     found = pa.concat_batches([pa.RecordBatch.from_pylist([], SIDE), *batches])
     found = found.take(_order(found, ("place", "handle", "unaltered")))
     occurrence, table = _occurrences(found), ints(found, "place") % len(tables)
-    twice = np.flatnonzero((occurrence > 1) & work.comparison.keyed[table])
+    twice = np.flatnonzero((occurrence > 1) & placing.comparison.keyed[table])
     if len(twice):
         raise duplicate(tables[table[twice[0]]].table, found.column("image")[int(twice[0]) - 1].as_py())
     return found.append_column("occurrence", pa.array(occurrence))
@@ -113,8 +120,8 @@ def _occurrences(rows: pa.RecordBatch) -> Ints:
     return at - np.maximum.accumulate(np.where(same, 0, at)) + 1
 
 
-def _compared(before: pa.RecordBatch, after: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows (JOINED) whose images differ."""
+def compared(before: pa.RecordBatch, after: pa.RecordBatch, every: bool = False) -> pa.RecordBatch:
+    """The rows (JOINED) whose images differ, or `every` row."""
     both = pa.concat_batches([before, after])
     is_after = np.arange(both.num_rows) >= before.num_rows
     both = both.append_column("side", pa.array(is_after.astype(np.int8)))
@@ -131,7 +138,7 @@ def _compared(before: pa.RecordBatch, after: pa.RecordBatch) -> pa.RecordBatch:
     right = np.where(paired, next_row, np.where(is_after[row], row, -1))
     image = both.column("image")
     was, now = (_taken(image, side) for side in (left, right))
-    differ = np.flatnonzero(~np.asarray(pc.fill_null(pc.equal(was, now), False)))
+    differ = np.flatnonzero(every | ~np.asarray(pc.fill_null(pc.equal(was, now), False)))
     rows = both.take(pa.array(row[differ]))
     at = pa.array(differ)
     return pa.RecordBatch.from_arrays([

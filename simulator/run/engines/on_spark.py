@@ -46,6 +46,7 @@ from simulator.run.engines.work import Placing, Work, among_scripted, duplicate
 from simulator.run.flush import FLUSH_BYTES
 from simulator.run.progress import counted
 from simulator.run.stages import Rules
+from simulator.sinks.driver import Driver
 from simulator.sources import diff, snapshots
 from simulator.sources.snapshots import KeyRanges, Report, TableScan, unproven
 from simulator.tidb.model.table import visible_columns
@@ -100,7 +101,7 @@ def run(spark: SparkSession, work: Work) -> list[TaskReport]:
     placing = Placing(work.comparison, work.rules, tasks, partitions // tasks if work.shuffles == 1 else 0)
     reported = spark.sparkContext.accumulator(list[Reported](), Reports())
     old, new = (
-        _side(spark, scans, placing, number, work, reported.add)
+        side(spark, scans, placing, number, work.job.progress, reported.add)
         for number, scans in enumerate((work.before, work.after))
     )
     joined = _joined(old, new, work)
@@ -149,11 +150,11 @@ def _barrier_server(spark: SparkSession, work: Work, tasks: int) -> AbstractCont
     return BarrierServer(tasks, 2 * len(barriers), place, all_came) if barriers else nullcontext()
 
 
-def _side(
-    spark: SparkSession, scans: Sequence[TableScan], placing: Placing, number: int, work: Work, met: Met
+def side(
+    spark: SparkSession, scans: Sequence[TableScan], placing: Placing, number: int, progress: Driver | None, met: Met
 ) -> DataFrame:
     """The rows (SIDE) of one side of all moves; each task tells `met` of their keys."""
-    tasks, progress = snapshots.tasks(scans, spark.sparkContext.defaultParallelism), work.job.progress
+    tasks = snapshots.tasks(scans, spark.sparkContext.defaultParallelism)
 
     def read(batches: Batches) -> Batches:
         with carrying():
@@ -173,7 +174,7 @@ def _joined(old: DataFrame, new: DataFrame, work: Work) -> DataFrame:
     on = ["row_hash", "handle", "place"]  # The hash comes first: Spark sorts by its bytes before it compares more.
     if not work.comparison.keyed.all():
         on.append("occurrence")
-        old, new = (side.withColumn("occurrence", _occurrence()) for side in (old, new))
+        old, new = (side.withColumn("occurrence", occurrence()) for side in (old, new))
     if work.shuffles == 1:
         on.append("slice")
     before = old.select(*on, F.col("image").alias("before"), *(["unaltered"] if work.shuffles == 2 else []))
@@ -183,7 +184,7 @@ def _joined(old: DataFrame, new: DataFrame, work: Work) -> DataFrame:
     return joined.select(*(F.col(name) if name in joined.columns else blank[name].alias(name) for name in JOINED.names))
 
 
-def _occurrence() -> Column:
+def occurrence() -> Column:
     """Of equal rows of a table without a handle key, so that the join compares multisets."""
     return F.row_number().over(Window.partitionBy("row_hash", "handle", "place").orderBy("unaltered")).cast("long")
 
@@ -293,7 +294,7 @@ def _may_have(scan: TableScan, tables: set[tuple[int, int]]) -> bool:
 def _look_closer(spark: SparkSession, work: Work, scans: Sequence[TableScan]) -> None:
     """Reads tables again whose keys did not come in order."""
     tables, keyed = work.comparison.tables, work.comparison.keyed.tolist()
-    rows = _side(spark, scans, Placing(work.comparison, work.rules), 0, work, lambda reported: None)
+    rows = side(spark, scans, Placing(work.comparison, work.rules), 0, work.job.progress, lambda reported: None)
     several = rows.groupBy("place", "handle").agg(F.count("*").alias("rows"), F.first("image").alias("image"))
     twice = several.where((F.col("rows") > 1) & by_number(keyed, F.pmod("place", F.lit(len(tables)))))
     for row in twice.orderBy("place", "handle").limit(1).collect():

@@ -171,6 +171,13 @@ def lowest_checkpoint(statement: int, release: Release) -> int:
     return statement if release.statement_again_at_checkpoint else statement - 1
 
 
+def stands_still(fault: Fault, statement: int, release: Release) -> tuple[int, int]:
+    """Between which TSOs, both included, the checkpoint stands still before a fault, as its `back` says; `statement` is
+    the commit-ts of the last one before it: TiCDC sends a statement when the checkpoint has come to it."""
+    since = tso.compose(fault.at_ms - fault.back_ms)
+    return max(since, lowest_checkpoint(statement, release) + 1), fault.at_ts
+
+
 def moved(piece: Piece, events: pa.RecordBatch) -> Piece:
     """Other events in place of a piece's."""
     return replace(piece, events=events)

@@ -18,7 +18,7 @@ from simulator.columns.change_frame import ROW, WATERMARK, ints
 from simulator.run.emit import Job, Outgoing, Part, outgoing
 from simulator.run.faults import FAULTS
 from simulator.run.faults.history import History
-from simulator.run.faults.kind import Acting, Fault, Piece, Scene, lowest_checkpoint
+from simulator.run.faults.kind import Acting, Fault, Piece, Scene, stands_still
 from simulator.run.flush import Flush
 
 
@@ -37,6 +37,8 @@ class _Sent:
 
     piece: Piece
     acting: tuple[Acting, ...]
+    struck: int
+    """How many faults had begun."""
 
 
 class Faults:
@@ -53,6 +55,7 @@ class Faults:
 
         self._history = History()
         self._met = 0
+        self._struck_at: list[int] = []
         self._waiting: list[tuple[int, Fault]] = []
         self._acting: list[tuple[int, int, Acting]] = []
         self.add(faults)
@@ -62,6 +65,11 @@ class Faults:
         for fault in faults:
             self._waiting.append((self._met, fault))
             self._met += 1
+
+    def foresee(self, spans: Iterable[tuple[int, int]]) -> None:
+        """Faults will come before which the checkpoint stands still, between those TSOs."""
+        for since, until in spans:
+            self._history.hold(since, until)
 
     def forget(self, faults: Iterable[Fault]) -> None:
         """Those of them that have not begun are not to be."""
@@ -94,17 +102,23 @@ class Faults:
     def last(self) -> Iterator[Part]:
         """What the faults send behind all events; while the changefeed stays open, they keep what they hold."""
         yield from self._parts(self._ending())
+        self._note_strikes(len(self._struck_at))
 
     def _parts(self, sent: Iterable[_Sent]) -> Iterator[Part]:
         number = 0
 
-        def run(each: _Sent) -> tuple[int, bool, tuple[Acting, ...]]:
+        def run(each: _Sent) -> tuple[int, bool, tuple[Acting, ...], int]:
             nonlocal number
             number += each.piece.apart
-            return number, each.piece.apart, each.acting
+            return number, each.piece.apart, each.acting, each.struck
 
-        for (_, apart, acting), run_of in groupby(sent, key=run):
+        for (_, apart, acting, struck), run_of in groupby(sent, key=run):
+            self._note_strikes(struck)
             yield Part((each.piece.events for each in run_of), partial(self.made, acting=acting), apart)
+
+    def _note_strikes(self, count: int) -> None:
+        """So many faults had begun when the next record is sent: events run ahead of records."""
+        self.strikes += (Strike(at_ms, self.records) for at_ms in self._struck_at[len(self.strikes) : count])
 
     # -- events ---------------------------------------------------------------------------------------------------
 
@@ -151,7 +165,7 @@ class Faults:
     def _struck(self, number: int, fault: Fault) -> Iterator[_Sent]:
         """A fault whose time has come."""
         self._history.passed(fault.at_ts)
-        self.strikes.append(Strike(fault.at_ms, self.records))
+        self._struck_at.append(fault.at_ms)
         random = np.random.default_rng([self._seed & (1 << 64) - 1, number])
         acting = FAULTS[fault.name].acting(Scene(fault, self._job, self._history, random))
         self._acting.append((FAULTS[fault.name].layer, number, acting))
@@ -175,7 +189,7 @@ class Faults:
     def _along(self, piece: Piece, place: int) -> Iterator[_Sent]:
         """A piece through the faults at work from that place on."""
         if place >= len(self._acting):
-            yield _Sent(piece, tuple(acting for *_, acting in self._acting))
+            yield _Sent(piece, tuple(acting for *_, acting in self._acting), len(self._struck_at))
             return
         for each in self._acting[place][2].events(piece):
             yield from self._along(each, place + 1)
@@ -185,13 +199,13 @@ class Faults:
         when the checkpoint has come to it."""
         statements = np.append(self._job.marks.barriers, self._history.last_statement)
         last = int(statements[statements < fault.at_ts].max())
-        since = tso.compose(fault.at_ms - fault.back_ms)
+        since, until = stands_still(fault, last, self._job.release)
         if self._history.checkpoint > max(since, last):
             raise fault.refused(
                 f"back: {fault.back_ms} ms before it the checkpoint would have to stand still, and a watermark at "
                 f"{tso.describe(self._history.checkpoint)} has been sent; let the fault checkpoint-lag begin earlier, "
                 "or leave out back")
-        self._history.hold(max(since, lowest_checkpoint(last, self._job.release) + 1), fault.at_ts)
+        self._history.hold(since, until)
 
     # -- messages -------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ One law: pure, no Spark and no Kafka; whatever is wrong with the input as a whol
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -97,6 +97,9 @@ class Plan:
     grown: tuple[Growth, ...] = ()
     """Topics that get more partitions, in the order of time."""
 
+    cursors: tuple[Cursor, ...] = ()
+    """Around and between the steps; those between, without rows."""
+
     @property
     def input_bytes(self) -> int:
         """Size of all files that the comparisons read."""
@@ -146,6 +149,7 @@ def assembled(
         tuple(jobs),
         tuple(fault for addition in additions for fault in addition.faults),
         tuple(growth for addition in additions for growth in addition.grown),
+        (first, *(replace(cursor, state=None, unread=None) for cursor in cursors[1:-1]), last),
     )
 
 

@@ -61,18 +61,28 @@ def row_changes(
     handle key the image and the number of the row among equal ones. `handle` is expected so, too: of rows of a table
     that has no handle key after the statements it ends by that number, which the handle before them then ends by.
     """
+    parts = [part for _, part in placed_row_changes(
+        change, point, span, slots, table, handle, before, after, unaltered)]
+    return pa.concat_batches(parts) if parts else pa.RecordBatch.from_pylist([], CHANGES)
+
+
+def placed_row_changes(
+    change: Transition, point: SchemaChangePoint, span: Span, slots: Ints, table: int, handle: pa.Array,
+    before: pa.Array, after: pa.Array, unaltered: pa.Array,
+) -> Iterator[tuple[Ints, pa.RecordBatch]]:
+    """The same in parts, each with the places of its rows among those that are given."""
     numbers = pa.repeat(pa.scalar(table, pa.int32()), len(slots))
     rows = pa.record_batch({
         "slot": slots, "table": numbers, "handle": handle, "before": before, "after": after, "unaltered": unaltered})
-    parts, early = [], np.zeros(len(slots), bool)
+    early = np.zeros(len(slots), bool)
     for places, in_old_definition in _candidates(change, point, rows):
         held, columns = in_old_definition(change, rows.take(pa.array(places)))
         early[places[held]] = True
-        parts.append(_batch(_ahead(point, span, slots[places[held]]), span, *columns))
+        yield places[held], _batch(_ahead(point, span, slots[places[held]]), span, *columns)
     if change.sent[1]:
         late = rows.filter(pa.array(~early))
-        parts.append(_batch(_behind(point, span, slots[~early]), span, *(late[name] for name in CHANGES.names[1:])))
-    return pa.concat_batches(parts) if parts else pa.RecordBatch.from_pylist([], CHANGES)
+        columns = tuple(late[name] for name in CHANGES.names[1:])
+        yield np.flatnonzero(~early), _batch(_behind(point, span, slots[~early]), span, *columns)
 
 
 def _candidates(

@@ -88,13 +88,13 @@ def open(path: Path | str, csv: CsvDialect = CsvDialect()) -> Snapshot:
     except OSError as error:
         raise SnapshotError(f"{place}: cannot be read: {str(error).splitlines()[0]}") from error
     schemas = {_names(name[: -len(_SCHEMA)]): entry for entry in entries if (name := _stem(entry)).endswith(_SCHEMA)}
-    if not schemas:
+    metadata = next((entry.path for entry in entries if entry.name == "metadata" and not entry.directory), None)
+    if not schemas and metadata is None:
         raise SnapshotError(f"no schema file in {place}: every table needs its <db>.<table>-schema.sql (CREATE TABLE)")
     data = _data_files(entries, schemas)
     tables = [_table(names, schemas[names].path, data.get(names, [])) for names in sorted(schemas)]
     databases = {_unescaped(_stem(entry)[: -len(_CREATE)]) for entry in entries if _stem(entry).endswith(_CREATE)}
     databases |= {schema for schema, _ in schemas}
-    metadata = next((entry.path for entry in entries if entry.name == "metadata" and not entry.directory), None)
     return Snapshot(place, tuple(tables), frozenset(databases), _start_ts(metadata), csv)
 
 

@@ -55,10 +55,12 @@ def write_metadata(directory: Path, ts: int, about: Sequence[str]) -> None:
 
 
 class CsvFile(AbstractContextManager["CsvFile"]):
-    """A table's rows as CSV: a line of names, then a line a row; numbers without quotes, NULL as `\\N`."""
+    """A table's rows as CSV: a line of names, then a line a row; numbers without quotes, NULL as `\\N`. In one of the
+    files of a table a backslash is doubled, as Dumpling does, and as files of such names are read."""
 
-    def __init__(self, path: Path, table: Table) -> None:
+    def __init__(self, path: Path, table: Table, one_of_several: bool = False) -> None:
         self._columns = visible_columns(table)
+        self._escape = one_of_several
         self._file: BinaryIO = path.open("wb")
         names = (column.name.replace('"', '""') for column in self._columns)
         self._file.write(",".join(f'"{name}"' for name in names).encode() + b"\n")
@@ -67,7 +69,7 @@ class CsvFile(AbstractContextManager["CsvFile"]):
         """Rows, given as the TiDB text of each visible column."""
         parts: list[pa.Array | bytes] = []
         for column in self._columns:
-            parts += (*_cells(column, texts[column.name]), b",")
+            parts += (*_cells(column, texts[column.name], self._escape), b",")
         lines = pc.binary_join_element_wise(*parts[:-1], b"\n", b"")
         self._file.write(pa.py_buffer(stored_buffers(lines)[0]))
 
@@ -75,11 +77,13 @@ class CsvFile(AbstractContextManager["CsvFile"]):
         self._file.close()
 
 
-def _cells(column: Column, text: pa.Array) -> tuple[pa.Array | bytes, ...]:
+def _cells(column: Column, text: pa.Array, escape: bool) -> tuple[pa.Array | bytes, ...]:
     """The cells of a column, or what to join them of."""
     cells = latin1(text) if is_binary(column.type) else surrogate_unescaped(text)
     if family(column.type) in NUMBERS:
         return (pc.fill_null(cells, b"\\N"),)
+    if escape and pc.any(pc.match_substring(cells, "\\")).as_py():
+        cells = pc.replace_substring(cells, "\\", "\\\\")
     if pc.any(pc.match_substring(cells, '"')).as_py():
         cells = pc.replace_substring(cells, '"', '""')
     if not cells.null_count:
@@ -90,7 +94,7 @@ def _cells(column: Column, text: pa.Array) -> tuple[pa.Array | bytes, ...]:
 class ParquetFile(AbstractContextManager["ParquetFile"]):
     """A table's rows as Parquet: integers and floats as numbers, binary strings as bytes, everything else as text."""
 
-    def __init__(self, path: Path, table: Table) -> None:
+    def __init__(self, path: Path, table: Table, one_of_several: bool = False) -> None:
         self._columns = visible_columns(table)
         self._schema = pa.schema([(column.name, _arrow_type(column)) for column in self._columns])
         self._opened = ExitStack()
@@ -120,7 +124,15 @@ def _values(text: pa.Array, type: pa.DataType) -> pa.Array:
     return latin1(text) if pa.types.is_binary(type) else text.cast(pa.string()).cast(type)
 
 
-FORMATS: Mapping[str, Callable[[Path, Table], CsvFile | ParquetFile]] = MappingProxyType({
+TableFile = CsvFile | ParquetFile
+
+FORMATS: Mapping[str, Callable[[Path, Table, bool], TableFile]] = MappingProxyType({
     "csv": CsvFile,
     "parquet": ParquetFile,
 })
+
+
+def table_file(directory: Path, table: Table, format: str, part: int | None = None) -> TableFile:
+    """A new file of the table's rows: its only one, or one of several, which have numbers."""
+    name = file_name(table, f".{format}" if part is None else f".{part:09d}.{format}")
+    return FORMATS[format](directory / name, table, part is not None)

@@ -46,7 +46,7 @@ def load(sink_uri: str, toml_text: str = "", release: Release = V8_5, name: str 
     rejections.reject(settings)
     if parsed.scheme not in SCHEMES:
         raise ChangefeedError(f"scheme {parsed.scheme} is not simulated; accepted: {', '.join(SCHEMES)}")
-    return _changefeed(settings)
+    return replace(_changefeed(settings), sink_uri=sink_uri, config=toml_text)
 
 
 def reach(source: str, release: Release = V8_5) -> tuple[str, Kafka, tuple[str, ...]]:

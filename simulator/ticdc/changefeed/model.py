@@ -167,6 +167,11 @@ class Changefeed:
     warnings: tuple[str, ...] = ()
     """One line each: unknown keys, keys without effect, conflicts between URI and file."""
 
+    sink_uri: str = field(default="", compare=False, repr=False)
+    """What was written, and the text of the file."""
+
+    config: str = field(default="", compare=False, repr=False)
+
 
 def partition_count(asked: int | None, actual: int, topic: str = "") -> int:
     """Partitions to use of a topic that has `actual`: the first `asked`, or all; raises ChangefeedError if more were

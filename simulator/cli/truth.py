@@ -1,0 +1,115 @@
+"""`--truth DIR`, `--truth-format` and `--at WHEN` of run, diff and load: what is asked, and what is shown of it.
+
+One law: with --at nothing is sent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simulator import tso
+from simulator.cli.output import show_lines
+from simulator.cli.run_report import Display
+from simulator.errors import UserError
+from simulator.run import outputs
+from simulator.run.outputs import Output
+from simulator.run.pipeline import Account
+from simulator.run.plan import Plan
+from simulator.run.truth import directory
+from simulator.run.truth.standing import standing
+from simulator.run.truth.write import TruthEngine, about_run, write
+from simulator.ticdc.changefeed import Changefeed
+from simulator.ticdc.rules import ChangefeedRules
+
+NOW = re.compile("0+(ms|s|m|h|d)")
+TSO = re.compile("[0-9]{17,}")
+
+
+def check(options: dict[str, Any]) -> None:
+    """Raises UserError where there is no place for it."""
+    if options["truth"] is not None:
+        directory.check(options["truth"], options["truth_format"])
+    elif options["at"] is not None:
+        raise UserError("--at says of when the truth is; --truth DIR says where it goes")
+
+
+def watermark(at: str, start_ms: int) -> int:
+    """The TSO that --at names, by itself or as the time since the start; raises UserError."""
+    if NOW.fullmatch(at):
+        return tso.compose(start_ms)
+    if not TSO.fullmatch(at):
+        try:
+            return tso.compose(start_ms + tso.duration_ms(at))
+        except UserError:
+            raise UserError(
+                f"--at {at!r}: expected a watermark, as a TSO such as {tso.compose(start_ms + 60_000)} or as the time "
+                "since the start such as 10m") from None
+    ts = int(at)
+    if ts > tso.FOREVER or tso.physical(ts) < start_ms:
+        raise UserError(f"--at {at}: the stream starts at {tso.describe(tso.compose(start_ms))}")
+    return ts
+
+
+def between_milliseconds(ts: int) -> bool:
+    """Whether a TSO is that of a watermark which no statement brought."""
+    return ts == tso.compose(tso.physical(ts))
+
+
+def not_between(ts: int) -> UserError:
+    """The error of a TSO that is no watermark's."""
+    return UserError(f"--at {ts}: a watermark lies between two milliseconds, such as {tso.compose(tso.physical(ts))}")
+
+
+def show(rows: Mapping[str, int], place: Path, ts: int) -> None:
+    """How many rows each table has."""
+    width = max(map(len, rows), default=0)
+    show_lines(f"{name:{width}} {count:>15,} rows" for name, count in rows.items())
+    show_lines([f"{place}: all rows at {tso.describe(ts)}"])
+
+
+@dataclass(frozen=True)
+class TruthAsked:
+    """The truth of a scenario's run."""
+
+    plan: Plan
+    changefeed: Changefeed
+    rules: ChangefeedRules
+    seed: int
+    command: str
+    played: str
+    options: dict[str, Any]
+
+    def write(self, engine: TruthEngine, output: Output, account: Account, display: Display) -> None:
+        """Behind a run that was to write it; of one that a signal ended, at the watermark where it did."""
+        ts = account.ended[1] if account.ended else tso.compose(self.plan.timeline.end_ms)
+        if self.options["truth"] is not None and ts:
+            display.stage("writing the truth")
+            self._write(engine, output, ts)
+
+    def show(self, engine: TruthEngine, display: Display) -> None:
+        """At a watermark, without a run; raises UserError for one that lies outside."""
+        ts = self._at()
+        display.stage("writing the truth")
+        show(self._write(engine, outputs.to_nowhere(self.plan, self.changefeed), ts), self.options["truth"], ts)
+
+    def _write(self, engine: TruthEngine, output: Output, ts: int) -> Mapping[str, int]:
+        to = output.destinations
+        topics = dict(zip(to.topics, to.counts, strict=True))
+        about = about_run(
+            self.command, self.played, self.plan, self.changefeed, self.rules, topics, self.seed, ts)
+        found = standing(self.plan, self.rules, self.seed, ts)
+        lines = (f"Played: {self.played}",)
+        return write(found, about, engine, self.options["truth"], self.options["truth_format"], lines)
+
+    def _at(self) -> int:
+        start_ms, end_ms = self.plan.cursors[0].now_ms, self.plan.timeline.end_ms
+        ts = watermark(self.options["at"], start_ms)
+        if ts > tso.compose(end_ms):
+            raise UserError(f"--at {self.options['at']}: the run ends at {tso.describe(tso.compose(end_ms))}")
+        if not between_milliseconds(ts) and ts not in {job.commit_ts for job in self.plan.jobs}:
+            raise not_between(ts)
+        return ts

@@ -1,0 +1,101 @@
+"""What a stream is replayed on, and what the rows that it leads to are held against.
+
+One law: rows are compared where both sides are known; of all others it is said why not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from simulator.errors import shown
+from simulator.read.decode import DdlEvent, time_of
+from simulator.read.replay.frame import Source
+from simulator.read.replay.neighbours import Expected
+from simulator.read.replay.outcome import Outcome, expected_of
+from simulator.read.replay.states import places, snapshot_sources
+from simulator.read.replay.timeline import Sent, Timeline, timeline
+from simulator.read.verify.asked import Asked
+from simulator.read.verify.verification import Example, Failure, NotChecked, TableCompared
+from simulator.run.truth.about import TruthAbout
+from simulator.sources import snapshots
+from simulator.tidb.model.table import Name
+
+
+@dataclass(frozen=True)
+class Comparing:
+    """A replay before it is done."""
+
+    timeline: Timeline
+    known: Expected
+    sources: tuple[Source, ...]
+    """Of the rows before the stream and behind it."""
+
+    until: int | None = None
+    """The TSO at which rows are compared."""
+
+    size: int = 0
+    """Bytes of the snapshots."""
+
+
+def comparing(asked: Asked, truth: TruthAbout | None, statements: Iterable[DdlEvent]) -> Comparing:
+    """Raises SnapshotError."""
+    until = None if truth is None else truth.watermark
+    sent = sorted(
+        {Sent(time_of(each), each.schema, each.query) for each in statements
+         if until is None or time_of(each) <= until},
+        key=lambda each: each.ts)
+    before = None if asked.before is None else snapshots.open(asked.before)
+    directory = asked.truth or asked.after
+    after = None if directory is None else snapshots.open(directory)
+    found = timeline(
+        sent, () if before is None else [entry.table for entry in before.tables],
+        None if before is not None or truth is None else [_name(name) for name in truth.empty],
+        None if after is None else [entry.table for entry in after.tables])
+    sources: list[Source] = []
+    for snapshot, is_after in ((before, False), (after, True)):
+        if snapshot is not None:
+            sources += snapshot_sources(snapshot, found, is_after)
+    ends = () if after is None else places(found, True).values()
+    return Comparing(
+        found, expected_of(found, tuple(ends), asked.restarts), tuple(sources), until,
+        sum(snapshot.size for snapshot in (before, after) if snapshot is not None))
+
+
+def _name(text: str) -> Name:
+    schema, _, table = text.partition(".")
+    return schema, table
+
+
+def failures(outcome: Outcome, of: str = "") -> Iterator[Failure]:
+    """What is wrong with rows, by check; `of` is what a consumer wrote down."""
+    tables: dict[str, dict[str, int]] = {}
+    for (check, table), count in outcome.counts.items():
+        tables.setdefault(check, {})[table] = count
+    for check in sorted(tables):
+        examples = tuple(
+            Example("" if each.place is None else each.place[0], None if each.place is None else each.place[1],
+                    each.offset, each.what)
+            for each in outcome.examples if each.check == check)
+        yield Failure(check, dict(sorted(tables[check].items(), key=lambda item: (-item[1], item[0]))), examples, of)
+
+
+def compared(outcome: Outcome, of: str = "") -> tuple[TableCompared, ...]:
+    """The tables whose rows are expected."""
+    return tuple(
+        TableCompared(each.table, each.expected, each.found, each.missing, each.left, each.different, of)
+        for each in outcome.tables)
+
+
+def expected_in(asked: Asked) -> str:
+    """What rows are held against, for people; empty for nothing."""
+    if asked.truth is not None:
+        return f"the truth in {asked.truth}"
+    return "" if asked.after is None else f"the snapshot in {shown(asked.after)}"
+
+
+def not_checked(outcome: Outcome) -> Iterator[NotChecked]:
+    """Tables whose rows cannot be replayed."""
+    for (table, why), count in sorted(outcome.not_compared.items()):
+        rows = f"{count:,} row changes" if count else "the rows"
+        yield NotChecked(f"what {rows} of {table} lead to" if table else f"what {rows} lead to", why)

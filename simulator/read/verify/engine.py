@@ -1,0 +1,59 @@
+"""Where a verification works: in this process, or on Spark.
+
+One law: what is found does not depend on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+
+from simulator.read.engines import in_process
+from simulator.read.replay.frame import Source, Tell
+from simulator.read.replay.neighbours import Expected
+from simulator.signals import held
+
+IN_PROCESS, ON_SPARK = "none", "local[*]"
+"""The --master that needs no Spark, and the one that is taken for more than a little."""
+
+LITTLE = 256 << 20
+"""Bytes of records and snapshots that this process reads where no --master is given."""
+
+Engine = Callable[[Sequence[Source], Expected, int, Tell], list[pa.RecordBatch]]
+"""FINDINGS of all sources, so many examples of each, and who hears what sources tell."""
+
+
+def master_of(given: str | None, size: int) -> str:
+    """Where so many bytes are verified."""
+    return given or (IN_PROCESS if size <= LITTLE else ON_SPARK)
+
+
+def engine_of(master: str, size: int) -> Engine:
+    """For so many bytes of input."""
+    if master == IN_PROCESS:
+        return in_process.run
+    return lambda sources, expected, show, tell: _on_spark(master, size, sources, expected, show, tell)
+
+
+def _on_spark(
+    master: str, size: int, sources: Sequence[Source], expected: Expected, show: int, tell: Tell
+) -> list[pa.RecordBatch]:
+    """In another thread, as no call to Java may be torn; a signal ends Spark from this one."""
+    with held():  # an import that a signal ends midway leaves half a module behind
+        from simulator.read.engines import on_spark
+        from simulator.run.engines import session as spark
+
+    def work() -> list[pa.RecordBatch]:
+        found: list[pa.RecordBatch] = on_spark.run(
+            spark.session(master, size), sources, expected, show, tell, size)
+        return found
+
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(work)
+        try:
+            return running.result()
+        finally:
+            if not running.done():
+                spark.end(running.done)

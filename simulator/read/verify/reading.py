@@ -1,0 +1,126 @@
+"""Partitions read once: decoded, checked, and made into what a replay is made of.
+
+One law: a partition is read a batch at a time, and what is left of it is a summary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+
+import numpy as np
+import pyarrow as pa
+
+from simulator.columns.change_frame import DDL
+from simulator.read.contract.checks import Checks
+from simulator.read.contract.stream_spec import StreamSpec
+from simulator.read.contract.summary import PartitionSummary
+from simulator.read.decode import DdlEvent
+from simulator.read.decode.batches import Decoding
+from simulator.read.partitions import Partition
+from simulator.read.records import Record
+from simulator.read.replay.frame import Source, Tell
+from simulator.read.replay.halves import Replaying, Unreplayed
+from simulator.run.progress import counted
+from simulator.sinks.driver import Driver
+
+FIRST = 50
+"""Records of each partition that are looked at to see what the stream is."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is done with every partition."""
+
+    spec: StreamSpec
+    show: int
+    replaying: Replaying | None = None
+    """None where rows are not replayed."""
+
+    driver: Driver | None = None
+    """Who hears how much was read."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """Told of a partition when it is read."""
+
+    number: int
+    """Its place among all."""
+
+    summary: PartitionSummary
+    left: Unreplayed
+
+
+def first_records(partitions: Iterable[Partition]) -> Iterator[Record]:
+    """Some of the first records of each partition."""
+    for partition in partitions:
+        for batch in islice(partition.batches(), 1):
+            for row in batch.slice(0, FIRST).to_pylist():
+                yield Record(*partition.place, row["offset"], row["timestamp"], row["key"], row["value"])
+
+
+def statements(partitions: Iterable[Partition], protocol: str) -> Iterator[DdlEvent]:
+    """All statements of a stream: the first partition of each topic has all of its."""
+    for partition in partitions:
+        if partition.partition == 0:
+            yield from _statements(partition, protocol)
+
+
+def _statements(partition: Partition, protocol: str) -> Iterator[DdlEvent]:
+    decoding = Decoding(protocol)
+    for records in partition.batches():
+        events = decoding.decoded(records)
+        found = events.take(pa.array(np.flatnonzero(np.asarray(events.column("kind")) == DDL)))
+        for row in found.to_pylist():
+            yield DdlEvent(row["commit_ts"], row["schema"] or "", row["table"] or "", row["text"], row["type"])
+
+
+def sources(partitions: Iterable[Partition], reading: Reading) -> list[Source]:
+    """What reads each partition: its row changes as halves, while `tell` hears `Read` in the end."""
+    return [partial(_read, partition, number, reading) for number, partition in enumerate(partitions)]
+
+
+def _read(partition: Partition, number: int, reading: Reading, tell: Tell) -> Iterator[pa.RecordBatch]:
+    checks = Checks(partition.place, reading.spec, reading.show)
+    decoding = Decoding(reading.spec.protocol, reading.spec.stored)
+    left = Unreplayed()
+    for records in counted(partition.batches(), number, reading.driver):
+        events = decoding.decoded(records)
+        checks.take(events, decoding.layouts, records)
+        if reading.replaying is not None:
+            yield from reading.replaying.halves(events, decoding.layouts, number, left)
+    tell(Read(number, checks.end(), left))
+
+
+class Heard:
+    """What sources told, in this process or in those of Spark."""
+
+    def __init__(self) -> None:
+        self._read: dict[int, Read] = {}
+
+    def __call__(self, value: object) -> None:
+        if isinstance(value, Read):
+            self._read[value.number] = value  # again, where a task of Spark was begun again
+
+    @property
+    def summaries(self) -> list[PartitionSummary]:
+        return [self._read[number].summary for number in sorted(self._read)]
+
+    @property
+    def left(self) -> Unreplayed:
+        """Row changes that are in no half."""
+        found = Unreplayed()
+        for each in self._read.values():
+            found.rows.update(each.left.rows)
+        return found
+
+
+def counts(partitions: Sequence[Partition]) -> dict[str, int]:
+    """How many partitions each topic has."""
+    found: dict[str, int] = {}
+    for partition in partitions:
+        found[partition.topic] = max(found.get(partition.topic, 0), partition.partition + 1)
+    return found

@@ -1,0 +1,54 @@
+"""The rows of a truth as files of their tables.
+
+One law: memory is bounded by a batch, and no more than one file is open at a time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import pyarrow as pa
+
+from simulator.columns import row_image
+from simulator.columns.change_frame import by_table, ints
+from simulator.sources.snapshots.written import table_file
+from simulator.tidb.model.table import Table, visible_columns
+
+LEFT_OUT = -1
+"""The number of a table whose rows are not written."""
+
+ROWS = pa.schema([("table", pa.int32()), ("image", pa.binary())])
+"""Rows of a truth: number of the table in its list, row image."""
+
+
+def write_rows(
+    batches: Iterable[pa.RecordBatch], tables: Sequence[Table], directory: Path, format: str,
+    part: Callable[[int], int | None],
+) -> Counter[int]:
+    """Writes the rows (`table` and `image`, those of a table one after the other) and says how many each table has.
+
+    `part` numbers the file of a table that has several; None for its only one.
+    """
+    found: Counter[int] = Counter()
+    with ExitStack() as opened:
+        current, file = LEFT_OUT, None
+        for number, images in _by_table(batches):
+            if number == LEFT_OUT:
+                continue
+            if file is None or number != current:
+                opened.close()
+                file = opened.enter_context(table_file(directory, tables[number], format, part(number)))
+                current = number
+            file.write(row_image.named(images, [column.name for column in visible_columns(tables[number])]))
+            found[number] += len(images)
+    return found
+
+
+def _by_table(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.Array]]:
+    for batch in batches:
+        for number, places in by_table(ints(batch, "table")):
+            images = batch["image"]
+            yield number, images if len(places) == batch.num_rows else images.take(pa.array(places))

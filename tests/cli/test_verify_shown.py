@@ -1,0 +1,131 @@
+"""What is shown of a verification: as text, as JSON, as a page."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from simulator.cli.verify import text
+from simulator.cli.verify.document import document
+from simulator.read.verify.checks import CHECKS
+from simulator.read.verify.verification import (
+    Example,
+    Failure,
+    Moment,
+    NotChecked,
+    PartitionRead,
+    RIGHT,
+    Setting,
+    TableCompared,
+    UNFINISHED,
+    Verification,
+    WRONG,
+)
+
+TS = 455000619746590720
+
+
+def partition(number: int, records: int = 5) -> PartitionRead:
+    moments = tuple(Moment(offset, (TS >> 18) + 1000 * offset, TS + (offset << 26), TS) for offset in range(4))
+    return PartitionRead("bank", number, 0, records, records, 100, 3, 1, 4, 1, 0, TS, TS, moments)
+
+
+FOUND = Verification(
+    "out", "", "the truth in truth", (Setting("protocol", "canal-json", "the truth"),), (partition(0), partition(1)),
+    {"bank.account": {"INSERT": 4, "UPDATE": 1, "DELETE": 1}}, (),
+    (TableCompared("bank.account", 4, 4),), watermark=TS, wanted=TS)
+LOST = Failure(
+    "row-missing", {"bank.account": 12, "": 1}, (Example("", None, None, "bank.account, row 1: is missing"),))
+LATE = Failure("row-below-watermark", {"bank.account": 1}, (Example("bank", 1, 7, "a row <b>at</b> 5"),))
+BAD = replace(FOUND, failures=(LATE, LOST), not_checked=(NotChecked("rows of x.y", "nobody says what it is"),))
+
+
+def shown(found: Verification, capsys: pytest.CaptureFixture[str]) -> str:
+    text.show(found)
+    return capsys.readouterr().out
+
+
+def test_what_is_right_says_so_first_and_what_that_means(capsys: pytest.CaptureFixture[str]) -> None:
+    """One line is enough for who does not want more."""
+    assert FOUND.verdict == RIGHT
+    assert shown(FOUND, capsys).splitlines()[0] == (
+        "RIGHT: 6 row changes in 2 partitions keep the contract, complete up to watermark 455000619746590720 "
+        "(2025-01-01 00:00:20.005 UTC); they lead to the 4 rows of the truth in truth")
+
+
+def test_what_is_wrong_is_named_counted_and_shown_by_example(capsys: pytest.CaptureFixture[str]) -> None:
+    """All is counted, and what is not shown is said to be there."""
+    lines = shown(BAD, capsys).splitlines()
+
+    assert BAD.verdict == WRONG
+    assert lines[0] == "WRONG: row-below-watermark 1, row-missing 13"
+    assert "row-missing (point 7 of the contract): a row that is expected and not there: 13" in lines
+    assert "  by table: bank.account 12" in lines
+    assert "  bank.account, row 1: is missing" in lines
+    assert "  … 12 more" in lines
+    assert "  bank/1@7: a row <b>at</b> 5" in lines
+    assert "  rows of x.y: nobody says what it is" in lines
+
+
+def test_a_stream_that_goes_on_is_neither_right_nor_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    """It says up to where it is complete, and what is expected."""
+    found = replace(FOUND, wanted=TS + (1000 << 18))
+
+    assert found.verdict == UNFINISHED
+    assert shown(found, capsys).startswith(
+        "UNFINISHED: nothing is wrong so far, but the stream is complete up to watermark 455000619746590720 "
+        "(2025-01-01 00:00:20.005 UTC) alone, and 455000620008734720 (2025-01-01 00:00:21.005 UTC) is expected")
+
+
+def test_what_a_consumer_wrote_down_is_told_from_what_the_stream_leads_to(capsys: pytest.CaptureFixture[str]) -> None:
+    """Both may be asked for in one verification."""
+    theirs = TableCompared("bank.account", 4, 3, missing=1, of="mine")
+    found = replace(BAD, against="mine", compared=(*FOUND.compared, theirs), failures=(replace(LOST, of="mine"),))
+    lines = shown(found, capsys).splitlines()
+
+    assert any(line.startswith("bank.account in mine") for line in lines)
+    assert "row-missing (point 7 of the contract) in mine: a row that is expected and not there: 13" in lines
+    assert lines[0] == "WRONG: row-missing 13"
+
+
+def test_programs_get_all_of_it() -> None:
+    """As JSON can say it, with a version."""
+    told = json.loads(json.dumps(document(BAD)))
+
+    assert (told["version"], told["verdict"], told["rows"], told["wrong"]) == (1, "wrong", 6, 14)
+    assert told["failures"][0] == {
+        "check": "row-below-watermark", "point": 2, "says": CHECKS["row-below-watermark"].says, "of": None, "count": 1,
+        "tables": {"bank.account": 1},
+        "examples": [{"topic": "bank", "partition": 1, "offset": 7, "what": "a row <b>at</b> 5"}]}
+    assert told["compared"] == [
+        {"table": "bank.account", "expected": 4, "found": 4, "missing": 0, "left": 0, "different": 0, "of": None}]
+    assert told["partitions"][1]["watermark"] == TS
+    assert told["not_checked"] == [{"what": "rows of x.y", "why": "nobody says what it is"}]
+
+
+def test_the_page_needs_nothing_else_and_takes_everything_for_text(tmp_path: Path) -> None:
+    """Summary, watermarks and lag by partition, what is wrong."""
+    from simulator.cli.verify import report
+
+    report.write(replace(BAD, compared=(TableCompared("bank.account", 4, 3, missing=1),)), tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text("utf-8")
+
+    for heading in ("Watermarks", "Lag", "Differences by table", "Wrong by check and table", "Partitions", "Settings"):
+        assert f"<h2>{heading}</h2>" in page
+    assert "a row &lt;b&gt;at&lt;/b&gt; 5" in page
+    assert "<script src" not in page and "<link" not in page
+
+
+def test_a_page_of_tables_alone_has_no_charts(tmp_path: Path) -> None:
+    """And not the library for them, either."""
+    from simulator.cli.verify import report
+
+    found = replace(FOUND, source="", against="mine", partitions=(), tables={}, compared=(
+        TableCompared("bank.account", 4, 4, of="mine"),), watermark=0, wanted=0)
+    report.write(found, tmp_path / "r.html")
+
+    assert (tmp_path / "r.html").stat().st_size < 20_000
+    assert "mine has the 4 rows of the truth in truth" in (tmp_path / "r.html").read_text("utf-8")

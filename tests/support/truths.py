@@ -1,0 +1,52 @@
+"""What a consumer has at a watermark that replays a stream, to be held against the truth of then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from simulator.read import contract
+from simulator.read.contract.state import State, compare
+from simulator.read.contract.stream_spec import stream_spec_of
+from simulator.read.decode import time_of
+from simulator.read.records import Record, read
+from simulator.releases import Release, V8_5
+from simulator.sources.snapshots import open
+from simulator.ticdc.changefeed import Changefeed
+from simulator.tidb.model.table import Name, Table
+from support.playing import state, tables_of
+
+
+def marks(fixtures: Path, changefeed: Changefeed) -> list[int]:
+    """Every commit-ts of a stream in order."""
+    spec = stream_spec_of(changefeed, (), _counts(fixtures))
+    events = (placed.event for part in _partitions(fixtures) for placed in contract.events(part, spec))
+    return sorted({time_of(event) for event in events})
+
+
+def replayed(
+    fixtures: Path, changefeed: Changefeed, before: State, tables: Mapping[Name, Table], until: int,
+    release: Release = V8_5,
+) -> State:
+    """The state behind all events up to a watermark; raises AssertionError where they do not fit."""
+    spec = stream_spec_of(changefeed, tables.values(), _counts(fixtures), release=release)
+    every = contract.in_commit_order(contract.events(part, spec) for part in _partitions(fixtures))
+    done = contract.replay([placed for placed in every if time_of(placed.event) <= until], before, tables)
+    assert done.violations == []
+    return done.state
+
+
+def assert_truth(truth: Path, found: State) -> None:
+    """The truth holds exactly these rows, and no table that nobody has."""
+    tables = tables_of(truth) if open(truth).tables else {}
+    assert list(compare({name: rows for name, rows in found.items() if rows}, state(truth), tables)) == []
+
+
+def _counts(fixtures: Path) -> dict[str, int]:
+    return {topic.name: len(list(topic.iterdir())) for topic in fixtures.iterdir()}
+
+
+def _partitions(fixtures: Path) -> list[list[Record]]:
+    stream = list(read(str(fixtures)))
+    places = sorted({(record.topic, record.partition) for record in stream})
+    return [[record for record in stream if (record.topic, record.partition) == place] for place in places]
