@@ -1,7 +1,7 @@
-"""Reading messages by columns, on one core, beside reading them one by one: `python tests/benchmarks/decode.py [--rows N]`.
+"""Reading messages by columns on one core, beside reading them one by one: `python tests/benchmarks/decode.py`.
 
-Messages of the rows of `encode.py`, in batches as `partitions` gives them; with `--tables N` of that many tables, one row
-after another. One law: what is timed is what a reader of a partition calls.
+Messages of the rows of `encode.py`, in batches as `partitions` gives them; with `--tables N` of that many tables, one
+row after another. One law: what is timed is what a reader of a partition calls.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from simulator.tidb.ddl.create_table import create_table
 PASSES = 5
 
 
-def messages(protocol: str, statement: str, made: encode.RandomTable, operation: str, rows: int, tables: int) -> pa.Table:
+def messages(
+    protocol: str, statement: str, made: encode.RandomTable, operation: str, rows: int, tables: int,
+) -> pa.Table:
     """Records of so many changes, one message each."""
     codec, options = CODECS[protocol], CodecOptions(protocol, enable_tidb_extension=protocol == "canal-json")
     table = create_table(statement)
