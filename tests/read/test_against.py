@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from simulator.errors import UserError
 from simulator.read.engines import in_process, on_spark
-from simulator.read.engines.jdbc import database
+from simulator.read.engines.jdbc import database, run
 from simulator.read.replay.against import against, of_truth
 from simulator.read.replay.halves import Unreplayed
 from simulator.read.replay.outcome import Outcome, outcome
@@ -138,13 +138,12 @@ def test_tables_of_a_database_are_compared(spark: SparkSession, derby: str, tmp_
                   '1,Zo\u00eb,0.1,12.50,2024-02-03 10:11:12.500,01:02:03,2024-02-03,00ff,1,"{""a"": 1}"',
                   "2" + ",\\N" * 9]})
     wanted = of_truth(snapshots.open(truth, snapshots.CsvDialect(binary="hex")))
-    found = database(spark, derby, wanted.timeline)
-    batches = on_spark.run(spark, wanted.sources, wanted.expected, 10, lambda value: None, 0, found.frames)
+    batches, notes = run(spark, derby, wanted, 10, 0)
     result = outcome(batches, wanted.timeline, wanted.expected, Unreplayed(), [], 10)
     assert {example.what for example in result.examples} == {
         "shop.keyed, row 1: name is 'other', 'n1' expected", "shop.keyed, row 9: is there and should not be",
         "shop.lost, row 1: is missing"}
-    assert found.notes == (
+    assert notes == (
         "shop.keyed: column 'EXTRA' is not compared, as the truth does not have it",
         "shop.lost: the database has no such table")
 
@@ -159,3 +158,11 @@ def test_a_database_that_cannot_be_read_is_refused(
     wanted = of_truth(snapshots.open(states[0]))
     with pytest.raises(UserError, match=words):
         database(spark, url, wanted.timeline)
+
+
+def test_a_row_that_is_there_twice_is_told(tmp_path: Path) -> None:
+    """In a table with a key, as a consumer leaves it that adds what comes again."""
+    truth = state(tmp_path / "one", {"lost": ["id", "1", "2"]})
+    found = compared(truth, state(tmp_path / "more", {"lost": ["id", "1", "1", "1", "2"]}))
+    assert found.counts == {("row-twice", "shop.lost"): 2}
+    assert {each.what for each in found.examples} == {"shop.lost, row 1: is there more than once"}

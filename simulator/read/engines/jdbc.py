@@ -17,8 +17,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from simulator.columns import row_image
 from simulator.errors import UserError, shown
+from simulator.read.engines import on_spark
 from simulator.read.frame import UNTOLD
-from simulator.read.replay.against import unlike
+from simulator.read.replay.against import Against, unlike
 from simulator.read.replay.frame import HALVES
 from simulator.read.replay.states import StateRows, places
 from simulator.read.replay.timeline import Timeline
@@ -27,6 +28,8 @@ from simulator.run.engines.on_spark import map_in_arrow
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import family
 from simulator.tidb.values.conversion import shown as as_text, tidb_text
+
+Notes = tuple[str, ...]
 
 FETCHED = "16384"
 """Rows that are asked of the database at a time."""
@@ -46,8 +49,15 @@ class Database:
     frames: tuple[DataFrame, ...]
     """Their rows as HALVES of a state before, a table each."""
 
-    notes: tuple[str, ...]
+    notes: Notes
     """What of them is not compared."""
+
+
+def run(spark: SparkSession, url: str, wanted: Against, show: int, size: int) -> tuple[list[pa.RecordBatch], Notes]:
+    """FINDINGS of what the database has, held against the truth of so many bytes, and what is not compared."""
+    found = database(spark, url, wanted.timeline)
+    batches = on_spark.run(spark, wanted.sources, wanted.expected, show, lambda value: None, size, found.frames)
+    return batches, found.notes
 
 
 def database(spark: SparkSession, url: str, found: Timeline, options: Mapping[str, str] | None = None) -> Database:
