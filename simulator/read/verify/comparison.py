@@ -5,8 +5,8 @@ One law: rows are compared where both sides are known; of all others it is said 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from simulator.errors import shown
 from simulator.read.decode import DdlEvent, time_of
@@ -16,9 +16,11 @@ from simulator.read.replay.outcome import Outcome, expected_of
 from simulator.read.replay.states import places, snapshot_sources
 from simulator.read.replay.timeline import Sent, Timeline, timeline
 from simulator.read.verify.asked import Asked
+from simulator.read.verify.origin import Origin
 from simulator.read.verify.verification import Example, Failure, NotChecked, TableCompared
 from simulator.run.truth.about import TruthAbout
 from simulator.sources import snapshots
+from simulator.ticdc.filters.event_filters import event_filters
 from simulator.tidb.model.table import Name
 
 
@@ -65,6 +67,35 @@ def comparing(asked: Asked, truth: TruthAbout | None, statements: Iterable[DdlEv
 def _name(text: str) -> Name:
     schema, _, table = text.partition(".")
     return schema, table
+
+
+CHANGES = frozenset(("old-image", "row-not-there", "row-already-there", "two-changes"))
+"""Checks of one row change against those before it."""
+
+HeldBack = Callable[[str], bool]
+"""Whether event filters may hold back statements or row changes of a table."""
+
+
+def held_back(made: Origin) -> HeldBack:
+    """As far as it is known which event filters there are."""
+    changefeed = made.changefeed
+    rules = event_filters(changefeed.event_filters, made.release, changefeed.case_sensitive).rules
+    return lambda table: any(
+        matcher.match(*_name(table)) for rule in rules for matcher in (rule.matcher, rule.row_matcher))
+
+
+def excused(outcome: Outcome, held_back: HeldBack) -> tuple[Outcome, tuple[NotChecked, ...]]:
+    """Without what row changes say of those before them, where these may have been held back."""
+    tables = sorted({table for check, table in outcome.counts if check in CHANGES and held_back(table)})
+    if not tables:
+        return outcome, ()
+    kept = {
+        (check, table): count for (check, table), count in outcome.counts.items()
+        if check not in CHANGES or table not in tables}
+    examples = tuple(each for each in outcome.examples if (each.check, each.table) in kept)
+    why = "event filters hold back statements or rows of it, and what was there before a change is not told"
+    left = tuple(NotChecked(f"whether row changes of {table} follow from each other", why) for table in tables)
+    return replace(outcome, counts=kept, examples=examples), left
 
 
 def failures(outcome: Outcome, of: str = "") -> Iterator[Failure]:

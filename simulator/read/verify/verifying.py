@@ -86,6 +86,7 @@ def _stream(asked: Asked, truth: TruthAbout | None, told: Told) -> Verification:
     opened = _opened(asked, truth, told)
     replay = comparing(asked, truth, opened.statements)
     heard, outcome = _read(asked, opened, replay, told)
+    outcome, excused = comparison.excused(outcome, comparison.held_back(opened.origin))
     summed = heard.summaries
     if grown := spans_of(summed, opened.spec):
         told.stage("reading topics again that got more partitions")
@@ -101,7 +102,7 @@ def _stream(asked: Asked, truth: TruthAbout | None, told: Told) -> Verification:
         tuple(map(summaries.partition_read, summed)), summaries.by_table(summed),
         (*summaries.failures(found, asked.show), *comparison.failures(outcome)), comparison.compared(outcome),
         (*opened.origin.not_checked, *opened.tables.not_checked, *summaries.unchecked(summed),
-         *comparison.not_checked(outcome)),
+         *comparison.not_checked(outcome), *excused),
         tuple(_notes(opened, summed, until)), until, wanted)
 
 
