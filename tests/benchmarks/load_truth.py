@@ -21,6 +21,7 @@ from simulator.run.load import truth
 from simulator.run.load.plan import LoadPlan, STATEMENT_KINDS, StatementWanted
 from simulator.run.load.stretches import Opening, opening, stretches
 from simulator.run.outputs import Output
+from simulator.run.truth.directory import FORMATS
 from simulator.sources.generate.model import Mix, Model, TableModel
 from simulator.sources.generate.timetable import Segment
 from simulator.sources.generate.wanted import TableWanted
@@ -31,12 +32,13 @@ from simulator.tidb.ddl.create_table import create_table
 DEFINITION = (
     "CREATE TABLE bench.t (id BIGINT PRIMARY KEY, name VARCHAR(40), price DECIMAL(10,2), quantity INT, "
     "created DATETIME, note VARCHAR(60))")
+URI = "kafka://127.0.0.1:9/t?protocol=canal-json"
 AN_HOUR = 3_600_000
 
 
 def opened(rows: int, statements: tuple[StatementWanted, ...] = ()) -> tuple[Opening, Output]:
     """A table with so many rows, whose changes come at 60 thousand a second."""
-    table, changefeed = create_table(DEFINITION), load("kafka://127.0.0.1:9/t?protocol=canal-json")
+    table, changefeed = create_table(DEFINITION), load(URI)
     model = Model(7, (TableModel("bench", "t", rows, mix=Mix(20, 60, 20)),), present=True)
     plan = LoadPlan("bench", model, (DEFINITION,), (TableWanted(),), catalog([table]), statements)
     found = opening(plan, (Segment(0, 60_000, 60_000),), changefeed, V8_5)
@@ -46,9 +48,8 @@ def opened(rows: int, statements: tuple[StatementWanted, ...] = ()) -> tuple[Ope
 def write(rows: int, format: str, directory: Path) -> None:
     """Prints a line; in a process of its own, so that its memory is that of this alone."""
     opening, output = opened(rows)
-    stretch = next(stretches(opening, output))
     began, cpu = time.perf_counter(), time.process_time()
-    written = truth.write(stretch, AN_HOUR, directory / format, opening.load, format)
+    written = truth.write(opening, output, load(URI), AN_HOUR, directory / format, format)
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     size = sum(path.stat().st_size for path in (directory / format).iterdir()) / 1e6
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -68,7 +69,7 @@ def fold(count: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 10_000_000])
-    parser.add_argument("--format", nargs="+", default=list(truth.FORMATS), choices=truth.FORMATS)
+    parser.add_argument("--format", nargs="+", default=list(FORMATS), choices=FORMATS)
     parser.add_argument("--statements", type=int, default=2000)
     arguments = parser.parse_args()
     fold(arguments.statements)

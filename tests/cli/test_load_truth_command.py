@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from support.playing import play, state
 
+from simulator.run.truth.about import FILE, read
+
 PLAN = """\
 name = "fair"
 rows-per-second = 400
@@ -31,7 +33,8 @@ def plan(tmp_path: Path) -> Path:
 
 
 def contents(directory: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in directory.iterdir()}
+    """All but what says where the stream goes."""
+    return {path.name: path.read_bytes() for path in directory.iterdir() if path.name != FILE}
 
 
 def test_it_is_the_truth_that_a_run_to_there_leaves(
@@ -50,12 +53,23 @@ def test_it_is_the_truth_that_a_run_to_there_leaves(
     assert play("load", plan, "--truth", again, "--at", watermark) == 0
     assert contents(ran) == contents(asked) == contents(again)
     assert rows > 50
+    about = read(ran)
+    assert (about.command, about.played, about.topics, about.watermark) == ("load", "fair", {"load": 3}, int(watermark))
+    assert about.empty == ()
 
 
 def test_what_is_there_from_the_start_can_be_had(plan: Path, tmp_path: Path) -> None:
     """So that a consumer's tables can be filled with it."""
     assert play("load", plan, "--truth", tmp_path / "truth", "--at", "0s") == 0
     assert len(state(tmp_path / "truth")["fair", "visitor"]) == 50
+    assert read(tmp_path / "truth").empty == ()
+
+
+def test_what_is_not_there_from_the_start_is_called_empty(plan: Path, tmp_path: Path) -> None:
+    plan.write_text(PLAN.replace("rows = 50", "rows = 0"))
+    assert play("load", plan, "--truth", tmp_path / "truth", "--truth-format", "parquet", "--at", "1s") == 0
+    assert read(tmp_path / "truth").empty == ("fair.visitor",)
+    assert len(list((tmp_path / "truth").glob("*.parquet"))) == 1
 
 
 @pytest.mark.parametrize(("options", "words"), [

@@ -6,6 +6,7 @@ import copy
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from typing import cast
 
 import pytest
 from hypothesis import given, settings
@@ -165,7 +166,7 @@ def test_an_old_row_in_a_partition_that_came_later_is_told() -> None:
 
 def test_everything_is_counted_and_some_of_it_kept() -> None:
     """However much is wrong."""
-    stream = behind(good(), *([Row(ts(1.5, number), 3, "a", "b")] for number in range(50)))
+    stream = behind(good(), *([cast(Event, Row(ts(1.5, number), 3, "a", "b"))] for number in range(50)))
     violations, _ = checked(records(stream, OPEN), RESTARTS, show=3)
 
     assert violations.counts["row-below-watermark", "shop.orders"] == 50

@@ -55,7 +55,7 @@ def test_rows_of_any_table_are_read_again(folder: Path, format: str, data: st.Da
     for old in folder.iterdir():
         old.unlink()
     written.write_schema(folder, table)
-    with written.FORMATS[format](folder / written.file_name(table, f".{format}"), table) as file:
+    with written.table_file(folder, table, format, data.draw(st.sampled_from([None, 0, 12]))) as file:
         file.write(texts)
         file.write({name: text.slice(1) for name, text in texts.items()})
 
@@ -71,7 +71,7 @@ def test_rows_of_any_table_are_read_again(folder: Path, format: str, data: st.Da
 def test_a_table_without_rows_is_a_file_without_rows(tmp_path: Path, format: str) -> None:
     table = create_table("CREATE TABLE `a.b`.`c-schema` (id INT PRIMARY KEY)")
     written.write_schema(tmp_path, table)
-    with written.FORMATS[format](tmp_path / written.file_name(table, f".{format}"), table):
+    with written.table_file(tmp_path, table, format):
         pass
     (entry,) = snapshots.open(tmp_path).tables
     assert (entry.table.schema, entry.table.name) == ("a.b", "c-schema")

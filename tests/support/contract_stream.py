@@ -94,6 +94,7 @@ def stream_spec(protocol: str, extension: bool = True) -> StreamSpec:
 def destination(table: Table, told: Told) -> Destined:
     """The number of the row, by partitions."""
     texts = told.cells("id" if table is TABLE else "line")
+    assert texts is not None
     numbers = np.array([int(text) for text in texts.to_pylist()])
     return Destined("shop", lambda count: numbers % count)
 

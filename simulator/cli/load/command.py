@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from simulator import releases
-from simulator.cli import client
+from simulator.cli import client, truth as truths
 from simulator.cli.load import truth_at
 from simulator.cli.load.metrics import Metrics
-from simulator.cli.load.options import IN_PROCESS, check, file_of, master_of, search_of, settings_of
+from simulator.cli.load.options import check, file_of, master_of, search_of, settings_of
 from simulator.cli.load.shown import Wanted, opened, showing
 from simulator.cli.load.watch import Setup
 from simulator.cli.run_report import Display
 from simulator.cli.run_scenario import output_of
+from simulator.cli.sending import IN_PROCESS
 from simulator.errors import shown
 from simulator.releases import Release
 from simulator.run import storage
@@ -98,7 +99,7 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
     if options["at"] is None:
         check(options, plan.settings)
     else:
-        truth_at.check(options)
+        truths.check(options)
     wanted = Wanted(options["summary"], options["report"], options["metrics_port"])
     given = plan.rate if options["rate"] is None else options["rate"]
     search = search_of(options, given)
@@ -106,7 +107,8 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
     display = Display()
     if options["at"] is not None:
         known = _loading(plan, options, asked, search)
-        truth_at.write(known.opening, known.changefeed, options["truth"], options["at"])
+        truth_at.write(
+            known.opening, known.changefeed, options["truth"], options["truth_format"], options["at"])
         return
     with opened(wanted) as metrics:
         display.stage("making the plan")
@@ -210,7 +212,8 @@ def _sent(
     if loading.options["truth"] is not None:
         display.stage("writing the truth")
         ms = feed.checkpoint.acknowledged_ms
-        truth.write(next(stretches(opened, output, ms)), ms, loading.options["truth"], loading.plan)
+        directory, format = loading.options["truth"], loading.options["truth_format"]
+        truth.write(opened, output, loading.changefeed, ms, directory, format)
 
 
 def _reporting(stretch: Stretch, driver: Driver) -> Stretch:

@@ -9,16 +9,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from simulator.cli import client
+from simulator.cli import client, truth
+from simulator.cli.sending import IN_PROCESS, ON_SPARK, check_sink
 from simulator.errors import UserError
 from simulator.run.load import presets, rates
 from simulator.run.load.lag import Search
 from simulator.run.settings import Settings
-
-IN_PROCESS = "none"
-"""The --master that needs no Spark."""
-
-ON_SPARK = "local[*]"
 
 SEARCH_FROM = 1000.0
 """Rows a second with which --until-lag begins where no rate is given."""
@@ -54,15 +50,8 @@ def master_of(options: dict[str, Any]) -> str:
 
 def check(options: dict[str, Any], settings: Settings) -> None:
     """Raises UserError for options that do not go together; `settings` are theirs and the plan's."""
-    from simulator.run.load import truth
-
     fixtures, console = options["fixtures"], options["console"]
-    if console and fixtures:
-        raise UserError("--console and --fixtures exclude each other: choose one")
-    if settings.sink_uri is None and not console and not fixtures:
-        raise UserError(
-            "no sink-uri: give --sink-uri 'kafka://host:port/topic?protocol=open-protocol', or --console or "
-            "--fixtures DIR, with which nothing is contacted")
+    check_sink(settings.sink_uri, options)
     if console and master_of(options) != IN_PROCESS:
         raise UserError(f"--console needs --master {IN_PROCESS}: one process shows all messages in their order")
     if fixtures and options["fixtures_format"] == "parquet" and master_of(options) != IN_PROCESS:
@@ -74,8 +63,7 @@ def check(options: dict[str, Any], settings: Settings) -> None:
         for name in ("checkpoint", "resume"):
             if options[name]:
                 raise UserError(f"--{name.replace('_', '-')} is about Kafka: {to} contacts none")
-    if options["truth"] is not None:
-        truth.check(options["truth"])
+    truth.check(options)
 
 
 def search_of(options: dict[str, Any], rate: str | None) -> Search | None:

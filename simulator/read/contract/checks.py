@@ -168,7 +168,7 @@ class Checks:
     def _older_last(self, wrong: Sent) -> None:
         for number, ts, offset in zip(wrong.table.tolist(), wrong.ts.tolist(), wrong.offset.tolist(), strict=True):
             name = self._names.names[number]
-            what = f"a row of {name} at {ts} came again as the last of its changes, and a newer one is before it"
+            what = f"a row of {name} at {ts} came again behind a newer change of it, which did not"
             self._tally.add(violation("older-row-last", self.place, offset, what, name))
 
     # -- the rest -----------------------------------------------------------------------------------------------

@@ -158,41 +158,58 @@ def highest_before(groups: Ints, ts: Ints) -> Ints:
 
 
 class Newest:
-    """Rows of which an older change came again behind a newer one: when a watermark passes them, the newest must have
-    come last."""
+    """Rows of which an older change came again behind a newer one: a restart sends what lies between again, too, so
+    that none is left out, and the newest has come last when a watermark passes it."""
 
     def __init__(self) -> None:
-        self._rows: Sent | None = None
+        self._owed: Sent | None = None
+        """All that was sent of the rows whose newest change is not their last one."""
 
     def take(self, sent: Sent, behind: Ints, window: Window, marks: Ints, mark_ts: Ints) -> list[Sent]:
-        """The rows that a watermark of the batch passed with an older change last; `behind` are those that came again
+        """The older changes that were not followed by what was to come again. `behind` are those that came again
         behind newer ones, `marks` says before how many of the rows each watermark stands. To be asked before the
         window keeps the batch."""
-        old = np.unique(sent.row[behind])
-        if self._rows is None and not len(old):
+        if self._owed is None and not len(behind):
             return []
-        rows = old if self._rows is None else np.union1d(old, self._rows.row)
-        before = window.of(rows)
-        here = np.flatnonzero(np.isin(sent.row, rows))
-        known = 0 if before is None else len(before)
-        every = sent.at(here) if before is None else after_each_other([before, sent.at(here)])
-        wrong, left = [], np.ones(len(every), np.bool_)
+        owed = [] if self._owed is None else [self._owed]
+        rows = np.unique(np.concatenate([each.row for each in owed] + [sent.row[behind]]))
+        before = window.of(rows if self._owed is None else np.setdiff1d(rows, self._owed.row))
+        owed += [] if before is None else [before]
+        known, here = sum(map(len, owed)), np.flatnonzero(np.isin(sent.row, rows))
+        every = after_each_other([*owed, sent.at(here)])
+        wrong = [_left_out(every, known)]
+        left = ~np.isin(every.row, wrong[0].row)
         for place, ts in zip(marks.tolist(), mark_ts.tolist(), strict=True):
             passed = left & (every.ts <= ts)
             passed[known + np.searchsorted(here, place):] = False
-            if passed.any():
-                wrong.append(_not_newest(every.at(passed)))
-                left &= ~passed
-        self._rows = every.at(left) if left.any() else None
+            late = _not_newest(every.at(passed))
+            if len(late):
+                wrong.append(late)
+                left &= ~np.isin(every.row, late.row)
+        left &= np.isin(every.row, _not_newest(every).row)
+        self._owed = every.at(left) if left.any() else None
         return [each for each in wrong if len(each)]
 
     def end(self) -> Sent | None:
         """The rows left whose last change is not their newest."""
-        return None if self._rows is None else _not_newest(self._rows)
+        return None if self._owed is None else _not_newest(self._owed)
+
+
+def _left_out(sent: Sent, known: int) -> Sent:
+    """The changes that are followed by one further on than the next of their row, which is behind the first `known`."""
+    order = np.lexsort((sent.ts, sent.row))
+    number = np.empty(len(order), np.int64)
+    number[order] = np.cumsum(np.concatenate(
+        ([0], (np.diff(sent.ts[order]) != 0) | (np.diff(sent.row[order]) != 0))))
+    order = np.argsort(sent.row, kind="stable")
+    skips = (np.diff(number[order]) > 1) & (np.diff(sent.row[order]) == 0) & (order[1:] >= known)
+    return sent.at(np.sort(order[:-1][skips]))
 
 
 def _not_newest(sent: Sent) -> Sent:
     """The last change of each row that has a newer one."""
+    if not len(sent):
+        return sent
     order = np.argsort(sent.row, kind="stable")
     rows = sent.row[order]
     last = np.concatenate((rows[1:] != rows[:-1], [True]))

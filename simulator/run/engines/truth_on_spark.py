@@ -70,14 +70,14 @@ def _scanned(
     def written(batches: Batches) -> Batches:
         for task in (task for batch in batches for task in batch.column(0).to_pylist()):
             rows = snapshots.state_batches(tasks[task])
-            yield _written(rows, tables, directory, format, lambda number, task=task: task)
+            yield _written(rows, tables, directory, format, dict.fromkeys(range(len(tables)), task).get)
 
     return map_in_arrow(spark.range(0, len(tasks), 1, len(tasks)), written, WRITTEN_ROWS)
 
 
 def _written(
     batches: Iterable[pa.RecordBatch], tables: tuple[Table, ...], directory: Path, format: str,
-    part: Callable[[int], int],
+    part: Callable[[int], int | None],
 ) -> pa.RecordBatch:
     """Writes rows in a task and says how many."""
     with carrying(), disk_errors(directory):

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from simulator.columns import row_image
 from simulator.columns.change_frame import by_table, ints
-from simulator.sources.snapshots.written import table_file
+from simulator.sources.snapshots.written import TableFile, table_file
 from simulator.tidb.model.table import Table, visible_columns
 
 LEFT_OUT = -1
@@ -34,13 +34,15 @@ def write_rows(
     """
     found: Counter[int] = Counter()
     with ExitStack() as opened:
-        current, file = LEFT_OUT, None
+        current = LEFT_OUT
+        file: TableFile | None = None
         for number, images in _by_table(batches):
             if number == LEFT_OUT:
                 continue
             if file is None or number != current:
                 opened.close()
-                file = opened.enter_context(table_file(directory, tables[number], format, part(number)))
+                file = table_file(directory, tables[number], format, part(number))
+                opened.push(file)
                 current = number
             file.write(row_image.named(images, [column.name for column in visible_columns(tables[number])]))
             found[number] += len(images)

@@ -49,9 +49,9 @@ class Standing:
     @property
     def input_bytes(self) -> int:
         """Of what is read."""
-        held = [scan.table.rows.nbytes for scan in self.scans if scan.table.rows is not None]
-        files = (file.size for scan in self.scans for each in scan.table.files.values() for file in each)
-        return sum(held) + sum(files) + (self.between.input_bytes if self.between else 0)
+        held: int = sum(scan.table.rows.nbytes for scan in self.scans if scan.table.rows is not None)
+        files = sum(file.size for scan in self.scans for each in scan.table.files.values() for file in each)
+        return held + files + (self.between.input_bytes if self.between else 0)
 
 
 def standing(plan: Plan, rules: ChangefeedRules, seed: int, watermark: int) -> Standing:

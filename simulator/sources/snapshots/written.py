@@ -62,7 +62,9 @@ class CsvFile(AbstractContextManager["CsvFile"]):
         self._columns = visible_columns(table)
         self._escape = one_of_several
         self._file: BinaryIO = path.open("wb")
-        names = (column.name.replace('"', '""') for column in self._columns)
+        names = [column.name.replace('"', '""') for column in self._columns]
+        if self._escape:
+            names = [name.replace("\\", "\\\\") for name in names]
         self._file.write(",".join(f'"{name}"' for name in names).encode() + b"\n")
 
     def write(self, texts: Mapping[str, pa.Array]) -> None:

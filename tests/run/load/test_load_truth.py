@@ -15,6 +15,7 @@ from simulator.run.load import truth
 from simulator.run.load.plan import STATEMENT_KINDS, StatementWanted
 from simulator.run.load.stretches import Opening
 from simulator.run.outputs import Output
+from simulator.run.truth import directory as directories
 from simulator.sources import snapshots
 from simulator.ticdc.changefeed import load
 from simulator.tidb.model.table import Name, Table
@@ -29,7 +30,7 @@ Texts = dict[str, str | None] | None
 
 
 def written(opening: Opening, output: Output, ms: int, directory: Path, format: str = "csv") -> Path:
-    truth.write(at(opening, output, ms), ms, directory, opening.load, format)
+    truth.write(opening, output, load(URI), ms, directory, format)
     return directory
 
 
@@ -89,14 +90,14 @@ def test_a_diff_of_truths_with_statements_between_leads_from_one_to_the_other(tm
 def test_formats_hold_the_same_rows(tmp_path: Path) -> None:
     found = opened(load_plan(IN_TURN))
     ms = 2_345
-    csv, parquet = (written(*found, ms, tmp_path / format, format) for format in truth.FORMATS)
+    csv, parquet = (written(*found, ms, tmp_path / format, format) for format in directories.FORMATS)
     assert state(csv) == state(parquet)
     assert sum(map(len, state(csv).values())) > 100
 
 
 def test_a_truth_says_what_it_is(tmp_path: Path) -> None:
     opening, output = opened(load_plan(seed=99))
-    rows = truth.write(at(opening, output, 700), 700, tmp_path / "truth", opening.load)
+    rows = truth.write(opening, output, load(URI), 700, tmp_path / "truth")
     watermark = tso.compose(opening.start_ms + 700)
     snapshot = snapshots.open(tmp_path / "truth")
     assert snapshot.start_ts == watermark
@@ -124,7 +125,7 @@ def test_nothing_but_a_truth_is_replaced(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="mine holds something else: give a new or empty directory"):
         written(*found, 100, tmp_path / "mine")
     with pytest.raises(UserError, match="letter.txt is a file"):
-        truth.check(tmp_path / "mine" / "letter.txt")
+        directories.check(tmp_path / "mine" / "letter.txt")
     with pytest.raises(UserError, match="format of a snapshot 'xml': csv or parquet"):
-        truth.check(tmp_path / "new", "xml")
+        directories.check(tmp_path / "new", "xml")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "truth"]
