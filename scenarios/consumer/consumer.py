@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROW, DDL, RESOLVED = 1, 2, 3
-DROP_DATABASE, DROP_TABLE, TRUNCATE_TABLE, RENAME_TABLE = 2, 4, 11, 14
-RENAMED = re.compile(r"RENAME TABLE `(.*?)`\.`(.*?)` TO `(.*?)`\.`(.*?)`", re.IGNORECASE)
+DROP_DATABASE, DROP_TABLE, ADD_COLUMN, DROP_COLUMN, TRUNCATE_TABLE, RENAME_TABLE = 2, 4, 5, 6, 11, 14
+RENAMED = re.compile(r"(?:RENAME|ALTER) TABLE (?:`(.*?)`\.)?`(.*?)` (?:TO|RENAME)", re.IGNORECASE)
+"""The name before; the message has the new one."""
 
-COLUMN = re.compile(r"^ +`(.*?)` ", re.MULTILINE)
-"""A line of CREATE TABLE that is about a column."""
+ADDED = re.compile(r"ADD COLUMN `(.*?)`((?:(?! ADD COLUMN ).)*)", re.IGNORECASE)
+DEFAULT = re.compile(r"\bDEFAULT (?:'(.*?)'|(\d+)\b)", re.IGNORECASE)
+DROPPED = re.compile(r"DROP COLUMN `(.*?)`", re.IGNORECASE)
 
 Row = dict[str, Any]
 
@@ -41,6 +43,7 @@ class Consumer:
         self.statements: list[str] = []
         self._watermarks = dict.fromkeys(range(partitions), 0)
         self._pending: dict[Hashable, Event] = {}
+        self._executed: set[Hashable] = set()
         self.applied = 0
 
     def handle(self, partition: int, key: bytes, value: bytes) -> None:
@@ -49,13 +52,16 @@ class Consumer:
             if where["t"] == RESOLVED:
                 self._watermarks[partition] = max(self._watermarks[partition], where["ts"])
                 continue
-            event = Event(where["ts"], where["t"], f"{where['scm']}.{where['tbl']}", what)
+            event = Event(where["ts"], where["t"], f"{where['scm']}.{where.get('tbl', '')}", what)
             if self.is_new(event):
                 self._pending.setdefault(self.identity(event), event)
         self._apply(min(self._watermarks.values()))
 
     def is_new(self, event: Event) -> bool:
-        """What TiCDC sends again after a restart may have been applied: the statement at its checkpoint."""
+        """What is below the watermark has been applied; at the watermark a statement may come again after a restart of
+        TiCDC, and one that was not sent before it ended comes for the first time."""
+        if event.kind == DDL:
+            return event.ts >= self.applied and self.identity(event) not in self._executed
         return event.ts > self.applied
 
     def identity(self, event: Event) -> Hashable:
@@ -80,13 +86,24 @@ class Consumer:
         """The statements that take rows with them."""
         query, kind = event.what["q"], event.what["t"]
         self.statements.append(query)
+        self._executed.add(self.identity(event))
         if kind in (DROP_TABLE, TRUNCATE_TABLE):
             self.tables.pop(event.table, None)
         elif kind == DROP_DATABASE:
             for name in [name for name in self.tables if name.startswith(event.table)]:
                 del self.tables[name]
-        elif kind == RENAME_TABLE and (names := RENAMED.search(query)):
-            self.tables[f"{names[3]}.{names[4]}"] = self.tables.pop(f"{names[1]}.{names[2]}", {})
+        elif kind == RENAME_TABLE and (old := RENAMED.search(query)):
+            schema = old[1] or event.table.partition(".")[0]
+            self.tables[event.table] = self.tables.pop(f"{schema}.{old[2]}", {})
+
+        elif kind == ADD_COLUMN:  # rows that are there have the default, and no message says so
+            for column, rest in ADDED.findall(query):
+                for row in self.tables.get(event.table, {}).values():
+                    row.setdefault(column, default_of(rest))
+        elif kind == DROP_COLUMN:
+            for column in DROPPED.findall(query):
+                for row in self.tables.get(event.table, {}).values():
+                    row.pop(column, None)
 
     def _change(self, event: Event) -> None:
         rows, what = self.tables.setdefault(event.table, {}), event.what
@@ -105,12 +122,18 @@ class Consumer:
         directory.mkdir(parents=True)
         for schema in sorted(definitions.glob("*-schema.sql")):
             shutil.copy(schema, directory)
-            columns = COLUMN.findall(schema.read_text("utf-8"))
             table = schema.name.removesuffix("-schema.sql")
-            lines = [columns, *([row.get(column) for column in columns] for row in self.rows(table))]
-            text = "".join(",".join(map(csv_cell, line)) + "\n" for line in lines)
-            (directory / f"{table}.csv").write_text(text, "utf-8")
+            if rows := self.rows(table):
+                lines = [list(rows[0]), *([row[column] for column in rows[0]] for row in rows)]
+                text = "".join(",".join(map(csv_cell, line)) + "\n" for line in lines)
+                (directory / f"{table}.csv").write_text(text, "utf-8")
         (directory / "metadata").write_text(f"SHOW MASTER STATUS:\n\tLog: tidb-binlog\n\tPos: {self.applied}\n")
+
+
+def default_of(definition: str) -> str | int | None:
+    """What stands behind DEFAULT in a column's definition."""
+    found = DEFAULT.search(definition)
+    return None if found is None else int(found[2]) if found[2] else found[1]
 
 
 def csv_cell(value: object) -> str:

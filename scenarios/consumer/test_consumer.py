@@ -41,6 +41,20 @@ def test_what_comes_twice_is_applied_once(ticdc: TiCDC) -> None:
     assert len(consumer.statements) == 2
 
 
+@pytest.mark.parametrize("scenario", ["duplicate-replay", "watermark-fallback", "ddl-replay"])
+@pytest.mark.ticdc(
+    releases=["v6.5.6", "v8.5.3", "new:v8.5.7"],
+    sink_uri="kafka://kafka:9092/shop?protocol=open-protocol&partition-num=3",
+    config='[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n')
+def test_restarts_change_nothing(ticdc: TiCDC, scenario: str) -> None:
+    """Rows and statements that come again, watermarks that stand still, broadcasts that break off."""
+    ticdc.play(scenario)
+    consumer = fed(ticdc, Consumer(3))
+    assert consumer.tables
+    for table in consumer.tables:
+        assert consumer.rows(table) == ticdc.rows(table)
+
+
 def test_nothing_is_applied_before_every_partition_is_past_it(ticdc: TiCDC) -> None:
     ticdc.execute(STORY)
     consumer = Consumer(4)

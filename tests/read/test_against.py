@@ -72,3 +72,11 @@ def test_a_state_is_as_itself(states: tuple[Path, Path]) -> None:
 def test_spark_finds_the_same(states: tuple[Path, Path], spark: SparkSession) -> None:
     """The same functions on the same rows."""
     assert compared(*states, spark) == compared(*states)
+
+
+def test_a_row_that_is_there_twice_is_told(tmp_path: Path) -> None:
+    """In a table with a key, as a consumer leaves it that adds what comes again."""
+    truth = state(tmp_path / "one", {"lost": ["id", "1", "2"]})
+    found = compared(truth, state(tmp_path / "more", {"lost": ["id", "1", "1", "1", "2"]}))
+    assert found.counts == {("row-twice", "shop.lost"): 2}
+    assert {each.what for each in found.examples} == {"shop.lost, row 1: is there more than once"}

@@ -105,3 +105,16 @@ def applied(changes: Sequence[Change], before: Iterable[Row]) -> Counter[Row]:
             assert kind in ("+I", "+U"), kind
             held[row] += 1
     return +held
+
+
+def upserted(changes: Sequence[Change], key: Sequence[int]) -> list[Row]:
+    """What a table with a PRIMARY KEY holds behind the changes, as a sink that upserts keeps it; `key` are the places
+    of its columns."""
+    held: dict[Row, Row] = {}
+    for kind, row in changes:
+        at = tuple(row[place] for place in key)
+        if kind == "-D":
+            held.pop(at, None)
+        elif kind != "-U":
+            held[at] = row
+    return list(held.values())

@@ -126,6 +126,7 @@ class Neighbours:
         there &= ~_alike(was, rows.column("new"), the_same, compared.table, columns)
         findings.add("row-already-there", rows, there, was, rows.column("new"))
         findings.add("row-missing", rows, wanted & compared.certain & ~finds, None, old)
+        findings.add("row-twice", rows, new & compared.twice, rows.column("new"), None)
         findings.count("expected", compared.table, wanted)
         findings.count("untouched", compared.table, wanted & ~compared.certain)
         leaves = compared.leaves(last)
@@ -147,6 +148,9 @@ class Compared:
         self._goes_on = goes_on
         before = np.maximum(np.arange(count) - 1, 0)
         left = goes_on & self._new[before] & (self._gone[before] >= self.ts)
+        self.twice = goes_on & (self.ts == BEGIN) & (self.ts[before] == BEGIN)
+        """A state has the row twice."""
+
         self.certain = goes_on | expected.known[self.table]
         """Whether anybody knows what the row was."""
 

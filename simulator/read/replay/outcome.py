@@ -179,6 +179,7 @@ def _old(found: bytes, wanted: bytes, history: History) -> str:
 KEYED: Mapping[str, Callable[[bytes, bytes, History], str]] = {
     "row-missing": lambda found, wanted, history: "is missing",
     "row-left": lambda found, wanted, history: "is there and should not be",
+    "row-twice": lambda found, wanted, history: "is there more than once",
     "row-different": _different,
     "old-image": _old,
     "row-not-there": lambda found, wanted, history: "was changed or deleted, and was not there",

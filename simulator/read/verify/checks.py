@@ -9,6 +9,7 @@ CHECKS = {
     **tally.CHECKS,
     "row-missing": Check(7, "a row that is expected and not there"),
     "row-left": Check(7, "a row that is there and not expected"),
+    "row-twice": Check(7, "a row that is there more than once, in a table with a key"),
     "row-different": Check(7, "a row that is not as expected"),
     "old-image": Check(7, "an old image that is not what the row was"),
     "row-not-there": Check(7, "an UPDATE or DELETE of a row that was not there"),

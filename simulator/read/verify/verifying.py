@@ -12,7 +12,7 @@ from simulator.errors import shown
 from simulator.read.contract.stream_spec import StreamSpec, stream_spec_of
 from simulator.read.contract.summary import NEVER, PartitionSummary
 from simulator.read.contract.tally import joined
-from simulator.read.contract.together import spans_of, together
+from simulator.read.contract.together import better, spans_of, together
 from simulator.read.decode.texts import images
 from simulator.read.partitions import Partition, partitions
 from simulator.read.records import Record
@@ -131,7 +131,7 @@ def _again(
     for source in sources([each for each in opened.partitions if each.topic in spec.grown], Reading(spec, show)):
         for _ in source(heard):
             pass
-    return [*(each for each in summed if each.place[0] not in spec.grown), *heard.summaries]
+    return better(summed, heard.summaries)
 
 
 def _records(every: Sequence[Partition]) -> int | None:
