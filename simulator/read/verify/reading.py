@@ -19,6 +19,7 @@ from simulator.read.contract.stream_spec import StreamSpec
 from simulator.read.contract.summary import PartitionSummary
 from simulator.read.decode import DdlEvent
 from simulator.read.decode.batches import Decoding
+from simulator.read.decode.event_texts import statements as may_be_statements
 from simulator.read.partitions import Partition
 from simulator.read.records import Record
 from simulator.read.replay.frame import Source, Tell
@@ -72,7 +73,7 @@ def statements(partitions: Iterable[Partition], protocol: str) -> Iterator[DdlEv
 def _statements(partition: Partition, protocol: str) -> Iterator[DdlEvent]:
     decoding = Decoding(protocol)
     for records in partition.batches():
-        events = decoding.decoded(records)
+        events = decoding.decoded(may_be_statements(records, protocol))
         found = events.take(pa.array(np.flatnonzero(np.asarray(events.column("kind")) == DDL)))
         for row in found.to_pylist():
             yield DdlEvent(row["commit_ts"], row["schema"] or "", row["table"] or "", row["text"], row["type"])
