@@ -66,7 +66,7 @@ def test_what_is_there_from_the_start_can_be_had(plan: Path, tmp_path: Path) -> 
 
 
 def test_what_is_not_there_from_the_start_is_called_empty(plan: Path, tmp_path: Path) -> None:
-    plan.write_text(PLAN.replace("rows = 50", "rows = 0"))
+    plan.write_text(PLAN.replace("rows = 50", "rows = 0\nmix = {inserts = 1}"))
     assert play("load", plan, "--truth", tmp_path / "truth", "--truth-format", "parquet", "--at", "1s") == 0
     assert read(tmp_path / "truth").empty == ("fair.visitor",)
     assert len(list((tmp_path / "truth").glob("*.parquet"))) == 1

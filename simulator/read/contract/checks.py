@@ -85,7 +85,7 @@ class Checks:
     def end(self) -> PartitionSummary:
         """What is left to tell, and what the other partitions are held against."""
         last = self._newest.end()
-        if last is not None and self.spec.finished and not self.spec.watermarks:
+        if last is not None and not self.spec.watermarks:
             self._older_last(last)
         first, final = self._offsets or (None, None)
         statements = self._statements.seen

@@ -12,7 +12,7 @@ from simulator.read.contract.stream import Violation
 from simulator.read.contract.stream_spec import StreamSpec
 from simulator.read.contract.summary import PartitionSummary
 from simulator.read.contract.tally import Found, joined
-from simulator.read.contract.together import spans_of, together
+from simulator.read.contract.together import better, spans_of, together
 from simulator.read.decode.batches import Decoding
 from simulator.read.frame import RECORDS
 from simulator.read.records import Place, Record
@@ -34,21 +34,15 @@ def checked(
     parts: dict[Place, list[Record]] = {}
     for record in records:
         parts.setdefault((record.topic, record.partition), []).append(record)
-    found, summaries = _checked(parts, spec, show, size)
-    if misplaced(found) and (spans := spans_of(summaries, spec)):
-        other = _checked(parts, replace(spec, grown=spans), show, size)
-        return other if misplaced(other[0]) < misplaced(found) else (found, summaries)
-    return found, summaries
-
-
-def misplaced(found: Found) -> int:
-    """How many rows are in a wrong partition."""
-    return sum(count for (check, _), count in found.counts.items() if check == "wrong-partition")
+    summaries = _checked(parts, spec, show, size)
+    if spans := spans_of(summaries, spec):
+        summaries = better(summaries, _checked(parts, replace(spec, grown=spans), show, size))
+    return joined([*(summary.found for summary in summaries), together(summaries, spec, show)], show), summaries
 
 
 def _checked(
     parts: dict[Place, list[Record]], spec: StreamSpec, show: int, size: int,
-) -> tuple[Found, list[PartitionSummary]]:
+) -> list[PartitionSummary]:
     decoding = Decoding(spec.protocol, spec.stored)
     summaries = []
     for place, records in parts.items():
@@ -56,7 +50,7 @@ def _checked(
         for batch in batches(records, size):
             checks.take(decoding.decoded(batch), decoding.layouts, batch)
         summaries.append(checks.end())
-    return joined([*(summary.found for summary in summaries), together(summaries, spec, show)], show), summaries
+    return summaries
 
 
 def batches(records: Sequence[Record], size: int = BATCH) -> Iterator[pa.RecordBatch]:

@@ -5,7 +5,7 @@ One law: what each partition left behind is enough for it (`summary.PartitionSum
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -94,23 +94,42 @@ def _before(marks: Ints, ts: int) -> int:
 
 
 def spans_of(summaries: Iterable[PartitionSummary], spec: StreamSpec) -> dict[str, tuple[Span, ...]]:
-    """Of topics that got more partitions on the way: when they had how many (`StreamSpec.grown`).
+    """Of topics that got more partitions on the way, and where rows seem to be in a wrong one therefore: when they had
+    how many (`StreamSpec.grown`).
 
     New partitions take rows after the last watermark that they lack and before the first that they have.
     """
-    found = {}
-    for topic in topics_of(summaries, spec):
+    every, found = list(summaries), {}
+    wrong = {summary.place[0] for summary in every if misplaced(summary)}
+    for topic in topics_of([summary for summary in every if summary.place[0] in wrong], spec):
         since = np.maximum.accumulate(np.array(topic.since)) if topic.since else np.zeros(0, np.int64)
         begin = _begin(topic.partitions)
         steps = sorted({int(ts) for ts in since[begin:]})
         if not steps:
             continue
-        every = np.unique(np.concatenate([part.watermarks for part in topic.partitions]))
+        marks = np.unique(np.concatenate([part.watermarks for part in topic.partitions]))
         counts = [begin, *(int(np.searchsorted(since, ts, "right")) for ts in steps)]
-        after = [NEVER, *(_before(every, ts) for ts in steps)]
+        after = [NEVER, *(_before(marks, ts) for ts in steps)]
         found[topic.name] = tuple(
             Span(low, high, count) for low, high, count in zip(after, [*steps, FOREVER], counts, strict=True))
     return found
+
+
+def misplaced(summary: PartitionSummary) -> int:
+    """How many of its rows are in a wrong partition."""
+    return sum(count for (check, _), count in summary.found.counts.items() if check == "wrong-partition")
+
+
+def better(one: Sequence[PartitionSummary], other: Sequence[PartitionSummary]) -> list[PartitionSummary]:
+    """Of each topic the reading by which fewer rows are in a wrong partition: the first as long as the `other`, which
+    took it to have grown, is no better."""
+    counts = [Counter[str](), Counter[str]()]
+    for count, summaries in zip(counts, (one, other), strict=True):
+        for each in summaries:
+            count[each.place[0]] += misplaced(each)
+    taken = {each.place[0] for each in other if counts[1][each.place[0]] < counts[0][each.place[0]]}
+    return [*(each for each in one if each.place[0] not in taken),
+            *(each for each in other if each.place[0] in taken)]
 
 
 def _missing_watermarks(tally: Tally, topics: Sequence[Topic], spec: StreamSpec) -> None:
@@ -122,9 +141,11 @@ def _missing_watermarks(tally: Tally, topics: Sequence[Topic], spec: StreamSpec)
     if not of_topics:
         return
     every = np.unique(np.concatenate(list(of_topics.values())))
-    missing = {
-        part.place: _lacking(part, since, topic, every, of_topics[topic.name], spec)
-        for topic in topics for part, since in zip(topic.partitions, topic.since, strict=True)}
+    missing = {}
+    for topic in topics:
+        asked = np.union1d(every[(every >= topic.low) & (every <= topic.until)], of_topics[topic.name])
+        for part, since in zip(topic.partitions, topic.since, strict=True):
+            missing[part.place] = _lacking(part, since, asked, spec)
     if spec.restarts and any(len(ts) for ts in missing.values()):
         broken = _broken_off(topics, every)
         missing = {place: np.setdiff1d(ts, broken, assume_unique=True) for place, ts in missing.items()}
@@ -135,12 +156,11 @@ def _missing_watermarks(tally: Tally, topics: Sequence[Topic], spec: StreamSpec)
         tally.more("watermark-missing", "", len(lacking) - len(kept))
 
 
-def _lacking(
-    part: PartitionSummary, since: int, topic: Topic, every: Ints, of_topic: Ints, spec: StreamSpec,
-) -> Ints:
+def _lacking(part: PartitionSummary, since: int, asked: Ints, spec: StreamSpec) -> Ints:
     """The watermarks that a partition should have and has not."""
-    wanted = np.union1d(every[(every >= topic.low) & (every <= topic.until)], of_topic)
-    wanted = wanted[wanted >= since]
+    if len(asked) == len(part.watermarks):
+        return np.zeros(0, np.int64)  # it has no others
+    wanted = asked[asked >= since]
     if not spec.finished:
         wanted = wanted[wanted <= (part.watermarks[-1] if len(part.watermarks) else NEVER)]
     found: Ints = np.setdiff1d(wanted, part.watermarks, assume_unique=True)

@@ -1,0 +1,141 @@
+"""JSON texts of events cut into the values that differ from row to row, and the skeleton that is around them.
+
+One law: a skeleton with the lengths of its pieces and a JSON scalar in each gap is the same text again, so that what
+`decode` makes of one text tells what it makes of all with that skeleton.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from simulator.columns.cells import Bytes, Mask, Places, buffers
+
+QUOTE, BACKSLASH, COLON = b'"\\:'
+PADDING = 16
+"""Bytes behind all texts, so that one may look a little further than the last."""
+
+
+@dataclass(frozen=True)
+class Strings:
+    """Every string of the texts."""
+
+    data: Bytes
+    """All texts, and PADDING."""
+
+    row: Places
+    """The text that each is in."""
+
+    opens: Places
+    """Where its first quote is."""
+
+    closes: Places
+    is_key: Mask
+    """Whether a colon follows."""
+
+    behind: Bytes
+    """The first byte behind the colon; of what is no key, any."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Texts cut. A token is a value without its quotes."""
+
+    data: Bytes
+    starts: Places
+    ends: Places
+    quoted: Mask
+    escaped: Mask
+    """Tokens with a backslash in them."""
+
+    row: Places
+    first: Places
+    """For each text the number of its first token, and behind them how many there are."""
+
+    skeletons: pa.Array
+    lengths: npt.NDArray[np.int32]
+    """Bytes of the skeleton's pieces: of text r the pieces from first[r] + r on, one more than it has tokens."""
+
+
+Values = Callable[[Strings], tuple[Mask, Mask]]
+"""A protocol's rule: which strings are values that differ from row to row, and which keys have such a value that is no
+string."""
+
+
+def cut(texts: pa.Array, values: Values) -> Cut:
+    """Texts (binary, no nulls) cut. One with an odd number of quotes has no tokens."""
+    stored, bounds = buffers(texts)
+    data = np.concatenate((stored, np.zeros(PADDING, np.uint8)))
+    opens, closes, row, escapes = _quotes(data, bounds)
+    is_key = data[closes + 1] == COLON
+    quoted, loose = values(Strings(data, row, opens, closes, is_key, data[closes + 2]))
+    places = np.flatnonzero(quoted | loose)
+    quoted = quoted[places]
+    starts = np.where(quoted, opens[places] + 1, closes[places] + 2)
+    ends = np.where(quoted, closes[places], _ends(data, bounds, row, opens, places, quoted))
+    row = row[places]
+    first = np.searchsorted(row, np.arange(len(texts) + 1))
+    escaped = np.zeros(len(starts), np.bool_)
+    if len(escapes) and len(starts):
+        holding = np.maximum(np.searchsorted(starts, escapes, side="right") - 1, 0)
+        escaped[holding[escapes < ends[holding]]] = True
+    skeletons, lengths = _skeletons(data, bounds, starts - quoted, ends + quoted, row, first)
+    return Cut(data, starts, ends, quoted, escaped, row, first, skeletons, lengths)
+
+
+def _quotes(data: Bytes, bounds: Places) -> tuple[Places, Places, Places, Places]:
+    """Where strings begin and end, the text that each is in, and every backslash."""
+    quotes, escapes = np.flatnonzero(data == QUOTE), np.zeros(0, np.int64)
+    escaping = data == BACKSLASH
+    if escaping.any():
+        escapes = np.flatnonzero(escaping)
+        ends = np.flatnonzero(np.diff(escapes, append=escapes[-1] + 2) != 1)
+        runs = np.diff(ends, prepend=-1)
+        behind = escapes[ends[runs % 2 == 1]] + 1
+        quotes = quotes[~np.isin(quotes, behind[data[behind] == QUOTE], assume_unique=True)]
+    counts = np.diff(np.searchsorted(quotes, bounds))
+    if (counts % 2).any():
+        quotes = quotes[np.repeat(counts % 2 == 0, counts)]
+        counts = np.where(counts % 2, 0, counts)
+    return quotes[::2], quotes[1::2], np.repeat(np.arange(len(counts)), counts // 2), escapes
+
+
+CLOSING = np.isin(np.arange(256), list(b",{}[]"))
+
+
+def _ends(data: Bytes, bounds: Places, row: Places, opens: Places, places: Places, quoted: Mask) -> Places:
+    """Where values end that are no strings: before what closes them ahead of the next string or the text's end."""
+    ends = np.zeros(len(places), np.int64)
+    loose = np.flatnonzero(~quoted)
+    at = places[loose]
+    last = np.append(row[1:] != row[:-1], True)[at] if len(at) else np.zeros(0, np.bool_)
+    end = np.where(last, bounds[row[at] + 1], np.append(opens, 0)[at + 1])
+    active = np.flatnonzero(CLOSING[data[end - 1]])
+    while len(active):
+        end[active] -= 1
+        active = active[CLOSING[data[end[active] - 1]]]
+    ends[loose] = end
+    return ends
+
+
+def _skeletons(
+    data: Bytes, bounds: Places, starts: Places, ends: Places, row: Places, first: Places,
+) -> tuple[pa.Array, npt.NDArray[np.int32]]:
+    """What is left of the texts without their tokens, and the lengths of its pieces."""
+    rows = len(bounds) - 1
+    edges = np.empty(2 * len(starts) + rows + 1, np.int32)
+    opening = 2 * np.arange(len(starts)) + row + 1
+    edges[2 * first + np.arange(rows + 1)] = bounds
+    edges[opening], edges[opening + 1] = starts, ends
+    kept = np.ones(len(edges) - 1, np.bool_)
+    kept[opening] = False
+    pieces = pa.Array.from_buffers(pa.binary(), len(edges) - 1, [None, pa.py_buffer(edges), pa.py_buffer(data)])
+    left = pieces.filter(pa.array(kept))
+    offsets = np.frombuffer(left.buffers()[1], np.int32, len(left) + 1)
+    whole = np.ascontiguousarray(offsets[first + np.arange(rows + 1)])
+    skeletons = pa.Array.from_buffers(pa.binary(), rows, [None, pa.py_buffer(whole), left.buffers()[2]])
+    return skeletons, np.diff(offsets)

@@ -1,0 +1,84 @@
+"""Reading messages by columns on one core, beside reading them one by one: `python tests/benchmarks/decode.py`.
+
+Messages of the rows of `encode.py`, in batches as `partitions` gives them; with `--tables N` of that many tables, one
+row after another. One law: what is timed is what a reader of a partition calls.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+import encode
+from simulator.read.decode import decode
+from simulator.read.decode.batches import Decoding
+from simulator.read.frame import RECORDS
+from simulator.releases import V8_5
+from simulator.ticdc.codecs import CODECS, CodecOptions
+from simulator.tidb.ddl.create_table import create_table
+
+PASSES = 5
+
+
+def messages(
+    protocol: str, statement: str, made: encode.RandomTable, operation: str, rows: int, tables: int,
+) -> pa.Table:
+    """Records of so many changes, one message each."""
+    codec, options = CODECS[protocol], CodecOptions(protocol, enable_tidb_extension=protocol == "canal-json")
+    table = create_table(statement)
+    parts = []
+    for number in range(tables):
+        renamed = replace(table, name=f"{table.name}{number}")
+        changes = encode.batch(renamed, made, operation, rows // tables)
+        whole = codec.frame(codec.encode(changes, options, V8_5), np.arange(rows // tables), options, V8_5)
+        parts.append((whole.keys, whole.values))
+    keys, values = (pa.chunked_array([side for side in sides if side is not None], pa.binary()).combine_chunks()
+                    for sides in zip(*parts))
+    order = pa.array(np.arange(len(values)).reshape(tables, -1).T.ravel())
+    keys = keys.take(order) if len(keys) else pa.nulls(len(values), pa.binary())
+    numbers = pa.array(np.arange(len(values)))
+    return pa.Table.from_arrays([numbers, numbers, keys, values.take(order)], schema=RECORDS)
+
+
+def by_columns(records: pa.Table, rows: int) -> float:
+    """Rows per CPU second."""
+    times = []
+    for _ in range(PASSES):
+        decoding = Decoding()
+        decoding.decoded(records.slice(0, 100).combine_chunks().to_batches()[0])
+        start = time.process_time()
+        for batch in records.to_batches(max_chunksize=rows):
+            decoding.decoded(batch)
+        times.append(time.process_time() - start)
+    return len(records) / statistics.median(times)
+
+
+def one_by_one(records: pa.Table, protocol: str) -> float:
+    """The same with `decode`."""
+    some = records.slice(0, 2000)
+    pairs = list(zip(some["key"].to_pylist(), some["value"].to_pylist(), strict=True))
+    start = time.process_time()
+    for key, value in pairs:
+        decode(key, value, protocol)
+    return len(pairs) / (time.process_time() - start)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=65536, help="messages")
+    parser.add_argument("--batch", type=int, default=1 << 15, help="messages in a batch")
+    parser.add_argument("--tables", type=int, default=1)
+    chosen = parser.parse_args()
+    pa.set_cpu_count(1)
+    print(f"{'protocol':14} {'columns':>7} {'':>7} {'rows/s':>10} {'one by one':>10} {'×':>6}")
+    for columns, statement, made in ((6, encode.NARROW, encode.narrow_row), (62, encode.WIDE, encode.wide_row)):
+        for operation in ("INSERT", "UPDATE"):
+            for protocol in CODECS:
+                records = messages(protocol, statement, made, operation, chosen.rows // (columns // 6), chosen.tables)
+                fast, slow = by_columns(records, chosen.batch), one_by_one(records, protocol)
+                print(f"{protocol:14} {columns:7} {operation:>7} {fast:10,.0f} {slow:10,.0f} {fast / slow:6.1f}")
