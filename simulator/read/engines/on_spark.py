@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 from pyspark.accumulators import AccumulatorParam
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from simulator.read.replay.frame import FINDINGS, HALVES, ORDER, Source, Tell
 from simulator.read.replay.neighbours import Expected, checked
@@ -34,8 +34,10 @@ Batches = Iterator[pa.RecordBatch]
 @translated()
 def run(
     spark: SparkSession, sources: Sequence[Source], expected: Expected, show: int, tell: Tell, input_bytes: int,
+    frames: Sequence[DataFrame] = (),
 ) -> list[pa.RecordBatch]:
-    """FINDINGS of all sources together; raises SimulatorError for whatever its tasks found wrong with them."""
+    """FINDINGS of all sources, and of HALVES in `frames`, together; raises SimulatorError for whatever its tasks found
+    wrong with them."""
     for name, setting in SETTINGS.items():
         spark.conf.set(name, setting)
     told = spark.sparkContext.accumulator(list[object](), Told())
@@ -51,6 +53,8 @@ def run(
 
     tasks = max(int(spark.sparkContext.defaultParallelism), input_bytes // BYTES_A_TASK)
     halves = map_in_arrow(spark.range(0, len(sources), 1, max(1, len(sources))), read, HALVES)
+    for frame in frames:
+        halves = halves.union(frame)
     ordered = halves.repartition(tasks, "row_hash").sortWithinPartitions(*ORDER)
     found = map_in_arrow(ordered, look, FINDINGS).toArrow()
     for value in told.value:

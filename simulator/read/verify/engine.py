@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -21,6 +23,8 @@ IN_PROCESS, ON_SPARK = "none", "local[*]"
 LITTLE = 256 << 20
 """Bytes of records and snapshots that this process reads where no --master is given."""
 
+Result = TypeVar("Result")
+
 Engine = Callable[[Sequence[Source], Expected, int, Tell], list[pa.RecordBatch]]
 """FINDINGS of all sources, so many examples of each, and who hears what sources tell."""
 
@@ -34,21 +38,29 @@ def engine_of(master: str, size: int) -> Engine:
     """For so many bytes of input."""
     if master == IN_PROCESS:
         return in_process.run
-    return lambda sources, expected, show, tell: _on_spark(master, size, sources, expected, show, tell)
+    return lambda sources, expected, show, tell: apart(
+        master, size, lambda session: _on_spark(session, size, sources, expected, show, tell))
 
 
 def _on_spark(
-    master: str, size: int, sources: Sequence[Source], expected: Expected, show: int, tell: Tell
+    session: Any, size: int, sources: Sequence[Source], expected: Expected, show: int, tell: Tell
 ) -> list[pa.RecordBatch]:
-    """In another thread, as no call to Java may be torn; a signal ends Spark from this one."""
+    from simulator.read.engines import on_spark
+
+    found: list[pa.RecordBatch] = on_spark.run(session, sources, expected, show, tell, size)
+    return found
+
+
+def apart(
+    master: str, size: int, done: Callable[[Any], Result], jars: Sequence[Path] = ()
+) -> Result:
+    """What is done with Spark, in another thread, as no call to Java may be torn; a signal ends Spark from this one."""
     with held():  # an import that a signal ends midway leaves half a module behind
-        from simulator.read.engines import on_spark
+        from simulator.read.engines import on_spark  # noqa: F401
         from simulator.run.engines import session as spark
 
-    def work() -> list[pa.RecordBatch]:
-        found: list[pa.RecordBatch] = on_spark.run(
-            spark.session(master, size), sources, expected, show, tell, size)
-        return found
+    def work() -> Result:
+        return done(spark.session(master, size, jars))
 
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(work)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from simulator import tso
 from simulator.errors import UserError, masked, shown
-from simulator.read.replay.against import against
+from simulator.read.replay.against import against, of_truth
 from simulator.read.replay.halves import Unreplayed
 from simulator.read.replay.outcome import Outcome, outcome
 from simulator.read.verify.asked import Asked
-from simulator.read.verify.engine import engine_of, master_of
+from simulator.read.verify.engine import IN_PROCESS, ON_SPARK, apart, engine_of, master_of
 from simulator.read.verify.told import Told
 from simulator.run.truth.about import TruthAbout
 from simulator.sources import snapshots
@@ -23,13 +24,33 @@ def written_down(asked: Asked, truth: TruthAbout | None, told: Told) -> tuple[Ou
     """What differs, and what of the two was not compared; raises UserError for rows of another watermark."""
     place, right = asked.against or "", snapshots.open(str(asked.truth or asked.after))
     told.stage(f"comparing {name_of(place)}")
-    found = snapshots.open(place)
+    if place.startswith(DATABASE):
+        return _in_database(asked, place, right)
+    found = snapshots.open(place, tables=[entry.table for entry in right.tables])
     _check_watermark(asked.truth, truth, found)
     both = against(right, found)
     size = right.size + found.size
     batches = engine_of(master_of(asked.master, size), size)(
         both.sources, both.expected, asked.show, lambda value: None)
     return outcome(batches, both.timeline, both.expected, Unreplayed(), (), asked.show), both.notes
+
+
+def _in_database(asked: Asked, url: str, right: Snapshot) -> tuple[Outcome, tuple[str, ...]]:
+    """The same of tables behind a JDBC URL, which Spark reads."""
+    if asked.master == IN_PROCESS:
+        raise UserError(f"--master none reads no database: --against {name_of(url)} needs Spark, --master {ON_SPARK!r}")
+    if asked.jdbc_driver is not None and not asked.jdbc_driver.is_file():
+        raise UserError(f"--jdbc-driver {asked.jdbc_driver}: no such file; a driver's JAR is accepted")
+    wanted = of_truth(right)
+
+    def compared(spark: Any) -> tuple[Outcome, tuple[str, ...]]:
+        from simulator.read.engines import jdbc
+
+        batches, notes = jdbc.run(spark, url, wanted, asked.show, right.size)
+        return outcome(batches, wanted.timeline, wanted.expected, Unreplayed(), (), asked.show), notes
+
+    jars = () if asked.jdbc_driver is None else (asked.jdbc_driver,)
+    return apart(asked.master or ON_SPARK, right.size, compared, jars)
 
 
 def name_of(place: str) -> str:

@@ -27,6 +27,10 @@ _GONE = "SparkContext was shut down"
 _ENDING = re.compile(f"{_GONE}|stopped SparkContext")
 
 
+SPARKS = (PySparkException, Py4JError)
+"""What Spark raises here."""
+
+
 class ProcessLost(errors.DeliveryError):
     """A process in which tasks of Spark ran is gone; Spark itself is there, and may be asked again."""
 

@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -34,14 +34,16 @@ SHORT_RUN = 32 << 20
 """Bytes of input that are read sooner than Java has compiled itself well."""
 
 
-def session(master: str = "local[*]", input_bytes: int = SHORT_RUN) -> SparkSession:
-    """A session for that master URL, set up for so much input; reuses the one that runs."""
+def session(master: str = "local[*]", input_bytes: int = SHORT_RUN, jars: Sequence[Path] = ()) -> SparkSession:
+    """A session for that master URL, set up for so much input, with these jars besides Spark's own; reuses the one that
+    runs."""
     version = java_version()
     if version < JAVA_MINIMUM:
         raise UserError(f"Java {version} is too old: Spark needs Java {JAVA_MINIMUM} or newer; point JAVA_HOME at one")
     _choose_python(master)
     builder = SparkSession.builder.master(master).appName("ticdc-sim")
-    for key, value in _settings(master, input_bytes).items():
+    beside = {"spark.jars": ",".join(str(jar.resolve()) for jar in jars)} if jars else {}
+    for key, value in (_settings(master, input_bytes) | beside).items():
         builder = builder.config(key, value)
     with signals.held(), _stderr_aside() as log:
         try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -78,8 +78,11 @@ class Snapshot:
         return held + sum(file.size for table in self.tables for files in table.files.values() for file in files)
 
 
-def open(path: Path | str, csv: CsvDialect = CsvDialect()) -> Snapshot:
-    """What a snapshot directory, or the URI of one, has; raises SnapshotError and SchemaError."""
+def open(path: Path | str, csv: CsvDialect = CsvDialect(), tables: Iterable[Table] = ()) -> Snapshot:
+    """What a snapshot directory, or the URI of one, has; raises SnapshotError and SchemaError.
+
+    `tables` are there, too, without a file that declares them.
+    """
     place = files.spelled(path)
     try:
         entries = [entry for entry in _listed(place) if entry.name[0] not in "._"]
@@ -89,13 +92,17 @@ def open(path: Path | str, csv: CsvDialect = CsvDialect()) -> Snapshot:
         raise SnapshotError(f"{place}: cannot be read: {str(error).splitlines()[0]}") from error
     schemas = {_names(name[: -len(_SCHEMA)]): entry for entry in entries if (name := _stem(entry)).endswith(_SCHEMA)}
     metadata = next((entry.path for entry in entries if entry.name == "metadata" and not entry.directory), None)
-    if not schemas and metadata is None:
+    known = {(table.schema, table.name): table for table in tables}
+    if not schemas and not known and metadata is None:
         raise SnapshotError(f"no schema file in {place}: every table needs its <db>.<table>-schema.sql (CREATE TABLE)")
-    data = _data_files(entries, schemas)
-    tables = [_table(names, schemas[names].path, data.get(names, [])) for names in sorted(schemas)]
+    data = _data_files(entries, schemas.keys() | known.keys())
+    found = [
+        SnapshotTable(_declared(names, schemas[names].path) if names in schemas else known[names],
+                      _by_format(data.get(names, [])))
+        for names in sorted(schemas.keys() | known.keys())]
     databases = {_unescaped(_stem(entry)[: -len(_CREATE)]) for entry in entries if _stem(entry).endswith(_CREATE)}
     databases |= {schema for schema, _ in schemas}
-    return Snapshot(place, tuple(tables), frozenset(databases), _start_ts(metadata), csv)
+    return Snapshot(place, tuple(found), frozenset(databases), _start_ts(metadata), csv)
 
 
 def _listed(place: str) -> list[Entry]:
@@ -125,7 +132,7 @@ def _unescaped(name: str) -> str:
 
 
 def _data_files(
-    entries: Iterable[Entry], schemas: Mapping[tuple[str, str], Entry]
+    entries: Iterable[Entry], schemas: Collection[tuple[str, str]]
 ) -> dict[tuple[str, str], list[tuple[str, DataFile]]]:
     files: dict[tuple[str, str], list[tuple[str, DataFile]]] = {}
     for entry in entries:
@@ -151,7 +158,7 @@ def _inside(entry: Entry) -> Iterator[Entry]:
             yield from _inside(part)
 
 
-def _owner(stem: str, schemas: Mapping[tuple[str, str], Entry]) -> tuple[tuple[str, str], bool]:
+def _owner(stem: str, schemas: Collection[tuple[str, str]]) -> tuple[tuple[str, str], bool]:
     """The table of a data file and whether an index follows its name."""
     if "." in stem and _names(stem) in schemas:
         return _names(stem), False
@@ -160,7 +167,7 @@ def _owner(stem: str, schemas: Mapping[tuple[str, str], Entry]) -> tuple[tuple[s
     return ("", stem), False
 
 
-def _table(names: tuple[str, str], schema_file: str, files: Iterable[tuple[str, DataFile]]) -> SnapshotTable:
+def _declared(names: tuple[str, str], schema_file: str) -> Table:
     text = b"".join(streams.blocks(streams.Part(schema_file))).decode("utf-8", "replace")
     try:
         table = create_table(text, names[0])
@@ -168,10 +175,14 @@ def _table(names: tuple[str, str], schema_file: str, files: Iterable[tuple[str, 
         raise SchemaError(f"{schema_file}: {error}") from error
     if table.name.lower() != names[1].lower():
         raise SnapshotError(f"{schema_file}: declares table {table.name!r}, its name says {names[1]!r}")
+    return table
+
+
+def _by_format(files: Iterable[tuple[str, DataFile]]) -> dict[str, tuple[DataFile, ...]]:
     grouped: dict[str, list[DataFile]] = {}
     for format, file in files:
         grouped.setdefault(format, []).append(file)
-    return SnapshotTable(table, {format: tuple(files) for format, files in grouped.items()})
+    return {format: tuple(files) for format, files in grouped.items()}
 
 
 def _start_ts(metadata: str | None) -> int | None:
