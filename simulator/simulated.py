@@ -122,12 +122,12 @@ class TiCDC:
         self._open().play(WaitStep(tso.duration_ms(duration)))
 
     def fault(self, name: str, **keys: Any) -> None:
-        """Something goes wrong, as a scenario's step `fault` has it: `ticdc.fault("restart")`; a key with a dash in it
-        is written with `_`.
+        """Something goes wrong, as a scenario's step `fault` has it: `ticdc.fault("late-partition", partition=0,
+        by="2s")`; the key `for` is written `for_`.
 
         Raises UserError for a fault that there is not, or that the changefeed cannot show.
         """
-        self._open().play(fault_step(name, {key.replace("_", "-"): value for key, value in keys.items()}))
+        self._open().play(fault_step(name, {key.rstrip("_"): value for key, value in keys.items()}))
 
     def play(self, scenario: str | Path | Scenario) -> None:
         """The steps of a scenario: a file (.toml or .sql), the name of one that comes with the package, or a

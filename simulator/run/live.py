@@ -54,7 +54,8 @@ class Live:
     @property
     def watermark(self) -> int:
         """The highest TSO below or at which everything has been sent, and said to be."""
-        return tso.compose(self._resolved_ms or self.cursor.start_ms)
+        said = tso.compose(self._resolved_ms or self.cursor.start_ms)
+        return self._faults.checkpoint if self._faults.holds_back(said) else said
 
     def play(self, step: Step) -> Addition:
         """Plays a step, with the watermarks of the time that it takes, and says what it added.
@@ -136,6 +137,7 @@ class Live:
         """Ends the sink; raises DeliveryError. What is not complete leaves no files."""
         if complete and self._faults.holding:
             self._faults.stays_open = False
+            self._resolved_ms = tso.physical(self.watermark)
             self._send((self.cursor, self.cursor), (), True)
         self._reporter.done(())
         self._output.close(complete)

@@ -89,6 +89,14 @@ class Faults:
         self._waiting.sort(key=lambda each: (each[1].at_ts, each[0]))
 
     @property
+    def checkpoint(self) -> int:
+        return self._history.checkpoint
+
+    def holds_back(self, commit_ts: int) -> bool:
+        """Whether a watermark of that commit-ts is not sent."""
+        return self._history.holds(commit_ts)
+
+    @property
     def holding(self) -> bool:
         """Whether a fault is at work."""
         return bool(self._acting)
