@@ -5,20 +5,23 @@ One law: rows are compared where both sides are known; of all others it is said 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from simulator.errors import shown
-from simulator.read.decode import DdlEvent, time_of
 from simulator.read.replay.frame import Source
 from simulator.read.replay.neighbours import Expected
 from simulator.read.replay.outcome import Outcome, expected_of
 from simulator.read.replay.states import places, snapshot_sources
 from simulator.read.replay.timeline import Sent, Timeline, timeline
 from simulator.read.verify.asked import Asked
+from simulator.read.verify.checks import CHECKS
+from simulator.read.verify.origin import Origin
 from simulator.read.verify.verification import Example, Failure, NotChecked, TableCompared
 from simulator.run.truth.about import TruthAbout
 from simulator.sources import snapshots
+from simulator.sources.snapshots import Snapshot
+from simulator.ticdc.filters.event_filters import event_filters
 from simulator.tidb.model.table import Name
 
 
@@ -38,28 +41,48 @@ class Comparing:
     """Bytes of the snapshots."""
 
 
-def comparing(asked: Asked, truth: TruthAbout | None, statements: Iterable[DdlEvent]) -> Comparing:
+@dataclass(frozen=True)
+class States:
+    """The rows that are known before the stream, and those that are expected behind it."""
+
+    before: Snapshot | None
+    after: Snapshot | None
+    empty: tuple[Name, ...]
+    """Tables that are known to begin without rows, where the others are not known."""
+
+    at: int | None
+    """The TSO of the rows expected; None for the stream's end."""
+
+    def timeline(self, statements: Iterable[Sent]) -> Timeline:
+        """The tables of a stream with these statements."""
+        before = () if self.before is None else [entry.table for entry in self.before.tables]
+        after = None if self.after is None else [entry.table for entry in self.after.tables]
+        return timeline(statements, before, self.empty if self.before is None else None, after)
+
+    def until(self, statements: Iterable[Sent]) -> list[Sent]:
+        """Those that the rows expected have seen."""
+        return [sent for sent in statements if self.at is None or sent.ts <= self.at]
+
+
+def states(asked: Asked, truth: TruthAbout | None) -> States:
     """Raises SnapshotError."""
-    until = None if truth is None else truth.watermark
-    sent = sorted(
-        {Sent(time_of(each), each.schema, each.query) for each in statements
-         if until is None or time_of(each) <= until},
-        key=lambda each: each.ts)
     before = None if asked.before is None else snapshots.open(asked.before)
     directory = asked.truth or asked.after
     after = None if directory is None else snapshots.open(directory)
-    found = timeline(
-        sent, () if before is None else [entry.table for entry in before.tables],
-        None if before is not None or truth is None else [_name(name) for name in truth.empty],
-        None if after is None else [entry.table for entry in after.tables])
+    empty = () if truth is None else tuple(map(_name, truth.empty))
+    return States(before, after, empty, None if truth is None else truth.watermark)
+
+
+def comparing(known: States, statements: Iterable[Sent], restarts: bool) -> Comparing:
+    """The replay of a stream with these statements."""
+    found = known.timeline(known.until(statements))
     sources: list[Source] = []
-    for snapshot, is_after in ((before, False), (after, True)):
+    for snapshot, is_after in ((known.before, False), (known.after, True)):
         if snapshot is not None:
             sources += snapshot_sources(snapshot, found, is_after)
-    ends = () if after is None else places(found, True).values()
-    return Comparing(
-        found, expected_of(found, tuple(ends), asked.restarts), tuple(sources), until,
-        sum(snapshot.size for snapshot in (before, after) if snapshot is not None))
+    ends = () if known.after is None else places(found, True).values()
+    size = sum(snapshot.size for snapshot in (known.before, known.after) if snapshot is not None)
+    return Comparing(found, expected_of(found, tuple(ends), restarts), tuple(sources), known.at, size)
 
 
 def _name(text: str) -> Name:
@@ -67,12 +90,41 @@ def _name(text: str) -> Name:
     return schema, table
 
 
+CHANGES = frozenset(("old-image", "row-not-there", "row-already-there", "two-changes"))
+"""Checks of one row change against those before it."""
+
+HeldBack = Callable[[str], bool]
+"""Whether event filters may hold back statements or row changes of a table."""
+
+
+def held_back(made: Origin) -> HeldBack:
+    """As far as it is known which event filters there are."""
+    changefeed = made.changefeed
+    rules = event_filters(changefeed.event_filters, made.release, changefeed.case_sensitive).rules
+    return lambda table: any(
+        matcher.match(*_name(table)) for rule in rules for matcher in (rule.matcher, rule.row_matcher))
+
+
+def excused(outcome: Outcome, held_back: HeldBack) -> tuple[Outcome, tuple[NotChecked, ...]]:
+    """Without what row changes say of those before them, where these may have been held back."""
+    tables = sorted({table for check, table in outcome.counts if check in CHANGES and held_back(table)})
+    if not tables:
+        return outcome, ()
+    kept = {
+        (check, table): count for (check, table), count in outcome.counts.items()
+        if check not in CHANGES or table not in tables}
+    examples = tuple(each for each in outcome.examples if (each.check, each.table) in kept)
+    why = "event filters hold back statements or rows of it, and what was there before a change is not told"
+    left = tuple(NotChecked(f"whether row changes of {table} follow from each other", why) for table in tables)
+    return replace(outcome, counts=kept, examples=examples), left
+
+
 def failures(outcome: Outcome, of: str = "") -> Iterator[Failure]:
     """What is wrong with rows, by check; `of` is what a consumer wrote down."""
     tables: dict[str, dict[str, int]] = {}
     for (check, table), count in outcome.counts.items():
         tables.setdefault(check, {})[table] = count
-    for check in sorted(tables):
+    for check in sorted(tables, key=list(CHECKS).index):
         examples = tuple(
             Example("" if each.place is None else each.place[0], None if each.place is None else each.place[1],
                     each.offset, each.what)

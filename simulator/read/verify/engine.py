@@ -34,6 +34,11 @@ def master_of(given: str | None, size: int) -> str:
     return given or (IN_PROCESS if size <= LITTLE else ON_SPARK)
 
 
+def called(master: str) -> str:
+    """For people."""
+    return "in process" if master == IN_PROCESS else f"Spark, {master}"
+
+
 def engine_of(master: str, size: int) -> Engine:
     """For so many bytes of input."""
     if master == IN_PROCESS:

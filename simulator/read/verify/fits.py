@@ -11,6 +11,7 @@ from pathlib import Path
 from simulator import tso
 from simulator.errors import UserError
 from simulator.run.truth.about import TruthAbout
+from simulator.tidb.ddl.catalog import key
 from simulator.tidb.model.table import Name
 
 FEW = 5
@@ -43,7 +44,7 @@ def check_times(directory: Path, about: TruthAbout, first: int, last: int) -> No
 def check_tables(directory: Path, known: Iterable[Name], rows: Iterable[Name]) -> None:
     """Raises UserError where not one table with row changes is known, be it by the truth or by a statement."""
     here, there = sorted(set(rows)), sorted(set(known))
-    if here and not set(here) & set(there):
+    if here and not {key(*name) for name in here} & {key(*name) for name in there}:
         raise _another(
             directory, f"that one has {_listed(map('.'.join, there)) or 'no tables'}, and these are rows of "
             f"{_listed(map('.'.join, here))}")

@@ -10,19 +10,18 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
-import numpy as np
 import pyarrow as pa
 
-from simulator.columns.change_frame import DDL
 from simulator.read.contract.checks import Checks
 from simulator.read.contract.stream_spec import StreamSpec
 from simulator.read.contract.summary import PartitionSummary
-from simulator.read.decode import DdlEvent
 from simulator.read.decode.batches import Decoding
+from simulator.read.decode.event_texts import statements as may_be_statements
 from simulator.read.partitions import Partition
 from simulator.read.records import Record
 from simulator.read.replay.frame import Source, Tell
 from simulator.read.replay.halves import Replaying, Unreplayed
+from simulator.read.replay.timeline import Sent, statements as found_in
 from simulator.run.progress import counted
 from simulator.sinks.driver import Driver
 
@@ -62,20 +61,11 @@ def first_records(partitions: Iterable[Partition]) -> Iterator[Record]:
                 yield Record(*partition.place, row["offset"], row["timestamp"], row["key"], row["value"])
 
 
-def statements(partitions: Iterable[Partition], protocol: str) -> Iterator[DdlEvent]:
-    """All statements of a stream: the first partition of each topic has all of its."""
-    for partition in partitions:
-        if partition.partition == 0:
-            yield from _statements(partition, protocol)
-
-
-def _statements(partition: Partition, protocol: str) -> Iterator[DdlEvent]:
-    decoding = Decoding(protocol)
-    for records in partition.batches():
-        events = decoding.decoded(records)
-        found = events.take(pa.array(np.flatnonzero(np.asarray(events.column("kind")) == DDL)))
-        for row in found.to_pylist():
-            yield DdlEvent(row["commit_ts"], row["schema"] or "", row["table"] or "", row["text"], row["type"])
+def statements(partitions: Iterable[Partition], protocol: str) -> list[Sent]:
+    """All statements of a stream, in the order of their commit-ts: the first partition of each topic has its own."""
+    return found_in(
+        decoding.decoded(may_be_statements(records, protocol)) for partition in partitions if partition.partition == 0
+        for decoding in [Decoding(protocol)] for records in partition.batches())
 
 
 def sources(partitions: Iterable[Partition], reading: Reading) -> list[Source]:

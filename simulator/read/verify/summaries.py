@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from simulator.read.contract.summary import NEVER, PartitionSummary
 from simulator.read.contract.tally import Found
+from simulator.read.verify.checks import CHECKS
 from simulator.read.verify.verification import Example, Failure, Moment, NotChecked, PartitionRead
 from simulator.tidb.model.table import Name
 
@@ -66,8 +67,7 @@ def failures(found: Found, show: int) -> Iterator[Failure]:
     tables: dict[str, dict[str, int]] = {}
     for (check, table), count in found.counts.items():
         tables.setdefault(check, {})[table] = count
-    points = {violation.check: violation.rule for violation in found.shown}
-    for check in sorted(tables, key=lambda check: (points.get(check, 0), check)):
+    for check in sorted(tables, key=list(CHECKS).index):
         of_check = [violation for violation in found.shown if violation.check == check]
         ordered = sorted(tables[check].items(), key=lambda item: (-item[1], item[0]))
         examples = [

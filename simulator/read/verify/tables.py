@@ -1,100 +1,73 @@
-"""The tables of a stream over time: those that are known before it or behind it, and what its statements make of them.
+"""The tables of a stream over time, as its rules need them, from the timeline of a replay.
 
-One law: a table is known where it is defined, and nowhere else; from the definition behind the stream nothing is told
-of a time before the last statement about it.
+One law: a table that is known by its end alone is known from the last statement about it on, and not before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 
 from simulator.errors import DdlError
-from simulator.read.contract.schema_changes import changed, renames, there
-from simulator.read.decode import DdlEvent, time_of
-from simulator.read.verify.verification import NotChecked
-from simulator.tidb.ddl.catalog import Catalog, Database, with_database, with_tables
+from simulator.read.replay.timeline import History, NOWHERE, Sent, Timeline
+from simulator.releases import V8_5
+from simulator.tidb.ddl.catalog import Key, key
+from simulator.tidb.ddl.execute import execute
+from simulator.tidb.ddl.session import Session
 from simulator.tidb.model.table import Name, Table
 from simulator.tidb.parser.read import read_statement
+from simulator.tso import FOREVER
 
 Tables = Mapping[Name, Table]
 """By schema and name, as messages have them."""
 
-
-@dataclass(frozen=True)
-class Timeline:
-    """What tables there were, and when."""
-
-    first: Tables
-    """Where the stream begins."""
-
-    later: tuple[tuple[int, Tables], ...]
-    """Behind each statement, with its commit-ts, in order."""
-
-    not_checked: tuple[NotChecked, ...] = ()
-
-    @property
-    def known(self) -> frozenset[Name]:
-        """All that ever were."""
-        return frozenset(self.first).union(*(tables for _, tables in self.later))
+BEGIN = -1
 
 
-def timeline(statements: Iterable[DdlEvent], before: Iterable[Table] = (), behind: Iterable[Table] = ()) -> Timeline:
-    """`before` are the tables where the stream begins, as far as known, `behind` those at its end."""
-    ordered = _once(sorted(statements, key=time_of))
-    last = _last_touched(ordered)
-    started = {(table.schema, table.name): table for table in before}
-    ended = {(table.schema, table.name): table for table in behind}
-    first = {name: table for name, table in ended.items() if _touched(name, last) is None} | started
-    known = _with_databases(there(first.values()), [*(name[0] for name in ended), *(each.schema for each in ordered)])
-    later: list[tuple[int, Tables]] = []
-    not_checked: list[NotChecked] = []
-    for statement in ordered:
-        try:
-            known = changed(statement, known, {})
-        except DdlError as error:
-            not_checked.append(NotChecked(
-                f"tables of {statement.query[:200]}",
-                f"it does not fit the tables that are known before it ({error}): --before DIR has all of them"))
-        missing = [
-            table for name, table in ended.items()
-            if _touched(name, last) == time_of(statement) and known.table(*name) is None]
-        known = with_tables(known, missing)
-        later.append((time_of(statement), _tables(known)))
-    return Timeline(first, tuple(later), tuple(not_checked))
+def defined(found: Timeline, touched: Mapping[Key, int]) -> tuple[Tables, tuple[tuple[int, Tables], ...]]:
+    """The tables where the stream begins, and behind each statement that changes them, with its commit-ts; `touched`
+    says when a statement was last about a table, at most at the time from which it is known."""
+    changes: dict[int, dict[Key, Table | None]] = {BEGIN: {}}
+    for place, spans in found.names.items():
+        for (since, number), (until, _) in zip(spans, [*spans[1:], (FOREVER, NOWHERE)], strict=True):
+            changes.setdefault(since, {})[place] = None
+            if number != NOWHERE:
+                for start, table in _within(found.tables[number], since, until, touched.get(place, BEGIN)):
+                    changes.setdefault(start, {})[place] = table
+    now: dict[Key, Table] = {}
+    versions: list[tuple[int, Tables]] = []
+    for ts in sorted(changes):
+        now = {place: table for place, table in {**now, **changes[ts]}.items() if table is not None}
+        versions.append((ts, {(table.schema, table.name): table for table in now.values()}))
+    return versions[0][1], tuple(versions[1:])
 
 
-def _once(statements: Sequence[DdlEvent]) -> list[DdlEvent]:
-    """Each once, however often it was sent."""
-    return list({(time_of(each), each.query): each for each in statements}.values())
+def _within(history: History, since: int, until: int, touched: int) -> Iterator[tuple[int, Table]]:
+    """The definitions of a table while it has a name, each with when it begins there."""
+    begin = max(since, touched) if history.lenient else since
+    starts = [max(begin, definition.since) for definition in history.definitions]
+    for definition, start, end in zip(history.definitions, starts, [*starts[1:], FOREVER], strict=True):
+        if start < min(end, until):
+            yield start, definition.table
 
 
-def _last_touched(statements: Iterable[DdlEvent]) -> dict[Name, int]:
-    """When a statement was last about each table; a whole database under the empty name."""
-    return {name: time_of(each) for each in statements for name in _about(each)}
+def last_touched(statements: Iterable[Sent], tables: Iterable[Table]) -> dict[Key, int]:
+    """When one of the statements was last about each of these tables."""
+    found: dict[Key, int] = {}
+    for sent in statements:
+        for name in _about(sent):
+            found[key(*name)] = max(sent.ts, found.get(key(*name), BEGIN))
+    whole = {place: ts for place, ts in found.items() if not place[1]}
+    every = (key(table.schema, table.name) for table in tables)
+    return {place: max(found.get(place, BEGIN), whole.get((place[0], ""), BEGIN)) for place in every}
 
 
-def _about(statement: DdlEvent) -> Iterator[Name]:
-    yield statement.schema, statement.table
+def _about(sent: Sent) -> Iterator[Name]:
     try:
-        pairs = list(renames(read_statement(statement.query), statement.schema))
+        statement = read_statement(sent.query)
+        jobs = execute(statement, sent.query, Session(sent.schema, None, V8_5)).jobs if statement else ()
     except DdlError:
         return
-    for pair in pairs:
-        yield from pair
-
-
-def _touched(name: Name, last: Mapping[Name, int]) -> int | None:
-    found = [last[each] for each in (name, (name[0], "")) if each in last]
-    return max(found, default=None)
-
-
-def _with_databases(known: Catalog, names: Iterable[str]) -> Catalog:
-    """A database is there where a stream is about its tables, whoever made it."""
-    for name in filter(None, names):
-        known = known if known.database(name) else with_database(known, Database(name))
-    return known
-
-
-def _tables(known: Catalog) -> dict[Name, Table]:
-    return {(table.schema, table.name): table for table in known.tables.values()}
+    for job in jobs:
+        yield job.schema, job.table
+        for pair in job.pairs:
+            yield from ((name.schema, name.name) for name in pair)

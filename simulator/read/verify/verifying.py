@@ -13,22 +13,22 @@ from simulator.read.contract.stream_spec import StreamSpec, stream_spec_of
 from simulator.read.contract.summary import NEVER, PartitionSummary
 from simulator.read.contract.tally import joined
 from simulator.read.contract.together import better, spans_of, together
-from simulator.read.decode import DdlEvent
 from simulator.read.decode.texts import images
 from simulator.read.partitions import Partition, partitions
 from simulator.read.records import Record
 from simulator.read.replay.halves import Replaying
 from simulator.read.replay.outcome import Outcome, outcome
+from simulator.read.replay.timeline import Sent, Timeline
 from simulator.read.verify import comparison, fits, summaries
 from simulator.read.verify.asked import Asked, check
-from simulator.read.verify.comparison import Comparing, comparing, expected_in
-from simulator.read.verify.engine import IN_PROCESS, engine_of, master_of
+from simulator.read.verify.comparison import Comparing, States, comparing, expected_in, states
+from simulator.read.verify.engine import IN_PROCESS, called, engine_of, master_of
 from simulator.read.verify.following import Followed, follow
 from simulator.read.verify.origin import Origin, UNKNOWN, origin, seen
 from simulator.read.verify.reading import Heard, Reading, counts, first_records, sources, statements
-from simulator.read.verify.tables import Timeline, timeline
+from simulator.read.verify.tables import defined, last_touched
 from simulator.read.verify.told import Nobody, Told
-from simulator.read.verify.verification import Verification
+from simulator.read.verify.verification import NotChecked, Verification
 from simulator.read.verify.written_down import name_of, written_down
 from simulator.run.engines.address import place_of
 from simulator.run.progress import Listener
@@ -36,11 +36,12 @@ from simulator.run.truth import about
 from simulator.run.truth.about import TruthAbout
 from simulator.signals import Stopped
 from simulator.sinks.kafka.settings import KafkaSettings
-from simulator.sources import snapshots
-from simulator.tidb.model.table import Table
 
 UNBOUNDED = 1 << 62
 """In place of a size that nobody told."""
+
+FEW = 3
+"""Partitions that a note is made of, one by one."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,9 @@ class Opened:
     """A stream, and what is known of it before it is read."""
 
     partitions: tuple[Partition, ...]
-    counts: dict[str, int]
     origin: Origin
-    statements: tuple[DdlEvent, ...]
+    states: States
+    statements: tuple[Sent, ...]
     tables: Timeline
     spec: StreamSpec
     size: int
@@ -84,8 +85,9 @@ def _with_written_down(
 
 def _stream(asked: Asked, truth: TruthAbout | None, told: Told) -> Verification:
     opened = _opened(asked, truth, told)
-    replay = comparing(asked, truth, opened.statements)
+    replay = comparing(opened.states, opened.statements, asked.restarts)
     heard, outcome = _read(asked, opened, replay, told)
+    outcome, excused = comparison.excused(outcome, comparison.held_back(opened.origin))
     summed = heard.summaries
     if grown := spans_of(summed, opened.spec):
         told.stage("reading topics again that got more partitions")
@@ -100,9 +102,10 @@ def _stream(asked: Asked, truth: TruthAbout | None, told: Told) -> Verification:
         shown(asked.source or ""), "", "", opened.origin.settings,
         tuple(map(summaries.partition_read, summed)), summaries.by_table(summed),
         (*summaries.failures(found, asked.show), *comparison.failures(outcome)), comparison.compared(outcome),
-        (*opened.origin.not_checked, *opened.tables.not_checked, *summaries.unchecked(summed),
-         *comparison.not_checked(outcome)),
-        tuple(_notes(opened, summed, until)), until, wanted)
+        (*opened.origin.not_checked, *map(_unfit, opened.tables.notes), *summaries.unchecked(summed),
+         *comparison.not_checked(outcome), *excused),
+        tuple(_notes(opened, summed, until)), until, wanted,
+        engine=called(master_of(asked.master, opened.size + replay.size)))
 
 
 def _read(asked: Asked, opened: Opened, replay: Comparing, told: Told) -> tuple[Heard, Outcome]:
@@ -149,10 +152,13 @@ def _opened(asked: Asked, truth: TruthAbout | None, told: Told) -> Opened:
     some = list(first_records(every))
     made = origin(asked, truth, seen(some))
     told.stage("reading the statements")
-    sent = tuple(statements(every, made.protocol))
-    found = timeline(sent, _tables(asked.before), _tables(asked.truth or asked.after))
-    number = _counted(every, truth, made)
-    return Opened(tuple(every), number, made, sent, found, _spec(asked, made, found, number), _size(every, some))
+    known, sent = states(asked, truth), statements(every, made.protocol)
+    found = known.timeline(sent)
+    spec = _spec(asked, made, found, _counted(every, truth, made))
+    after = () if known.after is None else [entry.table for entry in known.after.tables]
+    first, later = defined(found, last_touched(known.until(sent), after))
+    return Opened(
+        tuple(every), made, known, tuple(sent), found, replace(spec, tables=first, later=later), _size(every, some))
 
 
 def _follow(asked: Asked, truth: TruthAbout | None, every: Sequence[Partition], told: Told) -> None:
@@ -179,10 +185,6 @@ def _size(every: Sequence[Partition], some: Sequence[Record]) -> int:
     return sum(partition.size or (partition.records or 0) * each for partition in every)
 
 
-def _tables(directory: Path | str | None) -> list[Table]:
-    return [] if directory is None else [entry.table for entry in snapshots.open(directory).tables]
-
-
 def _counted(every: Sequence[Partition], truth: TruthAbout | None, made: Origin) -> dict[str, int]:
     """How many partitions each topic has; fixtures may lack those that are empty."""
     found = counts(every)
@@ -196,10 +198,9 @@ def _counted(every: Sequence[Partition], truth: TruthAbout | None, made: Origin)
 
 def _spec(asked: Asked, made: Origin, tables: Timeline, number: dict[str, int]) -> StreamSpec:
     """What may be asked of the stream, as far as anybody knows how it was made."""
-    every = {**{name: table for _, later in tables.later for name, table in later.items()}, **tables.first}
-    spec = stream_spec_of(
-        made.changefeed, every.values(), number, finished=False, restarts=asked.restarts, release=made.release)
-    spec = replace(spec, tables=tables.first, later=tables.later, complete=False)
+    every = [definition.table for history in tables.tables for definition in history.definitions]
+    spec = replace(stream_spec_of(
+        made.changefeed, every, number, finished=False, restarts=asked.restarts, release=made.release), complete=False)
     if made.known:
         return spec
     return replace(
@@ -215,13 +216,19 @@ def _check_truth(
     if with_rows:
         first, last = min(each.first_row for each in with_rows), max(each.last_row for each in with_rows)
         fits.check_times(directory, truth, first, last)
-        fits.check_tables(directory, opened.tables.known, summaries.names(with_rows))
+        fits.check_tables(directory, opened.tables.names, summaries.names(with_rows))
+
+
+def _unfit(statement: str) -> NotChecked:
+    return NotChecked(f"tables of {statement}", "it does not fit those before it: --before DIR tells which there were")
 
 
 def _notes(opened: Opened, summed: Sequence[PartitionSummary], until: int) -> Iterable[str]:
     yield from opened.origin.notes
-    for each in summed:
-        yield from each.notes
+    told = [note for each in summed for note in each.notes]
+    yield from told[:FEW]
+    if len(told) > FEW:
+        yield f"… and {len(told) - FEW} more partitions like these"
     if not any(len(each.watermarks) for each in summed):
         yield "the stream has no watermarks, so that nothing tells whether it is whole"
         return
