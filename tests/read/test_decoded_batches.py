@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 from support.codec_rows import rows
 from support.damage import damaged
 from support.vectors.files import DEFAULT as VECTORS, vectors
+from simulator.columns.change_frame import DDL, ROW
 from simulator.read.decode import batches, row_wise
 from simulator.read.decode.batches import Decoding
+from simulator.read.decode.event_texts import statements
 from simulator.read.frame import RECORDS
 from simulator.releases import V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent
@@ -153,6 +155,18 @@ def test_one_byte_may_make_another_message(text: bytes, changed: bytes) -> None:
         held_against_decode([(None, good), (None, good.replace(text, changed, count)), (None, good)], "canal-json")
 
 
+@pytest.mark.parametrize("path", FILES, ids=[path.name.split(".jsonl")[0] for path in FILES])
+def test_no_statement_is_lost_where_only_statements_are_wanted(path: Path) -> None:
+    """And no row is left, but for those whose values are compressed."""
+    protocol = next(name for name in PROTOCOLS if name in path.name)
+    records = recorded(messages_of(path))
+    decoded = [Decoding(protocol).decoded(some).to_pylist() for some in (records, statements(records, protocol))]
+    wanted, found = ([event for event in events if event["kind"] == DDL] for events in decoded)
+    assert wanted == found
+    assert not [event for event in decoded[1] if event["kind"] == ROW and b'"isDdl"' in (
+        records.column("value")[event["offset"] - 100].as_py() or b"")]
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_ordinary_rows_are_decoded_by_columns(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of them: not one goes the way of odd ones."""
@@ -160,6 +174,7 @@ def test_ordinary_rows_are_decoded_by_columns(protocol: str, monkeypatch: pytest
                  "a b": None}, None if n % 2 else {"id": str(n)}, n % 3 == 0) for n in range(30)]
     whole = [(old, None if new is None else {**old, "v": None}, insert) for old, new, insert in changes]
     messages = [message for together in (True, False) for message in encoded(whole, protocol, together)]
+    messages += [(key, value + b"\r\n") for key, value in messages if key is None and value]
     left: list[int] = []
 
     def batch_of(records: Any, *rest: Any) -> pa.RecordBatch:

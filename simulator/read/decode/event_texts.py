@@ -17,7 +17,7 @@ from simulator.read.decode import open_protocol
 from simulator.read.decode.cut import QUOTE, Strings
 from simulator.read.decode.whole_messages import plain
 
-NEW_LINE = b"\n"
+NEW_LINE, LINE_END = b"\n", b"\r\n"
 NULL, LIST, OBJECT = b"n[{"
 DATA, OLD = np.frombuffer(b"data", np.uint8), np.frombuffer(b'old"', np.uint8)
 
@@ -49,12 +49,25 @@ class Columns:
     breaks: int
     """Control characters that a text has: where its parts are joined."""
 
+    rows: tuple[str, tuple[str, ...]]
+    """A column of RECORDS, and what only those records have in it, each by itself, that are no statements."""
+
 
 def canal_events(keys: pa.Array, values: pa.Array) -> EventTexts:
     """A message is one event."""
     places = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
-    texts, fine = _plain(values.take(pa.array(places)) if values.null_count else values)
+    texts, fine = _plain(_without_line_end(values.take(pa.array(places)) if values.null_count else values))
     return EventTexts(places[fine], np.zeros(int(fine.sum()), np.int64), texts.filter(pa.array(fine)))
+
+
+def _without_line_end(values: pa.Array) -> pa.Array:
+    """Values without the CR LF behind them that rows of 6.5.0 to 6.5.11, 6.6 and 7.0 have."""
+    data, bounds = buffers(values)
+    if not len(data) or not (data[bounds[1:] - 1] == LINE_END[1]).any():
+        return values
+    lasts = _bytes_at(data, np.maximum(bounds[1:] - 2, 0), 2)
+    ended = (np.diff(bounds) > 2) & (lasts == np.frombuffer(LINE_END, np.uint8)).all(axis=1)
+    return _spans(data, bounds[:-1], bounds[1:] - 2 * ended)
 
 
 def canal_values(strings: Strings) -> tuple[Mask, Mask]:
@@ -153,9 +166,21 @@ def open_message(text: bytes) -> tuple[bytes | None, bytes]:
     return open_protocol.VERSION + len(head).to_bytes(8, "big") + head, framed
 
 
+def statements(records: pa.RecordBatch, protocol: str) -> pa.RecordBatch:
+    """RECORDS without those of which a glance shows that they are no statements."""
+    if protocol not in COLUMNS or not len(records):
+        return records
+    name, marks = COLUMNS[protocol].rows
+    column = records.column(name)
+    for mark in marks:
+        left = pc.invert(pc.fill_null(pc.match_substring(column, mark), False))
+        records, column = records.filter(left), column.filter(left)
+    return records
+
+
 COLUMNS = {
-    "canal-json": Columns(canal_events, canal_values, canal_message, 0),
-    "open-protocol": Columns(open_events, open_values, open_message, 1),
+    "canal-json": Columns(canal_events, canal_values, canal_message, 0, ("value", ('"isDdl":false',))),
+    "open-protocol": Columns(open_events, open_values, open_message, 1, ("key", ('"t":1}', '"t":1,', '"t":3}'))),
 }
 """By TiCDC's name of the protocol."""
 

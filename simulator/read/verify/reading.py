@@ -16,6 +16,7 @@ from simulator.read.contract.checks import Checks
 from simulator.read.contract.stream_spec import StreamSpec
 from simulator.read.contract.summary import PartitionSummary
 from simulator.read.decode.batches import Decoding
+from simulator.read.decode.event_texts import statements as may_be_statements
 from simulator.read.partitions import Partition
 from simulator.read.records import Record
 from simulator.read.replay.frame import Source, Tell
@@ -63,7 +64,7 @@ def first_records(partitions: Iterable[Partition]) -> Iterator[Record]:
 def statements(partitions: Iterable[Partition], protocol: str) -> list[Sent]:
     """All statements of a stream, in the order of their commit-ts: the first partition of each topic has its own."""
     return found_in(
-        decoding.decoded(records) for partition in partitions if partition.partition == 0
+        decoding.decoded(may_be_statements(records, protocol)) for partition in partitions if partition.partition == 0
         for decoding in [Decoding(protocol)] for records in partition.batches())
 
 
