@@ -18,17 +18,21 @@ from simulator.errors import DdlError, SqlError, UserError
 from simulator.python_values import PythonValue, as_bytes, python_values
 from simulator.read import expectations
 from simulator.read.decode import Event, decode
-from simulator.releases import Release
 from simulator.read.records import Record
+from simulator.releases import Release
 from simulator.run import library, scenario as scenarios
+from simulator.run.engines import truth_in_process
 from simulator.run.live import Live
 from simulator.run.open_outputs import OpenOutput, to_fixtures, to_kafka, to_memory
 from simulator.run.scenario import Scenario
 from simulator.run.settings import DEFAULT_RESOLVED_INTERVAL_MS
 from simulator.run.steps.fault import FaultStep, fault_step
 from simulator.run.steps.wait import WaitStep
+from simulator.run.truth.standing import standing
+from simulator.run.truth.write import about_run, write
 from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import Changefeed, load, load_file
+from simulator.ticdc.rules import rules
 from simulator.tidb.ddl.catalog import Database
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.parser.script import scripted
@@ -102,6 +106,7 @@ class TiCDC:
             DEFAULT_RESOLVED_INTERVAL_MS if resolved_interval is None else tso.duration_ms(resolved_interval),
             seed,
         )
+        self._seed = seed
         self._any_database = databases is None
         self._closed = False
         for name in databases or ():
@@ -178,6 +183,24 @@ class TiCDC:
             column.name: python_values(column.type, cells.column(column.name)) for column in visible_columns(definition)
         }
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def truth(self, directory: str | Path, format: str = "csv", at: int | None = None) -> Mapping[str, int]:
+        """Writes what a right consumer has at a watermark there, as a snapshot (`csv` or `parquet`): at the last one,
+        which is sent if need be, or at any TSO up to it; how many rows each `db.table` has.
+
+        Raises UserError for a directory that holds something else, and for a TSO that lies outside.
+        """
+        live = self._open()
+        live.resolve()
+        last = live.watermark
+        plan, decided = live.played(), rules(self._changefeed, self._release)
+        first, at = tso.compose(plan.cursors[0].now_ms), last if at is None else at
+        if not first <= at <= last:
+            raise UserError(f"no truth at {at}: the stream so far goes from {first} to {tso.describe(last)}")
+        topics = {topic: live.partitions.get(topic, self._changefeed.kafka.partitions) for topic in self.topics}
+        about = about_run("TiCDC", self.describe(), plan, self._changefeed, decided, topics, self._seed, at)
+        found = standing(plan, decided, self._seed, at)
+        return write(found, about, truth_in_process.write, Path(directory), format)
 
     @property
     def watermark(self) -> int:

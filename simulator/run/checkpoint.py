@@ -55,8 +55,9 @@ class Keeper:
     def reached(self, commit_ts: int) -> None:
         """Everything up to there is acknowledged; it is on the disk then. Raises DeliveryError."""
         if commit_ts > self._checkpoint.commit_ts:
-            self._checkpoint = replace(self._checkpoint, commit_ts=commit_ts)
-            self._store.write(self._checkpoint)
+            checkpoint = replace(self._checkpoint, commit_ts=commit_ts)
+            self._store.write(checkpoint)
+            self._checkpoint = checkpoint
 
     @property
     def told(self) -> str:

@@ -6,7 +6,7 @@ that a step made has arrived when it is played.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
@@ -22,11 +22,12 @@ from simulator.run.engines import in_process
 from simulator.run.faults.kind import stands_still
 from simulator.run.faults.state import Faults, Strike
 from simulator.run.open_outputs import OpenOutput
-from simulator.run.plan import assembled
+from simulator.run.plan import Plan, assembled
 from simulator.run.plan.cursor import Addition, Cursor, Planning, Step, starting
 from simulator.run.progress import Reporter
 from simulator.run.steps.sql import executed, upstream_of
 from simulator.sinks.records import Delivered, require_delivered
+from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import rules
 from simulator.tidb.ddl.catalog import Database, with_database
@@ -44,6 +45,10 @@ class Live:
     ) -> None:
         self.cursor = starting(start_ts or tso.DEFAULT_START_TS)
         self._planning = Planning(rules(changefeed, release), start_ts, over_ms, seed)
+        self._cursors = [self.cursor]
+        """Around and between what was played; those behind the first one, without rows."""
+
+        self._additions: list[Addition] = []
         self._output = output
         self._resolved_interval_ms = resolved_interval_ms
         self._seed = seed
@@ -108,6 +113,23 @@ class Live:
         catalog = with_database(upstream.catalog, database)
         cursor = upstream_of(self.cursor, self._planning)
         self.cursor = replace(cursor, catalog=catalog, state=replace(upstream, catalog=catalog))
+        first = upstream_of(self._cursors[0], self._planning)
+        assert isinstance(first.state, Upstream)
+        known = with_database(first.catalog, database)
+        self._cursors[0] = replace(first, catalog=known, state=replace(first.state, catalog=known))
+
+    def played(self) -> Plan:
+        """All of it as one plan, for what a consumer has at a watermark so far."""
+        since, last = self._cursors[0], self.cursor
+        end_ms = self._resolved_ms or since.start_ms
+        timeline = Timeline(since.start_ms, end_ms, self._resolved_interval_ms)
+        cursors = (*self._cursors, last) if len(self._cursors) == 1 else (*self._cursors[:-1], last)
+        return assembled(cursors, self._additions, self._planning, timeline, self._output.topics)
+
+    @property
+    def partitions(self) -> Mapping[str, int]:
+        """Of each topic so far."""
+        return self._output.counts
 
     def resolve(self) -> None:
         """Sends a watermark above everything so far, unless there is one."""
@@ -145,7 +167,7 @@ class Live:
     def _send(self, cursors: Sequence[Cursor], additions: Sequence[Addition], final: bool) -> None:
         last = cursors[-1]
         if not final and last.now_ms == cursors[0].now_ms and not any(part.jobs or part.rows for part in additions):
-            self.cursor = last
+            self._note(last, additions)
             return
         since = self._resolved_ms or last.start_ms
         timeline = Timeline(last.start_ms, last.now_ms, self._resolved_interval_ms, since, final)
@@ -153,10 +175,19 @@ class Live:
         output, release = self._output.of(plan), self._planning.rules.release
         rows, owned, job = in_process.ordered(pipeline.work_of(plan, output, release, self._seed, 0.0, None), True)
         self._faults.begin(job)
-        self.cursor = last
+        self._note(last, additions)
         self._resolved_ms = max([
             timeline.last_watermark_ms or since, *(tso.physical(growth.commit_ts) for growth in plan.grown)])
         self._give(rows, owned, job)
+
+    def _note(self, cursor: Cursor, additions: Sequence[Addition]) -> None:
+        """Keeps what was played, and where that ends."""
+        if self.cursor.state is None and isinstance(cursor.state, Snapshot):
+            self._cursors = [cursor]  # it was there when the changefeed began
+        elif additions:
+            self._cursors.append(replace(cursor, state=None, unread=None))
+            self._additions += additions
+        self.cursor = cursor
 
     def _give(self, rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job) -> None:
         emit.give(rows, owned, job, self._output.sink, lambda: True, self._reporter, None, self._faults)

@@ -115,7 +115,7 @@ def test_the_example_consumer_passes_its_tests(kafka: str, tmp_path: Path) -> No
     command = [sys.executable, "-m", "pytest", "-q", *PLUGIN, "-c", "/dev/null", "--rootdir", str(tmp_path)]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
-    assert "16 passed" in done.stdout
+    assert "19 passed" in done.stdout
 
 
 def test_without_kafka_a_test_is_skipped_and_fails_where_ci_says_so(

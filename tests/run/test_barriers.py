@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator.errors import DeliveryError
 from simulator.run.barriers import BarrierClient, BarrierServer, legs
 
 Event = tuple[int, int]
@@ -101,6 +102,31 @@ def test_after_the_last_meeting_whoever_leaves_first_disturbs_nobody() -> None:
         assert second.met()
         thread.join()
         assert not first.left_alone
+
+
+def test_what_is_noted_of_a_meeting_is_noted_before_any_task_goes_on() -> None:
+    """Where it cannot be, none goes on, and the driver knows why."""
+    noted: list[int] = []
+
+    def note(number: int) -> None:
+        if number == 2:
+            raise DeliveryError("the disk is full")
+        noted.append(number)
+
+    def task(client: BarrierClient, heard: list[tuple[bool, int]]) -> None:
+        while client.met():
+            heard.append((True, len(noted)))
+        heard.append((False, len(noted)))
+
+    with BarrierServer(2, 4, all_came=note) as server, clients(server, 2) as tasks:
+        heard: list[list[tuple[bool, int]]] = [[], []]
+        threads = [threading.Thread(target=task, args=pair) for pair in zip(tasks, heard)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert heard[0] == heard[1] == [(True, 1), (True, 2), (False, 2)]
+        assert str(server.failed) == "the disk is full"
 
 
 @pytest.mark.parametrize("words", [b"", b"GET / HTTP/1.1\r\n", b"." * 100])

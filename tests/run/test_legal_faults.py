@@ -41,7 +41,9 @@ def said(messages: Sequence[Message], partition: int | None = None) -> list[str]
             continue
         for event in decode(message.key, message.value):
             if isinstance(event, RowEvent):
-                found.append(f"{event.op[0]}{event.table[0]}{(event.after or event.before or {})['id']}".lower())
+                key = (event.after or event.before or {})["id"]
+                assert not isinstance(key, bytes)
+                found.append(f"{event.op[0]}{event.table[0]}{key}".lower())
             elif isinstance(event, Watermark):
                 found.append(f"W{tso.physical(event.ts) % 100_000}")
             else:
@@ -257,6 +259,14 @@ def test_a_key_means_the_same_in_every_fault() -> None:
     for kind in FAULTS.values():
         for name, key in kind.keys.items():
             assert known.setdefault(name, (key.read, key.field)) == (key.read, key.field)
+
+
+def test_the_page_on_faults_has_all_of_them_with_their_keys() -> None:
+    page = (Path(__file__).parent.parent.parent / "docs" / "faults.md").read_text("utf-8")
+    legal, illegal = page.split("\n## What a consumer should notice\n")
+    for name, kind in FAULTS.items():
+        (row,) = (line for line in (legal if kind.legal else illegal).splitlines() if line.startswith(f"| `{name}` |"))
+        assert [f"`{key}`" for key in kind.keys if f"`{key}`" not in row.split("|")[2]] == []
 
 
 # -- whatever they are ----------------------------------------------------------------------------------------------

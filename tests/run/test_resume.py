@@ -194,4 +194,6 @@ def test_a_checkpoint_that_cannot_be_written_ends_the_run_in_words(tmp_path: Pat
     (tmp_path / "stands" / ".checkpoint.json.new").mkdir()
     with pytest.raises(DeliveryError, match=r"cannot write .*checkpoint\.json: Is a directory"):
         story.play(keeper)
+    start = "455000614502662144 (2025-01-01 00:00:00.001 UTC)"
+    assert keeper.told == f"everything up to {start} is acknowledged; --resume goes on there"
     keeper.close()

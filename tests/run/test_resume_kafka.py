@@ -67,9 +67,10 @@ def test_a_run_that_is_killed_goes_on_where_all_was_acknowledged(
             assert process.wait(60) == -signal.SIGKILL
     assert checkpoint_of(tmp_path / "stands") > 0
 
-    assert play(*command, "--resume", "--master", "none") == 0
+    assert play(*command, "--resume", "--master", "none", "--truth", tmp_path / "truth") == 0
     assert not (tmp_path / "stands").exists()
     assert_nothing_is_lost(held(kafka, topic), renamed(whole, topic))
+    assert play("verify", f"kafka://{kafka}/{topic}", "--truth", tmp_path / "truth") == 0
 
 
 def test_a_run_that_is_stopped_goes_on_behind_its_last_watermark(

@@ -17,6 +17,7 @@ from simulator.run.outputs import Output
 from simulator.run.truth import directory as directories
 from simulator.run.truth.about import TruthAbout
 from simulator.sources.snapshots.written import table_file
+from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
 from simulator.tidb.model.table import Table, visible_columns
 
@@ -36,12 +37,14 @@ def write(
     Raises UserError for a directory that is not to be replaced, DeliveryError where the disk refuses.
     """
     plan, stretch = opening.load, next(stretches(opening, output, ms))
-    tables = [(number, loaded) for number, loaded in enumerate(stretch.tables) if loaded is not None]
+    tables = [
+        (number, loaded, _as_sent(loaded, stretch)) for number, loaded in enumerate(stretch.tables)
+        if loaded is not None]
     with directories.growing(directory, format) as staging:
-        directories.write_definitions(staging, (loaded.place.table for _, loaded in tables))
+        directories.write_definitions(staging, (table for *_, table in tables))
         rows = {
-            _name(loaded.place.table): _write_rows(stretch, number, loaded, ms, staging, format)
-            for number, loaded in tables}
+            f"{table.schema}.{table.name}": _write_rows(stretch, number, loaded, table, ms, staging, format)
+            for number, loaded, table in tables}
         (staging / PLAN).write_text(plan.text, "utf-8")
         directories.write_about(staging, _about(opening, output, changefeed, ms), (
             f"Plan: {plan.name}, as in {PLAN}", f"Simulated milliseconds since the start: {ms}"))
@@ -60,19 +63,21 @@ def _about(opening: Opening, output: Output, changefeed: Changefeed, ms: int) ->
 def _empty(first: Stretch, plan: LoadPlan) -> tuple[str, ...]:
     """Of the tables that are there from the start those without rows; others begin with their CREATE TABLE."""
     tables = [(number, loaded) for number, loaded in enumerate(first.tables) if loaded is not None]
+    names = {number: _as_sent(loaded, first) for number, loaded in tables}
     return tuple(
-        _name(loaded.place.table) for number, loaded in tables
+        f"{table.schema}.{table.name}" for number, table in names.items()
         if plan.model.present and not any(len(rows.keys) for rows in first.stream.alive(number, 0, 0, 1)))
 
 
-def _name(table: Table) -> str:
-    return f"{table.schema}.{table.name}"
+def _as_sent(loaded: LoadedTable, stretch: Stretch) -> Table:
+    """The table as messages call it."""
+    return dispatch.sent_table(stretch.rules.routes[loaded.place.indexes[0]], loaded.place.table)
 
 
 def _write_rows(
-    stretch: Stretch, number: int, loaded: LoadedTable, ms: int, directory: Path, format: str
+    stretch: Stretch, number: int, loaded: LoadedTable, table: Table, ms: int, directory: Path, format: str
 ) -> int:
-    stream, table, count = stretch.stream, loaded.place.table, 0
+    stream, count = stretch.stream, 0
     behind = stream.timetable.transactions_before(ms)
     names = [column.name for column in visible_columns(table)]
     with table_file(directory, table, format) as file:

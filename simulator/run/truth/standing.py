@@ -22,6 +22,7 @@ from simulator.run.truth.between import Between, between
 from simulator.run.truth.consumer import consumed
 from simulator.sources import snapshots
 from simulator.sources.snapshots import PlacedTable, Snapshot, SnapshotTable, TableScan
+from simulator.ticdc import dispatch
 from simulator.ticdc.rules import ChangefeedRules
 from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.model.table import Table
@@ -55,7 +56,18 @@ class Standing:
 
 
 def standing(plan: Plan, rules: ChangefeedRules, seed: int, watermark: int) -> Standing:
-    """What stands at a watermark of a run; raises UserError where it cannot be told."""
+    """What stands at a watermark of a run, by the names that messages have; raises UserError where it cannot be told.
+    """
+    found = _standing(plan, rules, seed, watermark)
+    return replace(found, tables=tuple(as_sent(table, rules) for table in found.tables))
+
+
+def as_sent(table: Table, rules: ChangefeedRules) -> Table:
+    """The table as messages call it."""
+    return dispatch.sent_table(dispatch.route(rules.router, table), table)
+
+
+def _standing(plan: Plan, rules: ChangefeedRules, seed: int, watermark: int) -> Standing:
     filtered = bool(plan.event_filters.rules or plan.ignored_start_ts)
     moves = [move for move in plan.moves if tso.compose(move.span.start_ms) <= watermark]
     if filtered and plan.moves and (len(plan.moves) > 1 or plan.rows is not None):
@@ -90,9 +102,9 @@ def empty(plan: Plan, rules: ChangefeedRules) -> tuple[str, ...]:
         return ()
     known = frozenset(key(*name) for name in first.versions)
     begun = _of_cursor(first, known)
+    names = (as_sent(table, rules) for table in begun.tables)
     return tuple(
-        f"{table.schema}.{table.name}" for table, scan in zip(begun.tables, begun.scans, strict=True)
-        if not _has_rows(scan))
+        f"{table.schema}.{table.name}" for table, scan in zip(names, begun.scans, strict=True) if not _has_rows(scan))
 
 
 def _has_rows(scan: TableScan) -> bool:

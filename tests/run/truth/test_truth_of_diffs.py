@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,8 @@ from simulator.ticdc.changefeed import load
 URI = "kafka://127.0.0.1:9092/shop?protocol=open-protocol&partition-num=2"
 FORCED = "force-replicate = true\n"
 PARTS = "PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN ({}), PARTITION p1 VALUES LESS THAN (100))"
-TABLES = {
+Row = Callable[[int], tuple[object, ...]]
+TABLES: dict[str, tuple[list[str | None], Row, Row]] = {
     "same": (["(id INT PRIMARY KEY, v INT)"] * 2, lambda n: (n, n), lambda n: (n, n + n % 3)),
     "gone": (["(id INT PRIMARY KEY, v INT)", None], lambda n: (n, n), lambda n: ()),
     "new": ([None, "(id INT PRIMARY KEY, v INT)"], lambda n: (), lambda n: (n, n)),
@@ -39,12 +41,12 @@ def shops(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("shops")
     for side, numbers in (("before", range(1, 21)), ("after", range(8, 31))):
         (folder / side).mkdir()
-        for name, (definitions, *rows) in TABLES.items():
+        for name, (definitions, old, new) in TABLES.items():
             definition = definitions[side == "after"]
             if definition is None:
                 continue
             (folder / side / f"shop.{name}-schema.sql").write_text(f"CREATE TABLE `{name}` {definition};\n")
-            lines = (",".join(map(str, rows[side == "after"](n))) for n in numbers)
+            lines = (",".join(map(str, (new if side == "after" else old)(n))) for n in numbers)
             (folder / side / f"shop.{name}.csv").write_text("".join(f"{line}\n" for line in lines))
     return folder / "before", folder / "after"
 
