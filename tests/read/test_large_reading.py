@@ -171,4 +171,5 @@ def decoded(records: list[Record], protocol: str) -> list[dict[str, Any]]:
     columns = ("offset", "timestamp", "key", "value")
     batch = pa.RecordBatch.from_pylist(
         [{name: getattr(record, name) for name in columns} for record in records], RECORDS)
-    return Decoding(protocol, storage.read).decoded(batch).to_pylist()
+    found: list[dict[str, Any]] = Decoding(protocol, storage.read).decoded(batch).to_pylist()
+    return found
