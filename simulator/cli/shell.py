@@ -5,6 +5,7 @@ One law: a statement is whole before it is run; at a prompt a mistake costs noth
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -157,7 +158,10 @@ class Shell:
         if not text:
             show_lines(fault_lines())
             return
-        name, *given = text.split()
+        try:
+            name, *given = shlex.split(text)
+        except ValueError as error:
+            raise UserError(f"\\fault {text}: {str(error).lower()}") from None
         self._ticdc.fault(name, **dict(_key(word) for word in given))
         made = self._ticdc.messages(watermark=False)
         self._last = made or self._last

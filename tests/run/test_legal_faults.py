@@ -4,6 +4,7 @@ leads to the same rows."""
 from __future__ import annotations
 
 import tempfile
+import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,9 @@ def said(messages: Sequence[Message], partition: int | None = None) -> list[str]
             continue
         for event in decode(message.key, message.value):
             if isinstance(event, RowEvent):
-                found.append(f"{event.op[0]}{event.table[0]}{(event.after or event.before or {})['id']}".lower())
+                key = (event.after or event.before or {})["id"]
+                assert not isinstance(key, bytes)
+                found.append(f"{event.op[0]}{event.table[0]}{key}".lower())
             elif isinstance(event, Watermark):
                 found.append(f"W{tso.physical(event.ts) % 100_000}")
             else:
@@ -259,6 +262,14 @@ def test_a_key_means_the_same_in_every_fault() -> None:
             assert known.setdefault(name, (key.read, key.field)) == (key.read, key.field)
 
 
+def test_the_page_on_faults_has_all_of_them_with_their_keys() -> None:
+    page = (Path(__file__).parent.parent.parent / "docs" / "faults.md").read_text("utf-8")
+    legal, illegal = page.split("\n## What a consumer should notice\n")
+    for name, kind in FAULTS.items():
+        (row,) = (line for line in (legal if kind.legal else illegal).splitlines() if line.startswith(f"| `{name}` |"))
+        assert [f"`{key}`" for key in kind.keys if f"`{key}`" not in row.split("|")[2]] == []
+
+
 # -- whatever they are ----------------------------------------------------------------------------------------------
 
 NUMBER = st.integers(0, 5)
@@ -305,3 +316,24 @@ def test_whatever_goes_wrong_the_stream_keeps_the_contract_and_leads_to_the_same
                 ticdc.messages()
             at_once, one_by_one = ([*read(f"{place}/{name}")] for name in ("out", "played"))
             assert one_by_one == at_once
+
+
+@pytest.mark.kafka
+def test_a_topic_of_kafka_has_the_same_faults(tmp_path: Path, kafka: str) -> None:
+    """Each partition what a recorded one has."""
+    steps = (
+        f'sql = "{TABLE}; {OTHER}; INSERT INTO item VALUES (1, 1), (2, 1)"', 'wait = "2s"',
+        'fault = "partial-broadcast"\nof = "ddl"\npartitions = 1', 'fault = "late-partition"\npartition = 1\nby = "1s"',
+        'sql = "UPDATE item SET v = 2; ALTER TABLE item ADD COLUMN w INT; DELETE FROM item WHERE id = 1"',
+        'fault = "restart"', 'sql = "INSERT INTO other VALUES (1, 1); INSERT INTO item VALUES (1, 5, 5)"',
+    )
+    path, topic = tmp_path / "faults.toml", f"faults-{uuid.uuid4().hex[:8]}"
+    path.write_text("".join(f"[[step]]\n{step}\n" for step in steps))
+    uri = f"kafka://{kafka}/{topic}?protocol=open-protocol&partition-num=2"
+    assert play("run", path, "--sink-uri", uri, "--truth", tmp_path / "truth") == 0
+    assert play("verify", f"kafka://{kafka}/{topic}", "--truth", tmp_path / "truth") == 0
+    assert play("run", path, "--sink-uri", uri, "--fixtures", tmp_path / "out") == 0
+    sent, recorded = (
+        sorted((each.partition, each.offset, each.key or b"", each.value or b"") for each in read(source))
+        for source in (f"kafka://{kafka}/{topic}", str(tmp_path / "out")))
+    assert sent == recorded

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from simulator.columns.change_frame import DDL, EVENTS, Ints, ROW, WATERMARK, ints
 from simulator.run.emit import Job
 from simulator.ticdc.codecs import DdlEvent
+from simulator.ticdc.dispatch import Destinations
 
 
 class History:
@@ -28,6 +29,7 @@ class History:
 
         self._kept: list[pa.RecordBatch] = []
         self._resolved: Ints = np.zeros(0, np.int64)
+        self._destinations: Destinations | None = None
         self._held: list[tuple[int, int]] = []
         self._last_statement = 0
 
@@ -35,6 +37,13 @@ class History:
         """A changefeed that has sent nothing yet stands there."""
         self.checkpoint = self.checkpoint or start_ts
         self.start_ts = self.start_ts or start_ts
+
+    def renumber(self, to: Destinations) -> None:
+        """Destinations are numbered anew: a topic has come, or has more partitions."""
+        if self._destinations is not None and self._destinations != to:
+            was, first = np.array(self._destinations.first), np.array(to.first)
+            self._kept = [_moved(events, was, first) for events in self._kept]
+        self._destinations = to
 
     def resolves(self, times: Ints) -> None:
         """Commit-ts at which the checkpoint will have arrived, ascending, whether watermarks say so or not."""
@@ -109,6 +118,15 @@ class History:
             if pc.any(stays).as_py():
                 kept.append(events.filter(stays))
         self._kept = kept
+
+
+def _moved(events: pa.RecordBatch, was: Ints, first: Ints) -> pa.RecordBatch:
+    """Topics keep their places, and partitions theirs in their topic."""
+    destination = ints(events, "destination")
+    topic = np.searchsorted(was, destination, side="right") - 1
+    place = events.schema.get_field_index("destination")
+    moved = pa.array(first[topic] + destination - was[topic], pa.int32())
+    return events.set_column(place, EVENTS.field("destination"), moved)
 
 
 def _with_table(events: pa.RecordBatch, table: Ints) -> pa.RecordBatch:

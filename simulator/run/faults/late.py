@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from simulator import tso
-from simulator.columns.change_frame import DDL, ints
+from simulator.columns.change_frame import DDL, EVENTS, ints
 from simulator.run.faults.keys import FOR_KEY, FROM_0, TOPIC_KEY, to_number
 from simulator.run.faults.kind import Acting, FaultKind, Piece, Scene, WAY, destination, moved
 from simulator.run.settings import DURATION, Key, to_duration_ms
@@ -48,8 +48,11 @@ class LatePartition(Acting):
 
     def _released(self, count: int) -> Iterator[Piece]:
         released, self._held = self._held[:count], self._held[count:]
+        now = destination(self.scene.fault.values, self.scene.job)
+        place = EVENTS.get_field_index("destination")
         for _, events in released:
-            yield Piece(events, apart=True)
+            numbers = pa.array(np.full(events.num_rows, now), pa.int32())  # it may have another since a topic has grown
+            yield Piece(events.set_column(place, EVENTS.field("destination"), numbers), apart=True)
 
 
 def _refuse(values: Mapping[str, Any], rules: ChangefeedRules) -> str:

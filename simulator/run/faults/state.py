@@ -82,6 +82,7 @@ class Faults:
         self._history.begin(tso.compose(job.start_ms - 1))
         for *_, acting in self._acting:
             acting.scene.job = job
+        self._history.renumber(job.destinations)
         self._history.resolves(job.marks.checkpoints())
         for _, fault in self._waiting:
             if fault.back_ms:

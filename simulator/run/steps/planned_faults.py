@@ -81,10 +81,14 @@ def _updated(
     try:
         then, addition, outcome = executed(text, cursor, planning)
     except (SqlError, DdlError) as error:
-        raise UserError(f"{error}") from None
+        raise _unfit(column, error) from None
     if isinstance(outcome, Refusal):
-        raise UserError(f"{outcome.error}")
+        raise _unfit(column, outcome.error)
     return then, addition
+
+
+def _unfit(column: str, error: Exception) -> UserError:
+    return UserError(f"{error}; column is {column}: one that takes so long a text is accepted")
 
 
 def _size(rows: tuple[VersionRows, ...], planning: Planning, column: str) -> int:
