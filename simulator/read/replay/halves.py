@@ -148,16 +148,15 @@ def _cut_down(rows: pa.RecordBatch, layout: Layout, known: Collection[str]) -> t
     at = [place for place, name in enumerate(layout.names) if name in known]
     if len(at) == len(layout.names):
         return rows, layout
-    kept = (layout.names, layout.types, layout.flags)
-    names, types, flags = (tuple(values[place] for place in at) for values in kept)
     for side in ("before", "after"):
         images = rows.column(side)
         if images.null_count < len(images):
             cut = row_image.split(images.drop_null(), len(layout.names))
             images = spread(row_image.pack([cut.cells(place) for place in at]), images)
             rows = rows.set_column(rows.schema.get_field_index(side), side, images)
-    keys = tuple(name for name in layout.keys if name in known)
-    return rows, replace(layout, names=names, types=types, flags=flags, keys=keys)
+    return rows, replace(
+        layout, names=tuple(layout.names[place] for place in at), types=tuple(layout.types[place] for place in at),
+        flags=tuple(layout.flags[place] for place in at), keys=tuple(name for name in layout.keys if name in known))
 
 
 def _picked(
