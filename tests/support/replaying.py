@@ -31,15 +31,16 @@ def replayed(
     stream: Iterable[Record], protocol: str, tables: Iterable[Table], before: Rows | None = None,
     after: Rows | None = None, fidelity: Fidelity = Fidelity(), restarts: bool = True,
     known: Collection[tuple[str, str]] | None = None, beside: Collection[tuple[str, str]] = (),
+    ends: Iterable[Table] | None = None,
 ) -> Outcome:
-    """What the replay of a stream finds; `tables` are there when it begins, with the rows `before`. Rows of tables
-    that are `beside` are not expected, and may be there."""
+    """What the replay of a stream finds; `tables` are there when it begins, with the rows `before`, or at its end
+    (`ends`). Rows of tables that are `beside` are not expected, and may be there."""
     partitions: dict[Place, list[Record]] = {}
     for record in stream:
         partitions.setdefault((record.topic, record.partition), []).append(record)
     decoding = Decoding(protocol)
     batches = [decoding.decoded(recorded(part)) for part in partitions.values()]
-    found = timeline(statements(batches), tables, known)
+    found = timeline(statements(batches), tables, known, ends)
     replaying, left = Replaying(found, fidelity, images), Unreplayed()
 
     def halved(number: int, tell: Tell) -> Iterator[pa.RecordBatch]:

@@ -65,10 +65,8 @@ class Loading:
     search: Search | None
     """Of --until-lag."""
 
-    @property
-    def rate(self) -> str:
-        given: str | None = self.options["rate"]
-        return self.plan.rate if given is None else given
+    rate: str
+    """As it was given."""
 
     @property
     def to_kafka(self) -> bool:
@@ -101,18 +99,18 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
     else:
         truths.check(options)
     wanted = Wanted(options["summary"], options["report"], options["metrics_port"])
-    given = plan.rate if options["rate"] is None else options["rate"]
-    search = search_of(options, given)
-    asked = rates.read(given if search is None else f"{search.first:.3f}")
+    rate = plan.rate if options["rate"] is None else options["rate"]
+    search = search_of(options, rate)
+    asked = rates.read(rate if search is None else f"{search.first:.3f}")
     display = Display()
     if options["at"] is not None:
-        known = _loading(plan, options, asked, search)
+        known = _loading(plan, options, asked, search, rate)
         truth_at.write(
             known.opening, known.changefeed, options["truth"], options["truth_format"], options["at"])
         return
     with opened(wanted) as metrics:
         display.stage("making the plan")
-        loading = _loading(plan, options, asked, search)
+        loading = _loading(plan, options, asked, search, rate)
         display.warn(loading.changefeed.warnings)
         display.warn(loading.opening.plan.event_filters.warnings)
         if loading.changefeed.codec.large_message_handle_option == "claim-check":
@@ -146,7 +144,9 @@ def _run(
     return ended
 
 
-def _loading(plan: LoadPlan, options: dict[str, Any], asked: rates.Asked, search: Search | None) -> Loading:
+def _loading(
+    plan: LoadPlan, options: dict[str, Any], asked: rates.Asked, search: Search | None, rate: str
+) -> Loading:
     settings = plan.settings
     release = releases.find(settings.release or releases.DEFAULT, settings.architecture)
     changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
@@ -154,7 +154,7 @@ def _loading(plan: LoadPlan, options: dict[str, Any], asked: rates.Asked, search
     size = bytes_per_row(opened, changefeed) if asked.of_bytes else 0.0
     found = rates.rates(asked, plan.rows_per_second, size)
     opened = replace(opened, stream=Stream(plan.model, found.segments))
-    return Loading(plan, options, changefeed, release, opened, found, size, search)
+    return Loading(plan, options, changefeed, release, opened, found, size, search, rate)
 
 
 def _setup(loading: Loading, output: Output) -> Setup:

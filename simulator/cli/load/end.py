@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from simulator import tso
-from simulator.cli.load.watch import Watch
+from simulator.cli.load.watch import MIB, Watch
 from simulator.cli.run_report import by_partition, by_table
 from simulator.cli.terminal import Terminal
 
@@ -49,8 +49,8 @@ def closing(watch: Watch) -> Iterator[str]:
     """Lines for people."""
     account = watch.account
     yield (
-        f"{account.rows:,} row changes in {account.messages:,} messages, {account.bytes / (1 << 20):,.1f} MiB, "
-        f"{account.seconds:,.1f} s ({account.rate:,.0f} rows/s, {_mib_rate(watch):,.1f} MiB/s), "
+        f"{account.rows:,} row changes in {account.messages:,} messages, {account.bytes / MIB:,.1f} MiB, "
+        f"{account.seconds:,.1f} s ({account.rate:,.0f} rows/s, {account.bytes_rate / MIB:,.1f} MiB/s), "
         f"by {watch.setup.driver}")
     yield from _of_rate(watch)
     if account.latencies.records:
@@ -81,11 +81,6 @@ def _of_rate(watch: Watch) -> Iterator[str]:
         yield (
             f"rate not reached: over {reached.seconds_below:,} s more than 2 % below what was asked, the first time at "
             f"{_clock(reached.spells[0].first)}, at worst {100 * (1 - worst.least):.0f} % below (each over a minute)")
-
-
-def _mib_rate(watch: Watch) -> float:
-    account = watch.account
-    return account.bytes / (1 << 20) / account.seconds if account.seconds else 0.0
 
 
 def _clock(seconds: float) -> str:

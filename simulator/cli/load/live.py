@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from rich.text import Text
 
 from simulator import tso
-from simulator.cli.load.watch import Watch
+from simulator.cli.load.watch import MIB, Watch
 from simulator.cli.run_report import silence
 from simulator.cli.terminal import Terminal
 from simulator.errors import printable
@@ -43,9 +43,6 @@ def line(now: Now, lag: int | None, driver: str, silent: str = "") -> str:
     if now.watermark:
         parts.append(f"watermark {tso.wall_time(now.watermark):%Y-%m-%d %H:%M:%S}")
     return " · ".join([*parts, silent or driver])
-
-
-MIB = 1 << 20
 
 
 class Live:

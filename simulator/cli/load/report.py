@@ -13,12 +13,10 @@ from simulator import tso
 from simulator.cli import page
 from simulator.cli.load.end import closing, partitions, tables
 from simulator.cli.load.summary import series, write_text
-from simulator.cli.load.watch import Watch
+from simulator.cli.load.watch import MIB, Watch
 from simulator.cli.page import BLUE, GREEN, ORANGE, PURPLE, RED, known, line, long, short
 from simulator.cli.run_report import MANY
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
-
-MIB = 1 << 20
 
 
 def write(watch: Watch, path: Path) -> None:
@@ -58,8 +56,7 @@ def _tiles(watch: Watch) -> Iterator[tuple[str, str, str]]:
         asked = f"{100 * account.share:.1f} % of the {account.asked / account.held[1]:,.0f} asked"
     yield "rows/s", f"{account.rate:,.0f}", asked
     yield "rows", short(account.rows), f"in {short(account.messages)} messages"
-    per_second = account.bytes / MIB / account.seconds if account.seconds else 0.0
-    yield "MiB/s", f"{per_second:,.1f}", f"{account.bytes / MIB:,.0f} MiB in all"
+    yield "MiB/s", f"{account.bytes_rate / MIB:,.1f}", f"{account.bytes / MIB:,.0f} MiB in all"
     if account.latencies.records:
         p50, p99 = account.latencies.quantiles([0.5, 0.99])
         yield "p99", _milliseconds(p99), (
@@ -164,8 +161,6 @@ def _settings(watch: Watch) -> Iterator[tuple[str, str]]:
         yield "consumer group", setup.group
     if account.watermark:
         yield "complete up to", tso.describe(account.watermark)
-    for note in setup.notes:
-        yield "", note
 
 
 def _milliseconds(seconds: float) -> str:

@@ -35,7 +35,7 @@ def document(watch: Watch) -> dict[str, Any]:
         "windows": account.windows,
         "seconds": round(account.seconds, 3),
         "rows_per_second": round(account.rate, 1),
-        "bytes_per_second": round(account.bytes / account.seconds) if account.seconds else 0,
+        "bytes_per_second": round(account.bytes_rate),
         "rate": {
             "given": setup.rate,
             "asked_rows_per_second": round(account.asked / held_seconds, 1) if held_seconds else None,

@@ -19,6 +19,10 @@ from simulator.run.load.series import Series
 from simulator.run.progress import Progress
 
 
+MIB = 1 << 20
+"""In which people are told amounts."""
+
+
 @dataclass(frozen=True)
 class Setup:
     """What a run was asked to be."""
@@ -54,8 +58,6 @@ class Setup:
 
     group: str | None = None
     """The consumer group whose lag is watched."""
-
-    notes: tuple[str, ...] = ()
 
 
 @dataclass

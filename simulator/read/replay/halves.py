@@ -6,8 +6,8 @@ One law: a half depends on its row change and the timeline alone, so that halves
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -100,6 +100,8 @@ class Replaying:
         """In the table's definition of their time, in one form."""
         table = history.definitions[definition].table
         columns = visible_columns(table)
+        if history.lenient:
+            rows, layout = _cut_down(rows, layout, {column.name for column in columns})
         before, after = (one_form(side, columns) for side in self.images(rows, layout, table, self.fidelity))
         return before, after
 
@@ -139,6 +141,22 @@ class Replaying:
         anything = rows.column("only_handle").to_numpy(zero_copy_only=False) | (not self.fidelity.old_values)
         told = np.where(inserts & anything, ANY, told)
         return pa.array(told.astype(np.int8))
+
+
+def _cut_down(rows: pa.RecordBatch, layout: Layout, known: Collection[str]) -> tuple[pa.RecordBatch, Layout]:
+    """Rows of a table that is defined by how it ends, without columns that it had earlier."""
+    at = [place for place, name in enumerate(layout.names) if name in known]
+    if len(at) == len(layout.names):
+        return rows, layout
+    for side in ("before", "after"):
+        images = rows.column(side)
+        if images.null_count < len(images):
+            cut = row_image.split(images.drop_null(), len(layout.names))
+            images = spread(row_image.pack([cut.cells(place) for place in at]), images)
+            rows = rows.set_column(rows.schema.get_field_index(side), side, images)
+    return rows, replace(
+        layout, names=tuple(layout.names[place] for place in at), types=tuple(layout.types[place] for place in at),
+        flags=tuple(layout.flags[place] for place in at), keys=tuple(name for name in layout.keys if name in known))
 
 
 def _picked(

@@ -165,6 +165,8 @@ def timeline(
     made = _Made(given, {key(t.schema, t.name) for t in given} if all_known else names, lenient)
     for statement in statements:
         made.take(statement)
+    for table in after or ():
+        made.expect(table)
     return Timeline(tuple(made.tables), {name: tuple(spans) for name, spans in made.names.items()}, tuple(made.notes))
 
 
@@ -196,6 +198,13 @@ class _Made:
             return
         self._done(sent.ts, statement, executed)
 
+    def expect(self, table: Table) -> None:
+        """A table that is there in the end, and that nothing said of."""
+        place = key(table.schema, table.name)
+        if self._number(place) == NOWHERE:
+            since = max((ts for ts, _ in self.names.get(place, ())), default=-1)
+            self._named(place, since, self._new(since, table, True, True))
+
     def _unfit(self, sent: Sent, error: DdlError) -> None:
         """A statement that does not fit what is known; tables known by their end alone are so all the time."""
         if not any(history.lenient for history in self.tables):
@@ -204,12 +213,11 @@ class _Made:
     def _done(self, ts: int, statement: Syntax, executed: Executed) -> None:
         before, after = self.catalog, executed.catalog
         assert after is not None
-        renamed = {key(*old): key(*new) for job in executed.jobs for old, new in job.pairs}
-        numbers = {old: number for old in renamed if (number := self._number(old)) != NOWHERE}
-        for old in numbers:
-            self._named(old, ts, NOWHERE)
-        for old, number in numbers.items():
-            self._named(renamed[old], ts, number)
+        for pair in (pair for job in executed.jobs for pair in job.pairs):
+            old, new = (key(*name) for name in pair)
+            if (number := self._number(old)) != NOWHERE:
+                self._named(old, ts, NOWHERE)
+                self._named(new, ts, number)
         for place in dict.fromkeys(_touched(executed.jobs, before, after)):
             now, number = after.tables.get(place), self._number(place)
             if now is None:

@@ -73,6 +73,11 @@ class Account:
         return self.rows / self.seconds if self.seconds else 0.0
 
     @property
+    def bytes_rate(self) -> float:
+        """Bytes a second."""
+        return self.bytes / self.seconds if self.seconds else 0.0
+
+    @property
     def share(self) -> float | None:
         """Of what was asked, how much was sent; None where no rate was asked."""
         return self.held[0] / self.asked if self.asked else None
