@@ -100,6 +100,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
             display.stopped(listener.progress, planned, output)
             raise
         require_delivered(account.delivered)
+        display.warn([f"fault {name}: nothing came that it waits for" for name in account.unmet])
         if account.ended:
             number, watermark = account.ended
             display.ended(watermark)

@@ -94,6 +94,9 @@ class TaskReport:
     resent: int = 0
     """Records that had to be given to Kafka again."""
 
+    unmet: list[str] = field(default_factory=list)
+    """Faults that have not met what they wait for."""
+
     @staticmethod
     def read(document: Mapping[str, Any]) -> TaskReport:
         """Back from the JSON of its fields."""

@@ -51,6 +51,9 @@ class Account:
     ended: tuple[int, int] | None = None
     """The signal that ended it early, and the commit-ts up to which everything was sent; 0 for nothing."""
 
+    unmet: tuple[str, ...] = ()
+    """Faults that have not met what they wait for."""
+
 
 def run(
     engine: Engine, plan: Plan, output: Output, release: Release, seed: int, speed: float, listener: Listener | None,
@@ -166,4 +169,5 @@ def _account(reports: Sequence[TaskReport], shuffles: int) -> Account:
     sending = max(0.0, max(end for _, end in spans) - min(begin for begin, _ in spans)) if spans else 0.0
     delivered.sort(key=lambda delivery: (delivery.topic, delivery.partition))
     ended = next((report.ended for report in reports if report.ended), None)
-    return Account(tuple(delivered), rows, shuffles, sending, ended)
+    unmet = tuple(name for report in reports for name in report.unmet)
+    return Account(tuple(delivered), rows, shuffles, sending, ended, unmet)

@@ -44,7 +44,9 @@ def run(work: Work) -> list[TaskReport]:
     try:
         rows, owned, job = ordered(work, work.job.sink == "kafka")
         with gently() if job.sink in ENDED_GENTLY else nullcontext(None) as asked:
-            return [send(rows, owned, job, asked, passage_of(work.faults, work.seed, job), work.reached)]
+            passage = passage_of(work.faults, work.seed, job)
+            report = send(rows, owned, job, asked, passage, work.reached)
+            return [replace(report, unmet=passage.unmet) if passage else report]
     except MemoryError as error:
         raise DeliveryError(f"the memory of this process is full; {ANY_SIZE}") from error
 

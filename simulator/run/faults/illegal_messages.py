@@ -21,6 +21,8 @@ Damage = Callable[[Entry, CodecOptions], Entry]
 class Damaged(Acting):
     """The next message of rows."""
 
+    awaits = True
+
     def __init__(self, scene: Scene, damage: Damage) -> None:
         super().__init__(scene)
         self._damage = damage

@@ -26,6 +26,8 @@ from simulator.run.settings import DURATION, Key, to_duration_ms
 class LoseRow(Acting):
     """The next row."""
 
+    awaits = True
+
     def events(self, piece: Piece) -> Iterator[Piece]:
         place = None if self.over else next_row(piece.events, self.scene)
         if place is None:
@@ -39,6 +41,8 @@ class LoseRow(Acting):
 
 class RowBelowWatermark(Acting):
     """Holds the next row until its partition has had a watermark."""
+
+    awaits = True
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
@@ -63,6 +67,8 @@ class RowBelowWatermark(Acting):
 class WatermarkFalls(Acting):
     """Behind the next watermark, in its first partition."""
 
+    awaits = True
+
     def events(self, piece: Piece) -> Iterator[Piece]:
         yield piece
         if self.over or not _is_watermark(piece.events):
@@ -78,6 +84,8 @@ class WatermarkFalls(Acting):
 class WrongPartition(Acting):
     """The next row whose topic has another partition."""
 
+    awaits = True
+
     def events(self, piece: Piece) -> Iterator[Piece]:
         place = None if self.over else next_row(piece.events, self.scene)
         events = None if place is None else elsewhere(piece.events, place, self.scene.job.destinations)
@@ -87,6 +95,8 @@ class WrongPartition(Acting):
 
 class OldRowAfterNew(Acting):
     """The first row that changes twice: what has not been sent yet changes places, what has comes once more."""
+
+    awaits = True
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)

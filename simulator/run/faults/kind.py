@@ -95,6 +95,9 @@ class Scene:
 class Acting:
     """A fault at work. This one does nothing: everything goes through as it comes."""
 
+    awaits = False
+    """Whether it waits for an event, which may never come."""
+
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.over = False

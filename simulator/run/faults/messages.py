@@ -32,6 +32,8 @@ class Batch(Acting):
 class LargeMessage(Acting):
     """So many of the next rows."""
 
+    awaits = True
+
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
         self._left: int = scene.fault.values.get(ROWS_KEY.field, 1)

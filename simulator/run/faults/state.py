@@ -53,6 +53,9 @@ class Faults:
         self.stays_open = stays_open
         """Whether more is to come behind the last event."""
 
+        self.unmet: list[str] = []
+        """Of a run that has ended, the faults that have not met what they wait for."""
+
         self._history = History()
         self._met = 0
         self._struck_at: list[int] = []
@@ -192,6 +195,7 @@ class Faults:
         now = tso.compose(self._job.marks.timeline.end_ms) + 1
         yield from self._until(max([now, *(fault.at_ts for _, fault in self._waiting)]))
         if not self.stays_open:
+            self.unmet = [acting.scene.fault.name for *_, acting in self._acting if acting.awaits and not acting.over]
             for place, (*_, acting) in enumerate(self._acting):
                 yield from self._ended(place, acting)
 

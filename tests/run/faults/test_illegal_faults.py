@@ -144,6 +144,23 @@ def test_fixtures_say_of_a_message_that_cannot_be_read_that_there_is_nothing_in_
     assert [[]] == [line["events"] for line in map(json.loads, text.splitlines()) if not line["events"]]
 
 
+@pytest.mark.parametrize("name", [name for name in ILLEGAL if name != "watermark-falls"])
+def test_a_fault_that_meets_nothing_says_so(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The watermark at the end is one that falls."""
+    file = tmp_path / "late.toml"
+    file.write_text(f"""
+sink-uri = "{OPEN}"
+[[step]]
+sql = "CREATE DATABASE shop; CREATE TABLE shop.item (id INT PRIMARY KEY); INSERT INTO shop.item VALUES (1)"
+[[step]]
+fault = "{name}"
+""", "utf-8")
+
+    assert run(["run", str(file), "--fixtures", str(tmp_path / "out")]) == 0
+
+    assert f"fault {name}: nothing came that it waits for" in " ".join(capsys.readouterr().err.split())
+
+
 @pytest.mark.parametrize(("uri", "fault", "why"), [
     (CANAL, "truncated-batch", "TiCDC v8.5.3 with Canal-JSON puts each row into a message of its own"),
     (CANAL.replace("true", "false"), "row-below-watermark", "sends no watermarks here: enable-tidb-extension=true"),
