@@ -119,6 +119,19 @@ def excused(outcome: Outcome, held_back: HeldBack) -> tuple[Outcome, tuple[NotCh
     return replace(outcome, counts=kept, examples=examples), left
 
 
+ENDS = frozenset(("row-missing", "row-left", "row-different"))
+"""Checks of rows where the stream ends."""
+
+
+def unfinished(outcome: Outcome) -> tuple[Outcome, tuple[NotChecked, ...]]:
+    """Without the rows where the stream ends: it does not reach those that are expected."""
+    counts = {kind: count for kind, count in outcome.counts.items() if kind[0] not in ENDS}
+    examples = tuple(each for each in outcome.examples if each.check not in ENDS)
+    why = "the stream does not reach them yet"
+    left = (NotChecked("the rows that are expected", why),) if outcome.tables else ()
+    return replace(outcome, counts=counts, examples=examples, tables=()), left
+
+
 def failures(outcome: Outcome, of: str = "") -> Iterator[Failure]:
     """What is wrong with rows, by check; `of` is what a consumer wrote down."""
     tables: dict[str, dict[str, int]] = {}

@@ -95,6 +95,9 @@ def _stream(asked: Asked, truth: TruthAbout | None, told: Told) -> Verification:
     if truth is not None and asked.truth is not None:
         _check_truth(asked.truth, truth, opened, summed)
     until, wanted = summaries.complete(summed), 0 if truth is None or not opened.spec.watermarks else truth.watermark
+    if until < wanted:
+        outcome, ahead = comparison.unfinished(outcome)
+        excused = (*excused, *ahead)
     whole = asked.after is not None or truth is not None and until >= truth.final_watermark
     spec = replace(opened.spec, finished=whole)
     found = joined([*(each.found for each in summed), together(summed, spec, asked.show)], asked.show)
