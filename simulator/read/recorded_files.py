@@ -81,18 +81,25 @@ def blocks(file: BinaryIO) -> Iterator[bytes]:
 
 def _records(shard: Shard, before: int, block: bytes) -> pa.RecordBatch:
     """The lines of a block, by columns where every one is as the sink of fixtures writes it."""
-    lines = block.count(b"\n") + (not block.endswith(b"\n"))
-    if block.count(b'"key":') == block.count(b'"value":') == lines:
-        try:
-            found = pj.read_json(pa.BufferReader(block), pj.ReadOptions(block_size=BLOCK << 1), OPTIONS)
-            batch = found.combine_chunks().to_batches()[0]
-            if batch.num_rows == lines and not batch.column("offset").null_count + batch.column("timestamp").null_count:
-                keys, values = (from_base64(batch.column(name)) for name in ("key", "value"))
-                return pa.RecordBatch.from_arrays(
-                    [batch.column("offset"), batch.column("timestamp"), keys, values], schema=RECORDS)
-        except (pa.ArrowException, ValueError):
-            pass  # `record_of_line` says what is wrong, or that nothing is
+    try:
+        found = pj.read_json(pa.BufferReader(block), pj.ReadOptions(block_size=BLOCK << 1), OPTIONS)
+        batch = found.combine_chunks().to_batches()[0]
+        if _is_whole(batch, block):
+            keys, values = (from_base64(batch.column(name)) for name in ("key", "value"))
+            return pa.RecordBatch.from_arrays(
+                [batch.column("offset"), batch.column("timestamp"), keys, values], schema=RECORDS)
+    except (pa.ArrowException, ValueError):
+        pass  # `record_of_line` says what is wrong, or that nothing is
     read = [record_of_line(shard, before + place, line) for place, line in enumerate(block.splitlines(True), 1)]
     columns = zip(*((record.offset, record.timestamp, record.key, record.value) for record in read))
     arrays = [pa.array(column, field.type) for column, field in zip(columns, RECORDS)]
     return pa.RecordBatch.from_arrays(arrays, schema=RECORDS)
+
+
+def _is_whole(batch: pa.RecordBatch, block: bytes) -> bool:
+    """Whether every line has all members; a key or value may be null."""
+    return (
+        batch.num_rows == block.count(b"\n") + (not block.endswith(b"\n"))
+        and not batch.column("offset").null_count + batch.column("timestamp").null_count
+        and all(block.count(b'"%s":' % name.encode()) == batch.num_rows for name in ("key", "value")
+                if batch.column(name).null_count))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import lz4.frame
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from support.codec_rows import Change, rows
@@ -14,6 +16,8 @@ from simulator.errors import UserError
 from simulator.read import contract, lines as inspect
 from simulator.read.contract.stream_spec import stream_spec_of
 from simulator.read.decode import RowEvent, decode, fetched
+from simulator.read.decode.batches import Decoding
+from simulator.read.frame import RECORDS
 from simulator.read.records import Record
 from simulator.releases import V8_5
 from simulator.run import storage
@@ -135,3 +139,37 @@ def test_a_file_that_is_gone_or_of_another_row_is_a_violation(protocol: str, tmp
     replayed = contract.replay(contract.events(records, spec), {}, {("shop", "t"): TABLE})
     assert replayed.violations == []
     assert {cell for image in replayed.state["shop", "t"].values() for cell in image.split(b"\xff")[1:]} == {b"\xfd"}
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_batches_have_compressed_and_stored_rows_whole(protocol: str, compression: str, tmp_path: Path) -> None:
+    """And say where a stored one lies; where it cannot be read, why."""
+    texts = {key: "".join(map(str, range(key, 2000))) for key in (7, 8)}
+    changes: list[Change] = [(None, {"id": str(key), "v": text}) for key, text in texts.items()]
+    plain = options(protocol, large_message_handle_compression=compression)
+    claim = replace(
+        plain, max_message_bytes=600, large_message_handle_option="claim-check",
+        claim_check_storage_uri=f"file://{tmp_path}")
+    images = [b"%d\xff%s" % (key, text.encode()) for key, text in texts.items()]
+    assert images == sorted(row["after"] for row in decoded(sent(plain, *changes), protocol))
+    stored = sent(claim, *changes)
+    whole = decoded(stored, protocol)
+    places = {f"file://{file}" for file in tmp_path.iterdir()}
+    assert images == [row["after"] for row in whole]
+    assert 2 == len(places) and places == {row["stored_at"] for row in whole}
+    assert not any(row["only_handle"] for row in whole)
+    for file in tmp_path.iterdir():
+        file.unlink()
+    cut = decoded(stored, protocol)
+    assert all(row["only_handle"] and "No such file" in row["text"] for row in cut)
+    assert [b"7", b"8"] == [row["after"] for row in cut]
+
+
+def decoded(records: list[Record], protocol: str) -> list[dict[str, Any]]:
+    """The rows of a batch."""
+    columns = ("offset", "timestamp", "key", "value")
+    batch = pa.RecordBatch.from_pylist(
+        [{name: getattr(record, name) for name in columns} for record in records], RECORDS)
+    found: list[dict[str, Any]] = Decoding(protocol, storage.read).decoded(batch).to_pylist()
+    return found
