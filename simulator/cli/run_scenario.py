@@ -77,6 +77,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
         with _engines(_master(options["master"], planned), planned, display) as engines:
             asked.show(engines.truth, display)
         return
+    asked.check()
     _check_expected(planned, changefeed, release, script.seed, display)
     if changefeed.codec.large_message_handle_option == "claim-check":
         storage.require_writable(changefeed.codec.claim_check_storage_uri)
@@ -98,6 +99,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
                     asked.write(engines.truth, output, account, display)
         except (Stopped, DeliveryError):
             display.stopped(listener.progress, planned, output)
+            asked.missed(display)
             raise
         require_delivered(account.delivered)
         display.warn([f"fault {name}: nothing came that it waits for" for name in account.unmet])
