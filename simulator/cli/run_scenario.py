@@ -97,6 +97,8 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
                         engines.run, planned, output, release, script.seed, script.speed, listener, keeper)
                 if all(each.error is None for each in account.delivered):
                     asked.write(engines.truth, output, account, display)
+                else:
+                    asked.missed(display)
         except (Stopped, DeliveryError):
             display.stopped(listener.progress, planned, output)
             asked.missed(display)
