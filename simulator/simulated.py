@@ -6,6 +6,7 @@ One law: what a statement made has been sent when `execute` is back, and `messag
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -239,7 +240,10 @@ class TiCDC:
         return ",".join(self._changefeed.kafka.brokers)
 
     def close(self) -> None:
-        """Sends a last watermark and completes fixtures; raises DeliveryError. Closing again does nothing."""
+        """Sends a last watermark and completes fixtures; raises DeliveryError. Closing again does nothing.
+
+        Warns of a fault that has not met what it waits for.
+        """
         self._close(True)
 
     def __enter__(self) -> Self:
@@ -261,6 +265,8 @@ class TiCDC:
                 raise
             finally:
                 self._live.close(complete)
+            for name in self._live.unmet:
+                warnings.warn(f"fault {name}: nothing came that it waits for", stacklevel=3)
 
     def _open(self) -> Live:
         if self._closed:

@@ -9,6 +9,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
+from warnings import catch_warnings
 
 from rich.cells import cell_len
 
@@ -59,9 +60,12 @@ def shell(options: dict[str, Any], force: bool) -> int:
         send=options["sink_uri"] is not None and not options["console"] and options["fixtures"] is None,
     )
     warn(ticdc.warnings)
-    with ticdc:
-        made = Shell(ticdc)
-        return made.at_a_prompt() if sys.stdin.isatty() else made.from_a_pipe(force)
+    with catch_warnings(record=True, action="always") as met_nothing:
+        with ticdc:
+            made = Shell(ticdc)
+            code = made.at_a_prompt() if sys.stdin.isatty() else made.from_a_pipe(force)
+    warn(str(each.message) for each in met_nothing)
+    return code
 
 
 class Quit(Exception):

@@ -151,6 +151,11 @@ class Live:
         """How many have been sent."""
         return self._faults.records
 
+    @property
+    def unmet(self) -> Sequence[str]:
+        """Faults that have ended, and never met what they wait for."""
+        return self._faults.unmet
+
     def accounts(self) -> list[Delivered]:
         """What of each partition has arrived."""
         return self._output.sink.accounts()

@@ -25,6 +25,12 @@ OPEN = "kafka://127.0.0.1:9/shop?protocol=open-protocol&partition-num=2"
 CANAL = "kafka://127.0.0.1:9/shop?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
 BY_KEY = {"sink": {"dispatchers": [{"matcher": ["*.*"], "partition": "index-value"}]}}
 BY_KEY_TOML = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
+BY_TABLE = {"sink": {"dispatchers": [{"matcher": ["*.*"], "topic": "{schema}_{table}"}]}}
+CONFIGS = (
+    "", BY_KEY_TOML,
+    '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "columns", columns = ["id"]}]\n',
+    '[sink]\ndispatchers = [{matcher = ["*.*"], topic = "{schema}_{table}", partition = "index-value"}]\n',
+)
 CLASSIC, NEW = "v8.5.3", "new:v8.5.4"
 
 TABLE = "CREATE TABLE test.item (id INT PRIMARY KEY, v INT)"
@@ -203,6 +209,28 @@ def test_a_table_that_moves_comes_again_among_the_rows_of_others() -> None:
     assert [row for row in rows if row[1] == "o"] == ["io2", "io3"]
 
 
+def test_a_table_that_moves_stays_in_its_topic_while_another_one_grows() -> None:
+    """The default topic's partitions are numbered before those of others."""
+    ticdc = TiCDC(CLASSIC, sink_uri=OPEN, config=BY_TABLE)
+    ticdc.execute(f"{TABLE}; INSERT INTO test.item VALUES (1, 1)")
+    before = ticdc.messages(watermark=False)[-1]
+    ticdc.fault("move-table", table="test.item")
+    ticdc.fault("add-partitions", partitions=5)
+    again = next(each for each in ticdc.messages() if said([each]) == ["ii1"])
+    assert (again.topic, again.partition, again.value) == (before.topic, before.partition, before.value)
+
+
+def test_a_fault_that_met_nothing_is_warned_of_when_the_changefeed_is_closed() -> None:
+    ticdc = opened()
+    ticdc.fault("partial-broadcast", of="ddl", partitions=1)
+    ticdc.fault("late-partition", partition=0, by="1s", for_="1ms")
+    ticdc.fault("lose-row")
+    with pytest.warns(UserWarning, match="nothing came that it waits for") as caught:
+        ticdc.close()
+    assert [str(each.message).split(":")[0] for each in caught] == [
+        "fault late-partition", "fault partial-broadcast", "fault lose-row"]
+
+
 # -- what cannot be -------------------------------------------------------------------------------------------------
 
 
@@ -218,6 +246,13 @@ def test_a_table_that_moves_comes_again_among_the_rows_of_others() -> None:
     ("move-table", {"table": "item"}, CLASSIC, OPEN, "expected a table with its database, such as shop.item"),
     ("table-order", {}, "v6.5.6", OPEN, "TiCDC v6.5.6 with Open Protocol sends the rows of a partition in"),
     ("partial-broadcast", {"of": "ddl", "partitions": 1}, CLASSIC, CANAL, "sends a statement to partition 0 alone"),
+    ("partial-broadcast", {"of": "ddl", "partitions": 2}, CLASSIC, OPEN, "a statement goes to 2 in all, so that 1 is"),
+    ("partial-broadcast", {"of": "watermark", "partitions": 4}, CLASSIC, OPEN.replace("num=2", "num=3"),
+     "partitions = 4: a watermark goes to 3 in all, so that 1 to 2 are accepted"),
+    ("partial-broadcast", {"of": "watermark", "partitions": 1}, CLASSIC, OPEN.replace("num=2", "num=1"),
+     "partitions = 1: a watermark goes to 1 in all: nothing breaks off"),
+    ("late-partition", {"partition": 0, "by": "1s", "topic": "shp"}, CLASSIC, OPEN,
+     "there is no such topic. Did you mean 'shop'? Known: shop"),
     ("partial-broadcast", {"of": "row", "partitions": 1}, CLASSIC, CANAL, "expected one of ddl, watermark, got 'row'"),
     ("repeat-watermark", {}, CLASSIC, CANAL.replace("=true", "=false"), "sends no watermarks here"),
 ])  # fmt: skip
@@ -296,15 +331,15 @@ STEP = st.one_of(
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(STEP, min_size=3, max_size=14), st.sampled_from([OPEN, CANAL]),
-    st.sampled_from(["v7.5.3", "v8.5.3", NEW]), st.booleans())
+    st.sampled_from(["v7.5.3", "v8.5.3", NEW]), st.sampled_from(CONFIGS))
 def test_whatever_goes_wrong_the_stream_keeps_the_contract_and_leads_to_the_same_rows(
-    steps: list[str], uri: str, release: str, by_key: bool
+    steps: list[str], uri: str, release: str, dispatchers: str
 ) -> None:
     """Played at once, and step by step with the same messages where each is an event."""
     kind, _, tag = release.rpartition(":")
     with tempfile.TemporaryDirectory() as place:
         path, config = Path(place, "wrong.toml"), Path(place, "changefeed.toml")
-        config.write_text(BY_KEY_TOML if by_key else "")
+        config.write_text(dispatchers)
         text = "".join(f"[[step]]\n{step}\n" for step in (f'sql = "{TABLE}; {OTHER}"', *steps))
         path.write_text(text)
         options = ["--release", tag, "--architecture", kind or "classic", "--sink-uri", uri, "--config", config]

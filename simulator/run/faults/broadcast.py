@@ -17,17 +17,21 @@ from simulator.run.faults.next_rows import spoken, without_watermarks
 from simulator.run.faults.restart import restarted
 from simulator.run.settings import Key
 from simulator.ticdc.codecs import CODECS
+from simulator.ticdc.dispatch import Destinations
 from simulator.ticdc.rules import ChangefeedRules
 
 BROADCASTS = {"ddl": DDL, "watermark": WATERMARK}
 
 
 class PartialBroadcast(Acting):
-    """Of the next statement or watermark."""
+    """Of the next statement or watermark that goes to more partitions."""
+
+    awaits = True
 
     def events(self, piece: Piece) -> Iterator[Piece]:
         values = self.scene.fault.values
-        if self.over or piece.kind != BROADCASTS[values["broadcast"]]:
+        fits = piece.kind == BROADCASTS[values["broadcast"]] and piece.events.num_rows > values["partitions"]
+        if self.over or not fits:
             yield piece
             return
         self.over = True
@@ -37,6 +41,8 @@ class PartialBroadcast(Acting):
 
 class RepeatWatermark(Acting):
     """The last one at once; before any, the next one."""
+
+    awaits = True
 
     def strike(self) -> Iterator[Piece]:
         history, job = self.scene.history, self.scene.job
@@ -78,6 +84,16 @@ def _refuse_partial(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
     return f"{spoken(rules)} sends a statement to partition 0 alone: nothing breaks off; of = watermark is accepted"
 
 
+def _lacks_partitions(values: Mapping[str, Any], to: Destinations) -> str:
+    of_ddl = values["broadcast"] == "ddl"
+    most = max(to.counts) if of_ddl else sum(to.counts)
+    if values["partitions"] < most:
+        return ""
+    said = f"partitions = {values['partitions']}: a {'statement' if of_ddl else 'watermark'} goes to {most} in all"
+    accepted = "1 is" if most == 2 else f"1 to {most - 1} are"
+    return f"{said}, so that {accepted} accepted" if most > 1 else f"{said}: nothing breaks off"
+
+
 PARTIAL_BROADCAST = FaultKind(
     says="TiCDC ends while it broadcasts the next statement or watermark, when some partitions have it; then it "
     "restarts, and it comes whole again.",
@@ -89,6 +105,7 @@ PARTIAL_BROADCAST = FaultKind(
     },
     needs=("of", "partitions"),
     refuse=_refuse_partial,
+    lacks=_lacks_partitions,
 )
 
 REPEAT_WATERMARK = FaultKind(

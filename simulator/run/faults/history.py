@@ -5,7 +5,7 @@ One law: the checkpoint is never below a watermark that was sent, and nothing ab
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,18 @@ from simulator.columns.change_frame import DDL, EVENTS, Ints, ROW, WATERMARK, in
 from simulator.run.emit import Job
 from simulator.ticdc.codecs import DdlEvent
 from simulator.ticdc.dispatch import Destinations
+
+
+Renumbering = Callable[[pa.RecordBatch], pa.RecordBatch]
+"""Events (EVENTS) with the numbers that their destinations have now."""
+
+
+def renumbered(events: pa.RecordBatch, was: Destinations, to: Destinations) -> pa.RecordBatch:
+    """Events where other destinations are: topics keep their places, and partitions theirs in their topic."""
+    before, now, destination = np.array(was.first), np.array(to.first), ints(events, "destination")
+    topic = np.searchsorted(before, destination, side="right") - 1
+    moved = pa.array(now[topic] + destination - before[topic], pa.int32())
+    return events.set_column(events.schema.get_field_index("destination"), EVENTS.field("destination"), moved)
 
 
 class History:
@@ -29,7 +41,6 @@ class History:
 
         self._kept: list[pa.RecordBatch] = []
         self._resolved: Ints = np.zeros(0, np.int64)
-        self._destinations: Destinations | None = None
         self._held: list[tuple[int, int]] = []
         self._last_statement = 0
 
@@ -38,12 +49,9 @@ class History:
         self.checkpoint = self.checkpoint or start_ts
         self.start_ts = self.start_ts or start_ts
 
-    def renumber(self, to: Destinations) -> None:
-        """Destinations are numbered anew: a topic has come, or has more partitions."""
-        if self._destinations is not None and self._destinations != to:
-            was, first = np.array(self._destinations.first), np.array(to.first)
-            self._kept = [_moved(events, was, first) for events in self._kept]
-        self._destinations = to
+    def renumber(self, moved: Renumbering) -> None:
+        """Destinations have other numbers."""
+        self._kept = [*map(moved, self._kept)]
 
     def resolves(self, times: Ints) -> None:
         """Commit-ts at which the checkpoint will have arrived, ascending, whether watermarks say so or not."""
@@ -118,15 +126,6 @@ class History:
             if pc.any(stays).as_py():
                 kept.append(events.filter(stays))
         self._kept = kept
-
-
-def _moved(events: pa.RecordBatch, was: Ints, first: Ints) -> pa.RecordBatch:
-    """Topics keep their places, and partitions theirs in their topic."""
-    destination = ints(events, "destination")
-    topic = np.searchsorted(was, destination, side="right") - 1
-    place = events.schema.get_field_index("destination")
-    moved = pa.array(first[topic] + destination - was[topic], pa.int32())
-    return events.set_column(place, EVENTS.field("destination"), moved)
 
 
 def _with_table(events: pa.RecordBatch, table: Ints) -> pa.RecordBatch:

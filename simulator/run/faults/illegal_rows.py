@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.columns.change_frame import DDL, WATERMARK, ints
+from simulator.run.faults.history import Renumbering
 from simulator.run.faults.keys import TABLE_KEY
 from simulator.run.faults.kind import Acting, FaultKind, Piece, Scene, WAY, moved
 from simulator.run.faults.next_rows import (
@@ -62,6 +63,9 @@ class RowBelowWatermark(Acting):
         if self._row is not None:
             yield Piece(self._row)
             self._row, self.over = None, True
+
+    def renumber(self, moved: Renumbering) -> None:
+        self._row = None if self._row is None else moved(self._row)
 
 
 class WatermarkFalls(Acting):
@@ -121,6 +125,9 @@ class OldRowAfterNew(Acting):
             again = all_rows.slice(pair.older, 1)
             split = pair.newer - sent + 1
             yield moved(piece, pa.concat_batches([events.slice(0, split), again, events.slice(split)]))
+
+    def renumber(self, moved: Renumbering) -> None:
+        self._sent = [*map(moved, self._sent)]
 
 
 def _is_watermark(events: pa.RecordBatch) -> bool:

@@ -16,10 +16,11 @@ from simulator import tso
 from simulator.errors import UserError
 from simulator.releases import Release
 from simulator.run.emit import Job, Outgoing
-from simulator.run.faults.history import History
+from simulator.run.faults.history import History, Renumbering
 from simulator.run.faults.keys import BACK_KEY, FOR_KEY, TOPIC_KEY
 from simulator.run.flush import Flush
 from simulator.run.settings import Key
+from simulator.ticdc.dispatch import Destinations
 from simulator.ticdc.rules import ChangefeedRules
 
 TICDC, WAY = range(2)
@@ -96,7 +97,7 @@ class Acting:
     """A fault at work. This one does nothing: everything goes through as it comes."""
 
     awaits = False
-    """Whether it waits for an event, which may never come."""
+    """Whether it waits for an event that may never come, until it is over."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
@@ -119,6 +120,9 @@ class Acting:
         """What it still holds."""
         yield from ()
 
+    def renumber(self, moved: Renumbering) -> None:
+        """Destinations have other numbers: a topic has come, or has more partitions."""
+
     def flush(self, flush: Flush, job: Job) -> tuple[Flush, Job]:
         """What is encoded, and how."""
         return flush, job
@@ -130,6 +134,11 @@ class Acting:
 
 def anywhere(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
     """For a fault that every changefeed can show."""
+    return ""
+
+
+def everywhere(values: Mapping[str, Any], to: Destinations) -> str:
+    """For a fault that any topics can show."""
     return ""
 
 
@@ -155,6 +164,9 @@ class FaultKind:
 
     refuse: Callable[[Mapping[str, Any], ChangefeedRules], str] = anywhere
     """Why a changefeed under those rules cannot show it, with release and protocol; empty where it can."""
+
+    lacks: Callable[[Mapping[str, Any], Destinations], str] = everywhere
+    """Why topics and partitions as they are cannot show it; empty where they can."""
 
     layer: int = TICDC
 

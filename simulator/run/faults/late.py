@@ -12,15 +12,19 @@ import numpy as np
 import pyarrow as pa
 
 from simulator import tso
-from simulator.columns.change_frame import DDL, EVENTS, ints
+from simulator.columns.change_frame import DDL, ints
+from simulator.errors import did_you_mean
+from simulator.run.faults.history import Renumbering
 from simulator.run.faults.keys import FOR_KEY, FROM_0, TOPIC_KEY, to_number
 from simulator.run.faults.kind import Acting, FaultKind, Piece, Scene, WAY, destination, moved
 from simulator.run.settings import DURATION, Key, to_duration_ms
-from simulator.ticdc.rules import ChangefeedRules
+from simulator.ticdc.dispatch import Destinations
 
 
 class LatePartition(Acting):
     """Holds what the partition has not got yet, by when it will."""
+
+    awaits = True
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
@@ -36,6 +40,7 @@ class LatePartition(Acting):
         if late.any():
             due = tso.compose(tso.physical(int(commit_ts[late].max())) + values["by_ms"])
             self._held.append((due, piece.events.filter(pa.array(late))))
+            self.awaits = False
         if not late.all():
             yield moved(piece, piece.events.filter(pa.array(~late)))
 
@@ -48,16 +53,19 @@ class LatePartition(Acting):
 
     def _released(self, count: int) -> Iterator[Piece]:
         released, self._held = self._held[:count], self._held[count:]
-        now = destination(self.scene.fault.values, self.scene.job)
-        place = EVENTS.get_field_index("destination")
         for _, events in released:
-            numbers = pa.array(np.full(events.num_rows, now), pa.int32())  # it may have another since a topic has grown
-            yield Piece(events.set_column(place, EVENTS.field("destination"), numbers), apart=True)
+            yield Piece(events, apart=True)
+
+    def renumber(self, moved: Renumbering) -> None:
+        self._held = [(due, moved(events)) for due, events in self._held]
 
 
-def _refuse(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
-    count = rules.changefeed.kafka.partition_num
-    if count is not None and "topic" not in values and not values["partition"] < count:
+def _lacks(values: Mapping[str, Any], to: Destinations) -> str:
+    topic = values.get(TOPIC_KEY.field, to.topics[0])
+    if topic not in to.topics:
+        return f"topic = {topic}: there is no such topic.{did_you_mean(topic, to.topics)} Known: {', '.join(to.topics)}"
+    count = to.counts[to.topics.index(topic)]
+    if not values["partition"] < count:
         return f"partition = {values['partition']}: the topic has {count}, so that 0 to {count - 1} are accepted"
     return ""
 
@@ -73,6 +81,6 @@ LATE_PARTITION = FaultKind(
         "for": FOR_KEY,
     },
     needs=("partition", "by"),
-    refuse=_refuse,
+    lacks=_lacks,
     layer=WAY,
 )

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from simulator.columns.change_frame import Ints, ROW, ints
 from simulator.run.faults.keys import FOR_KEY, TABLE_KEY, saying
+from simulator.run.faults.history import Renumbering
 from simulator.run.faults.kind import Acting, FaultKind, Piece, Scene, moved
 from simulator.run.faults.next_rows import fitting_rows, spoken
 from simulator.run.flush import GroupKeys
@@ -84,6 +85,9 @@ class MoveTable(Acting):
         again, self._again = self._again, []
         if again:
             yield Piece(pa.concat_batches(again), apart=True)
+
+    def renumber(self, moved: Renumbering) -> None:
+        self._again = [*map(moved, self._again)]
 
     def _between(self, again: pa.RecordBatch, rows: pa.RecordBatch) -> pa.RecordBatch:
         """The table's rows in their order, the others in theirs."""

@@ -17,9 +17,10 @@ from simulator import tso
 from simulator.columns.change_frame import ROW, WATERMARK, ints
 from simulator.run.emit import Job, Outgoing, Part, outgoing
 from simulator.run.faults import FAULTS
-from simulator.run.faults.history import History
+from simulator.run.faults.history import History, renumbered
 from simulator.run.faults.kind import Acting, Fault, Piece, Scene, stands_still
 from simulator.run.flush import Flush
+from simulator.ticdc.dispatch import Destinations
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,10 @@ class Faults:
         """Whether more is to come behind the last event."""
 
         self.unmet: list[str] = []
-        """Of a run that has ended, the faults that have not met what they wait for."""
+        """The faults that have ended, and never met what they wait for."""
 
         self._end_ts = 0
+        self._destinations: Destinations | None = None
         self._history = History()
         self._met = 0
         self._struck_at: list[int] = []
@@ -82,12 +84,20 @@ class Faults:
 
     def begin(self, job: Job) -> None:
         """A run, or the next part of one that stays open; raises UserError for a fault that comes too late."""
+        for _, fault in self._waiting:
+            if why := FAULTS[fault.name].lacks(fault.values, job.destinations):
+                raise fault.refused(why)
+        was, self._destinations = self._destinations or job.destinations, job.destinations
+        if was != job.destinations:
+            moved = partial(renumbered, was=was, to=job.destinations)
+            self._history.renumber(moved)
+            for *_, acting in self._acting:
+                acting.renumber(moved)
         self._job = job
         self._end_ts = tso.compose(job.marks.timeline.end_ms)
         self._history.begin(tso.compose(job.start_ms - 1))
         for *_, acting in self._acting:
             acting.scene.job = job
-        self._history.renumber(job.destinations)
         self._history.resolves(job.marks.checkpoints())
         for _, fault in self._waiting:
             if fault.back_ms:
@@ -194,6 +204,8 @@ class Faults:
             yield from self._along(piece, place + 1)
 
     def _ended(self, place: int, acting: Acting) -> Iterator[_Sent]:
+        if acting.awaits and not acting.over:
+            self.unmet.append(acting.scene.fault.name)
         for piece in acting.end():
             yield from self._along(piece, place + 1)
         acting.over = True
@@ -201,7 +213,6 @@ class Faults:
     def _ending(self) -> Iterator[_Sent]:
         yield from self._until(max([self._end_ts + 1, *(fault.at_ts for _, fault in self._waiting)]))
         if not self.stays_open:
-            self.unmet = [acting.scene.fault.name for *_, acting in self._acting if acting.awaits and not acting.over]
             for place, (*_, acting) in enumerate(self._acting):
                 yield from self._ended(place, acting)
 
