@@ -77,6 +77,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
         with _engines(_master(options["master"], planned), planned, display) as engines:
             asked.show(engines.truth, display)
         return
+    asked.check()
     _check_expected(planned, changefeed, release, script.seed, display)
     if changefeed.codec.large_message_handle_option == "claim-check":
         storage.require_writable(changefeed.codec.claim_check_storage_uri)
@@ -96,8 +97,11 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
                         engines.run, planned, output, release, script.seed, script.speed, listener, keeper)
                 if all(each.error is None for each in account.delivered):
                     asked.write(engines.truth, output, account, display)
+                else:
+                    asked.missed(display)
         except (Stopped, DeliveryError):
             display.stopped(listener.progress, planned, output)
+            asked.missed(display)
             raise
         require_delivered(account.delivered)
         display.warn([f"fault {name}: nothing came that it waits for" for name in account.unmet])
