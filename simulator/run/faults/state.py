@@ -56,6 +56,7 @@ class Faults:
         self.unmet: list[str] = []
         """Of a run that has ended, the faults that have not met what they wait for."""
 
+        self._end_ts = 0
         self._history = History()
         self._met = 0
         self._struck_at: list[int] = []
@@ -82,6 +83,7 @@ class Faults:
     def begin(self, job: Job) -> None:
         """A run, or the next part of one that stays open; raises UserError for a fault that comes too late."""
         self._job = job
+        self._end_ts = tso.compose(job.marks.timeline.end_ms)
         self._history.begin(tso.compose(job.start_ms - 1))
         for *_, acting in self._acting:
             acting.scene.job = job
@@ -110,6 +112,11 @@ class Faults:
     def parts(self, events: Iterable[pa.RecordBatch]) -> Iterator[Part]:
         """Of ordered events between two barriers."""
         yield from self._parts(self._through(events))
+
+    def early(self, commit_ts: int) -> bool:
+        """The run ends there: faults behind it are not to be, and its watermark is the last one."""
+        self._waiting, self._end_ts = [], commit_ts
+        return self._history.holds(commit_ts) or not self._job.marks.is_watermark(commit_ts)
 
     def last(self) -> Iterator[Part]:
         """What the faults send behind all events; while the changefeed stays open, they keep what they hold."""
@@ -155,7 +162,7 @@ class Faults:
 
     def _is_held(self, watermark: int) -> bool:
         """Whether a watermark is not sent; the last one of a run always is."""
-        final = not self.stays_open and watermark == tso.compose(self._job.marks.timeline.end_ms)
+        final = not self.stays_open and watermark == self._end_ts
         return not final and self._history.holds(watermark)
 
     def _until(self, commit_ts: int) -> Iterator[_Sent]:
@@ -192,8 +199,7 @@ class Faults:
         acting.over = True
 
     def _ending(self) -> Iterator[_Sent]:
-        now = tso.compose(self._job.marks.timeline.end_ms) + 1
-        yield from self._until(max([now, *(fault.at_ts for _, fault in self._waiting)]))
+        yield from self._until(max([self._end_ts + 1, *(fault.at_ts for _, fault in self._waiting)]))
         if not self.stays_open:
             self.unmet = [acting.scene.fault.name for *_, acting in self._acting if acting.awaits and not acting.over]
             for place, (*_, acting) in enumerate(self._acting):
