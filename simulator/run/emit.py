@@ -250,6 +250,9 @@ class Passage(Protocol):
     def parts(self, events: Iterable[pa.RecordBatch]) -> Iterator[Part]:
         """Of ordered events between two barriers; each part is used up before the next is asked for."""
 
+    def early(self, commit_ts: int) -> bool:
+        """No event above that commit-ts will come; whether its watermark has not been sent."""
+
     def last(self) -> Iterator[Part]:
         """What comes behind all events."""
 
@@ -262,6 +265,9 @@ class Straight:
 
     def parts(self, events: Iterable[pa.RecordBatch]) -> Iterator[Part]:
         yield Part(events, lambda flush: [outgoing(flush, self.job)])
+
+    def early(self, commit_ts: int) -> bool:
+        return not self.job.marks.is_watermark(commit_ts)
 
     def last(self) -> Iterator[Part]:
         yield from ()
@@ -285,7 +291,7 @@ def _parts(
             return
         timed = paced(leg, job.speed, job.start_ms, begun, until.asked) if job.speed else leg
         yield from passage.parts(until.cut(timed))
-    if until.ended and until.last and job.marks.watermarks and not job.marks.is_watermark(until.last):
+    if until.ended and passage.early(until.last) and until.last and job.marks.watermarks:
         if not passed(until.last):
             return
         yield from passage.parts([job.marks.watermark(until.last, owned)])

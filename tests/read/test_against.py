@@ -21,6 +21,8 @@ TABLES = {
     "bag": "CREATE TABLE `bag` (`word` VARCHAR(20));",
     "lost": "CREATE TABLE `lost` (`id` BIGINT UNSIGNED PRIMARY KEY);",
     "parts": "CREATE TABLE `parts` (`id` INT PRIMARY KEY) PARTITION BY HASH (`id`) PARTITIONS 3;",
+    "typed": """CREATE TABLE `typed` (`id` INT PRIMARY KEY, `name` VARCHAR(20), `d` DOUBLE, `n` DECIMAL(10,2),
+`moment` DATETIME(3), `t` TIME, `day` DATE, `b` VARBINARY(9), `flag` TINYINT(1), `doc` JSON);""",
 }
 
 
@@ -100,10 +102,6 @@ def test_spark_finds_the_same(states: tuple[Path, Path], spark: SparkSession) ->
     assert compared(*states, spark) == compared(*states)
 
 
-TYPED = """CREATE TABLE `typed` (`id` INT PRIMARY KEY, `name` VARCHAR(20), `d` DOUBLE, `n` DECIMAL(10,2),
-`moment` DATETIME(3), `t` TIME, `day` DATE, `b` VARBINARY(9), `flag` TINYINT(1), `doc` JSON);"""
-
-
 @pytest.fixture()
 def java(spark: SparkSession, tmp_path: Path) -> Any:
     """That of Spark, where Derby keeps its log out of the way."""
@@ -131,7 +129,6 @@ def derby(java: Any, tmp_path: Path) -> str:
 
 def test_tables_of_a_database_are_compared(spark: SparkSession, derby: str, tmp_path: Path) -> None:
     """By name, whatever the order and case of columns; values as TiDB would print them."""
-    TABLES["typed"] = TYPED
     truth = state(tmp_path / "truth", {
         "keyed": ["id,name,d", "0,n0,0.5", "1,n1,1.5"], "lost": ["id", "1"],
         "typed": ["id,name,d,n,moment,t,day,b,flag,doc",

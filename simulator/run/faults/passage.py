@@ -58,6 +58,7 @@ class Faults:
         """Of a run that has ended, the faults that have not met what they wait for."""
 
         self._seed = seed
+        self._end_ts = 0
         self._history = History()
         self._met = 0
         self._begun_at: list[int] = []
@@ -86,6 +87,7 @@ class Faults:
     def begin(self, job: Job) -> None:
         """A run, or the next part of one that stays open; raises UserError for a fault that comes too late."""
         self._job = job
+        self._end_ts = tso.compose(job.marks.timeline.end_ms)
         self._history.begin(tso.compose(job.start_ms - 1))
         for active in self._active:
             active.context.job = job
@@ -114,6 +116,11 @@ class Faults:
     def parts(self, events: Iterable[pa.RecordBatch]) -> Iterator[Part]:
         """Of ordered events between two barriers."""
         yield from self._parts(self._through(events))
+
+    def early(self, commit_ts: int) -> bool:
+        """The run ends there: faults behind it are not to be, and its watermark is the last one."""
+        self._waiting, self._end_ts = [], commit_ts
+        return self._history.holds(commit_ts) or not self._job.marks.is_watermark(commit_ts)
 
     def last(self) -> Iterator[Part]:
         """What the faults send behind all events; while the changefeed stays open, they keep what they hold."""
@@ -159,7 +166,7 @@ class Faults:
 
     def _is_held(self, watermark: int) -> bool:
         """Whether a watermark is not sent; the last one of a run always is."""
-        final = not self.stays_open and watermark == tso.compose(self._job.marks.timeline.end_ms)
+        final = not self.stays_open and watermark == self._end_ts
         return not final and self._history.holds(watermark)
 
     def _until(self, commit_ts: int) -> Iterator[_Sent]:
@@ -195,8 +202,7 @@ class Faults:
         active.over = True
 
     def _ending(self) -> Iterator[_Sent]:
-        now = tso.compose(self._job.marks.timeline.end_ms) + 1
-        yield from self._until(max([now, *(fault.at_ts for _, fault in self._waiting)]))
+        yield from self._until(max([self._end_ts + 1, *(fault.at_ts for _, fault in self._waiting)]))
         if not self.stays_open:
             self.unmet = [active.context.fault.name for active in self._active if active.awaits and not active.over]
             for place, active in enumerate(self._active):
