@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from support.oracle import definitions, events, in_commit_order
 
-from simulator.read.contract import Found, checked, definitions, events, in_commit_order, stream_spec_of
+from simulator.read.contract import Found, checked, stream_spec_of
 from simulator.read.records import Record
 from simulator.simulated import TiCDC
 from simulator.ticdc.changefeed import load
