@@ -11,9 +11,9 @@ from simulator.read.contract.recorded import check, checked
 from simulator.read.contract.stream_spec import StreamSpec, stream_spec_of
 from simulator.read.contract.summary import PartitionSummary, Samples, Statement
 from simulator.read.contract.tally import CHECKS, Found, Tally, Violation, joined
-from simulator.read.contract.together import spans_of, together
+from simulator.read.contract.together import broken_off, spans_of, together
 
 __all__ = [
     "CHECKS", "Checks", "Found", "PartitionSummary", "Samples", "Statement", "StreamSpec", "Tally", "Violation",
-    "check", "checked", "joined", "spans_of", "stream_spec_of", "together",
+    "broken_off", "check", "checked", "joined", "spans_of", "stream_spec_of", "together",
 ]
