@@ -22,12 +22,14 @@ from pathlib import Path
 
 from load import SPREAD
 from load_runs import KINDS, Look, watched
-from load_truth import write as write_truth
+from load_truth import AN_HOUR, URI, opened
 
 from simulator.broker import server as broker
 from simulator.errors import UserError
 from simulator.read.decode import decode
 from simulator.read.partitions import partitions
+from simulator.run.load import truth
+from simulator.ticdc.changefeed import load
 
 ROWS_A_SECOND = 100_000
 """Of simulated time; into Kafka of real time."""
@@ -93,19 +95,19 @@ def written(preset: str, protocol: str, source: str, rows: int, place: Path, add
     if source != "kafka":
         to = ["--fixtures", str(place / "stream"), "--fixtures-format", source]
     plan = [preset] if preset.endswith(".toml") else ["--preset", preset]
-    truth = place / "truth"
+    right = place / "truth"
     found = ran(
-        "load", *plan, "--sink-uri", uri, "--config", str(place / "changefeed.toml"), *to, "--truth", str(truth),
+        "load", *plan, "--sink-uri", uri, "--config", str(place / "changefeed.toml"), *to, "--truth", str(right),
         "--rate", str(min(rows, ROWS_A_SECOND)), "--duration", f"{max(1, rows // ROWS_A_SECOND)}s",
         "--master", "local[2]")
     if found.code:
         raise SystemExit(found.said)
     empty = place / "empty"
-    shutil.copytree(truth, empty, ignore=shutil.ignore_patterns("*.csv", "*.parquet", "truth.json", "plan.toml"))
+    shutil.copytree(right, empty, ignore=shutil.ignore_patterns("*.csv", "*.parquet", "truth.json", "plan.toml"))
     line = next(line for line in found.said.splitlines() if " row changes in " in line)
     made = int(line.split()[0].replace(",", ""))
     where = str(place / "stream") if source != "kafka" else f"kafka://{address}/verify"
-    return Stream(where, truth, empty, made, made / found.seconds)
+    return Stream(where, right, empty, made, made / found.seconds)
 
 
 def bare_read(stream: Stream) -> float:
@@ -173,7 +175,8 @@ def measured(
 
 def two_snapshots(rows: int, masters: Sequence[str], place: Path) -> None:
     """Prints the lines of two equal snapshots of so many rows."""
-    write_truth(rows, "csv", place)
+    opening, output = opened(rows)
+    truth.write(opening, output, load(URI), AN_HOUR, place / "csv", "csv")
     shutil.copytree(place / "csv", place / "copy")
     for master in masters:
         found = ran("verify", "--after", str(place / "csv"), "--against", str(place / "copy"), "--master", master)
