@@ -26,7 +26,7 @@ from simulator.run import outputs, pipeline, plan, storage
 from simulator.run.engines import in_process, truth_in_process
 from simulator.run.engines.address import place_of
 from simulator.run.engines.work import Engine
-from simulator.run.faults.state import Strike
+from simulator.run.faults.passage import Injection
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.run.progress import Listener
@@ -77,6 +77,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
         with _engines(_master(options["master"], planned), planned, display) as engines:
             asked.show(engines.truth, display)
         return
+    asked.check()
     _check_expected(planned, changefeed, release, script.seed, display)
     if changefeed.codec.large_message_handle_option == "claim-check":
         storage.require_writable(changefeed.codec.claim_check_storage_uri)
@@ -96,8 +97,11 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
                         engines.run, planned, output, release, script.seed, script.speed, listener, keeper)
                 if all(each.error is None for each in account.delivered):
                     asked.write(engines.truth, output, account, display)
+                else:
+                    asked.missed(display)
         except (Stopped, DeliveryError):
             display.stopped(listener.progress, planned, output)
+            asked.missed(display)
             raise
         require_delivered(account.delivered)
         display.warn([f"fault {name}: nothing came that it waits for" for name in account.unmet])
@@ -118,12 +122,12 @@ def _check_expected(planned: Plan, changefeed: Changefeed, release: Release, see
     if not planned.expected:
         return
     messages: list[Message] = []
-    strikes: Sequence[Strike] = ()
+    injections: Sequence[Injection] = ()
     if any(each.expectation.about_messages for each in planned.expected):
         display.stage("playing it in this process, for what is expected")
-        messages, strikes = rehearsed(planned, changefeed, release, seed)
+        messages, injections = rehearsed(planned, changefeed, release, seed)
     expectations.check(
-        planned.expected, planned.timeline.start_ms, messages, planned.jobs, changefeed.codec.protocol, strikes)
+        planned.expected, planned.timeline.start_ms, messages, planned.jobs, changefeed.codec.protocol, injections)
 
 
 def _master(given: str | None, planned: Plan) -> str:

@@ -1,6 +1,6 @@
 """`--truth DIR`, `--truth-format` and `--at WHEN` of run, diff and load: what is asked, and what is shown of it.
 
-One law: with --at nothing is sent.
+One law: with --at nothing is sent; without it, a truth that cannot be told is refused before anything is.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,15 @@ from simulator.run.outputs import Output
 from simulator.run.pipeline import Account
 from simulator.run.plan import Plan
 from simulator.run.truth import directory
-from simulator.run.truth.standing import standing
+from simulator.run.truth.standing import Standing, standing
 from simulator.run.truth.write import TruthEngine, about_run, write
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import ChangefeedRules
 
 NOW = re.compile("0+(ms|s|m|h|d)")
 TSO = re.compile("[0-9]{17,}")
+
+NOT_WRITTEN = "no truth was written"
 
 
 def check(options: dict[str, Any]) -> None:
@@ -83,25 +86,54 @@ class TruthAsked:
     played: str
     options: dict[str, Any]
 
+    def check(self) -> None:
+        """Raises UserError where a run is to write one, and none can be told of its end."""
+        if self.options["truth"] is not None:
+            _ = self._final
+
     def write(self, engine: TruthEngine, output: Output, account: Account, display: Display) -> None:
         """Behind a run that was to write it; of one that a signal ended, at the watermark where it did."""
+        if self.options["truth"] is None:
+            return
         ts = account.ended[1] if account.ended else tso.compose(self.plan.timeline.end_ms)
-        if self.options["truth"] is not None and ts:
-            display.stage("writing the truth")
-            self._write(engine, output, ts)
+        try:
+            found = self._standing(ts) if ts else None
+        except UserError as error:  # where a signal ended it, nothing may be told
+            display.told(f"{error}; {NOT_WRITTEN}")
+            return
+        if found is None:
+            self.missed(display)
+            return
+        display.stage("writing the truth")
+        self._write(engine, output, found, ts)
+
+    def missed(self, display: Display) -> None:
+        """Says that a run which ended early was to write one."""
+        if self.options["truth"] is not None:
+            display.told(NOT_WRITTEN)
 
     def show(self, engine: TruthEngine, display: Display) -> None:
         """At a watermark, without a run; raises UserError for one that lies outside."""
         ts = self._at()
         display.stage("writing the truth")
-        show(self._write(engine, outputs.to_nowhere(self.plan, self.changefeed), ts), self.options["truth"], ts)
+        output = outputs.to_nowhere(self.plan, self.changefeed)
+        show(self._write(engine, output, self._standing(ts), ts), self.options["truth"], ts)
 
-    def _write(self, engine: TruthEngine, output: Output, ts: int) -> Mapping[str, int]:
+    @cached_property
+    def _final(self) -> Standing:
+        return standing(self.plan, self.rules, self.seed, tso.compose(self.plan.timeline.end_ms))
+
+    def _standing(self, ts: int) -> Standing:
+        """At a watermark; raises UserError where it cannot be told."""
+        if ts == tso.compose(self.plan.timeline.end_ms):
+            return self._final
+        return standing(self.plan, self.rules, self.seed, ts)
+
+    def _write(self, engine: TruthEngine, output: Output, found: Standing, ts: int) -> Mapping[str, int]:
         to = output.destinations
         topics = dict(zip(to.topics, to.counts, strict=True))
         about = about_run(
             self.command, self.played, self.plan, self.changefeed, self.rules, topics, self.seed, ts)
-        found = standing(self.plan, self.rules, self.seed, ts)
         lines = (f"Played: {self.played}",)
         return write(found, about, engine, self.options["truth"], self.options["truth_format"], lines)
 

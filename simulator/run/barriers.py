@@ -1,4 +1,5 @@
-"""Where statements hold a run back: its tasks meet when they have sent all that is older, and again when it is sent.
+"""Where statements, and watermarks of a run with a checkpoint, hold a run back: its tasks meet when they have sent all
+that is older, and again when a statement is sent.
 
 One law: no task goes on before every task has come; where one does not come, none goes on.
 """

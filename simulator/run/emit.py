@@ -70,6 +70,13 @@ class Job:
     def destinations(self) -> Destinations:
         return self.marks.destinations
 
+    @property
+    def meetings(self) -> tuple[int | None, ...]:
+        """What is told before each leg, of `barriers.legs`, when all tasks have come: up to where everything has been
+        sent; 0 before statements, of which some of that time may be missing; None where nobody waits."""
+        statements = frozenset(self.marks.barriers.tolist())
+        return None, *(told for ts in self.barriers for told in (0 if ts in statements else None, ts))
+
 
 @dataclass(frozen=True)
 class TaskReport:
@@ -113,7 +120,7 @@ def send(
 ) -> TaskReport:
     """Sends the rows (EVENTS, in order) of the owned destinations, and their statements and watermarks; once `asked`,
     no more than makes them complete up to a watermark. What `reached` raises ends it, and is raised."""
-    until = Until(asked or Asked())
+    until = Until(asked or Asked(), job.since)
     reporter = Reporter(job.progress)
     sink = SINKS[job.sink](job.settings, job.destinations.topics, reporter.waiting)
     with closing(BarrierClient(job.barrier)) as client:
@@ -175,10 +182,7 @@ def give(
             reached(commit_ts)
         return True
 
-    events = merged(rows, job.marks.of(owned))
-    if job.since:
-        events = restarted(events, job.marks.again(job.since, owned), job.since)
-    for part in _parts(events, job, passed, until, owned, passage or Straight(job)):
+    for part in _parts(_events(rows, job, owned), job, passed, until, owned, passage or Straight(job)):
         if part.apart and not passed(0):
             return given
         for made in (made for flush in cut(part.events) for made in part.made(flush)):
@@ -188,15 +192,18 @@ def give(
     return given
 
 
-def restarted(
-    events: Iterable[pa.RecordBatch], again: pa.RecordBatch, since: int
-) -> Iterator[pa.RecordBatch]:
-    """What a changefeed sends that is restarted from the checkpoint `since`: what comes `again` of its own commit-ts,
-    and everything above it (tiflow v8.5.3: cdc/owner/changefeed.go, where DDL is pulled from one below)."""
-    if again.num_rows:
+def _events(rows: Iterable[pa.RecordBatch], job: Job, owned: Iterable[int]) -> Iterator[pa.RecordBatch]:
+    """Rows and marks in one order; those of a changefeed that is restarted from a checkpoint begin with the statements
+    of its commit-ts, where the release sends them again, and go on above it."""
+    events = merged(rows, job.marks.of(owned))
+    if not job.since:
+        yield from events
+        return
+    again = job.marks.statements_at(job.since, owned)
+    if again.num_rows and job.release.statement_again_at_checkpoint:
         yield again
     for batch in events:
-        above = int(np.searchsorted(ints(batch, "commit_ts"), since, "right"))
+        above = int(np.searchsorted(ints(batch, "commit_ts"), job.since, "right"))
         if above < batch.num_rows:
             yield batch.slice(above)
 
@@ -243,6 +250,9 @@ class Passage(Protocol):
     def parts(self, events: Iterable[pa.RecordBatch]) -> Iterator[Part]:
         """Of ordered events between two barriers; each part is used up before the next is asked for."""
 
+    def early(self, commit_ts: int) -> bool:
+        """No event above that commit-ts will come; whether its watermark has not been sent."""
+
     def last(self) -> Iterator[Part]:
         """What comes behind all events."""
 
@@ -256,6 +266,9 @@ class Straight:
     def parts(self, events: Iterable[pa.RecordBatch]) -> Iterator[Part]:
         yield Part(events, lambda flush: [outgoing(flush, self.job)])
 
+    def early(self, commit_ts: int) -> bool:
+        return not self.job.marks.is_watermark(commit_ts)
+
     def last(self) -> Iterator[Part]:
         yield from ()
 
@@ -264,21 +277,21 @@ def _parts(
     events: Iterable[pa.RecordBatch], job: Job, passed: Callable[[int], bool], until: Until, owned: Sequence[int],
     passage: Passage,
 ) -> Iterator[Part]:
-    """What is sent, in order; ends before and behind a mark that `passed` keeps back. An early end has a watermark of
-    its own.
-
-    `passed` is told up to where all has been sent; 0 before statements, of which some of that time may be missing.
-    """
+    """What is sent, in order; ends before and behind a mark that `passed` keeps back, which is told what the job's
+    meetings are. An early end has a watermark of its own, and a begin at a checkpoint that of the checkpoint again, as
+    TiCDC keeps the last one in memory (tiflow: cdc/owner/ddl_sink.go run, lastCheckpointTs)."""
     begun = time.monotonic()
     barriers = np.array(job.barriers, np.int64)
-    for number, leg in enumerate(legs(events, barriers) if job.barriers else [events]):
+    if job.since and job.marks.watermarks:
+        yield from passage.parts([job.marks.watermark(job.since, owned)])
+    for told, leg in zip(job.meetings, legs(events, barriers) if job.barriers else [events], strict=True):
         if until.ended:
             break
-        if number and not passed(0 if number % 2 else job.barriers[number // 2 - 1]):
+        if told is not None and not passed(told):
             return
         timed = paced(leg, job.speed, job.start_ms, begun, until.asked) if job.speed else leg
         yield from passage.parts(until.cut(timed))
-    if until.ended and until.last and job.marks.watermarks and not job.marks.is_watermark(until.last):
+    if until.ended and passage.early(until.last) and until.last and job.marks.watermarks:
         if not passed(until.last):
             return
         yield from passage.parts([job.marks.watermark(until.last, owned)])

@@ -86,15 +86,10 @@ class Marks:
             if batch.num_rows:
                 yield batch
 
-    def again(self, commit_ts: int, owned: Iterable[int]) -> pa.RecordBatch:
-        """What a changefeed sends of some destinations that is restarted from a checkpoint of that time: statements of
-        it, and its watermark (EVENTS)."""
+    def statements_at(self, commit_ts: int, owned: Iterable[int]) -> pa.RecordBatch:
+        """Those of some destinations, alone (EVENTS)."""
         mine = np.array(sorted(owned), np.int64)
-        times = np.array([commit_ts], np.int64)
-        parts = [self._statements(times, mine)]
-        if self.watermarks:
-            parts.append(self._watermarks_at(times, mine))
-        return _batch(*np.concatenate(parts, axis=1))
+        return _batch(*self._statements(np.array([commit_ts], np.int64), mine))
 
     def is_watermark(self, commit_ts: int) -> bool:
         """Whether one is sent at that time."""

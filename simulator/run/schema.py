@@ -19,7 +19,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 def scenario_schema() -> dict[str, Any]:
     """The schema of a whole file."""
-    steps = [_step(name, kind) for name, kind in STEPS.items()]
+    steps = [step for name, kind in STEPS.items() for step in (_choices(name, kind) or [_step(name, kind)])]
     properties = {key: _property(value) for key, value in SETTINGS.items()}
     properties[ABOUT] = {
         "type": "object", "description": "What the scenario says of itself.", "additionalProperties": False,
@@ -43,6 +43,21 @@ def _step(name: str, kind: StepKind) -> dict[str, Any]:
     return {
         "title": name, "type": "object", "properties": properties, "required": [name], "additionalProperties": False,
     }
+
+
+def _choices(name: str, kind: StepKind) -> list[dict[str, Any]]:
+    """A kind whose values have keys of their own."""
+    return [
+        {
+            "title": f"{name} {value}", "type": "object",
+            "properties": {
+                name: {"const": value, "description": choice.says}, NAME: _property(NAME_KEY),
+                **{key: _property(known) for key, known in choice.keys.items()},
+            },
+            "required": [name, *choice.needs], "additionalProperties": False,
+        }
+        for value, choice in kind.choices.items()
+    ]
 
 
 def _property(key: Key) -> dict[str, Any]:

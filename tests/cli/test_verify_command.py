@@ -199,6 +199,25 @@ def test_the_truth_of_another_run_is_refused(played: Played, capsys: pytest.Capt
     assert "late-truth is the truth of another run: that one lasted from " in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("member", "value", "why"), [
+    ("watermark", "x", 'truth.json: watermark is "x", which a run does not write'),
+    ("topics", {"shop": None}, 'truth.json: topics is {"shop": null}, which a run does not write'),
+    ("empty", [1], "truth.json: empty is [1], which a run does not write"),
+    ("release", "v99", "truth.json: unknown TiCDC release 'v99'"),
+])
+def test_a_truth_that_says_nonsense_is_refused(
+    member: str, value: object, why: str, played: Played, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By its member and what it says."""
+    stream, truth = played()
+    about = json.loads((truth / "truth.json").read_text("utf-8"))
+    (truth / "truth.json").write_text(json.dumps({**about, member: value}), "utf-8")
+    capsys.readouterr()
+
+    assert play("verify", stream, "--truth", truth) == 2
+    assert why in capsys.readouterr().err
+
+
 def test_a_stream_that_ends_before_its_truth_is_not_finished(played: Played, verified: Verified) -> None:
     """It says up to where it is complete; where nothing is wrong so far, that is no failure of a check."""
     stream, truth = played()
@@ -236,6 +255,20 @@ def test_a_stream_that_begins_in_the_middle_is_said_to(played: Played, verified:
 
     assert checks(found) == {}
     assert any("begins in the middle, at offset 6" in note for note in found["notes"])
+
+
+def test_rows_that_only_the_beginning_would_tell_are_said_to_be_open(played: Played, verified: Verified) -> None:
+    """A truth says what they are to be, and a stream that begins in the middle not whether they were there."""
+    stream, truth = played()
+    for shard in stream.glob("*/*.jsonl"):
+        lines = shard.read_text("utf-8").splitlines(True)
+        shard.write_text("".join(lines[6:]), "utf-8")
+    found = verified(stream, "--truth", truth)
+
+    open_ones = {each["what"]: each["why"] for each in found["not_checked"]}
+    assert found["compared"][0]["found"] is None
+    assert any(what.startswith("rows of shop.a that no row change here is about") for what in open_ones)
+    assert "nobody says with which rows the stream begins: --before DIR tells" in open_ones.values()
 
 
 @pytest.mark.parametrize(("arguments", "why"), [

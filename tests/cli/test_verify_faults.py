@@ -56,7 +56,8 @@ config = "changefeed.toml"
 [[step]]
 sql = '''
 CREATE DATABASE shop; CREATE TABLE shop.item (id INT PRIMARY KEY, stock INT, name VARCHAR(4000));
-INSERT INTO shop.item VALUES (1, 5, 'a'), (2, 6, 'b')'''
+CREATE TABLE shop.price (id INT PRIMARY KEY, cents INT);
+INSERT INTO shop.item VALUES (1, 5, 'a'), (2, 6, 'b'); INSERT INTO shop.price VALUES (1, 150), (2, 175)'''
 [[step]]
 wait = "2s"
 [[step]]
@@ -67,7 +68,12 @@ fault = "{name}"
 [[step]]
 sql = '''
 INSERT INTO shop.item VALUES (3, 7, 'x'), (4, 8, 'y'); UPDATE shop.item SET stock = stock + 1;
-DELETE FROM shop.item WHERE id = 1; UPDATE shop.item SET stock = 0'''
+BEGIN; UPDATE shop.price SET cents = cents + 1; DELETE FROM shop.item WHERE id = 1; COMMIT'''
+[[step]]
+wait = "1500ms"
+[[step]]
+sql = '''
+ALTER TABLE shop.item ADD COLUMN sold INT; UPDATE shop.item SET stock = 0; INSERT INTO shop.price VALUES (3, 99)'''
 [[step]]
 wait = "3s"
 """, "utf-8")

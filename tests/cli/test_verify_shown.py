@@ -61,7 +61,7 @@ def test_what_is_wrong_is_named_counted_and_shown_by_example(capsys: pytest.Capt
     lines = shown(BAD, capsys).splitlines()
 
     assert BAD.verdict == WRONG
-    assert lines[0] == "WRONG: row-below-watermark 1, row-missing 13"
+    assert lines[0] == "WRONG: row-below-watermark (1), row-missing (13)"
     assert "row-missing (point 7 of the contract): a row that is expected and not there: 13" in lines
     assert "  by table: bank.account 12" in lines
     assert "  bank.account, row 1: is missing" in lines
@@ -76,8 +76,8 @@ def test_a_stream_that_goes_on_is_neither_right_nor_wrong(capsys: pytest.Capture
 
     assert found.verdict == UNFINISHED
     assert shown(found, capsys).startswith(
-        "UNFINISHED: nothing is wrong so far, but the stream is complete up to watermark 455000619746590720 "
-        "(2025-01-01 00:00:20.005 UTC) alone, and 455000620008734720 (2025-01-01 00:00:21.005 UTC) is expected")
+        "UNFINISHED: nothing is wrong so far, but the stream is complete only up to watermark 455000619746590720 "
+        "(2025-01-01 00:00:20.005 UTC), and 455000620008734720 (2025-01-01 00:00:21.005 UTC) is expected")
 
 
 def test_what_a_consumer_wrote_down_is_told_from_what_the_stream_leads_to(capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,7 +88,7 @@ def test_what_a_consumer_wrote_down_is_told_from_what_the_stream_leads_to(capsys
 
     assert any(line.startswith("bank.account in mine") for line in lines)
     assert "row-missing (point 7 of the contract) in mine: a row that is expected and not there: 13" in lines
-    assert lines[0] == "WRONG: row-missing 13"
+    assert lines[0] == "WRONG: row-missing (13)"
 
 
 def test_programs_get_all_of_it() -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from support.playing import play
 
 from simulator.errors import UserError
 from simulator.read.engines import in_process, on_spark
-from simulator.read.engines.jdbc import database, run
+from simulator.read.engines.jdbc import DERBYS_LOG, database, run
 from simulator.read.replay.against import against, of_truth
 from simulator.read.replay.halves import Unreplayed
 from simulator.read.replay.outcome import Outcome, outcome
@@ -21,6 +24,8 @@ TABLES = {
     "bag": "CREATE TABLE `bag` (`word` VARCHAR(20));",
     "lost": "CREATE TABLE `lost` (`id` BIGINT UNSIGNED PRIMARY KEY);",
     "parts": "CREATE TABLE `parts` (`id` INT PRIMARY KEY) PARTITION BY HASH (`id`) PARTITIONS 3;",
+    "typed": """CREATE TABLE `typed` (`id` INT PRIMARY KEY, `name` VARCHAR(20), `d` DOUBLE, `n` DECIMAL(10,2),
+`moment` DATETIME(3), `t` TIME, `day` DATE, `b` VARBINARY(9), `flag` TINYINT(1), `doc` JSON);""",
 }
 
 
@@ -100,10 +105,6 @@ def test_spark_finds_the_same(states: tuple[Path, Path], spark: SparkSession) ->
     assert compared(*states, spark) == compared(*states)
 
 
-TYPED = """CREATE TABLE `typed` (`id` INT PRIMARY KEY, `name` VARCHAR(20), `d` DOUBLE, `n` DECIMAL(10,2),
-`moment` DATETIME(3), `t` TIME, `day` DATE, `b` VARBINARY(9), `flag` TINYINT(1), `doc` JSON);"""
-
-
 @pytest.fixture()
 def java(spark: SparkSession, tmp_path: Path) -> Any:
     """That of Spark, where Derby keeps its log out of the way."""
@@ -131,7 +132,6 @@ def derby(java: Any, tmp_path: Path) -> str:
 
 def test_tables_of_a_database_are_compared(spark: SparkSession, derby: str, tmp_path: Path) -> None:
     """By name, whatever the order and case of columns; values as TiDB would print them."""
-    TABLES["typed"] = TYPED
     truth = state(tmp_path / "truth", {
         "keyed": ["id,name,d", "0,n0,0.5", "1,n1,1.5"], "lost": ["id", "1"],
         "typed": ["id,name,d,n,moment,t,day,b,flag,doc",
@@ -158,6 +158,23 @@ def test_a_database_that_cannot_be_read_is_refused(
     wanted = of_truth(snapshots.open(states[0]))
     with pytest.raises(UserError, match=words):
         database(spark, url, wanted.timeline)
+
+
+def test_a_database_is_compared_by_the_command_line(
+    derby: str, java: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the truth of a run; Derby's log does not land where the user stands."""
+    (tmp_path / "story.sql").write_text(
+        "CREATE DATABASE shop; CREATE TABLE shop.keyed (id INT PRIMARY KEY, name VARCHAR(20), d DOUBLE);\n"
+        "INSERT INTO shop.keyed VALUES (0, 'n0', 0.5), (1, 'n1', 1.5);\n")
+    java.java.lang.System.clearProperty(DERBYS_LOG)
+    assert play("run", tmp_path / "story.sql", "--fixtures", tmp_path / "out", "--truth", tmp_path / "truth") == 0
+    capsys.readouterr()
+    assert play("verify", "--truth", tmp_path / "truth", "--against", derby, "--json") == 1
+    failures = json.loads(capsys.readouterr().out)["failures"]
+    assert {failure["check"]: failure["tables"] for failure in failures} == {
+        "row-different": {"shop.keyed": 1}, "row-left": {"shop.keyed": 1}}
+    assert java.java.lang.System.getProperty(DERBYS_LOG) == os.devnull
 
 
 def test_a_row_that_is_there_twice_is_told(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from simulator.errors import DeliveryError
 from simulator.read.records import Record
 from simulator.run.engines import in_process
 from simulator.run.engines.failures import carrying, translated
+from simulator.run.truth import about
 
 LESS = "fewer tasks at a time need less (--master local[1]; on a cluster spark.cores.max)"
 KILLED = f"the kernel does that when memory runs out (dmesg tells); give the machine or container more, or {LESS}"
@@ -92,12 +93,13 @@ def test_what_is_said_of_partitions_is_true_of_the_topic(
 
 @pytest.mark.parametrize("sink", ["kafka", "console"])
 def test_a_run_in_process_ends_at_a_watermark(
-    two_tables: tuple[str, Path, Path], whole: list[Record], kafka: str, sink: str
+    two_tables: tuple[str, Path, Path], whole: list[Record], kafka: str, sink: str, tmp_path: Path
 ) -> None:
-    """On every partition, with all that is older before it; a sleep of real time does not hold it up."""
+    """On every partition, with all that is older before it, and its truth is that of then; a sleep of real time does
+    not hold it up."""
     topic = f"ended-gently-{sink}"
     uri = f"kafka://{kafka}/{topic}?protocol=open-protocol&partition-num=2"
-    options = ("--console",) if sink == "console" else ()
+    options = "--truth", tmp_path / "truth", *(("--console",) if sink == "console" else ())
     with started(*two_tables, *RUN, uri, "--speed", "1", "--master", "none", *options) as process:
         if sink == "console":
             assert process.stdout is not None
@@ -121,24 +123,26 @@ def test_a_run_in_process_ends_at_a_watermark(
         wanted = Counter(ts for ts in commit_ts(expected) if ts <= int(found[1]))
         assert wanted - Counter(commit_ts(sent)) == Counter()
         assert len(sent) < len(expected)
+    assert about.read(tmp_path / "truth").watermark == int(found[1])
+    assert play("verify", f"kafka://{kafka}/{topic}", "--truth", tmp_path / "truth") == 0
 
 
 @pytest.mark.parametrize(("master", "number", "words", "code"), [
     ("local[2]", signal.SIGTERM, "stopped by SIGTERM", 143),
     ("none", signal.SIGHUP, "stopped by SIGHUP", 129),
 ])
-def test_a_signal_leaves_no_fixtures(
+def test_a_signal_leaves_neither_fixtures_nor_a_truth(
     two_tables: tuple[str, Path, Path], tmp_path: Path, master: str, number: int, words: str, code: int
 ) -> None:
     """Even where others follow it while all is put away."""
     fixtures = tmp_path / "out" / "fixtures"
-    options = "--fixtures", fixtures, "--speed", "1", "--master", master
+    options = "--fixtures", fixtures, "--truth", tmp_path / "out" / "truth", "--speed", "1", "--master", master
     with started(*two_tables, *RUN, NOWHERE, *options) as process:
         wait_until(process, lambda: any(fixtures.parent.glob(".*/shop/*.jsonl")))
         others = children(process.pid)
         for each in (number, number, signal.SIGTERM):  # of those that come together Python sees the lowest number first
             process.send_signal(each)
-        assert errors(process) == ["no fixtures were written", f"ticdc-sim: {words}"]
+        assert errors(process) == ["no fixtures were written", "no truth was written", f"ticdc-sim: {words}"]
     assert process.returncode == code
     assert list(fixtures.parent.iterdir()) == []
     assert bool(others) == (master != "none") and end_within(60, others)

@@ -51,7 +51,7 @@ class Live:
 
     def waits(self, said: str) -> None:
         """What is waited for."""
-        self._show(f"{self._stage}: {said}")
+        self._show(said)
 
     def last(self, said: str) -> None:
         """How far it came, where it ends before its end."""

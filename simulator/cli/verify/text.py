@@ -51,9 +51,9 @@ def verdict(found: Verification) -> str:
         return f"RIGHT: {_right(found)}"
     if found.verdict == UNFINISHED:
         return (
-            f"UNFINISHED: nothing is wrong so far, but the stream is complete {_until(found)} alone, and "
+            f"UNFINISHED: nothing is wrong so far, but the stream is complete only {_until(found)}, and "
             f"{tso.describe(found.wanted)} is expected")
-    checks = ", ".join(f"{failure.check} {failure.count:,}" for failure in found.failures)
+    checks = ", ".join(f"{failure.check} ({failure.count:,})" for failure in found.failures)
     return f"WRONG: {checks}"
 
 
@@ -62,13 +62,19 @@ def _right(found: Verification) -> str:
     said = []
     if found.source:
         said.append(
-            f"{found.rows:,} row changes in {len(found.partitions):,} partitions keep the contract"
+            f"{amount(found.rows, 'row change')} in {amount(len(found.partitions), 'partition')} keep the contract"
             f"{f', complete {_until(found)}' if found.watermark else ''}")
     for of in dict.fromkeys(("", found.against)):
         rows = [table.expected for table in found.compared if table.of == of]
         if rows:
-            said.append(f"{of or 'they'} {'has' if of else 'lead to'} the {sum(rows):,} rows of {found.expected}")
+            whose = f"{of} has" if of else "they lead to"
+            said.append(f"{whose} the {amount(sum(rows), 'row')} of {found.expected}")
     return "; ".join(said)
+
+
+def amount(number: int, thing: str) -> str:
+    """So many of a thing, in words."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def _until(found: Verification) -> str:
@@ -124,8 +130,8 @@ def figures(table: TableCompared) -> Iterator[str]:
     """Rows expected, found, missing, left and different."""
     yield f"{table.expected:,}"
     yield "?" if table.found is None else f"{table.found:,}"
-    for amount in (table.missing, table.left, table.different):
-        yield f"{amount:,}"
+    for count in (table.missing, table.left, table.different):
+        yield f"{count:,}"
 
 
 def heading(failure: Failure) -> str:

@@ -15,10 +15,10 @@ from simulator.read.contract.stream import Message, Placed, Violation, events, m
 from simulator.read.contract.stream_spec import StreamSpec, stream_spec_of
 from simulator.read.contract.summary import PartitionSummary, Samples, Statement
 from simulator.read.contract.tally import CHECKS, Found, Tally, joined
-from simulator.read.contract.together import spans_of, together
+from simulator.read.contract.together import broken_off, spans_of, together
 
 __all__ = [
     "CHECKS", "Checks", "Found", "Message", "PartitionSummary", "Placed", "Replayed", "Samples", "State", "Statement",
-    "StreamSpec", "Tally", "Violation", "check", "checked", "compare", "definitions", "events", "in_commit_order",
-    "joined", "messages", "replay", "spans_of", "state_of", "stream_spec_of", "together", "unknown",
+    "StreamSpec", "Tally", "Violation", "broken_off", "check", "checked", "compare", "definitions", "events",
+    "in_commit_order", "joined", "messages", "replay", "spans_of", "state_of", "stream_spec_of", "together", "unknown",
 ]

@@ -109,6 +109,8 @@ class Checks:
 
     def _take_rows(self, events: Events) -> None:
         rows = events.rows
+        if not len(rows) and not len(self._window):
+            return
         sent = self._sent(events, rows)
         tops = self._window.tops(sent.ts)
         again = self._window.again(sent, np.flatnonzero(sent.ts <= tops)) & (sent.ts > events.low[rows])

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import Mask
-from simulator.columns.change_frame import Ints, ROW, picked_values
+from simulator.columns.change_frame import Ints, ROW, by_table, picked_values
 from simulator.errors import UserError
 from simulator.read.contract.destinations import Destined, Span
 from simulator.read.contract.events import Events, tell
@@ -53,17 +53,16 @@ class Definitions:
 
     def alike(self, events: Events, rows: Ints) -> Iterator[Alike]:
         """The rows of a batch in groups."""
-        layouts = events.layout[rows]
         images = pc.coalesce(events.batch.column("after"), events.batch.column("before"))
-        for number in np.unique(layouts).tolist():
-            layout, of_layout = events.layouts[number], np.flatnonzero(layouts == number)
+        for number, of_layout in by_table(events.layout[rows]):
+            layout = events.layouts[number]
             name = layout.schema, layout.table
             if name not in self._known:
                 self._known[name] = self._spec.definitions(*name)
             since, tables = self._known[name]
             versions = np.searchsorted(since, events.ts[rows[of_layout]])
-            for version in np.unique(versions).tolist():
-                at, table = of_layout[versions == version], tables[version]
+            for version, places in by_table(versions) if len(since) else ((0, np.arange(len(of_layout))),):
+                at, table = of_layout[places], tables[version]
                 found = table if table is not None else self._told_by(layout)
                 yield Alike(at, layout, found, table is not None, picked_values(images, rows[at]))
 

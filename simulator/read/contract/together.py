@@ -6,7 +6,7 @@ One law: what each partition left behind is enough for it (`summary.PartitionSum
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,6 +16,7 @@ from simulator.read.contract.destinations import Span
 from simulator.read.contract.stream_spec import StreamSpec
 from simulator.read.contract.summary import NEVER, PartitionSummary, Statement
 from simulator.read.contract.tally import Found, SHOW, Tally, violation
+from simulator.read.records import Place
 from simulator.tso import FOREVER
 
 
@@ -135,29 +136,38 @@ def better(one: Sequence[PartitionSummary], other: Sequence[PartitionSummary]) -
 def _missing_watermarks(tally: Tally, topics: Sequence[Topic], spec: StreamSpec) -> None:
     """Point 4: every watermark is in every partition of every topic that is active by then; a topic that ends with
     DROP or RENAME TABLE may have no more."""
-    of_topics = {
-        topic.name: np.unique(np.concatenate([part.watermarks for part in topic.partitions])) for topic in topics
-        if topic.partitions}
-    if not of_topics:
-        return
-    every = np.unique(np.concatenate(list(of_topics.values())))
-    missing = {}
-    for topic in topics:
-        asked = np.union1d(every[(every >= topic.low) & (every <= topic.until)], of_topics[topic.name])
-        for part, since in zip(topic.partitions, topic.since, strict=True):
-            missing[part.place] = _lacking(part, since, asked, spec)
-    if spec.restarts and any(len(ts) for ts in missing.values()):
-        broken = _broken_off(topics, every)
-        missing = {place: np.setdiff1d(ts, broken, assume_unique=True) for place, ts in missing.items()}
-    for place, lacking in missing.items():
+    missing = _lacking(topics, spec)
+    broken = _broken_off(topics, missing, spec)
+    for place, every in missing.items():
+        lacking = np.setdiff1d(every, broken, assume_unique=True)
         kept = lacking[:tally.room("watermark-missing")].tolist()
         for ts in kept:
             tally.add(violation("watermark-missing", place, None, f"no watermark {ts}, which other partitions have"))
         tally.more("watermark-missing", "", len(lacking) - len(kept))
 
 
-def _lacking(part: PartitionSummary, since: int, asked: Ints, spec: StreamSpec) -> Ints:
-    """The watermarks that a partition should have and has not."""
+def broken_off(summaries: Iterable[PartitionSummary], spec: StreamSpec) -> Ints:
+    """The watermarks that some partitions alone have, because TiCDC stopped while it sent them."""
+    topics = topics_of(summaries, spec)
+    return _broken_off(topics, _lacking(topics, spec), spec)
+
+
+def _lacking(topics: Sequence[Topic], spec: StreamSpec) -> dict[Place, Ints]:
+    """The watermarks that each partition should have and has not."""
+    of_topics = {
+        topic.name: np.unique(np.concatenate([part.watermarks for part in topic.partitions])) for topic in topics
+        if topic.partitions}
+    if not of_topics or not spec.watermarks:
+        return {}
+    every, found = np.unique(np.concatenate(list(of_topics.values()))), {}
+    for topic in topics:
+        asked = np.union1d(every[(every >= topic.low) & (every <= topic.until)], of_topics.get(topic.name, every[:0]))
+        for part, since in zip(topic.partitions, topic.since, strict=True):
+            found[part.place] = _lacking_of(part, since, asked, spec)
+    return {place: lacking for place, lacking in found.items() if len(lacking)}
+
+
+def _lacking_of(part: PartitionSummary, since: int, asked: Ints, spec: StreamSpec) -> Ints:
     if len(asked) == len(part.watermarks):
         return np.zeros(0, np.int64)  # it has no others
     wanted = asked[asked >= since]
@@ -167,17 +177,28 @@ def _lacking(part: PartitionSummary, since: int, asked: Ints, spec: StreamSpec) 
     return found
 
 
-def _broken_off(topics: Sequence[Topic], every: Ints) -> Ints:
-    """Watermarks in the middle of whose sending TiCDC may have stopped, before it restarted: those that have it are
-    the first partitions of one topic and all of some others, and every partition has a later one."""
+def _broken_off(topics: Sequence[Topic], missing: Mapping[Place, Ints], spec: StreamSpec) -> Ints:
+    """Of the missing watermarks those that a restart explains: one topic has them in part, the others have them or have
+    them not, and every partition has a later one.
+
+    TiCDC sends a watermark to topic after topic, to all partitions of a topic at once, and each message succeeds or
+    fails by itself: any of them may have it when TiCDC stops (tiflow: pkg/sink/kafka/factory.go SendMessages,
+    cdc/sink/ddlsink/mq/mq_ddl_sink.go WriteCheckpointTs; ticdc: downstreamadapter/sink/kafka/sink.go sendCheckpoint).
+    It need not come again: what is tried next is the newest one (tiflow: cdc/owner/ddl_sink.go writeCheckpointTs).
+    """
+    if not spec.restarts or not missing:
+        return np.zeros(0, np.int64)
+    every = np.unique(np.concatenate(list(missing.values())))
     may, partly = np.ones(len(every), np.bool_), np.zeros(len(every), np.int64)
     for topic in topics:
+        if not topic.partitions:
+            continue
         owed = (every >= topic.low) & (every <= topic.until)
         has = np.stack([np.isin(every, part.watermarks) | (every < since)
                         for part, since in zip(topic.partitions, topic.since, strict=True)])
         later = np.all([every < (part.watermarks[-1] if len(part.watermarks) else NEVER)
                         for part in topic.partitions], axis=0)
-        may &= ~owed | (has[:-1] | ~has[1:]).all(axis=0) & (later | has.all(axis=0))
+        may &= ~owed | later | has.all(axis=0)
         partly += owed & has.any(axis=0) & ~has.all(axis=0)
     found: Ints = every[may & (partly <= 1)]
     return found

@@ -68,6 +68,9 @@ class Window:
         self._stretch = NOTHING
         """Changes without handle key at the last commit-ts, and whether they came before."""
 
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
     def tops(self, ts: Ints) -> Ints:
         """The highest commit-ts before each row: what came again is not above it."""
         tops: Ints = np.maximum.accumulate(np.concatenate(([self._top], ts)))[:-1]
@@ -134,7 +137,7 @@ class Window:
             self._top, self._last = max(self._top, sent.ts.max()), sent.ts[-1]
         self._parts = [part.at(part.ts > low) if part.ts.min() <= low else part for part in self._parts]
         self._parts = [part for part in self._parts if len(part)]
-        while sum(map(len, self._parts[1:])) > LIMIT:
+        while self._parts and len(self) - len(self._parts[0]) > LIMIT:
             del self._parts[0]
 
     def _near(self, ts: Ints) -> list[Sent]:

@@ -159,8 +159,15 @@ def expected_in(asked: Asked) -> str:
     return "" if asked.after is None else f"the snapshot in {shown(asked.after)}"
 
 
+BEGINNING = "nobody says with which rows the stream begins: --before DIR tells"
+
+
 def not_checked(outcome: Outcome) -> Iterator[NotChecked]:
-    """Tables whose rows cannot be replayed."""
+    """Tables whose rows cannot be replayed, and rows that only the beginning of the stream would tell."""
     for (table, why), count in sorted(outcome.not_compared.items()):
         rows = f"{count:,} row changes" if count else "the rows"
         yield NotChecked(f"what {rows} of {table} lead to" if table else f"what {rows} lead to", why)
+    for each in outcome.tables:
+        if each.found is None:
+            expected = f", {each.untouched:,} of which are expected" if each.untouched else ""
+            yield NotChecked(f"rows of {each.table} that no row change here is about{expected}", BEGINNING)

@@ -12,7 +12,7 @@ from simulator.errors import shown
 from simulator.read.contract.stream_spec import StreamSpec, stream_spec_of
 from simulator.read.contract.summary import NEVER, PartitionSummary
 from simulator.read.contract.tally import joined
-from simulator.read.contract.together import better, spans_of, together
+from simulator.read.contract.together import better, broken_off, spans_of, together
 from simulator.read.decode.texts import images
 from simulator.read.partitions import Partition, partitions
 from simulator.read.records import Record
@@ -107,7 +107,7 @@ def _stream(asked: Asked, truth: TruthAbout | None, told: Told) -> Verification:
         (*summaries.failures(found, asked.show), *comparison.failures(outcome)), comparison.compared(outcome),
         (*opened.origin.not_checked, *map(_unfit, opened.tables.notes), *summaries.unchecked(summed),
          *comparison.not_checked(outcome), *excused),
-        tuple(_notes(opened, summed, until)), until, wanted,
+        tuple(_notes(opened, summed, spec, until)), until, wanted,
         engine=called(master_of(asked.master, opened.size + replay.size)))
 
 
@@ -226,8 +226,14 @@ def _unfit(statement: str) -> NotChecked:
     return NotChecked(f"tables of {statement}", "it does not fit those before it: --before DIR tells which there were")
 
 
-def _notes(opened: Opened, summed: Sequence[PartitionSummary], until: int) -> Iterable[str]:
+def _notes(
+    opened: Opened, summed: Sequence[PartitionSummary], spec: StreamSpec, until: int
+) -> Iterable[str]:
     yield from opened.origin.notes
+    if len(stopped := broken_off(summed, spec)):
+        yield (
+            f"{len(stopped):,} watermarks, the first {tso.describe(int(stopped[0]))}, did not reach all partitions, "
+            "and later ones did: TiCDC ended while it sent them")
     told = [note for each in summed for note in each.notes]
     yield from told[:FEW]
     if len(told) > FEW:

@@ -141,13 +141,13 @@ def _batch_bytes(work: Work) -> int:
 def _barrier_server(spark: SparkSession, work: Work, tasks: int) -> AbstractContextManager[BarrierServer | None]:
     """Where the tasks meet around statements, if somebody reads what they write while they write."""
     place = place_of(str(spark.sparkContext.master))
-    barriers, reached = work.job.barriers, work.reached
+    meetings, reached = [told for told in work.job.meetings if told is not None], work.reached
 
     def all_came(number: int) -> None:
-        if number % 2 and reached is not None:  # the first of two meetings is that before the statements
-            reached(barriers[number // 2])
+        if meetings[number] and reached is not None:
+            reached(meetings[number])
 
-    return BarrierServer(tasks, 2 * len(barriers), place, all_came) if barriers else nullcontext()
+    return BarrierServer(tasks, len(meetings), place, all_came) if meetings else nullcontext()
 
 
 def side(

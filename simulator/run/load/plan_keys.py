@@ -9,9 +9,11 @@ import re
 from collections.abc import Callable, Mapping
 
 from simulator.errors import UserError, did_you_mean, masked
+from simulator.run.load import rates
 from simulator.run.load.plan import STATEMENT_KINDS
 from simulator.run.settings import Key, SETTINGS, to_duration_ms, to_text
-from simulator.sources.generate.model import HotSet, Mix, Skew, Uniform, Zipf
+from simulator.sources.generate.model import Mix
+from simulator.sources.generate.reading import to_skew
 
 MOST_ROWS = 1_000_000_000
 """Of a table."""
@@ -19,9 +21,6 @@ MOST_ROWS = 1_000_000_000
 MOST_OF_TRANSACTION = 100_000
 MOST_WEIGHT = 1_000_000
 MOST_SIZE = 16 << 20
-FASTEST = 100_000_000
-"""Rows a second of simulated time."""
-
 INITIAL = ("inserted", "present")
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(B|KiB|MiB)")
@@ -86,25 +85,6 @@ def to_mix(value: object) -> Mix:
     return mix
 
 
-SKEWS = "'uniform', {zipf = 1.1} or {hot = 0.01, updates = 0.9}"
-
-
-def to_skew(value: object) -> Skew:
-    if value == "uniform":
-        return Uniform()
-    if isinstance(value, dict) and value.keys() == {"zipf"}:
-        return Zipf(_between(value["zipf"], "zipf", 0.0, 10.0))
-    if isinstance(value, dict) and value.keys() == {"hot", "updates"}:
-        return HotSet(*(_between(value[name], name, 0.0, 1.0) for name in ("hot", "updates")))
-    raise UserError(f"expected {SKEWS}, got {value!r}")
-
-
-def _between(value: object, name: str, least: float, most: float) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not least < value < most:
-        raise UserError(f"{name}: expected a number above {least:g} and below {most:g}, got {value!r}")
-    return float(value)
-
-
 def to_update_columns(value: object) -> int | tuple[str, ...]:
     """How many columns an UPDATE touches, or which."""
     if isinstance(value, list) and value and all(isinstance(name, str) for name in value):
@@ -147,8 +127,6 @@ def to_flag(value: object) -> bool:
 
 def to_rate(value: object) -> str:
     """As --rate; what it says is read by `rates.read`."""
-    from simulator.run.load import rates
-
     text = str(value) if isinstance(value, int | float) and not isinstance(value, bool) else to_text(value)
     rates.read(text)
     return text
@@ -161,7 +139,7 @@ TOP: Mapping[str, Key] = {
     **{name: SETTINGS[name] for name in _OF_CHANGEFEED},
     "rate": Key("rate", to_rate),
     "duration": Key("duration_ms", to_duration_ms),
-    "rows-per-second": Key("rows_per_second", to_count(1, FASTEST)),
+    "rows-per-second": Key("rows_per_second", to_count(1, rates.FASTEST)),
     "rows-per-transaction": Key("rows_per_transaction", to_least_and_most),
     "tables-per-transaction": Key("tables_per_transaction", to_count(1, 1000)),
     "initial": Key("present", to_present),

@@ -24,7 +24,7 @@ from simulator.sources.generate.timetable import Segment
 
 MAX = "max"
 FASTEST = 100_000_000
-"""Rows a second."""
+"""Rows a second of simulated time."""
 
 MOST_SEGMENTS = 10_000
 

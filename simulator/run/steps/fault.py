@@ -18,10 +18,10 @@ from typing import Any
 from simulator.errors import UserError, did_you_mean
 from simulator.run.faults import FAULTS
 from simulator.run.faults.keys import TABLE_KEY
-from simulator.run.faults.kind import Fault
+from simulator.run.faults.fault import Fault
 from simulator.run.plan.cursor import Addition, Cursor, Planning
 from simulator.run.settings import Key, to_text
-from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
+from simulator.run.steps.kind import Choice, KeyGroup, StepKind, StepPlace
 from simulator.run.steps.planned_faults import PLANNED
 
 KEYS: Mapping[str, Key] = {name: key for kind in FAULTS.values() for name, key in kind.keys.items()}
@@ -109,4 +109,5 @@ KIND = StepKind(
     (KeyGroup(KEYS, f"only a step with one of these faults has it: {', '.join(FAULTS)}"),),
     says="Something goes wrong between TiCDC and the consumer, on purpose; `\\fault` in the shell lists what.",
     type={"enum": list(FAULTS)},
+    choices={name: Choice(kind.says, kind.keys, kind.needs) for name, kind in FAULTS.items()},
 )

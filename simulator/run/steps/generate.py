@@ -16,7 +16,6 @@ from simulator import tso
 from simulator.columns.cells import Places
 from simulator.columns.row_image import same
 from simulator.errors import SqlError, UserError, did_you_mean
-from simulator.run.load.plan_keys import to_skew
 from simulator.run.plan.cursor import Addition, Cursor, Planning, VersionRows
 from simulator.run.plan.scripted import with_rows
 from simulator.run.settings import DURATION, Key, to_duration_ms, to_seed, to_text
@@ -25,8 +24,8 @@ from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.run.steps.sql import upstream_of
 from simulator.sources.generate.amounts import ROUNDS, Round, chosen_rows, rounds
 from simulator.sources.generate.model import Skew, Uniform
+from simulator.sources.generate.reading import DISTRIBUTIONS, to_columns, to_skew
 from simulator.sources.generate.values import Draw, draws, is_time, keyed
-from simulator.sources.generate.reading import DISTRIBUTIONS, to_columns
 from simulator.sources.generate.wanted import ColumnWanted, Sequence, Time
 from simulator.tidb.ddl.catalog import key
 from simulator.tidb.ddl.foreign_keys import referring

@@ -61,6 +61,15 @@ class KeyGroup:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """One value of the key that names a kind, which has keys of its own."""
+
+    says: str
+    keys: Mapping[str, Key]
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class StepKind:
     """A kind of step."""
 
@@ -85,6 +94,9 @@ class StepKind:
 
     type: Mapping[str, Any] = field(default_factory=lambda: TEXT)
     """JSON Schema of the value of the key that names it."""
+
+    choices: Mapping[str, Choice] = field(default_factory=dict)
+    """For editors, where each value of that key goes with other keys."""
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,12 @@ One law: whoever has it can check the stream without being told anything else of
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from simulator import releases
 from simulator.errors import UserError
 
 FILE = "truth.json"
@@ -76,5 +77,35 @@ def _about(directory: Path, found: Any) -> TruthAbout:
         raise UserError(
             f"{directory / FILE} is not what this release of ticdc-sim writes (version {VERSION}): "
             "let the run write its truth again")
+    for field in fields(TruthAbout):
+        if not FITS[str(field.type)](found[field.name]):
+            raise UserError(
+                f"{directory / FILE}: {field.name} is {json.dumps(found[field.name])[:LONG]}, which a run does not "
+                "write: let it write its truth again")
+    try:
+        releases.find(found["release"], found["architecture"])
+    except UserError as error:
+        raise UserError(f"{directory / FILE}: {error}") from None
     values = {name: found[name] for name in names}
     return TruthAbout(**{**values, "empty": tuple(values["empty"])})
+
+
+LONG = 60
+"""Letters of a wrong value that are shown."""
+
+
+def _is_number(value: object) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+FITS: Mapping[str, Callable[[Any], bool]] = {
+    "str": _is_text,
+    "int": _is_number,
+    "Mapping[str, int]": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
+    "tuple[str, ...]": lambda value: isinstance(value, list) and all(map(_is_text, value)),
+}
+"""By a field's type, whether a value may be its own."""

@@ -1,4 +1,5 @@
-"""What a user writes of the values of columns, read: a provider of Faker, a list, a table such as {min = 1, max = 9}.
+"""What a user writes of the values of columns, read: a provider of Faker, a list, a table such as {min = 1, max = 9};
+and of how unevenly rows are chosen.
 
 One law: what cannot be is refused when a file is read, before any row is made.
 """
@@ -10,6 +11,7 @@ from datetime import date, datetime, time
 from typing import Any
 
 from simulator.errors import UserError, did_you_mean
+from simulator.sources.generate.model import HotSet, Skew, Uniform, Zipf
 from simulator.sources.generate.wanted import (
     Choice, ColumnWanted, Distribution, Provider, Range, Reference, Scalar, Sequence, Template, Text, Time, Version,
     Wanted,
@@ -252,3 +254,23 @@ KINDS: Mapping[str, tuple[tuple[str, ...], Callable[[Mapping[str, Any]], Wanted]
     "min": (("max",), _range),
 }
 """By the key that names a generator: what may stand beside it, and how it is read."""
+
+
+SKEWS = "'uniform', {zipf = 1.1} or {hot = 0.01, updates = 0.9}"
+
+
+def to_skew(value: object) -> Skew:
+    """How unevenly the rows are chosen that change; raises UserError."""
+    if value == "uniform":
+        return Uniform()
+    if isinstance(value, dict) and value.keys() == {"zipf"}:
+        return Zipf(_between(value["zipf"], "zipf", 0.0, 10.0))
+    if isinstance(value, dict) and value.keys() == {"hot", "updates"}:
+        return HotSet(*(_between(value[name], name, 0.0, 1.0) for name in ("hot", "updates")))
+    raise UserError(f"expected {SKEWS}, got {value!r}")
+
+
+def _between(value: object, name: str, least: float, most: float) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not least < value < most:
+        raise UserError(f"{name}: expected a number above {least:g} and below {most:g}, got {value!r}")
+    return float(value)

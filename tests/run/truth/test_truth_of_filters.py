@@ -106,3 +106,21 @@ def test_python_says_the_truth_at_any_watermark(tmp_path: Path) -> None:
     about = read(tmp_path / "then")
     assert (about.command, about.watermark, about.topics) == ("TiCDC", then, {"all": 1})
     assert rows(state(tmp_path / "then"), "t") == ["1"]
+
+
+def test_a_truth_that_cannot_be_told_is_refused_before_anything_is_sent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "changefeed.toml").write_text(DELETES_KEPT.replace("test.t", "shop.t"))
+    story = f'sink-uri = "{URI}"\nconfig = "changefeed.toml"\n'
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "shop.t-schema.sql").write_text("CREATE TABLE t (id INT PRIMARY KEY);\n")
+        (tmp_path / name / "shop.t.csv").write_text("1\n")
+        story += f'[[step]]\nsnapshot = "{name}"\n'
+    (tmp_path / "story.toml").write_text(f'{story}[[step]]\nsql = "DELETE FROM shop.t"\n')
+    assert play(
+        "run", tmp_path / "story.toml", "--console", "--master", "none", "--truth", tmp_path / "truth") == 2
+    found = capsys.readouterr()
+    assert "no truth of a run in which event filters keep rows back before or behind" in found.err
+    assert (found.out, "sending" in found.err) == ("", False)

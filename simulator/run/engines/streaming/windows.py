@@ -59,6 +59,8 @@ class Windows:
         self._attempt = 0
         self._open: Open | None = None
         self._reached_ms = 0
+        """Simulated milliseconds: everything below is acknowledged."""
+
         self._senders: dict[int, Sender] = {}
         self._lock = threading.RLock()
         self._empty = threading.Condition(self._lock)
@@ -73,11 +75,6 @@ class Windows:
     def start(self) -> Start:
         """For those that ask."""
         return Start(self._server.driver, self._attempt, self._tasks)
-
-    @property
-    def reached_ms(self) -> int:
-        """Simulated milliseconds: everything below is acknowledged."""
-        return self._reached_ms
 
     def again(self) -> None:
         """Ends whoever may still send rows of the open window, and makes it as if it had not been given out; raises
