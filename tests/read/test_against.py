@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from support.playing import play
 
 from simulator.errors import UserError
 from simulator.read.engines import in_process, on_spark
-from simulator.read.engines.jdbc import database, run
+from simulator.read.engines.jdbc import DERBYS_LOG, database, run
 from simulator.read.replay.against import against, of_truth
 from simulator.read.replay.halves import Unreplayed
 from simulator.read.replay.outcome import Outcome, outcome
@@ -155,6 +158,23 @@ def test_a_database_that_cannot_be_read_is_refused(
     wanted = of_truth(snapshots.open(states[0]))
     with pytest.raises(UserError, match=words):
         database(spark, url, wanted.timeline)
+
+
+def test_a_database_is_compared_by_the_command_line(
+    derby: str, java: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the truth of a run; Derby's log does not land where the user stands."""
+    (tmp_path / "story.sql").write_text(
+        "CREATE DATABASE shop; CREATE TABLE shop.keyed (id INT PRIMARY KEY, name VARCHAR(20), d DOUBLE);\n"
+        "INSERT INTO shop.keyed VALUES (0, 'n0', 0.5), (1, 'n1', 1.5);\n")
+    java.java.lang.System.clearProperty(DERBYS_LOG)
+    assert play("run", tmp_path / "story.sql", "--fixtures", tmp_path / "out", "--truth", tmp_path / "truth") == 0
+    capsys.readouterr()
+    assert play("verify", "--truth", tmp_path / "truth", "--against", derby, "--json") == 1
+    failures = json.loads(capsys.readouterr().out)["failures"]
+    assert {failure["check"]: failure["tables"] for failure in failures} == {
+        "row-different": {"shop.keyed": 1}, "row-left": {"shop.keyed": 1}}
+    assert java.java.lang.System.getProperty(DERBYS_LOG) == os.devnull
 
 
 def test_a_row_that_is_there_twice_is_told(tmp_path: Path) -> None:

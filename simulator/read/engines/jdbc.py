@@ -6,6 +6,7 @@ spells it; one that is not there has no rows.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -37,6 +38,9 @@ FETCHED = "16384"
 NOT_THERE = "JDBC_EXTERNAL_ENGINE_SYNTAX_ERROR"
 """What Spark says where the database knows no such table."""
 
+DERBYS_LOG = "derby.stream.error.file"
+"""Java's property of it; Derby, which comes with Spark, otherwise writes `derby.log` where the user stands."""
+
 NO_DRIVER = re.compile(r"No suitable driver|ClassNotFoundException")
 CAUSE = re.compile(r"Caused by: [\w.$]+: (.+)")
 OPERATION = re.compile(r"on the operation: (.+?)(?: SQLSTATE.*)?$", re.MULTILINE)
@@ -63,6 +67,8 @@ def run(spark: SparkSession, url: str, wanted: Against, show: int, size: int) ->
 def database(spark: SparkSession, url: str, found: Timeline, options: Mapping[str, str] | None = None) -> Database:
     """The tables of the timeline that are there; raises UserError where the database cannot be read. `options` are
     those of Spark's JDBC source (`driver`, `user`, …)."""
+    if url.startswith("jdbc:derby:"):
+        _without_log(spark)
     frames, notes = [], []
     for number in places(found, False).values():
         history = found.tables[number]
@@ -75,6 +81,13 @@ def database(spark: SparkSession, url: str, found: Timeline, options: Mapping[st
         made = partial(_halves, StateRows(number, history, False), tuple(names))
         frames.append(map_in_arrow(frame, made, HALVES))
     return Database(tuple(frames), tuple(notes))
+
+
+def _without_log(spark: SparkSession) -> None:
+    assert spark._jvm is not None
+    java = spark._jvm.java.lang.System
+    if java.getProperty(DERBYS_LOG) is None:
+        java.setProperty(DERBYS_LOG, os.devnull)
 
 
 def _frame(spark: SparkSession, url: str, table: Table, options: Mapping[str, str]) -> DataFrame | None:
