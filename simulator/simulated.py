@@ -150,7 +150,7 @@ class TiCDC:
         expectations.check(
             (expected for addition in additions for expected in addition.expected), start_ms, self._sent[before:],
             (job for addition in additions for job in addition.jobs), self._changefeed.codec.protocol,
-            [replace(strike, records=strike.records - sent) for strike in live.strikes if strike.records >= sent],
+            [replace(each, records=each.records - sent) for each in live.injections if each.records >= sent],
         )
 
     def messages(self, watermark: bool = True) -> list[Message]:

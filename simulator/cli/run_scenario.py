@@ -26,7 +26,7 @@ from simulator.run import outputs, pipeline, plan, storage
 from simulator.run.engines import in_process, truth_in_process
 from simulator.run.engines.address import place_of
 from simulator.run.engines.work import Engine
-from simulator.run.faults.state import Strike
+from simulator.run.faults.passage import Injection
 from simulator.run.outputs import Output
 from simulator.run.plan import Plan
 from simulator.run.progress import Listener
@@ -122,12 +122,12 @@ def _check_expected(planned: Plan, changefeed: Changefeed, release: Release, see
     if not planned.expected:
         return
     messages: list[Message] = []
-    strikes: Sequence[Strike] = ()
+    injections: Sequence[Injection] = ()
     if any(each.expectation.about_messages for each in planned.expected):
         display.stage("playing it in this process, for what is expected")
-        messages, strikes = rehearsed(planned, changefeed, release, seed)
+        messages, injections = rehearsed(planned, changefeed, release, seed)
     expectations.check(
-        planned.expected, planned.timeline.start_ms, messages, planned.jobs, changefeed.codec.protocol, strikes)
+        planned.expected, planned.timeline.start_ms, messages, planned.jobs, changefeed.codec.protocol, injections)
 
 
 def _master(given: str | None, planned: Plan) -> str:

@@ -19,7 +19,7 @@ from simulator import tso
 from simulator.errors import ExpectationError
 from simulator.read.decode import DdlEvent, RowEvent, Watermark, decode
 from simulator.read.lines import described, kind, show, value_text
-from simulator.run.faults.state import Strike
+from simulator.run.faults.passage import Injection
 from simulator.run.plan.expected import Expected
 from simulator.run.plan.statements import EmittedJob
 from simulator.sinks.memory import Message
@@ -56,22 +56,22 @@ class Sent:
 
 def check(
     expected: Iterable[Expected], start_ms: int, messages: Sequence[Message], jobs: Iterable[EmittedJob],
-    protocol: str, strikes: Sequence[Strike] = (),
+    protocol: str, injections: Sequence[Injection] = (),
 ) -> None:
     """Raises ExpectationError with a line for each thing that is otherwise than expected, and a diff behind it.
 
-    What is sent again behind a fault counts for the fault's step; `strikes` says when faults began.
+    What is sent again behind a fault counts for the fault's step; `injections` says when faults began.
     """
-    found = list(_failures(expected, start_ms, messages, tuple(jobs), protocol, strikes))
+    found = list(_failures(expected, start_ms, messages, tuple(jobs), protocol, injections))
     if found:
         raise ExpectationError(*found)
 
 
 def _failures(
     expected: Iterable[Expected], start_ms: int, messages: Sequence[Message], jobs: Sequence[EmittedJob],
-    protocol: str, strikes: Sequence[Strike],
+    protocol: str, injections: Sequence[Injection],
 ) -> Iterator[str]:
-    earliest = _earliest(len(messages), strikes)
+    earliest = _earliest(len(messages), injections)
     sent = _sent(messages, protocol, earliest)
     carried = [
         max(since, tso.physical(message.commit_ts)) for since, message in zip(earliest, messages, strict=True)
@@ -101,9 +101,9 @@ def _failures(
 # -- events -------------------------------------------------------------------------------------------------------
 
 
-def _earliest(count: int, strikes: Sequence[Strike]) -> list[int]:
+def _earliest(count: int, injections: Sequence[Injection]) -> list[int]:
     """For each message the time of the last fault before it; 0 before any."""
-    begins = sorted((strike.records, strike.at_ms) for strike in strikes)
+    begins = sorted((injection.records, injection.at_ms) for injection in injections)
     found = [0] * count
     for records, at_ms in begins:
         found[records:] = [at_ms] * (count - records)

@@ -19,8 +19,8 @@ from simulator.releases import Release
 from simulator.run import emit, pipeline
 from simulator.run.emit import Job
 from simulator.run.engines import in_process
-from simulator.run.faults.kind import stands_still
-from simulator.run.faults.state import Faults, Strike
+from simulator.run.faults.history import stands_still
+from simulator.run.faults.passage import Faults, Injection
 from simulator.run.open_outputs import OpenOutput
 from simulator.run.plan import Plan, assembled
 from simulator.run.plan.cursor import Addition, Cursor, Planning, Step, joined, starting
@@ -150,9 +150,9 @@ class Live:
         return self._output.topics
 
     @property
-    def strikes(self) -> Sequence[Strike]:
+    def injections(self) -> Sequence[Injection]:
         """When faults began."""
-        return self._faults.strikes
+        return self._faults.injections
 
     @property
     def records(self) -> int:

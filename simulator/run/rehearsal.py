@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from simulator.releases import Release
 from simulator.run import emit, open_outputs, pipeline
 from simulator.run.engines import in_process
-from simulator.run.faults.state import Strike
+from simulator.run.faults.passage import Injection
 from simulator.run.plan import Plan
 from simulator.run.progress import Reporter
 from simulator.sinks.memory import Message
@@ -19,7 +19,7 @@ from simulator.ticdc.changefeed import Changefeed
 
 def rehearsed(
     plan: Plan, changefeed: Changefeed, release: Release, seed: int
-) -> tuple[list[Message], Sequence[Strike]]:
+) -> tuple[list[Message], Sequence[Injection]]:
     """Everything that the run sends, and when faults began in it; raises SimulatorError as a run in process does."""
     messages: list[Message] = []
     output = open_outputs.to_memory(changefeed, messages)
@@ -28,4 +28,4 @@ def rehearsed(
     passage = in_process.passage_of(plan.faults, seed, job)
     emit.give(rows, owned, job, output.sink, lambda: True, Reporter(None), None, passage)
     output.close()
-    return messages, passage.strikes if passage else ()
+    return messages, passage.injections if passage else ()

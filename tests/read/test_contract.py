@@ -170,7 +170,7 @@ def test_an_unreadable_message_and_a_partition_too_many_are_told() -> None:
     junk = [Record(topic, partition, offset, 0, None, b"junk") for topic, partition, offset in places]
     found = list(check([*records(good(), OPEN), *junk], stream_spec(OPEN)))
     assert [
-        "rule 0, shop/0@99: not a open-protocol message: the key is null",
+        "rule 0, shop/0@99: not an open-protocol message: the key is null",
         "rule 0, shop/7@0: the topic has 3 partitions",
         "rule 0, x/0@0: the topic has 0 partitions",
     ] == [str(violation) for violation in found]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from kafka import KafkaProducer, TopicPartition
+from kafka.admin import KafkaAdminClient
 
 from simulator.errors import DeliveryError, UserError
 from simulator.read.verify import verify
@@ -65,6 +68,27 @@ def test_a_topic_is_followed_until_every_partition_has_the_final_watermark(kafka
     assert verification.watermark == about.read(truth).final_watermark
     assert heard.waited[-1].startswith("all 2 partitions have the watermark ")
     assert heard.waited[0].startswith("0 of 2 partitions have the watermark ")
+
+
+def test_a_topic_that_lost_its_beginning_and_got_messages_of_others_is_read_as_far_as_it_tells(
+    kafka: str, tmp_path: Path
+) -> None:
+    """What Kafka's retention took is no fault of the stream; what others wrote is, each with its place."""
+    story, truth = tmp_path / "story.toml", tmp_path / "truth"
+    story.write_text(STORY, "utf-8")
+    uri = f"kafka://{kafka}/verify-cut?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
+    assert play("run", story, "--sink-uri", uri, "--truth", truth) == 0
+    with closing(KafkaAdminClient(bootstrap_servers=kafka)) as admin:
+        admin.delete_records({TopicPartition("verify-cut", number): 4 for number in range(2)})
+    with closing(KafkaProducer(bootstrap_servers=kafka)) as producer:
+        stranger = producer.send("verify-cut", b"no message of a changefeed", partition=1).get(timeout=60)
+    found = verify(Asked(uri.split("?")[0], truth=truth))
+
+    assert [(failure.check, failure.count) for failure in found.failures] == [("foreign", 1)]
+    assert found.failures[0].examples[0].place == f"verify-cut/1@{stranger.offset}"
+    assert {place.first_offset for place in found.partitions} == {4}
+    assert [note for note in found.notes if "begins in the middle, at offset 4" in note]
+    assert [each.what for each in found.not_checked if "shop.a that no row change here is about" in each.what]
 
 
 def test_how_far_a_topic_is_followed_names_the_partition_furthest_behind() -> None:

@@ -55,7 +55,8 @@ def decode(key: bytes | None, value: bytes | None, protocol: str | None = None) 
     try:
         return DECODERS[name].decode(key, value)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
-        raise UserError(f"not a {name} message: {_reason(error)}") from error
+        article = "an" if name[0] in "aeiou" else "a"
+        raise UserError(f"not {article} {name} message: {_reason(error)}") from error
 
 
 def fetched(event: RowEvent, read: Callable[[str], bytes], protocol: str) -> RowEvent:

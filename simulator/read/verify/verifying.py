@@ -244,5 +244,5 @@ def _notes(
     above = [each for each in summed if each.last_row > until]
     if above:
         yield (
-            f"{len(above)} partitions have rows above {tso.describe(until)}, up to where all partitions are complete: "
-            "the stream was still being written, or ends there")
+            f"rows of {len(above)} of {len(summed)} partitions lie above {tso.describe(until)}, up to where all are "
+            "complete: the stream was still being written, or ends there")

@@ -18,8 +18,8 @@ from simulator.errors import DeliveryError, UserError
 from simulator.run import stages
 from simulator.run.emit import Job, TaskReport, send
 from simulator.run.engines.work import Placing, Work, among_scripted, duplicate
-from simulator.run.faults.kind import Fault
-from simulator.run.faults.state import Faults
+from simulator.run.faults.fault import Fault
+from simulator.run.faults.passage import Faults
 from simulator.run.progress import counted
 from simulator.signals import gently
 from simulator.sinks.driver import Driver

@@ -16,7 +16,7 @@ from simulator.columns import row_image
 from simulator.columns.change_frame import Ints, SIDE, by_table, ints
 from simulator.errors import SnapshotError
 from simulator.run.emit import Job, Reached, TaskReport
-from simulator.run.faults.kind import Fault
+from simulator.run.faults.fault import Fault
 from simulator.run.stages import Rules, destinations
 from simulator.sources.diff import Comparison
 from simulator.sources.snapshots import Piece, TableScan, state_batches

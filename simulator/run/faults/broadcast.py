@@ -11,10 +11,11 @@ from typing import Any
 
 from simulator.columns.change_frame import DDL, WATERMARK
 from simulator.errors import UserError
+from simulator.run.faults.active import ActiveFault, Piece, moved
 from simulator.run.faults.keys import FOR_KEY, FROM_1, PARTITIONS_KEY, saying, to_count
-from simulator.run.faults.kind import Acting, FaultKind, Piece, moved
-from simulator.run.faults.next_rows import spoken, without_watermarks
-from simulator.run.faults.restart import restarted
+from simulator.run.faults.kind import FaultKind
+from simulator.run.faults.refusals import spoken, without_watermarks
+from simulator.run.faults.restarts import restarted
 from simulator.run.settings import Key
 from simulator.ticdc.codecs import CODECS
 from simulator.ticdc.rules import ChangefeedRules
@@ -22,24 +23,24 @@ from simulator.ticdc.rules import ChangefeedRules
 BROADCASTS = {"ddl": DDL, "watermark": WATERMARK}
 
 
-class PartialBroadcast(Acting):
+class PartialBroadcast(ActiveFault):
     """Of the next statement or watermark."""
 
     def events(self, piece: Piece) -> Iterator[Piece]:
-        values = self.scene.fault.values
+        values = self.context.fault.values
         if self.over or piece.kind != BROADCASTS[values["broadcast"]]:
             yield piece
             return
         self.over = True
         yield moved(piece, piece.events.slice(0, values["partitions"]))
-        yield from restarted(self.scene)
+        yield from restarted(self.context)
 
 
-class RepeatWatermark(Acting):
+class RepeatWatermark(ActiveFault):
     """The last one at once; before any, the next one."""
 
-    def strike(self) -> Iterator[Piece]:
-        history, job = self.scene.history, self.scene.job
+    def begin(self) -> Iterator[Piece]:
+        history, job = self.context.history, self.context.job
         if history.checkpoint > history.start_ts:
             yield from self._again(Piece(job.marks.watermark(history.checkpoint, range(job.destinations.total))))
 
@@ -50,16 +51,16 @@ class RepeatWatermark(Acting):
 
     def _again(self, piece: Piece) -> Iterator[Piece]:
         self.over = True
-        for _ in range(self.scene.fault.values.get("times", 1)):
+        for _ in range(self.context.fault.values.get("times", 1)):
             yield Piece(piece.events, apart=True)
 
 
-class CheckpointLag(Acting):
+class CheckpointLag(ActiveFault):
     """No watermark is sent while it lasts."""
 
-    def strike(self) -> Iterator[Piece]:
-        fault = self.scene.fault
-        self.scene.history.hold(fault.at_ts, fault.until_ts - 1)
+    def begin(self) -> Iterator[Piece]:
+        fault = self.context.fault
+        self.context.history.hold(fault.at_ts, fault.until_ts - 1)
         yield from ()
 
 
@@ -82,7 +83,7 @@ PARTIAL_BROADCAST = FaultKind(
     says="TiCDC ends while it broadcasts the next statement or watermark, when some partitions have it; then it "
     "restarts, and it comes whole again.",
     source="tiflow#12595, PR#12596; tiflow: cdc/sink/ddlsink/mq/ddlproducer SyncBroadcastMessage",
-    acting=PartialBroadcast,
+    active=PartialBroadcast,
     keys={
         "of": Key("broadcast", to_broadcast, {"enum": list(BROADCASTS)}, "What breaks off: ddl or watermark."),
         "partitions": saying(PARTITIONS_KEY, "How many partitions have it before TiCDC ends."),
@@ -94,7 +95,7 @@ PARTIAL_BROADCAST = FaultKind(
 REPEAT_WATERMARK = FaultKind(
     says="The last watermark comes again, in every partition.",
     source="tiflow#12595; ticdc: downstreamadapter/sink/kafka/sink.go AddCheckpointTs (no guard)",
-    acting=RepeatWatermark,
+    active=RepeatWatermark,
     keys={"times": Key("times", to_count, FROM_1, "How often; once where unsaid.")},
     refuse=without_watermarks,
 )
@@ -102,7 +103,7 @@ REPEAT_WATERMARK = FaultKind(
 CHECKPOINT_LAG = FaultKind(
     says="The checkpoint stands still: rows go on, watermarks do not come.",
     source="tiflow#9750, ticdc#6076; tiflow: cdc/owner/changefeed.go",
-    acting=CheckpointLag,
+    active=CheckpointLag,
     keys={"for": FOR_KEY},
     needs=("for",),
 )

@@ -11,8 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator import tso
 from simulator.columns.change_frame import DDL, EVENTS, Ints, ROW, WATERMARK, ints
+from simulator.releases import Release
 from simulator.run.emit import Job
+from simulator.run.faults.fault import Fault
 from simulator.ticdc.codecs import DdlEvent
 from simulator.ticdc.dispatch import Destinations
 
@@ -118,6 +121,19 @@ class History:
             if pc.any(stays).as_py():
                 kept.append(events.filter(stays))
         self._kept = kept
+
+
+def lowest_checkpoint(statement: int, release: Release) -> int:
+    """Where the checkpoint is at least when a statement of that commit-ts has been sent: classic TiCDC sends it when
+    the checkpoint is there (tiflow: cdc/owner/ddl_manager.go shouldExecDDL), the new architecture right before."""
+    return statement if release.statement_again_at_checkpoint else statement - 1
+
+
+def stands_still(fault: Fault, statement: int, release: Release) -> tuple[int, int]:
+    """Between which TSOs, both included, the checkpoint stands still before a fault, as its `back` says; `statement` is
+    the commit-ts of the last one before it: TiCDC sends a statement when the checkpoint has come to it."""
+    since = tso.compose(fault.at_ms - fault.back_ms)
+    return max(since, lowest_checkpoint(statement, release) + 1), fault.at_ts
 
 
 def _moved(events: pa.RecordBatch, was: Ints, first: Ints) -> pa.RecordBatch:

@@ -18,7 +18,7 @@ from typing import Any
 from simulator.errors import UserError, did_you_mean
 from simulator.run.faults import FAULTS
 from simulator.run.faults.keys import TABLE_KEY
-from simulator.run.faults.kind import Fault
+from simulator.run.faults.fault import Fault
 from simulator.run.plan.cursor import Addition, Cursor, Planning
 from simulator.run.settings import Key, to_text
 from simulator.run.steps.kind import Choice, KeyGroup, StepKind, StepPlace

@@ -1,10 +1,11 @@
-"""The faults of a run at work: what events, flushes and messages go through on their way to the sink.
+"""The passage of a run with faults: what events, flushes and messages go through on their way to the sink.
 
 One law: a fault sees what comes behind its time, in order of commit-ts, as TiCDC's faults leave it.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,13 +18,14 @@ from simulator import tso
 from simulator.columns.change_frame import ROW, WATERMARK, ints
 from simulator.run.emit import Job, Outgoing, Part, outgoing
 from simulator.run.faults import FAULTS
-from simulator.run.faults.history import History
-from simulator.run.faults.kind import Acting, Fault, Piece, Scene, stands_still
+from simulator.run.faults.active import ActiveFault, Context, Piece
+from simulator.run.faults.fault import Fault
+from simulator.run.faults.history import History, stands_still
 from simulator.run.flush import Flush
 
 
 @dataclass(frozen=True)
-class Strike:
+class Injection:
     """When a fault began."""
 
     at_ms: int
@@ -36,8 +38,8 @@ class _Sent:
     """A piece behind all faults, and those that will see its flushes and messages."""
 
     piece: Piece
-    acting: tuple[Acting, ...]
-    struck: int
+    active: tuple[ActiveFault, ...]
+    begun: int
     """How many faults had begun."""
 
 
@@ -45,23 +47,25 @@ class Faults:
     """Holds which faults are to come, which are at work, and what has been sent above the checkpoint."""
 
     def __init__(self, faults: Iterable[Fault], seed: int, stays_open: bool = False) -> None:
-        self.strikes: list[Strike] = []
+        self.injections: list[Injection] = []
         self.records = 0
         """How many have been sent."""
 
-        self._seed = seed
         self.stays_open = stays_open
         """Whether more is to come behind the last event."""
 
         self.unmet: list[str] = []
         """Of a run that has ended, the faults that have not met what they wait for."""
 
+        self._seed = seed
         self._end_ts = 0
         self._history = History()
         self._met = 0
-        self._struck_at: list[int] = []
+        self._begun_at: list[int] = []
         self._waiting: list[tuple[int, Fault]] = []
-        self._acting: list[tuple[int, int, Acting]] = []
+        self._active: list[ActiveFault] = []
+        """Those of a layer in the order in which they began."""
+
         self.add(faults)
 
     def add(self, faults: Iterable[Fault]) -> None:
@@ -85,8 +89,8 @@ class Faults:
         self._job = job
         self._end_ts = tso.compose(job.marks.timeline.end_ms)
         self._history.begin(tso.compose(job.start_ms - 1))
-        for *_, acting in self._acting:
-            acting.scene.job = job
+        for active in self._active:
+            active.context.job = job
         self._history.renumber(job.destinations)
         self._history.resolves(job.marks.checkpoints())
         for _, fault in self._waiting:
@@ -105,7 +109,7 @@ class Faults:
     @property
     def holding(self) -> bool:
         """Whether a fault is at work."""
-        return bool(self._acting)
+        return bool(self._active)
 
     # -- the passage of `emit` ------------------------------------------------------------------------------------
 
@@ -121,23 +125,23 @@ class Faults:
     def last(self) -> Iterator[Part]:
         """What the faults send behind all events; while the changefeed stays open, they keep what they hold."""
         yield from self._parts(self._ending())
-        self._note_strikes(len(self._struck_at))
+        self._note_injections(len(self._begun_at))
 
     def _parts(self, sent: Iterable[_Sent]) -> Iterator[Part]:
         number = 0
 
-        def run(each: _Sent) -> tuple[int, bool, tuple[Acting, ...], int]:
+        def run(each: _Sent) -> tuple[int, bool, tuple[ActiveFault, ...], int]:
             nonlocal number
             number += each.piece.apart
-            return number, each.piece.apart, each.acting, each.struck
+            return number, each.piece.apart, each.active, each.begun
 
-        for (_, apart, acting, struck), run_of in groupby(sent, key=run):
-            self._note_strikes(struck)
-            yield Part((each.piece.events for each in run_of), partial(self.made, acting=acting), apart)
+        for (_, apart, active, begun), run_of in groupby(sent, key=run):
+            self._note_injections(begun)
+            yield Part((each.piece.events for each in run_of), partial(self.made, active=active), apart)
 
-    def _note_strikes(self, count: int) -> None:
+    def _note_injections(self, count: int) -> None:
         """So many faults had begun when the next record is sent: events run ahead of records."""
-        self.strikes += (Strike(at_ms, self.records) for at_ms in self._struck_at[len(self.strikes) : count])
+        self.injections += (Injection(at_ms, self.records) for at_ms in self._begun_at[len(self.injections) : count])
 
     # -- events ---------------------------------------------------------------------------------------------------
 
@@ -168,49 +172,48 @@ class Faults:
     def _until(self, commit_ts: int) -> Iterator[_Sent]:
         """What faults send before an event of that commit-ts."""
         while self._waiting and self._waiting[0][1].at_ts <= commit_ts:
-            yield from self._struck(*self._waiting.pop(0))
-        for place, (_, _, acting) in [*enumerate(self._acting)]:
-            for piece in acting.later(commit_ts):
+            yield from self._begun(*self._waiting.pop(0))
+        for place, active in [*enumerate(self._active)]:
+            for piece in active.later(commit_ts):
                 yield from self._along(piece, place + 1)
-            if acting.scene.fault.until_ts <= commit_ts:
-                yield from self._ended(place, acting)
-        self._acting = [each for each in self._acting if not each[2].over]
+            if active.context.fault.until_ts <= commit_ts:
+                yield from self._ended(place, active)
+        self._active = [active for active in self._active if not active.over]
 
     def _next_time(self) -> int | None:
         times = [fault.at_ts for _, fault in self._waiting[:1]]
-        times += [acting.scene.fault.until_ts for *_, acting in self._acting]
+        times += [active.context.fault.until_ts for active in self._active]
         return min(times, default=None)
 
-    def _struck(self, number: int, fault: Fault) -> Iterator[_Sent]:
+    def _begun(self, number: int, fault: Fault) -> Iterator[_Sent]:
         """A fault whose time has come."""
         self._history.passed(fault.at_ts)
-        self._struck_at.append(fault.at_ms)
+        self._begun_at.append(fault.at_ms)
         random = np.random.default_rng([self._seed & (1 << 64) - 1, number])
-        acting = FAULTS[fault.name].acting(Scene(fault, self._job, self._history, random))
-        self._acting.append((FAULTS[fault.name].layer, number, acting))
-        self._acting.sort(key=lambda each: each[:2])
-        place = next(place for place, each in enumerate(self._acting) if each[2] is acting)
-        for piece in acting.strike():
+        active = FAULTS[fault.name].active(Context(fault, self._job, self._history, random))
+        place = bisect_right(self._active, FAULTS[fault.name].layer, key=_layer)
+        self._active.insert(place, active)
+        for piece in active.begin():
             yield from self._along(piece, place + 1)
 
-    def _ended(self, place: int, acting: Acting) -> Iterator[_Sent]:
-        for piece in acting.end():
+    def _ended(self, place: int, active: ActiveFault) -> Iterator[_Sent]:
+        for piece in active.end():
             yield from self._along(piece, place + 1)
-        acting.over = True
+        active.over = True
 
     def _ending(self) -> Iterator[_Sent]:
         yield from self._until(max([self._end_ts + 1, *(fault.at_ts for _, fault in self._waiting)]))
         if not self.stays_open:
-            self.unmet = [acting.scene.fault.name for *_, acting in self._acting if acting.awaits and not acting.over]
-            for place, (*_, acting) in enumerate(self._acting):
-                yield from self._ended(place, acting)
+            self.unmet = [active.context.fault.name for active in self._active if active.awaits and not active.over]
+            for place, active in enumerate(self._active):
+                yield from self._ended(place, active)
 
     def _along(self, piece: Piece, place: int) -> Iterator[_Sent]:
         """A piece through the faults at work from that place on."""
-        if place >= len(self._acting):
-            yield _Sent(piece, tuple(acting for *_, acting in self._acting), len(self._struck_at))
+        if place >= len(self._active):
+            yield _Sent(piece, tuple(self._active), len(self._begun_at))
             return
-        for each in self._acting[place][2].events(piece):
+        for each in self._active[place].events(piece):
             yield from self._along(each, place + 1)
 
     def _hold(self, fault: Fault) -> None:
@@ -228,19 +231,23 @@ class Faults:
 
     # -- messages -------------------------------------------------------------------------------------------------
 
-    def made(self, flush: Flush, acting: Sequence[Acting]) -> Iterator[Outgoing]:
+    def made(self, flush: Flush, active: Sequence[ActiveFault]) -> Iterator[Outgoing]:
         """What a flush comes to behind the faults that see it."""
         job = self._job
         if self._history.statements:
             job = replace(job, statements=self._history.statements_of(job))
-        for each in acting:
-            flush, job = each.flush(flush, job)
+        for each in active:
+            flush = each.flush(flush)
         every = iter([outgoing(flush, job)])
-        for each in acting:
+        for each in active:
             every = chain.from_iterable(map(each.messages, every))
         for made in every:
             self.records += len(made.records.value)
             yield made
+
+
+def _layer(active: ActiveFault) -> int:
+    return FAULTS[active.context.fault.name].layer
 
 
 def _segments(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

@@ -13,17 +13,19 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.columns.change_frame import DDL, EVENTS, ints
+from simulator.run.emit import Job
+from simulator.run.faults.active import ActiveFault, Context, Piece, moved
 from simulator.run.faults.keys import FOR_KEY, FROM_0, TOPIC_KEY, to_number
-from simulator.run.faults.kind import Acting, FaultKind, Piece, Scene, WAY, destination, moved
+from simulator.run.faults.kind import FaultKind, WAY
 from simulator.run.settings import DURATION, Key, to_duration_ms
 from simulator.ticdc.rules import ChangefeedRules
 
 
-class LatePartition(Acting):
+class LatePartition(ActiveFault):
     """Holds what the partition has not got yet, by when it will."""
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self._held: list[tuple[int, pa.RecordBatch]] = []
 
     def events(self, piece: Piece) -> Iterator[Piece]:
@@ -31,8 +33,8 @@ class LatePartition(Acting):
             yield from self.end()
             yield Piece(piece.events, apart=True)
             return
-        values, commit_ts = self.scene.fault.values, ints(piece.events, "commit_ts")
-        late = ints(piece.events, "destination") == destination(values, self.scene.job)
+        values, commit_ts = self.context.fault.values, ints(piece.events, "commit_ts")
+        late = ints(piece.events, "destination") == _destination(values, self.context.job)
         if late.any():
             due = tso.compose(tso.physical(int(commit_ts[late].max())) + values["by_ms"])
             self._held.append((due, piece.events.filter(pa.array(late))))
@@ -48,11 +50,20 @@ class LatePartition(Acting):
 
     def _released(self, count: int) -> Iterator[Piece]:
         released, self._held = self._held[:count], self._held[count:]
-        now = destination(self.scene.fault.values, self.scene.job)
+        now = _destination(self.context.fault.values, self.context.job)
         place = EVENTS.get_field_index("destination")
         for _, events in released:
             numbers = pa.array(np.full(events.num_rows, now), pa.int32())  # it may have another since a topic has grown
             yield Piece(events.set_column(place, EVENTS.field("destination"), numbers), apart=True)
+
+
+def _destination(values: Mapping[str, Any], job: Job) -> int:
+    """Of the partition and topic that a fault names; -1 where there is none."""
+    to = job.destinations
+    topic = values.get(TOPIC_KEY.field, to.topics[0])
+    if topic not in to.topics or not values["partition"] < to.counts[to.topics.index(topic)]:
+        return -1
+    return int(to.of_topic(topic)[values["partition"]])
 
 
 def _refuse(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
@@ -65,7 +76,7 @@ def _refuse(values: Mapping[str, Any], rules: ChangefeedRules) -> str:
 LATE_PARTITION = FaultKind(
     says="A consumer gets one partition later than the others: its watermark stays behind, and the least one counts.",
     source="tiflow#5598",
-    acting=LatePartition,
+    active=LatePartition,
     keys={
         "partition": Key("partition", to_number, FROM_0, "Which one, from 0."),
         "by": Key("by_ms", to_duration_ms, DURATION, "How much later in simulated time."),
