@@ -16,14 +16,10 @@ import pyarrow.compute as pc
 
 from simulator.errors import ChangefeedError, UserError, shown
 from simulator.read.frame import RECORDS
-from simulator.read.recorded_files import rows_of_file, size_of_file
+from simulator.read.recorded_files import BYTES, ROWS, rows_of_file, size_of_file
 from simulator.read.records import Place, Shard, shards
 from simulator.sinks.kafka.settings import KafkaSettings, of_changefeed
 from simulator.ticdc.changefeed import reach
-
-ROWS = 1 << 15
-BYTES = 32 << 20
-"""A batch has at most about so many of each."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +75,8 @@ def partitions(source: Sources, warn: Callable[[Iterable[str]], object] = tuple)
 
 def pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """A batch cut to at most about ROWS and BYTES."""
-    rows = max(1, min(ROWS, int(BYTES * batch.num_rows / max(1, batch.nbytes))))
+    parts = max(-(-batch.num_rows // ROWS), -(-batch.nbytes // BYTES), 1)
+    rows = max(1, -(-batch.num_rows // parts))
     return (batch.slice(start, rows) for start in range(0, batch.num_rows, rows))
 
 

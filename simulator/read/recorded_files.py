@@ -17,6 +17,10 @@ from simulator.read.decode.base64_cells import from_base64
 from simulator.read.frame import RECORDS
 from simulator.read.records import COLUMNS, Shard, check_types, parquet_errors, record_of_line
 
+ROWS = 1 << 14
+BYTES = 8 << 20
+"""A batch of RECORDS has at most about so many of each: what reads it by columns takes several times as much."""
+
 BLOCK = 8 << 20
 """Bytes of lines that are read at one go."""
 
@@ -46,12 +50,34 @@ def _parquet(shard: Shard) -> Iterator[pa.RecordBatch]:
     with parquet_errors(shard), pq.ParquetFile(shard.path) as file:
         check_types({field.name: field.type for field in file.schema_arrow})
         names = [name for name in COLUMNS if name in RECORDS.names]
-        for batch in file.iter_batches(columns=names):
+        for batch in _batches(file, names):
             arrays = {name: batch.column(name) for name in names}
             if pa.types.is_timestamp(arrays["timestamp"].type):
                 arrays["timestamp"] = arrays["timestamp"].cast(pa.timestamp("ms"), safe=False)
             columns = [arrays[field.name].cast(field.type) for field in RECORDS]
             yield pa.RecordBatch.from_arrays(columns, schema=RECORDS)
+
+
+def _batches(file: pq.ParquetFile, names: list[str]) -> Iterator[pa.RecordBatch]:
+    """Row groups that lie beside each other together, as far as they are small; large ones in parts."""
+    together: list[int] = []
+    rows = size = 0
+    for number in range(file.metadata.num_row_groups):
+        group = file.metadata.row_group(number)
+        if together and (rows + group.num_rows > ROWS or size + group.total_byte_size > BYTES):
+            yield from _read(file, names, together, rows, size)
+            together, rows, size = [], 0, 0
+        together.append(number)
+        rows, size = rows + group.num_rows, size + group.total_byte_size
+    if together:
+        yield from _read(file, names, together, rows, size)
+
+
+def _read(
+    file: pq.ParquetFile, names: list[str], groups: list[int], rows: int, size: int
+) -> Iterator[pa.RecordBatch]:
+    some = max(1, min(ROWS, BYTES * rows // max(1, size)))
+    yield from file.iter_batches(some, row_groups=groups, columns=names, use_threads=False)
 
 
 def _lines(shard: Shard) -> Iterator[pa.RecordBatch]:

@@ -121,7 +121,7 @@ def run(
         command += ["--checkpoint", str(here / "checkpoint"), "--summary", str(here / "summary.json"), *more]
         with open(here / "said", "w", encoding="utf-8") as said:
             process = subprocess.Popen(command, stdout=said, stderr=said, stdin=subprocess.DEVNULL)
-            looks = _watched(process, broker)
+            looks = watched(process, broker)
         if process.returncode != 0:
             told = (here / "said").read_text("utf-8")
             raise SystemExit(f"{' '.join(command)} ended with {process.returncode}:\n{told}")
@@ -129,7 +129,8 @@ def run(
     return Loaded(summary, looks)
 
 
-def _watched(process: subprocess.Popen[bytes], broker: int | None) -> list[Look]:
+def watched(process: subprocess.Popen[bytes], broker: int | None) -> list[Look]:
+    """Looks at a process and those below it, until it ends."""
     began, looks = time.monotonic(), []
     while process.poll() is None:
         found = list(_family(process.pid))

@@ -64,7 +64,7 @@ DOORS = {
     "click": ("cli",),
     "confluent_kafka": ("sinks.kafka.confluent",),
     "crc32c": ("sources.snapshots",),
-    "duckdb": ("read.decode.base64_cells", "tidb.expressions"),
+    "duckdb": ("tidb.expressions",),
     "faker": ("sources.generate",),
     "fsspec": ("files", "run.storage"),
     "kafka": ("sinks.kafka",),

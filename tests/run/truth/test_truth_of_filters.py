@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from support.oracle.state import State
 from support.playing import play, state
 
 from simulator.errors import UserError
-from simulator.read.contract.state import State
 from simulator.run import live
 from simulator.run.truth.about import read
 from simulator.simulated import TiCDC
