@@ -17,10 +17,10 @@ from simulator import tso
 from simulator.errors import SimulatorError, UserError
 from simulator.releases import Release
 from simulator.run import emit, pipeline
-from simulator.run.emit import Job
 from simulator.run.engines import in_process
 from simulator.run.faults.history import stands_still
 from simulator.run.faults.passage import Faults, Injection
+from simulator.run.job import Job
 from simulator.run.open_outputs import OpenOutput
 from simulator.run.plan import Plan, assembled
 from simulator.run.plan.cursor import Addition, Cursor, Planning, Step, joined, starting
