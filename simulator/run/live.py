@@ -17,13 +17,13 @@ from simulator import tso
 from simulator.errors import SimulatorError, UserError
 from simulator.releases import Release
 from simulator.run import emit, pipeline
-from simulator.run.emit import Job
 from simulator.run.engines import in_process
 from simulator.run.faults.history import stands_still
 from simulator.run.faults.passage import Faults, Injection
+from simulator.run.job import Job
 from simulator.run.open_outputs import OpenOutput
 from simulator.run.plan import Plan, assembled
-from simulator.run.plan.cursor import Addition, Cursor, Planning, Step, starting
+from simulator.run.plan.cursor import Addition, Cursor, Planning, Step, joined, starting
 from simulator.run.progress import Reporter
 from simulator.run.steps.sql import executed, upstream_of
 from simulator.sinks.records import Delivered, require_delivered
@@ -34,6 +34,9 @@ from simulator.tidb.ddl.catalog import Database, with_database
 from simulator.tidb.upstream.outcome import Outcome, Refusal
 from simulator.tidb.upstream.state import Upstream
 from simulator.tso import Timeline
+
+JOINED = 256
+"""Additions that are kept as one: a batch of each of their rows takes twenty times what is in it."""
 
 
 class Live:
@@ -49,6 +52,11 @@ class Live:
         """Around and between what was played; those behind the first one, without rows."""
 
         self._additions: list[Addition] = []
+        """Between two cursors each."""
+
+        self._joined = 0
+        """How many of them are joined ones, or before a snapshot."""
+
         self._output = output
         self._resolved_interval_ms = resolved_interval_ms
         self._seed = seed
@@ -187,6 +195,12 @@ class Live:
         elif additions:
             self._cursors.append(replace(cursor, state=None, unread=None))
             self._additions += additions
+            if any(addition.drafts for addition in additions):
+                self._joined = len(self._additions)  # a move is found by the cursors on either side
+            elif len(self._additions) - self._joined >= JOINED:
+                self._additions[self._joined :] = [joined(self._additions[self._joined :])]
+                self._joined += 1
+                self._cursors[self._joined :] = self._cursors[-1:]
         self.cursor = cursor
 
     def _give(self, rows: Iterable[pa.RecordBatch], owned: Iterable[int], job: Job) -> None:

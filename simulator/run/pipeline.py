@@ -19,8 +19,8 @@ from simulator.columns.change_frame import STATE
 from simulator.errors import DeliveryError
 from simulator.releases import Release
 from simulator.run.checkpoint import Keeper
-from simulator.run.emit import Job, TaskReport
 from simulator.run.engines.work import Engine, Work
+from simulator.run.job import Job, TaskReport
 from simulator.run.marks import Marks, Statement
 from simulator.run.outputs import Output
 from simulator.run.plan import Move, Plan

@@ -23,12 +23,12 @@ import pyarrow as pa
 
 from simulator.releases import V8_5
 from simulator.run import outputs
-from simulator.run.emit import Outgoing
 from simulator.run.load import plan_file, presets, prepared, rates, stretches
 from simulator.run.load.prepared import Sender
 from simulator.run.load.rows import window_rows
 from simulator.run.load.sending import send_window, window_messages
 from simulator.run.load.stretch import Pace, Stretch, Window
+from simulator.run.outgoing import Outgoing
 from simulator.sinks.immediate import CountingSink
 from simulator.ticdc.changefeed import load
 

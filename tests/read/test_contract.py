@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.read.contract import Violation, check, compare, events, in_commit_order, replay, state_of
-from simulator.read.contract.state import State
+from simulator.read.contract import Violation, check
 from simulator.read.contract.stream_spec import StreamSpec
 from simulator.read.records import Record
 from simulator.tidb.ddl.create_table import create_table
@@ -31,6 +30,8 @@ from support.contract_stream import (
     stream_spec,
     ts,
 )
+from support.oracle import compare, events, in_commit_order, replay, state_of
+from support.oracle.state import State
 
 OPEN, CANAL = "open-protocol", "canal-json"
 SHAPES = [(OPEN, True), (CANAL, True), (CANAL, False)]

@@ -18,10 +18,11 @@ from support import codec_rows
 from support.codec_expected import Case
 from support.codec_refusals import refusal, too_large
 from support.codec_rows import image, rows
+from support.oracle import compare, events, replay, state_of, unknown
 from support.random_tables import Change, RandomTable, Values, numbered_tables
 from simulator.columns.change_frame import UPDATE
 from simulator.errors import EncodeError
-from simulator.read.contract import StreamSpec, check, compare, events, replay, state_of, stream_spec_of, unknown
+from simulator.read.contract import StreamSpec, check, stream_spec_of
 from simulator.read.records import Record
 from simulator.releases import RELEASES, Release, find
 from simulator.ticdc.changefeed.model import Changefeed, Kafka

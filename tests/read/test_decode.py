@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from support.codec_losses import sent
 from simulator.errors import UserError
-from simulator.read.contract.state import image_of
 from simulator.read.decode import DdlEvent, RowEvent, Watermark, before_image, decode, row_text
 from simulator.read.decode.go_json import unquote
 from simulator.releases import Release
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.types import ColumnType, is_binary
+from support.oracle.state import image_of
 from support.vectors.files import DEFAULT as VECTORS
 from support.vectors.files import Vector, vectors
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from support.oracle.replay import _texts, before_texts
+from support.oracle.state import HIDDEN
 from support.vectors.files import DEFAULT as VECTORS, vectors
 from simulator.errors import UserError
-from simulator.read.contract.replay import _texts, before_texts
-from simulator.read.contract.state import HIDDEN
 from simulator.read.decode import RowEvent, decode
 from simulator.read.decode.batches import Decoding
 from simulator.read.decode.texts import images

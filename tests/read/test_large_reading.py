@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from support import oracle
 from support.codec_rows import Change, rows
 from simulator.errors import UserError
 from simulator.read import contract, lines as inspect
@@ -126,7 +127,7 @@ def test_a_file_that_is_gone_or_of_another_row_is_a_violation(protocol: str, tmp
     records = sent(feed.codec, *changes)
     spec = stream_spec_of(feed, [TABLE], {"t": 1}, finished=False)
     assert list(contract.check(records, spec)) == []
-    replayed = contract.replay(contract.events(records, spec), {}, {("shop", "t"): TABLE})
+    replayed = oracle.replay(oracle.events(records, spec), {}, {("shop", "t"): TABLE})
     assert replayed.violations == []
     assert sorted(replayed.state["shop", "t"].values()) == [b"7\xff" + b"7" * 3000, b"8\xff" + b"8" * 3000]
 
@@ -136,7 +137,7 @@ def test_a_file_that_is_gone_or_of_another_row_is_a_violation(protocol: str, tmp
     said = sorted(violation.what for violation in contract.check(records, spec))
     assert [words in text for words, text in zip(("cannot be read: No such", "another row"), sorted(
         said, key=lambda text: "another" in text), strict=True)] == [True, True]
-    replayed = contract.replay(contract.events(records, spec), {}, {("shop", "t"): TABLE})
+    replayed = oracle.replay(oracle.events(records, spec), {}, {("shop", "t"): TABLE})
     assert replayed.violations == []
     assert {cell for image in replayed.state["shop", "t"].values() for cell in image.split(b"\xff")[1:]} == {b"\xfd"}
 

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.oracle import compare, events, in_commit_order, replay, state_of
 
 from simulator.columns import cells
-from simulator.read.contract import check, compare, events, in_commit_order, replay, state_of, stream_spec_of
+from simulator.read.contract import check, stream_spec_of
 from simulator.read.decode import protocol_of
 from simulator.read.records import Record
 from simulator.releases import V8_5

@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 import pyarrow.json
 import pyarrow.parquet as pq
 import pytest
+from support.oracle.state import State, state_of
 from support.playing import assert_leads, play
 
-from simulator.read.contract.state import State, state_of
 from simulator.read.records import Record, read
 from simulator.ticdc.changefeed import load
 from simulator.tidb.ddl.create_table import create_table

@@ -15,6 +15,7 @@ from support.flink_tables import only
 from support.playing import play
 
 from simulator.read.records import read
+from simulator.run.truth import about
 
 STORY = """
 release = "{release}"
@@ -56,6 +57,7 @@ def stream(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     (home / "changefeed.toml").write_text(BY_CODE)
     architecture = ("--architecture", "new") if tag.startswith("new:") else ()
     assert play("run", home / "story.toml", *architecture, "--fixtures", home / "out", "--truth", home / "truth") == 0
+    assert about.read(home / "truth").architecture == ("new" if architecture else "classic")
     return home / "out", home / "truth"
 
 

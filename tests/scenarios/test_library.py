@@ -26,6 +26,7 @@ from simulator.ticdc.changefeed import load_file
 from simulator.ticdc.rules import rules
 from simulator.tidb.model.table import Name, Table, visible_columns
 from simulator.tidb.upstream.stored import rows_of
+from support import oracle
 from support.replaying import replayed
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -88,8 +89,8 @@ def violations(
     changefeed = load_file(settings.sink_uri, settings.config, found)
     counts = {topic.name: len(list(topic.iterdir())) for topic in directory.iterdir() if topic.is_dir()}
     spec = stream_spec_of(changefeed, (), counts, release=found, restarts=True)
-    decoded = list(contract.in_commit_order(contract.events(part, spec) for part in partitions(stream)))
-    spec = replace(spec, later=contract.definitions(decoded, {}))
+    decoded = list(oracle.in_commit_order(oracle.events(part, spec) for part in partitions(stream)))
+    spec = replace(spec, later=oracle.definitions(decoded, {}))
     yield from contract.check(stream, spec)
     if scenario.name not in UNREPLAYED:
         tables, truth = upstream(scenario, release)

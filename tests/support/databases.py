@@ -14,10 +14,10 @@ from functools import cached_property
 from pathlib import Path
 
 from support import dumps
+from support.oracle.state import State, state_of
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simulator.read.contract.state import State, state_of
 from simulator.read.decode import DdlEvent, Event, RowEvent, before_image, row_text
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.table import Column, Table as Definition

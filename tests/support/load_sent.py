@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simulator.read.records import Record
-from simulator.run.emit import flushing, outgoing
+from simulator.run.emit import flushing
 from simulator.run.load.sending import window_messages
 from simulator.run.load.stretch import Pace, Window
 from simulator.run.load.stretches import Opening, marks, stretches
+from simulator.run.outgoing import outgoing
 from simulator.run.outputs import Output
 from simulator.sinks.memory import MemorySink, Message
 from support.load_plans import at

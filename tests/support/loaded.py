@@ -12,7 +12,7 @@ from simulator import tso
 from simulator.columns import row_image
 from simulator.releases import Release, V8_5
 from simulator.run import outputs
-from simulator.run.emit import Job
+from simulator.run.job import Job
 from simulator.run.load.stretch import LoadedTable, Pace, Stretch, Window
 from simulator.run.marks import Marks
 from simulator.run.stages import Rules

@@ -10,7 +10,6 @@ from typing import Any
 from simulator import cli
 from simulator.columns import row_image
 from simulator.read import contract
-from simulator.read.contract.state import State, compare, state_of
 from simulator.read.contract.stream_spec import stream_spec_of
 from simulator.read.records import Record
 from simulator.releases import Release, V8_5
@@ -18,6 +17,8 @@ from simulator.sources import snapshots
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Table
+from support import oracle
+from support.oracle.state import State, compare, state_of
 from support.replaying import replayed as by_halves
 
 
@@ -84,10 +85,10 @@ def assert_leads(
     stream = list(records)
     spec = stream_spec_of(changefeed, tables.values(), partitions, release=release)
     tables = spec.tables
-    decoded = list(contract.in_commit_order(contract.events(part, spec) for part in _partitions(stream)))
-    spec = replace(spec, later=contract.definitions(decoded, tables))
+    decoded = list(oracle.in_commit_order(oracle.events(part, spec) for part in _partitions(stream)))
+    spec = replace(spec, later=oracle.definitions(decoded, tables))
     assert list(contract.check(stream, spec)) == []
-    replayed = contract.replay(decoded, before, tables)
+    replayed = oracle.replay(decoded, before, tables)
     assert replayed.violations == []
     assert list(compare(replayed.state, after, tables)) == []
     found = by_halves(

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from simulator.read import contract
-from simulator.read.contract.state import State, compare
 from simulator.read.contract.stream_spec import stream_spec_of
 from simulator.read.decode import time_of
 from simulator.read.records import Record, read
@@ -14,13 +12,15 @@ from simulator.releases import Release, V8_5
 from simulator.sources.snapshots import open
 from simulator.ticdc.changefeed import Changefeed
 from simulator.tidb.model.table import Name, Table
+from support import oracle
+from support.oracle.state import State, compare
 from support.playing import state, tables_of
 
 
 def marks(fixtures: Path, changefeed: Changefeed) -> list[int]:
     """Every commit-ts of a stream in order."""
     spec = stream_spec_of(changefeed, (), _counts(fixtures))
-    events = (placed.event for part in _partitions(fixtures) for placed in contract.events(part, spec))
+    events = (placed.event for part in _partitions(fixtures) for placed in oracle.events(part, spec))
     return sorted({time_of(event) for event in events})
 
 
@@ -30,8 +30,8 @@ def replayed(
 ) -> State:
     """The state behind all events up to a watermark; raises AssertionError where they do not fit."""
     spec = stream_spec_of(changefeed, tables.values(), _counts(fixtures), release=release)
-    every = contract.in_commit_order(contract.events(part, spec) for part in _partitions(fixtures))
-    done = contract.replay([placed for placed in every if time_of(placed.event) <= until], before, tables)
+    every = oracle.in_commit_order(oracle.events(part, spec) for part in _partitions(fixtures))
+    done = oracle.replay([placed for placed in every if time_of(placed.event) <= until], before, tables)
     assert done.violations == []
     return done.state
 

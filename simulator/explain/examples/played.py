@@ -22,7 +22,8 @@ from simulator.explain.row import packed
 from simulator.explain.schema_files import read_catalog
 from simulator.releases import Release
 from simulator.run import stages
-from simulator.run.emit import Job, send
+from simulator.run.emit import send
+from simulator.run.job import Job
 from simulator.run.marks import Marks, Statement
 from simulator.sinks.memory import Message
 from simulator.sources.snapshots import PhysicalTable, physical_tables

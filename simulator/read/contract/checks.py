@@ -21,11 +21,10 @@ from simulator.read.contract import order, placement
 from simulator.read.contract.events import Events, Names, events_of, tell
 from simulator.read.contract.order import OPERATIONS
 from simulator.read.contract.placement import Alike, Definitions
-from simulator.read.contract.stream import Violation
+from simulator.read.contract.samples import Sampling
 from simulator.read.contract.stream_spec import StreamSpec
 from simulator.read.contract.summary import NEVER, PartitionSummary
-from simulator.read.contract.tally import SHOW, Tally, violation
-from simulator.read.contract.timeline import Timeline
+from simulator.read.contract.tally import SHOW, Tally, Violation, violation
 from simulator.read.contract.window import Newest, Sent, Window
 from simulator.read.decode import LEAVING, protocol_of
 from simulator.read.frame import Layout, UNREADABLE
@@ -47,7 +46,7 @@ class Checks:
         self._tally = Tally(show)
         self._names, self._definitions = Names(), Definitions(spec)
         self._window, self._newest = Window(), Newest()
-        self._groups, self._statements, self._timeline = order.Groups(), order.Statements(), Timeline()
+        self._groups, self._statements, self._sampling = order.Groups(), order.Statements(), Sampling()
         self._low = NEVER
         self._watermarks: list[Ints] = []
         self._records = self._size = self._again = 0
@@ -78,7 +77,7 @@ class Checks:
                 self._take_rows(events)
                 self._statements.take(
                     self._tally, self.place, events, self.spec, self.repeated, self._names.schemas)
-            self._timeline.take(events, _timestamps(events, records))
+            self._sampling.take(events, _timestamps(events, records))
             self._note(events)
         return sorted(self._tally.shown[shown:], key=lambda each: each.offset or 0)
 
@@ -94,7 +93,7 @@ class Checks:
             np.unique(np.concatenate(self._watermarks)) if self._watermarks else np.zeros(0, np.int64),
             tuple(statements), dict(self._rows), self._again, sum(statements.values()) - len(statements),
             self._first, self._first_row, self._last_row, self._last_event, self._headless, dict(self._unchecked),
-            dict(self._unreadable), tuple(self._notes()), self._tally.found(), self._timeline.samples())
+            dict(self._unreadable), tuple(self._notes()), self._tally.found(), self._sampling.samples())
 
     def _notes(self) -> list[str]:
         topic, partition = self.place

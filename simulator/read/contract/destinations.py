@@ -80,7 +80,7 @@ def destination_of(changefeed: Changefeed, release: Release = V8_5, tables: Iter
 
 
 def by_layout(changefeed: Changefeed, release: Release = V8_5) -> Destination:
-    """The same for tables that only layouts tell (`told.table_of`): what depends on more than that stays unknown."""
+    """The same for tables that only layouts tell (`decode.layout_table`): what depends on more stays unknown."""
     rules = router(changefeed, release)
 
     def destination(table: Table, told: Told) -> Destined | str:

@@ -16,7 +16,8 @@ from simulator.read.contract.destinations import Destined, Span
 from simulator.read.contract.events import Events, tell
 from simulator.read.contract.stream_spec import StreamSpec
 from simulator.read.contract.tally import Tally
-from simulator.read.contract.told import Told, table_of
+from simulator.read.contract.told import Told
+from simulator.read.decode.layout_table import table_of
 from simulator.read.frame import Layout
 from simulator.read.records import Place
 from simulator.tidb.model.table import Table

@@ -8,10 +8,9 @@ from dataclasses import replace
 import pyarrow as pa
 
 from simulator.read.contract.checks import Checks
-from simulator.read.contract.stream import Violation
 from simulator.read.contract.stream_spec import StreamSpec
 from simulator.read.contract.summary import PartitionSummary
-from simulator.read.contract.tally import Found, joined
+from simulator.read.contract.tally import Found, Violation, joined
 from simulator.read.contract.together import better, spans_of, together
 from simulator.read.decode.batches import Decoding
 from simulator.read.frame import RECORDS

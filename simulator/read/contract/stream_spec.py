@@ -78,7 +78,7 @@ class StreamSpec:
     """Whether no other tables can be in the stream; otherwise rows of others are checked as far as messages tell."""
 
     by_layout: Destination | str = "its definition is not known"
-    """Where the dispatchers put rows of a table that only its messages tell (`told.table_of`)."""
+    """Where the dispatchers put rows of a table that only its messages tell (`decode.layout_table`)."""
 
     orders: Orders = by_table
     grown: Spans = field(default_factory=dict)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from simulator.read.contract.stream import Violation
 from simulator.read.records import Place
 
 SHOW = 10
@@ -53,6 +52,32 @@ CHECKS: Mapping[str, Check] = {
     "message-mixed": Check(6, "a statement or watermark that shares its message"),
 }
 """What can be told from the stream alone. The names are stable."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    rule: int
+    """Point of the contract, 1 to 7; 0 for a message that cannot be read."""
+
+    topic: str
+    partition: int | None
+    """None for what concerns tables, not messages."""
+
+    offset: int | None
+    """None for something that is missing."""
+
+    what: str
+    check: str = ""
+    """Short and stable name of what was checked: `row-below-watermark`."""
+
+    table: str = ""
+    """`db.table` that it concerns, if it concerns one."""
+
+    def __str__(self) -> str:
+        if self.partition is None:
+            return f"rule {self.rule}: {self.what}"
+        place = f"{self.topic}/{self.partition}" + ("" if self.offset is None else f"@{self.offset}")
+        return f"rule {self.rule}, {place}: {self.what}"
 
 
 def violation(check: str, place: Place, offset: int | None, what: str, table: str = "") -> Violation:

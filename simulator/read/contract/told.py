@@ -1,4 +1,4 @@
-"""Rows as far as their messages tell them: texts by column, and a table made of a layout alone.
+"""Rows as far as their messages tell them: texts by column.
 
 One law: what a message does not tell is null here, and nothing is made up for it.
 """
@@ -16,9 +16,7 @@ from simulator.columns.change_frame import Ints
 from simulator.read.decode import LOST
 from simulator.read.decode.row_texts import MEMBERS, value_text
 from simulator.read.frame import Layout, UNTOLD
-from simulator.ticdc.table_info import BINARY
-from simulator.tidb.model.table import Column, Table
-from simulator.tidb.model.types import ColumnType, TYPES
+from simulator.tidb.model.table import Column
 
 
 @dataclass(frozen=True)
@@ -56,30 +54,3 @@ def members(cells: pa.Array, column: Column) -> pa.Array:
     found = cells.dictionary_encode()
     texts = [value_text(None if cell is None else cell.decode(), column) for cell in found.dictionary.to_pylist()]
     return pa.array([None if text is None else text.encode() for text in texts], pa.binary()).take(found.indices)
-
-
-def table_of(layout: Layout) -> Table:
-    """The table as the layout tells it: its key is the primary key, and members of ENUM and SET stay numbers."""
-    keys = frozenset(layout.keys)
-    columns = tuple(
-        Column(name, _type(kind, flags), not_null=name in keys)
-        for name, kind, flags in zip(layout.names, layout.types, layout.flags, strict=True))
-    return Table(layout.schema, layout.table, columns, primary_key=layout.keys, clustered=True)
-
-
-def _type(kind: int | str, flags: int | None) -> ColumnType:
-    if isinstance(kind, int):
-        name, binary = CODES.get(kind, "varchar"), flags is not None and bool(flags & BINARY)
-    else:
-        bare = kind.split("(")[0].split(" ")[0].lower()
-        name, binary = BINARIES.get(bare, bare), bare in BINARIES
-    if name not in TYPES or name in MEMBERS:
-        name, binary = "bigint", True
-    text = TYPES[name].family in ("string", "text") and not binary
-    return ColumnType(name, charset="utf8mb4" if text else "binary", collation="utf8mb4_bin" if text else "binary")
-
-
-CODES = {row.code: row.name for row in TYPES.values()} | {253: "varchar"}
-"""Open Protocol's type codes; 253 is VARBINARY's in some releases."""
-
-BINARIES = {row.binary_name: row.name for row in TYPES.values() if row.binary_name}

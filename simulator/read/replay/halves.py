@@ -17,16 +17,22 @@ from simulator.columns import row_image
 from simulator.columns.cells import Mask
 from simulator.columns.change_frame import INSERT, Ints, ROW, by_table, ints
 from simulator.errors import SchemaError, UserError
+from simulator.read.decode.layout_table import table_of
 from simulator.read.frame import Layout
+from simulator.read.replay import undefined
 from simulator.read.replay.frame import ANY, HALVES, NEVER, SAME, STRICT, halves
 from simulator.read.replay.one_form import filled, has_untold, lifted, one_form, spread, untold
 from simulator.read.replay.timeline import History, NOWHERE, Timeline
+from simulator.read.replay.undefined import Undefined
 from simulator.ticdc import key_bytes
 from simulator.ticdc.codecs.codec import Fidelity
 from simulator.ticdc.table_info import handle_key
+from simulator.tidb.ddl.catalog import key
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.partitions import locate_partition
 
+UNDEFINED = "nobody says how it is defined then, and messages do not tell its handle key"
+FITS = "nobody says how it is defined then, so that they are held against each other alone"
 ABOVE = "above the TSO at which rows are compared"
 UNTOLD_KEY = "messages do not tell its handle key"
 UNTOLD_ROW = "it has no handle key, and messages do not tell its rows wholly"
@@ -41,10 +47,18 @@ class Unreplayed:
     """Row changes that are in no half, counted by table (its number, NOWHERE where it has none), name and why."""
 
     rows: Counter[tuple[int, str, str]] = field(default_factory=Counter)
+    layouts: dict[int, dict[bytes, Layout]] = field(default_factory=dict)
+    """What messages tell of tables that nobody defines, by their numbers and the marks of images (`undefined`)."""
 
     def add(self, number: int, table: str, why: str, count: int) -> None:
         if count:
             self.rows[number, table, why] += count
+
+    def include(self, other: Unreplayed) -> None:
+        """All that was left out elsewhere."""
+        self.rows.update(other.rows)
+        for number, layouts in other.layouts.items():
+            self.layouts.setdefault(number, {}).update(layouts)
 
 
 @dataclass(frozen=True)
@@ -77,7 +91,7 @@ class Replaying:
         exact = rows.column("exact").to_numpy(zero_copy_only=False)
         for number, places in by_table(self.timeline.numbers((layout.schema, layout.table), ts, exact)):
             if number == NOWHERE:
-                left.add(NOWHERE, name, "nobody says how it is defined then", len(places))
+                yield from self._of_undefined(rows.take(pa.array(places)), layout, place, left)
                 continue
             history = self.timeline.tables[number]
             if history.odd:
@@ -93,6 +107,37 @@ class Replaying:
                     yield from self._of_table(part, number, definition, before, after, place, left)
                 except UserError as error:
                     left.add(number, name, str(error), len(part))
+
+    def _of_undefined(
+        self, rows: pa.RecordBatch, layout: Layout, place: int, left: Unreplayed
+    ) -> Iterator[pa.RecordBatch]:
+        """Of a table that nobody defines."""
+        name = f"{layout.schema}.{layout.table}"
+        if not undefined.has_key(layout):
+            left.add(NOWHERE, name, UNDEFINED, len(rows))
+            return
+        if self.fidelity.nulls or self.fidelity.old_nulls:
+            rows, layout = _cut_down(rows, layout, undefined.without_members(layout) | set(layout.keys))
+        ts, touched = ints(rows, "commit_ts"), self.timeline.touched(key(layout.schema, layout.table))
+        table = table_of(layout)
+        for begin, at in by_table(undefined.since(touched, ts)):
+            part, found = rows.take(pa.array(at)), Undefined(layout, begin)
+            try:
+                before, after = (
+                    one_form(side, table.columns) for side in self.images(part, layout, table, self.fidelity))
+            except UserError as error:
+                left.add(found.number, name, str(error), len(part))
+                continue
+            left.add(NOWHERE, name, FITS, len(part))
+            left.layouts.setdefault(found.number, {})[undefined.mark_of(layout)] = layout
+            was, now = found.handles(before), found.handles(after)
+            lost = _lost(before, was) | _lost(after, now)
+            left.add(found.number, name, UNTOLD_KEY, int(lost.sum()))
+            # Inside a millisecond nobody can say what comes before a statement.
+            columns = self._columns(part, place, np.isin(ts[at], touched))
+            yield from _keyed(
+                found.number, (was, now), columns,
+                (undefined.marked(before, layout), undefined.marked(after, layout)), lost)
 
     def _images(
         self, rows: pa.RecordBatch, layout: Layout, history: History, definition: int
@@ -113,34 +158,53 @@ class Replaying:
         gone_at = gone(history, definition, after, ints(rows, "commit_ts"))
         before, after = (at_last(history, definition, side) for side in (before, after))
         was, now = (handles(history.table, side) for side in (before, after))
-        lost = filled(pc.and_(pc.is_valid(before), pc.is_null(was)))
-        lost |= filled(pc.and_(pc.is_valid(after), pc.is_null(now)))
+        lost = _lost(before, was) | _lost(after, now)
         left.add(number, str(history), UNTOLD_KEY if history.keyed else UNTOLD_ROW, int(lost.sum()))
-        columns = {
-            "commit_ts": rows.column("commit_ts"), "offset": rows.column("offset"), "exact": rows.column("exact"),
-            "place": pa.repeat(pa.scalar(place, pa.int32()), len(rows)), "told": self._told(rows),
-            "turn": rows.column("offset"), "gone_at": gone_at,
-        }
-        nothing = pa.nulls(len(rows), pa.binary())
-        if not history.keyed:
-            empty = pa.repeat(pa.scalar(b""), len(rows))
-            columns["turn"] = pc.coalesce(rows.column("rid"), pc.subtract(-1, rows.column("offset")))
-            yield _picked(number, was, columns, empty, nothing, 0, filled(pc.is_valid(was)) & ~lost)
-            yield _picked(number, now, columns, nothing, empty, 2, filled(pc.is_valid(now)) & ~lost)
+        columns = {**self._columns(rows, place, np.zeros(len(rows), np.bool_)), "gone_at": gone_at}
+        if history.keyed:
+            yield from _keyed(number, (was, now), columns, (before, after), lost)
             return
-        same = filled(pc.equal(was, now))
-        went, came = filled(pc.is_valid(was)) & ~same & ~lost, filled(pc.is_valid(now)) & ~same & ~lost
-        yield _picked(number, now, columns, before, after, 1, same & ~lost)
-        yield _picked(number, was, columns, before, nothing, 0, went)
-        yield _picked(number, now, columns, nothing, after, 2, came)
+        nothing, empty = pa.nulls(len(rows), pa.binary()), pa.repeat(pa.scalar(b""), len(rows))
+        columns["turn"] = pc.coalesce(rows.column("rid"), pc.subtract(-1, rows.column("offset")))
+        yield _picked(number, was, columns, empty, nothing, 0, filled(pc.is_valid(was)) & ~lost)
+        yield _picked(number, now, columns, nothing, empty, 2, filled(pc.is_valid(now)) & ~lost)
 
-    def _told(self, rows: pa.RecordBatch) -> pa.Array:
+    def _columns(self, rows: pa.RecordBatch, place: int, doubtful: Mask) -> dict[str, pa.Array]:
+        """What all halves of a row change have; of the `doubtful` ones nobody knows what the row was."""
+        exact = rows.column("exact")
+        doubtful = doubtful & ~exact.to_numpy(zero_copy_only=False)
+        return {
+            "commit_ts": rows.column("commit_ts"), "offset": rows.column("offset"), "exact": exact,
+            "place": pa.repeat(pa.scalar(place, pa.int32()), len(rows)), "told": self._told(rows, doubtful),
+            "turn": rows.column("offset"), "gone_at": pa.repeat(pa.scalar(NEVER, pa.int64()), len(rows)),
+        }
+
+    def _told(self, rows: pa.RecordBatch, doubtful: Mask) -> pa.Array:
         """Of INSERTs that may be UPDATEs, what the row may have been."""
         inserts = ints(rows, "op") == INSERT
         told = np.where(inserts & self.fidelity.hides_same, SAME, STRICT)
         anything = rows.column("only_handle").to_numpy(zero_copy_only=False) | (not self.fidelity.old_values)
-        told = np.where(inserts & anything, ANY, told)
+        told = np.where(inserts & anything | doubtful, ANY, told)
         return pa.array(told.astype(np.int8))
+
+
+def _lost(images: pa.Array, found: pa.Array) -> Mask:
+    """Images whose handle is not told."""
+    return filled(pc.and_(pc.is_valid(images), pc.is_null(found)))
+
+
+def _keyed(
+    number: int, rows: tuple[pa.Array, pa.Array], columns: Mapping[str, pa.Array],
+    sides: tuple[pa.Array, pa.Array], lost: Mask,
+) -> Iterator[pa.RecordBatch]:
+    """Halves of row changes with the handles and images before and after them."""
+    (was, now), (before, after) = rows, sides
+    nothing = pa.nulls(len(was), pa.binary())
+    same = filled(pc.equal(was, now))
+    went, came = filled(pc.is_valid(was)) & ~same & ~lost, filled(pc.is_valid(now)) & ~same & ~lost
+    yield _picked(number, now, columns, before, after, 1, same & ~lost)
+    yield _picked(number, was, columns, before, nothing, 0, went)
+    yield _picked(number, now, columns, nothing, after, 2, came)
 
 
 def _cut_down(rows: pa.RecordBatch, layout: Layout, known: Collection[str]) -> tuple[pa.RecordBatch, Layout]:

@@ -21,6 +21,8 @@ from simulator.read.replay.findings import Findings
 from simulator.read.replay.frame import ANY, BEGIN, END, HALVES, SAME, same_row
 from simulator.read.replay.milliseconds import in_turn
 from simulator.read.replay.one_form import alike, filled
+from simulator.read.replay.timeline import NOWHERE
+from simulator.read.replay.undefined import alike_marked
 
 LEAST = 1 << 14
 """Halves that are looked at together, where there are so many."""
@@ -43,13 +45,18 @@ class Expected:
     restarts: bool = True
     """Whether row changes may come again."""
 
+    def of(self, values: npt.NDArray[np.bool_], table: Ints) -> Mask:
+        """One of these for each row; tables that nobody defines have a handle key, and no rows that are known."""
+        found: Mask = np.append(values, values is self.keyed)[np.maximum(table, NOWHERE)]
+        return found
+
 
 def checked(batches: Iterable[pa.RecordBatch], expected: Expected, show: int) -> Iterator[pa.RecordBatch]:
     """FINDINGS of halves (HALVES) that come in ORDER, `show` examples of each check and table."""
     findings = Findings(show)
     keyed, counted = Neighbours(expected, findings), Counted(expected.known, expected.ends, expected.restarts, findings)
     for batch in together(batches):
-        has_key = expected.keyed[ints(batch, "table")]
+        has_key = expected.of(expected.keyed, ints(batch, "table"))
         for mask, take in ((has_key, keyed.take), (~has_key, counted.take)):
             if mask.all():
                 take(batch)
@@ -131,7 +138,7 @@ class Neighbours:
         findings.count("untouched", compared.table, wanted & ~compared.certain)
         leaves = compared.leaves(last)
         findings.count("found", compared.table, leaves | wanted & finds)
-        left = leaves & self._expected.ends[compared.table]
+        left = leaves & self._expected.of(self._expected.ends, compared.table)
         findings.add("row-left", rows, left, rows.column("new"), None)
 
 
@@ -151,7 +158,7 @@ class Compared:
         self.twice = goes_on & (self.ts == BEGIN) & (self.ts[before] == BEGIN)
         """A state has the row twice."""
 
-        self.certain = goes_on | expected.known[self.table]
+        self.certain = goes_on | expected.of(expected.known, self.table)
         """Whether anybody knows what the row was."""
 
         self.was = _before(rows.column("new"))
@@ -196,5 +203,6 @@ def _alike(one: pa.Array, other: pa.Array, where: Mask, table: Ints, columns: In
     odd = np.flatnonzero(where & ~found)
     for number, at in by_table(table[odd]):
         places = pa.array(odd[at])
-        found[odd[at]] = alike(one.take(places), other.take(places), int(columns[number]))
+        sides = one.take(places), other.take(places)
+        found[odd[at]] = alike_marked(*sides) if number < NOWHERE else alike(*sides, int(columns[number]))
     return found

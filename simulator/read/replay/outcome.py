@@ -15,6 +15,7 @@ from simulator.read.replay.findings import Findings, merged
 from simulator.read.replay.halves import Unreplayed
 from simulator.read.replay.neighbours import Expected
 from simulator.read.replay.timeline import History, NOWHERE, Timeline
+from simulator.read.replay.undefined import MARK, bare, history_of
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import visible_columns
 
@@ -95,10 +96,10 @@ def outcome(
     counts: dict[tuple[str, str], int] = {}
     for (check, number), count in findings.counts.items():
         if check not in COUNTED and number not in doubtful:
-            failed = check, str(timeline.tables[number])
+            failed = check, _name(number, timeline, left)
             counts[failed] = counts.get(failed, 0) + count
     examples = [
-        _difference(row, timeline.tables[row["table"]], places)
+        _difference(*_read(row, timeline, left), places)
         for (_, number), batch in sorted(findings.examples.items()) if number not in doubtful
         for row in batch.to_pylist()]
     why = {(str(history), history.odd): 0 for history in timeline.tables if history.odd}
@@ -116,6 +117,24 @@ def _table(findings: Findings, number: int, history: History, known: bool) -> Ta
     return TableOutcome(
         str(history), counts["expected", number], counts["found", number] if known else None,
         *(counts[name, number] for name in names))
+
+
+def _name(number: int, timeline: Timeline, left: Unreplayed) -> str:
+    if number > NOWHERE:
+        return str(timeline.tables[number])
+    layout = next(iter(left.layouts[number].values()))
+    return f"{layout.schema}.{layout.table}"
+
+
+def _read(row: Mapping[str, object], timeline: Timeline, left: Unreplayed) -> tuple[Mapping[str, object], History]:
+    """An example with its table; without marks where nobody defines that."""
+    number, found, wanted = row["table"], row["found"], row["wanted"]
+    assert isinstance(number, int)
+    if number > NOWHERE:
+        return row, timeline.tables[number]
+    sides = {side: value for side, value in (("found", found), ("wanted", wanted)) if isinstance(value, bytes)}
+    layout = left.layouts[number][next(iter(sides.values()))[:MARK]]
+    return {**row, **{side: bare(value) for side, value in sides.items()}}, history_of(layout)
 
 
 def _difference(row: Mapping[str, object], history: History, places: Sequence[Place]) -> Difference:

@@ -7,7 +7,7 @@ TABLE make another, as TiDB gives another table id.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -119,6 +119,14 @@ class Timeline:
     notes: tuple[str, ...] = ()
     """What is odd with the statements."""
 
+    touches: Mapping[Key, Ints] = field(default_factory=dict)
+    """Commit-ts of the statements about a table, ascending; without a table of those about all of a database."""
+
+    def touched(self, place: Key) -> Ints:
+        """When statements were about a table, ascending."""
+        found = [self.touches[each] for each in (place, (place[0], "")) if each in self.touches]
+        return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
+
     def numbers(self, name: Name, ts: Ints, exact: npt.NDArray[np.bool_]) -> Ints:
         """The tables that had the name before each commit-ts; NOWHERE where none had."""
         spans = self.names.get(key(*name), ())
@@ -161,13 +169,14 @@ def timeline(
     if lenient:
         given = _beginning(statements, list(after or ()))
     all_known = known is None and not lenient
-    names = {key(*name) for name in known or ()}
-    made = _Made(given, {key(t.schema, t.name) for t in given} if all_known else names, lenient)
+    sure = {key(t.schema, t.name) for t in given} if all_known else {key(*name) for name in known or ()}
+    made = _Made(given, sure, lenient)
     for statement in statements:
         made.take(statement)
     for table in after or ():
         made.expect(table)
-    return Timeline(tuple(made.tables), {name: tuple(spans) for name, spans in made.names.items()}, tuple(made.notes))
+    names = {name: tuple(spans) for name, spans in made.names.items()}
+    return Timeline(tuple(made.tables), names, tuple(made.notes), _touches(statements))
 
 
 class _Made:
@@ -315,9 +324,25 @@ def _beginning(sent: Sequence[Sent], after: Sequence[Table]) -> list[Table]:
 
 
 def _renames(sent: Sent) -> list[tuple[Name, Name]]:
+    jobs = reversed(_jobs(sent))
+    return [((old.schema, old.name), (new.schema, new.name)) for job in jobs for old, new in job.pairs]
+
+
+def _jobs(sent: Sent) -> Sequence[Job]:
+    """What a statement does, as far as that follows from its text."""
     try:
         statement = read_statement(sent.query)
-        jobs = execute(statement, sent.query, Session(sent.schema, None, V8_5)).jobs if statement else ()
+        return execute(statement, sent.query, Session(sent.schema, None, V8_5)).jobs if statement else ()
     except DdlError:
-        return []
-    return [((old.schema, old.name), (new.schema, new.name)) for job in reversed(jobs) for old, new in job.pairs]
+        return ()
+
+
+def _touches(statements: Iterable[Sent]) -> dict[Key, Ints]:
+    found: dict[Key, set[int]] = {}
+    for sent in statements:
+        for job in _jobs(sent):
+            names = [(job.schema, job.table), *([job.exchanged] if job.exchanged else [])]
+            names += [(name.schema, name.name) for pair in job.pairs for name in pair]
+            for name in names:
+                found.setdefault(key(*name), set()).add(sent.ts)
+    return {place: np.array(sorted(times), np.int64) for place, times in found.items()}

@@ -104,7 +104,7 @@ class Heard:
         """Row changes that are in no half."""
         found = Unreplayed()
         for each in self._read.values():
-            found.rows.update(each.left.rows)
+            found.include(each.left)
         return found
 
 

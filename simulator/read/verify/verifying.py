@@ -26,7 +26,7 @@ from simulator.read.verify.engine import IN_PROCESS, called, engine_of, master_o
 from simulator.read.verify.following import Followed, follow
 from simulator.read.verify.origin import Origin, UNKNOWN, origin, seen
 from simulator.read.verify.reading import Heard, Reading, counts, first_records, sources, statements
-from simulator.read.verify.tables import defined, last_touched
+from simulator.read.verify.tables import defined
 from simulator.read.verify.told import Nobody, Told
 from simulator.read.verify.verification import NotChecked, Verification
 from simulator.read.verify.written_down import name_of, written_down
@@ -36,6 +36,7 @@ from simulator.run.truth import about
 from simulator.run.truth.about import TruthAbout
 from simulator.signals import Stopped
 from simulator.sinks.kafka.settings import KafkaSettings
+from simulator.tso import FOREVER
 
 UNBOUNDED = 1 << 62
 """In place of a size that nobody told."""
@@ -158,8 +159,7 @@ def _opened(asked: Asked, truth: TruthAbout | None, told: Told) -> Opened:
     known, sent = states(asked, truth), statements(every, made.protocol)
     found = known.timeline(sent)
     spec = _spec(asked, made, found, _counted(every, truth, made))
-    after = () if known.after is None else [entry.table for entry in known.after.tables]
-    first, later = defined(found, last_touched(known.until(sent), after))
+    first, later = defined(found, FOREVER if known.at is None else known.at)
     return Opened(
         tuple(every), made, known, tuple(sent), found, replace(spec, tables=first, later=later), _size(every, some))
 

@@ -16,10 +16,11 @@ import pyarrow.compute as pc
 from simulator.columns.change_frame import CHANGES, Ints, JOINED, ORDER, SIDE, ints
 from simulator.errors import DeliveryError, UserError
 from simulator.run import stages
-from simulator.run.emit import Job, TaskReport, send
+from simulator.run.emit import send
 from simulator.run.engines.work import Placing, Work, among_scripted, duplicate
 from simulator.run.faults.fault import Fault
 from simulator.run.faults.passage import Faults
+from simulator.run.job import Job, TaskReport
 from simulator.run.progress import counted
 from simulator.signals import gently
 from simulator.sinks.driver import Driver

@@ -38,12 +38,13 @@ from simulator.errors import DeliveryError
 from simulator.run import stages
 from simulator.run.bare_arrow import without_pandas
 from simulator.run.barriers import BarrierServer
-from simulator.run.emit import Job, TaskReport, send
+from simulator.run.emit import send
 from simulator.run.engines.address import place_of
 from simulator.run.engines.executors import slots
 from simulator.run.engines.failures import carrying, translated
 from simulator.run.engines.work import Placing, Work, among_scripted, duplicate
 from simulator.run.flush import FLUSH_BYTES
+from simulator.run.job import Job, TaskReport
 from simulator.run.progress import counted
 from simulator.run.stages import Rules
 from simulator.sinks.driver import Driver

@@ -15,8 +15,9 @@ import pyarrow as pa
 from simulator.columns import row_image
 from simulator.columns.change_frame import Ints, SIDE, by_table, ints
 from simulator.errors import SnapshotError
-from simulator.run.emit import Job, Reached, TaskReport
+from simulator.run.emit import Reached
 from simulator.run.faults.fault import Fault
+from simulator.run.job import Job, TaskReport
 from simulator.run.stages import Rules, destinations
 from simulator.sources.diff import Comparison
 from simulator.sources.snapshots import Piece, TableScan, state_batches

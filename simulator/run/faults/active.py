@@ -12,10 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from simulator.releases import Release
-from simulator.run.emit import Job, Outgoing
+from simulator.run.job import Job
 from simulator.run.faults.fault import Fault
 from simulator.run.faults.history import History
 from simulator.run.flush import Flush
+from simulator.run.outgoing import Outgoing
 
 
 @dataclass(frozen=True)

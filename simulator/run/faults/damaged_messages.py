@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from simulator.run.emit import Outgoing
 from simulator.run.faults.active import ActiveFault, Context
 from simulator.run.faults.keys import TABLE_KEY
 from simulator.run.faults.kind import FaultKind, WAY
 from simulator.run.faults.next_rows import Mask, fitting_rows
 from simulator.run.faults.refusals import spoken
+from simulator.run.outgoing import Outgoing
 from simulator.ticdc.codecs import CODECS, CodecOptions
 from simulator.ticdc.codecs.codec import Entry
 from simulator.ticdc.rules import ChangefeedRules

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from simulator import tso
 from simulator.columns.change_frame import DDL, EVENTS, Ints, ROW, WATERMARK, ints
 from simulator.releases import Release
-from simulator.run.emit import Job
 from simulator.run.faults.fault import Fault
+from simulator.run.job import Job
 from simulator.ticdc.codecs import DdlEvent
 from simulator.ticdc.dispatch import Destinations
 

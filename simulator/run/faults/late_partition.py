@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.columns.change_frame import DDL, EVENTS, ints
-from simulator.run.emit import Job
 from simulator.run.faults.active import ActiveFault, Context, Piece, moved
 from simulator.run.faults.keys import FOR_KEY, FROM_0, TOPIC_KEY, to_number
 from simulator.run.faults.kind import FaultKind, WAY
+from simulator.run.job import Job
 from simulator.run.settings import DURATION, Key, to_duration_ms
 from simulator.ticdc.rules import ChangefeedRules
 

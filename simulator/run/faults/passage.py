@@ -16,12 +16,14 @@ import pyarrow as pa
 
 from simulator import tso
 from simulator.columns.change_frame import ROW, WATERMARK, ints
-from simulator.run.emit import Job, Outgoing, Part, outgoing
+from simulator.run.emit import Part
+from simulator.run.job import Job
 from simulator.run.faults import FAULTS
 from simulator.run.faults.active import ActiveFault, Context, Piece
 from simulator.run.faults.fault import Fault
 from simulator.run.faults.history import History, stands_still
 from simulator.run.flush import Flush
+from simulator.run.outgoing import Outgoing, outgoing
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,14 @@ import pyarrow as pa
 from simulator.columns.change_frame import DDL, ints
 from simulator.errors import DeliveryError
 from simulator.run.checkpoint_store import Store, goes_on
-from simulator.run.emit import TaskReport, flushing, outgoing
+from simulator.run.emit import flushing
+from simulator.run.job import TaskReport
 from simulator.run.load.checkpoint import Checkpoint, Totals
 from simulator.run.load.control import Control, Due
 from simulator.run.load.observed import WindowSent
 from simulator.run.load.stretch import Stretch, Window
 from simulator.run.load.stretches import marks
+from simulator.run.outgoing import outgoing
 from simulator.run.pace import NAP
 from simulator.run.progress import Reporter
 from simulator.signals import Asked

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simulator.run.emit import Outgoing, TaskReport
+from simulator.run.job import TaskReport
 from simulator.run.load.sending import send_window, window_messages
 from simulator.run.load.stretch import Window
+from simulator.run.outgoing import Outgoing
 from simulator.run.progress import Reporter
 from simulator.signals import Asked
 from simulator.sinks.records import Delivered, Sink, part

@@ -15,9 +15,11 @@ import pyarrow as pa
 
 from simulator.columns.change_frame import Ints
 from simulator.run import storage
-from simulator.run.emit import Job, Outgoing, TaskReport, counted, flushing, outgoing
+from simulator.run.emit import flushing
+from simulator.run.job import Job, TaskReport
 from simulator.run.load.rows import window_rows
 from simulator.run.load.stretch import Window
+from simulator.run.outgoing import Outgoing, counted, outgoing
 from simulator.run.pace import NAP
 from simulator.run.progress import Reporter
 from simulator.signals import Asked

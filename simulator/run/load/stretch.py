@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from simulator.run.emit import Job
+from simulator.run.job import Job
 from simulator.run.marks import Statement
 from simulator.run.stages import Rules
 from simulator.sources.snapshots.physical import PlacedTable

@@ -17,7 +17,7 @@ from simulator.columns.change_frame import ints
 from simulator.errors import DdlError, SqlError, UserError
 from simulator.releases import Release
 from simulator.run import plan as plans
-from simulator.run.emit import Job
+from simulator.run.job import Job
 from simulator.run.load import statements
 from simulator.run.load.plan import LoadPlan, TRUNCATE
 from simulator.run.load.statements import Chooser, Turn

@@ -5,7 +5,7 @@ One law: a step is planned from what the steps before it left behind, and from n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -98,6 +98,18 @@ class Addition:
     expected: tuple[Expected, ...] = ()
     faults: tuple[Fault, ...] = ()
     grown: tuple[Growth, ...] = ()
+
+
+def joined(additions: Sequence[Addition]) -> Addition:
+    """What steps without drafts added, as if one of them had; what is for people, or was expected, is left out."""
+    rows: dict[int, list[pa.RecordBatch]] = {}
+    for each in (each for addition in additions for each in addition.rows):
+        rows.setdefault(each.version, []).append(each.changes)
+    return Addition(
+        jobs=tuple(job for addition in additions for job in addition.jobs),
+        rows=tuple(VersionRows(version, pa.concat_batches(parts)) for version, parts in rows.items()),
+        faults=tuple(fault for addition in additions for fault in addition.faults),
+        grown=tuple(growth for addition in additions for growth in addition.grown))
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support import oracle
 
 from simulator import Message, TiCDC
 from simulator.cli import run
@@ -70,9 +71,9 @@ def breaches(stream: Sequence[Record], sink_uri: str, counts: dict[str, int]) ->
     release = find(RELEASE)
     spec = stream_spec_of(load(sink_uri, BY_KEY, release), (), counts, release=release)
     parts = [[record for record in stream if record.partition == number] for number in range(max(counts.values()))]
-    decoded = list(contract.in_commit_order(contract.events(part, spec) for part in parts))
-    found = [*contract.check(stream, replace(spec, later=contract.definitions(decoded, {})))]
-    replayed = contract.replay(decoded, {}, {})
+    decoded = list(oracle.in_commit_order(oracle.events(part, spec) for part in parts))
+    found = [*contract.check(stream, replace(spec, later=oracle.definitions(decoded, {})))]
+    replayed = oracle.replay(decoded, {}, {})
     assert all(not rows for rows in replayed.state.values())
     return [str(violation) for violation in (*found, *replayed.violations)]
 

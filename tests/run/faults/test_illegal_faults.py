@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from support import oracle
 
 from simulator import Message, TiCDC
 from simulator.cli import run
@@ -68,9 +69,9 @@ def breaches(messages: Sequence[Message], uri: str) -> set[str]:
     """The checks of the contract that the stream does not pass, restarts being legal."""
     release = find(RELEASE)
     spec = stream_spec_of(load(uri, BY_KEY, release), (), {"shop": 2}, restarts=True, release=release)
-    decoded = list(contract.in_commit_order(contract.events(
+    decoded = list(oracle.in_commit_order(oracle.events(
         [record for record in records(messages) if record.partition == partition], spec) for partition in range(2)))
-    spec = replace(spec, later=contract.definitions(decoded, {}))
+    spec = replace(spec, later=oracle.definitions(decoded, {}))
     return {violation.check for violation in contract.check(records(messages), spec)}
 
 

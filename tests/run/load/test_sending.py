@@ -12,11 +12,12 @@ from support.loaded import CUSTOMERS, LOG, ORDERS, PARTS, stretch, window
 from simulator import tso
 from simulator.columns.change_frame import INSERT
 from simulator.errors import UserError
-from simulator.run.emit import Outgoing, TaskReport
+from simulator.run.job import TaskReport
 from simulator.run.load import prepared
 from simulator.run.load.prepared import Sender
 from simulator.run.load.sending import send_window, window_messages
 from simulator.run.load.stretch import Pace, Stretch, Window
+from simulator.run.outgoing import Outgoing
 from simulator.signals import Asked
 from simulator.sinks.memory import MemorySink, Message
 from simulator.sinks.records import Records

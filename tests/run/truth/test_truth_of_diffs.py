@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from support.oracle.state import State
 from support.playing import play, state, tables_of
 from support.truths import assert_truth, marks, replayed
 
 from simulator import tso
-from simulator.read.contract.state import State
 from simulator.run.truth.about import read
 from simulator.ticdc.changefeed import load
 

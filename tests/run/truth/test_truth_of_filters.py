@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from support.oracle.state import State
 from support.playing import play, state
 
 from simulator.errors import UserError
-from simulator.read.contract.state import State
+from simulator.run import live
 from simulator.run.truth.about import read
 from simulator.simulated import TiCDC
 
@@ -106,6 +107,29 @@ def test_python_says_the_truth_at_any_watermark(tmp_path: Path) -> None:
     about = read(tmp_path / "then")
     assert (about.command, about.watermark, about.topics) == ("TiCDC", then, {"all": 1})
     assert rows(state(tmp_path / "then"), "t") == ["1"]
+
+
+def test_what_a_long_session_keeps_for_a_truth_is_kept_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the truth at any watermark is what it was."""
+    monkeypatch.setattr(live, "JOINED", 4)
+    with TiCDC(sink_uri=URI) as ticdc:
+        ticdc.execute("CREATE TABLE t (id INT PRIMARY KEY); CREATE TABLE gone (id INT PRIMARY KEY)")
+        watermarks = []
+        for number in range(1, 14):
+            ticdc.execute(f"INSERT INTO t (id) VALUES ({number})")
+            if number == 6:
+                ticdc.execute("DROP TABLE gone; ALTER TABLE t ADD COLUMN v INT DEFAULT 3")
+            ticdc.execute(f"DELETE FROM t WHERE id = {number - 3}")
+            ticdc.messages()
+            watermarks.append(ticdc.watermark)
+        assert len(ticdc._live.played().cursors) < 14
+        for number in (2, 5, 6, 9, 13):
+            ticdc.truth(tmp_path / str(number), at=watermarks[number - 1])
+            ids = range(max(1, number - 2), number + 1)
+            added = "-3" if number >= 6 else ""
+            assert rows(state(tmp_path / str(number)), "t") == sorted(f"{row}{added}" for row in ids)
 
 
 def test_a_truth_that_cannot_be_told_is_refused_before_anything_is_sent(

@@ -20,11 +20,11 @@ from support.codec_readings import Texts
 from support.flink import Flink, Refused
 from support.flink_tables import as_read, as_sent, flink_contents, only, texts, typed
 from hypothesis import assume, given, reject, settings
+from support.oracle.state import row_of
 from support.playing import play, state, tables_of
 from pyspark.sql import SparkSession
 from support.random_tables import Change
 
-from simulator.read.contract.state import row_of
 from simulator.read.records import read
 from simulator.releases import DEFAULT, V8_5
 from simulator.ticdc.codecs import CODECS, CodecOptions, DdlEvent

@@ -24,7 +24,7 @@ from pyspark.sql.types import StructType
 from simulator.run.engines.streaming.line import Asking, Start
 
 if TYPE_CHECKING:
-    from simulator.run.emit import TaskReport
+    from simulator.run.job import TaskReport
 
 SCHEMA = pa.schema([("first_ms", pa.int64()), ("end_ms", pa.int64())])
 
@@ -91,7 +91,7 @@ class Sent(WriterCommitMessage):
     """What a task says when all its rows of a window are acknowledged."""
 
     report: bytes
-    """`emit.TaskReport`, pickled: Spark's processes need not know it."""
+    """`job.TaskReport`, pickled: Spark's processes need not know it."""
 
 
 class RowWriter(DataSourceStreamArrowWriter):

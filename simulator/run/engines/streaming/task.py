@@ -13,8 +13,8 @@ import threading
 from queue import SimpleQueue
 from typing import Any, NoReturn
 
-from simulator.run.emit import Job, TaskReport
 from simulator.run.engines.streaming.line import HURRY, Start, connected, heard, put
+from simulator.run.job import Job, TaskReport
 from simulator.run.load.prepared import Sender
 from simulator.run.load.stretch import Stretch, Window
 from simulator.run.progress import Reporter

@@ -16,7 +16,7 @@ MOST = 1000
 """Samples that are kept."""
 
 
-class Timeline:
+class Sampling:
     """Samples, as they are taken."""
 
     def __init__(self) -> None:

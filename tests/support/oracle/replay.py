@@ -12,9 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from simulator.errors import DdlError, UserError
-from simulator.read.contract.schema_changes import changed, there
-from simulator.read.contract.state import HIDDEN, Handle, State, alike, count, handle_of, image_of
-from simulator.read.contract.stream import Placed, Violation
+from simulator.read.contract.tally import Violation
 from simulator.read.decode import (
     DdlEvent, EMPTYING, Image, RowEvent, TRUNCATING, Watermark, before_image, row_text, time_of,
 )
@@ -23,6 +21,9 @@ from simulator.ticdc.codecs.codec import Fidelity
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Column, Name, Table
 from simulator.tidb.model.types import family
+from support.oracle.schema_changes import changed, there
+from support.oracle.state import HIDDEN, Handle, State, alike, count, handle_of, image_of
+from support.oracle.stream import Placed
 
 RANK = {"DELETE": 0, "UPDATE": 1, "INSERT": 2}
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from simulator.columns import row_image
-from simulator.read.contract.stream import Violation
+from simulator.read.contract.tally import Violation
 from simulator.read.decode import LOST
 from simulator.ticdc.table_info import handle_key
 from simulator.tidb.model.table import Column, Name, Table, visible_columns

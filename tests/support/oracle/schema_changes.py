@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from simulator import tso
 from simulator.errors import DdlError
-from simulator.read.contract.state import HIDDEN, Handle, State, count, handle_of, image_of, row_of
-from simulator.read.contract.stream import Placed
 from simulator.read.decode import DdlEvent, time_of
 from simulator.releases import V8_5
 from simulator.ticdc.table_info import handle_key
@@ -23,6 +21,8 @@ from simulator.tidb.parser.read import read_statement
 from simulator.tidb.syntax.alter import PartitionAction, RenameTo
 from simulator.tidb.syntax.definitions import DefaultSyntax
 from simulator.tidb.syntax.statements import AlterTable, RenameTable, Statement
+from support.oracle.state import HIDDEN, Handle, State, count, handle_of, image_of, row_of
+from support.oracle.stream import Placed
 
 FIRST = "test"
 """The database that every new TiDB has."""

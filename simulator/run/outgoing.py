@@ -1,0 +1,140 @@
+"""A flush of events → the messages that it comes to, in their places.
+
+One law: nothing here handles rows one at a time; a flush is a handful of Arrow arrays from end to end.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns.change_frame import DDL, Ints, OPERATIONS, ROW, ints, picked, picked_values
+from simulator.run.flush import Flush
+from simulator.run.job import Job
+from simulator.sinks.records import Records
+from simulator.ticdc.codecs import CODECS, CodecOptions, Encoded, Messages, Rows, StoredFile
+from simulator.ticdc.codecs.binary import valid_utf8
+from simulator.ticdc.codecs.compression import decompressed_values
+from simulator.ticdc.dispatch import sent_table
+
+
+@dataclass(frozen=True)
+class Outgoing:
+    """What a flush comes to."""
+
+    events: pa.RecordBatch
+    """EVENTS without what is in the messages."""
+
+    records: Records
+    files: tuple[StoredFile, ...]
+    """To be stored before the records are sent."""
+
+    first_row: Ints
+    """Record i holds the events `first_row[i]` up to `first_row[i + 1]`."""
+
+
+def outgoing(flush: Flush, job: Job) -> Outgoing:
+    """A flush, encoded."""
+    encoded = _encoded(flush, job)
+    events = flush.events.select(["commit_ts", "kind", "table", "op", "destination"])
+    messages = CODECS[job.options.protocol].frame(encoded, flush.group, job.options, job.release)
+    return Outgoing(
+        events, _records(flush, encoded, messages, job), encoded.files, np.asarray(messages.first_row, np.int64))
+
+
+def _records(flush: Flush, encoded: Encoded, messages: Messages, job: Job) -> Records:
+    """The flush's messages with their places."""
+    first_row = np.asarray(messages.first_row)
+    destination = ints(flush.events, "destination")[first_row[:-1]]
+    topic = np.searchsorted(job.destinations.first, destination, side="right") - 1
+    partition = destination - np.array(job.destinations.first)[topic]
+    return Records(
+        pa.array(topic, pa.int32()),
+        pa.array(partition, pa.int32()),
+        messages.keys if messages.keys is not None else pa.nulls(len(messages.values), pa.binary()),
+        messages.values,
+        flush.events.column("commit_ts").take(pa.array(first_row[1:] - 1)),
+        _readable(encoded, messages.first_row, job.options) if job.sink == "jsonl" else None,
+    )
+
+
+def _encoded(flush: Flush, job: Job) -> Encoded:
+    """Key and value of each event, in the order of the events."""
+    events = flush.events
+    kind, table = ints(events, "kind"), ints(events, "table")
+    parts: list[Encoded] = []
+    places: list[npt.NDArray[np.int64]] = []
+    is_row = kind == ROW
+    rows = events.select(["commit_ts", "row_id", "before", "after"])
+    for number in np.unique(table[is_row]):
+        chosen = np.flatnonzero(is_row & (table == number))
+        large = None if flush.large is None else pa.array(flush.large[chosen])
+        parts.append(_encoded_rows(picked(rows, chosen), large, int(number), job))
+        places.append(chosen)
+    others = np.flatnonzero(~is_row)
+    if len(others):
+        parts.append(_encoded_others(kind[others], table[others], ints(events, "commit_ts")[others], job))
+        places.append(others)
+    if len(parts) == 1:
+        return parts[0]
+    back = np.argsort(np.concatenate(places))
+    keys = None if parts[0].keys is None else picked_values(pa.concat_arrays([part.keys for part in parts]), back)
+    files = tuple(file for part in parts for file in part.files)
+    return Encoded(keys, picked_values(pa.concat_arrays([part.values for part in parts]), back), files)
+
+
+def _encoded_rows(rows: pa.RecordBatch, large: pa.Array | None, number: int, job: Job) -> Encoded:
+    physical_table, to = job.tables[number], job.routes[number]
+    changed = replace(
+        Rows(sent_table(to, physical_table.table), physical_table.partition_id, *rows.columns), selected=to.selected,
+        table_id=physical_table.table_id, large=large)
+    return CODECS[job.options.protocol].encode(changed, job.options, job.release)
+
+
+def _encoded_others(
+    kinds: npt.NDArray[np.int64], index: npt.NDArray[np.int64], commit_ts: npt.NDArray[np.int64], job: Job
+) -> Encoded:
+    """Statements and watermarks: few, so each is made once and repeated for its destinations."""
+    codec = CODECS[job.options.protocol]
+    wanted, place = np.unique(np.stack([kinds, index, commit_ts]), axis=1, return_inverse=True)
+    made = [
+        (
+            codec.ddl(job.statements[number], job.options, job.release)
+            if kind == DDL
+            else codec.watermark(ts, job.options, job.release)
+        )
+        for kind, number, ts in wanted.T.tolist()
+    ]
+    where = pa.array(place.reshape(-1))
+    keys, values = [pair[0] for pair in made if pair], [pair[1] for pair in made if pair]
+    values = pa.array(values, pa.binary()).take(where)
+    return Encoded(None if None in keys else pa.array(keys, pa.binary()).take(where), values)
+
+
+def _readable(encoded: Encoded, first_row: pa.Array, options: CodecOptions) -> pa.Array:
+    """The messages' events as JSON lists: `{"key": …, "value": …}` each, or the value alone without keys; what ends a
+    row is left out, and `?` stands for each byte that is no UTF-8."""
+    texts = decompressed_values(encoded.values, options.large_message_handle_compression)
+    if options.terminator:
+        texts = pc.replace_substring_regex(texts, rf"{re.escape(options.terminator)}\z", "")
+    values = pc.if_else(pc.equal(pc.binary_length(texts), 0), pa.scalar(b"null", pa.binary()), texts)
+    events = values
+    if encoded.keys is not None:
+        events = pc.binary_join_element_wise(b'{"key":', encoded.keys, b',"value":', values, b"}", b"")
+    lists = pa.ListArray.from_arrays(first_row, valid_utf8(events))
+    return pc.binary_join_element_wise(b"[", pc.binary_join(lists, b","), b"]", b"").cast(pa.string())
+
+
+def counted(events: pa.RecordBatch, job: Job) -> dict[tuple[int, int, int], int]:
+    """Rows by (table, op, destination)."""
+    shape = len(job.tables), OPERATIONS, job.destinations.total
+    is_row = ints(events, "kind") == ROW
+    cells = np.ravel_multi_index([ints(events, name)[is_row] for name in ("table", "op", "destination")], shape)
+    found, counts = np.unique(cells, return_counts=True)
+    places = zip(*(axis.tolist() for axis in np.unravel_index(found, shape)), strict=True)
+    return dict(zip(places, counts.tolist(), strict=True))
