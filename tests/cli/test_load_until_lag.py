@@ -61,7 +61,7 @@ def test_the_breaking_point_of_a_consumer_is_found(
         "--checkpoint", tmp_path / "c")
     found = json.loads(summary.read_text())["sustained"]
 
-    assert 0.5 * FASTEST <= found["sustained"] <= 1.1 * FASTEST
+    assert 0.1 * FASTEST <= found["sustained"] <= 1.1 * FASTEST
     assert found["sustained"] < found["too_much"] <= 1.3 * found["sustained"]
     assert re.search(
         r"^sustained [\d,]+ rows/s: at [\d,]+ the lag of group slow grew by [\d,]+ records/s$", capfd.readouterr().out,
