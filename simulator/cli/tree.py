@@ -6,20 +6,31 @@ One law: nothing is imported here but what that takes; a command imports its wor
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from functools import reduce
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import click
 
-from simulator import __version__, releases as known, tso
+from simulator import __version__, tso
+from simulator.cli.options import (
+    CATALOG,
+    CHANGEFEED,
+    CHANGEFEED_AND_OUTPUT,
+    CLIENT,
+    JSON,
+    RESOLVED_INTERVAL,
+    RUN,
+    SEED,
+    TRUTH,
+    architecture,
+    current_database,
+    given,
+    read_by,
+    setting,
+)
 from simulator.errors import UserError
-from simulator.run.settings import DEFAULT_SINK_URI, PLACES, SETTINGS, to_duration_ms
-
-Command = Callable[..., int | None]
-Option = Callable[[Command], Command]
+from simulator.run.settings import PLACES, to_duration_ms
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -28,129 +39,11 @@ def commands() -> None:
     """Emits TiCDC's messages (Open Protocol, Canal-JSON) to Kafka or files, byte for byte, without a TiDB cluster."""
 
 
-def _given(options: Sequence[Option]) -> Option:
-    """Adds options that several commands have in common."""
-
-    def to(command: Command) -> Command:
-        return reduce(lambda made, option: option(made), reversed(options), command)
-
-    return to
-
-
-def _read(convert: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    return lambda context, parameter, text: None if text is None else convert(text)
-
-
-def _setting(key: str, **shown: Any) -> Option:
-    """The option of a setting that scenario files have, too, and that is read as there."""
-    setting = SETTINGS[key]
-    return click.option(f"--{key}", setting.field, callback=_read(setting.read), **shown)
-
-
 def _without_pandas() -> None:
     """For commands that need pyarrow: called before they import their work."""
     from simulator.run.bare_arrow import without_pandas
 
     without_pandas()
-
-
-def _as_text(_: click.Context, parameter: click.Parameter, name: str) -> str:
-    """A name given as an argument, whose bytes may be no text."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        raise UserError(f"{parameter.opts[0]} {name!r} is not UTF-8") from None
-    return name
-
-
-def _architecture(text: str) -> Option:
-    return click.option("--architecture", type=click.Choice(list(known.RELEASES)), help=text)
-
-
-def _current_database(text: str) -> Option:
-    return click.option(
-        "--use", "database", callback=_as_text, default="test", show_default=True, metavar="DB", help=text)
-
-
-CONFIG = click.option(
-    "--config", type=click.Path(path_type=Path), metavar="FILE", help="TiCDC's changefeed.toml.")
-JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document, for programs.")
-
-CHANGEFEED_AND_OUTPUT = (
-    click.option(
-        "--sink-uri", metavar="URI", help="TiCDC's sink URI: kafka://host:port/topic?protocol=open-protocol&…"
-    ),
-    CONFIG,
-    click.option("--release", metavar="TAG", help="TiCDC release to simulate.  [default: v8.5.3]"),
-    _architecture("TiCDC architecture.  [default: classic where the release has both]"),
-    click.option(
-        "--fixtures",
-        type=click.Path(path_type=Path),
-        metavar="DIR",
-        help="Write the records to files; no Kafka is contacted.",
-    ),
-    click.option(
-        "--fixtures-format", type=click.Choice(["jsonl", "parquet"]), default="jsonl", show_default=True,
-        help="What the files are.",
-    ),
-    click.option("--console", is_flag=True, help="Print the decoded messages; no Kafka is contacted."),
-    _setting("start-ts", metavar="TSO|TIME", help="Where simulated time starts.  [default: Dumpling's Pos]"),
-)
-"""Of whatever sends: diff, run and shell."""
-
-RESOLVED_INTERVAL = _setting(
-    "resolved-interval", metavar="DURATION", help="Simulated time between watermarks.  [default: 1s]")
-SEED = _setting("seed", type=int, help="Chooses the commit-ts of each row.  [default: 0]")
-
-CLIENT = (
-    click.option(
-        "--driver", type=click.Choice(["kafka-python", "confluent"]),
-        help="The client that sends to Kafka: confluent is confluent-kafka, an extra.  [default: kafka-python]"),
-    click.option(
-        "--plain-producer", is_flag=True,
-        help="Send record by record through kafka-python's public API, not in prepared batches (slower)."),
-)
-"""What stands between records and Kafka: of diff, run and load."""
-
-TRUTH = (
-    click.option(
-        "--truth", type=click.Path(path_type=Path), metavar="DIR",
-        help="Write a snapshot of what a right consumer has at the last watermark there."),
-    click.option(
-        "--truth-format", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True,
-        help="What its files are."),
-    click.option(
-        "--at", metavar="WHEN",
-        help="Write the truth of then (10m since the start, or the TSO of a watermark), and send nothing."),
-)
-"""Of whatever knows its end: diff, run and load."""
-
-RUN = _given((
-    *CHANGEFEED_AND_OUTPUT,
-    _setting("over", metavar="DURATION", help="Simulated time that changes are spread over.  [default: 1m]"),
-    RESOLVED_INTERVAL,
-    _setting("speed", metavar="max|N", help="N simulated seconds in a real one.  [default: max]"),
-    SEED,
-    click.option(
-        "--master",
-        metavar="URL",
-        help="Spark master; none compares small snapshots in this process, without Java.  [default: local[*] where "
-        "snapshots are compared, else none]",
-    ),
-    *CLIENT,
-    click.option(
-        "--checkpoint", type=click.Path(path_type=Path), metavar="DIR",
-        help="Keep there how far the run is, before each watermark (Kafka only)."),
-    click.option("--resume", is_flag=True, help="Go on where the run of this checkpoint ended, as TiCDC restarted."),
-    click.option(
-        "--summary",
-        type=click.Path(path_type=Path, dir_okay=False),
-        metavar="FILE.json",
-        help="Write the summary there, too.",
-    ),
-    *TRUTH,
-))
-"""Of diff and run."""
 
 
 @commands.command()
@@ -202,8 +95,8 @@ def diff(before: Path, after: Path, file: Path | None, ddl_at: str, renamed: tup
 def run(file: Path, **options: Any) -> None:
     """Play a scenario, or a file of SQL: SQL in, TiCDC's messages out.
 
-    A scenario is TOML: settings, and steps (sql, sql-file, snapshot, wait). A file of SQL is what a MySQL client would
-    send to a new TiDB.
+    A scenario is TOML: settings, and steps (sql, sql-file, snapshot, generate, wait, fault, expect). A file of SQL is
+    what a MySQL client would send to a new TiDB.
     """
     _without_pandas()
     from simulator.cli.run_scenario import run_scenario
@@ -218,8 +111,8 @@ def run(file: Path, **options: Any) -> None:
     "--preset", metavar="NAME",
     help="A plan that comes with the package: sysbench, shop, bank, wide-62, wide-124, large-rows, documents, types.")
 @click.option("--print-plan", is_flag=True, help="Print the plan, to be saved and changed; nothing is sent.")
-@_given(CHANGEFEED_AND_OUTPUT[:-1])
-@_setting("start-ts", metavar="TSO|TIME", help="Where simulated time starts.  [default: 2025-01-01]")
+@given(CHANGEFEED_AND_OUTPUT[:-1])
+@setting("start-ts", metavar="TSO|TIME", help="Where simulated time starts.  [default: 2025-01-01]")
 @click.option(
     "--rate", metavar="RATE",
     help="Rows a second (60000), MiB a second (190MiB), max; steps ('0s:1000, 60s:20000, 5m:max'), ramps "
@@ -229,10 +122,10 @@ def run(file: Path, **options: Any) -> None:
     help="Raise the rate until the consumer group's lag stays above N records and grows; say what it sustains.")
 @click.option("--consumer-group", metavar="GROUP", help="Whose lag is watched, and shown.")
 @click.option(
-    "--duration", "duration_ms", callback=_read(to_duration_ms), metavar="DURATION",
+    "--duration", "duration_ms", callback=read_by(to_duration_ms), metavar="DURATION",
     help="How long it goes on; with --fixtures simulated time.  [default: the plan's, else until it is stopped]")
 @RESOLVED_INTERVAL
-@_setting("seed", type=int, help="Chooses rows and values.  [default: the plan's, else 0]")
+@setting("seed", type=int, help="Chooses rows and values.  [default: the plan's, else 0]")
 @click.option(
     "--master", metavar="URL",
     help="Spark master, such as spark://host:7077; none makes and sends everything in this process, without Java.  "
@@ -241,7 +134,7 @@ def run(file: Path, **options: Any) -> None:
     "--checkpoint", type=click.Path(path_type=Path), metavar="DIR",
     help="Where it is kept how far the run is.  [default: <plan>.checkpoint]")
 @click.option("--resume", is_flag=True, help="Go on where the run of this checkpoint ended.")
-@_given(TRUTH)
+@given(TRUTH)
 @click.option(
     "--summary", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json", help="Write the summary there.")
 @click.option(
@@ -249,7 +142,7 @@ def run(file: Path, **options: Any) -> None:
     help="Write a page with plots there.")
 @click.option(
     "--metrics-port", type=click.IntRange(1, 65535), metavar="PORT", help="Serve Prometheus metrics on this port.")
-@_given(CLIENT)
+@given(CLIENT)
 def load(file: Path | None, **options: Any) -> None:
     """An endless stream of changes, made up from a plan: as much as a consumer can take, for as long as it takes.
 
@@ -287,7 +180,7 @@ def scenarios(**asked: Any) -> None:
 
 
 @commands.command()
-@_given((*CHANGEFEED_AND_OUTPUT, RESOLVED_INTERVAL, SEED))
+@given((*CHANGEFEED_AND_OUTPUT, RESOLVED_INTERVAL, SEED))
 @click.option("--force", is_flag=True, help="From a pipe: go on behind a statement that fails.")
 def shell(force: bool, **options: Any) -> int:
     """Type SQL, see the messages that TiCDC makes of it; \\help at the prompt says more.
@@ -346,7 +239,7 @@ def inspect(source: str, as_json: bool, raw: bool, follow: bool, protocol: str |
     help="Its changefeed.toml.  [default: the truth's]")
 @click.option(
     "--release", metavar="TAG", help="TiCDC release that wrote the stream.  [default: the truth's, else v8.5.3]")
-@_architecture("TiCDC architecture.  [default: the truth's, else classic where the release has both]")
+@architecture("TiCDC architecture.  [default: the truth's, else classic where the release has both]")
 @click.option("--follow", is_flag=True, help="First wait until every partition has the final watermark (Kafka only).")
 @click.option(
     "--until", type=click.IntRange(1, tso.FOREVER), metavar="TSO",
@@ -386,19 +279,6 @@ def explain() -> None:
     """Why a row goes where it goes, and as which bytes."""
 
 
-CHANGEFEED = (
-    click.option(
-        "--sink-uri", default=DEFAULT_SINK_URI, show_default=True, metavar="URI",
-        help="TiCDC's sink URI.",
-    ),
-    CONFIG,
-    click.option("--release", default=known.DEFAULT, show_default=True, metavar="TAG", help="TiCDC release."),
-    _architecture("By default the release's."),
-    JSON,
-)
-"""Of everything that is explained under a changefeed."""
-
-
 @explain.command()
 @click.argument("change", metavar="JSON")
 @click.option(
@@ -408,8 +288,8 @@ CHANGEFEED = (
     metavar="FILE.sql",
     help="CREATE TABLE of the row's table.",
 )
-@_current_database("Database, where the statement names none.")
-@_given(CHANGEFEED)
+@current_database("Database, where the statement names none.")
+@given(CHANGEFEED)
 def row(**asked: Any) -> None:
     """Whether a row change, given as {"before": {…}, "after": {…}}, is sent, its flags, handle, partition and bytes.
 
@@ -421,18 +301,9 @@ def row(**asked: Any) -> None:
     work.row(**asked)
 
 
-CATALOG = (
-    click.option(
-        "--schema", "schemas", type=click.Path(path_type=Path), multiple=True, metavar="FILE.sql",
-        help="CREATE DATABASE, CREATE TABLE, … of what exists; may be given several times.",
-    ),
-    _current_database("The current database."),
-)
-
-
 @explain.command()
 @click.argument("statement", metavar="STATEMENTS")
-@_given((*CATALOG, *CHANGEFEED))
+@given((*CATALOG, *CHANGEFEED))
 def ddl(**asked: Any) -> None:
     """Which jobs a statement is, whether TiCDC replicates it, as which messages, and how tables change.
 
@@ -448,7 +319,7 @@ def ddl(**asked: Any) -> None:
 
 @explain.command()
 @click.argument("name", metavar="DB.T")
-@_given((*CATALOG, *CHANGEFEED))
+@given((*CATALOG, *CHANGEFEED))
 def table(**asked: Any) -> None:
     """Whether a table is replicated and by which rule, its handle key, dispatcher and topic."""
     _without_pandas()
@@ -460,7 +331,7 @@ def table(**asked: Any) -> None:
 @commands.command()
 @click.argument("first", metavar="[A", required=False)
 @click.argument("second", metavar="[B]]", required=False)
-@_architecture("Of releases that do not say theirs as new:TAG.")
+@architecture("Of releases that do not say theirs as new:TAG.")
 @click.option(
     "--examples", is_flag=True, help="Of each difference on the wire an event that shows it, as both releases make it.")
 @JSON
