@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Self
 
 from simulator import releases, tso
-from simulator.errors import DdlError, SqlError, UserError
+from simulator.errors import DdlError, ExpectationError, SqlError, UserError
 from simulator.python_values import PythonValue, as_bytes, python_values
 from simulator.read import expectations
 from simulator.read.decode import Event, decode
@@ -202,6 +203,21 @@ class TiCDC:
         about = about_run("TiCDC", self.describe(), plan, self._changefeed, decided, topics, self._seed, at)
         found = standing(plan, decided, self._seed, at)
         return write(found, about, truth_in_process.write, Path(directory), format)
+
+    def verify(self, against: str | Path) -> None:
+        """What a consumer wrote down is what a right one has by now: a snapshot, or a `jdbc:` URL, which needs Spark.
+
+        Raises ExpectationError with a line for all that differs, UserError for what cannot be read.
+        """
+        from simulator.read.verify import verify  # takes longer than a short test
+        from simulator.read.verify.asked import Asked
+        from simulator.read.verify.words import wrong
+
+        with TemporaryDirectory() as directory:
+            self.truth(truth := Path(directory, "truth"))
+            found = [*wrong(verify(Asked(truth=truth, against=str(against))))]
+        if found:
+            raise ExpectationError(*found)
 
     @property
     def watermark(self) -> int:

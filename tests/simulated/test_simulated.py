@@ -204,6 +204,21 @@ def test_releases_and_architectures_are_named() -> None:
         TiCDC("v8.5.99")
 
 
+def test_what_a_consumer_wrote_down_is_held_against_the_truth(tmp_path: Path) -> None:
+    with TiCDC() as ticdc:
+        ticdc.execute(f"{SHOP}; INSERT INTO shop.item VALUES (1, 5), (2, 6)")
+        table = tmp_path / "shop.item.csv"
+        table.write_text("id,stock\n2,6\n1,5\n")
+        ticdc.verify(tmp_path)
+        table.write_text("id,stock\n1,4\n3,1\n")
+        with pytest.raises(ExpectationError) as error:
+            ticdc.verify(tmp_path)
+    told = [line for line in error.value.args if line.startswith("  shop.item")]
+    assert told == [
+        "  shop.item, row 2: is missing", "  shop.item, row 3: is there and should not be",
+        "  shop.item, row 1: stock is '4', '5' expected"]
+
+
 def test_fixtures_appear_when_it_is_closed(tmp_path: Path) -> None:
     """And not at all where the block ends with an error."""
     with TiCDC(fixtures=tmp_path / "out") as ticdc:

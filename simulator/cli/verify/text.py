@@ -11,7 +11,8 @@ from simulator import tso
 from simulator.cli.run_report import MANY, by_table, plain_table
 from simulator.cli.terminal import Terminal
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
-from simulator.read.verify.verification import Failure, PartitionRead, RIGHT, TableCompared, UNFINISHED, Verification
+from simulator.read.verify.verification import PartitionRead, RIGHT, TableCompared, UNFINISHED, Verification
+from simulator.read.verify.words import details, heading
 
 STYLES = {RIGHT: "green", UNFINISHED: "yellow"}
 """Of verdicts; red else."""
@@ -132,24 +133,6 @@ def figures(table: TableCompared) -> Iterator[str]:
     yield "?" if table.found is None else f"{table.found:,}"
     for count in (table.missing, table.left, table.different):
         yield f"{count:,}"
-
-
-def heading(failure: Failure) -> str:
-    point = f"point {failure.point} of the contract" if failure.point else "no message of the changefeed"
-    where = f" in {failure.of}" if failure.of else ""
-    return f"{failure.check} ({point}){where}: {failure.says}: {failure.count:,}"
-
-
-def details(failure: Failure) -> Iterator[str]:
-    """Its tables and examples, a line each."""
-    named = [(table, count) for table, count in failure.tables.items() if table]
-    if named:
-        listed = ", ".join(f"{table} {count:,}" for table, count in named[:MANY])
-        yield f"  by table: {listed}{f' and {len(named) - MANY} more tables' if len(named) > MANY else ''}"
-    for example in failure.examples:
-        yield f"  {example.place}: {example.what}" if example.place else f"  {example.what}"
-    if failure.count > len(failure.examples):
-        yield f"  … {failure.count - len(failure.examples):,} more"
 
 
 def _by_op(kinds: Mapping[str, int]) -> Counter[int]:
