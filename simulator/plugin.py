@@ -75,11 +75,12 @@ def ticdc_kafka(request: pytest.FixtureRequest, ticdc_release: str | None, ticdc
     name = NOT_IN_TOPIC.sub("-", request.node.name)[:100].strip("-")
     query = asked.get("sink_uri", SINK_URI).partition("?")[2]
     asked["sink_uri"] = f"kafka://{ticdc_broker}/{name}-{uuid.uuid4().hex[:8]}?{query}"
-    with TiCDC(**asked, send=True) as made:
-        try:
+    made = TiCDC(**asked, send=True)
+    try:
+        with made:
             yield made
-        finally:
-            delete_topics(ticdc_broker, made.topics)
+    finally:
+        delete_topics(ticdc_broker, made.topics)
 
 
 @pytest.fixture(scope="session")

@@ -61,14 +61,14 @@ def test_nothing_is_applied_before_every_partition_is_past_it(ticdc: TiCDC) -> N
     assert fed(ticdc, consumer).rows("shop.item") == []
 
 
-@pytest.mark.ticdc(sink_uri="kafka://kafka:9092/shop?protocol=open-protocol&partition-num=2")
+@pytest.mark.ticdc(sink_uri="kafka://kafka:9092/shop?protocol=open-protocol&partition-num=3")
 @pytest.mark.parametrize("scenario", [None, "duplicate-replay", "watermark-fallback", "ddl-replay"])
 def test_it_reads_a_real_kafka(ticdc_kafka: TiCDC, scenario: str | None) -> None:
     ticdc_kafka.execute(STORY)
     if scenario:
         ticdc_kafka.play(scenario)
     ticdc_kafka.messages()  # sends the watermark that lets everything be applied
-    consumer = Consumer(2)
+    consumer = Consumer(3)
     run(ticdc_kafka.brokers, ticdc_kafka.topic, consumer, ticdc_kafka.watermark)
     assert "shop.item" in consumer.tables
     for table in consumer.tables:

@@ -131,6 +131,15 @@ def test_without_kafka_a_test_is_skipped_and_fails_where_ci_says_so(
     run(project).assert_outcomes(errors=1)
 
 
+@pytest.mark.kafka
+def test_what_a_test_leaves_unsent_is_sent_before_its_topic_is_deleted(
+    kafka: str, project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.makepyfile("def test_it(ticdc_kafka): ticdc_kafka.execute('CREATE TABLE t (id INT PRIMARY KEY)')")
+    monkeypatch.setenv("TICDC_SIM_KAFKA", kafka)
+    run(project).assert_outcomes(passed=1)
+
+
 PAGES = "".join((ROOT / page).read_text("utf-8") for page in ("README.md", "docs/python.md"))
 SHOWN = re.findall(r"^```python\n(.*?)^```$", PAGES, re.MULTILINE | re.DOTALL)
 

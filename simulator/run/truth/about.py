@@ -13,6 +13,8 @@ from typing import Any
 
 from simulator import releases
 from simulator.errors import UserError
+from simulator.releases import Release
+from simulator.releases.compare import full_name
 
 FILE = "truth.json"
 VERSION = 1
@@ -57,6 +59,12 @@ class TruthAbout:
 def write(directory: Path, about: TruthAbout) -> None:
     document = {"version": VERSION, **asdict(about)}
     (directory / FILE).write_text(json.dumps(document, indent=2) + "\n", "utf-8")
+
+
+def called(release: Release) -> tuple[str, str]:
+    """Tag and architecture."""
+    architecture, _, tag = full_name(release).partition(":")
+    return tag, architecture
 
 
 def read(directory: Path) -> TruthAbout:
