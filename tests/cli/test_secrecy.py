@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from simulator.cli import run
 from simulator.errors import masked, shown
 from simulator.run import storage
+from simulator.run.truth.about import without_secrets
 from simulator.ticdc.codecs import claim_check
 from simulator.ticdc.codecs.row_changes import StoredFile
 
@@ -47,6 +48,26 @@ def test_of_a_uri_messages_show_where_it_leads(uri: str, text: str) -> None:
 def test_in_any_text_secrets_are_hidden_and_the_rest_is_left(text: str, rest: str) -> None:
     """Once or twice alike."""
     assert rest == masked(text) == masked(masked(text))
+
+
+def test_a_truth_says_how_the_stream_was_made_and_no_secret(tmp_path: Path) -> None:
+    """The rest of the changefeed.toml stays as it is."""
+    config = f"""[sink.kafka-config]
+sasl-password = "{HUSH}"
+sasl-oauth-client-secret = '{HUSH}'
+[sink.kafka-config.large-message-handle]
+large-message-handle-option = "claim-check"
+claim-check-storage-uri = "file:///tmp/x?secret-access-key={HUSH}"
+"""
+    told = without_secrets(config)
+    assert HUSH not in told
+    assert told.replace("***", HUSH) == config
+    (tmp_path / "story.sql").write_text("CREATE TABLE t (id INT PRIMARY KEY)")
+    (tmp_path / "changefeed.toml").write_text(config[:config.index("sasl-oauth")])
+    command = ["run", "story.sql", "--at", "0s", "--sink-uri", f"{KAFKA}&{LOGIN}", "--config", "changefeed.toml"]
+    files = [str(tmp_path / word) if word in ("story.sql", "changefeed.toml") else word for word in command]
+    assert run([*files, "--truth", str(tmp_path / "truth")]) == 0
+    assert HUSH not in (tmp_path / "truth" / "truth.json").read_text()
 
 
 def test_however_long_a_word_is_it_is_searched_once() -> None:

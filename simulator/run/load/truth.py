@@ -15,7 +15,7 @@ from simulator.run.load.stretch import LoadedTable, Stretch
 from simulator.run.load.stretches import Opening, stretches
 from simulator.run.outputs import Output
 from simulator.run.truth import directory as directories
-from simulator.run.truth.about import TruthAbout, called
+from simulator.run.truth.about import TruthAbout, called, without_secrets
 from simulator.sources.snapshots.written import table_file
 from simulator.ticdc import dispatch
 from simulator.ticdc.changefeed import Changefeed
@@ -55,7 +55,7 @@ def _about(opening: Opening, output: Output, changefeed: Changefeed, ms: int) ->
     plan, to, release = opening.load, output.destinations, opening.standing.planning.rules.release
     watermark = tso.compose(opening.start_ms + ms)
     return TruthAbout(
-        "load", plan.name, *called(release), masked(changefeed.sink_uri), changefeed.config,
+        "load", plan.name, *called(release), masked(changefeed.sink_uri), without_secrets(changefeed.config),
         dict(zip(to.topics, to.counts, strict=True)), tso.compose(opening.start_ms), watermark, watermark,
         _empty(next(stretches(opening, output)), plan), plan.model.seed)
 

@@ -6,13 +6,14 @@ One law: whoever has it can check the stream without being told anything else of
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from simulator import releases
-from simulator.errors import UserError
+from simulator.errors import HIDDEN, UserError, is_secret, masked
 from simulator.releases import Release
 from simulator.releases.compare import full_name
 
@@ -36,7 +37,7 @@ class TruthAbout:
     """Without what is secret in it."""
 
     config: str
-    """Text of changefeed.toml; empty for none."""
+    """Text of changefeed.toml without what is secret in it; empty for none."""
 
     topics: Mapping[str, int]
     """Topic → its partitions, at the end of the run."""
@@ -59,6 +60,20 @@ class TruthAbout:
 def write(directory: Path, about: TruthAbout) -> None:
     document = {"version": VERSION, **asdict(about)}
     (directory / FILE).write_text(json.dumps(document, indent=2) + "\n", "utf-8")
+
+
+VALUE = re.compile(r"""((["']?)([\w.-]+)\2\s*=\s*)(["'])([^\n]*?)\4""")
+"""Of a key in TOML, on one line."""
+
+
+def without_secrets(config: str) -> str:
+    """The text of a changefeed.toml, its secrets hidden, those in URIs too."""
+
+    def hidden(found: re.Match[str]) -> str:
+        head, _, name, quote, value = found.groups()
+        return f"{head}{quote}{HIDDEN if is_secret(name) else masked(value)}{quote}"
+
+    return VALUE.sub(hidden, config)
 
 
 def called(release: Release) -> tuple[str, str]:

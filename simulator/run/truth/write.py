@@ -13,7 +13,7 @@ from simulator import tso
 from simulator.errors import masked
 from simulator.run.plan import Plan
 from simulator.run.truth import directory as directories
-from simulator.run.truth.about import TruthAbout, called
+from simulator.run.truth.about import TruthAbout, called, without_secrets
 from simulator.run.truth.standing import Standing, empty
 from simulator.ticdc.changefeed import Changefeed
 from simulator.ticdc.rules import ChangefeedRules
@@ -45,6 +45,6 @@ def about_run(
     """What the truth of a plan says of it; `topics` has how many partitions each is written to."""
     release = rules.release
     return TruthAbout(
-        command, played, *called(release), masked(changefeed.sink_uri), changefeed.config,
+        command, played, *called(release), masked(changefeed.sink_uri), without_secrets(changefeed.config),
         dict(topics), tso.compose(plan.cursors[0].now_ms), watermark, tso.compose(plan.timeline.end_ms),
         empty(plan, rules), seed)
