@@ -12,11 +12,11 @@ from collections.abc import MutableMapping
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
-import simulator
 from pyspark import SparkContext
+
 from simulator.run.engines.workers_python import DRIVERS_PYTHON, version
 
-PACKAGE = Path(simulator.__file__).parent
+PACKAGE = Path(__file__).parents[2]
 
 NO_CODE = PACKAGE / "scenarios"
 
