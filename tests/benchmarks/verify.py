@@ -99,7 +99,7 @@ def written(preset: str, protocol: str, source: str, rows: int, place: Path, add
     found = ran(
         "load", *plan, "--sink-uri", uri, "--config", str(place / "changefeed.toml"), *to, "--truth", str(right),
         "--rate", str(min(rows, ROWS_A_SECOND)), "--duration", f"{max(1, rows // ROWS_A_SECOND)}s",
-        "--master", "local[2]")
+        "--master", "none" if source == "parquet" else "local[2]")
     if found.code:
         raise SystemExit(found.said)
     empty = place / "empty"
