@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from simulator.cli.sending import elsewhere
 from simulator.errors import UserError
 from simulator.run import outputs
 from simulator.run.outputs import Output
@@ -14,7 +15,7 @@ from simulator.ticdc.changefeed import Changefeed
 
 def check(options: dict[str, Any]) -> None:
     """Raises UserError where they do not go together, or with where the messages go."""
-    to = "--console" if options["console"] else "--fixtures" if options["fixtures"] else None
+    to = elsewhere(options)
     if to is not None and options["driver"]:
         raise UserError(f"--driver {options['driver']} is about Kafka: {to} contacts none")
     if options["plain_producer"] and options["driver"] == "confluent":

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.cli.run_report import Display
+from simulator.cli.sending import check_checkpoint
 from simulator.errors import DeliveryError, UserError
 from simulator.releases import Release
 from simulator.run import checkpoint
@@ -20,10 +21,7 @@ from simulator.ticdc.changefeed import Changefeed
 
 def check(options: Mapping[str, Any]) -> None:
     """Raises UserError where they do not go together, or with where the messages go."""
-    to = "--console" if options["console"] else "--fixtures" if options["fixtures"] else None
-    for name in ("checkpoint", "resume"):
-        if options[name] and to is not None:
-            raise UserError(f"--{name} is about Kafka: {to} contacts none")
+    check_checkpoint(options)
     if options["resume"] and options["checkpoint"] is None:
         raise UserError("--resume goes on where a run with --checkpoint DIR ended: give that directory, too")
 

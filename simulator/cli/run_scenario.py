@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +14,7 @@ from typing import Any
 from simulator import releases
 from simulator.cli import client, resuming, truth
 from simulator.cli.run_report import Display, Summary
-from simulator.cli.sending import IN_PROCESS, ON_SPARK, check_sink
+from simulator.cli.sending import check_sink
 from simulator.cli.truth import TruthAsked
 from simulator.errors import DeliveryError, UserError
 from simulator.read import expectations
@@ -25,6 +24,7 @@ from simulator.releases import Release
 from simulator.run import outputs, pipeline, plan, storage
 from simulator.run.engines import in_process, truth_in_process
 from simulator.run.engines.address import place_of
+from simulator.run.engines.apart import apart
 from simulator.run.engines.work import Engine
 from simulator.run.faults.passage import Injection
 from simulator.run.outputs import Output
@@ -32,7 +32,7 @@ from simulator.run.plan import Plan
 from simulator.run.progress import Listener
 from simulator.run.rehearsal import rehearsed
 from simulator.run.scenario import Scenario
-from simulator.run.settings import DEFAULT_SINK_URI, Settings, merged
+from simulator.run.settings import DEFAULT_SINK_URI, IN_PROCESS, ON_SPARK, Settings, merged
 from simulator.run.truth.write import TruthEngine
 from simulator.signals import Stopped, held
 from simulator.sinks.console import ConsoleServer
@@ -141,35 +141,23 @@ def _master(given: str | None, planned: Plan) -> str:
 
 @contextmanager
 def _engines(master: str, planned: Plan, display: Display) -> Iterator[Engines]:
-    """In process, or on Spark in another thread; a signal ends Spark from this one, as no call to it may be torn."""
+    """In process, or on Spark."""
     if master == IN_PROCESS:
         yield Engines(in_process.run, truth_in_process.write)
         return
     display.stage("starting Spark")
     with held():  # an import that a signal ends midway leaves half a module behind
         from simulator.run.engines import session as spark
-    work: Future[Any] | None = None
-
-    def start(function: Callable[..., Any], *arguments: object) -> Future[Any]:
-        nonlocal work
+    with apart() as start:
+        session = start(spark.session, master, planned.input_bytes)
         with held():
-            work = pool.submit(function, *arguments)
-        return work
+            from simulator.run.engines import on_spark, truth_on_spark  # while Java starts
 
-    def beside(*call: Any) -> Any:
-        return start(*call).result()
+        def beside(*call: Any) -> Any:
+            return start(*call).result()
 
-    with ThreadPoolExecutor(1) as pool:
-        try:
-            session = start(spark.session, master, planned.input_bytes)
-            with held():
-                from simulator.run.engines import on_spark, truth_on_spark  # while Java starts
-            yield Engines(
-                partial(beside, on_spark.run, session.result()),
-                partial(beside, truth_on_spark.write, session.result()))
-        finally:
-            if work is not None and not work.done():
-                spark.end(work.done)
+        yield Engines(
+            partial(beside, on_spark.run, session.result()), partial(beside, truth_on_spark.write, session.result()))
 
 
 def _check_summary(path: Path | None) -> None:

@@ -15,13 +15,11 @@ import pyarrow as pa
 
 from simulator import files, tso
 from simulator.releases import Release
-from simulator.releases.compare import full_name
 from simulator.run import checkpoint_store
-from simulator.run.checkpoint_store import Store, goes_on, hashed
+from simulator.run.checkpoint_store import Store, goes_on, hashed, of_changefeed
 from simulator.run.plan import Plan
 from simulator.sources.snapshots import Snapshot
 from simulator.ticdc.changefeed import Changefeed
-from simulator.ticdc.changefeed.model import Kafka
 from simulator.ticdc.dispatch import Destinations
 
 PIECE = 1 << 22
@@ -98,8 +96,7 @@ def identity(
 
     Raises OSError where they cannot be read."""
     line = plan.timeline
-    sent = replace(changefeed, scheme="", kafka=Kafka((), changefeed.kafka.partition_num), warnings=())
-    counts = zip(destinations.topics, destinations.counts, strict=True)
+    partitions = dict(zip(destinations.topics, destinations.counts, strict=True))
     return {
         "what is played": hashed(repr((plan.tables, plan.statements, plan.topics, plan.active)), _written(plan.rows)),
         "a snapshot": hashed(*_content(plan)),
@@ -107,11 +104,7 @@ def identity(
         "its begin": str(tso.compose(line.start_ms)),
         "its end": str(tso.compose(line.end_ms)),
         "--resolved-interval": f"{line.resolved_interval_ms}ms",
-        "--release": full_name(release),
-        "topic": changefeed.topic,
-        "protocol": changefeed.codec.protocol,
-        "partitions": ", ".join(f"{topic}: {count}" for topic, count in sorted(counts)),
-        "changefeed": hashed(repr(sent)),
+        **of_changefeed(release, changefeed, partitions),
     }
 
 

@@ -12,12 +12,16 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from simulator import tso
 from simulator.errors import DeliveryError, UserError
+from simulator.releases import Release
+from simulator.releases.compare import full_name
+from simulator.ticdc.changefeed import Changefeed
+from simulator.ticdc.changefeed.model import Kafka
 
 NAME = "checkpoint.json"
 
@@ -38,6 +42,19 @@ class Standing(Protocol):
     @property
     def watermark(self) -> int:
         """The TSO up to which all is acknowledged."""
+
+
+def of_changefeed(release: Release, changefeed: Changefeed, partitions: Mapping[str, int]) -> dict[str, str]:
+    """What of a changefeed decides what is sent, by the words in which a difference is told; which Kafka it is does
+    not."""
+    kafka = Kafka((), changefeed.kafka.partition_num)
+    return {
+        "--release": full_name(release),
+        "topic": changefeed.topic,
+        "protocol": changefeed.codec.protocol,
+        "partitions": ", ".join(f"{topic}: {count}" for topic, count in sorted(partitions.items())),
+        "changefeed": hashed(repr(replace(changefeed, scheme="", kafka=kafka, warnings=()))),
+    }
 
 
 Stands = TypeVar("Stands", bound=Standing)

@@ -17,6 +17,12 @@ from simulator.errors import UserError, masked
 DEFAULT_SINK_URI = "kafka://127.0.0.1:9092/topic?protocol=open-protocol"
 """Where nothing is contacted, and the user says nothing."""
 
+IN_PROCESS = "none"
+"""The --master that needs no Spark."""
+
+ON_SPARK = "local[*]"
+"""The --master where none is said and Spark is wanted."""
+
 DEFAULT_OVER_MS = 60_000
 DEFAULT_RESOLVED_INTERVAL_MS = 1000
 

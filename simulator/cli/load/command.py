@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,12 @@ from simulator.cli.load.shown import Wanted, opened, showing
 from simulator.cli.load.watch import Setup
 from simulator.cli.run_report import Display
 from simulator.cli.run_scenario import output_of
-from simulator.cli.sending import IN_PROCESS
 from simulator.errors import shown
 from simulator.releases import Release
 from simulator.run import storage
 from simulator.run.engines import load_in_process
 from simulator.run.engines.address import place_of
+from simulator.run.engines.apart import apart
 from simulator.run.checkpoint_store import Store
 from simulator.run.load import checkpoint, rates, truth
 from simulator.run.load.checkpoint import Checkpoint
@@ -38,7 +37,7 @@ from simulator.run.load.stretch import Stretch
 from simulator.run.load.stretches import Opening, opening, stretches
 from simulator.run.outputs import Output
 from simulator.run.progress import Listener, Reporter
-from simulator.run.settings import DEFAULT_RESOLVED_INTERVAL_MS, DEFAULT_SINK_URI
+from simulator.run.settings import DEFAULT_RESOLVED_INTERVAL_MS, DEFAULT_SINK_URI, IN_PROCESS
 from simulator.signals import Asked, Stopped, gently, held as signals_held
 from simulator.sinks import SINKS
 from simulator.sinks.driver import Driver
@@ -222,7 +221,7 @@ def _reporting(stretch: Stretch, driver: Driver) -> Stretch:
 
 
 def _on_spark(master: str, feed: Feed, output: Output, display: Display) -> None:
-    """In another thread, as no call to Java may be torn; a second signal ends Spark from this one."""
+    """A second signal ends it."""
     display.stage("starting Spark")
     with signals_held():
         from simulator.run.engines import session as spark
@@ -231,10 +230,5 @@ def _on_spark(master: str, feed: Feed, output: Output, display: Display) -> None
     def work() -> None:
         query.run(spark.session(master), feed, output.destinations.total, lambda said: display.warn((said,)))
 
-    with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(work)
-        try:
-            running.result()
-        finally:
-            if not running.done():
-                spark.end(running.done)
+    with apart() as start:
+        start(work).result()

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from simulator.cli import client, truth
-from simulator.cli.sending import IN_PROCESS, ON_SPARK, check_sink
+from simulator.cli.sending import check_checkpoint, check_sink
 from simulator.errors import UserError
 from simulator.run.load import presets, rates
 from simulator.run.load.lag import Search
-from simulator.run.settings import Settings
+from simulator.run.settings import IN_PROCESS, ON_SPARK, Settings
 
 SEARCH_FROM = 1000.0
 """Rows a second with which --until-lag begins where no rate is given."""
@@ -50,19 +50,14 @@ def master_of(options: dict[str, Any]) -> str:
 
 def check(options: dict[str, Any], settings: Settings) -> None:
     """Raises UserError for options that do not go together; `settings` are theirs and the plan's."""
-    fixtures, console = options["fixtures"], options["console"]
     check_sink(settings.sink_uri, options)
-    if console and master_of(options) != IN_PROCESS:
+    if options["console"] and master_of(options) != IN_PROCESS:
         raise UserError(f"--console needs --master {IN_PROCESS}: one process shows all messages in their order")
-    if fixtures and options["fixtures_format"] == "parquet" and master_of(options) != IN_PROCESS:
+    if options["fixtures"] and options["fixtures_format"] == "parquet" and master_of(options) != IN_PROCESS:
         raise UserError(
             f"--fixtures-format parquet needs --master {IN_PROCESS}: several processes cannot write one such file")
     client.check(options)
-    if console or fixtures:
-        to = "--console" if console else "--fixtures"
-        for name in ("checkpoint", "resume"):
-            if options[name]:
-                raise UserError(f"--{name.replace('_', '-')} is about Kafka: {to} contacts none")
+    check_checkpoint(options)
     truth.check(options)
 
 

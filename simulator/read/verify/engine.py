@@ -6,7 +6,6 @@ One law: what is found does not depend on it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,10 +14,9 @@ import pyarrow as pa
 from simulator.read.engines import in_process
 from simulator.read.replay.frame import Source, Tell
 from simulator.read.replay.neighbours import Expected
+from simulator.run.engines.apart import apart
+from simulator.run.settings import IN_PROCESS, ON_SPARK
 from simulator.signals import held
-
-IN_PROCESS, ON_SPARK = "none", "local[*]"
-"""The --master that needs no Spark, and the one that is taken for more than a little."""
 
 LITTLE = 256 << 20
 """Bytes of records and snapshots that this process reads where no --master is given."""
@@ -43,7 +41,7 @@ def engine_of(master: str, size: int) -> Engine:
     """For so many bytes of input."""
     if master == IN_PROCESS:
         return in_process.run
-    return lambda sources, expected, show, tell: apart(
+    return lambda sources, expected, show, tell: with_spark(
         master, size, lambda session: _on_spark(session, size, sources, expected, show, tell))
 
 
@@ -56,10 +54,10 @@ def _on_spark(
     return found
 
 
-def apart(
+def with_spark(
     master: str, size: int, done: Callable[[Any], Result], jars: Sequence[Path] = ()
 ) -> Result:
-    """What is done with Spark, in another thread, as no call to Java may be torn; a signal ends Spark from this one."""
+    """What is done with a session of Spark; a signal ends it."""
     with held():  # an import that a signal ends midway leaves half a module behind
         from simulator.read.engines import on_spark  # noqa: F401
         from simulator.run.engines import session as spark
@@ -67,10 +65,6 @@ def apart(
     def work() -> Result:
         return done(spark.session(master, size, jars))
 
-    with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(work)
-        try:
-            return running.result()
-        finally:
-            if not running.done():
-                spark.end(running.done)
+    with apart() as start:
+        result: Result = start(work).result()
+        return result

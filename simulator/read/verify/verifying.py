@@ -22,7 +22,7 @@ from simulator.read.replay.timeline import Sent, Timeline
 from simulator.read.verify import comparison, fits, summaries
 from simulator.read.verify.asked import Asked, check
 from simulator.read.verify.comparison import Comparing, States, comparing, expected_in, states
-from simulator.read.verify.engine import IN_PROCESS, called, engine_of, master_of
+from simulator.read.verify.engine import called, engine_of, master_of
 from simulator.read.verify.following import Followed, follow
 from simulator.read.verify.origin import Origin, UNKNOWN, origin, seen
 from simulator.read.verify.reading import Heard, Reading, counts, first_records, sources, statements
@@ -32,6 +32,7 @@ from simulator.read.verify.verification import NotChecked, Verification
 from simulator.read.verify.written_down import name_of, written_down
 from simulator.run.engines.address import place_of
 from simulator.run.progress import Listener
+from simulator.run.settings import IN_PROCESS
 from simulator.run.truth import about
 from simulator.run.truth.about import TruthAbout
 from simulator.signals import Stopped

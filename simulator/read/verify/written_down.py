@@ -11,8 +11,9 @@ from simulator.read.replay.against import against, of_truth
 from simulator.read.replay.halves import Unreplayed
 from simulator.read.replay.outcome import Outcome, outcome
 from simulator.read.verify.asked import Asked
-from simulator.read.verify.engine import IN_PROCESS, ON_SPARK, apart, engine_of, master_of
+from simulator.read.verify.engine import engine_of, master_of, with_spark
 from simulator.read.verify.told import Told
+from simulator.run.settings import IN_PROCESS, ON_SPARK
 from simulator.run.truth.about import TruthAbout
 from simulator.sources import snapshots
 from simulator.sources.snapshots import Snapshot
@@ -50,7 +51,7 @@ def _in_database(asked: Asked, url: str, right: Snapshot) -> tuple[Outcome, tupl
         return outcome(batches, wanted.timeline, wanted.expected, Unreplayed(), (), asked.show), notes
 
     jars = () if asked.jdbc_driver is None else (asked.jdbc_driver,)
-    return apart(asked.master or ON_SPARK, right.size, compared, jars)
+    return with_spark(asked.master or ON_SPARK, right.size, compared, jars)
 
 
 def name_of(place: str) -> str:

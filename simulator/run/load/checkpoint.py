@@ -6,19 +6,17 @@ One law: a checkpoint is written when all rows below it are acknowledged, and be
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from simulator import tso
 from simulator.releases import Release
-from simulator.releases.compare import full_name
 from simulator.run import checkpoint_store
-from simulator.run.checkpoint_store import Store, hashed
+from simulator.run.checkpoint_store import Store, hashed, of_changefeed
 from simulator.run.load.plan import LoadPlan
 from simulator.sources.generate.timetable import Segment
 from simulator.ticdc.changefeed import Changefeed
-from simulator.ticdc.changefeed.model import Kafka
 
 LAST_MS = 1 << 45
 """No run comes so far: TSOs have 46 bits for milliseconds since 1970."""
@@ -74,18 +72,12 @@ def identity(
 ) -> dict[str, str]:
     """All that decides what a run sends, by the words in which a difference is told."""
     rates = ", ".join(map(_rate, segments))
-    kafka = Kafka((), changefeed.kafka.partition_num)
-    sent = repr(replace(changefeed, scheme="", kafka=kafka, warnings=()))
     return {
         "plan": hashed(load.text or repr(load)),
         "--seed": str(load.model.seed),
         "--rate": rates if len(rates) <= LONG else hashed(rates),
         "--start-ts": str(tso.compose(start_ms)),
-        "--release": full_name(release),
-        "topic": changefeed.topic,
-        "protocol": changefeed.codec.protocol,
-        "partitions": ", ".join(f"{topic}: {count}" for topic, count in sorted(partitions.items())),
-        "changefeed": hashed(sent),
+        **of_changefeed(release, changefeed, partitions),
     }
 
 
