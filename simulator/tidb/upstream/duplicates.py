@@ -154,6 +154,8 @@ def replaced(written: Written, fresh: KeyedRows) -> Written:
     """REPLACE: every row with a key of the new one goes, then the new one comes; a row that is there as it is stays
     (tidb pkg/executor/replace.go)."""
     table = written.stored.table
+    if not unique_keys(table):
+        return written.with_new(NONE, fresh, len(fresh))
     if len(unique_keys(table)) == 1:
         return _last_of_each_key(written, fresh)
 

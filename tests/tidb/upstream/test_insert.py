@@ -111,6 +111,14 @@ def test_replace_takes_away_every_row_that_it_meets(text: str, expected: list[st
     assert after(f"REPLACE INTO t VALUES {text}") == expected
 
 
+def test_replace_into_a_table_without_a_unique_key_adds_rows() -> None:
+    table = played("CREATE TABLE free (a INT, b INT); INSERT INTO free VALUES (1, 1)").upstream
+
+    outcome = played("REPLACE INTO free VALUES (1, 1), (2, 2)", table)
+
+    assert (rows_in(outcome.upstream, "free"), outcome.affected) == ([("1", "1"), ("1", "1"), ("2", "2")], 2)
+
+
 def test_replace_gives_a_table_without_a_clustered_key_a_new_row() -> None:
     outcome = played("REPLACE INTO heap VALUES (5, 1)", ITEMS)
 
