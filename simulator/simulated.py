@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from simulator import releases, tso
 from simulator.errors import DdlError, ExpectationError, SqlError, UserError
-from simulator.python_values import PythonValue, as_bytes, python_values
+from simulator.python_values import PythonValue, python_values
 from simulator.read import expectations
 from simulator.read.decode import Event, decode
 from simulator.read.records import Record
@@ -36,7 +36,7 @@ from simulator.sinks.memory import Message
 from simulator.ticdc.changefeed import Changefeed, load, load_file
 from simulator.ticdc.rules import rules
 from simulator.tidb.ddl.catalog import Database
-from simulator.tidb.model.table import Table, visible_columns
+from simulator.tidb.model.table import Table
 from simulator.tidb.parser.script import scripted
 from simulator.tidb.parser.sql import read_sql
 from simulator.tidb.restore.names import quoted
@@ -45,7 +45,8 @@ from simulator.tidb.syntax.tables import TableSyntax
 from simulator.tidb.upstream.outcome import Outcome, ResultSet
 from simulator.tidb.upstream.refusals import error_number, refused, worded
 from simulator.tidb.upstream.state import Upstream
-from simulator.tidb.upstream.stored import rows_of
+from simulator.tidb.upstream.stored import columns_of, rows_of
+from simulator.tidb.upstream.unique import cells_of
 
 __all__ = ["Message", "Result", "SINK_URI", "TiCDC"]
 
@@ -176,14 +177,14 @@ class TiCDC:
         """The rows of `db.table`, in the order of its key: int for integers, BIT and YEAR, float for FLOAT and DOUBLE,
         bytes for binary strings, str as TiDB prints it for everything else, None for NULL.
 
-        Virtual generated columns are left out, as messages leave them out. Raises SqlError for a table that is not
-        there.
+        Has all columns, as SELECT * does; messages have no virtual generated ones. Raises SqlError for a table that is
+        not there.
         """
         upstream, definition = self._table(table)
-        cells = rows_of(upstream, definition).cells
+        texts = columns_of(rows_of(upstream, definition).cells)
         columns = {
-            column.name: python_values(column.type, cells.column(column.name)) for column in visible_columns(definition)
-        }
+            column.name: python_values(column.type, cells_of(definition, column, texts))
+            for column in definition.columns}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def truth(self, directory: str | Path, format: str = "csv", at: int | None = None) -> Mapping[str, int]:
@@ -383,5 +384,5 @@ def _result(outcome: Outcome) -> Result:
 def _texts(found: ResultSet, number: int) -> list[str | bytes | None]:
     texts = found.rows.column(number).to_pylist()
     if found.binary[number]:
-        return [None if text is None else as_bytes(text) for text in texts]
+        return list(texts)
     return [None if text is None else text.decode("utf-8", "surrogateescape") for text in texts]

@@ -143,6 +143,33 @@ def test_rows_are_python_values() -> None:
             ticdc.rows("nothing")
 
 
+def test_rows_have_virtual_columns_which_messages_have_not() -> None:
+    with TiCDC() as ticdc:
+        ticdc.execute("CREATE TABLE t (id INT PRIMARY KEY, double_id INT AS (id * 2), s INT AS (id + 1) STORED)")
+        ticdc.execute("INSERT INTO t (id) VALUES (7)")
+
+        assert rows_in(ticdc.events()) == [("INSERT", None, {"id": "7", "s": "8"})]
+        assert ticdc.rows("t") == [{"id": 7, "double_id": 14, "s": 8}]
+
+
+def test_a_select_answers_with_bytes_that_are_no_text() -> None:
+    with TiCDC() as ticdc:
+        ticdc.execute("CREATE TABLE t (b VARBINARY(9)); INSERT INTO t VALUES (x'00ff')")
+
+        assert ticdc.execute("SELECT b, x'80', CAST('ä' AS BINARY) FROM t").rows == (
+            (b"\x00\xff", b"\x80", b"\xc3\xa4"),)
+
+
+@pytest.mark.parametrize("number", [2 ** 63, 2 ** 64 - 1])
+def test_a_number_beyond_all_members_is_refused(number: int) -> None:
+    with TiCDC() as ticdc:
+        ticdc.execute("CREATE TABLE t (e ENUM('a', 'b'), s SET('x', 'y'))")
+
+        for column in ("e", "s"):
+            with pytest.raises(SqlError, match=f"1265 .*: Data truncated for column '{column}' at row 1"):
+                ticdc.execute(f"INSERT INTO t ({column}) VALUES ({number})")
+
+
 def test_a_select_answers_with_rows() -> None:
     with TiCDC() as ticdc:
         ticdc.execute(f"{SHOP}; INSERT INTO shop.item VALUES (1, 5), (2, NULL)")

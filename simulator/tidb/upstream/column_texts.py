@@ -55,7 +55,8 @@ def _prepared(type: ColumnType, value: pa.Array) -> pa.Array:
             return numbers.positional(numbers.shortest(pc.round(value, round_mode="half_to_even")))
         if kind == "enum":
             names = pa.array(type.elements, pa.string())
-            known = pc.and_(pc.greater(value, 0), pc.less_equal(value, len(type.elements)))
+            zero, most = (pa.scalar(bound).cast(given) for bound in (0, len(type.elements)))
+            known = pc.and_(pc.greater(value, zero), pc.less_equal(value, most))
             return names.take(pc.subtract(only(known, value).cast(pa.int64()), 1))
         if kind == "set":
             return _members(type, value)

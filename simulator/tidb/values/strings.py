@@ -72,7 +72,8 @@ def _member(type: ColumnType, value: pa.Array) -> pa.Array:
 
 def _by_number(type: ColumnType, value: pa.Array) -> pa.Array:
     number = _numbers(value)
-    known = pc.and_(pc.greater(number, 0), pc.less_equal(number, len(type.elements)))
+    least, most = (pa.scalar(bound, pa.uint64()) for bound in (1, len(type.elements)))
+    known = pc.and_(pc.greater_equal(number, least), pc.less_equal(number, most))
     return _members(type).take(pc.subtract(only(known, number), pa.scalar(1, pa.uint64())))
 
 
