@@ -131,9 +131,9 @@ def _driver(uri: str) -> Iterator[tuple[Any, str]]:
 
 
 def read_text(path: Path) -> str:
-    """The whole file, as UTF-8; raises UserError."""
+    """The whole file, as UTF-8, its line ends as they are, without a byte order mark; raises UserError."""
     try:
-        return path.read_text("utf-8")
+        return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:

@@ -196,7 +196,7 @@ COMMANDS: dict[str, Callable[[Shell, str], None]] = {
 def is_whole(text: str) -> bool:
     """Whether what was typed ends where a statement or a command does: what would follow is another statement."""
     words = text.strip().lower()
-    if not words or words.startswith("\\") or words in BARE or words.startswith("delimiter ") or "\0" in text:
+    if not words or words.startswith(("\\", "delimiter ")) or words in BARE or words == "-- fails" or "\0" in text:
         return True
     try:
         return len(scripted(f"{text}\nx")) > len(scripted(text))
@@ -259,10 +259,10 @@ def _pieces(source: Iterable[bytes]) -> Iterator[tuple[int, str]]:
     pending, first = "", 1
     for number, line in enumerate(source, 1):
         try:
-            pending += line.decode()
+            pending += line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError:
             raise UserError(f"line {number}: not UTF-8") from None
-        if (not pending.strip() or ";" in line.decode() or pending.lstrip().startswith("\\")) and is_whole(pending):
+        if (not pending.strip() or b";" in line or pending.lstrip().startswith("\\")) and is_whole(pending):
             yield first, pending
             pending = ""
         if not pending.strip():

@@ -89,12 +89,19 @@ def test_a_pipe_stops_at_the_first_statement_that_fails(piped: Piped) -> None:
     ("\\nothing\n", "unknown command \\nothing. Known: \\bytes,"),
     ("\\wait soon\n", "bad duration 'soon'"),
     ("SELECT 'open", "ERROR 1064 (42000)"),
+    ("-- fails\nSELECT 1;\n", "line 1: ERROR 1064 (42000)"),
     ("LOAD DATA INFILE 'x' INTO TABLE t;", "LOAD DATA"),
     ("\\rows shop.nothing\n", "Table 'shop.nothing' doesn't exist"),
 ])
 def test_mistakes_are_said_on_one_line(text: str, says: str, piped: Piped) -> None:
     code, _, wrong = piped(text)
     assert (code, says in wrong, wrong.count("\n")) == (2, True, 1), wrong
+
+
+def test_a_pipe_keeps_carriage_returns_and_drops_a_byte_order_mark(piped: Piped) -> None:
+    """Both come with files of other systems; in a text a carriage return is part of it."""
+    code, said, wrong = piped("\ufeffSELECT HEX('a\r\n');\r\n")
+    assert (code, "| 610D0A " in said, wrong) == (0, True, ""), said
 
 
 def test_what_was_typed_is_written_as_fixtures(tmp_path: Path, piped: Piped) -> None:

@@ -138,6 +138,9 @@ INSERT INTO t VALUES (4, NOW(3));
         "story.sql:1: SELEC 1:", "story.sql:3: INSERT"]),
     ("", ["story.sql: it has no statement"]),
     ("-- nothing\n", ["story.sql: it has no statement"]),
+    (SHOP + "-- fails\nINSERT INTO item VALUES (3, 'x', 1);", ["story.sql", "line 5", "`-- fails` names no error"]),
+    (SHOP + "-- fails: 1062\nINSERT INTO item VALUES (3, 'x', 1);", ["line 5", "expected is `-- fails 1062`"]),
+    (SHOP + "-- fails 62\nINSERT INTO item VALUES (3, 'x', 1);", ["line 5", "expected is `-- fails 1062`"]),
     ("INSERT INTO nowhere VALUES (1);", ["story.sql:1:", "ERROR 1146 (42S02): Table 'test.nowhere' doesn't exist"]),
     ("SELECT 'abc;", ["story.sql", "line 1"]),
     ("LOAD DATA INFILE 'x' INTO TABLE t;", ["story.sql:1:", "LOAD DATA"]),
@@ -164,6 +167,16 @@ def test_a_file_that_is_no_text_is_refused(
     assert play("run", path, "--console") == 2
     said = capsys.readouterr().err
     assert words in said and "story.sql" in said and "Traceback" not in said
+
+
+@pytest.mark.parametrize("step", ["", "sql-file = 'story.sql'"], ids=["run", "sql-file"])
+def test_a_carriage_return_in_a_text_reaches_the_row(tmp_path: Path, step: str) -> None:
+    """The file's lines may end in CR LF as well; a byte order mark before them is no SQL."""
+    text = "\ufeffCREATE TABLE t (id INT PRIMARY KEY, v TEXT);\r\nINSERT INTO t VALUES (1, 'a\r\nb\rc');\r\n"
+    path = tmp_path / "story.sql"
+    path.write_bytes(text.encode())
+    path = story(tmp_path, f"[[step]]\n{step}\n", "story.toml") if step else path
+    assert [value(event.after, "v") for event in rows(played(path))] == ["a\r\nb\rc"]
 
 
 def test_an_open_transaction_ends_with_its_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -168,7 +168,7 @@ def _owner(stem: str, schemas: Collection[tuple[str, str]]) -> tuple[tuple[str, 
 
 
 def _declared(names: tuple[str, str], schema_file: str) -> Table:
-    text = b"".join(streams.blocks(streams.Part(schema_file))).decode("utf-8", "replace")
+    text = b"".join(streams.blocks(streams.Part(schema_file))).decode("utf-8-sig", "replace")
     try:
         table = create_table(text, names[0])
     except SchemaError as error:

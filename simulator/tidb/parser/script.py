@@ -26,7 +26,8 @@ MARKS = re.compile(rf"""
 """What a statement's end is told by; two quoted texts side by side are one with a doubled quote."""
 
 BLANK = re.compile(r"\s*")
-FAILS = re.compile(r"--\s+fails\s+(\d{3,5})\s*", re.IGNORECASE)
+FAILS = re.compile(r"--\s+fails\s+(\d{3,5})\b.*", re.IGNORECASE | re.DOTALL)
+FAILS_WITHOUT_NUMBER = re.compile(r"--\s+fails(\s*|\s*[^\s\w].*|\s+\d.*)", re.IGNORECASE | re.DOTALL)
 DELIMITER = re.compile(r"DELIMITER(?=\s)", re.IGNORECASE)
 COMMENT_ALONE = re.compile(r"/\*[Tt]?!(?:(?!\*/).)*\*/\s*", re.DOTALL)
 
@@ -34,8 +35,8 @@ COMMENT_ALONE = re.compile(r"/\*[Tt]?!(?:(?!\*/).)*\*/\s*", re.DOTALL)
 def scripted(text: str) -> tuple[ScriptedStatement, ...]:
     """The statements of a script, in order.
 
-    Raises SqlError 1064 with line and column where a quote or comment is never closed, for DELIMITER, and for a text
-    that holds NUL.
+    Raises SqlError 1064 with line and column where a quote or comment is never closed, for DELIMITER, for `-- fails`
+    without a number, and for a text that holds NUL.
     """
     return tuple(_statements(text))
 
@@ -82,10 +83,13 @@ def _begin(text: str, here: int, start: int, kind: str | None) -> int:
 
 
 def _fails(text: str, start: int, comment: str) -> int | None:
-    """The error that a comment on a line of its own names."""
+    """The error that a comment on a line of its own names; raises SqlError for `-- fails` without one."""
+    if text[text.rfind("\n", 0, start) + 1:start].strip():
+        return None
     found = FAILS.fullmatch(comment)
-    alone = not text[text.rfind("\n", 0, start) + 1:start].strip()
-    return int(found[1]) if found and alone else None
+    if found is None and FAILS_WITHOUT_NUMBER.fullmatch(comment):
+        raise _wrong(text, start, "`-- fails` names no error: expected is `-- fails 1062`, a number of 3 to 5 digits")
+    return int(found[1]) if found else None
 
 
 def _is_comment(statement: str) -> bool:
