@@ -1,24 +1,26 @@
 """The command line.
 
 One law: a user's mistake ends in one line and exit code 2, what a scenario expects in vain in 1, lost delivery in 3,
-what nobody foresaw in 70.
+what nobody foresaw in 70. Who closes standard output early has seen enough, which changes no verdict.
 """
 
 from __future__ import annotations
 
+import errno
 import gc
 import io
 import os
 import sys
 import traceback
 from collections.abc import Sequence
-from contextlib import suppress
 
 import click
 
 from simulator import signals
+from simulator.cli import streams
+from simulator.cli.output import complain
 from simulator.cli.tree import commands
-from simulator.errors import SimulatorError, UserError, masked, printable
+from simulator.errors import SimulatorError, UserError, masked
 
 GENERATION = 100_000
 """Objects that come between two looks of Python's garbage collector: what imports make stays, and is much."""
@@ -54,7 +56,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         _check(sys.argv[1:] if arguments is None else arguments)
         with signals.heeded():
             code = commands.main(arguments, prog_name="ticdc-sim", standalone_mode=False, obj=asked)
-        return code if isinstance(code, int) else 0
+            return streams.flushed(code if isinstance(code, int) else 0)
     except click.UsageError as error:
         return _misused(error)
     except click.ClickException as error:
@@ -63,12 +65,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _complain(error.exit_code, *error.args)
     except signals.Stopped as stopped:
         return _complain(stopped.exit_code, str(stopped))
-    except (BrokenPipeError, SystemExit):
-        # Whoever read our output has seen enough (click answers EPIPE with an exit); the rest has nowhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:
-        return _complain(3, ": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
+        return _refused(error)
+    except SystemExit:  # click's answer to EPIPE
+        return _refused(BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)))
     except Exception as error:
         return _unforeseen(error, "traceback" in asked)
 
@@ -85,11 +85,16 @@ def _check(arguments: Sequence[str]) -> None:
 
 
 def _complain(code: int, *lines: str) -> int:
-    """Says what is wrong and gives the code; where nobody listens to standard error, the code alone tells."""
-    with suppress(OSError):
-        for line in lines:
-            click.echo(f"ticdc-sim: {printable(masked(line))}", err=True)
+    """Says what is wrong and gives the code."""
+    complain(f"ticdc-sim: {line}" for line in lines)
     return code
+
+
+def _refused(error: OSError) -> int:
+    """What the operating system refuses; nothing is wrong where only the reader of standard output is gone."""
+    if isinstance(error, BrokenPipeError) and streams.reader_gone():
+        return 0
+    return _complain(3, ": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
 
 
 def _unforeseen(error: Exception, whole: bool) -> int:
@@ -112,6 +117,7 @@ def _misused(error: click.UsageError) -> int:
 
 def main() -> None:
     """Entry point of `ticdc-sim`; what a terminal's charset lacks is shown as escapes."""
+    streams.reopen_closed()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -122,4 +128,5 @@ def main() -> None:
     if "duckdb" not in sys.modules:
         gc.freeze()
     signals.ignored()
+    streams.let_go()
     sys.exit(code)

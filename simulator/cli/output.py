@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
 
 import click
 
-from simulator.errors import printable, printable_json
+from simulator.errors import DeliveryError, UserError, masked, printable, printable_json
 
 
 def show_lines(lines: Iterable[str]) -> None:
@@ -18,6 +21,44 @@ def show_lines(lines: Iterable[str]) -> None:
 def show_json(document: object) -> None:
     """One document for programs."""
     click.echo(printable_json(document, indent=2))
+
+
+def complain(lines: Iterable[str]) -> None:
+    """Lines on standard error; where nobody listens to it, the exit code alone tells."""
+    with suppress(OSError):
+        for line in lines:
+            click.echo(printable(masked(line)), err=True)
+
+
+def check_file(option: str, path: Path | None) -> None:
+    """Raises UserError where the file that an option names cannot be written when all is done."""
+    if path is None:
+        return
+    parent = path.absolute().parent
+    if not parent.is_dir():
+        raise UserError(f"{option} {path}: there is no directory {path.parent}")
+    if path.is_dir():
+        raise UserError(f"{option} {path} is a directory: give the name of a file")
+    if not os.access(path if path.exists() else parent, os.W_OK):
+        raise UserError(f"{option} {path}: it cannot be written, Permission denied")
+
+
+def write_file(path: Path, text: str, what: str) -> None:
+    """Writes the whole file, which grows beside its place, or leaves what was there; raises DeliveryError."""
+    place = Path(os.path.realpath(path))
+    growing = place.with_name(f".{place.name}.part")
+    try:
+        if place.exists() and not place.is_file():  # a device or a pipe
+            place.write_text(text, "utf-8")
+            return
+        try:
+            growing.write_text(text, "utf-8")
+            growing.replace(place)
+        except OSError:
+            growing.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise DeliveryError(f"cannot write the {what} {path}: {error.strerror or error}") from error
 
 
 def warn(lines: Iterable[str]) -> None:

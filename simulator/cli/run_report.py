@@ -21,9 +21,10 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from simulator import tso
+from simulator.cli.output import write_file
 from simulator.cli.terminal import Terminal
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
-from simulator.errors import UserError, printable
+from simulator.errors import printable
 from simulator.run.outputs import Output
 from simulator.run.pipeline import Account
 from simulator.run.plan import Plan
@@ -90,7 +91,7 @@ class Summary:
         return self.rows / self.account.sending if self.account.sending else 0.0
 
     def write(self, path: Path) -> None:
-        """The whole summary as JSON."""
+        """The whole summary as JSON; raises DeliveryError."""
         tables = {
             name: {"inserted": ops[INSERT], "updated": ops[UPDATE], "deleted": ops[DELETE]}
             for name, ops in self.by_table().items()
@@ -110,10 +111,7 @@ class Summary:
             "partitions": self.by_partition(),
             "statements": [asdict(event) for event in self.plan.statements],
         }
-        try:
-            path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
-        except OSError as error:
-            raise UserError(f"cannot write the summary {path}: {error.strerror}") from error
+        write_file(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n", "summary")
 
 
 class Display:
@@ -170,9 +168,8 @@ class Display:
                 status.stop()
 
     def stopped(self, progress: Progress, plan: Plan, output: Output) -> None:
-        """What has arrived when a run ends before its end, where anybody is still there to read it."""
-        with suppress(OSError, SystemExit):  # rich's answer to a closed pipe
-            self._arrived(progress, plan, output)
+        """What has arrived when a run ends before its end."""
+        self._arrived(progress, plan, output)
 
     def ended(self, watermark: int) -> None:
         """Where a signal ended a run that is complete so far."""
@@ -181,8 +178,7 @@ class Display:
 
     def told(self, line: str) -> None:
         """What holds of a run that a signal ended."""
-        with suppress(OSError, SystemExit):  # as above
-            self._console.print(line, style="red", soft_wrap=True)
+        self._console.print(line, style="red", soft_wrap=True)
 
     def _arrived(self, progress: Progress, plan: Plan, output: Output) -> None:
         if output.sink != "kafka":

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from simulator import releases
 from simulator.cli import client, resuming, truth
+from simulator.cli.output import check_file
 from simulator.cli.run_report import Display, Summary
 from simulator.cli.sending import check_sink
 from simulator.cli.truth import TruthAsked
@@ -62,7 +62,7 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
     changefeed = load_file(settings.sink_uri or DEFAULT_SINK_URI, settings.config, release)
     client.check(options)
     resuming.check(options)
-    _check_summary(options["summary"])
+    check_file("--summary", options["summary"])
     script = scenario.script(settings, options.get("first"), options.get("last"))
     display = Display()
     display.warn(changefeed.warnings)
@@ -112,9 +112,11 @@ def run_scenario(scenario: Scenario, options: dict[str, Any], command: str, play
         if keeper is not None:
             keeper.end()
     summary = Summary(planned, output, account, time.monotonic() - began)
-    if options["summary"] is not None:
-        summary.write(options["summary"])
-    display.finish(summary)
+    try:
+        display.finish(summary)
+    finally:
+        if options["summary"] is not None:
+            summary.write(options["summary"])
 
 
 def _check_expected(planned: Plan, changefeed: Changefeed, release: Release, seed: int, display: Display) -> None:
@@ -158,11 +160,6 @@ def _engines(master: str, planned: Plan, display: Display) -> Iterator[Engines]:
 
         yield Engines(
             partial(beside, on_spark.run, session.result()), partial(beside, truth_on_spark.write, session.result()))
-
-
-def _check_summary(path: Path | None) -> None:
-    if path is not None and not path.absolute().parent.is_dir():
-        raise UserError(f"--summary {path}: there is no directory {path.parent}")
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from warnings import catch_warnings
 from rich.cells import cell_len
 
 from simulator import tso
-from simulator.cli.output import show_lines, warn
+from simulator.cli.output import complain, show_lines, warn
 from simulator.errors import SimulatorError, SqlError, UserError, did_you_mean
 from simulator.read.lines import lines, raw_lines
 from simulator.run.faults import FAULTS
@@ -106,8 +106,7 @@ class Shell:
                         raise UserError(*where) from None
                     code = 2
                     sys.stdout.flush()
-                    for said in where:
-                        print(said, file=sys.stderr)
+                    complain(where)
         except Quit:
             pass
         return code

@@ -142,6 +142,9 @@ def run(file: Path, **options: Any) -> None:
     help="Write a page with plots there.")
 @click.option(
     "--metrics-port", type=click.IntRange(1, 65535), metavar="PORT", help="Serve Prometheus metrics on this port.")
+@click.option(
+    "--metrics-address", metavar="ADDRESS",
+    help="Of this machine, where that port listens; 0.0.0.0 is all of them.  [default: 127.0.0.1]")
 @given(CLIENT)
 def load(file: Path | None, **options: Any) -> None:
     """An endless stream of changes, made up from a plan: as much as a consumer can take, for as long as it takes.

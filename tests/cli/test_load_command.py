@@ -153,6 +153,7 @@ KAFKA = ("--sink-uri", "kafka://127.0.0.1:9/load")
     (("PLAN", *KAFKA, "--release", "v1.0.0"), "unknown TiCDC release 'v1.0.0'"),
     (("PLAN", *KAFKA, "--summary", "no/such.json"), "--summary no/such.json: there is no directory no"),
     (("PLAN", *KAFKA, "--report", "no/such.html"), "--report no/such.html: there is no directory no"),
+    (("PLAN", *KAFKA, "--metrics-address", "::1"), "--metrics-address ::1 needs --metrics-port PORT"),
     (("PLAN", *KAFKA, "--truth", "plan.toml"), "--truth plan.toml is a file: give a new or empty directory"),
 ])
 def test_what_cannot_be_asked_is_one_line(
@@ -203,6 +204,43 @@ def test_a_rate_in_bytes_is_turned_into_rows(plan: Path, tmp_path: Path) -> None
                 "--rate", "100KiB", "--summary", tmp_path / "summary.json") == 0
 
     assert json.loads((tmp_path / "summary.json").read_text())["bytes"] / 2 == pytest.approx(100 * 1024, rel=0.1)
+
+
+SIGNALLED_TWICE = """
+import signal
+from simulator.sinks.files.formats import JsonLines
+deliver = JsonLines._deliver
+def delivered(*given):
+    deliver(*given)
+    signal.raise_signal(signal.SIGINT)
+    signal.raise_signal(signal.SIGTERM)
+JsonLines._deliver = delivered
+"""
+
+
+@pytest.mark.parametrize(("first", "signals", "words"), [
+    (SIGNALLED_TWICE, (), "ended early: stopped by SIGTERM; no fixtures were written; no truth was written"),
+    ("", (signal.SIGINT,), "ended early: interrupted"),
+], ids=["twice", "once"])
+def test_fixtures_are_there_behind_one_signal_and_told_to_be_missing_behind_two(
+    plan: Path, tmp_path: Path, first: str, signals: tuple[int, ...], words: str
+) -> None:
+    """Nothing is counted that was thrown away."""
+    summary, left = tmp_path / "summary.json", tmp_path / "left"
+    arguments = (
+        "load", plan, "--master", "none", "--sink-uri", URI, "--fixtures", left / "out", "--truth", left / "truth",
+        "--summary", summary)
+    with started(*arguments, first=first) as process:
+        wait_until(process, lambda: any(left.glob(".out-*/*/*")))
+        for number in signals:
+            process.send_signal(number)
+        assert process.stdout is not None
+        said = [*errors(process), process.stdout.read()]
+    assert (words in said, any("row changes in" in line for line in said)) == (True, bool(signals)), said
+    assert sorted(path.name for path in left.iterdir()) == (["out", "truth"] if signals else [])
+    assert json.loads(summary.read_text())["lost"] == (
+        [] if signals else ["no fixtures were written", "no truth was written"])
+    assert process.returncode == (130 if signals else 143)
 
 
 @pytest.mark.kafka

@@ -219,8 +219,24 @@ def test_prometheus_gets_each_metric_by_its_name(watch: Watch) -> None:
             not in documented} == set()
 
 
-def scraped(port: int) -> list[str]:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+def test_metrics_are_for_this_machine_unless_another_address_is_asked() -> None:
+    others = "127.0.0.2"
+    with Metrics().served(0) as port, pytest.raises(OSError, match="refused"):
+        scraped(port, others)
+    with Metrics().served(0, "0.0.0.0") as port:
+        assert scraped(port, others) == scraped(port) == []
+
+
+@pytest.mark.parametrize("address", ["192.0.2.7", "no.such.host.invalid", "1.2"])
+def test_an_address_that_is_not_of_this_machine_is_refused(address: str) -> None:
+    wanted = Wanted(metrics_port=9099, metrics_address=address)
+    with pytest.raises(UserError, match=f"^--metrics-address {address}: .* such as 127.0.0.1, or 0.0.0.0"):
+        with opened(wanted):
+            raise AssertionError("it is open")
+
+
+def scraped(port: int, host: str = "127.0.0.1") -> list[str]:
+    with urllib.request.urlopen(f"http://{host}:{port}/metrics", timeout=10) as answer:
         return [line for line in answer.read().decode().splitlines() if not line.startswith("#")]
 
 

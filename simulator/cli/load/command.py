@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,11 @@ from simulator.cli import client, truth as truths
 from simulator.cli.load import truth_at
 from simulator.cli.load.metrics import Metrics
 from simulator.cli.load.options import check, file_of, master_of, search_of, settings_of
-from simulator.cli.load.shown import Wanted, opened, showing
-from simulator.cli.load.watch import Setup
+from simulator.cli.load.shown import Wanted, opened, showing, wanted_of
+from simulator.cli.load.watch import Setup, Watch
 from simulator.cli.run_report import Display
 from simulator.cli.run_scenario import output_of
-from simulator.errors import shown
+from simulator.errors import SimulatorError, shown
 from simulator.releases import Release
 from simulator.run import storage
 from simulator.run.engines import load_in_process
@@ -97,7 +98,7 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
         check(options, plan.settings)
     else:
         truths.check(options)
-    wanted = Wanted(options["summary"], options["report"], options["metrics_port"])
+    wanted = wanted_of(options)
     rate = plan.rate if options["rate"] is None else options["rate"]
     search = search_of(options, rate)
     asked = rates.read(rate if search is None else f"{search.first:.3f}")
@@ -116,31 +117,47 @@ def load(file: Path | None, options: dict[str, Any]) -> None:
             storage.require_writable(loading.changefeed.codec.claim_check_storage_uri)
         shared = loading.master != IN_PROCESS
         place = place_of(loading.master)
-        with output_of(loading.opening.plan, loading.changefeed, options, place, shared) as output:
+        with ExitStack() as put_away:
+            output = put_away.enter_context(
+                output_of(loading.opening.plan, loading.changefeed, options, place, shared))
             display.warn(output.notes)
-            ended = _run(loading, output, wanted, metrics, display)
+            ended = _run(loading, output, put_away, wanted, metrics, display)
     if ended is not None:
         raise ended
 
 
 def _run(
-    loading: Loading, output: Output, wanted: Wanted, metrics: Metrics, display: Display
+    loading: Loading, output: Output, put_away: ExitStack, wanted: Wanted, metrics: Metrics, display: Display
 ) -> Stopped | None:
-    """The run, and what is shown of it; gives the signal that ended it at a watermark."""
+    """The run, and what is shown of it once the output is put away; gives the signal that ended it at a watermark."""
     store, begun = _begun(loading, output)
     kafka = output.settings if isinstance(output.settings, KafkaSettings) else None
     told = _setup(loading, output), wanted, metrics, kafka, loading.search, output.sink == "console"
     ended: Stopped | None = None
     try:
         with showing(*told) as live, gently() as signal:
-            with Listener(live.update, place_of(loading.master)) as listener:
-                _sent(loading, output, store, begun, (live.watch.sent,), signal, listener.driver, display)
+            with put_away.pop_all(), _lost(loading.options, live.watch):
+                with Listener(live.update, place_of(loading.master)) as listener:
+                    _sent(loading, output, store, begun, (live.watch.sent,), signal, listener.driver, display)
             if signal.number:
                 raise (ended := Stopped(signal.number))
     except Stopped as stopped:
         if stopped is not ended:
             raise
     return ended
+
+
+@contextmanager
+def _lost(options: dict[str, Any], watch: Watch) -> Iterator[None]:
+    """Has it told what a run leaves out that ends before its end."""
+    try:
+        yield
+    except (SimulatorError, Stopped):
+        if options["fixtures"] is not None:
+            watch.lost.append("no fixtures were written")
+        if options["truth"] is not None:
+            watch.lost.append(truths.NOT_WRITTEN)
+        raise
 
 
 def _loading(

@@ -18,9 +18,9 @@ QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 def show(watch: Watch, stderr: bool = False) -> None:
     """Tables and closing lines on standard output, or on standard error where that shows the messages."""
     out = Terminal(stderr=stderr)
-    if watch.account.changes:
+    if watch.account.changes and not watch.lost:
         out.print(by_table(tables(watch)), "")
-    if watch.account.partitions:
+    if watch.account.partitions and not watch.lost:
         out.print(by_partition(partitions(watch)), "")
     out.print(*closing(watch), sep="\n", soft_wrap=True)
 
@@ -46,7 +46,14 @@ def partitions(watch: Watch) -> list[dict[str, Any]]:
 
 
 def closing(watch: Watch) -> Iterator[str]:
-    """Lines for people."""
+    """Lines for people; of a run that left nothing only why."""
+    if not watch.lost:
+        yield from _account(watch)
+    if watch.ended:
+        yield "; ".join((f"ended early: {watch.ended}", *watch.lost))
+
+
+def _account(watch: Watch) -> Iterator[str]:
     account = watch.account
     yield (
         f"{account.rows:,} row changes in {account.messages:,} messages, {account.bytes / MIB:,.1f} MiB, "
@@ -64,8 +71,6 @@ def closing(watch: Watch) -> Iterator[str]:
         yield watch.verdict.of(watch.setup.group or "")
     if account.watermark:
         yield f"complete up to watermark {tso.describe(account.watermark)}"
-    if watch.ended:
-        yield f"ended early: {watch.ended}"
 
 
 def _of_rate(watch: Watch) -> Iterator[str]:

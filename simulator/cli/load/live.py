@@ -76,11 +76,10 @@ class Live:
             thread.join()
 
     def _change(self) -> None:
-        with suppress(OSError, SystemExit), self._console.status("") as status:  # the terminal may be gone
+        with suppress(OSError), self._console.status("") as status:  # the terminal may be gone
             while not self._over.wait(REFRESHED):
                 status.update(Text(printable(self.line())))
 
     def _repeat(self) -> None:
-        with suppress(OSError, SystemExit):
-            while not self._over.wait(PLAIN):
-                self._console.print(self.line(), soft_wrap=True)
+        while not self._over.wait(PLAIN):
+            self._console.print(self.line(), soft_wrap=True)

@@ -5,6 +5,7 @@ One law: a name means the same from release to release; what is not known yet is
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -16,6 +17,8 @@ from simulator import tso
 from simulator.cli.load.watch import Watch
 from simulator.errors import UserError
 from simulator.sinks.latencies import Latencies
+
+LOOPBACK = "127.0.0.1"
 
 PREFIX = "ticdc_load_"
 
@@ -30,14 +33,19 @@ class Metrics(Collector):
         self.watch = watch
 
     @contextmanager
-    def served(self, port: int) -> Iterator[int]:
-        """Answers on that port, on all addresses of this machine; raises UserError where another process has it."""
+    def served(self, port: int, address: str = LOOPBACK) -> Iterator[int]:
+        """Answers on that port of that address; raises UserError where another process has it, and where the address
+        is not of this machine."""
         registry = CollectorRegistry()
         registry.register(self)
         try:
-            server, thread = start_http_server(port, registry=registry)
+            server, thread = start_http_server(port, address, registry)
         except OSError as error:
-            raise UserError(f"--metrics-port {port}: {error.strerror}; give a port that is free") from error
+            if error.errno == errno.EADDRINUSE:
+                raise UserError(f"--metrics-port {port}: {error.strerror}; give a port that is free") from error
+            raise UserError(
+                f"--metrics-address {address}: {error.strerror}; give an address of this machine, such as {LOOPBACK}, "
+                "or 0.0.0.0 for all of them") from error
         try:
             yield server.server_port
         finally:

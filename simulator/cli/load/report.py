@@ -12,18 +12,19 @@ import plotly.graph_objects as go
 from simulator import tso
 from simulator.cli import page
 from simulator.cli.load.end import closing, partitions, tables
-from simulator.cli.load.summary import series, write_text
+from simulator.cli.load.summary import series
 from simulator.cli.load.watch import MIB, Watch
+from simulator.cli.output import write_file
 from simulator.cli.page import BLUE, GREEN, ORANGE, PURPLE, RED, known, line, long, short
 from simulator.cli.run_report import MANY
 from simulator.columns.change_frame import DELETE, INSERT, UPDATE
 
 
 def write(watch: Watch, path: Path) -> None:
-    """Raises UserError where it cannot be written."""
+    """Raises DeliveryError where it cannot be written."""
     with watch.lock:
         text = document(watch)
-    write_text(path, text, "report")
+    write_file(path, text, "report")
 
 
 def document(watch: Watch) -> str:

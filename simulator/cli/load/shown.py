@@ -10,14 +10,15 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from simulator.cli.load import end
 from simulator.cli.load.live import Live
-from simulator.cli.load.metrics import Metrics
+from simulator.cli.load.metrics import LOOPBACK, Metrics
 from simulator.cli.load.summary import write as write_summary
 from simulator.cli.load.watch import Setup, Watch
-from simulator.cli.output import warn
-from simulator.errors import SimulatorError, UserError
+from simulator.cli.output import check_file, warn
+from simulator.errors import DeliveryError, SimulatorError, UserError
 from simulator.run.load.lag import HEARD_WITHIN, Search
 from simulator.run.load.lag_watch import LagWatch
 from simulator.signals import Stopped
@@ -31,18 +32,26 @@ class Wanted:
     summary: Path | None = None
     report: Path | None = None
     metrics_port: int | None = None
+    metrics_address: str = LOOPBACK
+
+
+def wanted_of(options: dict[str, Any]) -> Wanted:
+    """What is to be shown of the run; raises UserError."""
+    port, address = options["metrics_port"], options["metrics_address"]
+    if address is not None and port is None:
+        raise UserError(f"--metrics-address {address} needs --metrics-port PORT: nothing is served without it")
+    return Wanted(options["summary"], options["report"], port, LOOPBACK if address is None else address)
 
 
 @contextmanager
 def opened(wanted: Wanted) -> Iterator[Metrics]:
-    """Before anything else is: raises UserError for a port that is taken, and for a directory that is not there."""
-    for option, path in (("--summary", wanted.summary), ("--report", wanted.report)):
-        if path is not None and not path.absolute().parent.is_dir():
-            raise UserError(f"{option} {path}: there is no directory {path.parent}")
+    """Before anything else is: raises UserError for a port that is taken, and for a file that cannot be written."""
+    check_file("--summary", wanted.summary)
+    check_file("--report", wanted.report)
     metrics = Metrics()
     with ExitStack() as stack:
         if wanted.metrics_port is not None:
-            stack.enter_context(metrics.served(wanted.metrics_port))
+            stack.enter_context(metrics.served(wanted.metrics_port, wanted.metrics_address))
         yield metrics
 
 
@@ -68,15 +77,17 @@ def showing(
                 f"{HEARD_WITHIN:.0f} s: a group that reads and commits is expected")
     except (SimulatorError, Stopped) as error:
         watch.finish("; ".join(str(error).splitlines()), search.verdict if search is not None else None)
+        end.show(watch, True)
         try:
             _documents(watch, wanted)
-        except UserError as other:
+        except DeliveryError as other:
             warn([str(other)])
-        end.show(watch, True)
         raise
     watch.finish("", search.verdict if search is not None else None)
-    _documents(watch, wanted)
-    end.show(watch, stderr)
+    try:
+        end.show(watch, stderr)
+    finally:
+        _documents(watch, wanted)
 
 
 @contextmanager
@@ -92,9 +103,11 @@ def _lag(watch: Watch, kafka: KafkaSettings, group: str, search: Search | None) 
 
 
 def _documents(watch: Watch, wanted: Wanted) -> None:
-    if wanted.summary is not None:
-        write_summary(watch, wanted.summary)
-    if wanted.report is not None:
-        from simulator.cli.load import report  # plotly takes longer than anything else here
+    try:
+        if wanted.summary is not None:
+            write_summary(watch, wanted.summary)
+    finally:
+        if wanted.report is not None:
+            from simulator.cli.load import report  # plotly takes longer than anything else here
 
-        report.write(watch, wanted.report)
+            report.write(watch, wanted.report)

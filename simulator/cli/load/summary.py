@@ -10,7 +10,7 @@ from typing import Any
 
 from simulator.cli.load.end import QUANTILES, partitions
 from simulator.cli.load.watch import Watch
-from simulator.errors import UserError
+from simulator.cli.output import write_file
 from simulator.run.load.series import columns
 from simulator.sinks.latencies import Latencies
 
@@ -53,6 +53,7 @@ def document(watch: Watch) -> dict[str, Any]:
         "watermark": account.watermark,
         "simulated_ms": account.end_ms,
         "ended_early": watch.ended or None,
+        "lost": watch.lost,
         "tables": {setup.tables[table]: ops for table, ops in account.of_tables().items()},
         "partitions": [
             {name: value for name, value in place.items() if name != "commit_ts"} for place in partitions(watch)],
@@ -79,18 +80,10 @@ def latency(latencies: Latencies) -> dict[str, float | int | None]:
 
 
 def write(watch: Watch, path: Path) -> None:
-    """Raises UserError where it cannot be written."""
+    """Raises DeliveryError where it cannot be written."""
     with watch.lock:
         told = document(watch)
     lists = {name: json.dumps(values) for name, values in told.pop("series").items()}
     inner = ",\n".join(f'    "{name}": {values}' for name, values in lists.items())
     text = json.dumps(told, indent=2, ensure_ascii=False).removesuffix("\n}")
-    write_text(path, f'{text},\n  "series": {{\n{inner}\n  }}\n}}\n', "summary")
-
-
-def write_text(path: Path, text: str, what: str) -> None:
-    """Raises UserError where it cannot be written."""
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write the {what} {path}: {error.strerror}") from error
+    write_file(path, f'{text},\n  "series": {{\n{inner}\n  }}\n}}\n', "summary")

@@ -76,6 +76,9 @@ class Watch:
     ended: str = ""
     """Why the run ended before its time, one line."""
 
+    lost: list[str] = field(default_factory=list)
+    """What it was to leave and did not."""
+
     started: float = field(default_factory=time.time)
     lock: threading.RLock = field(default_factory=threading.RLock)
 

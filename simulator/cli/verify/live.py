@@ -55,8 +55,7 @@ class Live:
 
     def last(self, said: str) -> None:
         """How far it came, where it ends before its end."""
-        with suppress(OSError, SystemExit):  # rich's answer to a closed pipe
-            self._console.print(said, style="red", soft_wrap=True)
+        self._console.print(said, style="red", soft_wrap=True)
 
     def warn(self, lines: Iterable[str]) -> None:
         self._console.warn(lines)

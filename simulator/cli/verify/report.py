@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from simulator import tso
 from simulator.cli import page
-from simulator.cli.load.summary import write_text
+from simulator.cli.output import write_file
 from simulator.cli.page import BLUE, GREEN, ORANGE, PURPLE, RED, short
 from simulator.cli.run_report import MANY
 from simulator.cli.verify.text import OPS, figures, named, offsets, verdict
@@ -23,8 +23,8 @@ A_DAY = 86_400.0
 
 
 def write(found: Verification, path: Path) -> None:
-    """Raises UserError where it cannot be written."""
-    write_text(path, document(found), "report")
+    """Raises DeliveryError where it cannot be written."""
+    write_file(path, document(found), "report")
 
 
 def document(found: Verification) -> str:

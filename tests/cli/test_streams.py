@@ -1,0 +1,144 @@
+"""Standard output and standard error that are closed, full, or read by nobody: no traceback; exit codes hold."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.playing import play
+from support.processes import errors, started
+
+MAIN = "from simulator.cli import main; main()"
+STORY = "CREATE TABLE t (id INT PRIMARY KEY, v INT);\nINSERT INTO t VALUES (1, 2), (2, 3);\n"
+PLAN = '[[table]]\ndefinition = "CREATE TABLE a.t (id INT PRIMARY KEY, v INT)"\nrows = 20\n'
+NOT_SHOWN = "ticdc-sim: No space left on device\n"
+
+
+@pytest.fixture(name="directory", scope="module")
+def _directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A story, its stream, and a truth that is another's."""
+    directory = tmp_path_factory.mktemp("streams")
+    (directory / "story.sql").write_text(STORY)
+    (directory / "plan.toml").write_text(PLAN)
+    assert play("run", directory / "story.sql", "--fixtures", directory / "out", "--truth", directory / "truth") == 0
+    rows = directory / "truth" / "test.t.csv"
+    rows.write_text(rows.read_text().replace("3", "4"))
+    return directory
+
+
+def redirected(directory: Path, redirection: str, *arguments: str) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error, without progress, of a command as a shell starts it."""
+    command = ["sh", "-c", f'exec "$@" {redirection}', "sh", sys.executable, "-c", MAIN, *arguments]
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=60, env=dict(os.environ))
+    said = [line for line in done.stderr.splitlines(keepends=True) if not line.endswith(" …\n")]
+    return done.returncode, done.stdout, "".join(said)
+
+
+COMMANDS = [
+    ("run", "story.sql", "--console"),
+    ("load", "plan.toml", "--console", "--duration", "1s", "--rate", "9"),
+    ("load", "plan.toml", "--print-plan"),
+    ("verify", "out", "--truth", "truth"),
+    ("inspect", "out"),
+    ("scenarios", "--json"),
+]
+WRONG = "verify"
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_closed_standard_output_is_no_defect(directory: Path, command: tuple[str, ...]) -> None:
+    """It counts as /dev/null."""
+    code, _, said = redirected(directory, ">&- </dev/null", *command)
+    assert code == (command[0] == WRONG), said
+    assert "ticdc-sim" not in said and "Traceback" not in said
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_full_standard_output_is_told(directory: Path, command: tuple[str, ...]) -> None:
+    """In one line, whatever else a command has found."""
+    code, _, said = redirected(directory, ">/dev/full", *command)
+    assert (code, said.endswith(NOT_SHOWN)) == (3, True), said
+    assert "Traceback" not in said and "Exception" not in said
+
+
+@pytest.mark.parametrize("redirection", ["2>/dev/full", "<&- 2>&-"])
+@pytest.mark.parametrize(("command", "code"), [
+    (("run", "story.sql", "--fixtures", "silent"), 0),
+    (("verify", "out", "--truth", "truth"), 1),
+    (("run", "nothing.sql"), 2),
+])
+def test_standard_error_that_takes_nothing_changes_nothing(
+    directory: Path, redirection: str, command: tuple[str, ...], code: int
+) -> None:
+    """The work goes on, and its exit code tells how it ended."""
+    assert redirected(directory, redirection, *command)[0] == code
+    assert (directory / "silent" / "topic" / "0.jsonl").exists() or command[-1] != "silent"
+
+
+@pytest.mark.parametrize(("command", "code"), [
+    (("verify", "out", "--truth", "truth"), 1),
+    (("verify", "out", "--truth", "truth", "--json"), 1),
+    (("run", "story.sql", "--console"), 0),
+    (("run", "story.sql", "--fixtures", "seen"), 0),
+    (("load", "plan.toml", "--master", "none", "--fixtures", "seen", "--duration", "1s", "--summary", "s.json"), 0),
+], ids=lambda value: " ".join(value) if isinstance(value, tuple) else "")
+def test_a_reader_that_is_gone_changes_no_verdict(
+    directory: Path, command: tuple[str, ...], code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As behind `| head -1`: what a command was to leave is there all the same."""
+    monkeypatch.chdir(directory)
+    with started(*command) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert errors(process) == []
+    assert process.returncode == code
+    assert Path("seen").is_dir() or "seen" not in command
+    assert Path("s.json").exists() or "s.json" not in command
+
+
+@pytest.mark.parametrize("code", [0, 1], ids=["right", "wrong"])
+def test_a_verdict_is_shown_before_the_disk_is_found_full(
+    directory: Path, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A limit on the size of files stands for the full disk; the report that was there stays."""
+    monkeypatch.chdir(directory)
+    Path("report.html").write_text("yesterday's")
+    truth = ("--truth", "truth") if code else ()
+    with started("verify", "out", *truth, "--report", "report.html", limit=400_000) as process:
+        assert process.stdout is not None
+        shown = process.stdout.read()
+        assert errors(process)[-1] == "ticdc-sim: cannot write the report report.html: File too large"
+    assert (process.returncode, shown[:5]) == (3, "WRONG" if code else "RIGHT")
+    assert Path("report.html").read_text() == "yesterday's"
+    assert not list(Path().glob(".*"))
+
+
+def test_a_report_may_go_to_a_device(directory: Path) -> None:
+    """Which is written to, and not replaced; a full one is told."""
+    assert redirected(directory, "", "verify", "out", "--report", "/dev/null")[0] == 0
+    code, shown, said = redirected(directory, "", "verify", "out", "--report", "/dev/full")
+    assert (code, said) == (3, "ticdc-sim: cannot write the report /dev/full: No space left on device\n")
+    assert shown.startswith("RIGHT")
+
+
+@pytest.mark.parametrize("command", [
+    ("run", "story.sql", "--fixtures", "told", "--summary"),
+    ("load", "plan.toml", "--master", "none", "--fixtures", "told", "--duration", "1s", "--report"),
+], ids=["run", "load"])
+def test_a_run_whose_figures_cannot_be_written_has_shown_them(directory: Path, command: tuple[str, ...]) -> None:
+    code, shown, said = redirected(directory, "", *command, "/dev/full")
+    assert (code, said.splitlines()[-1][-23:]) == (3, "No space left on device")
+    assert "row changes in" in shown and (directory / "told").is_dir()
+
+
+@pytest.mark.parametrize(("option", "file", "words"), [
+    ("--report", "out", "is a directory"), ("--report", "none/r.html", "there is no directory none"),
+])
+def test_a_file_that_cannot_be_is_refused_before_anything_is_read(
+    directory: Path, option: str, file: str, words: str
+) -> None:
+    code, _, said = redirected(directory, "", "verify", "out", option, file)
+    assert code == 2 and words in said
