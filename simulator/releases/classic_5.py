@@ -125,7 +125,7 @@ V5_4_0 = replace(
     ),
     protocols=V5_3_1.protocols | {"open-protocol"},
     unknown_protocol="CDC:ErrMQSinkUnknownProtocol",
-    checks_insync_replicas=True,
+    checks_insync_replicas="all",
     kafka_refuses_tidb_extension=True,
 )
 

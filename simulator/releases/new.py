@@ -105,6 +105,18 @@ V8_5_7 = replace(
     options=V8_5_6.options | option_names.MAX_RETRY | option_names.TABLE_ROUTES,
 )
 
+# As its branch stood ten days before the tag (ticdc release-8.5, 799216ba3 of 17 August 2026).
+V8_5_8 = replace(
+    V8_5_7,
+    name="v8.5.8",
+    client_error="CDC:ErrNewKafkaSink",
+    one_kafka_code=True,
+    checks_insync_replicas="created",
+    refuses_zero_timeouts=True,
+    refuses_unknown_handling=True,
+    options=V8_5_7.options | option_names.EVENT_COLLECTOR,
+)
+
 V26_3_1 = replace(
     V8_5_7,
     name="v26.3.1",
@@ -160,7 +172,7 @@ V9_0_0_BETA_1 = replace(
 )
 
 LINES = {
-    "v8.5": (7, (V8_5_4, V8_5_5, V8_5_6, V8_5_7)),
+    "v8.5": (8, (V8_5_4, V8_5_5, V8_5_6, V8_5_7, V8_5_8)),
     "v26.3": (4, (V26_3_1, V26_3_3, V26_3_4)),
 }
 """Last patch of each line, and its releases that changed something."""

@@ -212,13 +212,21 @@ RAW_VALUE = frozenset({f"{LARGE}.claim-check-raw-value"})
 """8.4+."""
 
 MAX_RETRY = frozenset({"?max-retry"})
-"""8.5.7, both architectures."""
+"""8.5.7+, both architectures."""
 
 ROW_KEY = frozenset({"?output-row-key", "sink.kafka-config.codec-config.output-row-key"})
 """The new architecture from 8.5.4, not its betas."""
 
 TABLE_ROUTES = frozenset({"sink.dispatchers.target-schema", "sink.dispatchers.target-table"})
-"""The new architecture, 8.5.7."""
+"""The new architecture, 8.5.7+, not 26.3."""
+
+EVENT_COLLECTOR = frozenset(
+    {
+        *("event-collector-batch-count", "event-collector-batch-bytes"),
+        "consistent.event-collector-batch-count",
+    }
+)
+"""The new architecture, 8.5.8."""
 
 EVENTS_BY_SQL = frozenset(
     {

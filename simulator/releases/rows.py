@@ -37,7 +37,7 @@ class Rows:
         own column flags say (new: %s).""", "pkg/sink/codec/open/message.go initColumnFlags"))
 
     handle_may_be_virtual: bool = field(metadata=ROWS(
-        "Whether a unique key with a virtual generated column may be the handle key (new 8.5.6, 8.5.7: %s).",
+        "Whether a unique key with a virtual generated column may be the handle key (new 8.5.6–8.5.8: %s).",
         "pkg/common/table_info_helper.go initIndexColumns"))
 
     handle_joins_unique: bool = field(metadata=ROWS(

@@ -28,12 +28,19 @@ class Settings:
 
     uri_bound_by_gin: bool = field(metadata=SETTING(
         """Whether the sink-uri's parameters are read by gin (7.1+: %s): an empty one is a zero, and what does not parse
-        is CDC:ErrMySQLInvalidConfig. Before, an empty one is as none, and CDC:ErrKafkaInvalidConfig.""",
+        is CDC:ErrMySQLInvalidConfig (new from 8.5.8 another code). Before, an empty one is as none, and
+        CDC:ErrKafkaInvalidConfig.""",
         "pkg/sink/kafka/options.go"))
 
     client_error: str = field(metadata=SETTING(
         "TiCDC's code for settings that its client of Kafka refuses (%s, from 6.6 %s).",
         "cdc/sink/**/mq", "cdc/sinkv2"))
+
+    one_kafka_code: bool = field(metadata=SETTING(
+        """Whether what the Kafka sink refuses of topic expressions, partition-num, required-acks, kafka-client-id and
+        of what does not parse is CDC:ErrKafkaInvalidConfig (new from 8.5.8: %s, %s). Elsewhere each has a code of its
+        own.""",
+        "pkg/sink/kafka/options.go", "downstreamadapter/sink/eventrouter/topic/expression.go"))
 
     codec_error: str = field(metadata=SETTING(
         "TiCDC's code for an encoder's option that is out of range (%s, from 7.0 %s).",
@@ -83,9 +90,19 @@ class Settings:
         """How many bytes below that limit max-message-bytes is kept (128 from 7.4: there, maxMessageBytesOverhead).""",
         "cdc/sink/producer/kafka", "pkg/sink/kafka/options.go"))
 
-    checks_insync_replicas: bool = field(metadata=SETTING(
-        """Whether a replication-factor below `min.insync.replicas` is an error (5.4+: there,
-        validateMinInsyncReplicas).""", "cdc/sink/producer/kafka", "pkg/sink/kafka/options.go"))
+    checks_insync_replicas: str = field(metadata=SETTING(
+        """For which topics a replication-factor below `min.insync.replicas` is an error: `none`, up to 5.3; `all`
+        (5.4+: there, validateMinInsyncReplicas); `created`, those that TiCDC creates (new from 8.5.8: there,
+        ValidateReplicationFactor).""", "cdc/sink/producer/kafka", "pkg/sink/kafka/options.go"))
+
+    refuses_zero_timeouts: bool = field(metadata=SETTING(
+        """Whether a replication-factor, dial-, write- or read-timeout of zero or less is refused as it is read (new
+        from 8.5.8: there, Apply). Elsewhere the client of Kafka refuses such a timeout.""",
+        "pkg/sink/kafka/options.go"))
+
+    refuses_unknown_handling: bool = field(metadata=SETTING(
+        "Whether an unknown `large-message-handle-option` is an error (new from 8.5.8: %s); elsewhere it is none.",
+        "pkg/config/large_message.go AdjustAndValidate"))
 
     tidb_extension_refusal: str = field(metadata=SETTING(
         """What the encoder of Open Protocol says to enable-tidb-extension=true (an error in 6.0–6.5.1, 6.6, 7.0: %s);

@@ -89,7 +89,7 @@ def test_without_arguments_every_line_says_where_behaviours_change(capsys: pytes
     text = shown(capsys)
 
     assert "classic architecture" in text and "new architecture" in text
-    assert "v6.5 v6.5.0 – v6.5.12" in text and "v7.3 v7.3.0" in text and "v8.5 v8.5.4 – v8.5.7" in text
+    assert "v6.5 v6.5.0 – v6.5.12" in text and "v7.3 v7.3.0" in text and "v8.5 v8.5.4 – v8.5.8" in text
     assert {line["line"] for line in document(capsys)["lines"]} == {
         re.match(r"v\d+\.\d+", release.name)[0] for release in EVERY}  # type: ignore[index]
     assert {line["architecture"] for line in document(capsys, "--architecture", "new")["lines"]} == {"new"}

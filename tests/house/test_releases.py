@@ -23,11 +23,11 @@ SHOWING = {"releases", "explain", "cli", "simulated.py"}
 
 
 def test_every_tag_of_both_architectures_is_there() -> None:
-    """From v4.0.0 to v8.5.7, and the new architecture from v8.5.4, its betas and later versions."""
+    """From v4.0.0 to v8.5.8, and the new architecture from v8.5.4, its betas and later versions."""
     classic, new = list(RELEASES["classic"]), list(RELEASES["new"])
 
-    assert (len(classic), classic[0], classic[-1]) == (105, "v4.0.0", "v8.5.7")
-    assert new[:4] == ["v8.5.4", "v8.5.5", "v8.5.6", "v8.5.7"]
+    assert (len(classic), classic[0], classic[-1]) == (107, "v4.0.0", "v8.5.8")
+    assert new[:5] == ["v8.5.4", "v8.5.5", "v8.5.6", "v8.5.7", "v8.5.8"]
     assert {"v26.3.1", "v26.3.4", "v9.0.0-beta.1", "v9.0.0-beta.2.pre"} <= set(new)
     assert all(found.name == tag for releases in RELEASES.values() for tag, found in releases.items())
 
@@ -42,6 +42,7 @@ def test_a_release_is_found_by_its_tag_with_or_without_v(release: Release) -> No
 @pytest.mark.parametrize(("patch", "like"), [
     ("v4.0.12", "v4.0.11"), ("v5.0.5", "v5.0.4"), ("v5.3.4", "v5.3.3"), ("v6.1.5", "v6.1.4"), ("v6.5.11", "v6.5.10"),
     ("v7.1.5", "v7.1.4"), ("v7.5.5", "v7.5.4"), ("v8.1.2", "v8.1.1"), ("v8.5.6", "v8.5.5"),
+    ("v7.5.8", "v7.5.7"), ("v8.5.8", "v8.5.7"),
 ])
 def test_a_patch_that_changed_nothing_is_like_the_one_before(patch: str, like: str) -> None:
     """Only its name differs."""
@@ -80,7 +81,7 @@ def test_an_unknown_tag_is_an_error_that_lists_its_neighbours(name: str, said: s
 
 @pytest.mark.parametrize(("name", "architecture", "said"), [
     ("v8.5.3", "new", "TiCDC v8.5.3 has no new architecture, which begins with v8.5.4"),
-    ("v26.3.1", "classic", "TiCDC v26.3.1 has no classic architecture, which is v4.0.0 – v8.5.7"),
+    ("v26.3.1", "classic", "TiCDC v26.3.1 has no classic architecture, which is v4.0.0 – v8.5.8"),
     ("v8.5.3", "newer", "unknown architecture 'newer': TiCDC has 'classic' and 'new'"),
 ])
 def test_an_architecture_that_a_release_does_not_have_is_an_error(name: str, architecture: str, said: str) -> None:

@@ -58,9 +58,10 @@ def prepare_topics(settings: KafkaSettings, topics: Mapping[str, int | None]) ->
         found = _counts(admin, topics)
         default = next(iter(topics))
         limits = {topic: _limit(admin, topic if topic in found else None) for topic in topics}
-        _check_replicas(admin, settings, default if default in found else None)
-        wanted = {topic: partition_count(number, found[topic], topic) if topic in found else number
-                  for topic, number in topics.items()}
+        if settings.checks_insync_replicas == "all":
+            _check_replicas(admin, settings, default if default in found else None)
+        wanted = {topic: partition_count(number, found[topic], topic, settings.one_error_code) if topic in found
+                  else number for topic, number in topics.items()}
         used = {topic: count or wanted[default] or settings.new_topic_partitions for topic, count in wanted.items()}
         _create(admin, settings, {topic: used[topic] for topic in topics if topic not in found})
     ceiling = min(limits.values()) - RECORD_BATCH_OVERHEAD
@@ -144,6 +145,8 @@ def _create(admin: KafkaAdminClient, settings: KafkaSettings, missing: Mapping[s
     if not settings.auto_create_topic:
         text = f"`auto-create-topic` is false, and {next(iter(missing))} not found"
         raise ChangefeedError(text, "CDC:ErrKafkaInvalidConfig")
+    if settings.checks_insync_replicas == "created":
+        _check_replicas(admin, settings, None)
     for topic, count in missing.items():
         asked = {"num_partitions": count, "replication_factor": settings.replication_factor}
         try:
@@ -151,9 +154,10 @@ def _create(admin: KafkaAdminClient, settings: KafkaSettings, missing: Mapping[s
         except TopicAlreadyExistsError:
             pass
         except (InvalidTopicError, InvalidPartitionsError, InvalidReplicationFactorError) as error:
-            text = f"kafka create topic failed: {topic}, {count} partitions, "
-            text += f"replication-factor {settings.replication_factor}: {reason(error)}"
-            raise ChangefeedError(text, "CDC:ErrKafkaCreateTopic") from error
+            text = f"{topic}, {count} partitions, replication-factor {settings.replication_factor}: {reason(error)}"
+            if settings.one_error_code:
+                raise ChangefeedError(f"kafka admin API create-topic failed: {text}", "CDC:ErrKafkaAdminAPI") from error
+            raise ChangefeedError(f"kafka create topic failed: {text}", "CDC:ErrKafkaCreateTopic") from error
     _wait_visible(admin, missing)
 
 
@@ -171,8 +175,7 @@ def _wait_visible(admin: KafkaAdminClient, topics: Mapping[str, int]) -> None:
 def _check_replicas(admin: KafkaAdminClient, settings: KafkaSettings, topic: str | None) -> None:
     """TiCDC's validateMinInsyncReplicas: only where every in-sync replica must acknowledge."""
     minimum = _config(admin, topic, "min.insync.replicas", "min.insync.replicas")
-    checked = settings.checks_insync_replicas and settings.required_acks == -1
-    if checked and minimum is not None and settings.replication_factor < minimum:
+    if settings.required_acks == -1 and minimum is not None and settings.replication_factor < minimum:
         raise ChangefeedError(
             "TiCDC Kafka producer's `request.required.acks` defaults to -1, TiCDC cannot deliver messages when the "
             f"`replication-factor` {settings.replication_factor} is smaller than the `min.insync.replicas` {minimum} "

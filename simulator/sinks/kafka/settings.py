@@ -37,8 +37,11 @@ class KafkaSettings:
     new_topic_partitions: int = 3
     """Of a topic that TiCDC creates without partition-num."""
 
-    checks_insync_replicas: bool = True
-    """Whether a replication_factor below min.insync.replicas is refused."""
+    checks_insync_replicas: str = "all"
+    """For which topics a replication_factor below min.insync.replicas is refused: `all`, `created` or `none`."""
+
+    one_error_code: bool = False
+    """As `Kafka.one_error_code` of the changefeed."""
 
     replication_factor: int = 1
     auto_create_topic: bool = True
@@ -88,6 +91,7 @@ def of_changefeed(kafka: Kafka) -> KafkaSettings:
         topic_limit_margin=kafka.topic_limit_margin,
         new_topic_partitions=kafka.new_topic_partitions,
         checks_insync_replicas=kafka.checks_insync_replicas,
+        one_error_code=kafka.one_error_code,
         replication_factor=kafka.replication_factor,
         auto_create_topic=kafka.auto_create_topic,
         dial_timeout=min(kafka.dial_timeout, LONGEST),

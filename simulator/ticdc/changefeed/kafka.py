@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterator
 
 from simulator.errors import ChangefeedError
+from simulator.releases import Release
 from simulator.ticdc.changefeed import go, security
 from simulator.ticdc.changefeed.model import Kafka
 from simulator.ticdc.changefeed.settings import Settings
 
+INVALID = "CDC:ErrKafkaInvalidConfig"
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
 TIMEOUT = "10s"
 
@@ -22,7 +24,7 @@ def topic(settings: Settings) -> str:
     name = settings.uri.topic
     if not name:
         text = "no topic is specified in sink-uri; accepted: kafka://host:port[,host:port]/topic?…"
-        raise ChangefeedError(text, "CDC:ErrKafkaInvalidConfig")
+        raise ChangefeedError(text, INVALID)
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", name) or name in (".", ".."):
         raise ChangefeedError(f"topic {name!r}: Kafka takes letters, digits, '.', '_' and '-', at most 249 of them")
     return name
@@ -35,20 +37,27 @@ def kafka(settings: Settings) -> Kafka:
         partitions = None
     if isinstance(partitions, int) and partitions <= 0:
         text = f"invalid partition num {partitions}; 1 or more is accepted"
-        raise ChangefeedError(text, "CDC:ErrKafkaInvalidPartitionNum")
+        raise ChangefeedError(text, _code(release, "CDC:ErrKafkaInvalidPartitionNum"))
+    factor = settings.number("replication-factor", 1)
+    if release.refuses_zero_timeouts and factor <= 0:
+        raise ChangefeedError(f"invalid replication-factor {factor}; 1 or more is accepted", INVALID)
     client_id = settings.text("kafka-client-id", Kafka.client_id)
     if not re.fullmatch(r"[A-Za-z0-9._-]+", client_id):
-        raise ChangefeedError(f"invalid kafka client ID '{client_id}'", "CDC:ErrKafkaInvalidClientID")
+        shown = go.quote(client_id) if release.one_kafka_code else f"'{client_id}'"
+        raise ChangefeedError(f"invalid kafka client ID {shown}", _code(release, "CDC:ErrKafkaInvalidClientID"))
     dial, write, read = (_timeout(settings, f"{name}-timeout") for name in ("dial", "write", "read"))
     acks = settings.number("required-acks", -1)
     if acks not in (-1, 0, 1):
         accepted = "only support these values: 0(NoResponse),1(WaitForLocal) and -1(WaitForAll)"
-        raise ChangefeedError(f"invalid required acks {acks}, {accepted}", "CDC:ErrKafkaInvalidRequiredAcks")
+        if release.one_kafka_code:
+            accepted = accepted.replace(",", ", ")
+        code = _code(release, "CDC:ErrKafkaInvalidRequiredAcks")
+        raise ChangefeedError(f"invalid required acks {acks}, {accepted}", code)
     compression = settings.text("compression", "none").strip().lower()
     found = Kafka(
         brokers=_brokers(settings),
         partition_num=partitions if isinstance(partitions, int) else None,
-        replication_factor=settings.number("replication-factor", 1),
+        replication_factor=factor,
         auto_create_topic=settings.truth("auto-create-topic", True),
         required_acks=acks,
         compression=compression if compression in COMPRESSIONS else "none",
@@ -62,6 +71,7 @@ def kafka(settings: Settings) -> Kafka:
         topic_limit=release.topic_limit,
         topic_limit_margin=release.topic_limit_margin,
         checks_insync_replicas=release.checks_insync_replicas,
+        one_error_code=release.one_kafka_code,
     )
     security.check_client(settings, found)
     _check_replicas(found)
@@ -77,12 +87,12 @@ def idle(kafka: Kafka) -> Iterator[str]:
 
 def _check_replicas(kafka: Kafka) -> None:
     # Kafka's min.insync.replicas is 1 at least
-    if kafka.checks_insync_replicas and kafka.required_acks == -1 and kafka.replication_factor < 1:
+    if kafka.checks_insync_replicas != "none" and kafka.required_acks == -1 and kafka.replication_factor < 1:
         raise ChangefeedError(
             "TiCDC Kafka producer's `request.required.acks` defaults to -1, TiCDC cannot deliver messages when the "
             f"`replication-factor` {kafka.replication_factor} is smaller than the `min.insync.replicas`; "
             "1 or more is accepted",
-            "CDC:ErrKafkaInvalidConfig",
+            INVALID,
         )
 
 
@@ -94,7 +104,15 @@ def _brokers(settings: Settings) -> tuple[str, ...]:
 
 def _timeout(settings: Settings, name: str) -> float:
     try:
-        return go.parse_duration(settings.text(name, TIMEOUT))
+        seconds = go.parse_duration(settings.text(name, TIMEOUT))
     except ValueError as error:
         text = f"{name}: {error}; accepted: a duration such as 10s"
-        raise ChangefeedError(text, "CDC:ErrKafkaInvalidConfig") from error
+        raise ChangefeedError(text, INVALID) from error
+    if settings.release.refuses_zero_timeouts and seconds <= 0:
+        raise ChangefeedError(f"{name} must be greater than zero", INVALID)
+    return seconds
+
+
+def _code(release: Release, own: str) -> str:
+    """TiCDC's code for a setting that has one of its own in most releases."""
+    return INVALID if release.one_kafka_code else own

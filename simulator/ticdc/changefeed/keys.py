@@ -109,6 +109,7 @@ CONSISTENT = {
     **several("int", "max-log-size flush-interval meta-flush-interval encoding-worker-num", DATABASE),
     **several("int", "flush-worker-num flush-concurrency", DATABASE),
     "use-file-backend": Key("bool", False, DATABASE),
+    "event-collector-batch-count": Key("int", None, DATABASE),
 }
 SCHEDULER = {
     "enable-table-across-nodes": Key("bool", False, INSIDE),
@@ -194,6 +195,7 @@ TOP = {
     **several("duration", "sync-point-interval sync-point-retention", DATABASE),
     "changefeed-error-stuck-duration": Key("duration", "30m", INSIDE),
     "sql-mode": Key("text", None, INSIDE),
+    **several("int", "event-collector-batch-count event-collector-batch-bytes", INSIDE),
 }
 FILTER = {
     "rules": Key("texts", ["*.*"]),

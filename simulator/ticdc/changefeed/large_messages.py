@@ -45,6 +45,9 @@ def check(settings: Settings, extension: bool) -> None:
         raise replica_invalid(f"large message handle compression is not supported, got {compression}")
     if option == "none":
         return
+    if option not in HANDLE_OPTIONS and settings.release.refuses_unknown_handling:
+        accepted = f"accepted: {', '.join(HANDLE_OPTIONS)}.{did_you_mean(option, HANDLE_OPTIONS)}"
+        raise replica_invalid(f"unknown large-message-handle-option {option}; {accepted}")
     start = f"large message handle is set to {option},"
     if protocol is None or TABLE not in protocol.settings:
         raise replica_invalid(f"{start} protocol is {protocol.name if protocol else ''}, it's not supported")

@@ -131,8 +131,11 @@ class Kafka:
     topic_limit_margin: int = 128
     """How many bytes max-message-bytes stays below what a topic takes."""
 
-    checks_insync_replicas: bool = True
-    """Whether a replication-factor below min.insync.replicas is refused."""
+    checks_insync_replicas: str = "all"
+    """For which topics a replication-factor below min.insync.replicas is refused: `all`, `created` or `none`."""
+
+    one_error_code: bool = False
+    """Whether TiCDC has one code for settings that do not suit Kafka, and one for all that Kafka's brokers refuse."""
 
     @property
     def partitions(self) -> int:
@@ -173,10 +176,11 @@ class Changefeed:
     config: str = field(default="", compare=False, repr=False)
 
 
-def partition_count(asked: int | None, actual: int, topic: str = "") -> int:
+def partition_count(asked: int | None, actual: int, topic: str = "", one_error_code: bool = False) -> int:
     """Partitions to use of a topic that has `actual`: the first `asked`, or all; raises ChangefeedError if more were
     asked than there are (`SetPartitionNum`, tiflow v8.5.3 pkg/sink/kafka/options.go)."""
     if asked is not None and asked > actual:
         text = f"the number of partition ({asked}) specified in sink-uri is more than that of actual topic ({actual})"
-        raise ChangefeedError(text + (f": {topic}" if topic else ""), "CDC:ErrKafkaInvalidPartitionNum")
+        code = "CDC:ErrKafkaInvalidConfig" if one_error_code else "CDC:ErrKafkaInvalidPartitionNum"
+        raise ChangefeedError(text + (f": {topic}" if topic else ""), code)
     return asked or actual

@@ -18,6 +18,9 @@ from simulator.ticdc.changefeed.settings import Settings
 QUEUES = ("kafka", "kafka+ssl", "pulsar", "pulsar+ssl", "pulsar+http", "pulsar+https")
 DATABASES = ("mysql", "mysql+ssl", "tidb", "tidb+ssl")
 STORAGES = ("file", "s3", "gcs", "gs", "azblob", "azure", "noop")
+MAX_BATCH = 8192
+"""MaxEventCollectorBatchCount."""
+
 ROUTE = re.compile(r"(?:[^{}]|\{schema\}|\{table\})*")
 """What a target of table routing may be (ticdc v8.5.7: pkg/config/sink.go)."""
 
@@ -101,7 +104,7 @@ def _integrity(settings: Settings) -> None:
     handling = settings.of_file("integrity", "corruption-handle-level")
     if level not in ("none", "correctness") or handling not in ("warn", "error"):
         accepted = "integrity-check-level none or correctness, corruption-handle-level warn or error"
-        raise large_messages.replica_invalid(f"invalid replica config, {level}, {handling}; accepted: {accepted}")
+        raise _replica(f"{level}, {handling}; accepted: {accepted}")
     if level == "correctness" and settings.of_file("sink", "column-selectors"):
         raise large_messages.replica_invalid("integrity check enabled and column selector set, not allowed")
 
@@ -111,7 +114,18 @@ def _stuck(settings: Settings) -> None:
     seconds = go.parse_duration(given) if isinstance(given, str) else int(str(given)) / 1e9
     if seconds < 1800:
         text = f"The ChangefeedErrorStuckDuration:{seconds:f} must be larger than 1800.000000 Seconds"
-        raise large_messages.replica_invalid(f"invalid replica config, {text}")
+        raise _replica(text)
+
+
+def _batches(settings: Settings) -> None:
+    # ticdc release-8.5 pkg/config/replica_config.go ValidateAndAdjust; its text does not get the limit
+    count, size = (settings.of_file("(top level)", f"event-collector-batch-{what}") for what in ("count", "bytes"))
+    for what, value in (("count", count), ("bytes", size)):
+        if isinstance(value, int) and value < 0:
+            raise _replica(f"event-collector-batch-{what} must be set not smaller than 0")
+    if isinstance(count, int) and count > MAX_BATCH:
+        text = "event-collector-batch-count must be set not larger than "
+        raise _replica(f"{text}%d%!(EXTRA int={MAX_BATCH})")
 
 
 def _events(settings: Settings) -> None:
@@ -139,11 +153,15 @@ def _go(value: object) -> str:
     return f"[{' '.join(map(str, value))}]" if isinstance(value, list) else str(value)
 
 
+def _replica(text: str) -> ChangefeedError:
+    return large_messages.replica_invalid(f"invalid replica config, {text}")
+
+
 def _sink(text: str) -> ChangefeedError:
     return ChangefeedError(text, "CDC:ErrSinkInvalidConfig")
 
 
 CHECKS: tuple[Callable[[Settings], None], ...] = (
     *(_atomicity, _protocol, _table_routes, _large_message, _registries, _dispatchers, _rest, _integrity, _stuck),
-    _events,
+    *(_batches, _events),
 )

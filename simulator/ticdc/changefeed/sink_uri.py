@@ -14,16 +14,13 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from simulator.errors import ChangefeedError, did_you_mean, shown
 from simulator.releases import Release, availability
 from simulator.ticdc.changefeed import go
-from simulator.ticdc.changefeed.keys import BITS, KEYS, Value, option
+from simulator.ticdc.changefeed.keys import BITS, KAFKA, KEYS, Value, option
 
 ACCEPTED = "kafka://host:port[,host:port]/topic?protocol=open-protocol"
 EMPTY = {"bool": "false", "int": "0", "int16": "0", "int32": "0"}
 """What gin reads in `key=` (github.com/gin-gonic/gin binding/form_mapping.go)."""
 
 TAKES = {"bool": "true or false", "int": "an integer", "int16": "an integer", "int32": "an integer"}
-BIND = {True: "CDC:ErrMySQLInvalidConfig", False: "CDC:ErrKafkaInvalidConfig"}
-"""TiCDC's code for what does not parse, with gin and without (pkg/sink/kafka/options.go, Apply)."""
-
 NO_PORT = re.compile(r":[^:\]]*[^\d:\]][^:\]]*$")
 """A host's end that is no port: half of a password with / or ? in it."""
 
@@ -90,7 +87,16 @@ def _value(name: str, kind: str, text: str, release: Release) -> Value:
             return go.parse_bool(text)
         return go.parse_int(text, BITS[kind], "ParseInt" if gin else "Atoi") if kind in BITS else text
     except ValueError as error:
-        raise ChangefeedError(f"sink-uri {name}: {error}; {TAKES[kind]} is accepted", BIND[gin]) from error
+        code = _unparsed_code(name, release)
+        raise ChangefeedError(f"sink-uri {name}: {error}; {TAKES[kind]} is accepted", code) from error
+
+
+def _unparsed_code(name: str, release: Release) -> str:
+    """TiCDC's code for a parameter that does not parse (pkg/sink/kafka/options.go, pkg/sink/codec/common/config.go)."""
+    if release.one_kafka_code and name not in (*KAFKA, "max-retry"):
+        return "CDC:ErrSinkInvalidConfig"
+    gin = release.uri_bound_by_gin and not release.one_kafka_code
+    return "CDC:ErrMySQLInvalidConfig" if gin else "CDC:ErrKafkaInvalidConfig"
 
 
 def _unread(parts: SplitResult) -> Iterator[str]:

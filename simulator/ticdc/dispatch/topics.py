@@ -60,9 +60,9 @@ def validate(
     if scheme.startswith("pulsar"):
         _validate_pulsar(expression)
     elif PROTOCOLS[protocol].topics_name_tables and not AVRO.fullmatch(expression):
-        raise _invalid(expression, "topic rule for Avro must contain {schema} and {table}")
+        raise _invalid(expression, "topic rule for Avro must contain {schema} and {table}", release)
     elif not EXPRESSIONS[release.topic_rules][0].fullmatch(expression):
-        raise _invalid(expression, f"TiCDC {release.name} accepts {EXPRESSIONS[release.topic_rules][1]}")
+        raise _invalid(expression, f"TiCDC {release.name} accepts {EXPRESSIONS[release.topic_rules][1]}", release)
 
 
 def substitute(expression: str, schema: str, table: str) -> str:
@@ -71,8 +71,9 @@ def substitute(expression: str, schema: str, table: str) -> str:
     return RESERVED.get(name, name[:LONGEST])
 
 
-def _invalid(expression: str, why: str) -> ChangefeedError:
-    return ChangefeedError(f"invalid topic expression: {expression} : {why}", "CDC:ErrKafkaTopicExprInvalid")
+def _invalid(expression: str, why: str, release: Release) -> ChangefeedError:
+    code = "CDC:ErrKafkaInvalidConfig" if release.one_kafka_code else "CDC:ErrKafkaTopicExprInvalid"
+    return ChangefeedError(f"invalid topic expression: {expression} : {why}", code)
 
 
 def _validate_pulsar(expression: str) -> None:

@@ -7,7 +7,9 @@ import pytest
 from simulator.errors import ChangefeedError
 from simulator.releases import RELEASES, Release, availability, find, option_names
 from simulator.ticdc.changefeed import Changefeed, encoder, load
+from simulator.ticdc.changefeed.model import partition_count
 from simulator.ticdc.codecs.codec_options import CodecOptions
+from simulator.ticdc.dispatch import topics
 
 OPEN = "kafka://127.0.0.1:9092/shop?protocol=open-protocol"
 CANAL = "kafka://127.0.0.1:9092/shop?protocol=canal-json"
@@ -19,10 +21,10 @@ def loaded(release: str, uri: str = OPEN, toml: str = "", architecture: str = "c
     return load(uri, toml, find(release, architecture))
 
 
-def refused(release: str, uri: str = OPEN, toml: str = "") -> tuple[str, str]:
+def refused(release: str, uri: str = OPEN, toml: str = "", architecture: str = "classic") -> tuple[str, str]:
     """TiCDC's code and text."""
     with pytest.raises(ChangefeedError) as caught:
-        loaded(release, uri, toml)
+        loaded(release, uri, toml, architecture)
     assert "\n" not in str(caught.value)
     return caught.value.code, caught.value.text
 
@@ -45,7 +47,8 @@ def refused(release: str, uri: str = OPEN, toml: str = "") -> tuple[str, str]:
     ("sink.content-compatible", "since v7.5.3 (and v7.1.3+)"),
     (f"{option_names.LARGE}.claim-check-raw-value", "since v8.4.0"),
     ("scheduler", "since v6.6.0 (and v4.0.2–v6.0.0)"),
-    ("?max-retry", "since v8.5.7, in v8.5.7 of the new architecture"),
+    ("?max-retry", "since v8.5.7, in v8.5.7+ of the new architecture"),
+    ("event-collector-batch-bytes", "in v8.5.8 (new architecture)"),
 ])
 def test_who_has_an_option_is_told_in_words(option: str, said: str) -> None:
     assert availability.releases_with(option) == said
@@ -313,12 +316,12 @@ def test_some_releases_end_canal_jsons_rows_with_the_terminator(release: str, en
 
 
 @pytest.mark.parametrize(("release", "limit", "margin", "checks"), [
-    ("v4.0.15", "ignored", 0, False), ("v4.0.16", "refuses", 0, False), ("v5.0.6", "lowers", 0, False),
-    ("v5.3.0", "ignored", 0, False), ("v5.4.0", "lowers", 0, True), ("v7.3.0", "lowers", 0, True),
-    ("v7.4.0", "lowers", 128, True), ("v8.5.7", "lowers", 128, True),
+    ("v4.0.15", "ignored", 0, "none"), ("v4.0.16", "refuses", 0, "none"), ("v5.0.6", "lowers", 0, "none"),
+    ("v5.3.0", "ignored", 0, "none"), ("v5.4.0", "lowers", 0, "all"), ("v7.3.0", "lowers", 0, "all"),
+    ("v7.4.0", "lowers", 128, "all"), ("v8.5.7", "lowers", 128, "all"),
 ])
 def test_what_a_topic_takes_binds_max_message_bytes_as_in_the_release(
-    release: str, limit: str, margin: int, checks: bool,
+    release: str, limit: str, margin: int, checks: str,
 ) -> None:
     kafka = loaded(release).kafka
     assert (kafka.topic_limit, kafka.topic_limit_margin, kafka.checks_insync_replicas) == (limit, margin, checks)
@@ -337,3 +340,74 @@ def test_every_release_takes_a_plain_sink_uri_without_a_warning(release: Release
     assert load(OPEN, "", release).warnings == ()
     if "canal-json" in release.protocols:
         assert load(CANAL, OLD_VALUE if not release.old_value else "", release).warnings == ()
+
+
+KAFKA_INVALID, REPLICA_INVALID = "CDC:ErrKafkaInvalidConfig", "CDC:ErrInvalidReplicaConfig"
+
+
+@pytest.mark.parametrize(("parameters", "toml", "before", "since", "text"), [
+    ("&partition-num=0", "", "CDC:ErrKafkaInvalidPartitionNum", KAFKA_INVALID, "invalid partition num 0"),
+    ("&partition-num=x", "", "CDC:ErrMySQLInvalidConfig", KAFKA_INVALID, "sink-uri partition-num: strconv.ParseInt"),
+    ("&max-retry=x", "", "CDC:ErrMySQLInvalidConfig", KAFKA_INVALID, "sink-uri max-retry: strconv.ParseInt"),
+    ("&max-batch-size=x", "", "CDC:ErrMySQLInvalidConfig", "CDC:ErrSinkInvalidConfig", "sink-uri max-batch-size: strc"),
+    ("&kafka-client-id=a/b", "", "CDC:ErrKafkaInvalidClientID", KAFKA_INVALID, 'invalid kafka client ID "a/b"'),
+    ("&required-acks=5", "", "CDC:ErrKafkaInvalidRequiredAcks", KAFKA_INVALID,
+     "invalid required acks 5, only support these values: 0(NoResponse), 1(WaitForLocal) and -1(WaitForAll)"),
+    ("&required-acks=1&replication-factor=0", "", "", KAFKA_INVALID, "invalid replication-factor 0"),
+    ("&dial-timeout=0s", "", "CDC:ErrKafkaNewProducer", KAFKA_INVALID, "dial-timeout must be greater than zero"),
+    ("&write-timeout=-1s", "", "CDC:ErrKafkaNewProducer", KAFKA_INVALID, "write-timeout must be greater than zero"),
+    ("&read-timeout=0", "", "CDC:ErrKafkaNewProducer", KAFKA_INVALID, "read-timeout must be greater than zero"),
+    ("&sasl-mechanism=PLAIN&sasl-password=p", "", "CDC:ErrKafkaNewProducer", "CDC:ErrNewKafkaSink",
+     "kafka: invalid configuration (Net.SASL.User must not be empty"),
+    ("", f"{LARGE}large-message-handle-option = 'claim-chek'", "", REPLICA_INVALID,
+     "unknown large-message-handle-option claim-chek; accepted: none, handle-key-only, claim-check. Did you mean"),
+    ("", "event-collector-batch-count = -1", "(unknown)", REPLICA_INVALID,
+     "invalid replica config, event-collector-batch-count must be set not smaller than 0"),
+    ("", "event-collector-batch-count = 8193", "(unknown)", REPLICA_INVALID,
+     "invalid replica config, event-collector-batch-count must be set not larger than %d%!(EXTRA int=8192)"),
+    ("", "event-collector-batch-bytes = -1", "(unknown)", REPLICA_INVALID,
+     "invalid replica config, event-collector-batch-bytes must be set not smaller than 0"),
+])
+def test_8_5_8_of_the_new_architecture_refuses_more_and_with_fewer_codes(
+    parameters: str, toml: str, before: str, since: str, text: str,
+) -> None:
+    """The classic one stays as it was; `before` is nothing where 8.5.7 takes it."""
+    code, said = refused("v8.5.8", OPEN + parameters, toml, "new")
+    assert code == since and said.startswith(text)
+    for release, architecture in (("v8.5.7", "new"), ("v8.5.8", "classic")):
+        if before == "(unknown)":
+            said = refused(release, OPEN + parameters, toml, architecture)[1]
+            assert "contained unknown configuration options" in said
+        elif before:
+            assert refused(release, OPEN + parameters, toml, architecture)[0] == before
+        else:
+            assert loaded(release, OPEN + parameters, toml, architecture).topic == "shop"
+
+
+def test_8_5_8_of_the_new_architecture_has_a_batch_of_the_event_collector() -> None:
+    """Which is inside of TiCDC; zero is none."""
+    toml = "event-collector-batch-count = 0\nevent-collector-batch-bytes = 0\n[consistent]\n" \
+        "event-collector-batch-count = 5\n"
+    said = loaded("v8.5.8", OPEN, toml, "new").warnings
+    assert [line.partition(" has no effect")[0] for line in said] == [
+        f"changefeed.toml: {name}event-collector-batch-{what}"
+        for name, what in (("", "count"), ("", "bytes"), ("consistent.", "count"))]
+
+
+@pytest.mark.parametrize(("release", "architecture", "code"), [
+    ("v8.5.7", "new", "CDC:ErrKafkaTopicExprInvalid"), ("v8.5.8", "classic", "CDC:ErrKafkaTopicExprInvalid"),
+    ("v8.5.8", "new", KAFKA_INVALID),
+])
+def test_a_topic_expression_that_is_none_has_the_releases_code(release: str, architecture: str, code: str) -> None:
+    with pytest.raises(ChangefeedError) as caught:
+        topics.validate("a{tables}", release=find(release, architecture))
+    assert caught.value.code == code and caught.value.text.startswith("invalid topic expression: a{tables}")
+
+
+def test_more_partitions_than_the_topic_has_have_the_releases_code() -> None:
+    for release, architecture, code in (
+            ("v8.5.7", "new", "CDC:ErrKafkaInvalidPartitionNum"), ("v8.5.8", "new", KAFKA_INVALID)):
+        kafka = loaded(release, f"{OPEN}&partition-num=4", "", architecture).kafka
+        with pytest.raises(ChangefeedError) as caught:
+            partition_count(kafka.partition_num, 3, "shop", kafka.one_error_code)
+        assert caught.value.code == code

@@ -136,7 +136,7 @@ def test_the_size_of_a_row_is_looked_at_in_6_5_1_and_from_7_0() -> None:
             return True
         return False
 
-    assert tags([release for release in EVERY if refuses(release)]) == "v6.5.1 – v6.5.12, v7.0.0 – v8.5.7"
+    assert tags([release for release in EVERY if refuses(release)]) == "v6.5.1 – v6.5.12, v7.0.0 – v8.5.8"
 
 
 def test_the_terminator_counts_for_the_size_and_a_row_cut_down_has_none() -> None:
@@ -151,11 +151,11 @@ def test_the_terminator_counts_for_the_size_and_a_row_cut_down_has_none() -> Non
 
 
 @pytest.mark.parametrize(("options", "shows", "ranges"), [
-    ({"enable_tidb_extension": True}, '"_tidb":{"commitTs":1099511627776}}', "v5.4.0 – v8.5.7"),
-    ({"only_output_updated_columns": True}, '"old":[{"a":"200"}]', "v7.1.0 – v8.5.7"),
+    ({"enable_tidb_extension": True}, '"_tidb":{"commitTs":1099511627776}}', "v5.4.0 – v8.5.8"),
+    ({"only_output_updated_columns": True}, '"old":[{"a":"200"}]', "v7.1.0 – v8.5.8"),
     ({"content_compatible": True}, '"a":"tinyint(3) unsigned"',
-     "v6.5.6 – v6.5.12, v7.1.3 – v7.1.6, v7.5.3 – v8.5.7"),
-    ({"content_compatible": True}, '"old":[{"a":"200"}]', "v6.5.6 – v6.5.12, v7.1.3 – v7.1.6, v7.5.3 – v8.5.7"),
+     "v6.5.6 – v6.5.12, v7.1.3 – v7.1.6, v7.5.3 – v8.5.8"),
+    ({"content_compatible": True}, '"old":[{"a":"200"}]', "v6.5.6 – v6.5.12, v7.1.3 – v7.1.6, v7.5.3 – v8.5.8"),
     ({"enable_tidb_extension": True, "output_row_key": True}, "rowkey", ""),
 ])
 def test_an_option_has_its_effect_from_the_release_that_brought_it(
@@ -173,7 +173,7 @@ def test_deletes_are_cut_down_to_the_handle_key_from_7_2() -> None:
     options: dict[str, Any] = {"delete_only_output_handle_key_columns": True}
 
     assert tags([release for release in EVERY if encoded(release, DELETE, **options).endswith(cut)]) == (
-        "v7.2.0 – v8.5.7")
+        "v7.2.0 – v8.5.8")
 
 
 def test_large_rows_are_cut_down_from_6_5_4_7_1_2_and_7_3() -> None:
@@ -187,7 +187,7 @@ def test_large_rows_are_cut_down_from_6_5_4_7_1_2_and_7_3() -> None:
             return False
         return value.endswith('"data":[{"b":"1"}],"_tidb":{"commitTs":1099511627776,"onlyHandleKey":true}}')
 
-    assert tags([release for release in EVERY if cut(release)]) == "v6.5.4 – v6.5.12, v7.1.2 – v7.1.6, v7.3.0 – v8.5.7"
+    assert tags([release for release in EVERY if cut(release)]) == "v6.5.4 – v6.5.12, v7.1.2 – v7.1.6, v7.3.0 – v8.5.8"
 
 
 @pytest.mark.parametrize(("tag", "text"), [
