@@ -26,12 +26,14 @@ settings.load_profile("shared machine")
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """`--vectors DIR`, `--stories DIR`: the directories whose files test_vectors.py and test_stories.py run; and the
-    options of our own plugin, which comes by itself only where the package is installed."""
+    """`--vectors DIR` and the like: the directories whose files the tests of `fidelity` run; and the options of our own
+    plugin, which comes by itself only where the package is installed."""
     if not pluginmanager.is_registered(plugin):
         pluginmanager.register(plugin, "ticdc")
     parser.addoption("--vectors", metavar="DIR", help="directory of vector files (default: tests/vectors)")
     parser.addoption("--stories", metavar="DIR", help="directory of stories with logs (default: tests/stories)")
+    parser.addoption("--recordings", metavar="DIR", help="directory of TiDB's answers (default: tests/recordings)")
+    parser.addoption("--endtoend", metavar="DIR", help="directory of recorded changefeeds (default: tests/endtoend)")
 
 
 @pytest.fixture(scope="session")

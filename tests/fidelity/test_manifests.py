@@ -1,4 +1,4 @@
-"""The copy of the vectors is whole: tests/vectors.sha256 has the checksum of every file, as CONTRIBUTING.md says."""
+"""What was given is a whole copy: `tests/<name>.sha256` has the checksum of every file, as CONTRIBUTING.md says."""
 
 from __future__ import annotations
 
@@ -12,22 +12,26 @@ import pytest
 
 from support.vectors.files import DEFAULT, files
 
+GIVEN = [DEFAULT.with_name(name) for name in ("vectors", "stories", "recordings", "endtoend")]
+
 
 def checksums(directory: Path) -> str:
     """A manifest of every file of a directory."""
-    paths = sorted(directory.iterdir())
+    paths = sorted(path for path in directory.iterdir() if path.is_file())
     return "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in paths)
 
 
-def test_every_vector_file_is_as_the_manifest_says() -> None:
+def test_every_file_is_as_its_manifest_says() -> None:
     """None is missing, altered or unknown."""
-    assert checksums(DEFAULT) == DEFAULT.with_suffix(".sha256").read_text("ascii")
+    for directory in GIVEN:
+        assert checksums(directory) == directory.with_suffix(".sha256").read_text("ascii"), directory.name
 
 
-def test_the_manifest_is_what_the_command_in_contributing_writes() -> None:
+def test_the_manifests_are_what_the_command_in_contributing_writes() -> None:
     root = DEFAULT.parent.parent
-    [command] = re.findall(r"^\(cd tests/vectors && (.*) > \.\./vectors\.sha256\)$",
-                           (root / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
+    [command] = re.findall(
+        r"^for given in .*; do \(cd tests/\$given && (.*) > \.\./\$given\.sha256\); done$",
+        (root / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
 
     done = subprocess.run(["bash", "-c", command], cwd=DEFAULT, capture_output=True, text=True, check=True)
     assert done.stdout == DEFAULT.with_suffix(".sha256").read_text("ascii")

@@ -1,0 +1,50 @@
+"""Recordings of a real TiDB (`--recordings DIR`, by default tests/recordings, whose README says what must be equal).
+
+`check.py` of that directory plays them on the simulator; `python tests/recordings/check.py FILE… --differences OUT`
+shows what differs.
+"""
+
+from __future__ import annotations
+
+import runpy
+import signal
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+DEFAULT = Path(__file__).parent.parent / "recordings"
+CHECK = runpy.run_path(str(DEFAULT / "check.py"))
+"""The names of that script."""
+
+LEAST_EQUAL = 0.97
+"""The share of a file's statements that TiDB and the simulator answer alike."""
+
+MOST_REFUSED = 0.03
+"""The share of a file's statements that the simulator refuses by name."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One test a file, named by it."""
+    directory = Path(metafunc.config.getoption("--recordings") or DEFAULT)
+    found = sorted(directory.glob("*.jsonl.gz"))
+    if not found:
+        raise pytest.UsageError(f"no recordings in {directory}")
+    metafunc.parametrize("recording", [pytest.param(path, id=path.name.split(".")[0]) for path in found])
+
+
+def test_the_simulator_answers_as_tidb_did(recording: Path, tmp_path: Path) -> None:
+    """Success or the error's number, rows of tables and SELECTs, types of DDL jobs; no statement crashes or hangs."""
+    before = signal.signal(signal.SIGALRM, CHECK["alarm"])
+    found: Counter[str] = Counter()
+    differences = tmp_path / "differences.jsonl"
+    try:
+        with differences.open("w") as out:
+            CHECK["play"](recording, "v8.0.0", out, found)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+    shown = f"{found}\n{differences.read_text()[:4000]}"
+    assert 0 == found["crash"], shown
+    assert found["equal"] >= LEAST_EQUAL * found["compared"], shown
+    assert found["refused"] <= MOST_REFUSED * (found["compared"] + found["refused"]), shown
