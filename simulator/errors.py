@@ -55,12 +55,14 @@ class UserError(SimulatorError):
 class SchemaError(UserError):
     """Table definition text that TiDB would reject, or that names a type TiDB does not have.
 
-    `number` is MySQL's, of what TiDB's parser refuses: 1064 for most of it.
+    `number` is MySQL's, of what TiDB's parser refuses: 1064 for most of it. `said` is TiDB's own text, where it has
+    another number.
     """
 
-    def __init__(self, *texts: object, number: int = 1064) -> None:
+    def __init__(self, *texts: object, number: int = 1064, said: str = "") -> None:
         super().__init__(*texts)
         self.number = number
+        self.said = said
 
 
 class CodedError(UserError):

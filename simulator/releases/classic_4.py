@@ -108,6 +108,7 @@ V4_0_0 = Release(
     checks_expressions_first=True,
     multi_schema_change=False,
     foreign_key_index=False,
+    default_functions=frozenset(),
     foreign_key_checks=False,
     codes_search_indexes=False,
     ddl_text="raw",

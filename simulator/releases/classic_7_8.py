@@ -245,6 +245,7 @@ V8_0_0 = replace(
 V8_1_0 = replace(
     V8_0_0,
     name="v8.1.0",
+    default_functions=frozenset({"JSON_ARRAY", "JSON_OBJECT", "JSON_QUOTE", "VEC_FROM_TEXT"}),
     eligibility="error",
     rename_errors_wrapped=frozenset({"several", "snapshot"}),
     options=V8_0_0.options | option_names.OPEN | option_names.DEBEZIUM,

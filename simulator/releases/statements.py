@@ -10,6 +10,7 @@ TEXT = section(ON_THE_WIRE, "what a statement becomes")
 SENDING = section(ON_THE_WIRE, "where and how a statement goes")
 FILTER = section("what is sent at all", "which statements are sent")
 RESTART = section("what is sent at all", "what a restart sends again")
+TAKEN = section("what can be asked for", "what TiDB takes")
 EVENTS = section("what is sent at all", "event filters")
 
 
@@ -29,6 +30,10 @@ class Statements:
         """Whether foreign keys are checked and followed when rows are written (TiDB 6.6+: tidb_enable_foreign_key is on
         by default, tidb %s); before it they only stand in the definition.""",
         "sessionctx/variable/tidb_vars.go"))
+
+    default_functions: frozenset[str] = field(metadata=TAKEN(
+        """Functions that may be a column's default beside those of TiDB 8.0 (later: tidb %s).""",
+        "ddl/add_column.go getFuncCallDefaultValue"))
 
     codes_search_indexes: bool = field(metadata=TEXT(
         """Whether a job whose text has ADD FULLTEXT INDEX (230) or begins with CREATE HYBRID INDEX (231) gets the code

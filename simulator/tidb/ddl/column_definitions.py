@@ -7,10 +7,18 @@ pkg/ddl/column.go, generateOriginDefaultValue; pkg/table/column.go, GetZeroValue
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
+import pyarrow as pa
+
 from simulator.errors import SchemaError
+from simulator.tidb.collations import compare
 from simulator.tidb.ddl.create.defaults import default_text, number_text
 from simulator.tidb.ddl.create.table import build_column
-from simulator.tidb.ddl.create.types import build_type
+from simulator.tidb.ddl.create.types import complete_type
+from simulator.tidb.ddl.default_functions import check_default_function
+from simulator.tidb.ddl.grammar import check_column, check_varchar
+from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.steps import KnownTable
 from simulator.tidb.ddl.tidb_errors import refused, tidb
 from simulator.tidb.model.charsets import ALIASES, CHARSETS, collation
@@ -23,58 +31,84 @@ from simulator.tidb.values import spellings
 MOST_ROOM = ("latin1", "latin1_bin")
 """Of a column whose table is not known: it may have any character set, and this one lets the longest columns be."""
 
+LONGEST_COMMENT = 1024
+"""Bytes of the comment of a column, an index or a partition; a table's may have twice as many."""
 
-def built_column(syntax: ColumnSyntax, known: KnownTable, charset: tuple[str, str]) -> Column:
+
+def built_column(syntax: ColumnSyntax, known: KnownTable, charset: tuple[str, str], session: Session) -> Column:
     """The column of the definition; `charset` is the table's with its collation. Raises DdlError."""
-    check_definition(syntax, charset)
+    check_definition(syntax, charset, session)
     with refused("types:1105"):
         return build_column(syntax, charset, known.text)
 
 
-def check_definition(syntax: ColumnSyntax, charset: tuple[str, str]) -> None:
-    """Raises DdlError, in TiDB's words where they are known, for a column that no table can have."""
+def check_definition(
+    syntax: ColumnSyntax, charset: tuple[str, str], session: Session, primary: bool = False,
+) -> None:
+    """Raises DdlError for a column that no table can have; `primary` is whether a key beside the columns makes it part
+    of the primary key (TiDB: buildColumnAndConstraint, columnDefToCol)."""
+    check_column(syntax)
+    if syntax.name.lower() == "_tidb_rowid":
+        raise tidb("ddl:1166", syntax.name.lower())
     check_charset(syntax)
-    check_sizes(syntax, charset)
-    check_members(syntax, syntax.collation or charset[1])
     with refused("types:1105"):
-        type = build_type(syntax.type, syntax.collation, charset, f"column {syntax.name!r}")
-    if syntax.default is not None:
-        value, _ = default_of(syntax.default, Column(syntax.name, type))
-        if value is None and (syntax.null is False or syntax.auto_increment):
-            raise tidb("types:1067", syntax.name)
-    if syntax.on_update and family(type) != "datetime":
-        raise tidb("ddl:1294", syntax.name)
-
-
-def check_sizes(syntax: ColumnSyntax, charset: tuple[str, str]) -> None:
-    """Lengths, digits and widths (TiDB: checkColumnAttributes, checkColumnFieldLength; pkg/parser/types)."""
-    type, kind = syntax.type, TYPES[syntax.type.name].family
+        type = complete_type(syntax.type, syntax.collation, charset, f"column {syntax.name!r}")
     if type.name == "varchar":
-        named = ALIASES.get(type.charset.lower(), type.charset.lower()) or (
-            collation(syntax.collation).partition("_")[0] if syntax.collation else charset[0]
-        )
-        if type.length > (most := 65535 // CHARSETS[named][1]):
-            raise tidb("types:1074", syntax.name, most)
-    if type.name == "char" and type.length > 255:
-        raise tidb("types:1074", syntax.name, 255)
-    if kind == "decimal" and type.length > 65:
-        raise tidb("types:1426", type.length, syntax.name, 65)
-    if kind == "decimal" and type.decimal > 30:
-        raise tidb("types:1425", type.decimal, syntax.name, 30)
-    if kind in ("decimal", "float") and 0 < type.length < type.decimal:
-        raise tidb("types:1427", syntax.name)
-    if kind == "integer" and type.length > 255 or kind == "bit" and type.length > 64:
-        raise tidb("types:1439", syntax.name, 64 if kind == "bit" else 255)
+        check_varchar(syntax.name, type.length, type.charset)
+    primary = primary or syntax.option("primary") is not None
+    default = check_options(syntax, Column(syntax.name, type), session)
+    if default is NULL and syntax.option("primary"):
+        raise tidb("types:1067", syntax.name)
+    if primary and syntax.option("null"):
+        raise tidb("ddl:1171")
+    check_members(syntax, type)
+    if default is NULL and primary:
+        raise tidb("ddl:1171")
+    if default is NULL and (syntax.null is False or syntax.auto_increment):
+        raise tidb("types:1067", syntax.name)
+    check_digits(syntax)
 
 
-def check_members(syntax: ColumnSyntax, collation: str) -> None:
-    """No member of an ENUM or SET is there twice."""
-    seen: set[str] = set()
-    for member in syntax.type.elements:
-        folded = member.lower() if collation.lower().endswith("_ci") else member
-        if folded in seen:
+NULL = "NULL"
+
+
+def check_options(syntax: ColumnSyntax, column: Column, session: Session) -> str:
+    """The options in their order; NULL where the last default is."""
+    default = ""
+    for option in syntax.options:
+        if option.default is not None:
+            value, _ = default_of(option.default, column, session)
+            default = NULL if value is None else ""
+        elif option.kind == "on update" and option.expression:
+            text = option.expression.restored
+            asked = text.partition("(")[2].rstrip(")")
+            digits = max(column.type.decimal, 0)
+            wrong = int(asked) != digits if asked else digits > 0
+            if family(column.type) != "datetime" or not text.startswith("CURRENT_TIMESTAMP") or wrong:
+                raise tidb("ddl:1294", syntax.name)
+        elif option.kind == "comment" and session.is_strict and len(option.text.encode()) > LONGEST_COMMENT:
+            raise tidb("ddl:1629", syntax.name.lower())
+    return default
+
+
+def check_digits(syntax: ColumnSyntax) -> None:
+    """A time has six digits of a second at most."""
+    if TYPES[syntax.type.name].family in ("time", "datetime") and syntax.type.decimal > 6:
+        raise tidb("types:1426", syntax.type.decimal, syntax.name, 6)
+
+
+def check_members(syntax: ColumnSyntax, type: ColumnType) -> None:
+    """Members of an ENUM or SET are short, and all different (TiDB: checkColumnValueConstraint)."""
+    if not type.elements:
+        return
+    seen: set[bytes] = set()
+    weights = compare.sortable(type.collation, pa.array(type.elements, pa.string())).to_pylist()
+    for member, weight in zip(type.elements, weights):
+        if len(member.encode()) > 255 or len(member.encode()) * CHARSETS[type.charset][1] > 1020:
+            raise tidb("ddl:3505", syntax.name)
+        if weight in seen:
             raise tidb("types:1291", syntax.name, member, syntax.type.name.upper())
-        seen.add(folded)
+        seen.add(weight)
 
 
 def check_charset(syntax: ColumnSyntax) -> None:
@@ -82,20 +116,32 @@ def check_charset(syntax: ColumnSyntax) -> None:
     named = ALIASES.get(syntax.type.charset.lower(), syntax.type.charset.lower())
     if named and named not in CHARSETS:
         raise tidb("ddl:1115", syntax.type.charset)
-    wanted = collation(syntax.collation) if syntax.collation else ""
-    if wanted and wanted.partition("_")[0] not in CHARSETS:
-        raise tidb("ddl:1273", syntax.collation)
-    if wanted and named and wanted.partition("_")[0] != named:
-        raise tidb("ddl:1253", wanted, named)
+    for option in syntax.options:
+        if option.kind != "collate":
+            continue
+        wanted = collation(option.text)
+        of = wanted.partition("_")[0]
+        if of not in CHARSETS:
+            raise tidb("ddl:1273", option.text)
+        if named and of != named:
+            raise tidb("ddl:1253", wanted, named)
+        named = of
 
 
 NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
+WITHOUT_DEFAULT = ("text", "json", "vector")
 
 
-def default_of(syntax: DefaultSyntax, column: Column) -> tuple[str | None, bool]:
+def default_of(syntax: DefaultSyntax, column: Column, session: Session) -> tuple[str | None, bool]:
     """The default's text and whether it is an expression; raises DdlError."""
     kind = family(column.type)
-    if kind in ("text", "json") and syntax.kind not in ("null", "expression"):
+    if syntax.kind == "expression":
+        newer = session.release.default_functions
+        check_default_function(column.name, column.type, syntax, newer)
+        return default_text(syntax, column.type, "")
+    if kind in WITHOUT_DEFAULT and syntax.kind != "null":
+        if syntax.text == "" and syntax.kind == "string" and not session.is_strict:
+            return ("null" if kind == "json" else None), False
         raise tidb("ddl:1101", column.name)
     code = "ddl:1067" if kind in ("enum", "set", "date", "datetime") else "types:1067"
     try:
@@ -104,7 +150,22 @@ def default_of(syntax: DefaultSyntax, column: Column) -> tuple[str | None, bool]
         raise tidb(code, column.name) from error
     if text is not None and not is_expression and not fits(text, column.type):
         raise tidb(code, column.name)
+    if text is not None and kind in ("date", "datetime"):
+        is_zero = not text.strip("0-: .")
+        if is_zero and session.is_strict and "NO_ZERO_DATE" in session.sql_mode:
+            raise tidb("types:1067", column.name)
+        if column.type.name == "timestamp" and not is_zero and not in_range(text, session):
+            raise tidb(code, column.name)
     return text, is_expression
+
+
+FIRST, LAST = datetime(1970, 1, 1, 0, 0, 1), datetime(2038, 1, 19, 3, 14, 7, 999999)
+
+
+def in_range(text: str, session: Session) -> bool:
+    """Whether a TIMESTAMP of the session's time zone exists."""
+    moment = datetime.fromisoformat(text).replace(tzinfo=session.zone).astimezone(timezone.utc).replace(tzinfo=None)
+    return FIRST <= moment <= LAST
 
 
 def fits(text: str, type: ColumnType) -> bool:

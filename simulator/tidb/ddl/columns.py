@@ -40,7 +40,7 @@ def add_column(syntax: ColumnSyntax, spec: AddColumns, alteration: Alteration) -
     placed = (place.after.lower(),) if place and place.after else ()
     if known is None:
         check_options(syntax, alteration.name)
-        check_definition(syntax, MOST_ROOM)
+        check_definition(syntax, MOST_ROOM, alteration.session)
         added = () if spec.if_not_exists else (syntax.name.lower(),)
         yield Step(actions.ADD_COLUMN, touched=Touched(added=added, placed=placed))
         return
@@ -54,7 +54,7 @@ def add_column(syntax: ColumnSyntax, spec: AddColumns, alteration: Alteration) -
             return
         raise tidb("schema:1060", syntax.name)
     check_name(syntax.name)
-    column = built_column(syntax, known, (table.charset, table.collation))
+    column = built_column(syntax, known, (table.charset, table.collation), alteration.session)
     check_generated(column, table, spec.place)
     column = replace(column, origin_default=origin_default(column, known.now))
     check_place(place, table)
@@ -221,7 +221,7 @@ def alter_default(spec: AlterDefault, alteration: Alteration) -> Steps:
         raise tidb("ddl:1054", spec.column, table.name)
     if spec.default is not None and column.auto_random:
         raise tidb("ddl:8216", "auto_random is incompatible with default")
-    value, is_expression = default_of(spec.default, column) if spec.default else (None, False)
+    value, is_expression = default_of(spec.default, column, alteration.session) if spec.default else (None, False)
     if spec.default and value is None and column.not_null:
         raise tidb("types:1067", column.name)
     name = column.name

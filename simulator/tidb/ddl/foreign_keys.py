@@ -10,9 +10,11 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.catalog import Catalog, Key, key as place_of, with_tables
+from simulator.tidb.ddl.catalog import Catalog, Key, LONGEST_NAME, key as place_of, with_tables
 from simulator.tidb.ddl.create.keys import build_foreign_key
+from simulator.tidb.ddl.expression_columns import generated_from
 from simulator.tidb.ddl.index_parts import spelled
+from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.steps import Alteration, KnownTable, Step, Steps, Touched, column_named, lower
 from simulator.tidb.ddl.tidb_errors import tidb
 from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn, Table, row_id_column
@@ -38,7 +40,7 @@ def add_foreign_key(key: KeySyntax, alteration: Alteration) -> Steps:
     foreign = build_foreign_key(
         key, tuple(spelled(part, table) for part in key.parts), table.last_ids.foreign_key + 1, table.schema,
     )
-    check_foreign_key(foreign, table, known.catalog)
+    check_foreign_key(foreign, table, known.catalog, alteration.session)
     if covered(table, foreign.columns):
         yield Step(actions.ADD_FOREIGN_KEY, lambda before: with_foreign_key(before, foreign))
         return
@@ -53,32 +55,69 @@ def add_foreign_key(key: KeySyntax, alteration: Alteration) -> Steps:
     yield Step(actions.ADD_FOREIGN_KEY, lambda before: with_foreign_key(before, foreign))
 
 
-def check_foreign_key(foreign: ForeignKey, table: Table, catalog: Catalog) -> None:
-    """TiDB: buildFKInfo, checkAddForeignKeyValid."""
+def check_foreign_key(foreign: ForeignKey, table: Table, catalog: Catalog, session: Session) -> None:
+    """A foreign key that is added to a table (TiDB: CreateForeignKey)."""
     if table.temporary:
         raise tidb("schema:1215")
     if any(key.name.lower() == foreign.name.lower() for key in table.foreign_keys):
         raise tidb("ddl:1826", foreign.name)
+    check_columns(foreign, table)
+    check_parent(foreign, table, catalog, session)
+
+
+def check_new_foreign_key(key: KeySyntax, number: int, table: Table) -> None:
+    """A foreign key of a table that is being made."""
+    check_columns(build_foreign_key(key, key.parts, number, table.schema), table)
+
+
+CHANGING = ("CASCADE", "SET NULL", "SET DEFAULT")
+
+
+def check_columns(foreign: ForeignKey, table: Table) -> None:
+    """Names and columns of its own table (TiDB: buildFKInfo)."""
     if len(foreign.columns) != len(foreign.references):
         raise tidb("schema:1239", foreign.name)
+    for name in (foreign.name, foreign.schema, foreign.table):
+        if len(name) > LONGEST_NAME:
+            raise tidb("ddl:1059", name)
+    stored = [column for column in table.columns if column.generated == "stored"]
+    bases: frozenset[str] = frozenset().union(*map(generated_from, stored))
+    on_delete, on_update = foreign.on_delete.upper(), foreign.on_update.upper()
     for name in foreign.columns:
         column = column_named(table, name)
         if column is None:
             raise tidb("ddl:1072", name)
         if column.generated == "virtual":
             raise tidb("schema:3733", foreign.name, column.name)
-        if column.not_null and "SET NULL" in (foreign.on_delete.upper(), foreign.on_update.upper()):
+        if column.generated and on_update in CHANGING:
+            raise tidb("schema:3104", f"ON UPDATE {on_update}")
+        if column.generated and on_delete in CHANGING[1:]:
+            raise tidb("schema:3104", f"ON DELETE {on_delete}")
+        if name.lower() in bases and not column.generated and (on_update in CHANGING or on_delete in CHANGING):
+            raise tidb("schema:1215")
+        if column.not_null and "SET NULL" in (on_delete, on_update):
             raise tidb("schema:1830", column.name, foreign.name)
-    check_parent(foreign, table, catalog)
+    for name in foreign.references:
+        if len(name) > LONGEST_NAME:
+            raise tidb("ddl:1059", name)
 
 
-def check_parent(foreign: ForeignKey, table: Table, catalog: Catalog) -> None:
-    """The table that it refers to has the columns, of the same types, and an index that begins with them."""
+def check_parent(foreign: ForeignKey, table: Table, catalog: Catalog, session: Session) -> None:
+    """The table that it refers to is there, unless nobody checks, and fits (TiDB: checkTableForeignKeyValid)."""
     itself = place_of(foreign.schema, foreign.table) == place_of(table.schema, table.name)
+    if itself and lower(foreign.columns) == lower(foreign.references):
+        raise tidb("schema:1215")
     parent = table if itself else catalog.table(foreign.schema, foreign.table)
-    if parent is None:
+    if parent is not None:
+        check_reference(foreign, table, parent)
+    elif session.foreign_key_checks:
         raise tidb("schema:1824", foreign.table)
-    if itself and lower(foreign.columns) == lower(foreign.references) or parent.temporary:
+
+
+def check_reference(foreign: ForeignKey, table: Table, parent: Table) -> None:
+    """The table that it refers to has the columns, of the same types, and an index that begins with them (TiDB:
+    checkTableForeignKey)."""
+    if table.temporary or parent.temporary:
         raise tidb("schema:1215")
     if parent.ttl:
         raise tidb("ddl:8152")

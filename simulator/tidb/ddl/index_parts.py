@@ -1,27 +1,39 @@
 """What may be part of a key.
 
-One law: parts are refused in TiDB's order: no such column, twice, a type that no key takes, a prefix, the length of
-all (TiDB: pkg/ddl/index.go, buildIndexColumns, checkIndexColumn).
+Parts are refused in TiDB's order (TiDB: pkg/ddl/index.go, buildIndexColumns, checkIndexColumn;
+pkg/ddl/ddl_api.go, BuildHiddenColumnInfo).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from simulator.tidb.ddl.catalog import LONGEST_NAME
 from simulator.tidb.ddl.create.keys import COLUMNAR
 from simulator.tidb.ddl.expression_columns import columns_of
+from simulator.tidb.ddl.grammar import check_parts_grammar
+from simulator.tidb.ddl.illegal_functions import check_key_functions, tree_of
 from simulator.tidb.ddl.steps import column_named
 from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded
 from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.model.types import family
+from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.syntax.definitions import KeyPart, KeySyntax
+from simulator.tidb.syntax.expressions import Call, Cast, ColumnName, Node, Parenthesised
 
 
-MOST_PARTS = 16
 LONGEST_KEY = 3072
-BYTES = {"integer": 8, "float": 8, "decimal": 30, "bit": 8, "year": 1, "date": 3, "time": 3, "datetime": 8, "enum": 2,
-         "set": 8}
+BYTES = {
+    "tinyint": 1, "smallint": 2, "mediumint": 3, "int": 4, "bigint": 8, "float": 4, "double": 8, "year": 1, "date": 3,
+    "time": 3, "datetime": 8, "timestamp": 4,
+}
+"""What a value takes in a key (TiDB: pkg/parser/mysql/const.go, DefaultLengthOfMysqlTypes)."""
+
+BLOB_FUNCTIONS = ("JSON_UNQUOTE",)
+"""Functions that give a text as long as any."""
+
+SAME_LENGTH = ("LOWER", "UPPER", "REVERSE")
+"""Functions that give a text as long as theirs."""
 
 
 def spelled(part: KeyPart, table: Table) -> KeyPart:
@@ -30,38 +42,91 @@ def spelled(part: KeyPart, table: Table) -> KeyPart:
     return replace(part, column=column.name) if column else part
 
 
-def check_parts(key: KeySyntax, table: Table) -> None:
-    """Raises DdlError for a key that the table cannot have."""
-    if len(key.parts) > MOST_PARTS:
-        raise tidb("schema:1070", MOST_PARTS)
-    seen: set[str] = set()
+def check_parts(key: KeySyntax, table: Table, name: str = "", strict: bool = True) -> None:
+    """Raises DdlError for a key that the table cannot have; `name` is the key's (TiDB: buildIndexColumns)."""
+    check_parts_grammar("", key.parts)
+    check_expressions(key, table, name or key.name)
     total = 0
     for part in key.parts:
-        if part.expression:
-            check_expression(part, table)
+        if part.expression or key.kind in COLUMNAR:
             continue
         column = column_named(table, part.column)
         if column is None:
             raise worded("ddl:1072", f"column does not exist: {part.column}")
-        if column.name in seen:
-            raise tidb("schema:1060", part.column)
-        seen.add(column.name)
-        if key.kind not in COLUMNAR:
-            total += check_part(column, part.length)
-    if total > LONGEST_KEY:
-        raise tidb("ddl:1071", total, LONGEST_KEY)
+        total += check_part(column, part.length, strict)
+        if total > LONGEST_KEY and (strict or key.kind in ("unique", "primary") or len(key.parts) > 1):
+            raise tidb("ddl:1071", total, LONGEST_KEY)
+    for part in key.parts if key.kind in COLUMNAR else ():
+        if part.column and column_named(table, part.column) is None:
+            raise worded("ddl:1072", f"column does not exist: {part.column}")
 
 
-def check_expression(part: KeyPart, table: Table) -> None:
-    """An expression names columns that are there."""
-    for name in sorted(columns_of(part.expression)):
-        if column_named(table, name) is None:
-            raise tidb("ddl:1054", name, "generated column function")
+def check_expressions(key: KeySyntax, table: Table, name: str) -> None:
+    """The expressions of a functional key (TiDB: buildHiddenColumnInfoWithCheck)."""
+    if key.kind in COLUMNAR:
+        return
+    for place, part in enumerate(key.parts):
+        if not part.expression:
+            continue
+        hidden = f"_V$_{name}_{place}"
+        if len(hidden) > LONGEST_NAME:
+            raise tidb("ddl:1059", "hidden column")
+        check_key_functions(name, part.expression)
+        if taken := column_named(table, hidden):
+            raise tidb("schema:1060", taken.name)
+        check_expression(part.expression, name, table)
 
 
-def check_part(column: Column, length: int) -> int:
-    """Bytes that the column takes in a key; raises DdlError where it cannot be in one."""
+def check_expression(expression: str, name: str, table: Table) -> None:
+    """An expression is no column alone, names columns that are there, and gives what a key takes."""
+    names = sorted(columns_of(expression))
+    for column in names:
+        if column_named(table, column) is None:
+            raise tidb("ddl:1054", column, "expression")
+    tree = tree_of(expression)
+    while isinstance(tree, Parenthesised):
+        tree = tree.inner
+    if isinstance(tree, ColumnName):
+        raise tidb("ddl:3762")
+    for column in names:
+        found = column_named(table, column)
+        if found and found.auto_increment:
+            raise tidb("ddl:3754", name)
+    check_result(tree, table)
+
+
+def check_result(tree: Node | None, table: Table) -> None:
+    """What an expression gives is neither JSON nor a long text, unless it is a CAST to an array."""
+    if isinstance(tree, Cast):
+        if tree.type == "JSON":
+            raise tidb("ddl:3753")
+        return
+    if not isinstance(tree, Call):
+        return
+    if tree.name.startswith("JSON_") and tree.name in JSON_RESULTS:
+        raise tidb("ddl:3753")
+    column = column_named(table, tree.arguments[0].parts[-1]) if tree.arguments and isinstance(
+        tree.arguments[0], ColumnName) else None
+    if tree.name in BLOB_FUNCTIONS:
+        raise tidb("ddl:3757")
+    if column and family(column.type) in ("text", "string") and tree.name in SAME_LENGTH:
+        bytes = column.type.length * CHARSETS[column.type.charset][1]
+        if bytes > LONGEST_KEY:
+            raise tidb("ddl:1071", bytes, LONGEST_KEY)
+
+
+JSON_RESULTS = frozenset((
+    "JSON_EXTRACT", "JSON_ARRAY", "JSON_OBJECT", "JSON_SET", "JSON_INSERT", "JSON_REPLACE", "JSON_REMOVE",
+    "JSON_ARRAY_APPEND", "JSON_ARRAY_INSERT", "JSON_MERGE_PATCH", "JSON_MERGE_PRESERVE", "JSON_SEARCH", "JSON_KEYS",
+))
+
+
+def check_part(column: Column, length: int, strict: bool = True) -> int:
+    """Bytes that the column takes in a key; raises DdlError where it cannot be in one (TiDB: checkIndexColumn,
+    getIndexColumnLength)."""
     type, kind = column.type, family(column.type)
+    if kind == "string" and type.length == 0:
+        raise tidb("ddl:1167", column.name)
     if kind == "json":
         raise tidb("ddl:3152", column.name)
     if kind == "vector":
@@ -71,9 +136,25 @@ def check_part(column: Column, length: int) -> int:
     if kind not in ("string", "text"):
         if length >= 0:
             raise tidb("ddl:1089")
-        return BYTES.get(kind, 8)
+        return room(type)
     if length == 0:
         raise tidb("ddl:1391", column.name)
-    if length > type.length >= 0:
+    if kind == "string" and length > type.length:
         raise tidb("ddl:1089")
-    return (length if length > 0 else type.length) * CHARSETS[type.charset][1]
+    bytes = CHARSETS[type.charset][1]
+    if length * bytes > LONGEST_KEY and strict:
+        raise tidb("ddl:1071", length * bytes, LONGEST_KEY)
+    return (length if length > 0 else type.length) * bytes
+
+
+def room(type: ColumnType) -> int:
+    """Bytes of a value that is no text."""
+    if type.name == "bit":
+        return (type.length + 7) // 8
+    if type.name == "decimal":
+        return type.length // 9 * 4 + (type.length % 9 + 1) // 2
+    if type.name == "enum":
+        return max(map(len, type.elements), default=0)
+    if type.name == "set":
+        return sum(map(len, type.elements)) + len(type.elements) - 1
+    return BYTES.get(type.name, 8)

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.catalog import LONGEST_NAME
-from simulator.tidb.ddl.create.keys import COLUMNAR, build_index, free_name
+from simulator.tidb.ddl.create.keys import COLUMNAR, build_index
 from simulator.tidb.ddl.expression_columns import columns_of, partition_columns
 from simulator.tidb.ddl.foreign_keys import add_foreign_key, check_key_not_needed, drop_foreign_key
 from simulator.tidb.ddl.index_parts import check_parts, spelled
@@ -74,7 +74,7 @@ def add_index(key: KeySyntax, alteration: Alteration) -> Steps:
                 return
             raise tidb("ddl:1061", name)
         name = check_index(key, table)
-    name = name or free_name(key.parts[:1], set())
+    name = name or key.parts[0].column or "expression_index"
     if key.options.using.upper() == "HYPO":
         yield HYPOTHETICAL
         return
@@ -88,9 +88,23 @@ def check_index(key: KeySyntax, table: Table) -> str:
     if len(table.indexes) >= MOST_KEYS:
         raise tidb("ddl:1069", MOST_KEYS)
     check_parts(key, table)
-    taken = set(lower(index.name for index in (*table.indexes, *table.columnar_indexes)))
-    name = key.name or free_name(key.parts[:1], taken)
+    name = key.name or anonymous_name(key, table)
     check_partitioned(key, name, table)
+    return name
+
+
+def anonymous_name(key: KeySyntax, table: Table) -> str:
+    """TiDB's name for an added key: its first column's, or `expression_index`, numbered from 2 where taken
+    (getAnonymousIndex)."""
+    part = key.parts[0]
+    column = column_named(table, part.column) if part.column else None
+    stem = column.name if column else "expression_index"
+    taken = set(lower(index.name for index in (*table.indexes, *table.columnar_indexes)))
+    name, number = stem, 2
+    if stem.lower() == "primary":
+        name, number = f"{stem}_2", 3
+    while name.lower() in taken:
+        name, number = f"{stem}_{number}", number + 1
     return name
 
 

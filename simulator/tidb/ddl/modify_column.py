@@ -15,6 +15,7 @@ from simulator.tidb.ddl.columns import check_rename, renamed
 from simulator.tidb.ddl.expression_columns import dependent, generated_from, partition_columns, plain
 from simulator.tidb.ddl.foreign_keys import referring
 from simulator.tidb.ddl.index_parts import check_parts
+from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.steps import Alteration, KnownTable, Step, Steps, Touched, column_named, lower
 from simulator.tidb.ddl.tidb_errors import tidb, unsupported, worded
 from simulator.tidb.ddl.type_changes import check_change, needs_reorganization
@@ -59,7 +60,7 @@ def changed_column(
     known, touched = alteration.known, touched_by(name, syntax.name, place)
     if known is None:
         check_options(syntax)
-        check_definition(syntax, MOST_ROOM)
+        check_definition(syntax, MOST_ROOM, alteration.session)
         yield Step(actions.MODIFY_COLUMN, touched=touched)
         return
     table = known.table
@@ -71,7 +72,7 @@ def changed_column(
         raise tidb("schema:1054", name, table.name)
     if syntax.name.lower() != name.lower():
         check_rename(name, syntax.name, table)
-    new = redefined(old, syntax, known)
+    new = redefined(old, syntax, known, alteration.session)
     check_modified(old, new, known)
     check_moved(old, place, table)
     names = {old.name: new.name} if old.name != new.name else {}
@@ -93,15 +94,15 @@ def check_options(syntax: ColumnSyntax) -> None:
             raise worded("ddl:8200", REFUSED_OPTIONS[option.kind])
 
 
-def redefined(old: Column, syntax: ColumnSyntax, known: KnownTable) -> Column:
+def redefined(old: Column, syntax: ColumnSyntax, known: KnownTable, session: Session) -> Column:
     """The column as its new definition says, NOT NULL where the primary key has it."""
     table = known.table
     check_options(syntax)
     primary = old.name in table.primary_key
     if primary and syntax.null:
         raise tidb("ddl:1171")
-    new = built_column(syntax, known, (table.charset, table.collation))
-    if syntax.default and (primary or syntax.null is False) and default_of(syntax.default, new)[0] is None:
+    new = built_column(syntax, known, (table.charset, table.collation), session)
+    if syntax.default and (primary or syntax.null is False) and default_of(syntax.default, new, session)[0] is None:
         raise tidb("types:1067", new.name)
     rewritten = needs_reorganization(old.type, new.type)
     return replace(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import timezone, tzinfo
 
 from simulator.releases import Release
 from simulator.tidb.ddl.catalog import Catalog, Sequence, View, key
@@ -16,6 +17,7 @@ from simulator.tidb.syntax.definitions import Pair, TableName
 from simulator.tidb.syntax.statements import CreateTable, Statement
 
 START = "1970-01-01 00:00:00.000000"
+STRICT = ("STRICT_TRANS_TABLES", "STRICT_ALL_TABLES")
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,17 @@ class Session:
     now: str = START
     """What CURRENT_TIMESTAMP(6) gives, for rows older than a column with that default: `2020-02-20 02:20:20.123456`."""
 
+    sql_mode: frozenset[str] = frozenset((STRICT[0], "NO_ZERO_IN_DATE", "NO_ZERO_DATE"))
+    foreign_key_checks: bool = True
+    zone: tzinfo = timezone.utc
+    """The time zone that defaults of TIMESTAMP columns are of."""
+
     dropped: Mapping[int, TableName] = field(default_factory=dict)
     """The table that each job dropped, for RECOVER TABLE BY JOB."""
+
+    @property
+    def is_strict(self) -> bool:
+        return not self.sql_mode.isdisjoint(STRICT)
 
     def schema(self, name: str) -> str:
         """The database of an object, as it was created; raises DdlError where none is named or current."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import MappingProxyType
 
+from simulator.errors import SchemaError
 from simulator.tidb.parser.clauses import (
     collation_name,
     column_name,
@@ -16,7 +17,7 @@ from simulator.tidb.parser.clauses import (
     read_one_of,
     read_plain_string,
 )
-from simulator.tidb.parser.cursor import Cursor
+from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.defaults import read_literal_default, read_now
 from simulator.tidb.parser.keys import read_check, read_references
 from simulator.tidb.parser.types import read_type
@@ -44,9 +45,10 @@ def read_column(cursor: Cursor, prose: bool = False) -> ColumnSyntax:
         if word == "COLLATE" and any(other.kind == "collate" for other in options):
             cursor.fail(f"a second COLLATE of column {name!r}; a column has one", option)
         options.extend(added)
-    wrong = next((option.kind.upper() for option in options if option.kind in NOT_FOR_GENERATED), "")
+    wrong = next((option.kind.upper() for option in reversed(options) if option.kind in NOT_FOR_GENERATED), "")
     if wrong and any(option.kind == "generated" for option in options):
-        cursor.fail(f"column {name!r} is generated and has {wrong}; accepted: one of both", start)
+        said = f"Incorrect usage of {wrong} and generated column"
+        raise SchemaError(f"{position(cursor.sql, start.start)}: column {name!r}: {said}", number=1221, said=said)
     return ColumnSyntax(name, type, start.start, tuple(options), qualifier)
 
 

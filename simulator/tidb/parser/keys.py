@@ -190,14 +190,14 @@ def begins_key(cursor: Cursor) -> bool:
 def read_key(cursor: Cursor) -> KeySyntax:
     """A key or constraint with its options; raises SchemaError."""
     at = cursor.next_token().start
-    name = ""
+    name = None
     if cursor.accept("CONSTRAINT") and cursor.word() not in TABLE_ELEMENTS:
         name = cursor.name("the name of a constraint")
     if not begins_key(cursor) or cursor.word() == "CONSTRAINT":
         cursor.unexpected(f"one of {', '.join(TABLE_ELEMENTS)}", TABLE_ELEMENTS)
     kind = TABLE_ELEMENTS[cursor.take()]
     if kind == "check":
-        return KeySyntax("check", name, (), at=at, check=read_check(cursor, name))
+        return KeySyntax("check", name or "", (), at=at, check=read_check(cursor, name or ""))
     if kind in ("primary", "foreign"):
         cursor.expect("KEY")
     elif kind in ("vector", "columnar"):
@@ -207,21 +207,23 @@ def read_key(cursor: Cursor) -> KeySyntax:
     return key_body(cursor, kind, name, at)
 
 
-def key_body(cursor: Cursor, kind: str, constraint: str, at: int) -> KeySyntax:
-    """`[IF NOT EXISTS] [name] [USING t] (part, …) options`; for a foreign key what it references."""
+def key_body(cursor: Cursor, kind: str, constraint: str | None, at: int) -> KeySyntax:
+    """`[IF NOT EXISTS] [name] [USING t] (part, …) options`; for a foreign key what it references. `constraint` is what
+    CONSTRAINT names, None without a name."""
     exists = kind in MAY_EXIST and cursor.accept("IF NOT EXISTS")
-    name = "" if cursor.word() in ("(", "USING") else cursor.name("the name of a key, or '('")
+    name = None if cursor.word() in ("(", "USING") else cursor.name("the name of a key, or '('")
+    given = name if constraint is None else constraint
     typed = kind in NAMED_TYPE and (cursor.accept("USING") or bool(name) and cursor.accept("TYPE"))
     using = read_index_type(cursor) if typed else ""
     parts = cursor.comma_separated(read_part)
     if kind == "foreign":
         cursor.expect("REFERENCES")
-        return KeySyntax(kind, constraint or name, parts, at=at, if_not_exists=exists,
-                         references=read_references(cursor))
+        return KeySyntax(kind, given or "", parts, at=at, if_not_exists=exists,
+                         references=read_references(cursor), empty_name=given == "")
     options = read_key_options(cursor)
     if using:
         options = replace(options, using=using)
-    return KeySyntax(kind, constraint or name, parts, options, at, exists)
+    return KeySyntax(kind, given or "", parts, options, at, exists, empty_name=given == "")
 
 
 def end_key(cursor: Cursor) -> None:

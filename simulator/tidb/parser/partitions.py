@@ -123,58 +123,84 @@ KINDS = {
     "key": ("",),
     "system_time": ("history", "current"),
 }
-NEEDS = {
-    "range": "VALUES LESS THAN", "list": "VALUES IN", "system_time": "HISTORY or CURRENT", "hash": "no VALUES",
-    "key": "no VALUES",
-}
-"""How a partition of each kind of partitioning says what it holds."""
-
-
+VALUES = {"range": ("RANGE", "LESS THAN"), "list": ("LIST", "IN")}
+VALUES_OF = {"less than": "range", "in": "list", "default": "list"}
 DEFINED = ("range", "list")
-PARTITIONS_MUST_BE_DEFINED, SYNTAX_ERROR = 1492, 1064
-"""MySQL's numbers (tidb v8.5 pkg/parser/ast/ddl.go, PartitionOptions.Validate)."""
+TEXTS = {
+    1479: "Syntax : {} PARTITIONING requires definition of VALUES {} for each partition",
+    1480: "Only {} PARTITIONING can use VALUES {} in partition definition",
+    1484: "Wrong number of partitions defined, mismatch with previous setting",
+    1485: "Wrong number of subpartitions defined, mismatch with previous setting",
+    1492: "For {} partitions each partition must be defined",
+    1500: "It is only possible to mix RANGE/LIST partitioning with HASH/KEY partitioning for subpartitioning",
+    1504: "Number of {} = 0 is not an allowed value",
+    1653: "Inconsistency in usage of column lists for partitioning",
+    1657: "Cannot have more than one value for this type of {} partitioning",
+    1658: "Row expressions in VALUES IN only allowed for multi-field column partitioning",
+    4113: "Wrong partitioning type, expected type: `SYSTEM_TIME`",
+    4128: "Wrong Partitions: must have at least one HISTORY and exactly one last CURRENT",
+}
+"""TiDB's texts by MySQL's number (tidb v8.0 pkg/parser/ast/ddl.go, PartitionOptions.Validate)."""
+
+Mistake = tuple[int, tuple[str, ...]]
+"""A number of TEXTS and the values of its text."""
 
 
 def check_partitioning(cursor: Cursor, partitioning: PartitionSyntax) -> None:
     """Raises SchemaError for the first thing that is wrong."""
-    wrong = next(mistakes(partitioning), "")
-    if wrong:
-        undefined = partitioning.kind in DEFINED and not partitioning.definitions and not partitioning.count
-        number = PARTITIONS_MUST_BE_DEFINED if undefined else SYNTAX_ERROR
-        raise SchemaError(f"{position(cursor.sql, partitioning.at)}: {wrong}", number=number)
+    for number, values in mistakes(partitioning):
+        raise mistaken(cursor, partitioning.at, number, *values)
 
 
-def mistakes(partitioning: PartitionSyntax) -> Iterator[str]:
+def mistaken(cursor: Cursor, at: int, number: int, *values: str) -> SchemaError:
+    said = TEXTS[number].format(*values)
+    return SchemaError(f"{position(cursor.sql, at)}: {said}", number=number, said=said)
+
+
+def mistakes(partitioning: PartitionSyntax) -> Iterator[Mistake]:
     count, written, kind = partitioning.count, len(partitioning.definitions), partitioning.kind
     if count and written and count != written:
-        yield f"PARTITIONS {count}, but {written} are written out"
+        yield 1484, ()
     yield from subpartition_mistakes(partitioning)
     if kind in DEFINED and not written and not partitioning.interval:
-        yield f"{kind.upper()} partitioning needs its partitions written out"
+        yield 1492, (kind.upper(),)
     if kind == "system_time" and written < 2:
-        yield "SYSTEM_TIME partitioning needs two partitions or more: HISTORY ones, and a CURRENT one at the end"
+        yield 4128, ()
     for definition in partitioning.definitions:
         yield from definition_mistakes(definition, kind, len(partitioning.columns))
 
 
-def subpartition_mistakes(partitioning: PartitionSyntax) -> Iterator[str]:
+def subpartition_mistakes(partitioning: PartitionSyntax) -> Iterator[Mistake]:
     counts = {len(definition.subpartitions) for definition in partitioning.definitions}
     written = max(counts, default=0)
     if len(counts) > 1:
-        yield "every partition needs the same number of subpartitions"
+        yield 1485, ()
     if not partitioning.subpartition:
         if written:
-            yield "subpartitions are written out, but no SUBPARTITION BY says how rows are spread over them"
+            yield 1500, ()
     elif written and partitioning.subpartition.count not in (0, written):
-        yield f"SUBPARTITIONS {partitioning.subpartition.count}, but {written} are written out"
+        yield 1485, ()
 
 
-def definition_mistakes(definition: PartitionDefinition, kind: str, columns: int) -> Iterator[str]:
+def definition_mistakes(definition: PartitionDefinition, kind: str, columns: int) -> Iterator[Mistake]:
+    """What a partition says that the partitioning of `kind` by so many columns, 0 for an expression, does not take."""
     if definition.kind not in KINDS[kind]:
-        yield f"partition {definition.name!r} of {kind.upper()} needs {NEEDS[kind]}"
-    widths = {len(row) for row in definition.values if row != ("DEFAULT",)}
-    if widths - {columns or 1}:
-        yield f"partition {definition.name!r} needs {columns or 1} values at a time"
+        yield wrong_values(definition.kind, kind)
+    widths = [len(row) for row in definition.values if row != ("DEFAULT",)]
+    if definition.kind == "less than" and widths[0] != (columns or 1):
+        yield (1653, ()) if columns else (1657, ("RANGE",))
+    elif len(set(widths)) > 1:
+        yield 1653, ()
+    elif widths and widths[0] != (columns or 1):
+        yield (1653 if columns else 1658), ()
+
+
+def wrong_values(said: str, kind: str) -> Mistake:
+    if said in VALUES_OF:
+        return 1480, VALUES[VALUES_OF[said]]
+    if said:
+        return 4113, ()
+    return (1479, VALUES[kind]) if kind in VALUES else (4128, ())
 
 
 # -- PARTITION BY -------------------------------------------------------------------------------------------------
@@ -207,7 +233,7 @@ def counted(cursor: Cursor, method: MethodSyntax, word: str) -> MethodSyntax:
         return method
     token, count = cursor.next_token(), read_count(cursor, f"the number of {word.lower()}")
     if not count:
-        cursor.fail(f"{word} 0 is not possible; accepted: 1 or more", token)
+        raise mistaken(cursor, token.start if token else 0, 1504, word.lower())
     return replace(method, count=count)
 
 

@@ -67,7 +67,10 @@ def read_sql(text: str, sql_mode: frozenset[str] = frozenset(), charset: str = "
             raise _unclosed(text, tokens, error) if AT_END in str(error) else error from None
 
 
-NUMBERED = MappingProxyType({1115: "42000", 1253: "42000", 1273: "HY000", 1492: "HY000"})
+NUMBERED = MappingProxyType({
+    1115: "42000", 1253: "42000",
+    **dict.fromkeys((1221, 1273, 1479, 1480, 1484, 1485, 1492, 1500, 1504, 1653, 1657, 1658, 1818, 4113, 4128), "HY000"),
+})
 """SQLSTATE of what TiDB's parser refuses by a number of its own (tidb v8.5 pkg/parser/mysql/state.go)."""
 
 
@@ -78,7 +81,7 @@ def parse_errors() -> Iterator[None]:
         yield
     except SchemaError as error:
         if error.number in NUMBERED:
-            raise SqlError(error.number, NUMBERED[error.number], str(error)) from None
+            raise SqlError(error.number, NUMBERED[error.number], error.said or str(error)) from None
         raise syntax_error(str(error)) from None
     except RecursionError:
         raise syntax_error("the statement is nested too deeply") from None

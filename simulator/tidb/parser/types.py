@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from types import MappingProxyType
 
-from simulator.errors import did_you_mean
+from simulator.errors import SchemaError, did_you_mean
 from simulator.tidb.model.charsets import charset
 from simulator.tidb.parser.clauses import read_count, read_plain_string
 from simulator.tidb.parser.cursor import Cursor, position
@@ -30,6 +30,7 @@ NAMES = MappingProxyType({
     "ENUM": "enum", "SET": "set", "JSON": "json", "VECTOR": "vector",
 })
 
+YEAR_LENGTH = "Supports only YEAR or YEAR(4) column"
 BINARY = frozenset(("BINARY", "VARBINARY", "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB"))
 VARYING = MappingProxyType({
     "CHAR": ("VARYING",),
@@ -63,6 +64,8 @@ def read_type(cursor: Cursor, column: str, prose: bool = False) -> TypeSyntax:
     known = spelling(cursor, column, cursor.word(), start.start)
     type = attributes(cursor, arguments(cursor, known), where)
     type = replace(type, spelled=cursor.text_since(start))
+    if type.name == "year" and type.length not in (-1, 4):
+        raise SchemaError(f"{where}: {YEAR_LENGTH}", number=1818, said=YEAR_LENGTH)
     wrong = "" if prose else missing(type)
     if wrong:
         cursor.fail(f"column {column!r}: {wrong}", start)
@@ -192,6 +195,4 @@ def missing(type: TypeSyntax) -> str:
         return f"{type.name.upper()} needs its members, as in {type.name.upper()}('a','b')"
     if type.name == "double" and type.length >= 0 > type.decimal:
         return f"{words} is not a type; accepted: DOUBLE, DOUBLE(m,d)"
-    if type.name == "year" and type.length not in (-1, 4):
-        return f"{words} is too long or too wide; accepted: YEAR or YEAR(4)"
     return ""

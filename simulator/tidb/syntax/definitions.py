@@ -142,6 +142,8 @@ class KeySyntax:
     if_not_exists: bool = False
     references: References | None = None
     check: Check | None = None
+    empty_name: bool = False
+    """Whether two back-quotes stand for the name."""
 
     @property
     def clustered(self) -> bool | None:

@@ -57,8 +57,11 @@ def define(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> 
     session = upstream.session
     if checks.is_forgotten(statement, upstream):
         return Outcome(upstream, warnings=(CHECK_IS_OFF,))
-    known = Session(session.database, upstream.catalog, upstream.release, clock.moment_text(
-        clock.now(session, now_ms).astimezone(clock.zone(session.time_zone)), 6))
+    zone = clock.zone(session.time_zone)
+    known = Session(
+        session.database, upstream.catalog, upstream.release,
+        clock.moment_text(clock.now(session, now_ms).astimezone(zone), 6), session.sql_mode,
+        session.foreign_key_checks, zone)
     executed = executed_on(statement, text, known)
     after = upstream.catalog if executed.catalog is None else executed.catalog
     if not executed.jobs:

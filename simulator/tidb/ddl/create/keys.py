@@ -7,7 +7,7 @@ no index; a foreign key has an index that begins with its columns (TiDB 6.6+: pk
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, count
 
@@ -51,7 +51,7 @@ def build_keys(
     clustered = primary is not None and primary.clustered is not False
     integer = len(primary_key) == 1 and family(types[primary_key[0]]) == "integer"
     indexed = [(key, parts) for key, parts in resolved if not (key is primary and clustered and integer)]
-    indexes = build_indexes(indexed, text)
+    indexes = build_indexes(indexed, key_names(keys, text))
     columnar = {id for id, (key, _) in enumerate(wanted(indexed), 1) if key.kind in COLUMNAR}
     indexes += foreign_indexes(indexed, indexes, columnar, primary_key if clustered and integer else ())
     return Keys(
@@ -121,13 +121,25 @@ def wanted(keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]]) -> list[tuple[KeyS
     return [(key, parts) for key, parts in keys if key.kind in INDEXED]
 
 
-def build_indexes(keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], text: str) -> list[Index]:
-    """Index by index with its id and, where the statement gives none, TiDB's name for it. Raises SchemaError."""
-    taken = check_names([key for key, _ in wanted(keys)], text)
+def build_indexes(
+    keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], names: Mapping[int, str],
+) -> list[Index]:
+    """Index by index with its id; `names` are those of `key_names`."""
     return [
-        build_index(key, parts, number, "PRIMARY" if key.kind == "primary" else key.name or free_name(parts, taken))
+        build_index(key, parts, number, "PRIMARY" if key.kind == "primary" else names[id(key)])
         for number, (key, parts) in enumerate(wanted(keys), 1)
     ]
+
+
+def key_names(keys: Iterable[KeySyntax], text: str = "") -> dict[int, str]:
+    """Every key's name by its identity, TiDB's own where the statement gives none; raises SchemaError for one given
+    twice.
+
+    A primary key takes its first column's name like any other (TiDB: checkConstraintNames, setEmptyConstraintName).
+    """
+    keys = [key for key in keys if key.kind != "foreign"]
+    taken = check_names(keys, text)
+    return {id(key): key.name or free_name(key.parts, taken) if key.parts else key.name for key in keys}
 
 
 def build_index(key: KeySyntax, parts: tuple[KeyPart, ...], id: int, name: str) -> Index:
@@ -149,7 +161,7 @@ def check_names(keys: list[KeySyntax], text: str) -> set[str]:
     """The names given to keys, in lower case; raises SchemaError for one given twice."""
     taken: set[str] = set()
     for key in keys:
-        name = "" if key.kind == "primary" else key.name.lower()
+        name = key.name.lower()
         if name and name in taken:
             raise SchemaError(f"{position(text, key.at)}: key name {key.name!r} twice")
         taken.add(name)
@@ -157,12 +169,18 @@ def check_names(keys: list[KeySyntax], text: str) -> set[str]:
 
 
 def free_name(parts: tuple[KeyPart, ...], taken: set[str]) -> str:
-    """TiDB's name for a key without one: its first column, or `expression_index`, numbered from 2 where taken."""
+    """TiDB's name for a key without one: its first column as it is spelled there, or `expression_index`, numbered from
+    2 where taken.
+
+    `taken` are names that were given, in lower case, and TiDB's own: those it compares letter by letter.
+    """
     stem = "expression_index" if any(part.expression for part in parts) else parts[0].column
     name, number = stem, 2
-    while name.lower() in taken or name.lower() == "primary":
+    if stem.lower() == "primary":
+        name, number = f"{stem}_2", 3
+    while name in taken:
         name, number = f"{stem}_{number}", number + 1
-    taken.add(name.lower())
+    taken.add(name)
     return name
 
 

@@ -23,6 +23,13 @@ def build_type(
 
     With `prose`, the arguments that TiDB demands (VARCHAR's length, ENUM's members) may be missing.
     """
+    built = complete_type(syntax, collation_name, default, where)
+    check(built, TYPES[built.name], syntax, where, prose)
+    return built
+
+
+def complete_type(syntax: TypeSyntax, collation_name: str, default: tuple[str, str], where: str) -> ColumnType:
+    """As `build_type`, of sizes and members that nobody has looked at."""
     row = TYPES[syntax.name]
     if row.family == "float":
         syntax = sized_float(syntax, where)
@@ -32,9 +39,7 @@ def build_type(
     elif collation_name:
         charset_of(collation_name, where)
     length, decimal, name = sizes(syntax, TYPES[syntax.name], charset)
-    built = ColumnType(name, length, decimal, syntax.unsigned, syntax.zerofill, charset, collate, syntax.elements)
-    check(built, TYPES[name], syntax, where, prose)
-    return built
+    return ColumnType(name, length, decimal, syntax.unsigned, syntax.zerofill, charset, collate, syntax.elements)
 
 
 def text_charset(syntax: TypeSyntax, collation_name: str, default: tuple[str, str], where: str) -> tuple[str, str]:
@@ -81,7 +86,8 @@ def check(type: ColumnType, row: TypeRow, syntax: TypeSyntax, where: str, prose:
         return check_members(type, row, where, prose)
     if type.name == "varchar":
         return check_varchar(type, where, spelled, prose)
-    if row.maximum >= 0 and type.length > row.maximum or row.family == "year" and type.length != 4:
+    limited = row.maximum >= 0 and row.family != "integer"
+    if limited and type.length > row.maximum or row.family == "year" and type.length != 4:
         raise SchemaError(f"{where}: {spelled} is too long or too wide; accepted: up to {row.maximum}")
     if row.family == "text" and syntax.length > 4294967295:
         raise SchemaError(f"{where}: {spelled} is too long; accepted: up to 4294967295")

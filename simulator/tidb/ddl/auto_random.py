@@ -1,0 +1,55 @@
+"""AUTO_RANDOM at CREATE TABLE (TiDB: pkg/ddl/ddl_api.go, setTableAutoRandomBits; pkg/meta/autoid)."""
+
+from __future__ import annotations
+
+from simulator.tidb.ddl.tidb_errors import tidb
+from simulator.tidb.syntax.definitions import ColumnSyntax, KeySyntax
+from simulator.tidb.syntax.tables import TableSyntax
+
+
+SHARD_BITS, RANGE_BITS = 5, 64
+MOST_SHARD_BITS = 15
+LEAST_RANGE_BITS = 32
+LEAST_BITS = 27
+"""That count up."""
+
+
+def check_auto_random(syntax: TableSyntax, handle: KeySyntax | None) -> None:
+    """Raises DdlError 8216 for a column that cannot have it; `handle` is the clustered primary key."""
+    for column in syntax.columns:
+        option = column.option("auto_random")
+        if option is None:
+            continue
+        if column.type.name != "bigint":
+            raise tidb("ddl:8216", "auto_random option must be defined on `bigint` column, but not on"
+                                   f" `{type_name(column)}` column")
+        if handle is None:
+            raise tidb("ddl:8216", "auto_random is only supported on the tables with clustered primary key")
+        if handle.parts[0].column.lower() != column.name.lower():
+            raise tidb("ddl:8216", f"column '{column.name}' must be the first column in primary key")
+        if column.auto_increment:
+            raise tidb("ddl:8216", "auto_random is incompatible with auto_increment")
+        if column.default is not None:
+            raise tidb("ddl:8216", "auto_random is incompatible with default")
+        check_bits(column, option.numbers)
+
+
+def check_bits(column: ColumnSyntax, numbers: tuple[int, ...]) -> None:
+    shard = numbers[0] if numbers else SHARD_BITS
+    bits = numbers[1] if len(numbers) > 1 else RANGE_BITS
+    if shard == 0:
+        raise tidb("ddl:8216", "the value of auto_random should be positive")
+    if shard > MOST_SHARD_BITS:
+        raise tidb("ddl:8216", f"max allowed auto_random shard bits is {MOST_SHARD_BITS}, but got {shard} on column"
+                               f" `{column.name}`")
+    if not LEAST_RANGE_BITS <= bits <= RANGE_BITS:
+        raise tidb("ddl:8216", f"auto_random range bits must be between {LEAST_RANGE_BITS} and {RANGE_BITS}, but got"
+                               f" {bits}")
+    if bits - shard - (not column.type.unsigned) < LEAST_BITS:
+        raise tidb("ddl:8216", "auto_random ID space is too small, please decrease the shard bits or increase the range"
+                               " bits")
+
+
+def type_name(column: ColumnSyntax) -> str:
+    """TiDB's name of the type (TiDB: pkg/parser/types/etc.go, TypeStr)."""
+    return {"text": "text", "mediumtext": "mediumtext"}.get(column.type.name, column.type.name)

@@ -1,0 +1,206 @@
+"""What TiDB refuses of a CREATE TABLE before it looks at the database (TiDB: pkg/planner/core/preprocess.go,
+checkCreateTableGrammar, checkColumn, checkIndexInfo, checkAutoIncrement).
+
+The checks come in TiDB's order: the first that fails decides about the error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simulator.tidb.ddl.tidb_errors import tidb, worded
+from simulator.tidb.model.charsets import CHARSETS
+from simulator.tidb.syntax.definitions import ColumnSyntax, KeyPart, KeySyntax, TypeSyntax
+from simulator.tidb.syntax.tables import TableOption, TableSyntax
+
+
+MOST_PARTS = 16
+WIDEST = 4294967295
+ENGINES = frozenset((
+    "archive", "blackhole", "csv", "example", "federated", "innodb", "memory", "merge", "mgr_myisam", "myisam", "ndb",
+    "heap",
+))
+NOT_ON_TEMPORARY = {"SHARD_ROW_ID_BITS": "shard_row_id_bits", "PLACEMENT POLICY": "PLACEMENT"}
+COUNTING = ("tinyint", "smallint", "mediumint", "int", "bigint", "float", "double")
+"""Types of an AUTO_INCREMENT."""
+
+NOW = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
+NAMED = ("key", "unique", "foreign")
+
+
+def check_grammar(syntax: TableSyntax, schema: str) -> None:
+    """Raises DdlError for the first thing that TiDB refuses whatever exists; `schema` is the table's.
+
+    What TiDB finds when it leaves the statement takes the place of what it found before.
+    """
+    check_qualifiers(syntax, schema)
+    check_auto_increment(syntax.columns)
+    for option in syntax.options if syntax.temporary else ():
+        if option.name in NOT_ON_TEMPORARY:
+            raise tidb("planner:8006", NOT_ON_TEMPORARY[option.name])
+    if is_incorrect(syntax.name):
+        raise tidb("ddl:1103", syntax.name)
+    primary = 0
+    for column in syntax.columns:
+        check_column(column)
+        check_column_options(column, syntax.temporary)
+        primary += column.option("primary") is not None
+        if primary > 1:
+            raise tidb("schema:1068")
+    for key in syntax.keys:
+        primary += key.kind == "primary"
+        if primary > 1:
+            raise tidb("schema:1068")
+        if key.kind in (*NAMED, "primary"):
+            check_key_grammar(key)
+    check_table_options(syntax.options)
+    if syntax.query is not None:
+        raise worded("planner:1105", "'CREATE TABLE ... SELECT' is not implemented yet")
+    if not syntax.columns and syntax.like is None:
+        raise tidb("ddl:1113")
+    for partition in syntax.partitioning.definitions if syntax.partitioning else ():
+        if is_incorrect(partition.name):
+            raise tidb("ddl:1567")
+
+
+def is_incorrect(name: str) -> bool:
+    """Whether nothing may have the name: an empty one, and one with a blank at its end."""
+    return not name or name.endswith(" ")
+
+
+def check_column(column: ColumnSyntax) -> None:
+    """Name, CURRENT_TIMESTAMP as the default, and the sizes of the type."""
+    if is_incorrect(column.name):
+        raise tidb("ddl:1166", column.name)
+    default = column.default
+    is_now = default is not None and default.kind == "expression" and default.restored.startswith("CURRENT_TIMESTAMP")
+    if is_now and column.type.name not in ("timestamp", "datetime"):
+        raise tidb("types:1067", column.name)
+    check_type(column.name, column.type)
+
+
+def check_type(name: str, type: TypeSyntax) -> None:
+    """TiDB: checkColumn, from the type on."""
+    if type.length > WIDEST:
+        raise tidb("types:1439", name, WIDEST)
+    if type.name == "char" and type.length > 255:
+        raise tidb("types:1074", name, 255)
+    if type.name == "varchar" and type.charset in CHARSETS:
+        check_varchar(name, type.length, type.charset)
+    elif type.name in ("float", "double"):
+        check_float(name, type)
+    elif type.name == "decimal":
+        check_decimal(name, type)
+    elif type.name == "bit" and type.length == 0:
+        raise tidb("types:3013", name)
+    elif type.name == "bit" and type.length > 64:
+        raise tidb("types:1439", name, 64)
+    elif type.name == "set":
+        if len(type.elements) > 64:
+            raise tidb("types:1097", name)
+        for member in type.elements:
+            if "," in member:
+                raise tidb("types:1367", "set", member)
+
+
+def check_varchar(name: str, length: int, charset: str) -> None:
+    """Its bytes fit 65535 (TiDB: pkg/types/etc.go, IsVarcharTooBigFieldLength)."""
+    most = 65535 // CHARSETS[charset][1]
+    if length > most:
+        raise tidb("types:1074", name, most)
+
+
+def check_float(name: str, type: TypeSyntax) -> None:
+    if type.decimal < 0:
+        if type.name == "float" and type.length > 53:
+            raise tidb("types:1063", name)
+        return
+    if type.decimal > 30:
+        raise tidb("types:1425", type.decimal, name, 30)
+    if type.length > 255 or type.length == 0:
+        raise tidb("types:1439", name, 255)
+    if type.length < type.decimal:
+        raise tidb("types:1427", name)
+
+
+def check_decimal(name: str, type: TypeSyntax) -> None:
+    if type.decimal > 30:
+        raise tidb("types:1425", type.decimal, name, 30)
+    if type.length > 65:
+        raise tidb("types:1426", type.length, name, 65)
+    if 0 <= type.length < type.decimal:
+        raise tidb("types:1427", name)
+
+
+def check_column_options(column: ColumnSyntax, temporary: str) -> None:
+    if temporary and column.auto_random:
+        raise tidb("planner:8006", "auto_random")
+    if column.generated == "virtual" and column.option("primary"):
+        raise tidb("ddl:3106", "Defining a virtual generated column as primary key")
+
+
+def check_key_grammar(key: KeySyntax) -> None:
+    """Name, number and prefixes of a key, and columns that it names twice."""
+    check_parts_grammar(key.name, key.parts)
+    if key.empty_name:
+        raise worded("ddl:1280", "Incorrect index name ''")
+
+
+def check_parts_grammar(name: str, parts: Sequence[KeyPart]) -> None:
+    """TiDB: checkIndexInfo."""
+    if name.lower() == "primary":
+        raise worded("ddl:1280", f"Incorrect index name '{name}'")
+    if len(parts) > MOST_PARTS:
+        raise tidb("schema:1070", MOST_PARTS)
+    for part in parts:
+        if not part.expression and part.length == 0:
+            raise tidb("ddl:1391", part.column)
+    seen: set[str] = set()
+    for part in parts:
+        if part.column.lower() in seen:
+            raise tidb("schema:1060", part.column)
+        if part.column:
+            seen.add(part.column.lower())
+
+
+def check_table_options(options: Sequence[TableOption]) -> None:
+    """TiDB: checkUnsupportedTableOptions."""
+    for option in options:
+        if option.name == "UNION":
+            raise tidb("ddl:8232")
+        if option.name == "INSERT_METHOD":
+            raise tidb("ddl:8233")
+        if option.name == "ENGINE" and option.value.lower() not in ENGINES:
+            raise tidb("ddl:1286", option.value)
+
+
+def check_auto_increment(columns: Sequence[ColumnSyntax]) -> None:
+    """One column at most, a number without a default; which key it is part of does not count."""
+    counting = [column for column in columns if column.auto_increment]
+    for column in counting:
+        check_counting_default(column)
+    if len(counting) > 1:
+        raise tidb("autoid:1075")
+    for column in counting:
+        if column.type.name not in COUNTING:
+            raise worded("planner:1105", f"Incorrect column specifier for column '{column.name}'")
+
+
+def check_counting_default(column: ColumnSyntax) -> None:
+    """Before AUTO_INCREMENT no default may stand but NULL, behind it none but NULL and functions."""
+    places = [place for place, option in enumerate(column.options) if option.kind == "auto_increment"]
+    for place, option in enumerate(column.options):
+        if option.default is None or option.default.kind == "null":
+            continue
+        if place < places[-1] or option.default.kind != "expression":
+            raise worded("planner:1105", f"Invalid default value for '{column.name}'")
+
+
+def check_qualifiers(syntax: TableSyntax, schema: str) -> None:
+    """What stands before a column's name is the table's own (TiDB: checkContainDotColumn)."""
+    for column in syntax.columns:
+        before, _, table = column.qualifier.rpartition(".")
+        if before and before != schema:
+            raise tidb("ddl:1102", before)
+        if table and table != syntax.name:
+            raise tidb("ddl:1103", table)

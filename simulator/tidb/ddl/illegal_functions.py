@@ -1,0 +1,138 @@
+"""What no generated column and no functional key may be computed from (TiDB: pkg/ddl/generated_column.go,
+checkIllegalFn4Generated; pkg/expression/function_traits.go)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simulator.errors import SchemaError
+from simulator.tidb.ddl.tidb_errors import tidb, unsupported
+from simulator.tidb.model.native_functions import LATER_FUNCTIONS, MANY, NATIVE_FUNCTIONS
+from simulator.tidb.parser.expressions.operators import read_node
+from simulator.tidb.parser.texts import read
+from simulator.tidb.parser.tokens import tokenize
+from simulator.tidb.syntax.expressions import Call, Cast, Fragment, Node, Parenthesised, Row
+from simulator.tidb.syntax.rows import InsertedValue
+
+
+ILLEGAL = frozenset(
+    "CONNECTION_ID LOAD_FILE LAST_INSERT_ID RAND UUID UUID_SHORT CURDATE CURRENT_DATE CURTIME CURRENT_TIME"
+    " CURRENT_TIMESTAMP LOCALTIME LOCALTIMESTAMP NOW UNIX_TIMESTAMP UTC_DATE UTC_TIME UTC_TIMESTAMP BENCHMARK"
+    " CURRENT_USER DATABASE FOUND_ROWS GET_LOCK IS_FREE_LOCK IS_USED_LOCK MASTER_POS_WAIT NAME_CONST RELEASE_LOCK"
+    " ROW_COUNT SCHEMA SESSION_USER SLEEP SYSDATE SYSTEM_USER USER ENCRYPT VERSION JSON_MERGE RELEASE_ALL_LOCKS".split())
+
+SAFE_IN_KEYS = frozenset(
+    "LOWER UPPER MD5 REVERSE VITESS_HASH TIDB_SHARD JSON_TYPE JSON_EXTRACT JSON_UNQUOTE JSON_ARRAY JSON_OBJECT"
+    " JSON_SET JSON_INSERT JSON_REPLACE JSON_REMOVE JSON_CONTAINS JSON_CONTAINS_PATH JSON_VALID JSON_ARRAY_APPEND"
+    " JSON_ARRAY_INSERT JSON_MERGE_PATCH JSON_MERGE_PRESERVE JSON_PRETTY JSON_QUOTE JSON_SEARCH JSON_STORAGE_SIZE"
+    " JSON_DEPTH JSON_KEYS JSON_LENGTH".split())
+"""Other functions need allow-expression-index (TiDB: GAFunction4ExpressionIndex)."""
+
+ARRAYS = "Use of CAST( .. AS .. ARRAY) outside of functional index in CREATE(non-SELECT)/ALTER TABLE or in general" \
+    " expressions"
+FORBIDDEN = ("a subquery", "the rows of a subquery", "EXISTS", "NOT EXISTS", "a variable", "a sequence")
+
+
+def check_generated_functions(column: str, expression: str) -> None:
+    """Raises DdlError for a generated column that TiDB would not compute."""
+    tree = tree_of(expression)
+    if tree is None:
+        return
+    problem = first_problem(tree, arrays=False)
+    if problem:
+        raise_problem(problem, "ddl:3102", "ddl:3764", column.lower())
+    if any(isinstance(node, Cast) and node.type.endswith(" ARRAY") for node in within(tree)):
+        raise tidb("expression:1235", ARRAYS)
+
+
+def check_key_functions(key: str, expression: str) -> None:
+    """Raises DdlError for a functional key that TiDB would not compute."""
+    tree = tree_of(expression)
+    if tree is None:
+        return
+    problem = first_problem(tree, arrays=True)
+    if problem:
+        raise_problem(problem, "ddl:3758", "ddl:3800", key.lower())
+    if any(isinstance(node, Call) and node.name not in SAFE_IN_KEYS for node in within(tree)):
+        raise unsupported(
+            "creating expression index containing unsafe functions without allow-expression-index in config")
+
+
+def tree_of(expression: str) -> Node | None:
+    """The expression, or None for text that cannot be read."""
+    try:
+        return read(expression, tokenize(expression), read_node)
+    except (SchemaError, RecursionError):
+        return None
+
+
+def within(node: Node) -> Iterator[Node]:
+    """The node and all nodes in it, in the order of the text."""
+    waiting: list[object] = [node]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Node):
+            yield part
+            waiting += reversed(list(vars(part).values()))
+        elif isinstance(part, tuple):
+            waiting += reversed(part)
+
+
+def raise_problem(problem: tuple[str, str], functions: str, rows: str, name: str) -> None:
+    kind, what = problem
+    if kind == "function":
+        raise tidb(functions, name)
+    if kind == "aggregate":
+        raise tidb("ddl:1111")
+    if kind == "row":
+        raise tidb(rows, name)
+    if kind == "window":
+        raise tidb("ddl:3593", name)
+    raise tidb("expression:1582" if kind == "count" else "expression:1235", what)
+
+
+ORDER = ("function", "aggregate", "row", "window", "count", "array")
+
+
+def first_problem(tree: Node, arrays: bool) -> tuple[str, str] | None:
+    """The gravest problem of the expression, in TiDB's order of kinds, and what it is about; `arrays` says whether the
+    whole expression may be a CAST to an array."""
+    found = list(problems(tree, arrays))
+    return min(found, key=lambda problem: ORDER.index(problem[0]), default=None)
+
+
+def problems(tree: Node, arrays: bool) -> Iterator[tuple[str, str]]:
+    outermost = tree
+    while isinstance(outermost, Parenthesised):
+        outermost = outermost.inner
+    for node in within(tree):
+        if isinstance(node, Call):
+            yield from call_problems(node)
+        elif isinstance(node, Fragment):
+            yield from fragment_problems(node)
+        elif isinstance(node, InsertedValue):
+            yield "function", "VALUES"
+        elif isinstance(node, Row):
+            yield "row", ""
+        elif isinstance(node, Cast) and node.type.endswith(" ARRAY") and node is not outermost and arrays:
+            yield "array", ARRAYS
+
+
+def call_problems(call: Call) -> Iterator[tuple[str, str]]:
+    if call.name == "GROUPING":
+        yield "aggregate", call.name
+    elif call.name in ILLEGAL or call.name not in NATIVE_FUNCTIONS and call.name not in LATER_FUNCTIONS:
+        yield "function", call.name
+    else:
+        least, most = NATIVE_FUNCTIONS.get(call.name, (0, MANY))
+        if not least <= len(call.arguments) <= most:
+            yield "count", call.name.lower()
+
+
+def fragment_problems(fragment: Fragment) -> Iterator[tuple[str, str]]:
+    if fragment.what in FORBIDDEN:
+        yield "function", fragment.what
+    elif fragment.what == "an aggregate function":
+        yield "aggregate", fragment.what
+    elif fragment.what == "a window function":
+        yield "window", fragment.what
