@@ -109,6 +109,7 @@ V4_0_0 = Release(
     multi_schema_change=False,
     foreign_key_index=False,
     default_functions=frozenset(),
+    global_indexes=False,
     foreign_key_checks=False,
     codes_search_indexes=False,
     ddl_text="raw",

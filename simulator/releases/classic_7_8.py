@@ -273,6 +273,7 @@ V8_3_0 = replace(V8_2_0, name="v8.3.0")
 V8_4_0 = replace(
     V8_3_0,
     name="v8.4.0",
+    global_indexes=True,
     short_control_escapes=True,
     options=V8_3_0.options | option_names.RAW_VALUE,
 )

@@ -35,6 +35,10 @@ class Statements:
         """Functions that may be a column's default beside those of TiDB 8.0 (later: tidb %s).""",
         "ddl/add_column.go getFuncCallDefaultValue"))
 
+    global_indexes: bool = field(metadata=TAKEN(
+        """Whether a unique key that lacks a column of the partitioning may be GLOBAL, and one that is not is refused by
+        8264, not 1503 (8.4+: tidb %s).""", "ddl/partition.go checkPartitioningKeysConstraints"))
+
     codes_search_indexes: bool = field(metadata=TEXT(
         """Whether a job whose text has ADD FULLTEXT INDEX (230) or begins with CREATE HYBRID INDEX (231) gets the code
         that TiCDC has for it, whatever TiDB's is (new: %s).""",

@@ -14,6 +14,7 @@ from simulator.tidb.ddl.create.keys import COLUMNAR, build_index
 from simulator.tidb.ddl.expression_columns import columns_of, partition_columns
 from simulator.tidb.ddl.foreign_keys import add_foreign_key, check_key_not_needed, drop_foreign_key
 from simulator.tidb.ddl.index_parts import check_parts, spelled
+from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.steps import Alteration, Step, Steps, Touched, column_named, index_named, lower
 from simulator.tidb.ddl.tidb_errors import tidb, worded
 from simulator.tidb.model.table import Index, Table
@@ -73,7 +74,7 @@ def add_index(key: KeySyntax, alteration: Alteration) -> Steps:
                 yield f"Duplicate key name '{name}': no job"
                 return
             raise tidb("ddl:1061", name)
-        name = check_index(key, table)
+        name = check_index(key, table, alteration.session)
     name = name or key.parts[0].column or "expression_index"
     if key.options.using.upper() == "HYPO":
         yield HYPOTHETICAL
@@ -82,14 +83,14 @@ def add_index(key: KeySyntax, alteration: Alteration) -> Steps:
     yield Step(action, lambda before: with_index(before, key, name), touched)
 
 
-def check_index(key: KeySyntax, table: Table) -> str:
+def check_index(key: KeySyntax, table: Table, session: Session) -> str:
     """The index's name, TiDB's where it has none: that of its first part (getAnonymousIndex); raises DdlError."""
     check_key_name(key.name)
     if len(table.indexes) >= MOST_KEYS:
         raise tidb("ddl:1069", MOST_KEYS)
     check_parts(key, table)
     name = key.name or anonymous_name(key, table)
-    check_partitioned(key, name, table)
+    check_partitioned(key, name, table, session)
     return name
 
 
@@ -124,12 +125,12 @@ def related(key: KeySyntax) -> tuple[str, ...]:
 def add_primary_key(key: KeySyntax, alteration: Alteration) -> Steps:
     """A primary key that is not clustered, its columns NOT NULL; raises DdlError."""
     if alteration.known is not None:
-        check_primary_key(key, alteration.known.table)
+        check_primary_key(key, alteration.known.table, alteration.session)
     touched = Touched(added_keys=("primary",), related=related(key))
     yield Step(actions.ADD_PRIMARY_KEY, lambda before: with_primary_key(before, key), touched)
 
 
-def check_primary_key(key: KeySyntax, table: Table) -> None:
+def check_primary_key(key: KeySyntax, table: Table, session: Session) -> None:
     if key.clustered:
         raise worded("ddl:8200", "Adding clustered primary key is not supported. Please consider adding NONCLUSTERED"
                                  " primary key instead")
@@ -141,7 +142,7 @@ def check_primary_key(key: KeySyntax, table: Table) -> None:
     columns = [column_named(table, part.column) for part in key.parts]
     if any(column and column.generated == "virtual" for column in columns):
         raise tidb("ddl:3106", "Defining a virtual generated column as primary key")
-    check_partitioned(key, "PRIMARY", table)
+    check_partitioned(key, "PRIMARY", table, session)
 
 
 def with_primary_key(table: Table, key: KeySyntax) -> Table:
@@ -161,13 +162,15 @@ def with_index(table: Table, key: KeySyntax, name: str) -> Table:
     return replace(table, indexes=(*table.indexes, index), last_ids=ids)
 
 
-def check_partitioned(key: KeySyntax, name: str, table: Table) -> None:
+def check_partitioned(key: KeySyntax, name: str, table: Table, session: Session) -> None:
     """A unique key that is not GLOBAL holds every column that the partitioning needs."""
     if key.kind not in ("primary", "unique"):
         return
     if key.options.scope == "GLOBAL" and table.partitioning is None:
         raise worded("ddl:8200", "Unsupported Global Index on non-partitioned table")
     missing = partition_columns(table.partitioning) - {part.column.lower() for part in whole(key.parts)}
+    if missing and not session.release.global_indexes:
+        raise tidb("ddl:1503", "PRIMARY" if key.kind == "primary" else "UNIQUE INDEX")
     if missing and key.options.scope != "GLOBAL":
         raise tidb("ddl:8264", name)
 

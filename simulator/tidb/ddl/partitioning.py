@@ -10,20 +10,24 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.create.table import build_partitioning
+from simulator.tidb.ddl.catalog import LONGEST_NAME
 from simulator.tidb.ddl.expression_columns import partition_columns, plain
 from simulator.tidb.ddl.foreign_keys import referring
 from simulator.tidb.ddl.interval_partitioning import expanded
-from simulator.tidb.ddl.partitions import check_partitions, partitioned
+from simulator.tidb.ddl.partition_functions import check_function_type, check_partition_function
+from simulator.tidb.ddl.partition_values import check_types
+from simulator.tidb.ddl.partitions import MOST_PARTITIONS, check_partitions, partition_of, partitioned
+from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.steps import Alteration, KnownTable, Step, Steps, column_named, lower
-from simulator.tidb.ddl.tidb_errors import refused, tidb
-from simulator.tidb.model.table import Column, Index, Table, row_id_column
+from simulator.tidb.ddl.tidb_errors import tidb, worded
+from simulator.tidb.model.table import Column, Index, Partition, Partitioning, Table, row_id_column
 from simulator.tidb.model.types import family
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionBy, RemovePartitioning
 from simulator.tidb.syntax.definitions import KeyOptions
+from simulator.tidb.syntax.tables import PartitionSyntax
 
 
-FOR_COLUMNS = ("integer", "date", "datetime", "string")
+FOR_COLUMNS = ("integer", "date", "datetime", "time", "string")
 """Types of columns in RANGE COLUMNS and LIST COLUMNS; KEY takes almost any."""
 
 
@@ -33,22 +37,56 @@ def partition_by(spec: PartitionBy, alteration: Alteration) -> Steps:
     if known is None:
         yield Step(actions.ALTER_TABLE_PARTITIONING)
         return
-    table, syntax = known.table, expanded(spec.partitioning)
-    names = {column.name.lower(): column.name for column in table.columns}
-    for name in syntax.columns:
-        if name.lower() not in names:
-            raise tidb("ddl:1488")
-    with refused("ddl:1105"):
-        partitioning = build_partitioning(syntax, names, table.primary_key, known.text)
-    scopes = {name.lower(): options for name, options in syntax.update_indexes}
-    changed = replace(rescoped(table, scopes), partitioning=partitioning)
-    check_partitioned_table(changed)
+    table, scopes = known.table, {name.lower(): options for name, options in spec.partitioning.update_indexes}
+    partitioning = new_partitioning(spec.partitioning, rescoped(table, scopes), alteration.session)
     if table.foreign_keys or any(referring(known.catalog, table.schema, table.name)):
         raise tidb("schema:1506")
     yield Step(
         actions.ALTER_TABLE_PARTITIONING,
         lambda before: replace(rescoped(before, scopes), partitioning=partitioning),
     )
+
+
+def new_partitioning(syntax: PartitionSyntax, table: Table, session: Session) -> Partitioning | None:
+    """How the table is partitioned from now on, None for what TiDB takes as no partitioning; raises DdlError (TiDB:
+    buildTablePartitionInfo, checkPartitionDefinitionConstraints, checkPartitioningKeysConstraints)."""
+    if syntax.kind == "system_time":
+        return None
+    if syntax.kind in ("hash", "key") and syntax.subpartition:
+        raise tidb("ddl:1500")
+    if syntax.expression:
+        check_partition_function(syntax.expression, table)
+    columns = syntax.columns or (key_columns(table) if syntax.kind == "key" else ())
+    for name in columns:
+        check_partition_column(name, syntax.kind, table)
+    syntax = expanded(syntax)
+    if max(syntax.count, len(syntax.definitions)) > MOST_PARTITIONS:
+        raise tidb("ddl:1499")
+    names = {column.name.lower(): column.name for column in table.columns}
+    partitions = tuple(partition_of(definition, syntax.kind, session) for definition in syntax.definitions)
+    if syntax.kind in ("hash", "key"):
+        partitions = partitions or tuple(Partition(f"p{number}") for number in range(syntax.count or 1))
+    partitioning = Partitioning(
+        syntax.kind, syntax.expression, tuple(names[name.lower()] for name in columns), partitions)
+    for partition in partitions:
+        check_types(partition, partitioning, table)
+        if len(partition.name) > LONGEST_NAME and syntax.kind in ("range", "list"):
+            raise tidb("ddl:1059", partition.name)
+    if not partitioning.columns and not partitioning.expression:
+        raise worded("ddl:1105", "Table partition metadata not correct, neither partition expression or list of"
+                                 " partition columns")
+    partitioning = check_partitions(partitioning, table)
+    if partitioning.expression:
+        check_function_type(partitioning.expression, table)
+    check_unique_keys(replace(table, partitioning=partitioning), session)
+    return partitioning
+
+
+def key_columns(table: Table) -> tuple[str, ...]:
+    """By what KEY () spreads rows: the primary key, else the first unique key of columns that are NOT NULL."""
+    filled = {column.name for column in table.columns if column.not_null}
+    unique = (tuple(part.name for part in index.columns) for index in table.indexes if index.unique)
+    return table.primary_key or next((names for names in unique if filled.issuperset(names)), ())
 
 
 def rescoped(table: Table, scopes: Mapping[str, KeyOptions]) -> Table:
@@ -60,34 +98,31 @@ def rescoped(table: Table, scopes: Mapping[str, KeyOptions]) -> Table:
     return replace(table, indexes=tuple(map(changed, table.indexes)))
 
 
-def check_partitioned_table(table: Table) -> None:
-    """Raises DdlError for a partitioned table that TiDB would not have."""
-    if table.partitioning is None:
-        return
-    check_partitions(table.partitioning)
+def check_unique_keys(table: Table, session: Session) -> None:
+    """Raises DdlError for a unique key that lacks a column of the partitioning."""
     needed = partition_columns(table.partitioning)
-    for name in sorted(needed):
-        check_partition_column(name, table)
-    row_id = row_id_column(table)
-    if row_id is not None and needed - {row_id.lower()}:
-        raise tidb("ddl:1503", "PRIMARY KEY")
     for index in table.indexes:
         if index.unique and needed - set(lower(part.name for part in index.columns if part.length < 0)):
             if index.primary and table.clustered:
                 raise tidb("ddl:1503", "CLUSTERED INDEX")
+            if not session.release.global_indexes:
+                raise tidb("ddl:1503", "PRIMARY KEY" if index.primary else "UNIQUE INDEX")
             if not index.unpartitioned:
                 raise tidb("ddl:8264", index.name)
+    row_id = row_id_column(table)
+    if row_id is not None and needed - {row_id.lower()}:
+        raise tidb("ddl:1503", "PRIMARY KEY" if session.release.global_indexes else "CLUSTERED INDEX")
 
 
-def check_partition_column(name: str, table: Table) -> None:
+def check_partition_column(name: str, kind: str, table: Table) -> None:
     """A column that rows may be spread by is there, and of a type for it."""
-    column, partitioning = column_named(table, name), table.partitioning
-    if column is None or partitioning is None:
-        raise tidb("ddl:1054", name, "partition function")
+    column = column_named(table, name)
+    if column is None:
+        raise tidb("ddl:1488")
     type = family(column.type)
-    wrong = type in ("json", "text", "vector") if partitioning.kind == "key" else type not in FOR_COLUMNS
-    if partitioning.columns and wrong:
-        raise tidb("ddl:1659", column.name)
+    of_key = type not in ("json", "vector") and (type != "text" or column.type.name == "tinytext")
+    if not (of_key if kind == "key" else type in FOR_COLUMNS):
+        raise tidb("ddl:1659", name)
 
 
 def remove_partitioning(spec: RemovePartitioning, alteration: Alteration) -> Steps:

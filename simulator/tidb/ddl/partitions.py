@@ -1,15 +1,29 @@
 """ALTER TABLE … ADD, DROP, TRUNCATE, REORGANIZE, COALESCE PARTITION.
 
-One law: partitions are found by name, whatever its case, and keep their order; of bounds and members only what can be
-compared without evaluating SQL is, the rest is taken on trust (TiDB: pkg/ddl/executor.go, pkg/ddl/partition.go).
+Partitions are found by name, whatever its case, and keep their order (TiDB: pkg/ddl/executor.go,
+pkg/ddl/partition.go).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.catalog import LONGEST_NAME
+from simulator.tidb.ddl.column_definitions import LONGEST_COMMENT
+from simulator.tidb.ddl.partition_functions import is_unsigned
+from simulator.tidb.ddl.partition_values import (
+    DEFAULT,
+    MAXVALUE,
+    check_bounds,
+    check_lists,
+    check_types,
+    is_above,
+    whole,
+)
+from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.steps import Alteration, Step, Steps, lower
 from simulator.tidb.ddl.tidb_errors import tidb, unsupported
 from simulator.tidb.model.table import Partition, Partitioning, Table
@@ -51,17 +65,18 @@ def add_partitions(spec: AddPartitions, alteration: Alteration) -> Steps:
         valued = any(definition.kind for definition in spec.definitions)
         yield Step(actions.ADD_TABLE_PARTITION if valued else actions.REORGANIZE_PARTITION)
         return
-    old = partitioned(alteration.known.table)
+    table, session = alteration.known.table, alteration.session
+    old = partitioned(table)
     action = actions.ADD_TABLE_PARTITION
     if old.kind in ("hash", "key"):
         action = actions.REORGANIZE_PARTITION
         count = len(old.partitions)
-        new = tuple(partition_of(definition, old.kind) for definition in spec.definitions)
+        new = tuple(partition_of(definition, old.kind, session) for definition in spec.definitions)
         new = new or tuple(Partition(f"p{number}") for number in range(count, count + spec.count))
     elif not spec.definitions:
         raise tidb("ddl:1492", old.kind.upper())
     else:
-        new = tuple(partition_of(definition, old.kind) for definition in spec.definitions)
+        new = new_partitions(spec.definitions, old, table, session)
         if old.kind == "list" and any(("DEFAULT",) in partition.values for partition in old.partitions):
             raise unsupported("ADD List partition, already contains DEFAULT partition. Please use REORGANIZE PARTITION"
                               " instead")
@@ -70,9 +85,26 @@ def add_partitions(spec: AddPartitions, alteration: Alteration) -> Steps:
     if spec.if_not_exists and repeated:
         yield f"Duplicate partition name {repeated}: no job"
         return
-    partitions = (*old.partitions, *new)
-    check_partitions(replace(old, partitions=partitions))
-    yield Step(action, with_partitions(partitions))
+    changed = check_partitions(replace(old, partitions=(*old.partitions, *new)), table)
+    yield Step(action, with_partitions(changed.partitions))
+
+
+def new_partitions(
+    definitions: Iterable[PartitionDefinition], old: Partitioning, table: Table, session: Session,
+) -> tuple[Partition, ...]:
+    """Partitions for a table of RANGE or LIST; raises DdlError."""
+    found = []
+    for definition in definitions:
+        width = len(old.columns) or 1
+        partition = partition_of(definition, old.kind, session)
+        if any(len(values) != width and values != DEFAULT for values in partition.values):
+            single = {"range": tidb("ddl:1657", "RANGE"), "list": tidb("ddl:1658")}
+            raise tidb("ddl:1653") if old.columns else single[old.kind]
+        check_types(partition, old, table)
+        if len(partition.name) > LONGEST_NAME:
+            raise tidb("ddl:1059", partition.name)
+        found.append(partition)
+    return tuple(found)
 
 
 def partition_action(spec: PartitionAction, alteration: Alteration) -> Steps:
@@ -137,21 +169,22 @@ def reorganize(spec: ReorganizePartition, alteration: Alteration) -> Steps:
     if alteration.known is None:
         yield Step(actions.REORGANIZE_PARTITION)
         return
-    old = partitioned(alteration.known.table)
+    table = alteration.known.table
+    old = partitioned(table)
     if old.kind not in ("range", "list"):
         raise unsupported("reorganize partition")
     places = places_of(spec.names, old)
     if not spec.definitions or not places:
         raise tidb("ddl:1492", old.kind.upper())
-    new = tuple(partition_of(definition, old.kind) for definition in spec.definitions)
+    new = new_partitions(spec.definitions, old, table, alteration.session)
     first = min(places)
     before = tuple(partition for place, partition in enumerate(old.partitions) if place < first)
     after = tuple(partition for place, partition in enumerate(old.partitions) if place > first and place not in places)
-    partitions = (*before, *new, *after)
-    check_partitions(replace(old, partitions=partitions))
+    changed = check_partitions(replace(old, partitions=(*before, *new, *after)), table)
     if old.kind == "range":
-        check_end(old.partitions[max(places)], new[-1], max(places) == len(old.partitions) - 1)
-    yield Step(actions.REORGANIZE_PARTITION, with_partitions(partitions))
+        last = max(places) == len(old.partitions) - 1
+        check_end(old.partitions[max(places)], new[-1], last, old, table)
+    yield Step(actions.REORGANIZE_PARTITION, with_partitions(changed.partitions))
 
 
 def places_of(names: tuple[str, ...], old: Partitioning) -> set[int]:
@@ -169,9 +202,17 @@ def places_of(names: tuple[str, ...], old: Partitioning) -> set[int]:
     return places
 
 
-def check_end(old: Partition, new: Partition, last: bool) -> None:
-    """Ranges end where they ended, but for the last, which may end elsewhere."""
-    if not last and (below(old.values[0], new.values[0]) or below(new.values[0], old.values[0])):
+def check_end(old: Partition, new: Partition, last: bool, rule: Partitioning, table: Table) -> None:
+    """Ranges end where they ended, but for the last, which may end higher."""
+    bounds = old.values[0], new.values[0]
+    if rule.columns:
+        (left, right) = bounds
+        above, below = is_above(right, left, rule, table), is_above(left, right, rule, table)
+    else:
+        unsigned = is_unsigned(rule.expression, table)
+        ends = [math.inf if MAXVALUE in bound else whole(bound[0], unsigned) or 0 for bound in bounds]
+        above, below = ends[1] > ends[0], ends[1] < ends[0]
+    if below or above and not last:
         raise tidb("ddl:1493")
 
 
@@ -193,19 +234,22 @@ VALUES = {"range": ("RANGE", "LESS THAN"), "list": ("LIST", "IN")}
 KINDS = {"less than": "range", "in": "list", "default": "list"}
 
 
-def partition_of(definition: PartitionDefinition, kind: str) -> Partition:
+def partition_of(definition: PartitionDefinition, kind: str, session: Session) -> Partition:
     """The partition as the table keeps it; raises DdlError where its values are not those of the partitioning."""
     said = KINDS.get(definition.kind, "")
     if said and said != kind:
         raise tidb("ddl:1480", *VALUES[said])
     if kind in VALUES and not definition.values:
         raise tidb("ddl:1479", *VALUES[kind])
+    comment = next((option.value for option in definition.options if option.name == "COMMENT"), "")
+    if kind == "range" and session.is_strict and len(comment.encode()) > LONGEST_COMMENT:
+        raise tidb("ddl:1793", definition.name.lower())
     return Partition(definition.name, definition.values)
 
 
-def check_partitions(partitioning: Partitioning) -> None:
-    """Raises DdlError for a name twice, too many, bounds that do not grow, a member twice
-    (TiDB: checkPartitionDefinitionConstraints)."""
+def check_partitions(partitioning: Partitioning, table: Table) -> Partitioning:
+    """The partitioning, bounds of expressions computed. Raises DdlError for a name twice, too many, a column twice,
+    bounds that do not grow, a member twice (TiDB: checkPartitionDefinitionConstraints)."""
     names: set[str] = set()
     for partition in partitioning.partitions:
         if partition.name.lower() in names:
@@ -213,52 +257,13 @@ def check_partitions(partitioning: Partitioning) -> None:
         names.add(partition.name.lower())
     if len(names) > MOST_PARTITIONS:
         raise tidb("ddl:1499")
+    columns: set[str] = set()
+    for column in lower(partitioning.columns):
+        if column in columns:
+            raise tidb("ddl:1652", column)
+        columns.add(column)
     if partitioning.kind == "range":
-        check_growing(partitioning)
+        return check_bounds(partitioning, table)
     if partitioning.kind == "list":
-        check_members(partitioning.partitions)
-
-
-def check_growing(partitioning: Partitioning) -> None:
-    """Each bound is above the one before; MAXVALUE comes last."""
-    bounds = [partition.values[0] for partition in partitioning.partitions]
-    if len(partitioning.columns) <= 1 and any(bound == ("MAXVALUE",) for bound in bounds[:-1]):
-        raise tidb("ddl:1481")
-    for lower_bound, upper_bound in zip(bounds, bounds[1:]):
-        if not below(lower_bound, upper_bound):
-            raise tidb("ddl:1493")
-
-
-def below(bound: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether the one bound lies below the other, as far as that can be told."""
-    for left, right in zip(bound, other):
-        if left == "MAXVALUE" or right == "MAXVALUE":
-            if left != right:
-                return right == "MAXVALUE"
-            continue
-        (left_kind, left_value), (right_kind, right_value) = comparable(left), comparable(right)
-        if left_kind != right_kind:
-            return True
-        if left_value != right_value:
-            return left_value < right_value
-    return False
-
-
-def comparable(text: str) -> tuple[str, tuple[int, str]]:
-    """What may be compared with what, and how: whole numbers, literals, and one function of literals."""
-    if text.lstrip("+-").isdecimal():
-        return "", (int(text), "")
-    call, quote, rest = text.partition("'")
-    return (call.upper().strip() + quote, (0, rest))
-
-
-def check_members(partitions: Iterable[Partition]) -> None:
-    """Raises DdlError for MAXVALUE, and for a member twice."""
-    seen: set[tuple[str, ...]] = set()
-    for partition in partitions:
-        for member in partition.values:
-            if any(value.upper() == "MAXVALUE" for value in member):
-                raise tidb("ddl:1656")
-            if member in seen:
-                raise tidb("ddl:1495")
-            seen.add(member)
+        check_lists(partitioning, table)
+    return partitioning

@@ -145,7 +145,7 @@ def check_key(key: KeySyntax, new: set[str]) -> None:
             raise tidb("ddl:1072", part.column) if foreign else worded(
                 "ddl:1072", f"column does not exist: {part.column}")
         if part.expression and (names := sorted(columns_of(part.expression) & new)):
-            raise tidb("ddl:1054", names[0], "generated column function")
+            raise tidb("ddl:1054", names[0], "expression")
 
 
 def check_together(steps: Sequence[Step], table: Table | None) -> None:

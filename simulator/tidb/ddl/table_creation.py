@@ -20,8 +20,7 @@ from simulator.tidb.ddl.foreign_keys import check_new_foreign_key, check_parent,
 from simulator.tidb.ddl.grammar import check_grammar
 from simulator.tidb.ddl.illegal_functions import check_generated_functions
 from simulator.tidb.ddl.index_parts import check_expressions, check_parts
-from simulator.tidb.ddl.interval_partitioning import expanded
-from simulator.tidb.ddl.partitioning import check_partitioned_table
+from simulator.tidb.ddl.partitioning import new_partitioning
 from simulator.tidb.ddl.session import Executed, Job, Session
 from simulator.tidb.ddl.steps import KnownTable, column_named
 from simulator.tidb.ddl.table_options import check_ttl
@@ -102,14 +101,15 @@ def new_table(catalog: Catalog, syntax: TableSyntax, database: Database, text: s
     check_keys(syntax, charset, database.name, session)
     check_options(syntax, session)
     check_same_names(syntax)
-    if syntax.partitioning is not None:
-        syntax = replace(syntax, partitioning=expanded(syntax.partitioning))
     with refused("ddl:1105"):
         table = build_table(
-            replace(syntax, schema=""), database.name, text, text, (database.charset, database.collation))
-    check_built(syntax, table)
+            replace(syntax, schema="", partitioning=None), database.name, text, text,
+            (database.charset, database.collation))
+    partitioning = new_partitioning(syntax.partitioning, table, session) if syntax.partitioning else None
+    if partitioning and table.temporary:
+        raise tidb("ddl:1562")
+    table = replace(table, partitioning=partitioning)
     check_generated_columns(syntax)
-    check_partitioned_table(table)
     if table.ttl is not None:
         check_ttl(table.ttl.column, table, KnownTable(catalog, table, text, ""))
     for foreign in table.foreign_keys:
@@ -265,12 +265,6 @@ def handle_key(syntax: TableSyntax) -> KeySyntax | None:
     """The primary key that rows are stored under."""
     keys = [*syntax.keys, *(key for column in syntax.columns for key in column.keys)]
     return next((key for key in keys if key.kind == "primary" and key.clustered is not False), None)
-
-
-def check_built(syntax: TableSyntax, table: Table) -> None:
-    """Partitions of a temporary table; each partition's comment and name (TiDB: buildTablePartitionInfo)."""
-    if table.partitioning and table.temporary:
-        raise tidb("ddl:1562")
 
 
 def check_generated_columns(syntax: TableSyntax) -> None:

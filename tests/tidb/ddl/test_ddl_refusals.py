@@ -179,7 +179,7 @@ def test_partitions_change_places_with_tables_of_the_same_definition() -> None:
     ("CREATE TABLE t (x INT)", "schema:1050", "Table 'test.t' already exists"),
     ("CREATE TABLE nope.t (x INT)", "schema:1049", "Unknown database 'nope'"),
     ("CREATE TABLE u (x INT, X INT)", "schema:1060", "Duplicate column name 'X'"),
-    ("CREATE TABLE u (x INT, KEY (y))", "ddl:1072", "Key column 'y' doesn't exist in table"),
+    ("CREATE TABLE u (x INT, KEY (y))", "ddl:1072", "column does not exist: y"),
     ("CREATE TABLE u (x INT PRIMARY KEY, y INT, PRIMARY KEY (y))", "schema:1068", "Multiple primary key defined"),
     ("CREATE TABLE u (x INT, KEY k (x), KEY K (x))", "ddl:1061", "Duplicate key name 'K'"),
     ("CREATE TABLE u LIKE nope", "schema:1146", "Table 'test.nope' doesn't exist"),
@@ -251,7 +251,7 @@ def test_no_partition_of_a_list_ends_with_the_largest_value(statement: str) -> N
 
 
 @pytest.mark.parametrize("expression", [
-    "replace(a, 'x', 'y')", "`COMMENT`(`A`)", "CASE 1 WHEN 2 THEN t.a END", "a -> '$.x'", "'a' IN (1, (a))",
+    "replace(a, 'x', 'y')", "`LOWER`(`A`)", "CASE 1 WHEN 2 THEN t.a END", "a -> '$.x'", "'a' IN (1, (a))",
 ])
 def test_a_column_that_another_is_computed_from_stays(expression: str) -> None:
     """However the expression names it."""

@@ -1,0 +1,83 @@
+"""Expressions of a definition that name no column: bounds and members of partitions, computed.
+
+What it comes to is what TiDB's EvalSimpleAst gives (TiDB: pkg/expression/expression.go).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from simulator.errors import SchemaError
+from simulator.tidb.ddl.tidb_errors import tidb
+from simulator.tidb.expressions.evaluate import Uncomputable, evaluated
+from simulator.tidb.expressions.translate import Scope, valued
+from simulator.tidb.expressions.trees import bare, definition, parsed
+from simulator.tidb.expressions.values import as_text
+from simulator.tidb.model.table import Table
+from simulator.tidb.syntax.expressions import Call, Literal, Node, Unary, names_in
+
+
+NOWHERE = Table("", "", ())
+CLOCKS = ("NOW", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "SYSDATE", "UTC_TIMESTAMP", "CURDATE",
+          "CURRENT_DATE", "UTC_DATE", "CURTIME", "CURRENT_TIME", "UTC_TIME")
+
+
+@dataclass(frozen=True)
+class Constant:
+    kind: str
+    """`null`, `int`, `uint`, `string`, `bytes` for a hexadecimal or binary literal, `decimal`, `real`, `moment` or
+    `unknown` for what is not computed here."""
+
+    text: str = ""
+
+
+NULL = Constant("null")
+
+
+@lru_cache(4096)
+def constant(expression: str) -> Constant:
+    """What the expression comes to; raises DdlError 1054 for a column in it."""
+    tree = bare(parsed(expression))
+    for name in names_in(tree):
+        raise tidb("ddl:1054", name.parts[-1], "expression")
+    return literal(tree) or computed(expression, tree)
+
+
+def literal(tree: Node) -> Constant | None:
+    """A literal needs no computing."""
+    sign = ""
+    if isinstance(tree, Unary) and tree.operator == "-" and isinstance(bare(tree.operand), Literal):
+        sign, tree = "-", bare(tree.operand)
+    if not isinstance(tree, Literal):
+        return None
+    if tree.kind == "integer":
+        number = int(sign + tree.text)
+        return Constant("int" if -1 << 63 <= number < 1 << 63 else "uint", str(number))
+    if sign:
+        return None
+    if tree.kind == "boolean":
+        return Constant("int", "1" if tree.text.upper() == "TRUE" else "0")
+    if tree.kind == "null":
+        return NULL
+    kind = {"string": "string", "hex": "bytes", "bit": "bytes", "decimal": "decimal", "float": "real"}.get(tree.kind)
+    return Constant(kind or "moment", tree.text)
+
+
+KINDS = {"bool": "int", "int": "int", "uint": "uint", "string": "string", "decimal": "decimal", "wide": "decimal",
+         "real": "real", "date": "moment", "datetime": "moment", "time": "moment", "null": "null"}
+
+
+def computed(expression: str, tree: Node) -> Constant:
+    if isinstance(tree, Call) and tree.name in CLOCKS:
+        return Constant("moment")
+    try:
+        value = valued(definition(expression, NOWHERE), Scope(NOWHERE, {}))
+        found = evaluated({"text": as_text(value)}, {}, 1)["text"][0].as_py()
+    except (SchemaError, Uncomputable):
+        return Constant("unknown")
+    if found is None:
+        return NULL
+    if isinstance(tree, Call) and tree.name == "UNIX_TIMESTAMP" and not str(found).partition(".")[2].strip("0"):
+        return Constant("int", str(found).partition(".")[0])
+    return Constant(KINDS.get(value.kind, "unknown"), str(found))

@@ -1,0 +1,139 @@
+"""The expression that says which partition a row is in: its functions, its columns and its type (TiDB:
+pkg/ddl/partition.go, checkPartitionFuncValid, checkPartitionFuncType; pkg/expression/function_traits.go)."""
+
+from __future__ import annotations
+
+from simulator.errors import SchemaError
+from simulator.tidb.ddl.illegal_functions import tree_of, within
+from simulator.tidb.ddl.steps import column_named
+from simulator.tidb.ddl.tidb_errors import tidb
+from simulator.tidb.expressions.sql import name
+from simulator.tidb.expressions.translate import Scope, valued
+from simulator.tidb.expressions.trees import definition
+from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.types import family
+from simulator.tidb.syntax.expressions import Binary, Call, ColumnName, Literal, Node, Parenthesised, Unary, Word
+
+
+OF_DATES = frozenset((
+    "TO_DAYS", "TO_SECONDS", "DAYOFMONTH", "MONTH", "DAYOFYEAR", "QUARTER", "YEARWEEK", "YEAR", "WEEKDAY", "DAYOFWEEK",
+    "DAY",
+))
+OF_TIMES = frozenset(("HOUR", "MINUTE", "SECOND", "TIME_TO_SEC", "MICROSECOND"))
+OF_NUMBERS = frozenset(("ABS", "CEILING", "FLOOR", "MOD"))
+ALLOWED = OF_DATES | OF_TIMES | OF_NUMBERS | {"UNIX_TIMESTAMP", "FROM_DAYS", "EXTRACT", "DATEDIFF"}
+OPERATORS = ("+", "-", "*", "DIV", "%")
+DATE_UNITS = ("YEAR", "YEAR_MONTH", "QUARTER", "MONTH", "DAY")
+DAY_UNITS = ("DAY_MICROSECOND", "DAY_HOUR", "DAY_MINUTE", "DAY_SECOND")
+DATES, TIMES = ("date", "datetime"), ("time", "datetime")
+
+
+def check_partition_function(expression: str, table: Table) -> None:
+    """Raises DdlError for an expression that may not spread rows."""
+    tree = tree_of(expression)
+    columns = 0
+    for node in within(tree) if tree is not None else ():
+        if isinstance(node, Call):
+            check_arguments(node, table)
+        check_allowed(node, table)
+        if isinstance(node, ColumnName):
+            existing(node, table)
+            columns += 1
+    if not columns:
+        raise tidb("ddl:1486")
+
+
+def existing(node: ColumnName, table: Table) -> Column:
+    column = column_named(table, node.parts[-1])
+    if column is None:
+        raise tidb("ddl:1054", node.parts[-1].lower(), "partition function")
+    return column
+
+
+def types_of(nodes: tuple[Node, ...], table: Table) -> list[str]:
+    """The types of those that are columns."""
+    return [existing(node, table).type.name for node in nodes if isinstance(node, ColumnName)]
+
+
+def check_arguments(call: Call, table: Table) -> None:
+    """A function of time takes a column of its kind; numbers take no TIMESTAMP."""
+    types = types_of(call.arguments, table)
+    if call.name in OF_DATES:
+        right = any(type in DATES for type in types)
+    elif call.name in OF_TIMES:
+        right = any(type in TIMES for type in types)
+    elif call.name == "UNIX_TIMESTAMP":
+        right = "timestamp" in types
+    elif call.name == "FROM_DAYS":
+        right = any(type in (*DATES, "time") for type in types)
+    elif call.name == "EXTRACT":
+        unit = call.arguments[0]
+        right = fits_unit(unit.text.upper() if isinstance(unit, Word) else "", types)
+    elif call.name == "DATEDIFF":
+        right = all(type in DATES for type in types)
+    else:
+        right = call.name not in OF_NUMBERS or "timestamp" not in types
+    if not right:
+        raise tidb("ddl:1486")
+
+
+def fits_unit(unit: str, types: list[str]) -> bool:
+    if unit in DATE_UNITS:
+        return any(type in DATES for type in types)
+    if unit in DAY_UNITS:
+        return "datetime" in types
+    return unit != "WEEK" and any(type in TIMES for type in types)
+
+
+def check_allowed(node: Node, table: Table) -> None:
+    """TiDB: checkPartitionExprAllowed."""
+    if isinstance(node, Call) and node.name in ALLOWED:
+        return
+    if isinstance(node, Binary) and node.operator in OPERATORS:
+        operands: tuple[Node, ...] = (node.left, node.right)
+    elif isinstance(node, Unary) and node.operator in ("+", "-"):
+        operands = (node.operand,)
+    elif isinstance(node, (ColumnName, Parenthesised, Literal, Word)):
+        return
+    else:
+        raise tidb("ddl:1564")
+    if "timestamp" in types_of(operands, table):
+        raise tidb("ddl:1486")
+
+
+def check_function_type(expression: str, table: Table) -> None:
+    """It gives whole numbers."""
+    column = lone_column(expression, table)
+    if column is not None and family(column.type) not in ("integer", "year", "bit"):
+        raise tidb("ddl:1659", column.name.lower())
+    if column is None and kind_of(expression, table) not in ("int", "uint", "bool", "null", ""):
+        raise tidb("ddl:1491", "PARTITION")
+
+
+def is_unsigned(expression: str, table: Table) -> bool:
+    """Whether the expression gives numbers without a sign (TiDB: isPartExprUnsigned)."""
+    column = lone_column(expression, table)
+    if column is not None:
+        return column.type.unsigned or column.type.name in ("bit", "year")
+    return kind_of(expression, table) == "uint"
+
+
+def lone_column(expression: str, table: Table) -> Column | None:
+    """The column that the whole expression is; None for any other."""
+    tree = tree_of(expression)
+    while isinstance(tree, Parenthesised):
+        tree = tree.inner
+    return column_named(table, tree.parts[-1]) if isinstance(tree, ColumnName) else None
+
+
+def kind_of(expression: str, table: Table) -> str:
+    """The kind of its values; empty where that is not known."""
+    tree = tree_of(expression)
+    if isinstance(tree, Call) and tree.name == "UNIX_TIMESTAMP":
+        columns = [existing(node, table) for node in tree.arguments if isinstance(node, ColumnName)]
+        return "decimal" if any(column.type.decimal > 0 for column in columns) else "int"
+    cells = {column.name: name(column.name) for column in table.columns}
+    try:
+        return valued(definition(expression, table), Scope(table, cells)).kind
+    except SchemaError:
+        return ""

@@ -1,0 +1,174 @@
+"""Bounds and members of partitions: their types, their order, and none twice (TiDB: pkg/ddl/partition.go,
+checkPartitionValuesIsInt, checkRangePartitionValue, checkListPartitionValue; pkg/ddl/ddl_api.go,
+checkAndGetColumnsTypeAndValuesMatch, checkRangeColumnsPartitionValue)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import pyarrow as pa
+
+from simulator.errors import SchemaError
+from simulator.tidb.collations import compare
+from simulator.tidb.ddl.column_definitions import fits
+from simulator.tidb.ddl.constants import Constant, constant
+from simulator.tidb.ddl.create.defaults import value_text
+from simulator.tidb.ddl.partition_functions import is_unsigned
+from simulator.tidb.ddl.steps import column_named
+from simulator.tidb.ddl.tidb_errors import tidb
+from simulator.tidb.model.table import Column, Partition, Partitioning, Table
+from simulator.tidb.model.types import family
+from simulator.tidb.syntax.definitions import DefaultSyntax
+
+
+MAXVALUE, DEFAULT = "MAXVALUE", ("DEFAULT",)
+KINDS = {
+    "integer": ("int", "uint", "null", "unknown"), "date": ("string", "null", "unknown"),
+    "datetime": ("string", "null", "unknown"), "time": ("string", "null", "unknown"),
+}
+"""Of constants that a column of RANGE COLUMNS and LIST COLUMNS takes."""
+
+WRAP = 1 << 64
+
+
+def check_types(partition: Partition, partitioning: Partitioning, table: Table) -> None:
+    """Raises DdlError for a value of another type than the partitioning's."""
+    for values in partition.values:
+        if values == DEFAULT:
+            continue
+        for place, text in enumerate(values):
+            if text == MAXVALUE:
+                continue
+            if partitioning.columns:
+                check_column_value(constant(text), column_of(partitioning, place, table))
+            else:
+                check_number(constant(text), partition.name, is_unsigned(partitioning.expression, table))
+
+
+def check_number(value: Constant, partition: str, unsigned: bool) -> None:
+    if value.kind == "int" and unsigned and int(value.text) < 0:
+        raise tidb("ddl:1563")
+    if value.kind not in ("int", "uint", "null", "unknown"):
+        raise tidb("ddl:1697", partition)
+
+
+def check_column_value(value: Constant, column: Column) -> None:
+    """The constant is a value of the column."""
+    kind = family(column.type)
+    if value.kind not in KINDS.get(kind, (value.kind,)):
+        raise tidb("ddl:1654")
+    if column.type.name == "char" and value.kind not in ("string", "bytes", "null", "unknown"):
+        raise tidb("ddl:1654")
+    if value.kind not in ("null", "unknown") and stored(value, column) is None:
+        raise tidb("ddl:1654")
+
+
+def stored(value: Constant, column: Column) -> str | None:
+    """The constant as the column has it; None where it does not take it."""
+    syntax = DefaultSyntax("string" if value.kind in ("string", "bytes") else "number", value.text)
+    try:
+        text = value_text(syntax, column.type)
+    except SchemaError:
+        return None
+    return text if text is not None and fits(text, column.type) else None
+
+
+def column_of(partitioning: Partitioning, place: int, table: Table) -> Column:
+    column = column_named(table, partitioning.columns[place])
+    if column is None:
+        raise tidb("ddl:1488")
+    return column
+
+
+def check_bounds(partitioning: Partitioning, table: Table) -> Partitioning:
+    """RANGE whose bounds grow, those of expressions computed; raises DdlError."""
+    if partitioning.columns:
+        for lower, upper in pairwise(partitioning.partitions):
+            if not is_above(upper.values[0], lower.values[0], partitioning, table):
+                raise tidb("ddl:1493")
+        return partitioning
+    partitions = partitioning.partitions
+    last = partitions[-1:] if partitions and partitions[-1].values[0][0] == MAXVALUE else ()
+    unsigned = is_unsigned(partitioning.expression, table)
+    written, before = [], None
+    for partition in partitions[:len(partitions) - len(last)]:
+        text = partition.values[0][0]
+        if text == MAXVALUE:
+            raise tidb("ddl:1481")
+        number = whole(text, unsigned)
+        if before is not None and number is not None and number <= before:
+            raise tidb("ddl:1493")
+        before = number if number is not None else before
+        written.append(replace(partition, values=((text if number is None else str(number),),)))
+    return replace(partitioning, partitions=(*written, *last))
+
+
+def whole(text: str, unsigned: bool) -> int | None:
+    """A bound as the number that TiDB compares; None for what is not computed here."""
+    value = constant(text)
+    if value.kind == "null":
+        raise tidb("ddl:1659", text)
+    if value.kind == "unknown":
+        return None
+    number = int(value.text)
+    if unsigned:
+        return number % WRAP
+    return (number + WRAP // 2) % WRAP - WRAP // 2
+
+
+def is_above(upper: Sequence[str], lower: Sequence[str], partitioning: Partitioning, table: Table) -> bool:
+    """Whether a bound of RANGE COLUMNS lies above the one before it: the first column in which it is greater decides,
+    whatever those before it say (TiDB: checkTwoRangeColumns)."""
+    for place, (high, low) in enumerate(zip(upper, lower)):
+        if high == MAXVALUE and low != MAXVALUE:
+            return True
+        if low == MAXVALUE:
+            return False
+        column = column_of(partitioning, place, table)
+        left, right = (sort_key(constant(text), column) for text in (high, low))
+        if left is None or right is None:
+            return left is right is None and high != low
+        if left > right:
+            return True
+    return False
+
+
+def sort_key(value: Constant, column: Column) -> bytes | None:
+    """What orders values of the column; None for NULL and for what is not computed here."""
+    text = None if value.kind in ("null", "unknown") else stored(value, column)
+    if text is None:
+        return None
+    if family(column.type) == "integer":
+        return (int(text) + WRAP).to_bytes(10, "big")
+    if family(column.type) != "string":
+        return text.encode()
+    return bytes(compare.sortable(column.type.collation, pa.array([text], pa.string()))[0].as_py())
+
+
+def check_lists(partitioning: Partitioning, table: Table) -> None:
+    """Raises DdlError for MAXVALUE, and for a member or DEFAULT twice."""
+    unsigned = not partitioning.columns and is_unsigned(partitioning.expression, table)
+    seen: set[object] = set()
+    for partition in partitioning.partitions:
+        for values in partition.values:
+            if any(text.upper() == MAXVALUE for text in values):
+                raise tidb("ddl:1656")
+            member = values if values == DEFAULT else tuple(
+                member_key(text, place, partitioning, table, unsigned) for place, text in enumerate(values))
+            if member in seen:
+                raise tidb("ddl:1495")
+            seen.add(member)
+
+
+def member_key(text: str, place: int, partitioning: Partitioning, table: Table, unsigned: bool) -> object:
+    """What two equal members have in common."""
+    value = constant(text)
+    if value.kind == "null":
+        return None
+    if value.kind == "unknown":
+        return text
+    if partitioning.columns:
+        return sort_key(value, column_of(partitioning, place, table))
+    return whole(text, unsigned)
