@@ -8,7 +8,7 @@ from __future__ import annotations
 from simulator.tidb.expressions import wide_decimals
 from simulator.tidb.expressions.arithmetic import bits
 from simulator.tidb.expressions.comparisons import as_duration, as_moment, blob, latin1
-from simulator.tidb.expressions.json import printed, unquoted, valid
+from simulator.tidb.expressions.json import document, unquoted
 from simulator.tidb.expressions.moments import duration_text, rounded_moment
 from simulator.tidb.expressions.sql import Sql, sql, when
 from simulator.tidb.expressions.values import (
@@ -91,7 +91,7 @@ def _moment(value: Value, name: str) -> Value:
 def _text(value: Value, name: str, sizes: list[int]) -> Value:
     """CHAR, BINARY, JSON and YEAR."""
     if name == "JSON":
-        return Value(printed(valid(as_text(value))), "json")
+        return Value(document(value), "json")
     if name == "YEAR":
         return Value(as_integer(value), "int", year=True)
     found = as_text(value)

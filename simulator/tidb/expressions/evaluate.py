@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from simulator.columns import hashing
 from simulator.tidb.collations import compare, weights
-from simulator.tidb.expressions import wide_decimals
+from simulator.tidb.expressions import called, wide_decimals
 from simulator.tidb.expressions.sql import Sql, query, quoted
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values import spellings, times
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import duckdb
 
 ROWS = "rows_of_a_batch"
+CALLED = "STRUCT(value VARCHAR, problem VARCHAR)"
 _LOCK = threading.Lock()
 """A connection does one thing at a time."""
 
@@ -48,8 +49,10 @@ def _database() -> duckdb.DuckDBPyConnection:
         "threads": "1", "enable_external_access": "false", "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false"})
     connection.execute("SET max_expression_depth TO 10000; SET TimeZone TO 'UTC'")
-    for called, kernel in KERNELS.items():
-        connection.create_function(called, kernel.over, [kernel.takes], kernel.gives, type=PythonUDFType.ARROW)
+    for name, kernel in KERNELS.items():
+        connection.create_function(name, kernel.over, [kernel.takes], kernel.gives, type=PythonUDFType.ARROW)
+    connection.create_function("called", lambda calls: called.computed(calls), ["VARCHAR[]"], CALLED,
+                               type=PythonUDFType.ARROW, null_handling="special")
     atexit.register(connection.close)
     return connection
 

@@ -1,120 +1,164 @@
 """JSON values of MySQL as DuckDB SQL, and their functions.
 
-One law: a JSON value is its text; a path that is not there is NULL, a JSON null is the text `null`. What is no JSON is
-NULL, not an error.
+The SQL of a JSON value is its text as `functions.documents` keeps it, with the types of its scalars; a path that is not
+there is NULL, a JSON null is the text `null`.
 """
 
 from __future__ import annotations
 
-from simulator.tidb.expressions.sql import Sql, sql, text, when
-from simulator.tidb.expressions.values import Function, NUMBERS, Value, as_real, as_text, boolean, integer, string
+from collections.abc import Callable
 
-RANKS = {"{": 3, "[": 4, "t": 5, "f": 5, "n": 0, '"': 2}
-"""MySQL's order of JSON types by the first character of the text; numbers are 1."""
-
-SEPARATED = r'((?:"(?:[^"\\]|\\.)*"|[^",:])*)([,:]|$)'
-"""What is before a comma or colon outside of strings, or before the end, and that."""
-
-
-def extracted(document: Sql, path: str) -> Sql:
-    """The text of what is at a path; raises AssertionError for one that is not `duckdb_path`'s."""
-    known = duckdb_path(path)
-    assert known is not None, "checked before"
-    return printed(sql("json_extract({}, {})", valid(document), text(known)))
+from simulator.errors import SqlError
+from simulator.tidb.expressions.called import asked
+from simulator.tidb.expressions.moments import clock_text
+from simulator.tidb.expressions.sql import NULL, Sql, sql, text
+from simulator.tidb.expressions.values import Function, MANY, NUMBERS, Value, as_real, as_text, boolean, string
 
 
-def valid(document: Sql) -> Sql:
-    """The text if it is JSON."""
-    return sql("CASE WHEN json_valid({}) THEN {} END", document, document)
+def document(value: Value) -> Sql:
+    """A value that is to be a JSON document: text is read as one."""
+    if value.kind == "string" and not value.bytes:
+        return asked("json_of_text", as_text(value))
+    return item(value)
 
 
-def printed(document: Sql) -> Sql:
-    """As TiDB prints it: a blank after commas and colons."""
-    return sql(r"rtrim(regexp_replace({}::VARCHAR, {}, '\1\2 ', 'g'), ' ')", document, text(SEPARATED))
-
-
-def duckdb_path(path: str) -> str | None:
-    """DuckDB's spelling of a path of members and places, `$.a."b c"[1]`; None for any other (`*`, `**`, `last`)."""
-    rest, found = path.strip().replace(" ", "\x00"), "$"
-    if not rest.startswith("$"):
-        return None
-    rest = rest[1:]
-    while rest:
-        name, rest = _leg(rest)
-        if not name:
-            return None
-        found += name
-    return found.replace("\x00", " ")
-
-
-def _leg(rest: str) -> tuple[str, str]:
-    """The first leg of a path as DuckDB spells it, empty for one it cannot follow, and the rest."""
-    if rest.startswith('."') and '"' in rest[2:]:
-        name, _, rest = rest[2:].partition('"')
-        return (f'."{name}"' if "\\" not in name and name else ""), rest
-    if rest.startswith("."):
-        size = next((place for place, character in enumerate(rest[1:]) if character in '.["'), len(rest) - 1)
-        name = rest[1:size + 1]
-        return (f'."{name}"' if name.replace("_", "a").replace("$", "a").isalnum() else ""), rest[size + 1:]
-    place, _, rest = rest[1:].partition("]") if rest.startswith("[") else ("", "", "")
-    return (f"[{int(place)}]" if place.isascii() and place.isdecimal() else ""), rest
+def item(value: Value) -> Sql:
+    """A value as part of a JSON document: text is a string."""
+    if value.kind == "null":
+        return NULL
+    if value.kind == "json":
+        return value.sql
+    if value.kind == "bool":
+        return sql("CASE WHEN {} THEN 'true' WHEN NOT {} THEN 'false' END", value.sql, value.sql)
+    if value.kind in ("uint", "int"):
+        unsigned = value.kind == "uint" or value.year
+        shown = sql("{}::VARCHAR", value.sql)
+        return asked("json_scalar", text("UNSIGNED INTEGER"), shown) if unsigned else shown
+    if value.kind in NUMBERS:
+        return asked("json_scalar", text("DOUBLE"), sql("{}::VARCHAR", as_real(value)))
+    if value.kind in ("date", "datetime"):
+        shown = sql("left({}, 10)", value.sql) if value.kind == "date" else value.sql
+        return asked("json_scalar", text(value.kind.upper()), shown)
+    if value.kind == "time":
+        return asked("json_scalar", text("TIME"), clock_text(value.sql))
+    kind = f"BLOB {value.blob_type}" if value.bytes else "STRING"
+    return asked("json_scalar", text(kind), as_text(value))
 
 
 def unquoted(value: Value) -> Sql:
     """A JSON string without its quotes; anything else as it is."""
-    found = as_text(value)
-    return when(sql("starts_with({}, '\"')", found), _string(found), found)
-
-
-def _string(found: Sql) -> Sql:
-    return sql("json_extract_string({}, '$')", valid(found))
-
-
-def length(found: Sql) -> Sql:
-    """JSON_LENGTH: members of an array or an object, 1 for anything else."""
-    document = valid(found)
-    members = sql("CASE json_type({}) WHEN 'ARRAY' THEN json_array_length({}) WHEN 'OBJECT' THEN len(json_keys({})) "
-                  "ELSE 1 END", document, document, document)
-    return when(sql("{} IS NOT NULL", document), members)
-
-
-def keys(found: Sql) -> Sql:
-    """JSON_KEYS of an object; NULL of anything else."""
-    document = valid(found)
-    return when(sql("json_type({}) = 'OBJECT'", document), printed(sql("to_json(json_keys({}))", document)))
+    return asked("json_unquote_document", value.sql) if value.kind == "json" else asked("json_unquote", as_text(value))
 
 
 def json_key(value: Value) -> Sql:
-    """What orders JSON values as MySQL does: the type's rank, then the number, then the text."""
+    """What orders JSON values as MySQL does."""
+    return asked("json_key", item(value))
+
+
+def _typed(name: str, value: Value, place: int) -> Value:
+    """An argument that must be JSON or text. Raises SqlError 3146."""
+    if value.kind in ("string", "json", "null"):
+        return value
+    raise SqlError(3146, "22032", f"Invalid data type for JSON data in argument {place} to function {name.lower()}; "
+                   "a JSON string or JSON type is required.")
+
+
+def _of(name: str, documents: str, gives: Callable[[Sql], Value]) -> Callable[..., Value]:
+    """A function, with what each of its arguments is: `d` a document, `D` one that must be JSON or text, `i` a part of
+    one, `t` text; the last two go on as long as there are arguments."""
+    def called(*values: Value) -> Value:
+        letters = documents
+        while len(letters) < len(values):
+            letters += documents[-2:]
+        arguments = []
+        for place, (value, letter) in enumerate(zip(values, letters, strict=False), 1):
+            if letter == "D":
+                value = _typed(name, value, place)
+            arguments.append(as_text(value) if letter == "t" else (item if letter == "i" else document)(value))
+        return gives(asked(name, *arguments))
+
+    return called
+
+
+def _json(found: Sql) -> Value:
+    return Value(found, "json")
+
+
+def _integer(found: Sql) -> Value:
+    return Value(sql("{}::BIGINT", found), "int")
+
+
+def _boolean(found: Sql) -> Value:
+    return boolean(sql("{} = '1'", found))
+
+
+def _pairs(name: str, first: str) -> Callable[..., Value]:
+    """A function of a document and pairs of path and value. Raises SqlError 1582."""
+    called = _of(name, f"{first}ti", _json)
+
+    def checked(*values: Value) -> Value:
+        if len(values) % 2 == 0:
+            raise SqlError(1582, "42000", f"Incorrect parameter count in the call to native function '{name}'")
+        return called(*values)
+
+    return checked
+
+
+def _object(*values: Value) -> Value:
+    if len(values) % 2:
+        raise SqlError(1582, "42000", "Incorrect parameter count in the call to native function 'json_object'")
+    if any(key.bytes or key.kind == "null" for key in values[::2]):
+        raise SqlError(3144, "22032", "Cannot create a JSON value from a string with CHARACTER SET 'binary'.")
+    return _of("json_object", "ti", _json)(*values)
+
+
+def _quote(value: Value) -> Value:
+    if value.kind not in ("string", "null"):
+        raise SqlError(3064, "HY000", "Incorrect type for argument 1 in function json_quote.")
+    return string(asked("json_quote", as_text(value)))
+
+
+def _valid(value: Value) -> Value:
     if value.kind == "json":
-        return _document_key(value.sql)
-    if value.kind == "bool":
-        return _key(value.sql, sql("5"), sql("{}::DOUBLE", value.sql), sql("''"))
-    if value.kind in NUMBERS:
-        return _key(value.sql, sql("1"), as_real(value), sql("''"))
-    return _key(value.sql, sql("2"), sql("0::DOUBLE"), as_text(value))
+        return boolean(sql("CASE WHEN {} IS NOT NULL THEN true END", value.sql))
+    if value.kind not in ("string", "null"):
+        return boolean(sql("false"))
+    return _boolean(asked("json_valid", as_text(value)))
 
 
-def _document_key(found: Sql) -> Sql:
-    ranks = " ".join(f"WHEN '{character}' THEN {rank}" for character, rank in RANKS.items())
-    rank = sql(f"CASE left(ltrim({{}}), 1) {ranks} ELSE 1 END", found)
-    number = sql("CASE WHEN {} = 1 THEN coalesce(try_cast({} AS DOUBLE), 0) WHEN {} = 'true' THEN 1 ELSE 0 END",
-                 rank, found, found)
-    shown = sql("CASE WHEN {} = 2 THEN {} WHEN {} IN (3, 4) THEN {} ELSE '' END", rank, _string(found), rank,
-                printed(valid(found)))
-    return _key(found, rank, number, shown)
-
-
-def _key(present: Sql, rank: Sql, number: Sql, shown: Sql) -> Sql:
-    return when(sql("{} IS NOT NULL", present), sql("row({}::INTEGER, {}::DOUBLE, {}::VARCHAR)", rank, number, shown))
+def _unquote(value: Value) -> Value:
+    if value.kind not in ("json", "string", "null"):
+        raise SqlError(3064, "HY000", "Incorrect type for argument 1 in function json_unquote.")
+    return string(unquoted(value))
 
 
 JSON_FUNCTIONS: dict[str, Function] = {
-    "JSON_EXTRACT": Function(2, 2, lambda value, path: Value(
-        extracted(as_text(value), path.constant or ""), "json"), (1,)),
-    "JSON_UNQUOTE": Function(1, 1, lambda value: string(unquoted(value))),
-    "JSON_VALID": Function(1, 1, lambda value: boolean(sql("json_valid({})", as_text(value)))),
-    "JSON_LENGTH": Function(1, 1, lambda value: integer(length(as_text(value)))),
-    "JSON_KEYS": Function(1, 1, lambda value: Value(keys(as_text(value)), "json")),
+    "JSON_EXTRACT": Function(2, MANY, _of("json_extract", "Dtt", _json)),
+    "JSON_UNQUOTE": Function(1, 1, _unquote),
+    "JSON_VALID": Function(1, 1, _valid),
+    "JSON_LENGTH": Function(1, 2, _of("json_length", "Dt", _integer)),
+    "JSON_KEYS": Function(1, 2, _of("json_keys", "Dt", _json)),
+    "JSON_DEPTH": Function(1, 1, _of("json_depth", "D", _integer)),
+    "JSON_TYPE": Function(1, 1, _of("json_type", "d", string)),
+    "JSON_STORAGE_SIZE": Function(1, 1, _of("json_storage_size", "d", _integer)),
+    "JSON_STORAGE_FREE": Function(1, 1, _of("json_storage_free", "d", _integer)),
+    "JSON_PRETTY": Function(1, 1, _of("json_pretty", "d", string)),
+    "JSON_QUOTE": Function(1, 1, _quote),
+    "JSON_ARRAY": Function(0, MANY, _of("json_array", "ii", _json)),
+    "JSON_OBJECT": Function(0, MANY, _object),
+    "JSON_CONTAINS": Function(2, 3, _of("json_contains", "DDt", _boolean)),
+    "JSON_CONTAINS_PATH": Function(3, MANY, _of("json_contains_path", "Dttt", _boolean)),
+    "JSON_OVERLAPS": Function(2, 2, _of("json_overlaps", "DD", _boolean)),
+    "JSON_MEMBEROF": Function(2, 2, _of("json_member_of", "iD", _boolean)),
+    "JSON_SEARCH": Function(3, MANY, _of("json_search", "Dttttt", _json)),
+    "JSON_SET": Function(3, MANY, _pairs("json_set", "D")),
+    "JSON_INSERT": Function(3, MANY, _pairs("json_insert", "D")),
+    "JSON_REPLACE": Function(3, MANY, _pairs("json_replace", "D")),
+    "JSON_REMOVE": Function(2, MANY, _of("json_remove", "Dtt", _json)),
+    "JSON_ARRAY_APPEND": Function(3, MANY, _pairs("json_array_append", "D")),
+    "JSON_ARRAY_INSERT": Function(3, MANY, _pairs("json_array_insert", "D")),
+    "JSON_MERGE": Function(2, MANY, _of("json_merge_preserve", "DD", _json)),
+    "JSON_MERGE_PRESERVE": Function(2, MANY, _of("json_merge_preserve", "DD", _json)),
+    "JSON_MERGE_PATCH": Function(2, MANY, _of("json_merge_patch", "DD", _json)),
 }
 """By TiDB's names."""

@@ -75,6 +75,12 @@ def clock(duration: Sql) -> Sql:
     return sql("(({}) * 1000000 + {} % 1000000) * sign({})", shown, size, duration)
 
 
+def clock_text(duration: Sql) -> Sql:
+    """A duration as TiDB prints it, with six digits of a second."""
+    shown = duration_text(duration)
+    return sql("CASE WHEN contains({}, '.') THEN {} ELSE {} || '.000000' END", shown, shown, shown)
+
+
 def duration_text(duration: Sql) -> Sql:
     """A duration as TiDB prints it, its fraction only where it has one."""
     size = sql("abs({})", duration)

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from simulator.errors import SchemaError
 from simulator.tidb.expressions.functions import FUNCTIONS
-from simulator.tidb.expressions.json import duckdb_path
 from simulator.tidb.expressions.time_functions import PARTS, UNITS
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.parser.expressions.operators import read_node
@@ -96,8 +95,6 @@ def _uncomputable_call(node: Call) -> str:
             return f"{node.name} with an argument that is no literal"
         if isinstance(argument, Word) and not _is_known(node.name, argument.text):
             return f"{node.name} with {argument.text}"
-        if node.name == "JSON_EXTRACT" and isinstance(argument, Literal) and duckdb_path(argument.text) is None:
-            return f"the JSON path {argument.text}"
     return ""
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from simulator.tidb.expressions import wide_decimals
+from simulator.tidb.expressions.called import asked
 from simulator.tidb.expressions.moments import (
     clock,
     duration_text,
@@ -28,6 +29,10 @@ from simulator.tidb.values import spellings
 NUMBERS = ("bool", "int", "uint", "decimal", "wide", "real")
 MOMENTS = ("date", "datetime")
 NUMBER = r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)"
+BLOB_TYPES = {"varbinary": 15, "varchar": 15, "binary": 254, "char": 254, "tinyblob": 249, "mediumblob": 250,
+              "longblob": 251, "blob": 252, "tinytext": 249, "mediumtext": 250, "longtext": 251, "text": 252}
+"""TiDB's numbers of types (pkg/parser/mysql/type.go)."""
+
 DIGITS = 38
 """Of DuckDB's longest decimal."""
 
@@ -55,6 +60,9 @@ class Value:
 
     bytes: bool = False
     """Whether the text has one character per byte (binary strings)."""
+
+    blob_type: int = 253
+    """What binary strings are in JSON: the number of TiDB's type, VAR_STRING where it is no column's."""
 
     integral: bool = True
     """Whether TiCDC sees the number in the result of a whole expression (not that of a BIT)."""
@@ -199,8 +207,10 @@ def as_text(value: Value) -> Sql:
     """The value as TiDB prints it."""
     if value.text is not None:
         return value.text
-    if value.kind in ("string", "json", "word"):
+    if value.kind in ("string", "word"):
         return value.sql
+    if value.kind == "json":
+        return asked("json_shown", value.sql)
     if value.kind == "null":
         return sql("NULL::VARCHAR")
     if value.kind == "date":
@@ -270,7 +280,8 @@ def _of_text(column: Column, cell: Sql) -> Value:
         bits = sql("list_transform({}, lambda e: 1::UBIGINT << (list_position({}, e) - 1))",
                    sql("list_filter(string_split({}, ','), lambda e: e != '')", cell), texts(type.elements))
         number = sql("CASE WHEN {} IS NOT NULL THEN coalesce(list_sum({}), 0)::UBIGINT END", cell, bits)
-    return Value(cell, "string", type.collation, 2, number=number, bytes=type.charset == "binary")
+    return Value(cell, "string", type.collation, 2, number=number, bytes=type.charset == "binary",
+                 blob_type=BLOB_TYPES.get(type.name, 253))
 
 
 def texts(members: tuple[str, ...]) -> Sql:

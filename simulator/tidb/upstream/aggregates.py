@@ -13,12 +13,16 @@ from simulator.errors import SqlError
 from simulator.tidb.expressions import wide_decimals
 from simulator.tidb.expressions.arithmetic import bits, calculated
 from simulator.tidb.expressions.branches import as_known
-from simulator.tidb.expressions.json import printed
+from simulator.tidb.expressions.called import asked
+from simulator.tidb.expressions.json import item
 from simulator.tidb.expressions.sql import Sql, joined, sql, text, when
-from simulator.tidb.expressions.values import NUMBERS, Value, as_text, decimal, numeric, string, wide
+from simulator.tidb.expressions.values import Value, as_text, decimal, numeric, string, wide
 from simulator.tidb.syntax.queries import Aggregate
 from simulator.tidb.upstream.refusals import outside
 from simulator.tidb.upstream.sorting import distinct_key, sorted_by
+
+COUNTS = {"JSON_OBJECTAGG": 2}
+"""How many arguments there are, if not one."""
 
 LONGEST_CONCAT = 1024
 """group_concat_max_len, in bytes."""
@@ -46,7 +50,7 @@ def aggregated(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
     if compute is None:
         known = ", ".join(sorted(AGGREGATES))
         raise outside(f"the aggregate function {tree.name} is not computed; {known} are")
-    if tree.order and tree.name != "GROUP_CONCAT" or tree.name != "COUNT" and len(values) != 1 and (
+    if tree.order and tree.name != "GROUP_CONCAT" or tree.name != "COUNT" and len(values) != COUNTS.get(tree.name, 1) and (
             tree.name != "GROUP_CONCAT" or not values):
         raise SqlError(1064, "42000", f"{tree.name} does not take these arguments")
     return compute(tree, values, group)
@@ -129,23 +133,24 @@ def _bits(function: str, nothing: int) -> Callable[[Aggregate, Sequence[Value], 
 
 def _json_array(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
     """JSON_ARRAYAGG"""
-    value = values[0]
-    if value.kind == "json":
-        shown = value.sql
-    elif value.kind in NUMBERS and value.kind != "bool":
-        shown = as_text(value)
-    elif value.kind in ("string", "null") and not value.bytes:
-        shown = sql("to_json({})::VARCHAR", as_text(value))
-    else:
-        raise outside(f"JSON_ARRAYAGG of a {value.kind} is not computed; of numbers, text and JSON it is")
-    element = group.column(sql("coalesce({}, 'null')", shown))
-    found = group.over(f"string_agg({element}, ',' ORDER BY {', '.join(group.sorting(tree))})")
-    return Value(printed(sql("'[' || {} || ']'", found)), "json")
+    element = group.column(sql("coalesce({}, 'null')", item(values[0])))
+    found = group.over(f"string_agg({element}, ', ' ORDER BY {', '.join(group.sorting(tree))})")
+    return Value(sql("'[' || {} || ']'", found), "json")
+
+
+def _json_object(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
+    """JSON_OBJECTAGG: of equal keys the last one counts."""
+    key, value = values
+    if key.bytes or key.kind == "null":
+        raise SqlError(3144, "22032", "Cannot create a JSON value from a string with CHARACTER SET 'binary'.")
+    pair = group.column(asked("json_pair", as_text(key), item(value)))
+    found = group.over(f"string_agg({pair}, ', ' ORDER BY {', '.join(group.sorting(tree))})")
+    return Value(asked("json_merged", sql("'{' || {} || '}'", found)), "json")
 
 
 AGGREGATES: dict[str, Callable[[Aggregate, Sequence[Value], Group], Value]] = {
     "COUNT": _count, "SUM": _sum, "AVG": _average, "MIN": _extreme(False), "MAX": _extreme(True),
     "GROUP_CONCAT": _concat, "BIT_AND": _bits("bit_and", 2 ** 64 - 1), "BIT_OR": _bits("bit_or", 0),
-    "BIT_XOR": _bits("bit_xor", 0), "JSON_ARRAYAGG": _json_array,
+    "BIT_XOR": _bits("bit_xor", 0), "JSON_ARRAYAGG": _json_array, "JSON_OBJECTAGG": _json_object,
 }
 """By TiDB's names."""

@@ -58,23 +58,23 @@ _PRINTER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 def _printed(value: JsonValue) -> str:
     if isinstance(value, str):
-        return _string(value)
+        return printed_string(value)
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, (int, float)):
-        return _number(value)
+        return printed_number(value)
     if isinstance(value, list):
         return "[" + ", ".join(map(_printed, value)) + "]"
     keys = sorted(value, key=lambda key: key.encode("utf-8", "replace"))
-    return "{" + ", ".join(f"{_string(key)}: {_printed(value[key])}" for key in keys) + "}"
+    return "{" + ", ".join(f"{printed_string(key)}: {_printed(value[key])}" for key in keys) + "}"
 
 
-def _string(text: str) -> str:
+def printed_string(text: str) -> str:
     text = _SURROGATE.sub("\ufffd", text)
     return '"' + _CONTROL.sub(lambda found: _SHORT.get(found[0]) or f"\\u{ord(found[0]):04x}", text) + '"'
 
 
-def _number(value: int | float) -> str:
+def printed_number(value: int | float) -> str:
     """An integer of 64 bits as it is, any other number as Go's encoding/json prints a float64."""
     if isinstance(value, int) and -(2**63) <= value < 2**64:
         return str(value)

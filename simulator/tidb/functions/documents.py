@@ -1,0 +1,261 @@
+"""JSON documents as Python values: read from text, printed as TiDB prints them, compared and measured as it does.
+
+A document between two functions of one expression is JSON text that keeps the types of its scalars: a double has a
+point or an exponent, and what JSON has no type for (a DATE, bytes) is a string behind a mark. A column holds what TiDB
+prints, where those types are lost.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+from dataclasses import dataclass
+from typing import Union
+
+from simulator.tidb.functions.problems import Problem
+from simulator.tidb.values.documents import normal_json, printed_number, printed_string
+
+MARK = "\U0010fffe"
+DEEPEST = 100
+"""tidb pkg/types/json_constants.go, maxJSONDepth."""
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A scalar that JSON has no type for."""
+
+    type: str
+    """DATE, DATETIME, TIME or UNSIGNED INTEGER; BLOB or BIT with the number of the column's type behind it."""
+
+    text: str
+
+
+Document = Union[None, bool, int, float, str, Typed, list["Document"], dict[str, "Document"]]
+
+PRECEDENCE = {"BLOB": -1, "BIT": -2, "OPAQUE": -3, "DATETIME": -4, "TIME": -5, "DATE": -6, "BOOLEAN": -7, "ARRAY": -8,
+              "OBJECT": -9, "STRING": -10, "INTEGER": -11, "UNSIGNED INTEGER": -11, "DOUBLE": -11, "NULL": -12}
+NEAR = 1e-8
+"""How far a double and a whole number may be apart to be equal (pkg/types/json_binary_functions.go, floatEpsilon)."""
+
+
+def _refuse(name: str) -> Document:
+    raise ValueError(name)
+
+
+def _whole(digits: str) -> int | float:
+    """64 bits, else a double."""
+    number = int(digits)
+    return number if -2 ** 63 <= number < 2 ** 64 else _real(digits)
+
+
+def _real(digits: str) -> float:
+    found = float(digits)
+    if found in (float("inf"), float("-inf")):
+        raise Problem(3140, f'Invalid JSON text: strconv.ParseFloat: parsing "{digits}": value out of range')
+    return found
+
+
+_READER = json.JSONDecoder(parse_constant=_refuse, parse_int=_whole, parse_float=_real)
+
+
+def parsed(text: str) -> Document:
+    """A document that a user wrote. Raises Problem 3140, 3157."""
+    if not text:
+        raise Problem(3140, "Invalid JSON text: The document is empty")
+    try:
+        found: Document = _READER.decode(text)
+    except (ValueError, RecursionError):
+        raise Problem(3140, "Invalid JSON text: The document root must not be followed by other values.") from None
+    return checked(found)
+
+
+def is_json(text: str) -> bool:
+    try:
+        _READER.decode(text)
+    except (ValueError, RecursionError):
+        return False
+    except Problem:
+        return True
+    return True
+
+
+def checked(document: Document) -> Document:
+    """The same, if it is not too deep. Raises Problem 3157."""
+    if depth(document) - 1 > DEEPEST:
+        raise Problem(3157, "The JSON document exceeds the maximum depth.")
+    return document
+
+
+def read(text: str) -> Document:
+    """A document as `kept` writes it."""
+    found: Document = _READER.decode(text)
+    return _unmarked(found) if MARK in text else found
+
+
+def _unmarked(document: Document) -> Document:
+    if isinstance(document, str) and document.startswith(MARK):
+        type, _, shown = document[1:].partition(":")
+        return Typed(type, shown)
+    if isinstance(document, list):
+        return [_unmarked(item) for item in document]
+    if isinstance(document, dict):
+        return {key: _unmarked(item) for key, item in document.items()}
+    return document
+
+
+def kept(document: Document) -> str:
+    """JSON text that `read` reads with the same types."""
+    return json.dumps(document, ensure_ascii=False, separators=(", ", ": "), default=_marked)
+
+
+def _marked(typed: Typed) -> str:
+    return f"{MARK}{typed.type}:{typed.text}"
+
+
+def printed(document: Document) -> str:
+    """The text that TiDB prints."""
+    if isinstance(document, str):
+        return printed_string(document)
+    if document is None or isinstance(document, bool):
+        return {None: "null", True: "true", False: "false"}[document]
+    if isinstance(document, Typed):
+        return document.text if document.type == "UNSIGNED INTEGER" else printed_string(scalar_text(document))
+    if isinstance(document, (int, float)):
+        return printed_number(document)
+    if isinstance(document, list):
+        return "[" + ", ".join(map(printed, document)) + "]"
+    return "{" + ", ".join(f"{printed_string(key)}: {printed(document[key])}" for key in sorted_keys(document)) + "}"
+
+
+def scalar_text(typed: Typed) -> str:
+    """The text of a scalar without quotes; bytes, of which each character is one, in base64."""
+    kind, _, number = typed.type.partition(" ")
+    if kind not in ("BLOB", "BIT"):
+        return typed.text
+    return f"base64:type{number}:{base64.b64encode(typed.text.encode('latin-1')).decode()}"
+
+
+def shown(text: str) -> str:
+    """What TiDB prints of a document that `kept` wrote."""
+    if MARK not in text:
+        usual = normal_json(text)
+        if usual is not None:
+            return usual
+    return printed(read(text))
+
+
+def sorted_keys(document: dict[str, Document]) -> list[str]:
+    return sorted(document, key=lambda key: key.encode("utf-8", "replace"))
+
+
+def type_name(document: Document) -> str:
+    """As JSON_TYPE calls it."""
+    if isinstance(document, Typed):
+        return document.type.partition(" ")[0] if document.type[:3] in ("BLO", "BIT") else document.type
+    if isinstance(document, int) and not isinstance(document, bool) and document >= 2 ** 63:
+        return "UNSIGNED INTEGER"
+    names = {type(None): "NULL", bool: "BOOLEAN", int: "INTEGER", float: "DOUBLE", str: "STRING", list: "ARRAY",
+             dict: "OBJECT"}
+    return names[type(document)]
+
+
+def depth(document: Document) -> int:
+    deepest, level = 0, [document]
+    while level:
+        deepest += 1
+        level = [child for each in level for child in _children(each)]
+    return deepest
+
+
+def _children(document: Document) -> list[Document]:
+    if isinstance(document, dict):
+        return list(document.values())
+    return document if isinstance(document, list) else []
+
+
+def compare(left: Document, right: Document) -> int:
+    """Negative, 0 or positive (pkg/types/json_binary_functions.go, CompareBinaryJSON)."""
+    first, second = PRECEDENCE[type_name(left)], PRECEDENCE[type_name(right)]
+    if first != second:
+        return first - second
+    if isinstance(left, list) and isinstance(right, list):
+        pairs = (compare(one, other) for one, other in zip(left, right, strict=False))
+        return next((found for found in pairs if found), len(left) - len(right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return _compare_objects(left, right)
+    if isinstance(left, str) and isinstance(right, str):
+        return _ordered(left.encode("utf-8", "replace"), right.encode("utf-8", "replace"))
+    if left is None:
+        return 0
+    if isinstance(left, Typed) and isinstance(right, Typed) and left.type != "UNSIGNED INTEGER":
+        return _ordered(left.text, right.text)
+    one, other = _number(left), _number(right)
+    if isinstance(one, float) != isinstance(other, float) and abs(one - other) < NEAR:
+        return 0
+    return _ordered(one, other)
+
+
+def _number(document: Document) -> int | float:
+    if isinstance(document, Typed):
+        return int(document.text)
+    assert isinstance(document, (int, float))
+    return document
+
+
+def _ordered(one: object, other: object) -> int:
+    return (one > other) - (one < other)  # type: ignore[operator]
+
+
+def _compare_objects(left: dict[str, Document], right: dict[str, Document]) -> int:
+    if len(left) != len(right):
+        return len(left) - len(right)
+    for one, other in zip(sorted_keys(left), sorted_keys(right), strict=True):
+        found = compare(one, other) or compare(left[one], right[other])
+        if found:
+            return found
+    return 0
+
+
+def sort_key(document: Document) -> str:
+    """A text that compares as the document does."""
+    rank = f"{PRECEDENCE[type_name(document)] + 20:02}"
+    if isinstance(document, list):
+        return f"{rank}{''.join(map(sort_key, document))}!"
+    if isinstance(document, dict):
+        members = "".join(_hex(key) + sort_key(document[key]) for key in sorted_keys(document))
+        return f"{rank}{len(document):08}{members}"
+    if document is None:
+        return rank
+    if isinstance(document, bool):
+        return f"{rank}{int(document)}"
+    if isinstance(document, str) or isinstance(document, Typed) and document.type != "UNSIGNED INTEGER":
+        return rank + _hex(document if isinstance(document, str) else document.text)
+    bits = struct.unpack(">Q", struct.pack(">d", float(_number(document)) + 0.0))[0]
+    return f"{rank}{bits ^ (2 ** 64 - 1 if bits >> 63 else 2 ** 63):016x}"
+
+
+def _hex(text: str) -> str:
+    return f"{text.encode('utf-8', 'replace').hex()}!"
+
+
+def size(document: Document) -> int:
+    """Bytes of a value as TiDB stores it, without its type (pkg/types/json_binary.go)."""
+    if document is None or isinstance(document, bool):
+        return 0
+    if isinstance(document, str):
+        return _with_length(len(document.encode("utf-8", "replace")))
+    if isinstance(document, Typed):
+        if document.type[:3] in ("BLO", "BIT"):
+            return 1 + _with_length(len(document.text))
+        return 12 if document.type == "TIME" else 8
+    if isinstance(document, dict):
+        keys = sum(len(key.encode("utf-8", "replace")) for key in document)
+        return 8 + 11 * len(document) + keys + sum(map(size, document.values()))
+    if isinstance(document, list):
+        return 8 + 5 * len(document) + sum(map(size, document))
+    return 8
+
+
+def _with_length(count: int) -> int:
+    return count + max(1, -(-count.bit_length() // 7))

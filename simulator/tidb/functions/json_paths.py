@@ -1,0 +1,233 @@
+"""Paths into JSON documents: `$.a."b c"[last-1][0 to 2]**.c` (TiDB: pkg/types/json_path_expr.go)."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from simulator.tidb.functions.documents import Document, sorted_keys
+from simulator.tidb.functions.problems import Problem
+
+BLANKS = "\t\n\v\f\r \x85\xa0"
+ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+class Member(NamedTuple):
+    """`.name`; `.*` for any."""
+
+    name: str
+
+
+class Places(NamedTuple):
+    """`[start to end]`, negative from the end; `[*]` has neither, `[place]` no end."""
+
+    start: int | None
+    end: int | None = None
+
+
+class Anywhere(NamedTuple):
+    """`**`"""
+
+
+Leg = Member | Places | Anywhere
+Path = tuple[Leg, ...]
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text, self.at = text, 0
+
+    def failed(self) -> Problem:
+        position = max(len(self.text[:self.at].encode()), 1)
+        return Problem(3143, f"Invalid JSON path expression. The error is around character position {position}.")
+
+    def peek(self) -> str:
+        return self.text[self.at:self.at + 1]
+
+    def take(self, expected: str) -> None:
+        if not self.text.startswith(expected, self.at):
+            self.at += bool(self.peek())
+            raise self.failed()
+        self.at += len(expected)
+
+    def accept(self, expected: str) -> bool:
+        found = self.text.startswith(expected, self.at)
+        self.at += len(expected) * found
+        return found
+
+    def blanks(self) -> bool:
+        start = self.at
+        while self.peek() and self.peek() in BLANKS:
+            self.at += 1
+        return self.at > start
+
+
+@functools.lru_cache(1024)
+def parsed(text: str) -> Path:
+    """Raises Problem 3143."""
+    reader = _Reader(text)
+    reader.blanks()
+    if not reader.accept("$"):
+        reader.at = 1
+        raise Problem(3143, "Invalid JSON path expression. The error is around character position 1.")
+    reader.blanks()
+    legs: list[Leg] = []
+    while reader.peek():
+        legs.append(_leg(reader))
+        reader.blanks()
+    if legs and isinstance(legs[-1], Anywhere):
+        raise reader.failed()
+    return tuple(legs)
+
+
+def _leg(reader: _Reader) -> Leg:
+    if reader.accept("."):
+        return _member(reader)
+    if reader.accept("["):
+        return _places(reader)
+    if not reader.accept("*"):
+        raise reader.failed()
+    reader.take("*")
+    if reader.peek() in ("", "*"):
+        raise reader.failed()
+    return Anywhere()
+
+
+def _member(reader: _Reader) -> Leg:
+    reader.blanks()
+    if not reader.peek():
+        raise reader.failed()
+    if reader.accept("*"):
+        return Member("*")
+    start = reader.at
+    if reader.accept('"'):
+        while reader.peek() not in ("", '"'):
+            reader.at += 2 if reader.peek() == "\\" else 1
+        if not reader.accept('"'):
+            reader.at = min(reader.at, len(reader.text))
+            raise reader.failed()
+        name, in_quotes = reader.text[start + 1:reader.at - 1], True
+    else:
+        while reader.peek() and reader.peek() not in f"{BLANKS}.[*":
+            reader.at += 1
+        name, in_quotes = reader.text[start:reader.at], False
+    try:
+        found = str(json.loads(f'"{name}"'))
+    except ValueError:
+        raise reader.failed() from None
+    if not in_quotes and not is_identifier(found):
+        raise reader.failed()
+    return Member(found)
+
+
+def is_identifier(name: str) -> bool:
+    return bool(name) and not ("0" <= name[0] <= "9") and all(
+        character in "_$" or character.isascii() and character.isalnum() or ord(character) >= 0x80
+        for character in name)
+
+
+def _places(reader: _Reader) -> Leg:
+    reader.blanks()
+    found = Places(None)
+    if not reader.accept("*"):
+        start = _place(reader)
+        found = Places(start)
+        if reader.blanks() and reader.accept("to") and reader.blanks():
+            end = _place(reader)
+            if (start < 0) == (end < 0) and start > end:
+                raise reader.failed()
+            found = Places(start, end)
+    reader.blanks()
+    reader.take("]")
+    return found
+
+
+def _place(reader: _Reader) -> int:
+    reader.blanks()
+    if reader.accept("last"):
+        reader.blanks()
+        if not reader.accept("-"):
+            return -1
+        reader.blanks()
+        return -1 - _digits(reader)
+    return _digits(reader)
+
+
+def _digits(reader: _Reader) -> int:
+    start = reader.at
+    while "0" <= reader.peek() <= "9":
+        reader.at += 1
+    digits = reader.text[start:reader.at]
+    if not digits or not reader.peek() or int(digits) > 2 ** 32 - 1:
+        reader.at = start
+        raise reader.failed()
+    return int(digits)
+
+
+def is_several(path: Path) -> bool:
+    """Whether it may lead to more than one value."""
+    return any(isinstance(leg, Anywhere) or leg == Member("*") or isinstance(leg, Places) and (
+        leg.start is None or leg.end is not None) for leg in path)
+
+
+Steps = tuple[str | int, ...]
+"""Keys and places on the way to a value; a value that stands for an array of one takes no step."""
+
+
+def found(document: Document, path: Path, strict: bool = False) -> list[tuple[Steps, Document]]:
+    """The values that a path leads to, each once; `strict` where a value never stands for an array of one."""
+    places: dict[Steps, Document] = {}
+    for steps, value in _walk(document, path, (), strict):
+        places.setdefault(steps, value)
+    return list(places.items())
+
+
+def _walk(document: Document, path: Path, steps: Steps, strict: bool) -> Iterator[tuple[Steps, Document]]:
+    if not path:
+        yield steps, document
+        return
+    leg, rest = path[0], path[1:]
+    if isinstance(leg, Anywhere):
+        yield from _walk(document, rest, steps, strict)
+        for step, child in children(document):
+            yield from _walk(child, path, (*steps, step), strict)
+    elif isinstance(leg, Member):
+        if isinstance(document, dict):
+            names = sorted_keys(document) if leg.name == "*" else [leg.name] if leg.name in document else []
+            for name in names:
+                yield from _walk(document[name], rest, (*steps, name), strict)
+    elif isinstance(document, list):
+        for place in _range(leg, len(document)):
+            yield from _walk(document[place], rest, (*steps, place), strict)
+    elif not strict and leg.start == 0 and (leg.end is None or leg.end >= -1):
+        yield from _walk(document, rest, steps, strict)
+
+
+def _range(leg: Places, count: int) -> range:
+    if leg.start is None:
+        return range(count)
+    start = place_of(leg.start, count)
+    end = start if leg.end is None else place_of(leg.end, count)
+    return range(start, min(end, count - 1) + 1) if start >= 0 else range(0)
+
+
+def place_of(place: int, count: int) -> int:
+    return place + count if place < 0 else place
+
+
+def children(document: Document) -> list[tuple[str | int, Document]]:
+    if isinstance(document, dict):
+        return [(key, document[key]) for key in sorted_keys(document)]
+    return list(enumerate(document)) if isinstance(document, list) else []
+
+
+def written(steps: Steps) -> str:
+    """As JSON_SEARCH shows a path."""
+    return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{_quoted(step)}" for step in steps)
+
+
+def _quoted(name: str) -> str:
+    escaped = "".join(ESCAPES.get(character, character) for character in name)
+    return name if escaped == name and is_identifier(name) else f'"{escaped}"'
