@@ -17,6 +17,7 @@ from simulator.tidb.expressions.branches import as_known, chosen
 from simulator.tidb.expressions.casts import cast, stored
 from simulator.tidb.expressions.comparisons import OPERATORS, compared, like, regexp
 from simulator.tidb.expressions.functions import FUNCTIONS
+from simulator.tidb.expressions.situation import Situation
 from simulator.tidb.expressions.sql import Sql, joined, sql, text
 from simulator.tidb.expressions.trees import bare, column_of, parsed
 from simulator.tidb.expressions.values import (
@@ -62,6 +63,9 @@ class Names(Protocol):
     def called(self, node: Call) -> Value:
         """The value of a function."""
 
+    def situation(self) -> Situation:
+        """What functions ask of the session."""
+
     def answered(self, node: Node, operand: Node | None = None) -> Value:
         """The value of a node that only a query, a session or a statement on rows answers; with an operand, whether a
         subquery has it among its rows."""
@@ -84,6 +88,9 @@ class Scope(NamedTuple):
     def called(self, node: Call) -> Value:
         return computed(node, self)
 
+    def situation(self) -> Situation:
+        return Situation()
+
     def answered(self, node: Node, operand: Node | None = None) -> Value:
         raise AssertionError("checked before")
 
@@ -103,7 +110,9 @@ def valued(node: Node, scope: Names) -> Value:
 
 def computed(node: Call, scope: Names) -> Value:
     """The value of a function of its arguments alone."""
-    return FUNCTIONS[node.name].compute(*(valued(argument, scope) for argument in node.arguments))
+    function = FUNCTIONS[node.name]
+    values = [valued(argument, scope) for argument in node.arguments]
+    return function.compute(scope.situation(), *values) if function.situated else function.compute(*values)
 
 
 def _unary(node: Unary, scope: Names) -> Value:

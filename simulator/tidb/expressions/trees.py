@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from simulator.errors import SchemaError
 from simulator.tidb.expressions.functions import FUNCTIONS
-from simulator.tidb.expressions.time_functions import PARTS, UNITS
+from simulator.tidb.expressions.time_functions import UNITS
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.parser.expressions.operators import read_node
 from simulator.tidb.parser.texts import read
@@ -104,9 +104,7 @@ def _is_number(node: Node) -> bool:
 
 def _is_known(function: str, word: str) -> bool:
     """Whether a function can do with a unit or a side."""
-    if function == "EXTRACT":
-        return word in PARTS or word == "QUARTER"
-    return function == "TRIM" or word in UNITS
+    return function in ("TRIM", "GET_FORMAT") or word in UNITS
 
 
 def bare(node: Node) -> Node:

@@ -15,6 +15,7 @@ from simulator.tidb.expressions import wide_decimals
 from simulator.tidb.expressions.called import asked
 from simulator.tidb.expressions.moments import (
     clock,
+    clock_text,
     duration_text,
     moment_number,
     printed_duration,
@@ -74,6 +75,9 @@ class Value:
     digits: int = 0
     """The most digits that a decimal has in all; 0 where they are not known."""
 
+    seconds: int = -1
+    """Digits of a second that a moment or a time shows; -1 for as many as are not zero."""
+
     shown_scale: int | None = None
     """How many of them a client is shown, if not all (tidb pkg/types/mydecimal.go, resultFrac)."""
 
@@ -89,6 +93,9 @@ class Function:
     compute: Callable[..., Value]
     constants: tuple[int, ...] = ()
     """Places of the arguments that must be literals."""
+
+    situated: bool = False
+    """Whether it is asked with the `Situation` before its values."""
 
 
 MANY = 255
@@ -215,8 +222,13 @@ def as_text(value: Value) -> Sql:
         return sql("NULL::VARCHAR")
     if value.kind == "date":
         return sql("left({}, 10)", value.sql)
+    if value.kind == "datetime" and value.seconds >= 0:
+        return sql(f"left({{}}, {20 + value.seconds if value.seconds else 19})", value.sql)
     if value.kind == "datetime":
         return _moment_text(value.sql)
+    if value.kind == "time" and value.seconds >= 0:
+        shown = clock_text(value.sql)
+        return sql(f"left({{}}, length({{}}) - {6 - value.seconds if value.seconds else 7})", shown, shown)
     if value.kind == "time":
         return duration_text(value.sql)
     return printed_real(value.sql) if value.kind == "real" else sql("{}::VARCHAR", numeric(value).sql)
@@ -261,9 +273,10 @@ def of_column(column: Column, cell: Sql) -> Value:
             return wide(cell, scale)
         return Value(_cast(cell, f"DECIMAL({DIGITS}, {scale})"), "decimal", text=cell, scale=scale, digits=type.length)
     if type.name in ("date", "datetime", "timestamp"):
-        return Value(printed_moment(cell), "date" if type.name == "date" else "datetime", text=cell)
+        return Value(printed_moment(cell), "date" if type.name == "date" else "datetime", text=cell,
+                     seconds=max(type.decimal, 0))
     if type.name == "time":
-        return Value(printed_duration(cell), "time", text=cell)
+        return Value(printed_duration(cell), "time", text=cell, seconds=max(type.decimal, 0))
     return Value(cell, "json", text=cell) if type.name == "json" else _of_text(column, cell)
 
 
@@ -299,7 +312,8 @@ def of_literal(literal: Literal) -> Value:
         return Value(TRUE if shown == "TRUE" else FALSE, "bool", constant=str(int(shown == "TRUE")))
     if kind in ("date", "time", "timestamp"):
         found = duration_literal(shown) if kind == "time" else moment_literal(shown)
-        return Value(found, "datetime" if kind == "timestamp" else kind, text=text(shown))
+        digits = len(shown.partition(".")[2])
+        return Value(found, "datetime" if kind == "timestamp" else kind, text=text(shown), seconds=digits)
     if kind in ("hex", "bit"):
         return _of_bits(kind, shown)
     if kind == "string":

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from simulator.tidb.functions.intervals import INTERVALS
 from simulator.tidb.functions.json_functions import JSON_FUNCTIONS
+from simulator.tidb.functions.time_forms import TIME_FORMS
+from simulator.tidb.functions.time_functions import TIME_FUNCTIONS
+from simulator.tidb.functions.time_readings import TIME_READINGS
 
-FUNCTIONS: dict[str, Callable[..., str | None]] = {**JSON_FUNCTIONS}
+FUNCTIONS: dict[str, Callable[..., str | None]] = {
+    **JSON_FUNCTIONS, **TIME_READINGS, **TIME_FUNCTIONS, **TIME_FORMS, **INTERVALS,
+}
 """By their names in SQL. Arguments and values are text, None for NULL; what is wrong with them raises Problem."""

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key
 from simulator.tidb.expressions.functions import ELSEWHERE, FUNCTIONS
+from simulator.tidb.expressions.situation import Situation
 from simulator.tidb.expressions.sql import Sql, joined, sql, text
 from simulator.tidb.expressions.translate import computed, members, valued
 from simulator.tidb.expressions.trees import uncomputable
@@ -22,7 +23,7 @@ from simulator.tidb.syntax.expressions import Call, ColumnName, Fragment, Node
 from simulator.tidb.syntax.queries import Aggregate, CommonTable, Exists, Quantified, QueryTree, Subquery, Variable
 from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
 from simulator.tidb.upstream.refusals import outside
-from simulator.tidb.upstream.session_values import session_function, variable
+from simulator.tidb.upstream.session_values import session_function, statement_time, variable, zone_of
 from simulator.tidb.upstream.state import Upstream
 
 
@@ -135,6 +136,13 @@ class QueryScope:
         if problem:
             raise outside(f"{problem} is not computed; a constant, or a result written as a literal, is accepted")
         return computed(node, self)
+
+    def situation(self) -> Situation:
+        session = self.answers.upstream.session
+        _, now = statement_time(session, self.answers.now_ms)
+        zeros = "" if "NO_ZERO_DATE" in session.sql_mode else "z"
+        there = now.astimezone(zone_of(session.time_zone))
+        return Situation(session.time_zone, f"{there:%Y-%m-%d}", f"{zeros}p")
 
     def _row(self) -> Sql:
         place = text(f"{self.answers.number()} ")

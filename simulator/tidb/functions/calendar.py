@@ -1,0 +1,170 @@
+"""Days, weeks and clocks as TiDB counts them (pkg/types/time.go, core_time.go).
+
+A moment between functions is text `YYYY-MM-DD hh:mm:ss.ffffff`, a duration a number of microseconds; a day may be in a
+month or year 0, which no calendar has.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from simulator.tidb.functions.problems import Problem
+from simulator.tidb.values import spellings
+
+SECOND = 1_000_000
+DAY = 86400 * SECOND
+MOST_HOURS = 838
+LONGEST = spellings.LONGEST
+MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+          "December")
+WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+class Moment(NamedTuple):
+    year: int
+    month: int
+    day: int
+    micros: int = 0
+    """Since midnight."""
+
+
+def moment(text: str) -> Moment:
+    """Of a moment in text."""
+    clock = (int(text[11:13]) * 3600 + int(text[14:16]) * 60 + int(text[17:19])) * SECOND + int(text[20:26])
+    return Moment(int(text[:4]), int(text[5:7]), int(text[8:10]), clock)
+
+
+def date_text(found: Moment) -> str:
+    return f"{found.year:04}-{found.month:02}-{found.day:02}"
+
+
+def clock_text(micros: int, digits: int = 6) -> str:
+    """A clock or duration with so many digits of a second."""
+    whole, part = divmod(abs(micros), SECOND)
+    fraction = f".{part:06}"[:digits + 1] if digits else ""
+    return f"{'-' * (micros < 0)}{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}{fraction}"
+
+
+def moment_text(found: Moment, digits: int = 6) -> str:
+    return f"{date_text(found)} {clock_text(found.micros, digits)}"
+
+
+def is_leap(year: int) -> bool:
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+
+
+def month_length(year: int, month: int) -> int:
+    return LENGTHS[month - 1] + (month == 2 and is_leap(year))
+
+
+def day_number(year: int, month: int, day: int) -> int:
+    """TO_DAYS: since year 0."""
+    if year == 0 and month == 0:
+        return 0
+    days = 365 * year + 31 * (month - 1) + day
+    if month <= 2:
+        year -= 1
+    else:
+        days -= (month * 4 + 23) // 10
+    return days + year // 4 - ((year // 100 + 1) * 3) // 4 if year >= 0 else days
+
+
+def of_day_number(number: int) -> Moment | None:
+    """FROM_DAYS; None beyond the year 9999, zero before the year 1."""
+    if number <= 365 or number >= 3652500:
+        return Moment(0, 0, 0)
+    year = number * 100 // 36525
+    rest = number - year * 365 - (year - 1) // 4 + (((year - 1) // 100 + 1) * 3) // 4
+    while rest > days_in_year(year):
+        rest -= days_in_year(year)
+        year += 1
+    for month in range(1, 13):
+        length = month_length(year, month)
+        if rest <= length:
+            return Moment(year, month, rest) if year <= 9999 else None
+        rest -= length
+    return None
+
+
+def days_in_year(year: int) -> int:
+    return 366 if is_leap(year) and year else 365
+
+
+def weekday(found: Moment) -> int:
+    """0 is Sunday."""
+    return (day_number(found.year, found.month, found.day) + 6) % 7
+
+
+def week(found: Moment, mode: int, with_year: bool = False) -> tuple[int, int]:
+    """Year and number of the week (MySQL's calc_week)."""
+    mode &= 7
+    monday, first = bool(mode & 1), bool(mode & 4)
+    with_year = with_year or bool(mode & 2)
+    if not monday:
+        first = not first
+    days = day_number(found.year, found.month, found.day)
+    start = day_number(found.year, 1, 1)
+    offset = (start + 5 + (not monday)) % 7
+    year = found.year
+    if found.month == 1 and found.day <= 7 - offset:
+        if not with_year and (first and offset or not first and offset >= 4):
+            return year, 0
+        with_year, year = True, year - 1
+        length = days_in_year(year)
+        start -= length
+        offset = (offset + 53 * 7 - length) % 7
+    since = days - (start + 7 - offset) if first and offset or not first and offset >= 4 else days - (start - offset)
+    if with_year and since >= 52 * 7:
+        offset = (offset + days_in_year(year)) % 7
+        if not first and offset < 4 or first and offset == 0:
+            return year + 1, 1
+    return year, since // 7 + 1
+
+
+def has_zero(found: Moment) -> bool:
+    return not found.month or not found.day
+
+
+def later(found: Moment, micros: int) -> Moment | None:
+    """So many microseconds later; None outside of the years 0 to 9999."""
+    days, clock = divmod(found.micros + micros, DAY)
+    return _of_days(_civil(found.year, found.month, found.day) + days, clock)
+
+
+def _civil(year: int, month: int, day: int) -> int:
+    """Days since the first of March of the year 0, in the calendar as it is now."""
+    year -= month <= 2
+    era, of_era = divmod(year, 400)
+    of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
+    return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year
+
+
+def _of_days(days: int, clock: int) -> Moment | None:
+    era, of_era = divmod(days, 146097)
+    years = (of_era - of_era // 1460 + of_era // 36524 - of_era // 146096) // 365
+    of_year = of_era - (365 * years + years // 4 - years // 100)
+    shifted = (5 * of_year + 2) // 153
+    month = shifted + 3 if shifted < 10 else shifted - 9
+    year = years + era * 400 + (month <= 2)
+    return Moment(year, month, of_year - (153 * shifted + 2) // 5 + 1, clock) if 0 <= year <= 9999 else None
+
+
+def months_later(found: Moment, months: int, cut: bool = True) -> Moment | None:
+    """So many months later: on the last day of a shorter month, or, if that is not cut, as many days behind it."""
+    total = found.year * 12 + found.month - 1 + months
+    year, month = total // 12, total % 12 + 1
+    if not 0 <= year <= 9999:
+        return None
+    length = month_length(year, month)
+    if found.day <= length or cut:
+        return Moment(year, month, min(found.day, length), found.micros)
+    return later(Moment(year, month, length, found.micros), (found.day - length) * DAY)
+
+
+def incorrect(shown: str, value: str | None = None, what: str = "datetime") -> Problem:
+    return Problem(1292, f"Incorrect {what} value: '{shown}'", "T", value)
+
+
+def overflow(what: str = "datetime") -> Problem:
+    return Problem(1441, f"Datetime function: {what} field overflow", "T")

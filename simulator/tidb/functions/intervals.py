@@ -1,0 +1,230 @@
+"""`INTERVAL … unit`, and moments and durations with one added (TiDB: pkg/expression/builtin_time.go, pkg/types/time.go)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Decimal
+from typing import NamedTuple
+
+from simulator.tidb.functions.calendar import (
+    DAY,
+    LONGEST,
+    MOST_HOURS,
+    SECOND,
+    Moment,
+    clock_text,
+    date_text,
+    has_zero,
+    incorrect,
+    later,
+    moment,
+    moment_text,
+    months_later,
+    overflow,
+)
+from simulator.tidb.functions.problems import Problem
+from simulator.tidb.functions.time_readings import with_offset
+from simulator.tidb.values import spellings
+
+Text = str | None
+
+SINGLE = {"MICROSECOND": 1, "SECOND": SECOND, "MINUTE": 60 * SECOND, "HOUR": 3600 * SECOND, "DAY": DAY, "WEEK": 7 * DAY}
+MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+COMPOUND = {
+    "SECOND_MICROSECOND": (6, 2), "MINUTE_MICROSECOND": (6, 3), "MINUTE_SECOND": (5, 2), "HOUR_MICROSECOND": (6, 4),
+    "HOUR_SECOND": (5, 3), "HOUR_MINUTE": (4, 2), "DAY_MICROSECOND": (6, 5), "DAY_SECOND": (5, 4), "DAY_MINUTE": (4, 3),
+    "DAY_HOUR": (3, 2), "YEAR_MONTH": (1, 2),
+}
+"""The last field, counted from the year, and how many there are at most."""
+
+BEFORE = {"DAY_MINUTE": "0 ", "DAY_SECOND": "0 00:", "DAY_MICROSECOND": "0 00:00:", "HOUR_MICROSECOND": "00:00:",
+          "HOUR_SECOND": "00:", "MINUTE_MICROSECOND": "00:"}
+"""What a decimal has before it in a unit of several fields."""
+
+POINTS = {"HOUR_MINUTE": ":", "MINUTE_SECOND": ":", "YEAR_MONTH": "-", "DAY_HOUR": " ", "DAY_MINUTE": ":",
+          "DAY_SECOND": ":", "HOUR_SECOND": ":"}
+"""What its point means."""
+
+INT64 = 2 ** 63
+
+
+class Interval(NamedTuple):
+    months: int
+    days: int
+    micros: int
+
+
+def is_clock(unit: str) -> bool:
+    return unit not in ("DAY", "WEEK", *MONTHS, "YEAR_MONTH")
+
+
+def interval_text(kind: str, shown: str, unit: str, problems: list[Problem]) -> str:
+    """What stands for an amount: of text the number at its beginning, a decimal as its unit reads it."""
+    if kind == "string" and unit == "SECOND":
+        found = re.match(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", shown)
+        if not found or found[0] != shown.rstrip():
+            problems.append(Problem(1292, f"Truncated incorrect DECIMAL value: '{shown}'", "T"))
+        return f"{Decimal(found[1] if found else 0):f}"
+    if kind == "string" and unit not in COMPOUND:
+        shown = shown.strip()
+        whole = re.match(r"^[+-]?\d+", shown)
+        if not whole or whole[0] != shown:
+            problems.append(Problem(1292, f"Truncated incorrect DECIMAL value: '{shown}'", "T"))
+        return whole[0] if whole else "0"
+    if kind == "decimal" and unit in COMPOUND:
+        size = BEFORE.get(unit, "") + (shown.lstrip("-").replace(".", POINTS[unit]) if unit in POINTS
+                                       else shown.lstrip("-"))
+        return f"-{size}" if shown.startswith("-") else size
+    if kind == "decimal" and unit != "SECOND":
+        whole_number = int(Decimal(shown).to_integral_value(ROUND_HALF_UP))
+        if not -INT64 <= whole_number < INT64:
+            problems.append(Problem(1292, f"Truncated incorrect DECIMAL value: '{shown}'", "T"))
+        return str(min(max(whole_number, -INT64), INT64 - 1))
+    return shown
+
+
+def interval(unit: str, shown: str, problems: list[Problem]) -> Interval:
+    """What an amount comes to in a unit."""
+    if unit in COMPOUND:
+        return _several_fields(shown, *COMPOUND[unit], problems)
+    whole, _, fraction = shown.partition(".")
+    digits = re.match(r"\d{0,6}", fraction, re.ASCII)
+    micros = int((digits[0] if digits else "").ljust(6, "0"))
+    sign = -1 if shown.startswith("-") else 1
+    number = int(whole) if re.fullmatch(r"[+-]?\d+", whole, re.ASCII) else None
+    if number is None or not -INT64 <= number < INT64:
+        problems.append(incorrect(shown))
+        number = 0 if number is None else min(max(number, -INT64), INT64 - 1)
+    elif fraction and unit != "SECOND":
+        problems.append(Problem(1292, f"Truncated incorrect {shown} value: '%!v(MISSING)'", "T"))
+    rounded = number + sign * (micros >= SECOND // 2)
+    if unit in MONTHS:
+        return Interval(rounded * MONTHS[unit], 0, 0)
+    if unit in ("DAY", "WEEK"):
+        return Interval(0, rounded * (7 if unit == "WEEK" else 1), 0)
+    return Interval(0, 0, number * SECOND + sign * micros if unit == "SECOND" else rounded * SINGLE[unit])
+
+
+def _several_fields(shown: str, last: int, most: int, problems: list[Problem]) -> Interval:
+    text = shown.strip()
+    sign = -1 if text.startswith("-") else 1
+    numbers = re.findall(r"[0-9]+", text)
+    if len(numbers) > most:
+        problems.append(incorrect(shown))
+        return Interval(0, 0, 0)
+    fields = [0] * 7
+    for place, digits in enumerate(reversed(numbers)):
+        at = last - place
+        fields[at] = sign * int(digits[:6].ljust(6, "0") if at == 6 else digits)
+        if abs(fields[at]) >= INT64:
+            problems.append(incorrect(shown))
+            fields[at] = sign * (INT64 - 1)
+    years, months, days, hours, minutes, seconds, micros = fields
+    return Interval(years * 12 + months, days, (hours * 3600 + minutes * 60 + seconds) * SECOND + micros)
+
+
+def is_date(text: str) -> bool:
+    """Whether a text may be a date without a time (IsDateFormat)."""
+    text = text.strip()
+    parts = [part for part in re.split(r"[^0-9]+", text) if part]
+    return len(parts) == 3 if len(parts) != 1 else len(text) in (5, 6, 8)
+
+
+def read_moment(shown: str, kind: str, zone: str) -> tuple[Moment, bool]:
+    """A moment that a text or a number means, and whether it is a date. Raises Problem 1292."""
+    text = shown if kind == "string" else spellings.number(shown)
+    found = spellings.moment(text, 6) or (with_offset(shown, zone) if kind == "string" else None)
+    if found is None:
+        raise incorrect(shown)
+    return moment(found), is_date(shown) if kind == "string" else len(shown.partition(".")[0]) <= 8
+
+
+def moved(start: Moment, by: Interval, sign: int) -> Moment:
+    """Raises Problem 1441."""
+    found: Moment | None = start
+    if by.days or by.micros:
+        found = later(start, sign * (by.days * DAY + by.micros))
+    if found is not None and by.months:
+        found = months_later(found, sign * by.months)
+    if found is None:
+        raise overflow()
+    return found if found.year else Moment(0, 0, 0, found.micros)
+
+
+def date_add(
+    sign: Text, unit: Text, zone: Text, digits: Text, base_kind: Text, base: Text, amount_kind: Text, amount: Text
+) -> Text:
+    """DATE_ADD and DATE_SUB. `digits` of a second are shown; of text and numbers those that there are."""
+    assert sign and unit and digits and base_kind and amount_kind
+    if base is None:
+        return None
+    if base_kind in ("date", "datetime"):
+        start, is_day = moment(base), base_kind == "date"
+    else:
+        start, is_day = read_moment(base, base_kind, zone or "UTC")
+    if base_kind not in ("date", "datetime") and (has_zero(start) or not start.year):
+        raise incorrect(base)
+    if has_zero(start):
+        raise incorrect(date_text(start) if is_day else moment_text(start, int(digits)))
+    if amount is None:
+        return None
+    problems: list[Problem] = []
+    by = interval(unit, interval_text(amount_kind, amount, unit, problems), problems)
+    found = moved(start, by, int(sign))
+    if base_kind in ("date", "datetime"):
+        shown = moment_text(found)
+    elif is_day and not is_clock(unit):
+        shown = date_text(found)
+    else:
+        shown = moment_text(found, 6 if found.micros % SECOND else 0)
+    return _with(problems, shown)
+
+
+def _with(problems: list[Problem], value: str) -> str:
+    """The value, unless something was wrong on the way to it. Raises Problem."""
+    if problems:
+        raise Problem(problems[0].number, problems[0].text, problems[0].kind, value)
+    return value
+
+
+def duration_add(sign: Text, unit: Text, base: Text, amount_kind: Text, amount: Text) -> Text:
+    """The same of a duration and a unit of the clock."""
+    assert sign and unit and amount_kind
+    if base is None or amount is None:
+        return None
+    problems: list[Problem] = []
+    by = interval(unit, interval_text(amount_kind, amount, unit, problems), problems)
+    if by.months or abs(by.days) > MOST_HOURS // 24 or abs(by.days * DAY + by.micros) > LONGEST:
+        raise overflow("time")
+    return _with(problems, str(int(base) + int(sign) * (by.days * DAY + by.micros)))
+
+
+def timestamp_add(unit: Text, amount: Text, base: Text, is_day: Text) -> Text:
+    """TIMESTAMPADD: a month that is too short lends days to the next."""
+    assert unit
+    if amount is None or base is None:
+        return None
+    start, number = moment(base), float(amount)
+    if has_zero(start) or not start.year:
+        raise incorrect(moment_text(start, 0))
+    rounded = int(number + (0.5 if number >= 0 else -0.5)) if abs(number) < 2.0 ** 62 else INT64
+    if abs(rounded) > 10 ** 15:
+        raise overflow()
+    if unit in MONTHS:
+        found = months_later(start, rounded * MONTHS[unit], cut=False)
+    else:
+        found = later(start, int(number * SECOND) if unit == "SECOND" else rounded * SINGLE[unit])
+    if found is None or not found.year:
+        raise overflow()
+    if is_day and not is_clock(unit):
+        return date_text(found)
+    return f"{date_text(found)} {clock_text(found.micros, 6 if found.micros % SECOND else 0)}"
+
+
+INTERVALS: dict[str, Callable[..., Text]] = {
+    "date_add": date_add,
+    "duration_add": duration_add,
+    "timestamp_add": timestamp_add,
+}
+"""By their names in SQL."""

@@ -1,0 +1,300 @@
+"""Dates and times as text of a given form, and back: DATE_FORMAT, TIME_FORMAT, STR_TO_DATE (TiDB: pkg/types/time.go).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from simulator.tidb.functions.calendar import (
+    MONTHS,
+    SECOND,
+    WEEKDAYS,
+    Moment,
+    day_number,
+    has_zero,
+    incorrect,
+    moment,
+    moment_text,
+    month_length,
+    week,
+    weekday,
+)
+from simulator.tidb.functions.problems import Problem
+
+Text = str | None
+
+
+def of_moment(found: Text, form: Text) -> Text:
+    """DATE_FORMAT"""
+    if found is None or form is None:
+        return None
+    there = moment(found)
+    return _letters(form, lambda letter: _dated(letter, there))
+
+
+def of_duration(found: Text, form: Text) -> Text:
+    """TIME_FORMAT"""
+    if found is None or form is None:
+        return None
+    size = abs(int(found))
+    return _letters(form, lambda letter: _clock(letter, size) or letter)
+
+
+def _letters(form: str, shown: Callable[[str], str]) -> str:
+    return re.sub(r"(?s)%(.)", lambda found: shown(found[1]), form).removesuffix(
+        "%" if re.search(r"(?s)(?:^|[^%])(?:%%)*%$", form) else "\0")
+
+
+def _clock(letter: str, micros: int) -> str | None:
+    hours, minutes, seconds = micros // SECOND // 3600, micros // SECOND // 60 % 60, micros // SECOND % 60
+    short = hours % 12 or 12
+    half = "AM" if hours // 12 % 2 == 0 else "PM"
+    shown = {
+        "H": f"{hours:02}", "k": str(hours), "h": f"{short:02}", "I": f"{short:02}", "l": str(short),
+        "i": f"{minutes:02}", "p": half, "S": f"{seconds:02}", "s": f"{seconds:02}", "f": f"{micros % SECOND:06}",
+        "T": f"{hours:02}:{minutes:02}:{seconds:02}",
+        "r": f"{short:02}:{minutes:02}:{seconds:02} {'AM' if hours % 24 < 12 else 'PM'}",
+    }
+    return shown.get(letter)
+
+
+def _dated(letter: str, found: Moment) -> str:
+    clock = _clock(letter, found.micros)
+    return clock if clock is not None else _OF_DAY.get(letter, lambda found: letter)(found)
+
+
+def _month(found: Moment) -> str:
+    if not found.month:
+        raise Problem(1292, "Incorrect time value: '0'", "T")
+    return MONTHS[found.month - 1]
+
+
+def _ordinal(day: int) -> str:
+    return f"{day}{'th' if 10 < day < 14 else {1: 'st', 2: 'nd', 3: 'rd'}.get(day % 10, 'th')}"
+
+
+def _day_of_year(found: Moment) -> int:
+    if has_zero(found):
+        return 0
+    return day_number(*found[:3]) - day_number(found.year, 1, 1) + 1
+
+
+def _week(found: Moment, mode: int) -> str:
+    return "00" if has_zero(found) else f"{week(found, mode)[1]:02}"
+
+
+def _week_year(found: Moment, mode: int) -> str:
+    year = week(found, mode, True)[0]
+    return f"{year:04}" if year >= 0 else str(2 ** 32 - 1)
+
+
+_OF_DAY: dict[str, Callable[[Moment], str]] = {
+    "Y": lambda found: f"{found.year:04}", "y": lambda found: f"{found.year:04}"[2:],
+    "m": lambda found: f"{found.month:02}", "c": lambda found: str(found.month),
+    "d": lambda found: f"{found.day:02}", "e": lambda found: str(found.day), "D": lambda found: _ordinal(found.day),
+    "b": lambda found: _month(found)[:3], "M": _month, "j": lambda found: f"{_day_of_year(found):03}",
+    "a": lambda found: WEEKDAYS[weekday(found)][:3], "W": lambda found: WEEKDAYS[weekday(found)],
+    "w": lambda found: str(weekday(found)), "U": lambda found: _week(found, 0), "u": lambda found: _week(found, 1),
+    "V": lambda found: _week(found, 2), "v": lambda found: f"{week(found, 3, True)[1]:02}",
+    "X": lambda found: _week_year(found, 2), "x": lambda found: _week_year(found, 3),
+}
+
+
+# -- text of a form as a moment ----------------------------------------------------------------------------------------
+
+CLOCK_LETTERS, DATE_LETTERS = "hHiIsSklfrT", "yYmMcbDde"
+
+
+def kind_of(form: str) -> str:
+    """What STR_TO_DATE gives for a form: `time`, `date` or `datetime`."""
+    letters = re.findall(r"(?s)%(.)", form)
+    timed, dated = (any(letter in known for letter in letters) for known in (CLOCK_LETTERS, DATE_LETTERS))
+    return "time" if timed and not dated else "date" if dated and not timed else "datetime"
+
+
+class _Reading:
+    """A moment as far as it is read."""
+
+    def __init__(self, text: str) -> None:
+        self.rest = text
+        self.fields = dict.fromkeys(("year", "month", "day", "hour", "minute", "second", "micros"), 0)
+        self.seen: dict[str, int] = {}
+
+    def number(self, digits: int, least: int = 0, most: int = 10 ** 9) -> int:
+        """Raises ValueError."""
+        found = re.match(rf"\d{{1,{digits}}}", self.rest, re.ASCII)
+        if not found or not least <= int(found[0]) <= most:
+            raise ValueError
+        self.rest = self.rest[len(found[0]):]
+        return int(found[0])
+
+    def separator(self) -> bool:
+        """Passes over a colon; False where the text ends. Raises ValueError."""
+        self.rest = self.rest.lstrip()
+        if not self.rest:
+            return False
+        if not self.rest.startswith(":"):
+            raise ValueError
+        self.rest = self.rest[1:].lstrip()
+        return bool(self.rest)
+
+
+def str_to_date(text: Text, form: Text, kind: Text, zeros: Text) -> Text:
+    """STR_TO_DATE: a moment, of a form without a date a duration. `zeros`: whether parts of a date may be 0."""
+    if text is None or form is None:
+        return None
+    reading = _Reading(text)
+    try:
+        extra = _read(reading, form)
+        _by_half(reading)
+        found = _moment(reading)
+    except ValueError:
+        raise incorrect("0000-00-00 00:00:00") from None
+    if kind == "time":
+        value = str(found.micros)
+    else:
+        if not zeros and (has_zero(found) or not found.year):
+            shown = text if kind == "date" else moment_text(found, 0)
+            raise Problem(1411, f"Incorrect datetime value: '{shown}' for function str_to_date", "T") if (
+                kind == "date") else incorrect(shown)
+        value = moment_text(found)
+    if extra:
+        raise Problem(1292, f"Truncated incorrect datetime value: '{text}'", "W", value)
+    return value
+
+
+def _read(reading: _Reading, form: str) -> bool:
+    """Reads all that the form has; True if there is more. Raises ValueError."""
+    while True:
+        reading.rest, form = reading.rest.lstrip(), form.lstrip()
+        if not form:
+            return bool(reading.rest)
+        if form == "%":
+            raise ValueError
+        token, form = (form[:2], form[2:]) if form[0] == "%" else (form[:1], form[1:])
+        if not reading.rest:
+            reading.seen[token] = 0
+            return False
+        read = _READ.get(token)
+        if read is not None:
+            read(reading)
+        elif reading.rest.startswith(token):
+            reading.rest = reading.rest[len(token):]
+        else:
+            raise ValueError
+
+
+def _field(name: str, digits: int, least: int, most: int, seen: str = "") -> Callable[[_Reading], None]:
+    def read(reading: _Reading) -> None:
+        reading.fields[name] = reading.number(digits, least, most)
+        if seen:
+            reading.seen[seen] = reading.fields[name]
+
+    return read
+
+
+def _year(digits: int) -> Callable[[_Reading], None]:
+    def read(reading: _Reading) -> None:
+        before = reading.rest
+        year = reading.number(digits)
+        size = len(before) - len(reading.rest)
+        reading.fields["year"] = year if size > 2 else year + (2000 if year < 70 else 1900)
+
+    return read
+
+
+def _micros(reading: _Reading) -> None:
+    found = re.match(r"\d{0,6}", reading.rest, re.ASCII)
+    digits = found[0] if found else ""
+    reading.fields["micros"] = int(digits.ljust(6, "0"))
+    reading.rest = reading.rest[len(digits):]
+
+
+def _named_month(length: int) -> Callable[[_Reading], None]:
+    def read(reading: _Reading) -> None:
+        for place, name in enumerate(MONTHS, 1):
+            wanted = name[:length]
+            if reading.rest[:len(wanted)].lower() == wanted.lower():
+                reading.fields["month"], reading.rest = place, reading.rest[len(wanted):]
+                return
+        raise ValueError
+
+    return read
+
+
+def _half(reading: _Reading) -> None:
+    half = reading.rest[:2].lower()
+    if half not in ("am", "pm"):
+        raise ValueError
+    reading.seen["%p"], reading.rest = 1 + (half == "pm"), reading.rest[2:]
+
+
+def _whole_clock(of_12: bool) -> Callable[[_Reading], None]:
+    """`hh:mm:ss`, with AM or PM behind it, as far as the text goes."""
+    def read(reading: _Reading) -> None:
+        hour = reading.number(2, 1, 12) % 12 if of_12 else reading.number(2, 0, 23)
+        reading.fields["hour"] = hour
+        for name in ("minute", "second"):
+            if not reading.separator():
+                return
+            reading.fields[name] = reading.number(2, 0, 59)
+        if of_12:
+            reading.rest = reading.rest.lstrip()
+            if reading.rest:
+                if reading.rest[:2].upper() not in ("AM", "PM"):
+                    raise ValueError
+                reading.fields["hour"] = hour + 12 * (reading.rest[:2].upper() == "PM")
+                reading.rest = reading.rest[2:]
+
+    return read
+
+
+def _skip(pattern: str) -> Callable[[_Reading], None]:
+    def read(reading: _Reading) -> None:
+        reading.rest = re.sub(rf"^{pattern}*", "", reading.rest)
+
+    return read
+
+
+_READ: dict[str, Callable[[_Reading], None]] = {
+    "%b": _named_month(3), "%M": _named_month(9), "%c": _field("month", 2, 0, 12), "%m": _field("month", 2, 0, 12),
+    "%d": _field("day", 2, 0, 31), "%e": _field("day", 2, 0, 31), "%f": _micros,
+    **{f"%{letter}": _field("hour", 2, 1, 12, "%h") for letter in "hIl"},
+    **{f"%{letter}": _field("hour", 2, 0, 23, "%H") for letter in "Hk"},
+    "%i": _field("minute", 2, 0, 59), "%s": _field("second", 2, 0, 59), "%S": _field("second", 2, 0, 59),
+    "%j": lambda reading: reading.seen.update({"%j": reading.number(3, 1, 999)}), "%p": _half,
+    "%r": _whole_clock(True), "%T": _whole_clock(False), "%Y": _year(4), "%y": _year(2), "%#": _skip("[0-9]"),
+    "%.": _skip(r"[!-/:-@\[-`{-~]"), "%@": _skip("[A-Za-z]"),
+}
+
+
+def _by_half(reading: _Reading) -> None:
+    """Brings AM and PM to bear on the hour. Raises ValueError."""
+    hour, half = reading.fields["hour"], reading.seen.get("%p")
+    if half is None:
+        if "%h" in reading.seen and hour == 12:
+            reading.fields["hour"] = 0
+        return
+    if "%H" in reading.seen or hour == 0:
+        raise ValueError
+    if hour == 12:
+        reading.fields["hour"] = 0 if half == 1 else 12
+    elif half == 2:
+        reading.fields["hour"] = hour + 12
+
+
+def _moment(reading: _Reading) -> Moment:
+    """Raises ValueError for a day that no month has."""
+    year, month, day, hour, minute, second, micros = reading.fields.values()
+    if month and day > month_length(year, month):
+        raise ValueError
+    return Moment(year, month, day, ((hour * 60 + minute) * 60 + second) * SECOND + micros)
+
+
+TIME_FORMS: dict[str, Callable[..., Text]] = {
+    "date_format": of_moment,
+    "time_format": of_duration,
+    "str_to_date": str_to_date,
+}
+"""By their names in SQL."""
