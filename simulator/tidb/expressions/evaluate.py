@@ -43,7 +43,7 @@ class Uncomputable(Exception):
 @functools.cache
 def _database() -> duckdb.DuckDBPyConnection:
     import duckdb
-    from duckdb.func import PythonUDFType
+    from duckdb.func import FunctionNullHandling, PythonUDFType
 
     connection = duckdb.connect(":memory:", config={
         "threads": "1", "enable_external_access": "false", "autoinstall_known_extensions": "false",
@@ -52,7 +52,7 @@ def _database() -> duckdb.DuckDBPyConnection:
     for name, kernel in KERNELS.items():
         connection.create_function(name, kernel.over, [kernel.takes], kernel.gives, type=PythonUDFType.ARROW)
     connection.create_function("called", lambda calls: called.computed(calls), ["VARCHAR[]"], CALLED,
-                               type=PythonUDFType.ARROW, null_handling="special")
+                               type=PythonUDFType.ARROW, null_handling=FunctionNullHandling.SPECIAL)
     atexit.register(connection.close)
     return connection
 

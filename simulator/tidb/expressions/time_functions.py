@@ -70,22 +70,22 @@ def digits_of(value: Value) -> int:
     if value.constant is not None:
         return min(len(value.constant.rpartition(".")[2]), 6) if "." in value.constant else 0
     if value.kind in ("date", "datetime", "time"):
-        return 6 if value.seconds < 0 else value.seconds
+        return value.scale
     if value.kind in ("bool", "int", "uint", "null"):
         return 0
     return min(value.scale, 6) if value.kind in ("decimal", "wide") else 6
 
 
 def _moment(found: Sql, digits: int) -> Value:
-    return Value(found, "datetime", seconds=digits)
+    return Value(found, "datetime", scale=digits)
 
 
 def _day(found: Sql) -> Value:
-    return Value(found, "date", seconds=0)
+    return Value(found, "date")
 
 
 def _time(micros: Sql, digits: int) -> Value:
-    return Value(sql("{}::BIGINT", micros), "time", seconds=digits)
+    return Value(sql("{}::BIGINT", micros), "time", scale=digits)
 
 
 def _whole(found: Sql) -> Value:

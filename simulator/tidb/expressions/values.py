@@ -70,13 +70,10 @@ class Value:
 
     year: bool = False
     scale: int = 0
-    """Digits behind the point of a decimal."""
+    """Digits behind the point of a decimal, or of the seconds of a datetime or time."""
 
     digits: int = 0
     """The most digits that a decimal has in all; 0 where they are not known."""
-
-    seconds: int = -1
-    """Digits of a second that a moment or a time shows; -1 for as many as are not zero."""
 
     shown_scale: int | None = None
     """How many of them a client is shown, if not all (tidb pkg/types/mydecimal.go, resultFrac)."""
@@ -222,13 +219,13 @@ def as_text(value: Value) -> Sql:
         return sql("NULL::VARCHAR")
     if value.kind == "date":
         return sql("left({}, 10)", value.sql)
-    if value.kind == "datetime" and value.seconds >= 0:
-        return sql(f"left({{}}, {20 + value.seconds if value.seconds else 19})", value.sql)
+    if value.kind == "datetime" and value.scale:
+        return sql(f"left({{}}, {20 + value.scale})", value.sql)
     if value.kind == "datetime":
         return _moment_text(value.sql)
-    if value.kind == "time" and value.seconds >= 0:
+    if value.kind == "time" and value.scale:
         shown = clock_text(value.sql)
-        return sql(f"left({{}}, length({{}}) - {6 - value.seconds if value.seconds else 7})", shown, shown)
+        return sql(f"left({{}}, length({{}}) - {6 - value.scale})", shown, shown)
     if value.kind == "time":
         return duration_text(value.sql)
     return printed_real(value.sql) if value.kind == "real" else sql("{}::VARCHAR", numeric(value).sql)
@@ -274,9 +271,9 @@ def of_column(column: Column, cell: Sql) -> Value:
         return Value(_cast(cell, f"DECIMAL({DIGITS}, {scale})"), "decimal", text=cell, scale=scale, digits=type.length)
     if type.name in ("date", "datetime", "timestamp"):
         return Value(printed_moment(cell), "date" if type.name == "date" else "datetime", text=cell,
-                     seconds=max(type.decimal, 0))
+                     scale=max(type.decimal, 0))
     if type.name == "time":
-        return Value(printed_duration(cell), "time", text=cell, seconds=max(type.decimal, 0))
+        return Value(printed_duration(cell), "time", text=cell, scale=max(type.decimal, 0))
     return Value(cell, "json", text=cell) if type.name == "json" else _of_text(column, cell)
 
 
@@ -313,7 +310,7 @@ def of_literal(literal: Literal) -> Value:
     if kind in ("date", "time", "timestamp"):
         found = duration_literal(shown) if kind == "time" else moment_literal(shown)
         digits = len(shown.partition(".")[2])
-        return Value(found, "datetime" if kind == "timestamp" else kind, text=text(shown), seconds=digits)
+        return Value(found, "datetime" if kind == "timestamp" else kind, text=text(shown), scale=digits)
     if kind in ("hex", "bit"):
         return _of_bits(kind, shown)
     if kind == "string":

@@ -11,7 +11,7 @@ import base64
 import json
 import struct
 from dataclasses import dataclass
-from typing import Union
+from typing import TypeVar, Union
 
 from simulator.tidb.functions.problems import Problem
 from simulator.tidb.values.documents import normal_json, printed_number, printed_string
@@ -37,6 +37,9 @@ PRECEDENCE = {"BLOB": -1, "BIT": -2, "OPAQUE": -3, "DATETIME": -4, "TIME": -5, "
               "OBJECT": -9, "STRING": -10, "INTEGER": -11, "UNSIGNED INTEGER": -11, "DOUBLE": -11, "NULL": -12}
 NEAR = 1e-8
 """How far a double and a whole number may be apart to be equal (pkg/types/json_binary_functions.go, floatEpsilon)."""
+
+
+Ordered = TypeVar("Ordered", bytes, str, float)
 
 
 def _refuse(name: str) -> Document:
@@ -203,8 +206,8 @@ def _number(document: Document) -> int | float:
     return document
 
 
-def _ordered(one: object, other: object) -> int:
-    return (one > other) - (one < other)  # type: ignore[operator]
+def _ordered(one: Ordered, other: Ordered) -> int:
+    return (one > other) - (one < other)
 
 
 def _compare_objects(left: dict[str, Document], right: dict[str, Document]) -> int:

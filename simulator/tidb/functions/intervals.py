@@ -1,4 +1,4 @@
-"""`INTERVAL … unit`, and moments and durations with one added (TiDB: pkg/expression/builtin_time.go, pkg/types/time.go)."""
+"""`INTERVAL … unit`, and what one is added to (TiDB: pkg/expression/builtin_time.go, pkg/types/time.go)."""
 
 from __future__ import annotations
 

@@ -61,7 +61,10 @@ def _clock(letter: str, micros: int) -> str | None:
 
 def _dated(letter: str, found: Moment) -> str:
     clock = _clock(letter, found.micros)
-    return clock if clock is not None else _OF_DAY.get(letter, lambda found: letter)(found)
+    if clock is not None:
+        return clock
+    shown = _OF_DAY.get(letter)
+    return letter if shown is None else shown(found)
 
 
 def _month(found: Moment) -> str:

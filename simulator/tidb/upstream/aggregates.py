@@ -50,7 +50,8 @@ def aggregated(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
     if compute is None:
         known = ", ".join(sorted(AGGREGATES))
         raise outside(f"the aggregate function {tree.name} is not computed; {known} are")
-    if tree.order and tree.name != "GROUP_CONCAT" or tree.name != "COUNT" and len(values) != COUNTS.get(tree.name, 1) and (
+    wanted = COUNTS.get(tree.name, 1)
+    if tree.order and tree.name != "GROUP_CONCAT" or tree.name != "COUNT" and len(values) != wanted and (
             tree.name != "GROUP_CONCAT" or not values):
         raise SqlError(1064, "42000", f"{tree.name} does not take these arguments")
     return compute(tree, values, group)

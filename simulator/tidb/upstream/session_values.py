@@ -44,12 +44,12 @@ def _moment(found: datetime, digits: int) -> Value:
     shown = found.strftime("%Y-%m-%d %H:%M:%S.%f").rjust(26, "0")
     kept = f"{shown[:20]}{shown[20:20 + digits]:0<6}"
     return Value(text(kept), "datetime", text=text(shown[:20 + digits] if digits else shown[:19]),
-                 seconds=digits)
+                 scale=digits)
 
 
 def _date(found: datetime, digits: int) -> Value:
     shown = found.strftime("%Y-%m-%d").rjust(10, "0")
-    return Value(text(f"{shown} 00:00:00.000000"), "date", text=text(shown), seconds=0)
+    return Value(text(f"{shown} 00:00:00.000000"), "date", text=text(shown))
 
 
 def _time(found: datetime, digits: int) -> Value:
@@ -57,7 +57,7 @@ def _time(found: datetime, digits: int) -> Value:
     fraction = int(shown[9:9 + digits].ljust(6, "0"))
     micros = (found.hour * 3600 + found.minute * 60 + found.second) * 1_000_000 + fraction
     return Value(sql(f"{micros}::BIGINT"), "time", text=text(shown[:9 + digits] if digits else shown[:8]),
-                 seconds=digits)
+                 scale=digits)
 
 
 CLOCKS: dict[str, tuple[Callable[[datetime, int], Value], bool]] = {

@@ -1,0 +1,92 @@
+"""What functions give, as a real TiDB v8.0 answered."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulator import TiCDC
+
+
+@pytest.fixture(scope="module")
+def ticdc() -> TiCDC:
+    found = TiCDC("v8.0.0", databases=["test"])
+    found.execute("SET time_zone = '+00:00'; SET timestamp = 1700000000")
+    return found
+
+
+DOCUMENTS = {
+    "json_array(1, 'a', null, true, 1.5, now(), x'41')":
+        '[1, "a", null, true, 1.5, "2023-11-14 22:13:20.000000", "base64:type253:QQ=="]',
+    "json_object('b', 1, 'a', json_array(date'2020-01-01', '[1]'), 'b', 2)": '{"a": ["2020-01-01", "[1]"], "b": 2}',
+    "json_extract('{\"a\":[1,2,{\"c\":null}]}', '$.a[last].c', '$.a[0 to 1]')": "[null, 1, 2]",
+    "json_extract('[1,2]', '$[5]')": None,
+    "json_set('{\"a\":1}', '$.a', 2, '$.b[1]', 3, '$[1]', 4)": '[{"a": 2}, 4]',
+    "json_insert('[1]', '$[0]', 9, '$[3]', 2)": "[1, 2]",
+    "json_replace('{\"a\":1}', '$.a', 3, '$.b', 4)": '{"a": 3}',
+    "json_remove('{\"a\":[1,2]}', '$.a[last]')": '{"a": [1]}',
+    "json_array_append('[[1],2]', '$[0]', 5, '$[1]', null)": "[[1, 5], [2, null]]",
+    "json_array_insert('[1]', '$[0]', 0, '$[9]', 2)": "[0, 1, 2]",
+    "json_merge_patch('{\"a\":1,\"b\":{\"c\":1}}', '{\"a\":null,\"b\":{\"d\":2}}')": '{"b": {"c": 1, "d": 2}}',
+    "json_merge_preserve('{\"a\":1}', '{\"a\":2}', '3')": '[{"a": [1, 2]}, 3]',
+    "json_contains('{\"a\":[1,2]}', '1', '$.a')": "1",
+    "json_contains_path('{\"a\":1}', 'all', '$.a', '$.b')": "0",
+    "json_overlaps('[1,2]', '[2,3]')": "1",
+    "2 member of ('[1,2]')": "1",
+    "json_search('{\"k é\":[\"x\",{\"a\":\"xy\"}]}', 'all', 'x%')": '["$.\\"k é\\"[0]", "$.\\"k é\\"[1].a"]',
+    "json_type(json_extract('[1.0,1]', '$[0]'))": "DOUBLE",
+    "json_type(cast(18446744073709551615 as json))": "UNSIGNED INTEGER",
+    "json_pretty('{\"a\":[1]}')": '{\n  "a": [\n    1\n  ]\n}',
+    "json_storage_size('{\"a\":1,\"b\":[1,2,{\"c\":null}]}')": "100",
+    "json_depth('[[1,2],[3,[4]]]')": "4",
+    "json_keys('{\"z\":1,\"a\":2}')": '["a", "z"]',
+    "json_unquote('\"a\\\\nb\"')": "a\nb",
+    "json_quote('a\"b')": '"a\\"b"',
+}
+
+TIMES = {
+    "date_add('2020-01-31', interval 1 month)": "2020-02-29",
+    "date_add('2020-01-31', interval 1 hour)": "2020-01-31 01:00:00",
+    "date_add('2020-01-01', interval '1 2:3:4.5' day_microsecond)": "2020-01-02 02:03:04.500000",
+    "date_add(date'2020-01-01', interval 1.5 second)": "2020-01-01 00:00:01.5",
+    "date_sub('2020-01-01', interval '1-2' year_month)": "2018-11-01",
+    "timestampadd(month, 1, '2020-01-31')": "2020-03-02 00:00:00",
+    "addtime('10:00:00', '20:00:00.5')": "30:00:00.500000",
+    "subtime('2020-01-01 10:00:00', '11:00:00')": "2019-12-31 23:00:00",
+    "timediff('10:00:00', '12:00:00')": "-02:00:00",
+    "timediff('2020-01-02 00:00:00', '2020-01-01 12:00:00.5')": "11:59:59.5",
+    "extract(day_microsecond from '2020-05-06 10:11:12.5')": "6101112500000",
+    "week('2016-01-03', 0), week('2016-01-03', 1), week('2016-01-03', 2), week('2016-01-03', 3)": ("1", "0", "1", "53"),
+    "yearweek('2020-01-01')": "201952",
+    "makedate(2020, 366), maketime(-10, 11, 12.5), sec_to_time(-3661)": ("2020-12-31", "-10:11:12.5", "-01:01:01"),
+    "from_days(737425), period_add(202001, 13), period_diff(202001, 201901)": ("2019-01-01", "202102", "12"),
+    "date_format('2020-02-03 14:05:06.789', '%W %D %b %j %U %u %V %v %X %x %r %f %%')":
+        "Monday 3rd Feb 034 05 06 05 06 2020 2020 02:05:06 PM 789000 %",
+    "time_format('25:01:02', '%H %k %h %p')": "25 25 01 AM",
+    "str_to_date('May 1, 2013 10:11 PM', '%M %d, %Y %h:%i %p')": "2013-05-01 22:11:00",
+    "str_to_date('10:11', '%H:%i')": "10:11:00",
+    "hour('272:59:59'), minute('10:11'), second(101112.5), microsecond('10:11:12.5')": ("272", "11", "12", "500000"),
+    "date(time'10:11:12')": "2023-11-14",
+    "unix_timestamp('2020-01-01 00:00:00.5'), from_unixtime(1.5)": ("1577836800.5", "1970-01-01 00:00:01.5"),
+    "convert_tz('2020-07-01 00:00:00', 'UTC', 'Europe/Berlin')": "2020-07-01 02:00:00",
+}
+
+
+@pytest.mark.parametrize(("expression", "expected"), [*DOCUMENTS.items(), *TIMES.items()])
+def test_a_function_gives_what_tidb_gives(ticdc: TiCDC, expression: str, expected: str | tuple[str, ...] | None) -> None:
+    (row,) = ticdc.execute(f"SELECT {expression}").rows
+    shown = tuple(value if value is None else str(value) for value in row)
+    assert shown == (expected if isinstance(expected, tuple) else (expected,))
+
+
+def test_seconds_since_1970_are_counted_in_the_zone_of_the_session() -> None:
+    ticdc = TiCDC("v8.0.0", databases=["test"])
+    ticdc.execute("SET time_zone = '+02:00'")
+    (row,) = ticdc.execute("SELECT unix_timestamp('1970-01-01 03:00:00'), from_unixtime(3600)").rows
+    assert tuple(map(str, row)) == ("3600", "1970-01-01 03:00:00")
+
+
+def test_documents_are_gathered_from_rows() -> None:
+    ticdc = TiCDC("v8.0.0", databases=["test"])
+    ticdc.execute("CREATE TABLE test.t (a INT PRIMARY KEY, b VARCHAR(9)); INSERT INTO test.t VALUES (1, 'x'), (2, NULL)")
+    (row,) = ticdc.execute("SELECT json_arrayagg(b), json_objectagg(a, b) FROM test.t").rows
+    assert tuple(row) == ('["x", null]', '{"1": "x", "2": null}')
