@@ -29,6 +29,7 @@ ROOMS = (
     "tidb.parser",
     "tidb.collations",
     "tidb.values",
+    "tidb.datums",
     "tidb.functions",
     "tidb.keys",
     "tidb.expressions",

@@ -39,7 +39,7 @@ def texts(piece: Piece, raw: Raw) -> dict[str, pa.Array]:
         column.name: tidb_text(column.type, _decoded(column.type, value, way))
         for column, value in zip(visible, raw.columns, strict=True) if raw.given or not column.generated}
     if len(made) < len(visible):
-        made, computed = generated(table, made)
+        made, computed, _ = generated(table, made)
         values = zip(visible, raw.columns)
         raw = Raw(tuple(computed.get(column.name, value) for column, value in values), raw.given)
     found = {column.name: made[column.name] for column in visible}

@@ -38,7 +38,7 @@ def converted_rows(
         name: converted(source, texts, rows)
         for name, source in zip(names, sources, strict=True) if not isinstance(source, FromExpression)
     }
-    computed, given = generated(after, made)
+    computed, given, _ = generated(after, made)
     return ConvertedRows({name: computed[name] for name in names}, given)
 
 

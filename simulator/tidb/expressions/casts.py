@@ -8,12 +8,11 @@ from __future__ import annotations
 from simulator.tidb.expressions import wide_decimals
 from simulator.tidb.expressions.arithmetic import bits
 from simulator.tidb.expressions.comparisons import as_duration, as_moment, blob, latin1
-from simulator.tidb.expressions.json import document, unquoted
+from simulator.tidb.expressions.json import document
 from simulator.tidb.expressions.moments import duration_text, rounded_moment
 from simulator.tidb.expressions.sql import Sql, sql, when
 from simulator.tidb.expressions.values import (
     DIGITS,
-    NUMBERS,
     Value,
     as_integer,
     as_real,
@@ -24,15 +23,11 @@ from simulator.tidb.expressions.values import (
     of_column,
     real,
     string,
-    texts,
     wide,
 )
 from simulator.tidb.expressions.wide_decimals import MOST, MOST_BEHIND
 from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import INTEGER_BITS, family
-
-COUNTS, TIMES = ("integer", "bit", "year", "decimal", "float"), ("date", "datetime", "time")
-"""Families of types."""
+from simulator.tidb.model.types import INTEGER_BITS
 
 
 def cast(value: Value, type: str) -> Value:
@@ -149,45 +144,3 @@ def _with_fraction(shown: Sql, digits: int) -> Sql:
 def _whole(number: Value) -> Sql:
     rounded = sql("round({})", number.sql) if number.kind == "real" else number.sql
     return sql(f"try_cast({{}} AS DECIMAL({DIGITS}, 0))", rounded)
-
-
-def raw(value: Value, column: Column) -> Sql:
-    """What a file would have of a value that a column is given, as bytes, those of a BIT with `n` or `x` before them;
-    what the column cannot hold as it is."""
-    kind = family(column.type)
-    if value.kind == "null":
-        return sql("NULL::BLOB")
-    if kind in TIMES:
-        value = string(unquoted(value)) if value.kind == "json" else value
-        return sql("encode(coalesce({}, {}))", written(value, column), as_text(value))
-    if kind in COUNTS and (value.kind != "string" or value.number is not None):
-        shown = _number_text(value, whole=kind not in ("decimal", "float"))
-        return sql("encode('n' || {})" if kind == "bit" else "encode({})", shown)
-    if kind == "bit":
-        return sql("'x'::BLOB || {}", blob(value))
-    if kind in ("enum", "set") and value.kind in NUMBERS:
-        return sql("encode(coalesce({}, {}))", _members(value, column), as_text(value))
-    if kind == "json" and value.kind in ("date", "datetime", "time"):
-        return sql("encode(to_json({})::VARCHAR)", value.sql if value.kind == "datetime" else as_text(value))
-    return blob(value)
-
-
-def _members(value: Value, column: Column) -> Sql:
-    """The member of an ENUM or the members of a SET that a number means; null for a number that means none."""
-    elements, number = texts(column.type.elements), as_integer(value)
-    if column.type.name == "enum":
-        return sql("list_extract({}, nullif(greatest({}, 0), 0))", elements, number)
-    chosen = sql("list_filter({}, lambda e: {} & (1::BIGINT << (list_position({}, e) - 1)) != 0)",
-                 elements, number, elements)
-    within = sql(f"{{}} BETWEEN 0 AND {2 ** len(column.type.elements) - 1}", number)
-    return when(within, sql("array_to_string({}, ',')", chosen))
-
-
-def _number_text(value: Value, whole: bool) -> Sql:
-    """The text of a number; a double for whole ones to the nearest, a half to the even one (tidb: pkg/types/helper.go,
-    RoundFloat)."""
-    number = numeric(value)
-    if whole and number.kind == "real" and value.kind != "json":
-        return sql(f"coalesce(try_cast(round_even({{}}, 0) AS DECIMAL({DIGITS}, 0))::VARCHAR, {{}}::VARCHAR)",
-                   number.sql, number.sql)
-    return as_text(value if value.kind in NUMBERS else number)

@@ -9,17 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from simulator.errors import SchemaError, SnapshotError
-from simulator.tidb.expressions.casts import raw
+from simulator.tidb.datums.columns import cast_column
+from simulator.tidb.datums.kinds import bodies, datums, nulls
+from simulator.tidb.datums.modes import Mode
+from simulator.tidb.expressions.datums import datum
 from simulator.tidb.expressions.evaluate import Uncomputable, evaluated
 from simulator.tidb.expressions.sql import name
 from simulator.tidb.expressions.translate import Scope, valued
 from simulator.tidb.expressions.trees import column_of, definition
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.syntax.expressions import names_in
-from simulator.tidb.values.conversion import tidb_text
+
+
+STRICT = Mode(frozenset(("STRICT_TRANS_TABLES",)))
 
 
 class Generated(NamedTuple):
@@ -31,13 +38,16 @@ class Generated(NamedTuple):
     raw: dict[str, pa.Array]
     """What the expressions of computed columns give, as a file would have it."""
 
+    given: dict[str, pa.Array]
+    """The same as datums."""
+
 
 def generated(table: Table, texts: Mapping[str, pa.Array]) -> Generated:
     """The texts with those of the stored generated columns that they lack.
 
     Virtual columns are computed on the way. Raises SnapshotError for what cannot be computed, if there is a row.
     """
-    found = Generated(dict(texts), {})
+    found = Generated(dict(texts), {}, {})
     waiting = [column for column in table.columns if column.generated == "stored" and column.name not in texts]
     rows = len(next(iter(texts.values()))) if texts else 0
     while waiting:
@@ -46,10 +56,19 @@ def generated(table: Table, texts: Mapping[str, pa.Array]) -> Generated:
         assert ready, "TiDB takes no generated columns that name each other"
         scope = Scope(table, {text: name(text) for text in found.texts})
         for column in ready:
-            found.raw[column.name] = _computed(column, scope, found.texts, rows)
-            found.texts[column.name] = tidb_text(column.type, found.raw[column.name])
+            values = _computed(column, scope, found.texts, rows)
+            found.given[column.name], found.raw[column.name] = values, bodies(column.type, values)
+            found.texts[column.name] = _kept(column, values)
         waiting = [column for column in waiting if column not in ready]
     return found
+
+
+def _kept(column: Column, values: pa.Array) -> pa.Array:
+    """TiDB text of datums; null for what strict mode refuses."""
+    made = cast_column(column, values, STRICT)
+    wrong = np.zeros(len(values), np.bool_)
+    wrong[[misfit.row for misfit in made.misfits]] = True
+    return pc.if_else(pa.array(wrong), None, made.texts.cast(pa.string()))
 
 
 def _needed(column: Column, table: Table) -> set[str]:
@@ -69,11 +88,11 @@ def _needed(column: Column, table: Table) -> set[str]:
 def _computed(column: Column, scope: Scope, texts: Mapping[str, pa.Array], rows: int) -> pa.Array:
     """What the expression of a column gives."""
     if not rows:
-        return pa.nulls(0, pa.binary())
+        return nulls(0)
     table, expression = scope.table, column.generated_expression
     try:
-        value = valued(definition(expression, table), scope)
-        return evaluated({column.name: raw(value, column)}, texts, rows)[column.name]
+        value = datum(valued(definition(expression, table), scope))
+        return datums(value.kind, evaluated({column.name: value.body}, texts, rows)[column.name])
     except (SchemaError, Uncomputable) as error:
         raise SnapshotError(
             f"table `{table.schema}`.`{table.name}`: the files leave out generated column {column.name!r} and "

@@ -23,7 +23,7 @@ from simulator.tidb.expressions.moments import (
 )
 from simulator.tidb.expressions.sql import FALSE, NULL, Sql, TRUE, sql, text, when
 from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import INTEGER_BITS
+from simulator.tidb.model.types import ColumnType, INTEGER_BITS
 from simulator.tidb.syntax.expressions import Literal
 from simulator.tidb.values import spellings
 
@@ -74,6 +74,10 @@ class Value:
 
     digits: int = 0
     """The most digits that a decimal has in all; 0 where they are not known."""
+
+    cell: ColumnType | None = None
+    """The type of the column that it is a cell of, where its kind does not tell: BIT, FLOAT, TIMESTAMP, ENUM, SET,
+    and whether an integer is unsigned."""
 
     shown_scale: int | None = None
     """How many of them a client is shown, if not all (tidb pkg/types/mydecimal.go, resultFrac)."""
@@ -254,14 +258,14 @@ def of_column(column: Column, cell: Sql) -> Value:
     type = column.type
     if type.name in INTEGER_BITS:
         large = type.unsigned and type.name == "bigint"
-        return Value(_cast(cell, "UBIGINT" if large else "BIGINT"), "uint" if large else "int", text=cell)
+        return Value(_cast(cell, "UBIGINT" if large else "BIGINT"), "uint" if large else "int", text=cell, cell=type)
     if type.name == "year":
         return Value(_cast(cell, "BIGINT"), "int", year=True)
     if type.name == "bit":
-        return Value(_cast(cell, "UBIGINT"), "uint", integral=False)
+        return Value(_cast(cell, "UBIGINT"), "uint", integral=False, cell=type)
     if type.name == "float":
         single = _cast(cell, "FLOAT")
-        return Value(sql("{}::DOUBLE", single), "real", text=printed_real(single))
+        return Value(sql("{}::DOUBLE", single), "real", text=printed_real(single), cell=type)
     if type.name == "double":
         return Value(_cast(cell, "DOUBLE"), "real")
     if type.name == "decimal":
@@ -271,7 +275,7 @@ def of_column(column: Column, cell: Sql) -> Value:
         return Value(_cast(cell, f"DECIMAL({DIGITS}, {scale})"), "decimal", text=cell, scale=scale, digits=type.length)
     if type.name in ("date", "datetime", "timestamp"):
         return Value(printed_moment(cell), "date" if type.name == "date" else "datetime", text=cell,
-                     scale=max(type.decimal, 0))
+                     scale=max(type.decimal, 0), cell=type)
     if type.name == "time":
         return Value(printed_duration(cell), "time", text=cell, scale=max(type.decimal, 0))
     return Value(cell, "json", text=cell) if type.name == "json" else _of_text(column, cell)
@@ -291,7 +295,7 @@ def _of_text(column: Column, cell: Sql) -> Value:
                    sql("list_filter(string_split({}, ','), lambda e: e != '')", cell), texts(type.elements))
         number = sql("CASE WHEN {} IS NOT NULL THEN coalesce(list_sum({}), 0)::UBIGINT END", cell, bits)
     return Value(cell, "string", type.collation, 2, number=number, bytes=type.charset == "binary",
-                 blob_type=BLOB_TYPES.get(type.name, 253))
+                 blob_type=BLOB_TYPES.get(type.name, 253), cell=type if type.elements else None)
 
 
 def texts(members: tuple[str, ...]) -> Sql:

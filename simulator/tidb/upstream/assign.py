@@ -24,8 +24,17 @@ from simulator.tidb.upstream import auto_ids
 from simulator.tidb.upstream.checks import check
 from simulator.tidb.upstream.clock import now_text
 from simulator.tidb.upstream.defaults import default_texts, has_default
-from simulator.tidb.upstream.fitting import Fault, Fitted, Statement, first_error, fitted, warnings, without_nulls
-from simulator.tidb.upstream.lenient import is_lenient
+from simulator.tidb.upstream.fitting import (
+    Fault,
+    Fitted,
+    Statement,
+    first_error,
+    fitted,
+    statement_of,
+    warnings,
+    without_nulls,
+)
+from simulator.tidb.upstream.misfits import UPDATE, VALUES
 from simulator.tidb.upstream.queries import Given
 from simulator.tidb.upstream.refusals import refused
 from simulator.tidb.upstream.state import Upstream
@@ -54,21 +63,21 @@ class Assigned:
 
 Value: TypeAlias = Union[pa.Array, Given, Default]
 Values: TypeAlias = Mapping[str, Value]
-"""Raw values by the column's name as the table spells it, in the order of the statement: text or bytes as a file has
-them (a BIT's tagged, as `expressions.casts.raw` gives them), or Arrow numbers, which count as SQL's numbers."""
+"""Values by the column's name as the table spells it, in the order of the statement: datums, text or bytes as a file
+has them (a BIT's tagged), or Arrow numbers, which count as SQL's numbers."""
 
 
 def assigned(
     table: Table, given: Values, rows: int, upstream: Upstream, now_ms: int, first_row: int = 1, ignore: bool = False,
-    existing: Mapping[str, pa.Array] | None = None, named: Collection[str] = (),
+    existing: Mapping[str, pa.Array] | None = None, named: Collection[str] = (), way: str = "",
 ) -> Assigned:
     """New rows, or with `existing` (TiDB texts of all visible columns) those rows changed.
 
-    `named`: columns that other assignments of the statement give, which ON UPDATE therefore leaves alone. Raises
-    SqlError for the first row that does not fit.
+    `named`: columns that other assignments of the statement give, which ON UPDATE therefore leaves alone. `way`: what
+    gives the values (see `misfits`), if not VALUES or UPDATE. Raises SqlError for the first row that does not fit.
     """
-    lenient = is_lenient(upstream.session, ignore)
-    statement = Statement(table, rows, upstream, now_ms, first_row, lenient, ignore, existing is not None)
+    way = way or (VALUES if existing is None else UPDATE)
+    statement = statement_of(table, rows, upstream, now_ms, first_row, ignore, way)
     defaults = _defaults(statement, given)
     texts, faults = _given(statement, given, defaults)
     automatic = None if statement.updating else auto_ids.automatic(table)
@@ -156,7 +165,7 @@ def _default(statement: Statement, column: Column, defaults: Texts, faults: list
     """DEFAULT as a value; a column without one refuses it before any row is looked at."""
     if column.auto_increment or column.auto_random:
         return pa.nulls(statement.rows, pa.binary())
-    if not has_default(column) and not statement.lenient:
+    if not has_default(column) and not statement.mode.lenient:
         raise refused(1364, column.name)
     return _missing(statement, column, defaults, faults)
 
@@ -166,7 +175,7 @@ def _missing(statement: Statement, column: Column, defaults: Texts, faults: list
     if column.auto_increment or column.auto_random:
         return pa.nulls(statement.rows, pa.binary())
     if not has_default(column) and statement.rows:
-        faults.append(Fault(0, refused(1364, column.name), statement.lenient))
+        faults.append(Fault(0, refused(1364, column.name), statement.mode.lenient))
     return defaults[column.name]
 
 
@@ -198,8 +207,8 @@ def _with_generated(statement: Statement, texts: Texts, faults: list[Fault]) -> 
         made = generated(statement.table, {name: text for name, text in texts.items() if name not in names})
     except SnapshotError as error:
         raise refused(1105, error) from None
-    inserting = statement._replace(updating=False)
-    for column, found in zip(stored, fitted(inserting, stored, [made.raw[column.name] for column in stored])):
+    inserting = statement._replace(way=VALUES)
+    for column, found in zip(stored, fitted(inserting, stored, [made.given[column.name] for column in stored])):
         texts = {**texts, column.name: _kept(faults, without_nulls(statement, column, _kept(faults, found)))}
     fault = first_error(faults)
     if fault:

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.tidb.datums.modes import Mode
 from simulator.tidb.upstream.state import SqlSession
 from simulator.tidb.values.kernels import only
 
@@ -35,6 +36,13 @@ def zone(name: str) -> tzinfo:
         hours, minutes = name[1:].split(":")
         return timezone((1 if name[0] == "+" else -1) * timedelta(hours=int(hours), minutes=int(minutes)))
     return ZoneInfo(name)
+
+
+def session_mode(session: SqlSession, now_ms: int, ignore: bool = False, inserting: bool = True) -> Mode:
+    """How a session casts values; a TIME becomes a moment of the day that it is, whatever SET TIMESTAMP says (tidb
+    pkg/types/time.go, ConvertToTime)."""
+    now = EPOCH + timedelta(milliseconds=now_ms)
+    return Mode(frozenset(session.sql_mode), zone(session.time_zone), now, ignore, inserting)
 
 
 def moment_text(moment: datetime, digits: int) -> str:

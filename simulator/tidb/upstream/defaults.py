@@ -13,15 +13,14 @@ from dataclasses import replace
 from functools import lru_cache
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from simulator.tidb.datums.columns import cast_column
 from simulator.tidb.ddl.column_definitions import NOW, zero
 from simulator.tidb.expressions.trees import parsed
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import family
-from simulator.tidb.upstream.clock import now_text, utc
-from simulator.tidb.upstream.column_texts import column_texts
-from simulator.tidb.upstream.misfits import misfit
+from simulator.tidb.upstream.clock import now_text, session_mode, utc
+from simulator.tidb.upstream.misfits import VALUES, misfit_error
 from simulator.tidb.upstream.queries import values_of
 from simulator.tidb.upstream.state import Upstream
 from simulator.tidb.values.conversion import tidb_text
@@ -85,12 +84,12 @@ def time_of(column: Column, upstream: Upstream, now_ms: int) -> str | None:
 def _computed(columns: Sequence[Column], rows: int, upstream: Upstream, now_ms: int) -> dict[str, pa.Array]:
     """Expressions; their UUID() and RAND() are others than those of the statement."""
     nodes = [parsed(column.default or "") for column in columns]
-    apart = replace(upstream, seed=~upstream.seed)
+    apart, mode = replace(upstream, seed=~upstream.seed), session_mode(upstream.session, now_ms)
     texts = {}
-    for column, raw in zip(columns, values_of(nodes, columns, apart, now_ms, rows=rows)):
-        text = column_texts([column], [raw], upstream.session)[0]
-        wrong = pc.index(pc.and_(raw.is_valid(), text.is_null()), pa.scalar(True)).as_py()
-        if wrong >= 0:
-            raise misfit(column, raw[wrong].as_py(), wrong + 1)
-        texts[column.name] = text
+    for column, values in zip(columns, values_of(nodes, columns, apart, now_ms, rows=rows)):
+        made = cast_column(column, values, mode)
+        for misfit in made.misfits:
+            if not mode.forgives(misfit.problem):
+                raise misfit_error(column, misfit, misfit.row + 1, VALUES)
+        texts[column.name] = made.texts
     return texts

@@ -13,14 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.errors import SqlError
+from simulator.tidb.datums.columns import cast_column
+from simulator.tidb.datums.modes import Mode
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.upstream.column_texts import column_texts
+from simulator.tidb.upstream.clock import session_mode
 from simulator.tidb.upstream.defaults import zero_value
-from simulator.tidb.upstream.lenient import nearest
-from simulator.tidb.upstream.misfits import misfit
+from simulator.tidb.upstream.misfits import DUPLICATE, SELECT, UPDATE, VALUES, misfit_error
 from simulator.tidb.upstream.refusals import refused
 from simulator.tidb.upstream.state import Upstream
-from simulator.tidb.values.conversion import shown
 
 MOST = 64
 """Warnings that TiDB keeps (max_error_count)."""
@@ -36,13 +36,20 @@ class Statement(NamedTuple):
     first_row: int
     """The number of the first row in errors."""
 
-    lenient: bool
-    """Whether a value that does not fit is a warning."""
+    mode: Mode
+    way: str
+    """See `misfits`."""
 
-    ignore: bool
-    """Whether the statement says IGNORE."""
+    @property
+    def updating(self) -> bool:
+        return self.way in (UPDATE, DUPLICATE)
 
-    updating: bool
+
+def statement_of(
+    table: Table, rows: int, upstream: Upstream, now_ms: int, first_row: int, ignore: bool, way: str
+) -> Statement:
+    mode = session_mode(upstream.session, now_ms, ignore, way in (VALUES, SELECT))
+    return Statement(table, rows, upstream, now_ms, first_row, mode, way)
 
 
 class Fault(NamedTuple):
@@ -68,31 +75,22 @@ class Fitted(NamedTuple):
     faults: list[Fault]
 
 
-def fitted(statement: Statement, columns: Sequence[Column], raws: Sequence[pa.Array]) -> list[Fitted]:
-    """Raw values of columns as TiDB text, and what does not fit."""
-    texts = column_texts(columns, raws, statement.upstream.session)
-    return [
-        Fitted(text, []) if text.null_count == raw.null_count else _fitted(statement, column, raw, text)
-        for column, raw, text in zip(columns, raws, texts)]
+def fitted(statement: Statement, columns: Sequence[Column], values: Sequence[pa.Array]) -> list[Fitted]:
+    """Values of columns as TiDB text, and what does not fit."""
+    return [_fitted(statement, column, value) for column, value in zip(columns, values, strict=True)]
 
 
-def _fitted(statement: Statement, column: Column, raw: pa.Array, text: pa.Array) -> Fitted:
-    odd = pc.and_(raw.is_valid(), text.is_null())
-    places = np.flatnonzero(np.asarray(odd))
-    values = raw.take(pa.array(places if statement.lenient else places[:1]))
-    values = values if pa.types.is_binary(values.type) else shown(values).cast(pa.binary())
-    known = np.zeros(len(values), np.bool_)
-    if statement.lenient:
-        made = nearest(column, values)
-        text, known = pc.replace_with_mask(text, odd, made), np.asarray(made.is_valid())
-    told = {*range(min(len(values), MOST)), *np.flatnonzero(~known)[:1].tolist()}
-    faults = [_misfit(statement, column, values[at], int(places[at]), bool(known[at])) for at in sorted(told)]
-    return Fitted(text, faults)
-
-
-def _misfit(statement: Statement, column: Column, value: pa.Scalar, place: int, warning: bool) -> Fault:
-    error = misfit(column, value.as_py() or b"", statement.first_row + place, statement.updating)
-    return Fault(place, error, warning)
+def _fitted(statement: Statement, column: Column, values: pa.Array) -> Fitted:
+    made = cast_column(column, values, statement.mode)
+    faults, mode = list[Fault](), statement.mode
+    for misfit in made.misfits:
+        warning = mode.forgives(misfit.problem)
+        if not warning or len(faults) < MOST:
+            row = 1 if statement.way == UPDATE else statement.first_row + misfit.row
+            faults.append(Fault(misfit.row, misfit_error(column, misfit, row, statement.way), warning))
+            if not warning:
+                break
+    return Fitted(made.texts, faults)
 
 
 def without_nulls(statement: Statement, column: Column, text: pa.Array) -> Fitted:
@@ -103,7 +101,7 @@ def without_nulls(statement: Statement, column: Column, text: pa.Array) -> Fitte
     if not column.not_null or not text.null_count:
         return Fitted(text, [])
     nulls, error = text.is_null(), refused(1048, column.name)
-    forgiven = statement.lenient and (statement.ignore or statement.updating or statement.rows > 1)
+    forgiven = statement.mode.lenient and (statement.mode.ignore or statement.updating or statement.rows > 1)
     places = np.flatnonzero(np.asarray(nulls))[:MOST if forgiven else 1]
     faults = [Fault(int(place), error, forgiven) for place in places]
     return Fitted(pc.if_else(nulls, zero_value(column), text) if forgiven else text, faults)

@@ -24,6 +24,7 @@ from simulator.tidb.syntax.rows import Assignment, DefaultValue, Insert
 from simulator.tidb.upstream import auto_ids, faults
 from simulator.tidb.upstream.assign import Assigned, Default, Value, assigned
 from simulator.tidb.upstream.duplicates import Updating, Written, ignored, inserted, replaced, updated_on_duplicate
+from simulator.tidb.upstream.misfits import DUPLICATE, SELECT, VALUES
 from simulator.tidb.upstream.outcome import Outcome, Refusal
 from simulator.tidb.upstream.queries import RowSource, columns_of, matching, values_of
 from simulator.tidb.upstream.refusals import refused
@@ -54,7 +55,8 @@ def insert(statement: Insert, upstream: Upstream, now_ms: int) -> Outcome | Refu
     table = target(upstream, statement.table, "replace into" if statement.replace else "insert into")
     columns = _columns(statement, table)
     given, rows = _given(statement, table, columns, upstream, now_ms)
-    made = assigned(table, given, rows, upstream, now_ms, ignore=statement.ignore)
+    way = VALUES if statement.query is None else SELECT
+    made = assigned(table, given, rows, upstream, now_ms, ignore=statement.ignore, way=way)
     stored, used = rows_of(upstream, table), made.counters
     try:
         partitions = partition_set(table, statement.partitions) if statement.partitions else None
@@ -180,7 +182,8 @@ def _updating(statement: Insert, table: Table, upstream: Upstream, now_ms: int) 
                 RowSource(table, texts), RowSource(table, new.texts, alias=alias, names=names, inserted=True))
             values = given_values(group, upstream, now_ms, sources, len(old))
             texts = assigned(
-                table, values, len(old), upstream, now_ms, ignore=statement.ignore, existing=texts, named=named).texts
+                table, values, len(old), upstream, now_ms, ignore=statement.ignore, existing=texts, named=named,
+                way=DUPLICATE).texts
         return rekeyed(table, old, texts)
 
     return updating

@@ -1,30 +1,31 @@
-"""Literals of VALUES as raw values, without any evaluation.
-
-One law: a literal gives what `casts.raw` makes of its value for the column, or nothing where that takes computing.
-"""
+"""Literals of VALUES as datums, without any evaluation."""
 
 from __future__ import annotations
 
-from decimal import ROUND_HALF_UP, Decimal
+import math
+import re
+from decimal import Decimal
 
-from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import family
+from simulator.tidb.datums.kinds import Datum
 from simulator.tidb.syntax.expressions import Literal, Node, Parenthesised, Unary
-from simulator.tidb.values import spellings
 
-Raw = bytes | None
+DIGITS, SCALE = 65, 30
+"""Of a decimal literal."""
 
-NUMBERS = ("integer", "decimal", "float", "boolean")
-COUNTS = ("integer", "decimal", "float", "year", "bit")
-"""Families of types that a hexadecimal literal gives a number."""
+_TIMES = {
+    "date": re.compile(r"\d{4}-\d\d-\d\d", re.ASCII),
+    "timestamp": re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?", re.ASCII),
+    "time": re.compile(r"-?\d{2,3}:\d\d:\d\d(\.\d{1,6})?", re.ASCII),
+}
+"""Texts that are as TiDB prints them."""
 
 
 class Unknown(Exception):
     """What is no literal, or one that has to be computed."""
 
 
-def raw_literal(node: Node, column: Column) -> Raw:
-    """What a literal gives a column; None for NULL. Raises Unknown."""
+def literal_datum(node: Node) -> Datum | None:
+    """The value of a literal, or of a number with a sign; None for NULL. Raises Unknown."""
     sign = ""
     while isinstance(node, (Parenthesised, Unary)):
         if isinstance(node, Unary):
@@ -40,65 +41,37 @@ def raw_literal(node: Node, column: Column) -> Raw:
         raise Unknown
     if node.kind == "null":
         return None
-    kind = family(column.type)
     if node.kind == "string":
-        data = node.text.encode()
-        return b"x" + data if kind == "bit" else data
-    if node.kind in NUMBERS:
-        return _number(sign + node.text, node.kind, kind, column)
+        if node.charset not in ("", "utf8mb4", "utf8", "binary"):
+            raise Unknown
+        return Datum("bytes" if node.charset == "binary" else "string", node.text.encode())
+    if node.kind == "boolean":
+        return Datum("int", b"1" if node.text == "TRUE" else b"0")
     if node.kind in ("hex", "bit"):
-        return _bits(node, kind)
-    if kind in COUNTS or kind == "json":
-        raise Unknown
-    return node.text.encode()
+        return Datum("literal", _bytes(node))
+    if node.kind in _TIMES:
+        if not _TIMES[node.kind].fullmatch(node.text):
+            raise Unknown
+        return Datum("datetime" if node.kind == "timestamp" else node.kind, node.text.encode())
+    return _number(sign + node.text, node.kind)
 
 
-def _number(shown: str, kind: str, target: str, column: Column) -> Raw:
-    if kind == "boolean":
-        shown = shown.lower() if target == "json" else str(int(shown == "TRUE"))
-    if target in ("enum", "set"):
-        return _member(shown, kind, column)
+def _number(shown: str, kind: str) -> Datum:
     if kind == "float":
-        shown = _of_float(shown, target)
-    if target == "bit":
-        return b"n" + _whole(shown).encode() if kind == "decimal" else b"n" + shown.encode()
-    if target in ("date", "datetime"):
-        return spellings.number(shown).encode() if not shown.startswith("-") else shown.encode()
-    return shown.encode()
-
-
-def _of_float(shown: str, target: str) -> str:
-    """A double as a column of a family takes it: whole, a half to the even number; as text without an exponent."""
-    number = float(shown)
-    if target in ("integer", "year", "bit"):
-        return str(round(number)) if abs(number) < 1e300 else shown
-    return f"{Decimal(repr(number)):f}".removesuffix(".0")
-
-
-def _whole(shown: str) -> str:
-    """To the nearest, a half away from zero."""
-    return str(Decimal(shown).quantize(Decimal(1), ROUND_HALF_UP))
-
-
-def _member(shown: str, kind: str, column: Column) -> Raw:
-    """The member of an ENUM or the members of a SET that a number means."""
-    if kind not in ("integer", "boolean"):
+        number = float(shown)
+        if math.isinf(number):
+            raise Unknown
+        return Datum("double", repr(number).encode())
+    if kind == "integer" and -2**63 <= int(shown) < 2**64:
+        return Datum("int" if int(shown) < 2**63 else "uint", str(int(shown)).encode())
+    whole, _, fraction = shown.lstrip("+-").partition(".")
+    if len(whole) + len(fraction) > DIGITS or len(fraction) > SCALE:
         raise Unknown
-    members, number = column.type.elements, int(shown)
-    if column.type.name == "enum":
-        return members[number - 1].encode() if 0 < number <= len(members) else shown.encode()
-    if 0 <= number < 1 << len(members):
-        return ",".join(member for place, member in enumerate(members) if number >> place & 1).encode()
-    return shown.encode()
+    found = Decimal(shown)
+    return Datum("decimal", f"{found if found else abs(found):f}".encode())
 
 
-def _bits(node: Literal, target: str) -> Raw:
-    """A hexadecimal or bit literal: a number or bytes, as the column asks for."""
+def _bytes(node: Literal) -> bytes:
     if node.kind == "bit":
-        size, number = (len(node.text) + 7) // 8, int(node.text or "0", 2)
-    else:
-        size, number = (len(node.text) + 1) // 2, int(node.text or "0", 16)
-    if target in COUNTS:
-        shown = str(min(number, 2 ** 64 - 1)).encode()
-        return b"n" + shown if target == "bit" else shown
-    return number.to_bytes(size, "big")
+        return int(node.text or "0", 2).to_bytes((len(node.text) + 7) // 8, "big")
+    return int(node.text or "0", 16).to_bytes((len(node.text) + 1) // 2, "big")

@@ -1,8 +1,7 @@
-"""Raw values of the commonest expressions, cell by cell and without a query: columns, literals, sums and products of
-exact numbers, texts put together.
+"""Datums of the commonest expressions, one by one and without a query: columns, literals, sums and products of exact
+numbers, texts put together.
 
-One law: what is read here is what the evaluator of expressions gives for the same cells; the rest is Unknown and goes
-there.
+What is read here is what the evaluator of expressions gives for the same cells; the rest is Unknown and goes there.
 """
 
 from __future__ import annotations
@@ -14,12 +13,13 @@ from typing import NamedTuple, NoReturn
 
 import pyarrow as pa
 
+from simulator.tidb.datums.kinds import DATUMS, Datum, cell_datum, datums, each
 from simulator.tidb.expressions.trees import bare
 from simulator.tidb.model.table import Column
-from simulator.tidb.model.types import INTEGER_BITS, family, is_binary, is_text
+from simulator.tidb.model.types import INTEGER_BITS, family, is_text
 from simulator.tidb.syntax.expressions import Binary, Call, ColumnName, Literal, Node, Unary, names_in
 from simulator.tidb.syntax.rows import InsertedValue
-from simulator.tidb.upstream.literals import Raw, Unknown, raw_literal
+from simulator.tidb.upstream.literals import Unknown, literal_datum
 
 FEW = 16
 """Rows up to which cells are computed so."""
@@ -27,8 +27,9 @@ FEW = 16
 Named = Callable[[Node], Column]
 """The column that a name or VALUES(name) means, whose cells are stored. Raises Unknown."""
 
-Read = Callable[[Node], Raw]
-"""Its cell in a row."""
+Cell = bytes | None
+Read = Callable[[Node], Cell]
+"""Its cell in a row, TiDB text."""
 
 Cells = Callable[[Node], "pa.Array | pa.ChunkedArray"]
 """Its cells, TiDB text."""
@@ -38,8 +39,8 @@ MOST_DIGITS = 27
 
 WIDE = Context(prec=2 * MOST_DIGITS)
 
-NUMBERS, TEXTS = ("integer", "decimal", "float"), ("string", "text")
-"""Families of types."""
+PLAIN = ("utf8mb4", "utf8", "utf8mb3", "ascii", "latin1")
+"""Charsets of texts that are put together here."""
 
 
 class Number(NamedTuple):
@@ -49,12 +50,14 @@ class Number(NamedTuple):
 
     whole: bool
     unsigned: bool = False
+    large: bool = False
+    """Whether a BIGINT UNSIGNED is in it."""
 
 
 def several(
     nodes: Sequence[Node], columns: Sequence[Column | None], named: Named, cells: Cells, rows: int
 ) -> list[pa.Array]:
-    """Raw values of expressions, each for the column that takes it. Raises Unknown."""
+    """Datums of expressions, each for the column that takes it. Raises Unknown."""
     return [_over_rows(node, column, named, cells, rows) for node, column in zip(nodes, columns, strict=True)]
 
 
@@ -62,61 +65,56 @@ def _over_rows(node: Node, column: Column | None, named: Named, cells: Cells, ro
     if column is None:
         raise Unknown
     if not any(names_in(node)):
-        return repeated(plain(node, column), rows)
+        return repeated(plain(node), rows)
     if not 0 < rows <= FEW:
         raise Unknown
-    held: dict[Node, list[Raw]] = {}
+    held: dict[Node, list[Cell]] = {}
 
-    def cell(name: Node, row: int) -> Raw:
+    def cell(name: Node, row: int) -> Cell:
         if name not in held:
             held[name] = [value if value is None or isinstance(value, bytes) else value.encode()
                           for value in cells(name).to_pylist()]
         return held[name][row]
 
-    return pa.array([plain(node, column, named, partial(cell, row=row)) for row in range(rows)], pa.binary())
+    return each(plain(node, named, partial(cell, row=row)) for row in range(rows))
 
 
 def _nothing(node: Node) -> NoReturn:
     raise Unknown
 
 
-def repeated(value: Raw, rows: int) -> pa.Array:
-    """A raw value for each row."""
-    return pa.nulls(rows, pa.binary()) if value is None else pa.array([value] * rows, pa.binary())
+def repeated(value: Datum | None, rows: int) -> pa.Array:
+    """A datum for each row."""
+    if value is None:
+        return pa.nulls(rows, DATUMS)
+    return datums(value.kind, pa.repeat(pa.scalar(value.body, pa.binary()), rows))
 
 
-def plain(node: Node, column: Column, named: Named = _nothing, read: Read = _nothing) -> Raw:
-    """A raw value for a column. Raises Unknown."""
-    node, kind = bare(node), family(column.type)
+def plain(node: Node, named: Named = _nothing, read: Read = _nothing) -> Datum | None:
+    """The value of an expression; None for NULL. Raises Unknown."""
+    node = bare(node)
     if isinstance(node, (ColumnName, InsertedValue)):
-        return _of_column(node, kind, named, read)
-    if isinstance(node, Binary) and kind in (*NUMBERS, *TEXTS):
+        return _of_column(node, named, read)
+    if isinstance(node, Binary):
         number = _number(node, named, read)
-        return None if number is None else _printed(number).encode()
-    if isinstance(node, Call) and node.name == "CONCAT" and not node.schema and node.arguments and kind in TEXTS:
+        return None if number is None else _datum(number)
+    if isinstance(node, Call) and node.name == "CONCAT" and not node.schema and node.arguments:
         pieces = [_text(argument, named, read) for argument in node.arguments]
-        return None if None in pieces else "".join(piece or "" for piece in pieces).encode()
-    return raw_literal(node, column)
+        return None if None in pieces else Datum("string", "".join(piece or "" for piece in pieces).encode())
+    return literal_datum(node)
 
 
-def _of_column(node: Node, kind: str, named: Named, read: Read) -> Raw:
+def _datum(number: Number) -> Datum:
+    kind = "decimal" if not number.whole else "uint" if number.large else "int"
+    return Datum(kind, _printed(number).encode())
+
+
+def _of_column(node: Node, named: Named, read: Read) -> Datum | None:
     type = named(node).type
-    if family(type) == "integer" and kind in (*NUMBERS, *TEXTS) or family(type) == "decimal" and kind in (
-            "decimal", "float", *TEXTS):
-        return read(node)
-    if not is_text(type) or is_binary(type) or kind not in TEXTS:
+    if type.name == "timestamp":
         raise Unknown
-    return _checked(read(node))
-
-
-def _checked(cell: Raw) -> Raw:
-    """A cell that is text."""
-    if cell is not None:
-        try:
-            cell.decode()
-        except UnicodeDecodeError:
-            raise Unknown from None
-    return cell
+    cell = read(node)
+    return None if cell is None else cell_datum(type, cell)
 
 
 def _text(node: Node, named: Named, read: Read) -> str | None:
@@ -127,8 +125,14 @@ def _text(node: Node, named: Named, read: Read) -> str | None:
         return node.text
     if not isinstance(node, (ColumnName, InsertedValue)):
         raise Unknown
-    cell = _of_column(node, "text", named, read)
-    return None if cell is None else cell.decode()
+    type = named(node).type
+    if family(type) not in ("integer", "decimal") and not (is_text(type) and type.charset in PLAIN):
+        raise Unknown
+    cell = read(node)
+    try:
+        return None if cell is None else cell.decode()
+    except UnicodeDecodeError:
+        raise Unknown from None
 
 
 # -- exact numbers -----------------------------------------------------------------------------------------------------
@@ -151,7 +155,8 @@ def _number(node: Node, named: Named, read: Read) -> Number | None:
         if type.name not in (*INTEGER_BITS, "decimal"):
             raise Unknown
         cell = read(node)
-        return None if cell is None else _of_text(cell.decode(), type.name != "decimal", type.unsigned)
+        large = type.unsigned and type.name == "bigint"
+        return None if cell is None else _of_text(cell.decode(), type.name != "decimal", type.unsigned, large)
     if isinstance(node, Binary) and node.operator in ("+", "-", "*"):
         left, right = _number(node.left, named, read), _number(node.right, named, read)
         return None if left is None or right is None else _calculated(node.operator, left, right)
@@ -159,21 +164,21 @@ def _number(node: Node, named: Named, read: Read) -> Number | None:
 
 
 @lru_cache(1024)
-def _of_text(shown: str, whole: bool, unsigned: bool = False) -> Number:
+def _of_text(shown: str, whole: bool, unsigned: bool = False, large: bool = False) -> Number:
     fraction = shown.partition(".")[2]
     if len(shown) > MOST_DIGITS or whole and len(shown) > 19:
         raise Unknown
-    return _within(Number(Decimal(shown), len(fraction), whole, unsigned))
+    return _within(Number(Decimal(shown), len(fraction), whole, unsigned, large))
 
 
 def _calculated(operator: str, left: Number, right: Number) -> Number:
-    whole, unsigned = left.whole and right.whole, left.unsigned or right.unsigned
+    whole, unsigned, large = left.whole and right.whole, left.unsigned or right.unsigned, left.large or right.large
     if operator == "*":
         found, scale = WIDE.multiply(left.value, right.value), left.scale + right.scale
     else:
         found = (WIDE.add if operator == "+" else WIDE.subtract)(left.value, right.value)
         scale = max(left.scale, right.scale)
-    return _within(Number(found, scale, whole, unsigned))
+    return _within(Number(found, scale, whole, unsigned, large))
 
 
 def _within(number: Number) -> Number:

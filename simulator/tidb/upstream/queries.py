@@ -14,8 +14,10 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from simulator.tidb.ddl.catalog import Key, key
-from simulator.tidb.expressions.casts import raw, stored
+from simulator.tidb.datums.kinds import Datum, cells_of, datums, each
+from simulator.tidb.expressions.casts import stored
 from simulator.tidb.expressions.comparisons import blob
+from simulator.tidb.expressions.datums import DatumSql, datum
 from simulator.tidb.expressions.sql import Sql, joined, name, query, quoted, sql, when
 from simulator.tidb.expressions.translate import Computed, valued
 from simulator.tidb.expressions.trees import bare, walk
@@ -78,7 +80,7 @@ class Given(NamedTuple):
     """The values that rows of VALUES give a column."""
 
     raw: pa.Array
-    """Raw values; null for NULL and where the statement says DEFAULT."""
+    """Datums; null for NULL and where the statement says DEFAULT."""
 
     default: pa.Array | None
     """bool: in which rows it says DEFAULT; None if in none."""
@@ -141,12 +143,13 @@ def matching(
     if limit is not None:
         relation = replace(relation, sql=ordered(relation.sql, terms, limit))
     shown = {f"place {number}": name(base.place) for number, base in enumerate(relation.bases)}
-    shown |= {f"value {key}": _raw(valued(node, scope), targets.get(key)) for key, node in wanted.items()}
+    values = {key: _given(valued(node, scope), targets.get(key)) for key, node in wanted.items()}
+    shown |= {f"value {key}": value.body for key, value in values.items()}
     found = computation.rows(shown, relation.sql, f" ORDER BY {', '.join(terms)}" if terms else "")
     tables = tuple(
         MatchedTable(base.alias, base.key, base.table, _one(found, f"place {number}"))
         for number, base in enumerate(relation.bases))
-    return Matched(tables, {key: _one(found, f"value {key}") for key in wanted})
+    return Matched(tables, {key: _array(_one(found, f"value {key}"), value) for key, value in values.items()})
 
 
 def _looked_up(
@@ -196,11 +199,15 @@ def _row(relation: Relation) -> Sql | None:
         relation.bases) else None
 
 
-def _raw(value: Value, column: Column | None) -> Sql:
-    """A raw value for a column, else TiDB text as bytes."""
+def _given(value: Value, column: Column | None) -> DatumSql:
+    """A datum for a column, else TiDB text as bytes."""
     if column is not None:
-        return raw(value, column)
-    return sql("NULL::BLOB") if value.kind == "null" else sql("encode({})", as_text(value))
+        return datum(value)
+    return DatumSql("", sql("NULL::BLOB") if value.kind == "null" else sql("encode({})", as_text(value)))
+
+
+def _array(found: pa.Array, value: DatumSql) -> pa.Array:
+    return datums(value.kind, found) if value.kind else found
 
 
 def _one(found: pa.Table, column: str) -> pa.Array:
@@ -237,12 +244,12 @@ def values_of(
     scope = QueryScope(
         computation, tuple(chain(*(named or inserted))), inserted=tuple(chain(*inserted)),
         row=sql(f"{place}::VARCHAR"))
-    wanted = {f"value {number}": _raw(valued(node, scope), column)
-              for number, (node, column) in enumerate(zip(nodes, columns, strict=True))}
-    if not wanted:
+    values = [_given(valued(node, scope), column) for node, column in zip(nodes, columns, strict=True)]
+    if not values:
         return []
+    wanted = {f"value {number}": value.body for number, value in enumerate(values)}
     found = computation.rows(wanted, f"{text})", f" ORDER BY {place}")
-    return [_one(found, key) for key in wanted]
+    return [_array(_one(found, key), value) for key, value in zip(wanted, values, strict=True)]
 
 
 def _given_column(sources: Sequence[RowSource], node: Node) -> tuple[RowSource, Column]:
@@ -282,11 +289,9 @@ def columns_of(
 ) -> tuple[Given, ...]:
     """The values of the rows of VALUES for these columns of the table, one `Given` for each column. Raises SqlError.
 
-    A raw value is what `casts.raw` makes for its column and `conversion.tidb_text` takes: bytes as a file of SQL would
-    have them. So `12.7` and `'12.7'` are alike for an INT, a number for an ENUM has become its member, a BIT is tagged;
-    what a TIMESTAMP is given is in the session's time zone.
+    What a TIMESTAMP is given is in the session's time zone.
     """
-    found: list[list[bytes | None]] = [[None] * len(rows) for _ in columns]
+    found: list[list[Datum | None]] = [[None] * len(rows) for _ in columns]
     defaults: list[set[int]] = [set() for _ in columns]
     waiting: dict[tuple[int, Node, int], list[int]] = {}
     for place, row in enumerate(rows):
@@ -295,7 +300,7 @@ def columns_of(
                 defaults[number].add(place)
                 continue
             try:
-                found[number][place] = plain_values.plain(node, column)
+                found[number][place] = plain_values.plain(node)
             except Unknown:
                 apart = place if any(names_in(node)) or _is_random(node) else -1
                 waiting.setdefault((number, node, apart), []).append(place)
@@ -310,10 +315,11 @@ def columns_of(
             zip(nodes, values, strict=True), upstream.session,
             lambda nodes: values_of(nodes, [None] * len(nodes), upstream, now_ms), ignore)
         for (number, node, apart), value in zip(batch, values, strict=True):
+            given = cells_of(value.slice(0, 1))[0]
             for place in waiting[number, node, apart]:
-                found[number][place] = value[0].as_py()
+                found[number][place] = given
     return tuple(
-        Given(pa.array(cells, pa.binary()), pa.array([place in known for place in range(len(rows))]) if known else None)
+        Given(each(cells), pa.array([place in known for place in range(len(rows))]) if known else None)
         for cells, known in zip(found, defaults, strict=True))
 
 

@@ -87,13 +87,19 @@ _NUMBER = re.compile(r"(?P<hex>0[xX])(_?[0-9a-fA-F])+|(?P<binary>0[bB])(_?[01])+
 _BASES = {"hex": 16, "binary": 2, "octal": 8}
 
 
-def _number(text: str) -> str | None:
+def whole_number(text: str) -> int | None:
+    """A whole number of 64 bits as Go spells it, with its prefixes and underscores (strconv.ParseUint, base 0)."""
     found = _NUMBER.fullmatch(text)
     if not found:
         return None
     base = next((base for name, base in _BASES.items() if found[name]), 10)
     number = int(text.replace("_", ""), base)
-    return str(number) if number < 2**64 else None
+    return number if number < 2**64 else None
+
+
+def _number(text: str) -> str | None:
+    found = whole_number(text)
+    return None if found is None else str(found)
 
 
 def _places(type: ColumnType, value: pa.Array) -> pa.Array:

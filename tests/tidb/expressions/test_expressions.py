@@ -119,25 +119,25 @@ def test_a_stored_column_holds_what_its_expression_gives(
     ("a INT", "a + 1", "TINYINT", ["126", "127", None], ["127", None, None], [b"127", b"128", None]),
     ("a INT", "a", "TINYINT UNSIGNED", ["-1", "5"], [None, "5"], [b"-1", b"5"]),
     ("a VARCHAR(9)", "a", "INT", ["2.5", "x"], ["3", None], [b"2.5", b"x"]),
-    ("a DOUBLE", "a", "INT", ["2.5", "1e30"], ["2", None], [b"2", b"1000000000000000019884624838656"]),
+    ("a DOUBLE", "a", "INT", ["2.5", "1e30"], ["2", None], [b"2.5", b"1e+30"]),
     ("a DOUBLE", "a", "DECIMAL(5,2)", ["2.345", "999.995"], ["2.35", None], [b"2.345", b"999.995"]),
-    ("a DOUBLE", "a * 10", "DOUBLE", ["1e20", "0.5"], ["1e21", "5"], [b"1000000000000000000000", b"5"]),
-    ("a DOUBLE", "a / 3", "FLOAT(7,3)", ["1", "3e9"], ["0.333", None], [b"0.3333333333333333", b"1000000000"]),
+    ("a DOUBLE", "a * 10", "DOUBLE", ["1e20", "0.5"], ["1e21", "5"], [b"1e+21", b"5.0"]),
+    ("a DOUBLE", "a / 3", "FLOAT(7,3)", ["1", "3e9"], ["0.333", None], [b"0.3333333333333333", b"1000000000.0"]),
     ("a DECIMAL(65,1)", "a", "DECIMAL(65,0)", ["1" * 60 + ".5"], ["1" * 59 + "2"], [b"1" * 60 + b".5"]),
     ("a VARCHAR(9)", "concat(a, a)", "VARCHAR(3)", ["a", "ab", "a "], ["aa", None, "a a"], [b"aa", b"abab", b"a a "]),
     ("a VARBINARY(9)", "a", "VARCHAR(9)", ["Ã©", "ÿ"], ["é", None], ["é".encode(), b"\xff"]),
     ("a VARCHAR(9)", "a", "DATE", ["200102", "2020-02-30", "x"], ["2020-01-02", None, None],
-     [b"2020-01-02", b"2020-02-30", b"x"]),
-    ("a VARCHAR(30)", "a", "DATE", ["2020-01-02 23:59:59.6"], ["2020-01-03"], [b"2020-01-03"]),
-    ("a DATETIME(1)", "a", "DATE", ["2020-01-02 23:59:59.6"], ["2020-01-02"], [b"2020-01-02"]),
+     [b"200102", b"2020-02-30", b"x"]),
+    ("a VARCHAR(30)", "a", "DATE", ["2020-01-02 23:59:59.6"], ["2020-01-03"], [b"2020-01-02 23:59:59.6"]),
+    ("a DATETIME(1)", "a", "DATE", ["2020-01-02 23:59:59.6"], ["2020-01-02"], [b"2020-01-02 23:59:59.6"]),
     ("a DATETIME", "a", "TIMESTAMP", ["2050-01-01 00:00:00"], [None], [b"2050-01-01 00:00:00"]),
-    ("a JSON", "a->'$.k'", "DATE", ['{"k": "2020-01-02"}'], ["2020-01-02"], [b"2020-01-02"]),
+    ("a JSON", "a->'$.k'", "DATE", ['{"k": "2020-01-02"}'], ["2020-01-02"], [b'"2020-01-02"']),
     ("a VARCHAR(9)", "a", "JSON", ['{"b":1}', "x"], ['{"b": 1}', None], [b'{"b":1}', b"x"]),
     ("a DATETIME", "a", "JSON", ["2020-01-02 03:04:05"], ['"2020-01-02 03:04:05.000000"'],
-     [b'"2020-01-02 03:04:05.000000"']),
+     [b"2020-01-02 03:04:05"]),
     ("a INT", "a", "BIT(4)", ["15", "16"], ["15", None], [b"n15", b"n16"]),
     ("a VARCHAR(9)", "a", "BIT(4)", ["\x05", "a"], ["5", None], [b"x\x05", b"xa"]),
-    ("a INT", "a", "ENUM('y','z')", ["0", "2", "3"], [None, "z", None], [b"0", b"z", b"3"]),
+    ("a INT", "a", "ENUM('y','z')", ["0", "2", "3"], [None, "z", None], [b"0", b"2", b"3"]),
 ])
 def test_what_a_stored_column_cannot_hold_has_no_text(
         columns: str, expression: str, type: str, cells: Cells, expected: Cells, raw: list[bytes | None]) -> None:
@@ -179,7 +179,7 @@ def test_columns_are_computed_after_those_that_they_name() -> None:
 
 def test_columns_that_the_files_have_are_left_as_they_are() -> None:
     texts = {"a": pa.array(["1"]), "x": pa.array(["kept"])}
-    assert generated(table_of("a INT", "a + 1", "INT"), texts) == (texts, {})
+    assert generated(table_of("a INT", "a + 1", "INT"), texts) == (texts, {}, {})
 
 
 @pytest.mark.parametrize(("expression", "why"), [

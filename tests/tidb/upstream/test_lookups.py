@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from simulator.releases import V8_5
+from simulator.tidb.datums.kinds import cells_of
 from simulator.tidb.ddl.catalog import catalog
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.expressions.trees import parsed
@@ -68,7 +69,7 @@ def test_the_rows_of_a_condition_are_those_of_the_evaluator(name: str) -> None:
                       UPSTREAM, NOW, [RowSource(TABLE, TEXTS_OF_ROWS)])
     for condition, held in zip(conditions, asked):
         assert (condition, places(condition)) == (condition, [
-            place for place, value in enumerate(held.to_pylist()) if value == b"1"])
+            place for place, value in enumerate(cells_of(held)) if value == ("int", b"1")])
 
 
 def held(name: Node) -> pa.Array:
@@ -97,15 +98,15 @@ def test_the_values_of_rows_are_those_of_the_evaluator(target: str) -> None:
                                          held, len(ROWS))
         except plain_values.Unknown:
             continue
-        assert (shown, found[0].to_pylist()) == (shown, values.to_pylist())
+        assert (shown, cells_of(found[0])) == (shown, cells_of(values))
 
 
 @pytest.mark.parametrize("target", ["n", "s", "f"])
 def test_the_values_of_an_insert_are_those_of_the_evaluator(target: str) -> None:
     column, nodes = COLUMNS[target], [parsed(each) for each in WITHOUT_COLUMNS]
-    found = columns_of([(node,) for node in nodes], [column], UPSTREAM, NOW, TABLE)[0].raw.to_pylist()
+    found = cells_of(columns_of([(node,) for node in nodes], [column], UPSTREAM, NOW, TABLE)[0].raw)
     asked = values_of([*nodes, parsed(ASKED)], [column] * len(nodes) + [COLUMNS["s"]], UPSTREAM, NOW)
-    assert list(zip(WITHOUT_COLUMNS, found)) == list(zip(WITHOUT_COLUMNS, [value[0].as_py() for value in asked]))
+    assert list(zip(WITHOUT_COLUMNS, found)) == list(zip(WITHOUT_COLUMNS, [cells_of(value)[0] for value in asked]))
 
 
 @pytest.mark.parametrize(("limit", "expected"), [

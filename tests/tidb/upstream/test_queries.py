@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from simulator.errors import SqlError
 from simulator.releases import V8_5
+from simulator.tidb.datums.kinds import Datum, cells_of
 from simulator.tidb.ddl.catalog import catalog
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.expressions.trees import parsed
@@ -142,31 +143,31 @@ def test_tidb_says_what_a_condition_lacks(where: str, number: int, text: str) ->
 
 
 @pytest.mark.parametrize(("column", "expression", "expected"), [
-    ("id", "id + 1", b"2"),
-    ("s", "concat(s, 1 / 2)", b"a0.500000000"),
-    ("e", "2", b"1"),
-    ("e", "'1'", b"1"),
-    ("st", "3", b"a,b"),
-    ("bits", "bits + 1", b"n6"),
-    ("bits", "s", b"xa"),
-    ("b", "concat(b, 'é')", b"\x00\xff\xc3\xa9"),
-    ("w", "date_add(w, interval 1 day)", b"2020-01-03 03:04:05.600"),
-    ("w", "now(3)", b"2020-09-13 12:26:40.123"),
-    ("ts", "now()", b"2020-09-13 12:26:40"),
-    ("s", "curtime(1)", b"12:26:40.1"),
-    ("id", "unix_timestamp()", b"1600000000"),
-    ("s", "database()", b"d"),
+    ("id", "id + 1", ("int", b"2")),
+    ("s", "concat(s, 1 / 2)", ("string", b"a0.500000000")),
+    ("e", "2", ("int", b"2")),
+    ("e", "'1'", ("string", b"1")),
+    ("st", "3", ("int", b"3")),
+    ("bits", "bits + 1", ("uint", b"6")),
+    ("bits", "s", ("string", b"a")),
+    ("b", "concat(b, 'é')", ("bytes", b"\x00\xff\xc3\xa9")),
+    ("w", "date_add(w, interval 1 day)", ("datetime", b"2020-01-03 03:04:05.600")),
+    ("w", "now(3)", ("datetime", b"2020-09-13 12:26:40.123")),
+    ("ts", "now()", ("datetime", b"2020-09-13 12:26:40")),
+    ("s", "curtime(1)", ("time", b"12:26:40.1")),
+    ("id", "unix_timestamp()", ("int", b"1600000000")),
+    ("s", "database()", ("string", b"d")),
     ("s", "NULL", None),
-    ("id", "s", b"a"),
-    ("id", "2.5e0", b"2"),
-    ("id", "12.7", b"12.7"),
+    ("id", "s", ("string", b"a")),
+    ("id", "2.5e0", ("double", b"2.5")),
+    ("id", "12.7", ("decimal", b"12.7")),
 ])
 def test_an_update_sees_the_old_row_and_gives_what_a_column_can_check(
-        column: str, expression: str, expected: bytes | None) -> None:
+        column: str, expression: str, expected: Datum | None) -> None:
     found = matching(TableSource(TableName("", "t"), "u"), parsed("u.id = 1"), (), None, UPSTREAM, NOW,
                      {column: parsed(expression)}, COLUMNS)
 
-    assert found.values[column].to_pylist() == [expected]
+    assert cells_of(found.values[column]) == [expected]
 
 
 def test_a_timestamp_is_seen_in_the_time_zone_of_the_session() -> None:
@@ -178,8 +179,7 @@ def test_a_timestamp_is_seen_in_the_time_zone_of_the_session() -> None:
 def raw(column: str, *expressions: str) -> list[bytes | None]:
     (found,) = columns_of([(parsed(expression),) for expression in expressions], [COLUMNS[column]], UPSTREAM, NOW,
                           SEVERAL)
-    values: list[bytes | None] = found.raw.to_pylist()
-    return values
+    return [None if cell is None else cell.body for cell in cells_of(found.raw)]
 
 
 @pytest.mark.parametrize(("column", "expression"), [
@@ -192,7 +192,8 @@ def raw(column: str, *expressions: str) -> list[bytes | None]:
 def test_a_literal_gives_a_column_what_its_evaluation_does(column: str, expression: str) -> None:
     (evaluated,) = values_of([parsed(expression)], [COLUMNS[column]], UPSTREAM, NOW)
 
-    assert raw(column, expression) == evaluated.to_pylist()
+    (given,) = columns_of([(parsed(expression),)], [COLUMNS[column]], UPSTREAM, NOW, SEVERAL)
+    assert cells_of(given.raw) == cells_of(evaluated)
 
 
 def test_values_are_literals_expressions_and_defaults() -> None:
@@ -200,8 +201,8 @@ def test_values_are_literals_expressions_and_defaults() -> None:
 
     ids, texts = columns_of(rows, [COLUMNS["id"], COLUMNS["s"]], UPSTREAM, NOW, SEVERAL)
 
-    assert ids.raw.to_pylist() == [b"1", b"2", b"3"] and ids.default is None
-    assert texts.raw.to_pylist() == [b"a", None, b"3x"]
+    assert cells_of(ids.raw) == [("int", b"1"), ("int", b"2"), ("int", b"3")] and ids.default is None
+    assert cells_of(texts.raw) == [("string", b"a"), None, ("string", b"3x")]
     assert texts.default is not None and texts.default.to_pylist() == [False, True, False]
 
 
@@ -218,7 +219,7 @@ def test_values_of_the_inserted_row_stand_beside_the_old_one() -> None:
 
     found = values_of([parsed("id + fresh.k"), parsed("s")], [COLUMNS["id"], None], UPSTREAM, NOW, [old, new])
 
-    assert [column.to_pylist() for column in found] == [[b"11", b"22"], [b"old", None]]
+    assert cells_of(found[0]) == [("int", b"11"), ("int", b"22")] and found[1].to_pylist() == [b"old", None]
 
 
 def test_uuid_and_rand_differ_by_row_and_are_the_same_again() -> None:
@@ -228,6 +229,6 @@ def test_uuid_and_rand_differ_by_row_and_are_the_same_again() -> None:
 
 
 def test_sleeping_takes_no_time() -> None:
-    assert values_of([parsed("SLEEP(10)")], [COLUMNS["n"]], UPSTREAM, NOW)[0].to_pylist() == [b"0"]
+    assert cells_of(values_of([parsed("SLEEP(10)")], [COLUMNS["n"]], UPSTREAM, NOW)[0]) == [("int", b"0")]
     with pytest.raises(SqlError, match="SLEEP is not computed"):
         values_of([parsed("SLEEP(-1)")], [COLUMNS["n"]], UPSTREAM, NOW)

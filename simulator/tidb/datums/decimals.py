@@ -1,0 +1,121 @@
+"""DECIMAL out of datums (tidb pkg/types/mydecimal.go): nine words of nine digits, of which a column keeps some."""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import ROUND_HALF_UP, Decimal
+
+from simulator.tidb.datums.kinds import Datum, number_of_members, real
+from simulator.tidb.datums.numbers import LEAST, MOST, SPACE, WIDE, go_float, literal_number
+from simulator.tidb.datums.problems import TRUNCATED, Problem, overflow, truncated_wrong
+from simulator.tidb.model.types import ColumnType
+from simulator.tidb.values.durations import clock_number
+from simulator.tidb.values.moments import moment_number, read_moment
+
+WORDS, DIGITS = 9, 9
+TOO_LARGE = overflow("%s", "%s")
+
+_NUMBER = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?", re.ASCII)
+_EXPONENT = re.compile(r"([+-]?)([0-9]*)", re.ASCII)
+_LARGEST = Decimal("9" * WORDS * DIGITS)
+
+
+def cast_decimal(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str | None, Problem | None]:
+    """pkg/types/datum.go, convertToMysqlDecimal."""
+    number, problem = _number(datum, lenient)
+    if number is None:
+        return None, problem
+    scale = max(type.decimal, 0)
+    made = number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, WIDE)
+    if made and made.adjusted() >= type.length - scale:
+        most = Decimal(10 ** type.length - 1).scaleb(-scale, WIDE)
+        made, problem = most.copy_sign(made), problem or overflow("DECIMAL", f"({type.length}, {scale})")
+    if made < 0 and type.unsigned:
+        made, problem = made * 0, problem or overflow("DECIMAL", f"({type.length}, {scale})")
+    return f"{made if made else abs(made):f}", problem
+
+
+def _number(datum: Datum, lenient: bool) -> tuple[Decimal | None, Problem | None]:
+    kind = datum.kind
+    if kind in ("int", "uint", "decimal"):
+        return Decimal(datum.body.decode()), None
+    if kind in ("double", "float"):
+        return text_decimal(go_float(real(datum)))
+    if kind in ("enum", "set"):
+        return text_decimal(go_float(float(number_of_members(datum))))
+    if kind in ("literal", "bit"):
+        bits, problem = literal_number(datum.body)
+        return Decimal(bits), problem
+    if kind in ("date", "datetime", "timestamp"):
+        return Decimal(moment_number(read_moment(datum.body.decode()), kind == "date")), None
+    if kind == "time":
+        return Decimal(clock_number(datum.body.decode())), None
+    if kind == "json":
+        number, problem = _of_json(datum.body.decode())
+        return (None if problem and not lenient else number), problem
+    return text_decimal(datum.body.decode("utf-8", "replace"))
+
+
+def _of_json(shown: str) -> tuple[Decimal, Problem | None]:
+    """pkg/types/convert.go, ConvertJSONToDecimal."""
+    value = json.loads(shown)
+    if value is None or isinstance(value, (list, dict)):
+        return Decimal(0), truncated_wrong("DECIMAL", shown)
+    if isinstance(value, str):
+        return text_decimal(value)
+    return text_decimal(go_float(value)) if isinstance(value, float) else (Decimal(int(value)), None)
+
+
+def text_decimal(text: str) -> tuple[Decimal, Problem | None]:
+    """FromString: what a text begins with."""
+    text = text.lstrip(" \t")
+    found = _NUMBER.match(text)
+    assert found is not None
+    sign, whole, fraction = found[1], found[2], found[3] or ""
+    if not whole and not fraction:
+        return Decimal(0), truncated_wrong("DECIMAL", text[len(sign):])
+    problem = None
+    if _words(len(whole)) + _words(len(fraction)) > WORDS:
+        if _words(len(whole)) > WORDS:
+            whole, fraction, problem = whole[-WORDS * DIGITS:], "", TOO_LARGE
+        else:
+            fraction, problem = fraction[:(WORDS - _words(len(whole))) * DIGITS], TRUNCATED
+    number = Decimal(f"{sign}{whole or 0}.{fraction}0")
+    rest = text[found.end():]
+    if rest[:1] in ("e", "E") and rest:
+        return _shifted(number, rest[1:], problem)
+    return number, TRUNCATED if rest.strip(SPACE) else problem
+
+
+def _words(digits: int) -> int:
+    return -(-digits // DIGITS)
+
+
+def _shifted(number: Decimal, shown: str, problem: Problem | None) -> tuple[Decimal, Problem | None]:
+    """With its exponent (Shift)."""
+    shown = shown.strip(SPACE)
+    found = _EXPONENT.match(shown)
+    assert found is not None
+    if not found[2] or found.end() < len(shown):
+        problem = TRUNCATED
+    power = min(max(int((found[1] + found[2][:25]) if found[2] else 0), LEAST), MOST)
+    if power > (2**31 - 1) // 2:
+        return _LARGEST.copy_sign(number), TOO_LARGE
+    if power < -(2**31 // 2):
+        return Decimal(0), TRUNCATED
+    if not number or not power or problem is TOO_LARGE:
+        return number, problem
+    digits = number.normalize(WIDE)
+    low = int(digits.as_tuple().exponent) + power
+    high = digits.adjusted() + power
+    whole, behind = max(high + 1, 0), max(-low, 0)
+    lack = _words(whole) + _words(behind) - WORDS
+    if lack > 0 and _words(behind) < lack:
+        return _LARGEST.copy_sign(number), TOO_LARGE
+    if lack <= 0:
+        return digits.scaleb(power, WIDE), problem
+    kept = (_words(behind) - lack) * DIGITS
+    if high < -kept - 1:
+        return Decimal(0), TRUNCATED
+    return digits.scaleb(power, WIDE).quantize(Decimal(1).scaleb(-kept), ROUND_HALF_UP, WIDE), TRUNCATED

@@ -1,0 +1,43 @@
+"""JSON out of datums (tidb pkg/types/datum.go, convertToMysqlJSON)."""
+
+from __future__ import annotations
+
+import json
+
+from simulator.tidb.datums.kinds import Datum, real, shown
+from simulator.tidb.datums.problems import Problem, other
+from simulator.tidb.values.documents import normal_json
+from simulator.tidb.values.durations import duration_text, read_duration
+
+EMPTY = other(3140, "Invalid JSON text: The document is empty")
+NONE = other(3140, "Invalid JSON text: The document root must not be followed by other values.")
+BINARY = other(3144, "Cannot create a JSON value from a string with CHARACTER SET 'binary'.")
+
+
+def cast_json(datum: Datum) -> tuple[str | None, Problem | None]:
+    kind, text = datum.kind, shown(datum)
+    if kind == "json":
+        return text, None
+    if kind == "literal":
+        return None, BINARY
+    if kind in ("string", "gbk", "bytes", "enum", "set"):
+        made = normal_json(text)
+        return (made, None) if made is not None else (None, NONE if text else EMPTY)
+    if kind in ("int", "uint"):
+        return text, None
+    if kind == "decimal":
+        return _number(float(text)), None
+    if kind in ("double", "float"):
+        return _number(real(datum)), None
+    if kind in ("datetime", "timestamp"):
+        whole, _, fraction = text.partition(".")
+        return f'"{whole}.{fraction.ljust(6, "0")}"', None
+    if kind == "time":
+        return f'"{duration_text(read_duration(text), 6)}"', None
+    if kind == "bit":
+        return normal_json(json.dumps(text)), None
+    return f'"{text}"', None
+
+
+def _number(number: float) -> str | None:
+    return normal_json(repr(number))

@@ -1,0 +1,159 @@
+"""Datums: values with the kind that TiDB gives them (tidb pkg/types/datum.go).
+
+A column of datums is an Arrow array of structs: the kind, and the body in bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.tidb.model.types import INTEGER_BITS, ColumnType, is_binary
+
+DATUMS = pa.struct([pa.field("kind", pa.string()), pa.field("body", pa.binary())])
+
+NAMES = {
+    "int": "bigint", "uint": "unsigned bigint", "decimal": "decimal", "double": "double", "float": "float",
+    "string": "char", "gbk": "char", "bytes": "char", "literal": "bit/hex literal", "bit": "bit", "enum": "enum",
+    "set": "set", "json": "json", "date": "datetime", "datetime": "datetime", "timestamp": "datetime", "time": "time",
+}
+"""Kind -> what errors call it (pkg/types/etc.go, KindStr). `bytes` is a binary string, `gbk` a text of that charset, a
+`literal` is hexadecimal or of bits. The body is TiDB's text, of `bytes`, `literal` and `bit` the bytes, of `enum` and
+`set` the number, a colon and the members."""
+
+
+class Datum(NamedTuple):
+    kind: str
+    body: bytes
+
+
+def datums(kind: str, body: pa.Array) -> pa.StructArray:
+    """Datums of one kind; null where the body is."""
+    body = body.cast(pa.binary())
+    return pa.StructArray.from_arrays(
+        [pa.repeat(pa.scalar(kind, pa.string()), len(body)), body], fields=list(DATUMS), mask=body.is_null())
+
+
+def each(cells: Iterable[Datum | None]) -> pa.StructArray:
+    """Datums one by one."""
+    found = list(cells)
+    kinds = pa.array([cell and cell.kind for cell in found], pa.string())
+    body = pa.array([None if cell is None else cell.body for cell in found], pa.binary())
+    return pa.StructArray.from_arrays([kinds, body], fields=list(DATUMS), mask=body.is_null())
+
+
+def nulls(rows: int) -> pa.StructArray:
+    return datums("string", pa.nulls(rows, pa.binary()))
+
+
+def cells_of(values: pa.StructArray) -> list[Datum | None]:
+    """Each datum; None for NULL."""
+    kinds, bodies = values.field(0).to_pylist(), values.field(1).to_pylist()
+    return [None if body is None else Datum(kind, body) for kind, body in zip(kinds, bodies, strict=True)]
+
+
+def as_datums(type: ColumnType, values: pa.Array) -> pa.StructArray:
+    """Values as datums: Arrow numbers are SQL's, bytes are strings (a BIT's are `tagged`, as files have them)."""
+    kind = values.type
+    if kind == DATUMS:
+        return values
+    if pa.types.is_null(kind):
+        return nulls(len(values))
+    if pa.types.is_integer(kind):
+        return datums("uint" if pa.types.is_uint64(kind) else "int", values.cast(pa.string()))
+    if pa.types.is_boolean(kind):
+        return datums("int", values.cast(pa.int8()).cast(pa.string()))
+    if pa.types.is_floating(kind):
+        return datums("double", values.cast(pa.float64()).cast(pa.string()))
+    if pa.types.is_decimal(kind):
+        return each(None if cell is None else Datum("decimal", f"{cell:f}".encode()) for cell in values.to_pylist())
+    values = values.cast(pa.binary())
+    if type.name == "bit":
+        is_number = pc.starts_with(values, b"n")
+        kinds = pc.if_else(is_number, "uint", "literal")
+        body = pc.binary_slice(values, 1, 2**31 - 1)
+        return pa.StructArray.from_arrays([kinds, body], fields=list(DATUMS), mask=values.is_null())
+    return datums("bytes" if is_binary(type) else "string", values)
+
+
+def bodies(type: ColumnType, values: pa.StructArray) -> pa.Array:
+    """The bodies of datums as a file has them: a BIT's are tagged."""
+    body = values.field(1)
+    if type.name != "bit":
+        return body
+    tag = pc.if_else(pc.is_in(values.field(0), pa.array(["int", "uint", "decimal", "double"])), b"n", b"x")
+    return pc.binary_join_element_wise(tag, body, b"")
+
+
+def cell_kind(type: ColumnType) -> str:
+    """The kind of what a column of that type holds."""
+    if type.name in INTEGER_BITS:
+        return "uint" if type.unsigned else "int"
+    kinds = {"year": "int", "char": "string", "varchar": "string", "tinytext": "string", "text": "string",
+             "mediumtext": "string", "longtext": "string", "vector": "string"}
+    kind = kinds.get(type.name, type.name)
+    if kind == "string":
+        return "bytes" if is_binary(type) else "gbk" if type.charset == "gbk" else "string"
+    return kind
+
+
+def cell_datum(type: ColumnType, cell: bytes) -> Datum:
+    """A stored cell, from its TiDB text; that of a TIMESTAMP in the session's time zone."""
+    kind = cell_kind(type)
+    if kind == "bytes":
+        return Datum(kind, cell.decode().encode("latin-1"))
+    if kind == "bit":
+        return Datum(kind, int(cell).to_bytes((max(type.length, 1) + 7) // 8, "big"))
+    if type.zerofill and type.name in INTEGER_BITS:
+        return Datum(kind, str(int(cell)).encode())
+    if kind == "double":
+        return Datum(kind, repr(float(cell)).encode())
+    if kind in ("enum", "set"):
+        number = _place(type, cell.decode()) if kind == "enum" else _bits(type, cell.decode())
+        return Datum(kind, b"%d:%s" % (number, cell))
+    return Datum(kind, cell)
+
+
+def _place(type: ColumnType, member: str) -> int:
+    return type.elements.index(member) + 1 if member in type.elements else 0
+
+
+def _bits(type: ColumnType, members: str) -> int:
+    return sum(1 << type.elements.index(member) for member in members.split(",")) if members else 0
+
+
+def shown(datum: Datum) -> str:
+    """A datum in an error (pkg/types/datum.go, ToString)."""
+    if datum.kind in ("enum", "set"):
+        return member_names(datum)
+    if datum.kind in ("double", "float"):
+        return positional(datum)
+    return datum.body.decode("utf-8", "replace")
+
+
+def member_names(datum: Datum) -> str:
+    return datum.body.partition(b":")[2].decode()
+
+
+def number_of_members(datum: Datum) -> int:
+    return int(datum.body.partition(b":")[0])
+
+
+def real(datum: Datum) -> float:
+    """The 64 bits of a double or a float."""
+    return float(np.float32(datum.body)) if datum.kind == "float" else float(datum.body)
+
+
+def positional(datum: Datum) -> str:
+    """Without an exponent, with the fewest digits (Go's FormatFloat 'f', -1)."""
+    number = np.float32(datum.body) if datum.kind == "float" else np.float64(datum.body)
+    return np.format_float_positional(number, unique=True, trim="-")
+
+
+def plain(number: Decimal) -> str:
+    return f"{number:f}"

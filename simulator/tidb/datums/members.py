@@ -1,0 +1,96 @@
+"""ENUM, SET and BIT out of datums (tidb pkg/types/enum.go, set.go, binary_literal.go)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import pyarrow as pa
+
+from simulator.tidb.collations.compare import sortable
+from simulator.tidb.datums.kinds import Datum, member_names, shown
+from simulator.tidb.datums.numbers import literal_number, unsigned
+from simulator.tidb.datums.problems import TRUNCATED, Problem, too_long
+from simulator.tidb.model.types import ColumnType
+from simulator.tidb.values.strings import whole_number
+
+STRINGS = ("string", "gbk", "bytes", "literal")
+
+
+def cast_enum(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str, Problem | None]:
+    """convertToMysqlEnum; the error value is the empty text."""
+    if datum.kind == "enum" and datum.body.startswith(b"0:"):
+        return "", None
+    if datum.kind in (*STRINGS, "enum", "set"):
+        name = shown(datum)
+        place = _places(type, (name,))[0]
+        number = place if place is not None else whole_number(name)
+        if place is not None:
+            return type.elements[place], None
+    else:
+        number, problem = unsigned(datum, 65535, type, lenient)
+        number = 0 if problem and not (lenient and problem.name == "wrong value") else number
+    if number is None or not 0 < number <= len(type.elements):
+        return "", TRUNCATED
+    return type.elements[number - 1], None
+
+
+def cast_set(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str, Problem | None]:
+    """convertToMysqlSet."""
+    if datum.kind in (*STRINGS, "enum", "set"):
+        name = member_names(datum) if datum.kind in ("enum", "set") else shown(datum)
+        if not name:
+            return "", None
+        places = _places(type, tuple(name.split(",")))
+        if None not in places:
+            return _joined(type, {place for place in places if place is not None}), None
+        bits = whole_number(name)
+    else:
+        bits, problem = unsigned(datum, 2**64 - 1, type, lenient)
+        if problem and not (lenient and problem.name == "wrong value"):
+            return "", TRUNCATED
+    if bits is None or bits >> len(type.elements):
+        return "", TRUNCATED
+    return _joined(type, {place for place in range(len(type.elements)) if bits >> place & 1}), None
+
+
+def _joined(type: ColumnType, places: set[int]) -> str:
+    return ",".join(type.elements[place] for place in sorted(places))
+
+
+def _places(type: ColumnType, names: tuple[str, ...]) -> list[int | None]:
+    """Which member each name is, by the column's collation."""
+    known = _keys(type)
+    return [known.get(key) for key in sortable(type.collation, pa.array(names, pa.string())).to_pylist()]
+
+
+@lru_cache(1024)
+def _keys(type: ColumnType) -> dict[bytes, int]:
+    keys = sortable(type.collation, pa.array(type.elements, pa.string())).to_pylist()
+    return {key: place for place, key in reversed(list(enumerate(keys)))}
+
+
+def cast_bit(type: ColumnType, datum: Datum, lenient: bool) -> tuple[str, Problem | None]:
+    """convertToMysqlBit: a text is its bytes, or what b'101' and 0b101 say."""
+    length = max(type.length, 1)
+    if datum.kind in ("string", "gbk", "bytes"):
+        number, problem = _of_text(datum.body, length)
+    elif datum.kind == "int":
+        number, problem = int(datum.body) % 2**64, None
+    else:
+        number, problem = unsigned(datum, 2**64 - 1, type, lenient)
+    if number >> length:
+        return str(2**length - 1), too_long(length, 0)._replace(text=f"Data Too Long, field len {length}")
+    return str(number), problem
+
+
+def _of_text(body: bytes, length: int) -> tuple[int, Problem | None]:
+    if length == 1 and body.lower() in (b"true", b"1", b"false", b"0"):
+        return int(body.lower() in (b"true", b"1")), None
+    digits = None
+    if body[:1] in (b"b", b"B"):
+        digits = body[1:].strip(b"'")
+    elif body.startswith(b"0b"):
+        digits = body[2:]
+    if digits is None or digits.strip(b"01"):
+        return literal_number(body)
+    return literal_number(int(digits or b"0", 2).to_bytes(-(-len(digits) // 8), "big"))

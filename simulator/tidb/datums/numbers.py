@@ -1,0 +1,210 @@
+"""Integers, and the numbers that texts begin with (tidb pkg/types/convert.go)."""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import ROUND_HALF_UP, Context, Decimal
+
+from simulator.tidb.datums.kinds import Datum, number_of_members, real
+from simulator.tidb.datums.problems import Problem, overflow, overflows, truncated_wrong
+from simulator.tidb.model.types import ColumnType
+from simulator.tidb.values.durations import clock_number, round_duration
+from simulator.tidb.values.moments import moment_number, read_moment
+
+SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
+"""What Go's TrimSpace cuts."""
+
+WIDE = Context(prec=400)
+MOST, LEAST = 2**63 - 1, -(2**63)
+MOST_UNSIGNED = 2**64 - 1
+
+_PREFIX = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+
+
+def float_prefix(text: str) -> tuple[str, Problem | None]:
+    """The number that a text begins with (getValidFloatPrefix)."""
+    found = _PREFIX.match(text)
+    prefix = found[0] if found else "0"
+    rest = text[len(prefix):] if found else text or " "
+    if not rest or found and rest[0] == "\0":
+        return prefix, None
+    return prefix, truncated_wrong("DOUBLE", text)
+
+
+def _integer_prefix(text: str, lenient: bool) -> tuple[str, Problem | None]:
+    """getValidIntPrefix: a text that is no number stays as it is cut, and in strict mode is no integer then."""
+    prefix, problem = float_prefix(text)
+    if problem and not lenient:
+        return prefix, problem
+    whole, cut = _rounded(prefix, text)
+    return whole, problem or cut
+
+
+def _rounded(prefix: str, text: str) -> tuple[str, Problem | None]:
+    """The whole number nearest to a number's text, a half away from zero (floatStrToIntStr)."""
+    if _INTEGER.fullmatch(prefix):
+        return prefix, None
+    head, _, exponent = prefix.lower().partition("e")
+    digits = head.partition(".")[0]
+    if exponent:
+        power = int(exponent)
+        if abs(power) >= 2**63 or power >= 0 and len(digits) + power > 21:
+            edge = str(LEAST) if head.startswith("-") else str(MOST_UNSIGNED)
+            return edge, overflow("BIGINT", text)
+        if power < -400:
+            return "0", None
+    number = Decimal(prefix).quantize(Decimal(1), ROUND_HALF_UP, WIDE)
+    return f"{number if number else abs(number):f}", None
+
+
+def text_integer(text: str, lenient: bool) -> tuple[int, Problem | None]:
+    """StrToInt."""
+    prefix, problem = _integer_prefix(text.strip(SPACE), lenient)
+    if not _INTEGER.fullmatch(prefix):
+        return 0, overflow("BIGINT", prefix)
+    number = int(prefix)
+    if not LEAST <= number <= MOST:
+        return min(max(number, LEAST), MOST), overflow("BIGINT", prefix)
+    return number, problem
+
+
+def text_unsigned(text: str, lenient: bool) -> tuple[int, Problem | None]:
+    """StrToUint."""
+    prefix, problem = _integer_prefix(text.strip(SPACE), lenient)
+    if not _INTEGER.fullmatch(prefix) or int(prefix) < 0:
+        return 0, overflow("BIGINT UNSIGNED", prefix)
+    number = int(prefix)
+    if number > MOST_UNSIGNED:
+        return MOST_UNSIGNED, overflow("BIGINT UNSIGNED", prefix)
+    return number, problem
+
+
+def literal_number(body: bytes) -> tuple[int, Problem | None]:
+    """pkg/types/binary_literal.go, ToInt."""
+    if len(body.lstrip(b"\0")) > 8:
+        return MOST_UNSIGNED, truncated_wrong("BINARY", f"0x{body.hex()}")
+    return int.from_bytes(body, "big"), None
+
+
+def signed(datum: Datum, low: int, high: int, type: ColumnType, lenient: bool) -> tuple[int, Problem | None]:
+    """A datum as a signed integer between two bounds (pkg/types/datum.go, toSignedInteger)."""
+    kind, problem = datum.kind, None
+    if kind in ("double", "float"):
+        return _within_float(real(datum), low, high, type)
+    if kind in ("enum", "set"):
+        return _within_float(float(number_of_members(datum)), low, high, type)
+    if kind == "json":
+        return json_integer(datum, False, low, high, type, lenient)
+    if kind in ("int", "uint"):
+        number = int(datum.body)
+    elif kind in ("literal", "bit"):
+        number, problem = literal_number(datum.body)
+        if problem and not lenient:
+            return 0, problem
+    elif kind == "decimal":
+        number = int(Decimal(datum.body.decode()).quantize(Decimal(1), ROUND_HALF_UP, WIDE))
+        if not LEAST <= number <= MOST:
+            number, problem = min(max(number, LEAST), MOST), overflow("%s", "%s")
+    elif kind == "time":
+        number = int(clock_number(round_duration(datum.body.decode(), 0)))
+    elif kind in ("date", "datetime", "timestamp"):
+        moment = read_moment(datum.body.decode()).rounded(0)
+        if moment is None:
+            return 0, truncated_wrong("time", datum.body.decode())
+        number = int(moment_number(moment, kind == "date"))
+    else:
+        number, problem = text_integer(datum.body.decode("utf-8", "replace"), lenient)
+    if low <= number <= high:
+        return number, problem
+    return (low if number < low else high), problem or overflows(number, type)
+
+
+def unsigned(datum: Datum, high: int, type: ColumnType, lenient: bool) -> tuple[int, Problem | None]:
+    """A datum as an unsigned integer (convertToUint)."""
+    kind, problem = datum.kind, None
+    if kind in ("double", "float"):
+        return _unsigned_float(real(datum), high, type)
+    if kind in ("enum", "set"):
+        return _unsigned_float(float(number_of_members(datum)), high, type)
+    if kind == "json":
+        return json_integer(datum, True, 0, high, type, lenient)
+    if kind in ("int", "uint"):
+        number = int(datum.body)
+    elif kind in ("literal", "bit"):
+        number, problem = literal_number(datum.body)
+        if problem and not lenient:
+            return number, problem
+    elif kind == "decimal":
+        return _unsigned_decimal(datum.body.decode(), high, type)
+    elif kind == "time":
+        return _unsigned_decimal(_half_up(clock_number(datum.body.decode())), high, type)
+    elif kind in ("date", "datetime", "timestamp"):
+        number = int(_half_up(moment_number(read_moment(datum.body.decode()), kind == "date")))
+    else:
+        number, problem = text_unsigned(datum.body.decode("utf-8", "replace"), lenient)
+        return (high, overflows(number, type)) if number > high else (number, problem)
+    if number < 0:
+        return 0, problem or overflows(number, type)
+    return (high, problem or overflows(number, type)) if number > high else (number, problem)
+
+
+def _half_up(shown: str) -> str:
+    return f"{Decimal(shown).quantize(Decimal(1), ROUND_HALF_UP, WIDE):f}"
+
+
+def _within_float(number: float, low: int, high: int, type: ColumnType) -> tuple[int, Problem | None]:
+    """ConvertFloatToInt: a half goes to the even number."""
+    number = _even(number)
+    if number < float(low):
+        return low, overflows(go_float(number), type)
+    if number >= float(high):
+        return high, None if number == float(high) else overflows(go_float(number), type)
+    return int(number), None
+
+
+def _unsigned_float(number: float, high: int, type: ColumnType) -> tuple[int, Problem | None]:
+    number = _even(number)
+    if number < 0:
+        return 0, overflows(go_float(number), type)
+    return (int(number), None) if number <= high and number < 2.0**64 else (high, overflows(go_float(number), type))
+
+
+def _even(number: float) -> float:
+    return float(round(number)) if abs(number) < 2.0**53 else number
+
+
+def go_float(number: float) -> str:
+    """A double as Go prints it (%v)."""
+    if number and not 1e-4 <= abs(number) < 1e21:
+        mantissa, _, exponent = repr(number).partition("e")
+        return f"{mantissa.removesuffix('.0')}e{exponent}"
+    return f"{Decimal(repr(number)):f}".removesuffix(".0")
+
+
+def _unsigned_decimal(shown: str, high: int, type: ColumnType) -> tuple[int, Problem | None]:
+    """convertDecimalStrToUint: whatever has a sign is too small."""
+    if shown.startswith("-"):
+        return 0, overflows(shown, type)
+    number = int(Decimal(shown).quantize(Decimal(1), ROUND_HALF_UP, WIDE))
+    return (high, overflows(shown, type)) if number > high else (number, None)
+
+
+def json_integer(
+    datum: Datum, is_unsigned: bool, low: int, high: int, type: ColumnType, lenient: bool
+) -> tuple[int, Problem | None]:
+    """ConvertJSONToInt."""
+    shown = datum.body.decode()
+    value = json.loads(shown)
+    if value is None or isinstance(value, (list, dict)):
+        return 0, truncated_wrong("INTEGER", shown)
+    if isinstance(value, bool):
+        return int(value), None
+    if isinstance(value, str):
+        return text_integer(value, lenient) if len(value) > 1 and value[0] == "-" else text_unsigned(value, lenient)
+    if isinstance(value, float):
+        return _unsigned_float(value, high, type) if is_unsigned else _within_float(value, low, high, type)
+    if low <= value <= high:
+        return value, None
+    return (low if value < low else high), overflows(value, type)

@@ -1,0 +1,147 @@
+"""Strings, binary or not, out of datums (tidb pkg/types/datum.go, convertToString)."""
+
+from __future__ import annotations
+
+from simulator.tidb.datums.kinds import Datum, shown
+from simulator.tidb.datums.modes import Mode
+from simulator.tidb.datums.numbers import literal_number
+from simulator.tidb.datums.problems import Problem, too_long
+from simulator.tidb.model.types import ColumnType
+from simulator.tidb.values.strings import BYTES
+
+SPACES = b" \t\n\r"
+
+
+class Invalid(Exception):
+    """Bytes that a charset has not; its argument is what stands in for the text."""
+
+    def __init__(self, bytes: bytes, instead: bytes) -> None:
+        super().__init__(bytes)
+        self.bytes, self.instead = bytes, instead
+
+
+def cast_string(type: ColumnType, column: str, datum: Datum, mode: Mode) -> tuple[bytes, Problem | None]:
+    """The bytes of a column of characters, or of binary strings; those of gbk are kept in UTF-8."""
+    try:
+        value = _encoded(type, datum)
+    except Invalid as invalid:
+        text = "".join(f"\\x{byte:02X}" for byte in invalid.bytes)
+        problem = Problem(1366, f"Incorrect string value '{text}' for column '{column}'", "characters")
+        return _trimmed(type, invalid.instead), problem
+    value, cut = _of_length(type, value)
+    return _trimmed(type, value), cut
+
+
+def _trimmed(type: ColumnType, value: bytes) -> bytes:
+    return value.rstrip(b" ") if type.name == "char" and type.charset != "binary" else value
+
+
+def _encoded(type: ColumnType, datum: Datum) -> bytes:
+    """Raises Invalid."""
+    kind, charset = datum.kind, type.charset
+    if kind in ("bytes", "literal"):
+        return datum.body if charset == "binary" else _decoded(datum.body, charset)
+    if kind == "bit":
+        number, problem = literal_number(datum.body)
+        return datum.body if problem else str(number).encode()
+    if kind == "gbk" and charset == "binary":
+        return datum.body.decode().encode("gbk", "ignore")
+    if kind not in ("string", "gbk"):
+        return shown(datum).encode()
+    if charset not in ("binary", "latin1"):
+        _check(datum.body, charset)
+    return datum.body
+
+
+def _decoded(body: bytes, charset: str) -> bytes:
+    """Binary bytes as characters of a charset, up to those that it has not (GetBinaryStringDecoded)."""
+    if charset == "latin1":
+        return body
+    if charset == "gbk":
+        try:
+            return body.decode("gbk").encode()
+        except UnicodeDecodeError as error:
+            raise Invalid(body[error.start:error.start + 2], body[:error.start].decode("gbk").encode()) from None
+    for at, size, known in _characters(body, charset):
+        if not known:
+            raise Invalid(body[at:at + size], body[:at])
+    return body
+
+
+def _check(body: bytes, charset: str) -> None:
+    """A text, whose characters must be in a charset; others become question marks (GetStringWithCheck)."""
+    if body.isascii():
+        return
+    first, parts = None, list[bytes]()
+    for at, size, known in _characters(body, charset):
+        parts.append(body[at:at + size] if known else b"?")
+        if not known and first is None:
+            first = body[at:at + size]
+    if first is not None:
+        raise Invalid(first, b"".join(parts))
+
+
+def _characters(body: bytes, charset: str) -> list[tuple[int, int, bool]]:
+    """Where each character begins, its bytes, and whether the charset has it (pkg/parser/charset)."""
+    found, at = [], 0
+    while at < len(body):
+        lead = body[at]
+        size = 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+        size = min(size, len(body) - at)
+        piece = body[at:at + size]
+        try:
+            character = piece.decode()
+            known = len(character) == 1
+        except UnicodeDecodeError:
+            character, known = "", False
+        if charset == "ascii":
+            known = lead < 0x80
+        elif charset == "gbk":
+            known = known and character != "€" and _in_gbk(character)
+        else:
+            known = known and (charset == "utf8mb4" or size < 4)
+            size = size if known or len(character) == 1 else 1
+        found.append((at, size, known))
+        at += size
+    return found
+
+
+def _in_gbk(character: str) -> bool:
+    try:
+        character.encode("gbk")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _of_length(type: ColumnType, value: bytes) -> tuple[bytes, Problem | None]:
+    """ProduceStrWithSpecifiedTp: as much as the column holds; spaces alone may be cut off silently."""
+    limit = BYTES.get(type.name, type.length)
+    if type.charset == "binary" or type.name in BYTES:
+        size, kept = len(value), value[:limit]
+        while type.charset != "binary" and kept and size > limit and not _last_character(kept):
+            kept = kept[:-1]
+    else:
+        kept, size = value, len(value)
+        if size > limit:
+            text = value.decode("utf-8", "surrogateescape")
+            kept, size = text[:limit].encode("utf-8", "surrogateescape"), len(text)
+    problem = None
+    if size > limit:
+        spaces = type.name in ("char", "varchar") and type.charset != "binary"
+        if not spaces or value[len(kept):].strip(SPACES):
+            problem = too_long(limit, size)
+    if type.name == "char" and type.charset == "binary":
+        kept = kept.ljust(limit, b"\0")
+    return kept, problem
+
+
+def _last_character(value: bytes) -> bool:
+    """Whether the last bytes are a character."""
+    for size in range(1, 5):
+        try:
+            if len(value[-size:].decode()) == 1:
+                return True
+        except UnicodeDecodeError:
+            continue
+    return False

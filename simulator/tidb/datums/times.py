@@ -1,0 +1,198 @@
+"""DATE, DATETIME, TIMESTAMP, TIME and YEAR out of datums (tidb pkg/types/datum.go, pkg/types/time.go)."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import NamedTuple
+
+from simulator.tidb.datums.kinds import Datum, shown
+from simulator.tidb.datums.modes import Mode
+from simulator.tidb.datums.numbers import LEAST, MOST, SPACE, json_integer, signed, text_integer
+from simulator.tidb.datums.problems import OUT_OF_RANGE, Problem, other, truncated_wrong, unlike, wrong
+from simulator.tidb.model.types import ColumnType
+from simulator.tidb.values.durations import (
+    LONGEST,
+    duration_text,
+    read_duration,
+    round_duration,
+    text_duration,
+)
+from simulator.tidb.values.moments import (
+    ZERO,
+    Broken,
+    Moment,
+    as_utc,
+    in_century,
+    in_range,
+    number_moment,
+    read_moment,
+    text_moment,
+)
+
+BIGINT = ColumnType("bigint")
+MOST_CLOCK, LEAST_LONG_NUMBER = 8385959, 10_000_000_000
+UNREADABLE = other(1105, "strconv.Atoi: parsing: invalid syntax")
+
+
+class Converted(NamedTuple):
+    moment: Moment | None
+    """None for NULL."""
+
+    problem: Problem | None = None
+
+
+def cast_moment(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str | None, Problem | None]:
+    """A datum for a DATE, a DATETIME or a TIMESTAMP, that in UTC (pkg/table/column.go, CastColumnValue)."""
+    digits = max(type.decimal, 0) if type.name != "date" else 0
+    made, problem = _converted(type, datum, digits, mode)
+    if made is None:
+        return None, problem
+    if type.name == "date":
+        made = Moment(*made[:3])
+    made, problem = _allowed(type, datum, made, problem, mode)
+    if type.name == "date":
+        return made.text()[:10], problem
+    made = made._replace(digits=digits)
+    if type.name == "timestamp":
+        made = as_utc(made, mode.zone) or ZERO._replace(digits=digits)
+    return made.text(), problem
+
+
+def _allowed(
+    type: ColumnType, datum: Datum, made: Moment, problem: Problem | None, mode: Mode
+) -> tuple[Moment, Problem | None]:
+    """What sql_mode says of zeros and of what is no date (pkg/table/column.go, handleZeroDatetime)."""
+    invalid = problem is not None and problem.number == 1292
+    refused = wrong(type.name, shown(datum))
+    if type.name == "timestamp":
+        if made.is_zero():
+            return ZERO, refused if invalid or "NO_ZERO_DATE" in mode.sql_mode else None
+        if invalid:
+            return ZERO, refused._replace(forced=mode.strict)
+    elif made.is_zero():
+        return ZERO, refused if invalid or "NO_ZERO_DATE" in mode.sql_mode else None
+    elif not (made.month and made.day):
+        return (ZERO, refused) if "NO_ZERO_IN_DATE" in mode.sql_mode else (made, None)
+    return made, problem
+
+
+def _converted(type: ColumnType, datum: Datum, digits: int, mode: Mode) -> Converted:
+    """convertToMysqlTime, convertToMysqlTimestamp."""
+    kind, text = datum.kind, shown(datum)
+    if kind in ("date", "datetime", "timestamp"):
+        moment = read_moment(text)
+        if kind != type.name and not moment.is_zero() and not _checked(type, moment, mode):
+            return Converted(moment, wrong(type.name, text))
+        return _rounded(type, moment, digits, text)
+    if kind == "time":
+        day = mode.now.astimezone(mode.zone).replace(tzinfo=None)
+        made = Moment(day.year, day.month, day.day).later(timedelta(microseconds=read_duration(text)))
+        assert made is not None
+        made = made._replace(digits=len(text.partition(".")[2]))
+        if not _checked(type, made, mode):
+            return Converted(made, wrong("time", text))
+        return _rounded(type, made, digits, text)
+    if kind == "int" or kind == "uint" and type.name != "timestamp":
+        return _of_number(type, int(text), text, mode)
+    if kind == "decimal":
+        if text.startswith("0.0"):
+            return Converted(ZERO)
+        return _of_text(type, text, digits, mode, number=True)
+    if kind in ("string", "gbk", "bytes"):
+        return _of_text(type, text, digits, mode)
+    if kind == "json":
+        value = json.loads(text)
+        return _of_text(type, value if isinstance(value, str) else text, digits, mode)
+    return Converted(None, unlike(datum, type))
+
+
+def _rounded(type: ColumnType, moment: Moment, digits: int, text: str) -> Converted:
+    if type.name == "date":
+        return Converted(moment)
+    made = moment.rounded(digits)
+    return Converted(moment, wrong("time", text)) if made is None else Converted(made)
+
+
+def _checked(type: ColumnType, moment: Moment, mode: Mode) -> bool:
+    if type.name == "timestamp":
+        return as_utc(moment, mode.zone) is not None
+    return in_range(moment, mode.zero_in_date, mode.any_day)
+
+
+def _of_number(type: ColumnType, number: int, text: str, mode: Mode) -> Converted:
+    made = number_moment(number) if number <= MOST else None
+    if made is None or not (made.is_zero() or in_range(made, mode.zero_in_date, mode.any_day)):
+        return Converted(ZERO, wrong("time", text))
+    return Converted(made) if _checked(type, made, mode) else Converted(ZERO, wrong("time", text))
+
+
+def _of_text(type: ColumnType, text: str, digits: int, mode: Mode, number: bool = False) -> Converted:
+    try:
+        made = text_moment(text, digits, mode.zone, number)
+    except Broken:
+        return Converted(ZERO, UNREADABLE)
+    if made is None or not _checked(type, made, mode):
+        return Converted(ZERO, wrong("datetime", text))
+    return Converted(made)
+
+
+# -- TIME --------------------------------------------------------------------------------------------------------------
+
+
+def cast_time(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str | None, Problem | None]:
+    """convertToMysqlDuration."""
+    digits, kind, text = max(type.decimal, 0), datum.kind, shown(datum)
+    if kind == "time":
+        return round_duration(text, digits), None
+    if kind in ("date", "datetime", "timestamp"):
+        moment = read_moment(text)
+        micros = ((moment.hour * 60 + moment.minute) * 60 + moment.second) * 1_000_000 + moment.micros
+        return round_duration(duration_text(micros, moment.digits), digits), None
+    if kind in ("int", "uint", "decimal", "double", "float"):
+        number, problem = signed(datum, LEAST, MOST, BIGINT, mode.lenient)
+        if problem:
+            return None, problem
+        if MOST_CLOCK < number < LEAST_LONG_NUMBER:
+            return duration_text(LONGEST, digits), wrong("time", text)
+        if number < -MOST_CLOCK:
+            return None, wrong("time", text)
+    elif kind == "json":
+        value = json.loads(text)
+        text = value if isinstance(value, str) else text
+    elif kind not in ("string", "gbk", "bytes"):
+        return None, unlike(datum, type)
+    found = text_duration(text, digits, mode.zone, mode.zero_in_date, mode.any_day)
+    return duration_text(found.micros, digits), truncated_wrong("time", text) if found.wrong else None
+
+
+# -- YEAR --------------------------------------------------------------------------------------------------------------
+
+
+def cast_year(type: ColumnType, datum: Datum, mode: Mode) -> tuple[str, Problem | None]:
+    """ConvertToMysqlYear."""
+    kind, text, zero = datum.kind, shown(datum), False
+    if kind in ("string", "gbk", "bytes"):
+        trimmed = text.strip(SPACE)
+        year, problem = text_integer(trimmed, mode.lenient)
+        if problem and not (mode.lenient and problem.name == "wrong value"):
+            return "0", problem
+        zero = len(datum.body) != 4 and not year and trimmed.startswith("0")
+    elif kind in ("date", "datetime", "timestamp"):
+        year, problem = int(text[:4]), None
+    elif kind == "time":
+        day = mode.now.astimezone(mode.zone).replace(hour=0, minute=0, second=0, microsecond=0)
+        year, problem = (day + timedelta(microseconds=read_duration(text))).year, None
+    elif kind == "json":
+        year, problem = json_integer(datum, False, LEAST, MOST, BIGINT, mode.lenient)
+        if problem and not (mode.lenient and problem.name == "wrong value"):
+            return "0", problem
+    else:
+        year, problem = signed(datum, LEAST, MOST, BIGINT, mode.lenient)
+        if problem:
+            return "0", unlike(datum, type)
+    if not year and not zero:
+        return "0", problem
+    year = in_century(year) if year >= 0 else year
+    nearest = 0 if year < 0 else min(max(year, 1901), 2155)
+    return str(nearest), problem or (None if nearest == year else OUT_OF_RANGE)

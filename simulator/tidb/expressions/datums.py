@@ -1,0 +1,43 @@
+"""Values of expressions as datums: what a statement gives a column."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from simulator.tidb.expressions.comparisons import blob
+from simulator.tidb.expressions.sql import Sql, sql
+from simulator.tidb.expressions.values import Value, as_text, numeric
+
+
+class DatumSql(NamedTuple):
+    kind: str
+    body: Sql
+    """A BLOB; see `datums.kinds`."""
+
+
+def datum(value: Value) -> DatumSql:
+    """The kind that TiDB gives a value, and its body."""
+    if value.kind == "null":
+        return DatumSql("string", sql("NULL::BLOB"))
+    cell = value.cell.name if value.cell else ""
+    if cell in ("enum", "set") and value.number is not None:
+        return DatumSql(cell, sql("encode({}::VARCHAR || ':' || {})", value.number, value.sql))
+    if cell == "bit" and value.cell:
+        width = 2 * ((max(value.cell.length, 1) + 7) // 8)
+        return DatumSql("bit", sql(f"unhex(lpad(to_hex({{}}), {width}, '0'))", value.sql))
+    if cell == "float":
+        return DatumSql("float", sql("encode({}::FLOAT::VARCHAR)", value.sql))
+    if value.kind in ("bool", "int", "uint"):
+        is_unsigned = value.kind == "uint" or value.cell is not None and value.cell.unsigned
+        return DatumSql("uint" if is_unsigned else "int", sql("encode({}::VARCHAR)", numeric(value).sql))
+    if value.kind == "real":
+        return DatumSql("double", sql("encode({}::VARCHAR)", value.sql))
+    if value.kind in ("decimal", "wide"):
+        return DatumSql("decimal", sql("encode({}::VARCHAR)", value.sql))
+    if value.kind in ("date", "time", "json"):
+        return DatumSql(value.kind, sql("encode({})", as_text(value)))
+    if value.kind == "datetime":
+        return DatumSql("timestamp" if cell == "timestamp" else "datetime", sql("encode({})", as_text(value)))
+    if value.bytes:
+        return DatumSql("bytes" if value.number is None else "literal", blob(value))
+    return DatumSql("gbk" if value.collation.startswith("gbk") else "string", sql("encode({})", as_text(value)))

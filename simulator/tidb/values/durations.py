@@ -1,0 +1,121 @@
+"""TIMEs out of texts, one at a time, as tidb pkg/types/time.go reads them. A duration is microseconds."""
+
+from __future__ import annotations
+
+import re
+from datetime import tzinfo
+from typing import NamedTuple
+
+from simulator.tidb.values.moments import Broken, fraction_micros, in_range, text_moment
+
+LONGEST = (838 * 3600 + 59 * 60 + 59) * 1_000_000
+"""Microseconds of the longest TIME."""
+
+_SPACE = r"[\t\n\v\f\r \x85\xa0]"
+_NUMBER = r"(\d{1,18})(?!\d)"
+_NEXT = rf"{_SPACE}*:{_SPACE}*{_NUMBER}"
+_DAYS = re.compile(rf"{_NUMBER}{_SPACE}+{_NUMBER}(?:{_NEXT}(?:{_NEXT})?)?", re.ASCII)
+_CLOCK = re.compile(rf"{_NUMBER}{_NEXT}(?:{_NEXT})?", re.ASCII)
+_COMPACT = re.compile(r"\d{1,18}(?!\d)", re.ASCII)
+_COLON = re.compile(rf"{_SPACE}*:", re.ASCII)
+_FRACTION = re.compile(rf"{_SPACE}*(?:\.(\d*))?", re.ASCII)
+_PUNCTUATION = r"[!\"#%&'()*,\-./:;?@\[\\\]_{}]"
+_WITH_DATE = re.compile(rf"(?:\d{{12}}|\d{{14}})(?!\d)|\d+{_PUNCTUATION}\d+{_PUNCTUATION}\d+[ T]", re.ASCII)
+
+
+class Read(NamedTuple):
+    micros: int
+    wrong: bool
+    """Whether strict mode refuses the text; the microseconds are what others keep of it."""
+
+    nothing: bool = False
+    """Whether an expression has NULL of it."""
+
+
+NOTHING = Read(0, True, True)
+
+
+def read_duration(text: str) -> int:
+    """A TIME as TiDB prints it."""
+    hours, minutes, seconds = text.lstrip("-").split(":")
+    whole, _, fraction = seconds.partition(".")
+    micros = ((int(hours) * 60 + int(minutes)) * 60 + int(whole)) * 1_000_000 + int(fraction.ljust(6, "0"))
+    return -micros if text.startswith("-") else micros
+
+
+def duration_text(micros: int, digits: int) -> str:
+    whole, part = divmod(abs(micros), 1_000_000)
+    shown = f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}"
+    shown += f".{part:06}"[:digits + 1] if digits else ""
+    return f"-{shown}" if micros < 0 else shown
+
+
+def round_duration(text: str, digits: int) -> str:
+    """A TIME with so many digits, a half towards what is later (RoundFrac)."""
+    if len(text.partition(".")[2]) == digits:
+        return text
+    unit: int = 10 ** (6 - digits)
+    return duration_text((read_duration(text) + unit // 2) // unit * unit, digits)
+
+
+def clock_number(text: str) -> str:
+    """`hhmmss` of a TIME (ToNumber)."""
+    return text.replace(":", "")
+
+
+def text_duration(
+    text: str, digits: int, zone: tzinfo | None = None, zero_in_date: bool = True, any_day: bool = False
+) -> Read:
+    """Days, `HH:MM`, `HHMMSS`, or the time of a moment, rounded (ParseDuration)."""
+    text = text.strip("\t\n\v\f\r \x85\xa0")
+    found = _matched(text, digits)
+    if not found.wrong or not _WITH_DATE.match(text):
+        return found
+    try:
+        moment = text_moment(text, 6, zone)
+    except Broken:
+        moment = None
+    if moment is None or not in_range(moment, zero_in_date, any_day):
+        return NOTHING
+    micros = ((moment.hour * 60 + moment.minute) * 60 + moment.second) * 1_000_000 + moment.micros
+    unit: int = 10 ** (6 - digits)
+    return Read((micros + unit // 2) // unit * unit, False)
+
+
+def _matched(text: str, digits: int) -> Read:
+    """matchDuration."""
+    rest = text.removeprefix("-").lstrip("\t\n\v\f\r \x85\xa0")
+    sign, size = -1 if text.startswith("-") else 1, len(rest)
+    found, parts = _parts(rest)
+    if parts is None:
+        return NOTHING
+    behind = _FRACTION.match(rest, found)
+    assert behind is not None
+    left = rest[behind.end():]
+    if left and size >= 12:
+        return NOTHING
+    hours, minutes, seconds = parts
+    micros = fraction_micros(behind[1] or "", digits)
+    total = (hours * 3600 + minutes * 60 + seconds) * 1_000_000 + micros
+    if minutes > 59 or seconds > 59:
+        return NOTHING
+    if total > LONGEST:
+        return Read(sign * LONGEST, True)
+    return Read(sign * total, bool(left))
+
+
+def _parts(rest: str) -> tuple[int, tuple[int, int, int] | None]:
+    """Hours, minutes and seconds, and where the text goes on behind them."""
+    days = _DAYS.match(rest)
+    if days and (days[4] or not _COLON.match(rest, days.end())):
+        hours, minutes, seconds = (int(part or 0) for part in days.groups()[1:])
+        return days.end(), (24 * int(days[1]) + hours, minutes, seconds)
+    clock = _CLOCK.match(rest)
+    if clock and (clock[3] or not _COLON.match(rest, clock.end())):
+        hours, minutes, seconds = (int(part or 0) for part in clock.groups())
+        return clock.end(), (hours, minutes, seconds)
+    compact = _COMPACT.match(rest)
+    if compact:
+        number = int(compact[0])
+        return compact.end(), (number // 10_000, number // 100 % 100, number % 100)
+    return 0, None

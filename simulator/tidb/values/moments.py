@@ -1,0 +1,324 @@
+"""Dates and moments out of texts and numbers, one at a time, as tidb pkg/types/time.go reads them.
+
+A moment may have the month or the day 0, and is not checked against the calendar until `in_range` does.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta, timezone, tzinfo
+from string import punctuation as PUNCTUATION
+from typing import NamedTuple
+
+DAYS = (31, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+"""Days of the months in a leap year; month 0 may have 31 (checkMonthDay)."""
+
+SPACES = "\t\n\v\f\r "
+
+_WIDTHS = {14: (4, 2, 2, 2, 2, 2), 12: (2,) * 6, 11: (2,) * 6, 10: (2,) * 5, 9: (2,) * 5, 8: (4, 2, 2), 7: (2,) * 4,
+           6: (2, 2, 2), 5: (2, 2, 2)}
+"""Digits without anything between them -> the widths of their parts; the last one may be a digit short."""
+
+_ZONE = re.compile(r"(?:Z|([+-])(\d\d)(:?)(\d\d)|([+-])(\d\d))\Z", re.ASCII)
+_BITS = (1 << 14, 1 << 4, 1 << 5, 1 << 5, 1 << 6, 1 << 6)
+"""What fits into the parts of a stored moment (FromDateChecked)."""
+
+
+class Moment(NamedTuple):
+    year: int
+    month: int
+    day: int
+    hour: int = 0
+    minute: int = 0
+    second: int = 0
+    micros: int = 0
+    digits: int = 0
+    """Behind the point of its second."""
+
+    def is_zero(self) -> bool:
+        return not any(self[:7])
+
+    def go_time(self) -> datetime | None:
+        """In the calendar, 2000 years on so that there is a year 0; None where it is not (GoTime)."""
+        try:
+            return datetime(2000 + self.year % 400, *self[1:7])
+        except ValueError:
+            return None
+
+    def later(self, span: timedelta) -> Moment | None:
+        """Some time later; None beside the calendar."""
+        there = self.go_time()
+        if there is None:
+            return None
+        moved = there + span
+        year = self.year + moved.year - there.year
+        return self._replace(
+            year=year, month=moved.month, day=moved.day, hour=moved.hour, minute=moved.minute, second=moved.second,
+            micros=moved.microsecond)
+
+    def rounded(self, digits: int) -> Moment | None:
+        """With so many digits, a half rounded up (RoundFrac); None where that is a day that is not in the calendar."""
+        if self.is_zero() or digits == self.digits:
+            return self
+        unit: int = 10 ** (6 - digits)
+        micros = (self.micros + unit // 2) // unit * unit
+        made = self._replace(micros=micros % 1_000_000, digits=digits)
+        if micros < 1_000_000:
+            return made
+        if made.go_time() is None and (self.hour, self.minute, self.second) != (23, 59, 59):
+            seconds = self.hour * 3600 + self.minute * 60 + self.second + 1
+            return made._replace(hour=seconds // 3600, minute=seconds // 60 % 60, second=seconds % 60)
+        return made.later(timedelta(seconds=1))
+
+    def text(self) -> str:
+        shown = f"{self.year:04}-{self.month:02}-{self.day:02} {self.hour:02}:{self.minute:02}:{self.second:02}"
+        return shown + (f".{self.micros:06}"[:self.digits + 1] if self.digits else "")
+
+
+ZERO = Moment(0, 0, 0)
+
+
+class Broken(Exception):
+    """A text that TiDB's own conversion of digits fails on, which is none of MySQL's errors."""
+
+
+def read_moment(text: str) -> Moment:
+    """A date or a moment as TiDB prints it."""
+    date, _, clock = text.partition(" ")
+    year, month, day = map(int, date.split("-"))
+    if not clock:
+        return Moment(year, month, day)
+    whole, _, fraction = clock.partition(".")
+    hour, minute, second = map(int, whole.split(":"))
+    return Moment(year, month, day, hour, minute, second, int(fraction.ljust(6, "0")), len(fraction))
+
+
+def moment_number(moment: Moment, is_date: bool = False) -> str:
+    """YYYYMMDDhhmmss (ToNumber)."""
+    if moment.is_zero():
+        return "0"
+    date = f"{moment.year:04}{moment.month:02}{moment.day:02}"
+    if is_date:
+        return date
+    shown = f"{date}{moment.hour:02}{moment.minute:02}{moment.second:02}"
+    return shown + (f".{moment.micros:06}"[:moment.digits + 1] if moment.digits else "")
+
+
+def in_range(moment: Moment, zero_in_date: bool = True, any_day: bool = False) -> bool:
+    """Whether a DATE or a DATETIME may be so (checkDatetimeType)."""
+    year, month, day = moment[:3]
+    if not (year or month or day):
+        return moment.hour < 24 and moment.minute < 60 and moment.second < 60
+    if not zero_in_date and not (month and day):
+        return False
+    leap = year % 4 == 0 and year % 100 != 0 or year % 400 == 0
+    days = 31 if any_day else DAYS[month] - (month == 2 and not leap) if month <= 12 else 0
+    return year <= 9999 and month <= 12 and day <= days and (
+        moment.hour < 24 and moment.minute < 60 and moment.second < 60)
+
+
+EARLIEST = datetime(1970, 1, 1, 0, 0, 1, tzinfo=timezone.utc)
+LATEST = datetime(2038, 1, 19, 3, 14, 8, tzinfo=timezone.utc)
+"""TIMESTAMP's first moment and the first one beyond it."""
+
+
+def as_utc(moment: Moment, zone: tzinfo) -> Moment | None:
+    """A TIMESTAMP of a zone in UTC; None outside its range and for one that the zone skips (checkTimestampType)."""
+    if moment.is_zero():
+        return moment
+    try:
+        there = datetime(*moment[:7], tzinfo=zone)
+        found = there.astimezone(timezone.utc)
+    except (ValueError, OverflowError):
+        return None
+    if not EARLIEST <= found < LATEST or found.astimezone(zone).replace(tzinfo=None) != there.replace(tzinfo=None):
+        return None
+    return Moment(found.year, found.month, found.day, found.hour, found.minute, found.second, found.microsecond,
+                  moment.digits)
+
+
+def number_moment(number: int) -> Moment | None:
+    """A whole number: YYMMDD, YYYYMMDD and with the time (parseDateTimeFromNum)."""
+    if number == 0:
+        return ZERO
+    if number <= 99991231:
+        if number < 101 or 691231 < number < 700101:
+            return None
+        century = 20000000 if number <= 691231 else 19000000 if number <= 991231 else 0
+        number = (number + century) * 1_000_000
+    elif number <= 991231_235959:
+        if number < 101_000000 or 691231_235959 < number < 700101_000000:
+            return None
+        number += 20000000_000000 if number <= 691231_235959 else 19000000_000000
+    date, clock = divmod(number, 1_000_000)
+    parts = (date // 10000, date // 100 % 100, date % 100, clock // 10000, clock // 100 % 100, clock % 100)
+    if any(part >= most for part, most in zip(parts, _BITS, strict=True)):
+        return None
+    return Moment(*parts)
+
+
+def text_moment(text: str, digits: int, zone: tzinfo | None = None, number: bool = False) -> Moment | None:
+    """A moment in any spelling that MySQL takes, rounded to so many digits; None for what is none (parseDatetime).
+
+    One that names its time zone is turned into that of the session, `zone`. `number`: the text is that of a decimal.
+    Raises Broken.
+    """
+    head, named = _without_zone(text)
+    head, fraction = _without_fraction(head)
+    pieces = _pieces(head)
+    if fraction and not number and _goes_on(pieces):
+        pieces, fraction = [*pieces, fraction], ""
+    if named is not None and named.sign and not named.joined and _goes_on(pieces):
+        pieces, named = [*pieces, named.hours, *([named.minutes] if named.minutes else [])], None
+    if len(pieces) == 1:
+        read = _of_number(pieces[0]) if number else _undelimited(pieces[0], fraction)
+        if read is None:
+            return None
+        parts, has_clock = read
+    elif len(pieces) in (0, 2):
+        return None
+    else:
+        parts, has_clock = [_whole(piece) for piece in pieces[:6]], len(pieces) > 5
+        parts += [0] * (6 - len(parts))
+    if len(pieces[0]) <= 2 and not number and (any(parts) or fraction):
+        parts[0] = in_century(parts[0])
+    micros = fraction_micros(fraction, digits) if has_clock else 0
+    if any(part >= most for part, most in zip(parts, _BITS, strict=True)):
+        return None
+    year, month, day, hour, minute, second = parts
+    made: Moment | None = Moment(year, month, day, hour, minute, second, micros % 1_000_000, digits)
+    if made is not None and micros == 1_000_000:
+        made = made.later(timedelta(seconds=1))
+    if named is None or made is None:
+        return made
+    return _in_zone(made, named, zone) if has_clock and zone is not None else None
+
+
+def in_century(year: int) -> int:
+    """A year of two digits: 1970 to 2069."""
+    return year + (2000 if year < 70 else 1900) if year < 100 else year
+
+
+def _goes_on(pieces: list[str]) -> bool:
+    """Whether digits behind a point or a sign may be the next part."""
+    return len(pieces) < 6 and not (len(pieces) == 1 and len(pieces[0]) > 4)
+
+
+def _whole(piece: str) -> int:
+    if not piece.isascii() or not piece.isdigit() or len(piece) > 18:
+        raise Broken
+    return int(piece)
+
+
+def fraction_micros(fraction: str, digits: int) -> int:
+    """Microseconds of the digits behind a point, to so many of them, a half rounded up; 1,000,000 is one second more
+    (pkg/types/fsp.go, ParseFrac)."""
+    if not fraction:
+        return 0
+    if digits >= len(fraction):
+        return int(fraction.ljust(6, "0"))
+    unit: int = 10 ** (6 - digits)
+    return (int(fraction[:digits + 1]) + 5) // 10 * unit
+
+
+class _Zone(NamedTuple):
+    sign: str
+    hours: str
+    minutes: str
+    joined: bool
+    """Whether hours and minutes have nothing between them."""
+
+
+def _without_zone(text: str) -> tuple[str, _Zone | None]:
+    """The text before its time zone (GetTimezone, splitDateTime)."""
+    found = _ZONE.search(text)
+    if found is None or not found.start():
+        return text, None
+    joined = bool(found[4]) and not found[3]
+    zone = _Zone(found[1] or found[5] or "", found[2] or found[6] or "", found[4] or "", joined)
+    return text[:found.start()].rstrip(PUNCTUATION), zone
+
+
+def _without_fraction(text: str) -> tuple[str, str]:
+    """The text before the last point, if no delimiter but signs is behind it, and the digits there (GetFracIndex)."""
+    zone = _ZONE.search(text)
+    last = zone.start() if zone and zone.start() else len(text)
+    at = next((at for at in range(last - 1, -1, -1) if text[at] in PUNCTUATION and text[at] not in "+-"), -1)
+    if at <= 0 or text[at] != ".":
+        return text, ""
+    rest = text[at + 1:]
+    end = next((end for end, character in enumerate(rest) if character not in "0123456789"), len(rest))
+    return text[:at].rstrip(PUNCTUATION), rest[:end]
+
+
+def _pieces(text: str) -> list[str]:
+    """The numbers between the separators; none for what does not begin with one (ParseDateFormat)."""
+    text = text.strip(SPACES + "\x85\xa0")
+    if not text or text[0] not in "0123456789":
+        return []
+    pieces, start, at = list[str](), 0, 1
+    while at < len(text) - 1:
+        if _separates(text[at], len(pieces)):
+            before = len(pieces)
+            pieces.append(text[start:at])
+            start = at + 1
+            while start < len(text) and _separates(text[start], before):
+                start += 1
+            at = start
+            continue
+        if text[at] not in "0123456789":
+            return []
+        at += 1
+    return [*pieces, text[start:]]
+
+
+def _separates(character: str, before: int) -> bool:
+    return character in PUNCTUATION or before == 2 and character in "T" + SPACES or (
+        before > 4 and character not in "0123456789")
+
+
+def _undelimited(piece: str, fraction: str) -> tuple[list[int], bool] | None:
+    """`YYYYMMDDhhmmss` and shorter; the digits behind a point go on with the time where that is not whole."""
+    widths = _WIDTHS.get(len(piece))
+    if widths is None:
+        return None
+    parts = _cut(piece, widths)
+    if len(piece) in (5, 6, 8):
+        parts += _cut(fraction, (2, 2, 2))
+    elif len(piece) in (9, 10):
+        parts += _cut(fraction, (2,))
+    if widths[0] == 2:
+        parts[0] = in_century(parts[0])
+    return parts + [0] * (6 - len(parts)), len(piece) in (11, 12, 14)
+
+
+def _cut(piece: str, widths: tuple[int, ...]) -> list[int]:
+    """The numbers that begin with a piece of so many digits each, as far as it goes."""
+    found = []
+    for width in widths:
+        if piece:
+            found.append(int("".join(filter(str.isdigit, piece[:width])) or 0))
+        piece = piece[width:]
+    return found
+
+
+def _of_number(piece: str) -> tuple[list[int], bool] | None:
+    """The whole part of a decimal."""
+    found = number_moment(int(piece)) if piece.isascii() and piece.isdigit() and len(piece) < 19 else None
+    if found is None or not in_range(found, any_day=True):
+        return None
+    return list(found[:6]), piece == "0" or 9 <= len(piece) <= 14
+
+
+def _in_zone(moment: Moment, named: _Zone, zone: tzinfo) -> Moment | None:
+    """A moment of the zone that its text names in the session's."""
+    hours, minutes = int(named.hours or 0), int(named.minutes or 0)
+    if hours > 14 or minutes > 59 or hours == 14 and minutes or named.sign == "-" and not hours and not minutes:
+        return None
+    offset = timedelta(hours=hours, minutes=minutes) * (-1 if named.sign == "-" else 1)
+    try:
+        there = datetime(*moment[:7], tzinfo=timezone(offset)).astimezone(zone)
+    except (ValueError, OverflowError):
+        return None
+    return Moment(there.year, there.month, there.day, there.hour, there.minute, there.second, there.microsecond,
+                  moment.digits)
