@@ -45,10 +45,10 @@ def errors(process: subprocess.Popen[str]) -> list[str]:
     return [line for line in said if line and not line.endswith(" …")]
 
 
-def wait_until(process: subprocess.Popen[str], so: Callable[[], bool]) -> None:
+def wait_until(process: subprocess.Popen[str], so: Callable[[], bool], every: float = 0.2) -> None:
     """Waits for that, or for the end of the process."""
     while process.poll() is None and not so():
-        time.sleep(0.2)
+        time.sleep(every)
 
 
 def wait_for_stage(process: subprocess.Popen[str], name: str) -> None:

@@ -63,7 +63,7 @@ def with_spark(
         from simulator.run.engines import session as spark
 
     def work() -> Result:
-        return done(spark.session(master, size, jars))
+        return done(spark.session(master, size, jars, sends=False))
 
     with apart() as start:
         result: Result = start(work).result()

@@ -34,16 +34,18 @@ SHORT_RUN = 32 << 20
 """Bytes of input that are read sooner than Java has compiled itself well."""
 
 
-def session(master: str = "local[*]", input_bytes: int = SHORT_RUN, jars: Sequence[Path] = ()) -> SparkSession:
+def session(
+    master: str = "local[*]", input_bytes: int = SHORT_RUN, jars: Sequence[Path] = (), sends: bool = True
+) -> SparkSession:
     """A session for that master URL, set up for so much input, with these jars besides Spark's own; reuses the one that
-    runs."""
+    runs. Spark runs tasks that were lost again only where none of them `sends`."""
     version = java_version()
     if version < JAVA_MINIMUM:
         raise UserError(f"Java {version} is too old: Spark needs Java {JAVA_MINIMUM} or newer; point JAVA_HOME at one")
     _choose_python(master)
     builder = SparkSession.builder.master(master).appName("ticdc-sim")
     beside = {"spark.jars": ",".join(str(jar.resolve()) for jar in jars)} if jars else {}
-    for key, value in (_settings(master, input_bytes) | beside).items():
+    for key, value in (_settings(master, input_bytes) | beside | (ONCE if sends else {})).items():
         builder = builder.config(key, value)
     with signals.held(), _stderr_aside() as log:
         try:
@@ -164,13 +166,13 @@ SETTINGS = {
     "spark.sql.ansi.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "16384",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    "spark.task.maxFailures": "1",
-    "spark.stage.maxConsecutiveAttempts": "1",
     "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "1s",
     "spark.shuffle.reduceLocality.enabled": "false",
     "spark.shuffle.sort.bypassMergeThreshold": "1",
     "spark.speculation": "false",
     "spark.dynamicAllocation.enabled": "false",
 }
-"""A record must be sent once: a task that failed is not run again by Spark, the sink itself resends. All tasks that
-send run at the same time."""
+"""What the engines rest on: all tasks that send run at the same time, each in one process."""
+
+ONCE = {"spark.task.maxFailures": "1", "spark.stage.maxConsecutiveAttempts": "1"}
+"""A record must be sent once: a task that failed is not run again by Spark, the sink itself resends."""

@@ -8,20 +8,20 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.kafka_fixture import served
+from support.load_told import BY_KEY, DDL, OPTIONS, assert_nothing_is_lost, of, told
 from support.loads import PLAN, Run
 from support.playing import play
 from support.processes import started, wait_until
 
 from simulator import tso
 from simulator.broker import server as broker
-from simulator.read.records import read
 from simulator.run import outputs
 from simulator.run.engines import load_in_process
 from simulator.run.load.feed import Feed
@@ -36,67 +36,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 
-DDL = """
-[[ddl]]
-every = "700ms"
-kinds = ["add-column", "truncate", "drop-column"]
-"""
-
-BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
-PARTITIONS = 3
-OPTIONS = f"protocol=canal-json&enable-tidb-extension=true&partition-num={PARTITIONS}"
-
 AWAY = 3.0
 """Seconds in which there is no broker."""
-
-
-@dataclass(frozen=True)
-class Told:
-    """A message, as a consumer takes it."""
-
-    partition: int
-    value: bytes
-    commit_ts: int
-    kind: str
-    """`row`, `ddl` or `watermark`."""
-
-
-def told(partition: int, value: bytes | None) -> Told:
-    document: dict[str, Any] = json.loads(value or b"")
-    extension = document["_tidb"]
-    if document["type"] == "TIDB_WATERMARK":
-        return Told(partition, value or b"", extension["watermarkTs"], "watermark")
-    return Told(partition, value or b"", extension["commitTs"], "ddl" if document["isDdl"] else "row")
-
-
-def of(source: str) -> list[Told]:
-    """What is there, in the order of each partition."""
-    return [told(record.partition, record.value) for record in read(source)]
-
-
-def assert_nothing_is_lost(found: Sequence[Told], expected: Sequence[Told], faults: Sequence[int]) -> None:
-    """Partition by partition; `faults` are the watermarks above which something may come twice."""
-    again = 0
-    for partition in range(PARTITIONS):
-        mine = [each for each in found if each.partition == partition]
-        watermark, times = 0, dict[bytes, int]()
-        for each in mine:
-            if each.kind == "watermark":
-                assert each.commit_ts >= watermark, "watermarks never fall"
-                watermark = each.commit_ts
-                continue
-            assert each.commit_ts > watermark, "nothing comes below a watermark"
-            times[each.value] = times.get(each.value, 0) + 1
-            if times[each.value] > 1:
-                again += 1
-                assert watermark in faults, "only what was open when it happened comes again"
-        firsts = list({each.value: each.commit_ts for each in mine if each.kind != "watermark"}.items())
-        assert [ts for _, ts in firsts] == sorted(ts for _, ts in firsts)
-        assert [value for value, _ in firsts] == [
-            each.value for each in expected if each.partition == partition and each.kind != "watermark"]
-        assert {each.kind for each in mine} >= {"row", "watermark"}
-    assert len({each.commit_ts for each in found if each.kind == "ddl"}) > 2
-    assert again < len(expected) / 2
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,69 @@
+"""What a topic holds of a load run that a fault has met: the whole stream, and twice only what was not acknowledged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from simulator.read.records import read
+
+BY_KEY = '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "index-value"}]\n'
+PARTITIONS = 3
+OPTIONS = f"protocol=canal-json&enable-tidb-extension=true&partition-num={PARTITIONS}"
+
+DDL = """
+[[ddl]]
+every = "700ms"
+kinds = ["add-column", "truncate", "drop-column"]
+"""
+
+
+@dataclass(frozen=True)
+class Told:
+    """A message, as a consumer takes it."""
+
+    partition: int
+    value: bytes
+    commit_ts: int
+    kind: str
+    """`row`, `ddl` or `watermark`."""
+
+
+def told(partition: int, value: bytes | None) -> Told:
+    document: dict[str, Any] = json.loads(value or b"")
+    extension = document["_tidb"]
+    if document["type"] == "TIDB_WATERMARK":
+        return Told(partition, value or b"", extension["watermarkTs"], "watermark")
+    return Told(partition, value or b"", extension["commitTs"], "ddl" if document["isDdl"] else "row")
+
+
+def of(source: str) -> list[Told]:
+    """What is there, in the order of each partition."""
+    return [told(record.partition, record.value) for record in read(source)]
+
+
+def assert_nothing_is_lost(found: Sequence[Told], expected: Sequence[Told], faults: Sequence[int]) -> None:
+    """Partition by partition; `faults` are the watermarks above which something may come twice."""
+    again = 0
+    for partition in range(PARTITIONS):
+        mine = [each for each in found if each.partition == partition]
+        watermark, times = 0, dict[bytes, int]()
+        for each in mine:
+            if each.kind == "watermark":
+                assert each.commit_ts >= watermark, "watermarks never fall"
+                watermark = each.commit_ts
+                continue
+            assert each.commit_ts > watermark, "nothing comes below a watermark"
+            times[each.value] = times.get(each.value, 0) + 1
+            if times[each.value] > 1:
+                again += 1
+                assert watermark in faults, "only what was open when it happened comes again"
+        firsts = list({each.value: each.commit_ts for each in mine if each.kind != "watermark"}.items())
+        assert [ts for _, ts in firsts] == sorted(ts for _, ts in firsts)
+        assert [value for value, _ in firsts] == [
+            each.value for each in expected if each.partition == partition and each.kind != "watermark"]
+        assert {each.kind for each in mine} >= {"row", "watermark"}
+    assert len({each.commit_ts for each in found if each.kind == "ddl"}) > 2
+    assert again < len(expected) / 2
