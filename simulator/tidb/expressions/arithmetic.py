@@ -1,7 +1,7 @@
-"""Arithmetic of MySQL values, and its functions of numbers.
+"""Arithmetic of MySQL values.
 
-One law: exact numbers stay exact where MySQL keeps them so, any text or double makes a double; a division by zero, and
-what 64 bits or 38 digits do not hold, is NULL.
+Exact numbers stay exact where MySQL keeps them so, any text or double makes a double. A division by zero is NULL, and
+so is what the type of the result does not hold; both are problems (`problems`).
 """
 
 from __future__ import annotations
@@ -11,22 +11,23 @@ from dataclasses import replace
 
 from simulator.tidb.expressions import wide_decimals
 from simulator.tidb.expressions.comparisons import as_decimals
+from simulator.tidb.expressions.conversions import NAMES, TYPES, bits_as, decimal_text
+from simulator.tidb.expressions.problems import ALWAYS, DIVIDED, flawed
 from simulator.tidb.expressions.sql import Sql, sql, text, when
 from simulator.tidb.expressions.values import (
     DIGITS,
-    Function,
     Value,
-    as_count,
     as_integer,
     as_real,
     decimal,
-    integer,
+    in_range,
+    named,
     null,
     numeric,
-    real,
+    whole,
     wide,
 )
-from simulator.tidb.expressions.wide_decimals import MOST, MOST_BEHIND
+from simulator.tidb.expressions.wide_decimals import MOST_BEHIND
 
 TWO_64 = f"{2 ** 64}::HUGEINT"
 WORD = 9
@@ -36,53 +37,132 @@ MORE_DIGITS = 4
 """Digits of a quotient behind those of its dividend (div_precision_increment)."""
 
 
-def calculated(operator: str, left: Value, right: Value) -> Value:
-    """`left operator right`; NULL if either is."""
+def calculated(operator: str, left: Value, right: Value, signed: bool = False) -> Value:
+    """`left operator right`; NULL if either is. `signed`: whether the sql_mode has NO_UNSIGNED_SUBTRACTION."""
+    if operator in _BITS:
+        return null() if "null" in (left.kind, right.kind) else _BITS[operator](left, right)
     if "null" in (left.kind, right.kind):
         return null()
-    return _BITS[operator](left, right) if operator in _BITS else _arithmetic(operator, numeric(left), numeric(right))
+    if operator == "DIV":
+        found = _whole_quotient(_exact(left), _exact(right), _named(operator, left, right))
+    else:
+        found = _arithmetic(operator, numeric(left), numeric(right), signed, _named(operator, left, right))
+    return replace(found, named=f"{_CALLED[operator]}({named(left)}, {named(right)})")
 
 
-def _arithmetic(operator: str, left: Value, right: Value) -> Value:
+def _named(operator: str, left: Value, right: Value) -> str:
+    """The operation as an error shows it (tidb pkg/expression/builtin_arithmetic.go)."""
+    return f"({named(left)} {operator} {named(right)})"
+
+
+_CALLED = {"+": "plus", "-": "minus", "*": "mul", "/": "div", "%": "mod", "DIV": "intdiv"}
+
+
+def _exact(value: Value) -> Value:
+    """The value as a whole number or a decimal."""
+    if value.kind == "string" and value.number is None:
+        return wide(decimal_text(value.sql), MOST_BEHIND)
+    number = numeric(value)
+    return wide(sql("printf('%.30f', {})", number.sql), MOST_BEHIND) if number.kind == "real" else number
+
+
+def _arithmetic(operator: str, left: Value, right: Value, signed: bool, shown: str) -> Value:
     kinds = {left.kind, right.kind}
     if "real" in kinds:
-        found = sql(_REAL[operator], as_real(left), as_real(right))
-        return integer(found) if operator == "DIV" else real(found)
+        first, second = as_real(left), as_real(right)
+        found = in_range(sql(_REAL[operator], first, second), shown)
+        return found if operator in "+-*" else replace(found, sql=_divided_by(found.sql, first, second))
     if "wide" in kinds:
-        return _of_wide(operator, left, right)
+        return _of_wide(operator, left, right, shown)
     if operator == "/":
-        return _divided(left, right)
+        return _quotient(left, right, shown)
     if "decimal" in kinds:
-        return _of_decimals(operator, left, right)
-    unsigned = left.kind == "uint" if operator == "%" else "uint" in kinds
-    found = sql(_WHOLE[operator], left.sql, right.sql)
-    return Value(sql("try_cast({} AS UBIGINT)", found), "uint") if unsigned else integer(found)
+        return _of_decimals(operator, left, right, shown)
+    return _of_whole(operator, left, right, signed, shown)
 
 
-def _of_wide(operator: str, left: Value, right: Value) -> Value:
+def _of_whole(operator: str, left: Value, right: Value, signed: bool, shown: str) -> Value:
+    if operator == "%":
+        kind = left.kind
+    else:
+        kind = "uint" if "uint" in (left.kind, right.kind) and not (operator == "-" and signed) else "int"
+    numbers = [value.sql for value in (left, right)]
+    if operator == "*" and kind == "uint":
+        numbers = [whole(value, kind).sql for value in (left, right)]
+    computed = sql(_WHOLE[operator], *numbers)
+    found = sql(f"try_cast({{}} AS {TYPES[kind]})", computed)
+    if operator in ("%", "DIV"):
+        gone = sql("{} IS NULL AND {} IS NOT NULL", found, computed)
+        return Value(_divided_by(lost(found, gone, NAMES[kind], shown), left.sql, right.sql), kind)
+    gone = sql("{} IS NULL AND {} IS NOT NULL AND {} IS NOT NULL", found, left.sql, right.sql)
+    return Value(lost(found, gone, NAMES[kind], shown), kind)
+
+
+def lost(found: Sql, gone: Sql, type: str, shown: str) -> Sql:
+    """A result with a problem where its type does not hold it."""
+    told = shown.replace("{", "").replace("}", "")
+    return flawed(found, gone, ALWAYS, f"1690 {type} value is out of range in '{told}'")
+
+
+def _divided_by(found: Sql, dividend: Sql, divisor: Sql) -> Sql:
+    """A quotient or a rest with a problem where it is divided by 0."""
+    return flawed(found, sql("{} = 0 AND {} IS NOT NULL", divisor, dividend), DIVIDED, "1365 Division by 0")
+
+
+def _whole_quotient(left: Value, right: Value, shown: str) -> Value:
+    """`left DIV right` of exact numbers."""
+    if {left.kind, right.kind} <= {"int", "uint"}:
+        return _of_whole("DIV", left, right, False, f"({shown[1:-1].replace(' DIV ', ', ')})")
+    kind = "uint" if "uint" in (left.kind, right.kind) else "int"
+    numbers = [wide_decimals.as_wide(value.sql) for value in (left, right)]
+    whole = wide_decimals.asked("DIV", *numbers)
+    found = sql(f"try_cast({{}} AS {TYPES[kind]})", whole)
+    gone = sql("{} IS NULL AND {} IS NOT NULL", found, whole)
+    by_zero = sql("try_cast({} AS DOUBLE) = 0 AND {} IS NOT NULL", numbers[1], numbers[0])
+    return Value(flawed(lost(found, gone, NAMES[kind], shown), by_zero, DIVIDED, "1365 Division by 0"), kind)
+
+
+def _of_wide(operator: str, left: Value, right: Value, shown: str) -> Value:
     """Of decimals that may have more digits than DuckDB's."""
-    scale = {"*": min(left.scale + right.scale, MOST_BEHIND), "/": _digits_behind(left, right), "DIV": 0}.get(
+    scale = {"*": min(left.scale + right.scale, MOST_BEHIND), "/": _digits_behind(left, right)}.get(
         operator, max(left.scale, right.scale))
-    numbers = (wide_decimals.as_wide(value.sql) for value in (left, right))
+    numbers = [wide_decimals.as_wide(value.sql) for value in (left, right)]
     found = wide_decimals.asked(f"/:{scale}" if operator == "/" else operator, *numbers)
-    return integer(found) if operator == "DIV" else wide(found, scale)
+    if operator in ("/", "%"):
+        by_zero = sql("try_cast({} AS DOUBLE) = 0 AND {} IS NOT NULL", numbers[1], numbers[0])
+        found = flawed(found, by_zero, DIVIDED, "1365 Division by 0")
+    else:
+        found = lost(found, sql("{} IS NULL AND {} IS NOT NULL AND {} IS NOT NULL", found, *numbers), "DECIMAL", shown)
+    return replace(wide(found, scale), shown_scale=_digits_shown(operator, left, right, scale))
+
+
+def _digits_shown(operator: str, left: Value, right: Value, scale: int) -> int | None:
+    """How many digits behind the point a client sees (tidb pkg/types/mydecimal.go, resultFrac); None for all."""
+    first, second = (value.scale if value.shown_scale is None else value.shown_scale for value in (left, right))
+    if operator == "/":
+        digits = min(first + MORE_DIGITS, MOST_BEHIND)
+    else:
+        digits = min(first + second, MOST_BEHIND) if operator == "*" else max(first, second)
+    return None if digits == scale else digits
 
 
 def _most_digits(value: Value) -> int:
     return {"bool": 1, "int": 19, "uint": 20}.get(value.kind, value.digits)
 
 
-def _of_decimals(operator: str, left: Value, right: Value) -> Value:
+def _of_decimals(operator: str, left: Value, right: Value, shown: str) -> Value:
     """Where the result may have more digits than DuckDB's, it is computed as a wide one."""
     first, second = _most_digits(left), _most_digits(right)
     if not first or not second:
-        return _of_short_decimals(operator, left, right)
+        found = _of_short_decimals(operator, left, right)
+        return replace(found, shown_scale=_digits_shown(operator, left, right, found.scale))
     scale = max(left.scale, right.scale)
     most = first + second if operator == "*" else max(first - left.scale, second - right.scale) + scale + 1
     if operator in ("*", "+", "-") and (most > DIGITS or operator == "*" and left.scale + right.scale > MOST_BEHIND):
-        return _of_wide(operator, left, right)
+        return _of_wide(operator, left, right, shown)
     found = _of_short_decimals(operator, left, right)
-    return replace(found, digits=most) if operator in ("*", "+", "-") else found
+    digits = _digits_shown(operator, left, right, found.scale)
+    return replace(found, digits=min(most, DIGITS) if operator in ("*", "+", "-") else found.digits, shown_scale=digits)
 
 
 def _of_short_decimals(operator: str, left: Value, right: Value) -> Value:
@@ -95,11 +175,11 @@ def _of_short_decimals(operator: str, left: Value, right: Value) -> Value:
     if operator in ("+", "-"):
         first, second, _ = as_decimals(left, right)
         return Value(sql(f"try({{}} {operator} {{}})", first, second), "decimal", scale=scale)
-    found = sql(_WHOLE[operator], _unscaled(left, scale), _unscaled(right, scale))
-    return integer(found) if operator == "DIV" else _scaled(found, scale)
+    rest = _scaled(sql(_WHOLE[operator], _unscaled(left, scale), _unscaled(right, scale)), scale)
+    return replace(rest, sql=_divided_by(rest.sql, left.sql, right.sql))
 
 
-def _divided(left: Value, right: Value) -> Value:
+def _quotient(left: Value, right: Value, shown: str) -> Value:
     """A quotient of exact numbers: whole words of digits behind its point, all of which are printed unless it is 0."""
     digits = _digits_behind(left, right)
     shift = digits + right.scale - left.scale
@@ -110,9 +190,9 @@ def _divided(left: Value, right: Value) -> Value:
     about = decimal(sql("try({} / nullif({}, 0))", as_real(left), as_real(right)), digits).sql
     found = sql("coalesce({}, {})", exactly, about)
     zero = text(f"0.{'0' * min(left.scale + MORE_DIGITS, digits)}")
-    shown = when(sql("{} = 0", dividend), when(sql("{} IS NOT NULL", found), zero), sql("{}::VARCHAR", found))
-    before = left.scale if left.shown_scale is None else left.shown_scale
-    return Value(found, "decimal", scale=digits, text=shown, shown_scale=min(before + MORE_DIGITS, digits))
+    found = _divided_by(found, left.sql, right.sql)
+    printed = when(sql("{} = 0", dividend), when(sql("{} IS NOT NULL", found), zero), sql("{}::VARCHAR", found))
+    return Value(found, "decimal", scale=digits, text=printed, shown_scale=_digits_shown("/", left, right, digits))
 
 
 def _digits_behind(left: Value, right: Value) -> int:
@@ -138,7 +218,6 @@ def _scaled(found: Sql, scale: int) -> Value:
 
 _REAL = {
     "+": "{} + {}", "-": "{} - {}", "*": "{} * {}", "/": "{} / nullif({}, 0)", "%": "{} % nullif({}, 0)",
-    "DIV": "trunc({} / nullif({}, 0))",
 }
 _WHOLE = {
     "+": "{}::HUGEINT + {}::HUGEINT", "-": "{}::HUGEINT - {}::HUGEINT", "*": "try({}::HUGEINT * {}::HUGEINT)",
@@ -151,30 +230,34 @@ def negative(value: Value) -> Value:
     if value.kind == "null":
         return value
     number = numeric(value)
-    constant = None if value.constant is None or value.kind == "string" else _opposite(value.constant)
-    shown = None if constant is None else text(constant)
+    constant = None if value.constant is None or value.kind == "string" else _opposite(value.constant, number.kind)
+    shown = None if constant is None or number.kind == "real" else text(constant)
     if number.kind == "real":
+        shown = sql("'-' || {}", value.text) if constant and value.text and constant.startswith("-") else None
         return Value(sql("-{}", number.sql), "real", constant=constant, text=shown)
-    if number.kind == "int":
-        return Value(sql("try_cast(-({}::HUGEINT) AS BIGINT)", number.sql), "int", constant=constant, text=shown)
+    if number.kind in ("int", "uint") and (constant is None or -2 ** 63 <= int(constant) < 2 ** 63):
+        opposite = sql("try_cast(-({}::HUGEINT) AS BIGINT)", number.sql)
+        gone = sql("{} IS NULL AND {} IS NOT NULL", opposite, number.sql)
+        found = opposite if constant is not None else lost(opposite, gone, "BIGINT", f"-{named(value)}")
+        return Value(found, "int", constant=constant, text=shown, named=f"-{named(value)}")
     if number.kind == "wide":
         found = text(constant) if constant is not None else wide_decimals.asked("negative", number.sql)
-        return wide(found, number.scale, constant)
-    opposite = sql("-{}", decimal(number.sql, number.scale).sql)
-    if constant == str(-2 ** 63):
-        return Value(sql("try_cast({} AS BIGINT)", opposite), "int", constant=constant, text=shown)
-    return Value(opposite, "decimal", constant=constant, text=shown, scale=number.scale)
+        return replace(wide(found, number.scale, constant), shown_scale=number.shown_scale)
+    return Value(sql("-{}", decimal(number.sql, number.scale).sql), "decimal", constant=constant, text=shown,
+                 scale=number.scale, digits=number.digits, shown_scale=number.shown_scale)
 
 
-def _opposite(number: str) -> str:
+def _opposite(number: str, kind: str) -> str:
+    if kind != "real" and not number.strip("-0."):
+        return number.lstrip("-")
     return number[1:] if number.startswith("-") else f"-{number}"
 
 
 def bits(value: Value) -> Sql:
     """The 64 bits of the value as a UBIGINT."""
-    number = numeric(value)
-    whole = sql("round({})", number.sql) if number.kind == "real" else number.sql
-    return sql(f"try_cast((try_cast({{}} AS HUGEINT) + {TWO_64}) % {TWO_64} AS UBIGINT)", whole)
+    kind = "uint" if numeric(value).kind == "uint" else "int"
+    found = whole(value, kind).sql
+    return found if kind == "uint" else bits_as(sql("{}::HUGEINT", found), "uint")
 
 
 def unsigned(found: Sql) -> Value:
@@ -197,138 +280,3 @@ _BITS: dict[str, Callable[[Value, Value], Value]] = {
     "<<": lambda left, right: _shifted(f"({{}}::HUGEINT * {{}}) % {TWO_64}", left, right),
     ">>": lambda left, right: _shifted("{}::HUGEINT // {}", left, right),
 }
-
-
-def _round(value: Value, places: Value | None = None) -> Value:
-    return _cut("round", value, places)
-
-
-def _truncate(value: Value, places: Value) -> Value:
-    return _cut("trunc", value, places)
-
-
-def _cut(function: str, value: Value, places: Value | None) -> Value:
-    """ROUND, TRUNCATE: an exact number of as many digits as asked for stays exact."""
-    number = numeric(value)
-    if places is not None and places.constant is None:
-        return _cut_by(function, number, as_count(places))
-    digits = int(float(places.constant or 0)) if places else 0
-    if number.kind == "wide":
-        kept = min(max(digits, -MOST), MOST_BEHIND)
-        return number if kept >= number.scale else wide(
-            wide_decimals.asked(f"{function}:{kept}", number.sql), max(kept, 0))
-    if number.kind == "real":
-        return _cut_by(function, number, sql(str(max(min(digits, 300), -300))))
-    if digits >= number.scale:
-        return number
-    kept = max(digits, 0)
-    found = number.sql if kept else decimal(number.sql, number.scale).sql
-    power = 10 ** min(max(-digits, 0), DIGITS - 1)
-    if function == "round" and digits >= 0:
-        found = decimal(found, kept).sql
-    elif digits >= 0:
-        found = sql(f"trunc({{}}, {kept})", found)
-    else:
-        found = _in_tens(function, sql("trunc({})::HUGEINT", found), power)
-    if number.kind in ("int", "uint"):
-        return Value(sql(f"try_cast({{}} AS {'UBIGINT' if number.kind == 'uint' else 'BIGINT'})", found), number.kind)
-    return decimal(found, kept)
-
-
-def _in_tens(function: str, whole: Sql, power: int) -> Sql:
-    """A whole number of so many."""
-    near = sql(f"(abs({{}}) + {power // 2 if function == 'round' else 0}) // {power} * {power}", whole)
-    return sql("{} * sign({})", near, whole)
-
-
-def _cut_by(function: str, number: Value, digits: Sql) -> Value:
-    """By a number of digits that each row has: a double."""
-    power = sql("pow(10, {})", digits)
-    return real(sql(f"{function}({{}} * {{}}) / {{}}", as_real(number), power, power))
-
-
-def _whole(function: str) -> Callable[[Value], Value]:
-    """CEILING, FLOOR: whole numbers of exact ones, doubles of doubles."""
-    def rounded(value: Value) -> Value:
-        number = numeric(value)
-        if number.kind in ("int", "uint"):
-            return number
-        if number.kind == "wide":
-            return wide(wide_decimals.asked(function, number.sql), 0)
-        found = sql(f"{function}({{}})", number.sql)
-        return real(found) if number.kind == "real" else decimal(found, 0)
-
-    return rounded
-
-
-def _absolute(value: Value) -> Value:
-    number = numeric(value)
-    if number.kind == "uint":
-        return number
-    if number.kind == "int":
-        return integer(sql("abs({}::HUGEINT)", number.sql))
-    if number.kind == "wide":
-        return wide(wide_decimals.asked("abs", number.sql), number.scale)
-    return Value(sql("abs({})", number.sql), number.kind, scale=number.scale)
-
-
-def _double(template: str, valid: str = "") -> Callable[..., Value]:
-    """A function of doubles; null where the condition on its first argument does not hold."""
-    def function(*values: Value) -> Value:
-        numbers = [as_real(value) for value in values]
-        result = sql(f"try({template})", *numbers)
-        return real(when(sql(valid, numbers[0]), result) if valid else result)
-
-    return function
-
-
-def _logarithm(base: Value, value: Value | None = None) -> Value:
-    if value is None:
-        return _ln(base)
-    first, second = as_real(base), as_real(value)
-    found = sql("try(ln({}) / nullif(ln({}), 0))", second, first)
-    return real(when(sql("{} > 0 AND {} > 0", first, second), found))
-
-
-def _ln(value: Value) -> Value:
-    number = as_real(value)
-    return real(when(sql("{} > 0", number), sql("try(ln({}))", number)))
-
-
-def _atan(first: Value, second: Value | None = None) -> Value:
-    if second is None:
-        return real(sql("atan({})", as_real(first)))
-    return real(sql("atan2({}, {})", as_real(first), as_real(second)))
-
-
-NUMBER_FUNCTIONS: dict[str, Function] = {
-    "ABS": Function(1, 1, _absolute),
-    "CEIL": Function(1, 1, _whole("ceil")),
-    "CEILING": Function(1, 1, _whole("ceil")),
-    "FLOOR": Function(1, 1, _whole("floor")),
-    "ROUND": Function(1, 2, _round),
-    "TRUNCATE": Function(2, 2, _truncate),
-    "SIGN": Function(1, 1, lambda value: integer(sql("sign({})", as_real(value)))),
-    "POW": Function(2, 2, _double("pow({}, {})")),
-    "POWER": Function(2, 2, _double("pow({}, {})")),
-    "SQRT": Function(1, 1, _double("sqrt({})", "{} >= 0")),
-    "EXP": Function(1, 1, _double("exp({})")),
-    "LN": Function(1, 1, _ln),
-    "LOG": Function(1, 2, _logarithm),
-    "LOG2": Function(1, 1, _double("log2({})", "{} > 0")),
-    "LOG10": Function(1, 1, _double("log10({})", "{} > 0")),
-    "PI": Function(0, 0, lambda: real(sql("pi()"))),
-    "SIN": Function(1, 1, _double("sin({})")),
-    "COS": Function(1, 1, _double("cos({})")),
-    "TAN": Function(1, 1, _double("tan({})")),
-    "COT": Function(1, 1, _double("cot({})", "{} != 0")),
-    "ASIN": Function(1, 1, _double("asin({})", "{} BETWEEN -1 AND 1")),
-    "ACOS": Function(1, 1, _double("acos({})", "{} BETWEEN -1 AND 1")),
-    "ATAN": Function(1, 2, _atan),
-    "ATAN2": Function(2, 2, _atan),
-    "DEGREES": Function(1, 1, _double("degrees({})")),
-    "RADIANS": Function(1, 1, _double("radians({})")),
-    "BIT_COUNT": Function(1, 1, lambda value: integer(sql("bit_count({})", bits(value)))),
-    "MOD": Function(2, 2, lambda left, right: calculated("%", left, right)),
-}
-"""By TiDB's names."""

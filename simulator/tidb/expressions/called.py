@@ -6,9 +6,13 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
-from simulator.tidb.expressions.sql import Sql, sql, text
+from simulator.tidb.expressions.problems import ALWAYS, DIVIDED, TRUNCATED, WARNED, with_problems
+from simulator.tidb.expressions.sql import Sql, sql, text, when
 from simulator.tidb.functions import FUNCTIONS
 from simulator.tidb.functions.problems import Problem
+
+LETTERS = {"E": ALWAYS, "T": TRUNCATED, "D": DIVIDED, "W": WARNED}
+"""The kinds of problems as `functions.problems` spells them."""
 
 GIVES = pa.struct([("value", pa.string()), ("problem", pa.string())])
 
@@ -18,7 +22,10 @@ def asked(name: str, *arguments: Sql) -> Sql:
     assert name in FUNCTIONS, name
     pieces = ("called([", *[", "] * len(arguments), "]::VARCHAR[])")
     found = Sql(pieces, (text(name), *arguments))
-    return sql("struct_extract({}, 'value')", found)
+    problem = sql("struct_extract({}, 'problem')", found)
+    problems = {kind: when(sql(f"left({{}}, 1) = '{letter}'", problem), sql("substring({}, 2)", problem))
+                for letter, kind in LETTERS.items()}
+    return with_problems(sql("struct_extract({}, 'value')", found), problems)
 
 
 def computed(calls: pa.Array) -> pa.Array:

@@ -1,20 +1,22 @@
 """Casts of MySQL values: what CAST names, and what a column's type makes of a value.
 
-One law: a cast never fails; what does not fit is NULL, or cut as MySQL cuts it.
+What does not fit is NULL, or cut as MySQL cuts it, and has a problem (`problems`).
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from simulator.tidb.expressions import wide_decimals
-from simulator.tidb.expressions.arithmetic import bits
 from simulator.tidb.expressions.comparisons import as_duration, as_moment, blob, latin1
+from simulator.tidb.expressions.conversions import decimal_text
 from simulator.tidb.expressions.json import document
-from simulator.tidb.expressions.moments import duration_text, rounded_moment
+from simulator.tidb.expressions.moments import duration_text, rounded_duration, rounded_moment
+from simulator.tidb.expressions.problems import TRUNCATED, flawed
 from simulator.tidb.expressions.sql import Sql, sql, when
 from simulator.tidb.expressions.values import (
     DIGITS,
     Value,
-    as_integer,
     as_real,
     as_text,
     decimal,
@@ -23,6 +25,7 @@ from simulator.tidb.expressions.values import (
     of_column,
     real,
     string,
+    whole,
     wide,
 )
 from simulator.tidb.expressions.wide_decimals import MOST, MOST_BEHIND
@@ -36,51 +39,59 @@ def cast(value: Value, type: str) -> Value:
         return null()
     name, _, rest = type.partition("(")
     sizes = [int(size) for size in rest.rstrip(")").split(", ")] if rest else []
-    if name == "UNSIGNED":
-        return Value(bits(value), "uint")
-    if name == "SIGNED":
-        return Value(_signed(value), "int")
+    if name in ("UNSIGNED", "SIGNED"):
+        return whole(value, "uint" if name == "UNSIGNED" else "int")
     if name == "DECIMAL":
         digits, scale = (*sizes, 0, 0)[:2] if sizes else (10, 0)
         return _decimal(value, digits or 10, scale)
     if name in ("DOUBLE", "FLOAT"):
         return real(sql(f"try_cast({{}} AS {name})::DOUBLE", as_real(value)))
     if name in ("DATE", "DATETIME"):
-        return _moment(value, name)
+        return _moment(value, name, sizes[0] if sizes else 0)
     if name == "TIME":
-        return Value(as_duration(value), "time")
+        digits = sizes[0] if sizes else 0
+        return Value(rounded_duration(as_duration(value), digits), "time", scale=digits)
     return _text(value, name.partition(" ")[0], sizes)
 
 
-def _signed(value: Value) -> Sql:
-    """The 64 bits of an unsigned number, else the nearest of 64 bits."""
-    number = numeric(value)
-    if number.kind != "uint":
-        return as_integer(value)
-    return sql(f"({{}}::HUGEINT - CASE WHEN {{}} >= {2 ** 63} THEN {2 ** 64}::HUGEINT ELSE 0 END)::BIGINT",
-               number.sql, number.sql)
-
-
 def _decimal(value: Value, digits: int, scale: int) -> Value:
-    """A decimal; what is too large is the largest (MySQL cuts and warns)."""
+    """A decimal; what is too large is the largest."""
     scale = min(scale, MOST_BEHIND)
-    number = numeric(value)
-    if digits > DIGITS or number.kind == "wide":
-        sizes = min(digits, MOST) * 100 + scale
-        return wide(wide_decimals.asked(f"cast:{sizes}", wide_decimals.as_wide(number.sql)), scale)
-    found = decimal(numeric(value).sql, scale).sql
-    if digits == DIGITS:
-        return Value(found, "decimal", scale=scale)
+    of_text = value.kind == "string" and value.number is None
+    number = wide(decimal_text(value.sql), MOST_BEHIND) if of_text else numeric(value)
+    if number.kind == "wide":
+        return _wide_cast(number.sql, digits, scale)
+    if digits > DIGITS - 1 or number.kind == "real":
+        return _wide_cast(as_text(number), digits, scale)
+    found = decimal(number.sql, scale).sql
     most = f"'{'9' * (digits - scale)}.{'9' * scale}'::DECIMAL({DIGITS}, {scale})"
-    return Value(sql(f"CASE WHEN {{}} > {most} THEN {most} WHEN {{}} < -({most}) THEN -({most}) ELSE {{}} END",
-                     found, found, found), "decimal", scale=scale)
+    far = sql(f"CASE WHEN {{}} < 0 THEN -({most}) ELSE {most} END", number.sql)
+    outside = sql(f"{{}} IS NULL AND {{}} IS NOT NULL OR {{}} > {most} OR {{}} < -({most})",
+                  found, number.sql, found, found)
+    near = when(outside, far, found)
+    if number.kind in ("int", "uint") and digits - scale >= 20 or number.digits and (
+            number.digits - number.scale < digits - scale):
+        return Value(found, "decimal", scale=scale, digits=digits)
+    return Value(_too_large(near, outside, digits, scale), "decimal", scale=scale, digits=digits)
 
 
-def _moment(value: Value, name: str) -> Value:
+def _too_large(found: Sql, outside: Sql, digits: int, scale: int) -> Sql:
+    return flawed(found, outside, TRUNCATED, f"1690 DECIMAL value is out of range in '({digits}, {scale})'")
+
+
+def _wide_cast(number: Sql, digits: int, scale: int) -> Value:
+    """Of a decimal in its text."""
+    found = wide_decimals.asked(f"cast:{min(digits, MOST) * 100 + scale}", number)
+    rounded = wide_decimals.asked(f"round:{scale}", number)
+    found = _too_large(found, sql("{} != {}", rounded, found), digits, scale)
+    return wide(found, scale) if digits > DIGITS else replace(decimal(found, scale), digits=digits)
+
+
+def _moment(value: Value, name: str, digits: int) -> Value:
     moment = as_moment(value)
     if name == "DATE":
         return Value(sql("left({}, 10) || ' 00:00:00.000000'", moment), "date")
-    return Value(moment, "datetime")
+    return Value(rounded_moment(moment, digits), "datetime", scale=digits)
 
 
 def _text(value: Value, name: str, sizes: list[int]) -> Value:
@@ -88,12 +99,18 @@ def _text(value: Value, name: str, sizes: list[int]) -> Value:
     if name == "JSON":
         return Value(document(value), "json")
     if name == "YEAR":
-        return Value(as_integer(value), "int", year=True)
+        return replace(whole(value), year=True)
     found = as_text(value)
     if name == "BINARY" and not value.bytes:
         found = latin1(found)
-    cut = sql(f"left({{}}, {sizes[0]})", found) if sizes else found
-    return Value(cut, "string", "binary", 2, bytes=True) if name == "BINARY" else string(cut, value)
+    if sizes:
+        most, length = sizes[0], sql("length({})", found)
+        cut = sql(f"left({{}}, {most})", found)
+        if name == "BINARY":
+            cut = sql(f"rpad({{}}, {most}, chr(0))", cut)
+        found = flawed(cut, sql(f"{{}} > {most}", length), TRUNCATED,
+                       f"1406 Data Too Long, field len {most}, data len {{}}", sql("{}::VARCHAR", length))
+    return Value(found, "string", "binary", 2, bytes=True) if name == "BINARY" else string(found, value)
 
 
 def stored(value: Value, column: Column) -> Value:
@@ -122,9 +139,7 @@ def written(value: Value, column: Column) -> Sql:
     if type.name in ("datetime", "timestamp"):
         return _with_fraction(rounded_moment(as_moment(value), type.decimal), type.decimal)
     if type.name == "time":
-        unit = 10 ** (6 - max(type.decimal, 0))
-        near = sql(f"CASE WHEN {{}} < 0 THEN -1 ELSE 1 END * ((abs({{}}) + {unit // 2}) // {unit} * {unit})",
-                   as_duration(value), as_duration(value))
+        near = rounded_duration(as_duration(value), type.decimal)
         return _with_fraction(sql("{}", duration_text(near)), type.decimal)
     if type.charset == "binary" and not value.bytes and type.name != "json":
         return latin1(as_text(value))

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from simulator.tidb.expressions.comparisons import blob
 from simulator.tidb.expressions.sql import Sql, sql
-from simulator.tidb.expressions.values import Value, as_text, numeric
+from simulator.tidb.expressions.values import Value, as_shown, as_text, numeric
+from simulator.tidb.model.table import Column
 
 
 class DatumSql(NamedTuple):
@@ -15,8 +16,10 @@ class DatumSql(NamedTuple):
     """A BLOB; see `datums.kinds`."""
 
 
-def datum(value: Value) -> DatumSql:
-    """The kind that TiDB gives a value, and its body."""
+def datum(value: Value, column: Column) -> DatumSql:
+    """The kind that TiDB gives a value, and its body. A quotient goes to a decimal column with all its digits."""
+    if value.shown_scale is not None and column.type.name != "decimal":
+        value = as_shown(value)
     if value.kind == "null":
         return DatumSql("string", sql("NULL::BLOB"))
     cell = value.cell.name if value.cell else ""

@@ -6,9 +6,9 @@ neither list is one that TiDB does not know.
 
 from __future__ import annotations
 
-from simulator.tidb.expressions.arithmetic import NUMBER_FUNCTIONS
 from simulator.tidb.expressions.branches import BRANCHES
 from simulator.tidb.expressions.json import JSON_FUNCTIONS
+from simulator.tidb.expressions.number_functions import NUMBER_FUNCTIONS
 from simulator.tidb.expressions.text_functions import TEXT_FUNCTIONS
 from simulator.tidb.expressions.time_functions import TIME_FUNCTIONS
 from simulator.tidb.expressions.values import Function

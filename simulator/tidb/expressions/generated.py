@@ -91,7 +91,7 @@ def _computed(column: Column, scope: Scope, texts: Mapping[str, pa.Array], rows:
         return nulls(0)
     table, expression = scope.table, column.generated_expression
     try:
-        value = datum(valued(definition(expression, table), scope))
+        value = datum(valued(definition(expression, table), scope), column)
         return datums(value.kind, evaluated({column.name: value.body}, texts, rows)[column.name])
     except (SchemaError, Uncomputable) as error:
         raise SnapshotError(

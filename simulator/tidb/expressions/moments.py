@@ -6,6 +6,7 @@ is a number of microseconds.
 
 from __future__ import annotations
 
+from simulator.tidb.expressions.problems import TRUNCATED, flawed
 from simulator.tidb.expressions.sql import Sql, sql, when
 
 
@@ -16,8 +17,9 @@ def printed_moment(shown: Sql) -> Sql:
 
 
 def moment(shown: Sql) -> Sql:
-    """A moment from its text, in any of the spellings that MySQL takes; null for another text."""
-    return sql("nullif(moment_of({}), '')", shown)
+    """A moment from its text, in any of the spellings that MySQL takes; null, with a problem, for another text."""
+    found = sql("nullif(moment_of({}), '')", shown)
+    return flawed(found, sql("{} IS NULL", found), TRUNCATED, "1292 Incorrect datetime value: '{}'", shown)
 
 
 def moment_number(moment: Sql, kind: str) -> Sql:
@@ -50,8 +52,20 @@ def rounded_moment(moment: Sql, digits: int) -> Sql:
 
 
 def duration(shown: Sql) -> Sql:
-    """Microseconds from the text of a TIME, in any of the spellings that MySQL takes; null for another text."""
-    return printed_duration(sql("nullif(time_of({}), '')", shown))
+    """Microseconds from the text of a TIME, in any of the spellings that MySQL takes; null, with a problem, for another
+    text."""
+    found = sql("nullif(time_of({}), '')", shown)
+    problem = "1292 Truncated incorrect time value: '{}'"
+    return printed_duration(flawed(found, sql("{} IS NULL", found), TRUNCATED, problem, shown))
+
+
+def rounded_duration(duration: Sql, digits: int) -> Sql:
+    """The nearest duration with that many digits of a second."""
+    unit = 10 ** (6 - max(digits, 0))
+    if unit == 1:
+        return duration
+    return sql(f"CASE WHEN {{}} < 0 THEN -1 ELSE 1 END * ((abs({{}}) + {unit // 2}) // {unit} * {unit})",
+               duration, duration)
 
 
 def printed_duration(shown: Sql) -> Sql:

@@ -18,6 +18,12 @@ class Sql:
 
     pieces: tuple[str, ...]
     parts: tuple[Sql, ...] = ()
+    problems: tuple[tuple[str, Sql], ...] = ()
+    """What is wrong with the value, by kind, beside what is wrong with its parts (`problems`)."""
+
+    computes: str = "all"
+    """Which of its parts a row needs: `all`, `case` (condition, value, …, otherwise), `AND` and `OR` (up to the one
+    that decides); `quietly`: their problems do not count."""
 
 
 def sql(template: str, *parts: Sql) -> Sql:
@@ -44,11 +50,12 @@ TRUE, FALSE = Sql(("true",)), Sql(("false",))
 
 def joined(glue: str, parts: list[Sql]) -> Sql:
     """All parts, with glue between them, in parentheses."""
-    return Sql(("(", *[f" {glue} "] * (len(parts) - 1), ")"), tuple(parts))
+    pieces = ("(", *[f" {glue} "] * (len(parts) - 1), ")")
+    return Sql(pieces, tuple(parts), computes=glue if glue in ("AND", "OR") else "all")
 
 
 def when(condition: Sql, value: Sql, otherwise: Sql = NULL) -> Sql:
-    return sql("CASE WHEN {} THEN {} ELSE {} END", condition, value, otherwise)
+    return switched([(condition, value)], otherwise)
 
 
 def switched(branches: list[tuple[Sql, Sql]], otherwise: Sql = NULL) -> Sql:
@@ -56,7 +63,7 @@ def switched(branches: list[tuple[Sql, Sql]], otherwise: Sql = NULL) -> Sql:
     if not branches:
         return otherwise
     pieces = ("CASE WHEN ", *[" THEN ", " WHEN "] * (len(branches) - 1), " THEN ", " ELSE ", " END")
-    return Sql(pieces, (*(part for branch in branches for part in branch), otherwise))
+    return Sql(pieces, (*(part for branch in branches for part in branch), otherwise), computes="case")
 
 
 def quoted(identifier: str) -> str:
@@ -67,7 +74,7 @@ def quoted(identifier: str) -> str:
 def query(wanted: Mapping[str, Sql], source: str, mark: str = "", kept: bool = False) -> str:
     """SELECT of the wanted expressions, by name, from a table or a SELECT in parentheses; with all of its columns where
     they are kept. The mark tells the names of steps from those of other queries."""
-    nodes = list(_in_order(wanted.values()))
+    nodes = list(in_order(wanted.values()))
     uses: dict[Sql, int] = {}
     for node in nodes:
         for part in node.parts:
@@ -97,7 +104,7 @@ def query(wanted: Mapping[str, Sql], source: str, mark: str = "", kept: bool = F
 def inline(root: Sql, longest: int) -> str | None:
     """An expression as one text, without steps; None if it is longer than that."""
     texts: dict[Sql, str] = {}
-    for node in _in_order([root]):
+    for node in in_order([root]):
         inner = [*(f"({texts[part]})" if part.parts else texts[part] for part in node.parts), ""]
         texts[node] = "".join(text for pair in zip(node.pieces, inner, strict=True) for text in pair)
         if len(texts[node]) > longest:
@@ -105,7 +112,7 @@ def inline(root: Sql, longest: int) -> str | None:
     return texts[root]
 
 
-def _in_order(roots: Iterable[Sql]) -> Iterator[Sql]:
+def in_order(roots: Iterable[Sql]) -> Iterator[Sql]:
     """Every node once, its parts before it."""
     done: set[Sql] = set()
     waiting = [(root, False) for root in reversed(list(roots))]

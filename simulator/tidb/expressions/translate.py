@@ -15,7 +15,7 @@ from simulator.errors import SqlError
 from simulator.tidb.expressions.arithmetic import calculated, negative
 from simulator.tidb.expressions.branches import as_known, chosen
 from simulator.tidb.expressions.casts import cast, stored
-from simulator.tidb.expressions.comparisons import OPERATORS, compared, like, regexp
+from simulator.tidb.expressions.comparisons import OPERATORS, between, compared, like, regexp
 from simulator.tidb.expressions.functions import FUNCTIONS
 from simulator.tidb.expressions.situation import Situation
 from simulator.tidb.expressions.sql import Sql, joined, sql, text
@@ -66,6 +66,9 @@ class Names(Protocol):
     def situation(self) -> Situation:
         """What functions ask of the session."""
 
+    def subtracts_signed(self) -> bool:
+        """Whether the sql_mode has NO_UNSIGNED_SUBTRACTION."""
+
     def answered(self, node: Node, operand: Node | None = None) -> Value:
         """The value of a node that only a query, a session or a statement on rows answers; with an operand, whether a
         subquery has it among its rows."""
@@ -90,6 +93,9 @@ class Scope(NamedTuple):
 
     def situation(self) -> Situation:
         return Situation()
+
+    def subtracts_signed(self) -> bool:
+        return False
 
     def answered(self, node: Node, operand: Node | None = None) -> Value:
         raise AssertionError("checked before")
@@ -139,16 +145,17 @@ def _binary(node: Binary, scope: Names) -> Value:
         if operator in ("AND", "OR"):
             value = boolean(joined(operator, [truth(part) for part in (value, *others)]))
         else:
-            value = functools.reduce(lambda left, right: _joined(operator, left, right), others, value)
+            signed = operator == "-" and scope.subtracts_signed()
+            value = functools.reduce(lambda left, right: _joined(operator, left, right, signed), others, value)
     return value
 
 
-def _joined(operator: str, left: Value, right: Value) -> Value:
+def _joined(operator: str, left: Value, right: Value, signed: bool) -> Value:
     if operator in OPERATORS:
         return boolean(compared(operator, left, right))
     if operator == "XOR":
         return boolean(sql("{} != {}", truth(left), truth(right)))
-    return calculated(operator, left, right)
+    return calculated(operator, left, right, signed)
 
 
 def _case(node: Case, scope: Names) -> Value:
@@ -161,9 +168,8 @@ def _case(node: Case, scope: Names) -> Value:
 
 
 def _between(node: Between, scope: Names) -> Value:
-    value = valued(node.operand, scope)
-    found = sql("{} AND {}", compared(">=", value, valued(node.low, scope)),
-                compared("<=", value, valued(node.high, scope)))
+    value, low, high = (valued(part, scope) for part in (node.operand, node.low, node.high))
+    found = between(value, low, high)
     return boolean(sql("NOT {}", found) if node.negated else found)
 
 

@@ -6,13 +6,24 @@ cell follows from its column's type, that of a literal from its spelling.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from simulator.tidb.expressions import wide_decimals
 from simulator.tidb.expressions.called import asked
+from simulator.tidb.expressions.conversions import (
+    TYPES,
+    bits_as,
+    real_of_constant,
+    real_of_json,
+    real_of_text,
+    whole_of_constant,
+    whole_of_decimal,
+    whole_of_json,
+    whole_of_real,
+    whole_of_text,
+)
 from simulator.tidb.expressions.moments import (
     clock,
     clock_text,
@@ -20,7 +31,10 @@ from simulator.tidb.expressions.moments import (
     moment_number,
     printed_duration,
     printed_moment,
+    rounded_duration,
+    rounded_moment,
 )
+from simulator.tidb.expressions.problems import ALWAYS, flawed
 from simulator.tidb.expressions.sql import FALSE, NULL, Sql, TRUE, sql, text, when
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, INTEGER_BITS
@@ -29,7 +43,6 @@ from simulator.tidb.values import spellings
 
 NUMBERS = ("bool", "int", "uint", "decimal", "wide", "real")
 MOMENTS = ("date", "datetime")
-NUMBER = r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)"
 BLOB_TYPES = {"varbinary": 15, "varchar": 15, "binary": 254, "char": 254, "tinyblob": 249, "mediumblob": 250,
               "longblob": 251, "blob": 252, "tinytext": 249, "mediumtext": 250, "longtext": 251, "text": 252}
 """TiDB's numbers of types (pkg/parser/mysql/type.go)."""
@@ -69,6 +82,7 @@ class Value:
     """Whether TiCDC sees the number in the result of a whole expression (not that of a BIT)."""
 
     year: bool = False
+    is_column: bool = False
     scale: int = 0
     """Digits behind the point of a decimal, or of the seconds of a datetime or time."""
 
@@ -78,6 +92,9 @@ class Value:
     cell: ColumnType | None = None
     """The type of the column that it is a cell of, where its kind does not tell: BIT, FLOAT, TIMESTAMP, ENUM, SET,
     and whether an integer is unsigned."""
+
+    named: str = ""
+    """How an error names it, unless it is a literal: `test.t.a`."""
 
     shown_scale: int | None = None
     """How many of them a client is shown, if not all (tidb pkg/types/mydecimal.go, resultFrac)."""
@@ -103,6 +120,11 @@ MANY = 255
 """Arguments, for a function that takes any number of them."""
 
 
+def named(value: Value) -> str:
+    """The value as an error shows it."""
+    return value.named or ("Column#0" if value.constant is None else value.constant)
+
+
 def null() -> Value:
     return Value(NULL, "null")
 
@@ -119,6 +141,12 @@ def integer(found: Sql) -> Value:
 def real(found: Sql) -> Value:
     """A double; null for infinity and what is no number, which MySQL has not."""
     return Value(when(sql("isfinite({})", found), found), "real")
+
+
+def in_range(found: Sql, shown: str = "") -> Value:
+    """A double; infinity is an error (tidb pkg/types/errors.go, ErrOverflow)."""
+    told = f"1690 DOUBLE value is out of range in '{shown}'".replace("{}", "")
+    return Value(flawed(when(sql("isfinite({})", found), found), sql("isinf({})", found), ALWAYS, told), "real")
 
 
 def decimal(found: Sql, scale: int) -> Value:
@@ -150,12 +178,6 @@ def wide(found: Sql, scale: int, constant: str | None = None) -> Value:
     return Value(found, "wide", constant=constant, text=found, scale=scale)
 
 
-def leading_number(value: str) -> str:
-    """The number that a text begins with; `0` where it begins with none."""
-    found = re.match(NUMBER, value)
-    return found[1] if found else "0"
-
-
 def numeric(value: Value) -> Value:
     """The value as a number."""
     if value.kind in NUMBERS:
@@ -165,16 +187,16 @@ def numeric(value: Value) -> Value:
     if value.number is not None:
         return Value(value.number, "uint")
     if value.kind in MOMENTS:
-        return decimal(moment_number(value.sql, value.kind), 6)
+        number = moment_number(value.sql, value.kind)
+        return decimal(number, value.scale) if value.scale else integer(sql("split_part({}, '.', 1)", number))
     if value.kind == "time":
-        return decimal(sql("{}::DECIMAL(38, 6) * 0.000001::DECIMAL(7, 6)", clock(value.sql)), 6)
-    return Value(_leading(value.sql), "real")
-
-
-def _leading(found: Sql) -> Sql:
-    """The number that a text begins with, else 0; of JSON true is 1."""
-    number = sql("try_cast(regexp_extract({}, {}, 1) AS DOUBLE)", found, text(NUMBER))
-    return sql("coalesce({}, ({} = 'true')::DOUBLE)", number, found)
+        number = sql("{}::DECIMAL(38, 6) * 0.000001::DECIMAL(7, 6)", clock(value.sql))
+        return decimal(number, value.scale) if value.scale else integer(sql("trunc({})", number))
+    if value.kind == "json":
+        return Value(real_of_json(as_text(value)), "real")
+    if value.constant is not None:
+        return Value(real_of_constant(value.constant), "real")
+    return Value(real_of_text(value.sql), "real")
 
 
 def as_real(value: Value) -> Sql:
@@ -183,11 +205,37 @@ def as_real(value: Value) -> Sql:
 
 
 def as_integer(value: Value) -> Sql:
-    """A whole number, rounded half away from zero; null if 64 bits do not hold it."""
+    """A signed whole number as functions take one; see `whole`."""
+    return whole(value, "int").sql
+
+
+def whole(value: Value, kind: str = "int") -> Value:
+    """The value as a whole number of 64 bits, `int` or `uint`, as CAST makes it, and every function that takes whole
+    numbers: doubles to the nearest, a half to the even one, decimals away from zero, of text the digits that it begins
+    with."""
+    if value.kind == "null":
+        return Value(sql(f"NULL::{TYPES[kind]}"), kind)
+    if value.scale and value.kind in ("datetime", "time"):
+        near = rounded_moment(value.sql, 0) if value.kind == "datetime" else rounded_duration(value.sql, 0)
+        value = replace(value, sql=near, scale=0, text=None)
+    if value.kind == "json":
+        return Value(whole_of_json(as_text(value), kind), kind)
+    if value.kind == "string" and value.number is None:
+        found = whole_of_text(value.sql, kind) if value.constant is None else whole_of_constant(value.constant, kind)
+        return Value(found, kind)
     number = numeric(value)
-    if number.kind == "int":
-        return number.sql
-    return sql("try_cast({} AS BIGINT)", sql("round({})", number.sql) if number.kind == "real" else number.sql)
+    if number.kind == kind:
+        return number
+    if number.kind in ("int", "uint"):
+        return Value(bits_as(sql("{}::HUGEINT", number.sql), kind), kind)
+    if number.kind == "real":
+        return Value(whole_of_real(number.sql, kind), kind)
+    shown = sql("{}::VARCHAR", number.sql)
+    rounded = wide_decimals.asked("round:0", number.sql) if number.kind == "wide" else (
+        sql(f"try_cast({{}} AS DECIMAL({DIGITS}, 0))", number.sql))
+    near = sql("try_cast({} AS HUGEINT)", rounded)
+    far = sql("CASE WHEN {} LIKE '-%' THEN -1e30 WHEN {} IS NOT NULL THEN 1e30 END::HUGEINT", shown, shown)
+    return Value(whole_of_decimal(sql("coalesce({}, {})", near, far), kind, shown), kind)
 
 
 def as_count(value: Value) -> Sql:
@@ -235,6 +283,14 @@ def as_text(value: Value) -> Sql:
     return printed_real(value.sql) if value.kind == "real" else sql("{}::VARCHAR", numeric(value).sql)
 
 
+def as_shown(value: Value) -> Value:
+    """A decimal with the digits that a client is shown of it (tidb pkg/types/mydecimal.go, String)."""
+    digits = value.scale if value.shown_scale is None else value.shown_scale
+    if value.kind == "wide":
+        return wide(wide_decimals.asked(f"round:{digits}", value.sql), digits)
+    return decimal(value.sql, digits)
+
+
 def _moment_text(moment: Sql) -> Sql:
     """Without a fraction that is zero, or the zeros behind one."""
     fraction = sql("rtrim({}, '0')", sql("substring({}, 20)", moment))
@@ -255,6 +311,10 @@ def printed_real(number: Sql) -> Sql:
 
 def of_column(column: Column, cell: Sql) -> Value:
     """The value of a cell from its TiDB text."""
+    return replace(_of_column(column, cell), is_column=True)
+
+
+def _of_column(column: Column, cell: Sql) -> Value:
     type = column.type
     if type.name in INTEGER_BITS:
         large = type.unsigned and type.name == "bigint"
@@ -313,7 +373,7 @@ def of_literal(literal: Literal) -> Value:
         return Value(TRUE if shown == "TRUE" else FALSE, "bool", constant=str(int(shown == "TRUE")))
     if kind in ("date", "time", "timestamp"):
         found = duration_literal(shown) if kind == "time" else moment_literal(shown)
-        digits = len(shown.partition(".")[2])
+        digits = 0 if kind == "date" else min(len(shown.partition(".")[2]), 6)
         return Value(found, "datetime" if kind == "timestamp" else kind, text=text(shown), scale=digits)
     if kind in ("hex", "bit"):
         return _of_bits(kind, shown)

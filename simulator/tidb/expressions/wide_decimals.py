@@ -13,7 +13,8 @@ import pyarrow as pa
 from simulator.tidb.expressions.sql import Sql, sql, text
 from simulator.tidb.values.kernels import each_distinct
 
-MOST, MOST_BEHIND = 65, 30
+MOST, MOST_BEFORE, MOST_BEHIND = 65, 81, 30
+"""Digits of a type; before the point of a result, in the nine words that TiDB has for it; behind the point."""
 EXACTLY = Context(prec=200)
 
 
@@ -44,14 +45,14 @@ def _result(asked: str) -> str | None:
     if name == "key":
         return _key(numbers[0])
     found = OPERATIONS[name](numbers, int(argument or 0))
-    if found is None or found.copy_abs() >= Decimal(10) ** MOST:
+    if found is None or found.copy_abs() >= Decimal(10) ** MOST_BEFORE:
         return None
     return f"{found if found else found.copy_abs():f}"
 
 
 def _key(number: Decimal) -> str:
     """The sign, then all digits, those of a negative number turned over."""
-    digits = f"{_at(number.copy_abs(), MOST_BEHIND):f}".zfill(MOST + MOST_BEHIND + 1)
+    digits = f"{_at(number.copy_abs(), MOST_BEHIND):f}".zfill(MOST_BEFORE + MOST_BEHIND + 1)
     if not number or number > 0:
         return f"1{digits}"
     return "0" + digits.translate(str.maketrans("0123456789", "9876543210"))

@@ -78,6 +78,9 @@ class Cursor:
         self.ignores_space = "IGNORE_SPACE" in sql_mode
         """Whether a blank may stand between every function and its `(`."""
 
+        self.negates_early = "HIGH_NOT_PRECEDENCE" in sql_mode
+        """Whether NOT binds as `!` does."""
+
         self._tokens = (*tokens, END, END)
         self._words = ["" if token.token_type in QUOTED else token.text.upper() for token in self._tokens]
         self._size = len(tokens)

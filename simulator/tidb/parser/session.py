@@ -31,7 +31,7 @@ from simulator.tidb.syntax.session import (
     Use,
 )
 
-UNREAD_MODES = ("NO_BACKSLASH_ESCAPES", "HIGH_NOT_PRECEDENCE", "REAL_AS_FLOAT")
+UNREAD_MODES = ("NO_BACKSLASH_ESCAPES", "REAL_AS_FLOAT")
 """The words of sql_mode that change how TiDB reads a text in a way that is not simulated."""
 
 SCOPES = ("GLOBAL", "SESSION", "LOCAL", "INSTANCE")

@@ -23,6 +23,7 @@ FEATURES = frozenset((
 SYMBOLS = frozenset(("/*+", "||", ">=", "<=", "<>", "!=", ":=", "<=>", "->", "->>", "&&", "@@"))
 """The symbols of several characters that TiDB has; sqlglot knows those of other dialects too."""
 
+SUM = re.compile(r"([0-9.]+e[+-]?[0-9]+)[+-]", re.IGNORECASE)
 PHRASE_ENDS = frozenset(phrase.split()[1] for phrase in PHRASES)
 MYSQL = MySQL()
 
@@ -52,11 +53,35 @@ def tokenize(sql: str) -> list[Token]:
     check_unicode(sql)
     tokenizer = Tokenizer(MYSQL)
     try:
-        return phrases_joined(open_comments(sql, tokenizer.tokenize(sql)))
+        return phrases_joined(open_comments(sql, numbers_apart(sql, tokenizer.tokenize(sql))))
     except SqlglotError as error:
         start = tokenizer.tokens[-1].end + 1 if tokenizer.tokens else 0
         start += len(sql[start:]) - len(sql[start:].lstrip())
         raise SchemaError(f"{position(sql, start)}: {unclosed(error)}") from None
+
+
+def numbers_apart(sql: str, tokens: list[Token]) -> list[Token]:
+    """`1e0+1` as three tokens, which sqlglot takes for one number."""
+    if not any(token.token_type is TokenType.NUMBER and SUM.match(token.text) for token in tokens):
+        return tokens
+    found: list[Token] = []
+    waiting = tokens[::-1]
+    while waiting:
+        token = waiting.pop()
+        number = SUM.match(token.text) if token.token_type is TokenType.NUMBER else None
+        if number is None:
+            found.append(token)
+            continue
+        end, sign = token.end, token.start + number.end(1)
+        while waiting and waiting[-1].start == end + 1 and waiting[-1].token_type in (TokenType.DOT, TokenType.NUMBER):
+            end = waiting.pop().end
+        found.append(Token(TokenType.NUMBER, number[1], token.line, token.col, token.start, sign - 1))
+        kind = TokenType.PLUS if sql[sign] == "+" else TokenType.DASH
+        found.append(Token(kind, sql[sign], token.line, token.col, sign, sign))
+        rest = Tokenizer(MYSQL).tokenize(sql[sign + 1:end + 1])
+        waiting += [Token(each.token_type, each.text, token.line, token.col, each.start + sign + 1, each.end + sign + 1)
+                    for each in reversed(rest)]
+    return found
 
 
 def unclosed(error: SqlglotError) -> str:

@@ -5,7 +5,8 @@ One law: a table is handed over once for each time that the statement names it, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
@@ -13,14 +14,20 @@ import pyarrow as pa
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key
 from simulator.tidb.expressions.evaluate import Uncomputable, as_texts, fetched
-from simulator.tidb.expressions.sql import Sql, query, quoted
+from simulator.tidb.expressions.problems import KINDS, problems_of
+from simulator.tidb.expressions.sql import Sql, query, quoted, sql
 from simulator.tidb.expressions.values import Value
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.syntax.queries import Quantified, QueryTree
 from simulator.tidb.upstream import subqueries
-from simulator.tidb.upstream.scopes import QueryScope
+from simulator.tidb.upstream.problems import Problems
 from simulator.tidb.upstream.refusals import outside
+from simulator.tidb.upstream.scopes import QueryScope
 from simulator.tidb.upstream.state import Upstream
+from simulator.tidb.upstream.targets import MOST_WARNINGS
+
+PROBLEM = "problem"
+"""What the columns of the problems of rows are called."""
 
 SEVERAL_ROWS = "More than one row returned by a subquery"
 NOT_IN_TRY = "TRY can not be used in combination with a scalar subquery"
@@ -30,9 +37,12 @@ OUT_OF_RANGE = "value is out of range in "
 class Computation:
     """Running numbers, and the rows that the statement reads."""
 
-    def __init__(self, upstream: Upstream, now_ms: int) -> None:
+    def __init__(self, upstream: Upstream, now_ms: int, problems: Problems | None = None) -> None:
+        """Without `problems` they are met as in a SELECT."""
         self.upstream, self.now_ms = upstream, now_ms
-        self._last = 0
+        self._problems = problems or Problems(upstream.session)
+        self._watched: list[str] = []
+        self._last = self._outer_reads = 0
         self._tables: dict[str, dict[str, pa.Array | pa.ChunkedArray]] = {}
 
     def number(self) -> int:
@@ -64,9 +74,39 @@ class Computation:
         return f'(SELECT 1 AS "{self.number()}.one")'
 
     def rows(self, wanted: Mapping[str, Sql], source: str, order: str = "") -> pa.Table:
-        """The wanted expressions over a source. Raises SqlError."""
-        text = query(wanted, source, f"{self.number()}:") + order
-        return self.fetched(text)
+        """The wanted expressions over a source, once the problems of all that is watched are met. Raises SqlError."""
+        watched, self._watched = self._watched, []
+        if watched:
+            found = self.fetched(" UNION ALL ".join(watched))
+            self._problems.meet([(kind, found.column(kind)) for kind in KINDS])
+        problems = [problem for root in wanted.values() for problem in problems_of(root).items()]
+        shown = {f"{PROBLEM} {place}": problem for place, (_, problem) in enumerate(problems)}
+        found = self.fetched(query({**wanted, **shown}, source, f"{self.number()}:") + order)
+        if problems:
+            self._problems.meet([(kind, found.column(name)) for (kind, _), name in zip(problems, shown, strict=True)])
+        return found
+
+    def watch(self, found: Iterable[Sql], source: str) -> None:
+        """Has the problems of expressions over a source met that no row of the statement shows: those of a WHERE."""
+        for root in found:
+            problems = problems_of(root)
+            if problems:
+                shown = {kind: problems.get(kind, sql("NULL::VARCHAR")) for kind in KINDS}
+                there = " OR ".join(f"{kind} IS NOT NULL" for kind in problems)
+                text = query(shown, source, f"{self.number()}:")
+                self._watched.append(f"(SELECT * FROM ({text}) WHERE {there} LIMIT {MOST_WARNINGS})")
+
+    def read_outside(self) -> None:
+        """Notes that a subquery names a column of a query around it."""
+        self._outer_reads += 1
+
+    @contextmanager
+    def subquery(self) -> Iterator[None]:
+        """Around the building of a subquery: what is watched in one that needs the rows around it is left aside."""
+        before, reads = len(self._watched), self._outer_reads
+        yield
+        if self._outer_reads > reads:
+            del self._watched[before:]
 
     def fetched(self, text: str) -> pa.Table:
         """The rows of a query. Raises SqlError."""

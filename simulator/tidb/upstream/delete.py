@@ -11,6 +11,7 @@ from simulator.tidb.upstream.auto_ids import Counters
 from simulator.tidb.upstream.duplicates import NONE, Written
 from simulator.tidb.upstream.foreign_keys import no_new_rows
 from simulator.tidb.upstream.outcome import Outcome
+from simulator.tidb.upstream.problems import Problems
 from simulator.tidb.upstream.queries import matching
 from simulator.tidb.upstream.refusals import refused
 from simulator.tidb.upstream.state import StoredRows, Upstream
@@ -29,9 +30,10 @@ def delete(statement: Delete, upstream: Upstream, now_ms: int) -> Outcome:
     partitions = partition_set(chosen[0].table, statement.partitions) if statement.partitions else None
     if partitions is not None and statement.limit is not None:
         raise refused(1105, "DELETE FROM … PARTITION with LIMIT is not simulated; it is accepted without LIMIT")
+    problems = Problems(upstream.session, writing=True, ignore=statement.ignore)
     found = matching(
         statement.source, statement.where, statement.order, statement.limit, upstream, now_ms, {}, {},
-        statement.common)
+        statement.common, problems)
     written = []
     for table in dict.fromkeys(named.table for named in chosen):
         stored = rows_of(upstream, table)
@@ -41,7 +43,7 @@ def delete(statement: Delete, upstream: Upstream, now_ms: int) -> Outcome:
             places = _inside(stored, places, partitions)
         start = Written(stored, Counters(stored.next_auto, stored.next_row_id), no_new_rows)
         written.append(start.with_change(places, taken(stored, NONE), 0, len(places)))
-    return finished(upstream, written, now_ms)
+    return finished(upstream, written, now_ms, warnings=problems.warnings)
 
 
 def _inside(stored: StoredRows, places: Places, partitions: list[int]) -> Places:

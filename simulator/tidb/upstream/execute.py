@@ -33,6 +33,7 @@ from simulator.tidb.upstream import queries, schema, session, transactions
 from simulator.tidb.upstream.delete import delete
 from simulator.tidb.upstream.insert import insert
 from simulator.tidb.upstream.outcome import Committed, Defined, Outcome, Refusal
+from simulator.tidb.upstream.problems import Problems
 from simulator.tidb.upstream.refusals import error_number
 from simulator.tidb.upstream.state import Upstream
 from simulator.tidb.upstream.update import update
@@ -110,7 +111,9 @@ def _release(statement: ReleaseSavepoint, text: str, upstream: Upstream, now_ms:
 
 
 def _select(statement: Select, text: str, upstream: Upstream, now_ms: int) -> Outcome:
-    return Outcome(upstream, result=queries.select(statement.query, upstream, now_ms))
+    problems = Problems(upstream.session)
+    result = queries.select(statement.query, upstream, now_ms, problems)
+    return Outcome(upstream, result=result, warnings=tuple(problems.warnings))
 
 
 def _write(statement: RowStatement, text: str, upstream: Upstream, now_ms: int) -> Outcome | Refusal:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from simulator.errors import SqlError
+from simulator.tidb.expressions.problems import inside, problems_of, with_problems
 from simulator.tidb.expressions.sql import Sql, name, query, quoted, sql
 from simulator.tidb.expressions.translate import Computed, valued
 from simulator.tidb.expressions.trees import bare
@@ -34,8 +35,11 @@ def exported(value: Value, column: str) -> tuple[dict[str, Sql], Value]:
         parts[f"{column} text"] = value.text
     if value.number is not None:
         parts[f"{column} number"] = value.number
+    problems = problems_of(value.sql)
+    parts |= {f"{column} {kind}": problem for kind, problem in problems.items()}
+    read = with_problems(name(column), {kind: name(f"{column} {kind}") for kind in problems})
     return parts, replace(
-        value, sql=name(column), constant=None, text=None if value.text is None else name(f"{column} text"),
+        value, sql=read, constant=None, text=None if value.text is None else name(f"{column} text"),
         number=None if value.number is None else name(f"{column} number"))
 
 
@@ -81,7 +85,7 @@ class Grouping:
 
         def found(part: Sql | None) -> Sql | None:
             terms = order if order == self._row else f"{order}, {self._row}"
-            return None if part is None else self.over(f"first({''.join(part.pieces)} ORDER BY {terms}){among}")
+            return None if part is None else self.over(f"first({''.join(inside(part).pieces)} ORDER BY {terms}){among}")
 
         return replace(read, sql=found(read.sql) or read.sql, text=found(read.text), number=found(read.number)) if (
             parts) else read
@@ -151,6 +155,7 @@ class Grouping:
 
     def relation(self) -> Relation:
         """A row for each group, with all that was asked for."""
+        self._answers.watch(self._rows.values(), self._relation.sql)
         rows = query(self._rows, self._relation.sql, f"{self._answers.number()}:")
         shown = ", ".join(f"{text} AS {quoted(column)}" for column, text in self._groups.items())
         groups = f" GROUP BY {', '.join(self._keys)}" if self._keys else ""

@@ -21,11 +21,12 @@ from simulator.tidb.partitions import locate_partition
 from simulator.tidb.syntax.expressions import ColumnName, Node, names_in
 from simulator.tidb.syntax.queries import DerivedTable, QueryTree
 from simulator.tidb.syntax.rows import Assignment, DefaultValue, Insert
-from simulator.tidb.upstream import auto_ids, faults
+from simulator.tidb.upstream import auto_ids
 from simulator.tidb.upstream.assign import Assigned, Default, Value, assigned
 from simulator.tidb.upstream.duplicates import Updating, Written, ignored, inserted, replaced, updated_on_duplicate
 from simulator.tidb.upstream.misfits import DUPLICATE, SELECT, VALUES
 from simulator.tidb.upstream.outcome import Outcome, Refusal
+from simulator.tidb.upstream.problems import Problems
 from simulator.tidb.upstream.queries import RowSource, columns_of, matching, values_of
 from simulator.tidb.upstream.refusals import refused
 from simulator.tidb.upstream.state import StoredRows, Upstream
@@ -54,7 +55,8 @@ def insert(statement: Insert, upstream: Upstream, now_ms: int) -> Outcome | Refu
     """
     table = target(upstream, statement.table, "replace into" if statement.replace else "insert into")
     columns = _columns(statement, table)
-    given, rows = _given(statement, table, columns, upstream, now_ms)
+    problems = Problems(upstream.session, writing=True, ignore=statement.ignore)
+    given, rows = _given(statement, table, columns, upstream, now_ms, problems)
     way = VALUES if statement.query is None else SELECT
     made = assigned(table, given, rows, upstream, now_ms, ignore=statement.ignore, way=way)
     stored, used = rows_of(upstream, table), made.counters
@@ -63,24 +65,24 @@ def insert(statement: Insert, upstream: Upstream, now_ms: int) -> Outcome | Refu
         fresh, skipped = _keyed(table, made.texts, rows, partitions, statement.ignore)
         if not (table.clustered or statement.on_duplicate or statement.replace):
             used = _numbering(table, upstream, now_ms, rows, used)[1]
-        return _written(statement, table, made, fresh, skipped, stored, upstream, now_ms)
+        return _written(statement, table, made, fresh, skipped, stored, upstream, now_ms, problems)
     except SqlError as error:
         return Refusal(error, put(upstream, replace(stored, next_auto=used.auto, next_row_id=used.row_id)))
 
 
 def _written(
     statement: Insert, table: Table, made: Assigned, fresh: KeyedRows, skipped: Sequence[SqlError], stored: StoredRows,
-    upstream: Upstream, now_ms: int,
+    upstream: Upstream, now_ms: int, problems: Problems,
 ) -> Outcome:
     """The rows of the statement among those that are there. Raises SqlError."""
     numbering = partial(_numbering, table, upstream, now_ms)
     written = Written(stored, made.counters, numbering, warned=Warned(made.warnings).also(*skipped))
     if statement.on_duplicate:
-        updating = _updating(statement, table, upstream, now_ms)
+        updating = _updating(statement, table, upstream, now_ms, problems)
         written = updated_on_duplicate(written, fresh, updating, statement.ignore)
     else:
         written = (replaced if statement.replace else ignored if statement.ignore else inserted)(written, fresh)
-    return finished(upstream, (written,), now_ms, made.last_insert_id)
+    return finished(upstream, (written,), now_ms, made.last_insert_id, problems.warnings)
 
 
 def _numbering(
@@ -102,17 +104,17 @@ def _columns(statement: Insert, table: Table) -> list[Column]:
 
 
 def _given(
-    statement: Insert, table: Table, columns: Sequence[Column], upstream: Upstream, now_ms: int
+    statement: Insert, table: Table, columns: Sequence[Column], upstream: Upstream, now_ms: int, problems: Problems
 ) -> tuple[Values, int]:
     """Raw values by column, and how many rows there are."""
     if statement.query is not None:
-        return _selected(statement.query, columns, upstream, now_ms)
+        return _selected(statement.query, columns, upstream, now_ms, problems)
     rows = statement.rows or ()
     if not any(rows):
         return {}, len(rows)
     full = [row or (DefaultValue(),) * len(columns) for row in rows]
     found: Values = {}
-    values = columns_of(full, columns, upstream, now_ms, table, statement.ignore)
+    values = columns_of(full, columns, upstream, now_ms, table, problems)
     for column, value in zip(columns, values, strict=True):
         everywhere = value.default is not None and pc.all(value.default).as_py()
         found[column.name] = Default() if everywhere else value
@@ -120,14 +122,15 @@ def _given(
 
 
 def _selected(
-    query: QueryTree, columns: Sequence[Column], upstream: Upstream, now_ms: int
+    query: QueryTree, columns: Sequence[Column], upstream: Upstream, now_ms: int, problems: Problems
 ) -> tuple[Values, int]:
     """The rows of a query as values for columns. Raises SqlError 1136 for another number of columns."""
     names = tuple(f"column {place}" for place in range(len(columns)))
     wanted: dict[str, Node] = {name: ColumnName((name,)) for name in names}
     source = DerivedTable(query, "selected rows", names)
     try:
-        found = matching(source, None, (), None, upstream, now_ms, wanted, dict(zip(names, columns, strict=True)))
+        targets = dict(zip(names, columns, strict=True))
+        found = matching(source, None, (), None, upstream, now_ms, wanted, targets, problems=problems)
     except SqlError as error:
         raise refused(1136, 1) if error.number == 1353 else error from None
     values: Values = {column.name: found.values[name] for name, column in zip(names, columns, strict=True)}
@@ -164,7 +167,9 @@ class Assigning(NamedTuple):
     value: Node
 
 
-def _updating(statement: Insert, table: Table, upstream: Upstream, now_ms: int) -> Updating:
+def _updating(
+    statement: Insert, table: Table, upstream: Upstream, now_ms: int, problems: Problems
+) -> Updating:
     """What the clause makes of stored rows: its assignments take effect from left to right (tidb
     pkg/executor/insert.go, doDupRowUpdate)."""
     known = columns_by_name(table)
@@ -180,7 +185,7 @@ def _updating(statement: Insert, table: Table, upstream: Upstream, now_ms: int) 
         for group in _groups(assignments):
             sources = (
                 RowSource(table, texts), RowSource(table, new.texts, alias=alias, names=names, inserted=True))
-            values = given_values(group, upstream, now_ms, sources, len(old))
+            values = given_values(group, upstream, now_ms, sources, len(old), problems)
             texts = assigned(
                 table, values, len(old), upstream, now_ms, ignore=statement.ignore, existing=texts, named=named,
                 way=DUPLICATE).texts
@@ -210,15 +215,13 @@ def _groups(assignments: Sequence[Assigning]) -> list[list[Assigning]]:
 
 
 def given_values(
-    assignments: Sequence[Assigning], upstream: Upstream, now_ms: int, sources: Sequence[RowSource], rows: int
+    assignments: Sequence[Assigning], upstream: Upstream, now_ms: int, sources: Sequence[RowSource], rows: int,
+    problems: Problems,
 ) -> Values:
     """Raw values of assignments over the rows of sources."""
     plain = [each for each in assignments if not is_default(each.value)]
     values = values_of(
-        [each.value for each in plain], [each.column for each in plain], upstream, now_ms, sources, rows)
-    faults.refuse(
-        ((each.value, value) for each, value in zip(plain, values, strict=True)), upstream.session,
-        lambda nodes: values_of(nodes, [None] * len(nodes), upstream, now_ms, sources, rows))
+        [each.value for each in plain], [each.column for each in plain], upstream, now_ms, sources, rows, problems)
     found: Values = {each.column.name: value for each, value in zip(plain, values, strict=True)}
     return {each.column.name: found.get(each.column.name, Default()) for each in assignments}
 

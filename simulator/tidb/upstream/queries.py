@@ -21,15 +21,16 @@ from simulator.tidb.expressions.datums import DatumSql, datum
 from simulator.tidb.expressions.sql import Sql, joined, name, query, quoted, sql, when
 from simulator.tidb.expressions.translate import Computed, valued
 from simulator.tidb.expressions.trees import bare, walk
-from simulator.tidb.expressions.values import Value, as_text, decimal, null, printed_real
+from simulator.tidb.expressions.values import Value, as_shown, as_text, null, printed_real
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.syntax.expressions import Call, ColumnName, Node, names_in
 from simulator.tidb.syntax.queries import Limit, OrderItem, QueryTree, Source, TableSource, WithTree
 from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
-from simulator.tidb.upstream import faults, lookups, plain_values
+from simulator.tidb.upstream import lookups, plain_values
 from simulator.tidb.upstream.computation import Computation
 from simulator.tidb.upstream.literals import Unknown
 from simulator.tidb.upstream.outcome import ResultSet
+from simulator.tidb.upstream.problems import Problems
 from simulator.tidb.upstream.scopes import Field, QueryScope, default_of
 from simulator.tidb.upstream.selects import relation_of, with_tables
 from simulator.tidb.upstream.sorting import ordered, sort_key, sorted_by
@@ -86,9 +87,9 @@ class Given(NamedTuple):
     """bool: in which rows it says DEFAULT; None if in none."""
 
 
-def select(tree: QueryTree, upstream: Upstream, now_ms: int) -> ResultSet:
+def select(tree: QueryTree, upstream: Upstream, now_ms: int, problems: Problems | None = None) -> ResultSet:
     """The rows of a query. Raises SqlError."""
-    computation = Computation(upstream, now_ms)
+    computation = Computation(upstream, now_ms, problems)
     relation = relation_of(tree, computation, QueryScope(computation))
     values = [field.read() for field in relation.fields]
     order = f" ORDER BY {', '.join(relation.order)}" if relation.order else ""
@@ -104,8 +105,8 @@ def shown_bytes(value: Value) -> Sql:
         return sql("NULL::BLOB")
     if value.bytes:
         return blob(value)
-    if value.kind == "decimal" and value.shown_scale is not None:
-        return sql("encode({}::VARCHAR)", decimal(value.sql, value.shown_scale).sql)
+    if value.shown_scale is not None:
+        return sql("encode({}::VARCHAR)", as_shown(value).sql)
     if value.kind == "real" and (value.text is None or value.constant is not None):
         size = sql("abs({})", value.sql)
         usual = sql("{} = 0 OR {} >= 1e-15 AND {} < 1e15", size, size, size)
@@ -116,6 +117,7 @@ def shown_bytes(value: Value) -> Sql:
 def matching(
     source: Source, where: Node | None, order: Sequence[OrderItem], limit: Limit | None, upstream: Upstream,
     now_ms: int, wanted: Mapping[str, Node], targets: Mapping[str, Column], common: WithTree | None = None,
+    problems: Problems | None = None,
 ) -> Matched:
     """The rows that a statement is about, and raw values of `wanted` for the columns in `targets` (TiDB text for names
     that have no target), computed from the rows as they are before it. Raises SqlError.
@@ -126,7 +128,7 @@ def matching(
         looked = _looked_up(source, where, order, limit, upstream, wanted, targets)
         if looked is not None:
             return looked
-    computation = Computation(upstream, now_ms)
+    computation = Computation(upstream, now_ms, problems)
     around = QueryScope(computation)
     if common is not None:
         around = with_tables(common, around)
@@ -137,6 +139,7 @@ def matching(
     if order:
         keys = [sort_key(valued(item.expression, scope.within("order clause"))) for item in order]
         names = [f"{computation.number()}.key" for _ in keys]
+        computation.watch(keys, relation.sql)
         text = query(dict(zip(names, keys, strict=True)), relation.sql, f"{computation.number()}:", kept=True)
         terms = [*(sorted_by(quoted(key), item.descending) for key, item in zip(names, order, strict=True)), *terms]
         relation = replace(relation, sql=f"({text})")
@@ -202,7 +205,7 @@ def _row(relation: Relation) -> Sql | None:
 def _given(value: Value, column: Column | None) -> DatumSql:
     """A datum for a column, else TiDB text as bytes."""
     if column is not None:
-        return datum(value)
+        return datum(value, column)
     return DatumSql("", sql("NULL::BLOB") if value.kind == "null" else sql("encode({})", as_text(value)))
 
 
@@ -216,10 +219,10 @@ def _one(found: pa.Table, column: str) -> pa.Array:
 
 def values_of(
     nodes: Sequence[Node], columns: Sequence[Column | None], upstream: Upstream, now_ms: int,
-    sources: Sequence[RowSource] = (), rows: int = 1,
+    sources: Sequence[RowSource] = (), rows: int = 1, problems: Problems | None = None,
 ) -> list[pa.Array]:
     """Raw values of expressions, each for the column that takes it (TiDB text for None), over the sources' rows side by
-    side; `rows` counts where there is no source. Raises SqlError."""
+    side; `rows` counts where there is no source. Without `problems` they are met as in a SELECT. Raises SqlError."""
     if sources:
         rows = len(next(iter(sources[0].texts.values()))) if sources[0].texts else rows
     of_rows = partial(_given_column, sources)
@@ -228,7 +231,7 @@ def values_of(
             nodes, columns, lambda node: of_rows(node)[1], lambda node: _cells(*of_rows(node)), rows)
     except Unknown:
         pass
-    computation = Computation(upstream, now_ms)
+    computation = Computation(upstream, now_ms, problems)
     numbers = [computation.number() for _ in sources] or [computation.number()]
     for number, rows_of in zip(numbers, sources, strict=False):
         computation.hand_over(rows_of.table, number, rows_of.texts, rows)
@@ -285,7 +288,7 @@ NO_TABLE = Table("", "", ())
 
 def columns_of(
     rows: Sequence[tuple[Node, ...]], columns: Sequence[Column], upstream: Upstream, now_ms: int, table: Table,
-    ignore: bool = False,
+    problems: Problems | None = None,
 ) -> tuple[Given, ...]:
     """The values of the rows of VALUES for these columns of the table, one `Given` for each column. Raises SqlError.
 
@@ -307,13 +310,11 @@ def columns_of(
     asked = list(waiting)
     for start in range(0, len(asked), BATCH):
         batch = asked[start:start + BATCH]
-        computation = Computation(upstream, now_ms)
+        computation = Computation(upstream, now_ms, problems)
         nodes = [node if apart < 0 else _within_row(node, rows[apart], number, columns, table, computation)
                  for number, node, apart in batch]
-        values = values_of(nodes, [columns[number] for number, _, _ in batch], upstream, now_ms)
-        faults.refuse(
-            zip(nodes, values, strict=True), upstream.session,
-            lambda nodes: values_of(nodes, [None] * len(nodes), upstream, now_ms), ignore)
+        values = values_of(
+            nodes, [columns[number] for number, _, _ in batch], upstream, now_ms, problems=problems)
         for (number, node, apart), value in zip(batch, values, strict=True):
             given = cells_of(value.slice(0, 1))[0]
             for place in waiting[number, node, apart]:

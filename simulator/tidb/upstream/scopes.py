@@ -6,7 +6,8 @@ pkg/planner/core/expression_rewriter.go).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -68,6 +69,15 @@ class Answers(Protocol):
     def number(self) -> int:
         """One that it has not given before."""
 
+    def watch(self, found: Iterable[Sql], source: str) -> None:
+        """Has the problems of expressions over a source met that no row of the statement shows."""
+
+    def read_outside(self) -> None:
+        """Notes that a subquery names a column of a query around it."""
+
+    def subquery(self) -> AbstractContextManager[None]:
+        """Around the building of a subquery."""
+
     def scan(self, place: Key, table: Table, number: int) -> None:
         """Has the rows of a base table as `rows NUMBER`, with the columns `NUMBER.place`, and `NUMBER.0`, `NUMBER.1`,
         … for its cells."""
@@ -114,6 +124,8 @@ class QueryScope:
         while scope is not None:
             found = scope.find(node)
             if found is not None:
+                if scope is not self:
+                    self.answers.read_outside()
                 return found.read() if scope.through is None else scope.through(found)
             scope = scope.outer
         raise SqlError(1054, "42S22", f"Unknown column '{'.'.join(node.parts)}' in '{self.clause}'")
@@ -143,6 +155,9 @@ class QueryScope:
         zeros = "" if "NO_ZERO_DATE" in session.sql_mode else "z"
         there = now.astimezone(zone_of(session.time_zone))
         return Situation(session.time_zone, f"{there:%Y-%m-%d}", f"{zeros}p")
+
+    def subtracts_signed(self) -> bool:
+        return "NO_UNSIGNED_SUBTRACTION" in self.answers.upstream.session.sql_mode
 
     def _row(self) -> Sql:
         place = text(f"{self.answers.number()} ")

@@ -13,6 +13,7 @@ from functools import partial
 
 from simulator.errors import SqlError
 from simulator.tidb.expressions.branches import as_kind, united
+from simulator.tidb.expressions.problems import KINDS, problems_of, with_problems
 from simulator.tidb.expressions.sql import Sql, joined, name, query, quoted, sql
 from simulator.tidb.expressions.translate import Computed, valued
 from simulator.tidb.expressions.trees import bare, walk
@@ -248,6 +249,7 @@ def _ended(
         return _sorted(once, [shown[place] for place in places], tree.order, tree.limit, answers)
     for place, (value, item) in enumerate(zip(order, tree.order, strict=True)):
         columns[f"{number}.order{place}"] = sort_key(value)
+        answers.watch([columns[f"{number}.order{place}"]], base.sql)
         terms.append(sorted_by(quoted(f"{number}.order{place}"), item.descending))
     text = query(columns, base.sql, f"{answers.number()}:", kept=True)
     found = Relation(f"({text})", fields, (*terms, *base.order))
@@ -273,6 +275,7 @@ def _sorted(
 ) -> Relation:
     number = answers.number()
     columns = {f"{number}.order{place}": sort_key(value) for place, value in enumerate(values)}
+    answers.watch(columns.values(), relation.sql)
     terms = [sorted_by(quoted(column), item.descending) for column, item in zip(columns, order, strict=True)]
     if columns:
         text = query(columns, relation.sql, f"{answers.number()}:", kept=True)
@@ -321,16 +324,21 @@ def _stacked(sides: Sequence[Relation], answers: Answers) -> Relation:
     number = answers.number()
     columns = list(zip(*([field.read() for field in side.fields] for side in sides), strict=True))
     kinds = [united(values) for values in columns]
-    texts = []
+    texts, flawed = [], set[tuple[int, str]]()
     for place, side in enumerate(sides):
         shown = {f"{number}.{column}": as_kind(values[place], kind)
                  for column, (values, kind) in enumerate(zip(columns, kinds, strict=True))}
         order = f" ORDER BY {', '.join(side.order)}" if side.order else ""
         shown |= {f"{number}.side": sql(str(place)), f"{number}.row": sql(f"row_number() OVER ({order.strip()})")}
+        for column in range(len(kinds)):
+            problems = problems_of(shown[f"{number}.{column}"])
+            flawed |= {(column, problem) for problem in problems}
+            shown |= {f"{number}.{column} {problem}": problems.get(problem, sql("NULL::VARCHAR")) for problem in KINDS}
         texts.append(query(shown, side.sql, f"{answers.number()}:"))
     fields = tuple(
         Field(field.name, partial(_same, kind if kind.kind == "null" else replace(
-            kind, sql=name(f"{number}.{column}"))))
+            kind, sql=with_problems(name(f"{number}.{column}"), {
+                problem: name(f"{number}.{column} {problem}") for problem in KINDS if (column, problem) in flawed}))))
         for column, (field, kind) in enumerate(zip(sides[0].fields, kinds, strict=True)))
     rows = quoted(f"{number}.side"), quoted(f"{number}.row")
     return Relation(f"({' UNION ALL '.join(texts)})", fields, rows)

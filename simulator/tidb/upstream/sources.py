@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.expressions.casts import stored
-from simulator.tidb.expressions.comparisons import compared
+from simulator.tidb.expressions.comparisons import OPERATORS, compared
 from simulator.tidb.expressions.sql import Sql, inline, name, query, quoted, sql, when
 from simulator.tidb.expressions.time_functions import moved
 from simulator.tidb.expressions.moments import from_timestamp, timestamp
 from simulator.tidb.expressions.translate import Scope, valued
-from simulator.tidb.expressions.trees import parsed
+from simulator.tidb.expressions.trees import bare, parsed
 from simulator.tidb.expressions.values import Value, is_true, of_column, truth
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.syntax.expressions import Node
+from simulator.tidb.syntax.expressions import Binary, ColumnName, Fragment, In, Node, names_in
 from simulator.tidb.syntax.queries import DerivedTable, Join, QueryTree, Source, TableSource
 from simulator.tidb.upstream.scopes import Answers, Field, QueryScope, conjunction
 from simulator.tidb.upstream.refusals import outside
@@ -168,6 +168,7 @@ def _joined(join: Join, answers: Answers, outer: QueryScope, queries: Queries) -
         return replace(joined, sql=kept_rows(joined.sql, conjunction(parts), answers)) if parts else joined
     if not parts:
         raise SqlError(1064, "42000", f"a {join.kind} JOIN takes ON or USING")
+    answers.watch([conjunction(parts)], f"(SELECT * FROM {first.sql}, {second.sql})")
     condition = inline(is_true(conjunction(parts)), LONGEST_CONDITION)
     if condition is None:
         raise outside(f"the ON condition of this {join.kind} JOIN is too long to be computed; a shorter one is")
@@ -206,6 +207,7 @@ def kept_rows(source: str, condition: Sql, answers: Answers) -> str:
     """The rows of a source that a condition is true for."""
     number = answers.number()
     held = f"{number}.held"
+    answers.watch([condition], source)
     text = query({held: is_true(condition)}, source, f"{number}:", kept=True)
     return f"(SELECT * FROM ({text}) WHERE {quoted(held)})"
 
@@ -214,5 +216,40 @@ def restricted(relation: Relation, where: Node | None, scope: QueryScope) -> Rel
     """The rows of a relation that a condition of a statement is true for."""
     if where is None:
         return relation
-    condition = truth(valued(where, scope))
+    condition = truth(valued(_keys_first(where, relation, scope), scope))
     return replace(relation, sql=kept_rows(relation.sql, condition, scope.answers))
+
+
+def _keys_first(where: Node, relation: Relation, scope: QueryScope) -> Node:
+    """The condition with those parts before others that TiDB finds rows by: what the rest would say of other rows, no
+    one hears (tidb pkg/planner/core, access conditions)."""
+    parts, waiting = [], [bare(where)]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Binary) and part.operator == "AND":
+            waiting += [bare(part.right), bare(part.left)]
+        else:
+            parts.append(part)
+    ordered = sorted(parts, key=lambda part: not _is_by_key(part, relation, scope))
+    return functools.reduce(lambda left, right: Binary("AND", left, right), ordered) if len(parts) > 1 else where
+
+
+def _is_by_key(part: Node, relation: Relation, scope: QueryScope) -> bool:
+    """Whether a condition compares the first column of a key with what is the same for all rows."""
+    if isinstance(part, Binary) and part.operator in OPERATORS:
+        sides, exact = [bare(part.left), bare(part.right)], part.operator in ("=", "<=>")
+    elif isinstance(part, In) and not part.negated:
+        sides, exact = [bare(part.operand), *part.candidates], True
+    else:
+        return False
+    columns = [side for side in sides if isinstance(side, ColumnName)]
+    if len(columns) != 1 or any(any(names_in(side)) or isinstance(side, Fragment) for side in sides
+                                if side is not columns[0]):
+        return False
+    field = scope.find(columns[0])
+    base = next((base for base in relation.bases if field and base.place == f"{field.source}.place"), None)
+    if field is None or base is None:
+        return False
+    primary = base.table.primary_key[:1] if base.table.clustered else ()
+    keys = {*primary, *(index.columns[0].name for index in base.table.indexes if exact)}
+    return field.name.lower() in {name.lower() for name in keys}

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from simulator.errors import SqlError
 from simulator.tidb.expressions.comparisons import comparable, compared
+from simulator.tidb.expressions.problems import inside, with_problems
 from simulator.tidb.expressions.sql import Sql, query as rendered, sql
 from simulator.tidb.expressions.values import Value
 from simulator.tidb.syntax.queries import Quantified, QueryTree
@@ -30,14 +31,19 @@ def _text(template: str, *texts: str) -> Sql:
 
 def one_value(query: QueryTree, answers: Answers, scope: QueryScope) -> Value:
     """The value of the one row that a query has at most."""
-    relation = relation_of(query, answers, scope)
+    with answers.subquery():
+        relation = relation_of(query, answers, scope)
     _single(relation, 1)
     value = relation.fields[0].read()
     if value.kind == "null":
         return value
 
     def part(found: Sql | None) -> Sql | None:
-        return None if found is None else _text("(SELECT {} FROM {})", "".join(found.pieces), relation.sql)
+        if found is None:
+            return None
+        problems = {kind: _text("(SELECT {} FROM {})", "".join(problem.pieces), relation.sql)
+                    for kind, problem in found.problems}
+        return with_problems(_text("(SELECT {} FROM {})", "".join(inside(found).pieces), relation.sql), problems)
 
     return replace(value, constant=None, sql=part(value.sql) or value.sql, text=part(value.text),
                    number=part(value.number))
@@ -45,12 +51,14 @@ def one_value(query: QueryTree, answers: Answers, scope: QueryScope) -> Value:
 
 def one_of(values: list[Value], query: QueryTree, answers: Answers, scope: QueryScope) -> Sql:
     """`value IN (query)`, `(a, b) IN (query)`: NULL where a NULL may be it."""
-    relation = relation_of(query, answers, scope)
+    with answers.subquery():
+        relation = relation_of(query, answers, scope)
     _single(relation, len(values))
     others = [field.read() for field in relation.fields]
     if len(values) == 1 and "null" not in (values[0].kind, others[0].kind):
         return _among("{} IN ({})", values[0], others[0], relation, answers)
     conditions = conjunction([compared("=", value, other) for value, other in zip(values, others, strict=True)])
+    answers.watch([value.sql for value in others], relation.sql)
     text = rendered({"found": conditions}, relation.sql, f"{answers.number()}:")
     found = ('SELECT CASE WHEN bool_or("found") THEN true WHEN bool_or("found" IS NULL) THEN NULL ELSE false END '
              "FROM ({})")
@@ -60,18 +68,21 @@ def one_of(values: list[Value], query: QueryTree, answers: Answers, scope: Query
 def _among(template: str, value: Value, other: Value, relation: Relation, answers: Answers) -> Sql:
     """A comparison of a value with those of a column of a relation."""
     left, right = comparable(value, other)
+    answers.watch([right], relation.sql)
     text = rendered({"found": right}, relation.sql, f"{answers.number()}:")
     before, between, after = template.split("{}")
     return Sql((before, f"{between}{text}{after}"), (left,))
 
 
 def any_rows(query: QueryTree, answers: Answers, scope: QueryScope) -> Sql:
-    return _text("EXISTS (SELECT 1 FROM {})", relation_of(query, answers, scope).sql)
+    with answers.subquery():
+        return _text("EXISTS (SELECT 1 FROM {})", relation_of(query, answers, scope).sql)
 
 
 def quantified(value: Value, asked: Quantified, answers: Answers, scope: QueryScope) -> Sql:
     """`value > ALL (query)`"""
-    relation = relation_of(asked.query, answers, scope)
+    with answers.subquery():
+        relation = relation_of(asked.query, answers, scope)
     _single(relation, 1)
     other = relation.fields[0].read()
     if "null" in (value.kind, other.kind) or asked.operator == "<=>":

@@ -15,16 +15,16 @@ import pyarrow as pa
 from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.syntax.definitions import TableName
-from simulator.tidb.syntax.expressions import ColumnName, Node
+from simulator.tidb.syntax.expressions import ColumnName
 from simulator.tidb.syntax.queries import DerivedTable, Join, Source, TableSource
 from simulator.tidb.syntax.rows import Update
-from simulator.tidb.upstream import faults
 from simulator.tidb.upstream.assign import Default, assigned
 from simulator.tidb.upstream.duplicates import Written, differ
 from simulator.tidb.upstream.foreign_keys import no_new_rows
 from simulator.tidb.upstream.insert import Values, is_default, rekeyed
 from simulator.tidb.upstream.moves import updated
 from simulator.tidb.upstream.outcome import Outcome
+from simulator.tidb.upstream.problems import Problems
 from simulator.tidb.upstream.queries import Matched, matching
 from simulator.tidb.upstream.refusals import refused
 from simulator.tidb.upstream.state import Upstream
@@ -52,19 +52,10 @@ def update(statement: Update, upstream: Upstream, now_ms: int) -> Outcome:
     plain = {str(place): value for place, (_, _, value) in enumerate(assignments) if not is_default(value)}
     targets = {str(place): column for place, (_, column, _) in enumerate(assignments)}
     upstream = with_rows(upstream, tables)
+    problems = Problems(upstream.session, writing=True, ignore=statement.ignore)
     found = matching(
         statement.source, statement.where, statement.order, statement.limit, upstream, now_ms, plain,
-        {name: targets[name] for name in plain}, statement.common)
-
-    def over_the_same(nodes: Sequence[Node]) -> list[pa.Array]:
-        wanted = {str(number): node for number, node in enumerate(nodes)}
-        again = matching(
-            statement.source, statement.where, statement.order, statement.limit, upstream, now_ms, wanted, {},
-            statement.common)
-        return [again.values[name] for name in wanted]
-
-    faults.refuse(
-        ((node, found.values[name]) for name, node in plain.items()), upstream.session, over_the_same, statement.ignore)
+        {name: targets[name] for name in plain}, statement.common, problems)
     written = []
     changes = dict.fromkeys(named.alias for named, _, _ in assignments)
     _check_once([named for named in tables if named.alias in changes])
@@ -75,7 +66,7 @@ def update(statement: Update, upstream: Upstream, now_ms: int) -> Outcome:
             if other is named:
                 values[column.name] = Default() if is_default(value) else found.values[str(place)]
         written.append(_updated(named, values, places_in(found, named), upstream, now_ms, statement.ignore))
-    return finished(upstream, written, now_ms)
+    return finished(upstream, written, now_ms, warnings=problems.warnings)
 
 
 def _updated(

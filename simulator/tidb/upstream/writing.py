@@ -13,13 +13,18 @@ from simulator.tidb.upstream.foreign_keys import enforced
 from simulator.tidb.upstream.outcome import Outcome
 from simulator.tidb.upstream.state import Upstream
 from simulator.tidb.upstream.stored import put, writes_of
+from simulator.tidb.upstream.targets import MOST_WARNINGS
 from simulator.tidb.upstream.transactions import opened, written
 
 
 def finished(
-    upstream: Upstream, tables: Sequence[Written], now_ms: int, last_insert_id: int | None = None
+    upstream: Upstream, tables: Sequence[Written], now_ms: int, last_insert_id: int | None = None,
+    warnings: Sequence[str] = ()
 ) -> Outcome:
-    """The outcome of a statement that wrote to these tables, in its transaction. Raises SqlError 1451 and 1452."""
+    """The outcome of a statement that wrote to these tables, in its transaction; `warnings`: those of its expressions.
+
+    Raises SqlError 1451 and 1452.
+    """
     upstream = opened(upstream)
     for each in tables:
         auto, row_id = each.counters
@@ -31,5 +36,5 @@ def finished(
     if last_insert_id is not None:
         upstream = replace(upstream, session=replace(upstream.session, last_insert_id=last_insert_id))
     affected = sum(each.affected for each in tables)
-    warnings = tuple(text for each in tables for text in each.warned.texts)
-    return Outcome(upstream, affected=affected, warnings=warnings)
+    told = [*warnings, *(text for each in tables for text in each.warned.texts)]
+    return Outcome(upstream, affected=affected, warnings=tuple(told[:MOST_WARNINGS]))

@@ -64,9 +64,9 @@ def read_node(cursor: Cursor, weakest: int = 1) -> Node:
 def read_simple(cursor: Cursor) -> Node:
     """What operators stand between: a literal, a name, a call, parentheses; signs before it, COLLATE behind it."""
     word = cursor.word()
-    if word in ("!", "~", "-", "+", "BINARY"):
+    if word in ("!", "~", "-", "+", "BINARY") or word == "NOT" and cursor.negates_early:
         cursor.take()
-        node: Node = Unary(word, read_simple(cursor))
+        node: Node = Unary("!" if word == "NOT" else word, read_simple(cursor))
     else:
         node = read_atom(cursor)
     while cursor.accept("COLLATE"):
@@ -84,7 +84,8 @@ def read_simple(cursor: Cursor) -> Node:
 
 def _truth(cursor: Cursor) -> Node:
     """NOT, MATCH, an assignment, or comparisons with IS TRUE behind them."""
-    if cursor.accept("NOT"):
+    if cursor.word() == "NOT" and not (cursor.negates_early and cursor.word_after() != "EXISTS"):
+        cursor.take()
         return _negated(_truth(cursor))
     if cursor.word() == "MATCH" and cursor.word_after() == "(":
         return _match(cursor)

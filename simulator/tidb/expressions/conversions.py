@@ -1,0 +1,174 @@
+"""Text, JSON, doubles and decimals as numbers, as MySQL takes them where a number is asked for, and what is wrong then.
+
+Source: tidb pkg/types/convert.go (StrToFloat, StrToInt, ConvertJSONToInt, ConvertFloatToInt),
+pkg/expression/builtin_cast.go.
+"""
+
+from __future__ import annotations
+
+import re
+
+from simulator.tidb.expressions.problems import SHOWN, TRUNCATED, WARNED, always, flawed
+from simulator.tidb.expressions.sql import Sql, sql, switched, text, when
+
+NUMBER = r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+LARGEST = "1.7976931348623157e308"
+"""Of a double."""
+
+BOUNDS = {"int": (-2 ** 63, 2 ** 63 - 1), "uint": (0, 2 ** 64 - 1)}
+NAMES = {"int": "BIGINT", "uint": "BIGINT UNSIGNED"}
+TYPES = {"int": "BIGINT", "uint": "UBIGINT"}
+
+NO_REAL = "1292 Truncated incorrect DOUBLE value: '{}'"
+NO_INTEGER = "1292 Truncated incorrect INTEGER value: '{}'"
+NO_DECIMAL = "1292 Truncated incorrect DECIMAL value: '{}'"
+
+
+def trimmed(found: Sql) -> Sql:
+    """A text without the blanks around it."""
+    return sql(r"regexp_replace({}, '^\s+|\s+$', '', 'g')", found)
+
+
+def leading_number(value: str) -> str:
+    """The number that a text begins with; `0` where it begins with none."""
+    found = re.match(NUMBER, value)
+    return found[1] if found else "0"
+
+
+# -- doubles -----------------------------------------------------------------------------------------------------------
+
+
+def real_of_text(found: Sql, allowed: str = "''") -> Sql:
+    """The number that a text begins with, else 0; one too large is the largest. The text `allowed` is 0, too."""
+    number = sql("try_cast(regexp_extract({}, {}, 1) AS DOUBLE)", found, text(NUMBER))
+    bounded = sql(f"greatest(least(coalesce({{}}, 0), {LARGEST}), -{LARGEST})", number)
+    shown = trimmed(found)
+    odd = sql(f"NOT regexp_full_match({{}}, {{}}) AND {{}} IS DISTINCT FROM {allowed} OR isinf({{}})",
+              shown, text(NUMBER), shown, number)
+    return flawed(when(sql("{} IS NOT NULL", found), bounded), odd, TRUNCATED, NO_REAL, shown)
+
+
+def real_of_constant(shown: str) -> Sql:
+    """The same of a literal, whose problem is known."""
+    shown = shown.strip()
+    leading = leading_number(shown)
+    number = sql(f"'{max(min(float(leading), float(LARGEST)), -float(LARGEST))!r}'::DOUBLE")
+    if shown in ("", leading) and abs(float(leading)) <= float(LARGEST):
+        return number
+    return always(number, TRUNCATED, NO_REAL.format(shown[:SHOWN]))
+
+
+def real_of_json(found: Sql) -> Sql:
+    """Of true 1, of other literals, arrays and objects 0."""
+    return switched([(_is_string(found), real_of_text(_string(found), "NULL")),
+                     (_is_literal(found), _of_literal(found, "DOUBLE", "FLOAT"))],
+                    sql("try_cast({} AS DOUBLE)", found))
+
+
+def _is_string(document: Sql) -> Sql:
+    return sql("left({}, 1) = '\"'", document)
+
+
+def _string(document: Sql) -> Sql:
+    return sql("json_extract_string({}, '$')", document)
+
+
+def _is_literal(document: Sql) -> Sql:
+    """Or an array or an object."""
+    return sql("left({}, 1) IN ('t', 'f', 'n', '[', chr(123))", document)
+
+
+def _of_literal(document: Sql, type: str, called: str) -> Sql:
+    odd = sql("left({}, 1) IN ('n', '[', chr(123))", document)
+    return flawed(sql(f"({{}} = 'true')::{type}", document), odd, TRUNCATED,
+                  f"1292 Truncated incorrect {called} value: '{{}}'", document)
+
+
+# -- whole numbers of 64 bits, `int` or `uint` -------------------------------------------------------------------------
+
+
+def within(found: Sql, kind: str) -> Sql:
+    """A HUGEINT as the nearest number of a kind."""
+    low, high = BOUNDS[kind]
+    near = sql(f"least(greatest({{}}, {low}::HUGEINT), {high}::HUGEINT)::{TYPES[kind]}", found)
+    return when(sql("{} IS NOT NULL", found), near)
+
+
+def bits_as(found: Sql, kind: str) -> Sql:
+    """A HUGEINT between the lowest `int` and the highest `uint`: its 64 bits as the other kind shows them."""
+    if kind == "int":
+        return sql(f"CASE WHEN {{}} >= {2 ** 63}::HUGEINT THEN {{}} - {2 ** 64}::HUGEINT ELSE {{}} END::BIGINT",
+                   found, found, found)
+    return sql(f"CASE WHEN {{}} < 0 THEN {{}} + {2 ** 64}::HUGEINT ELSE {{}} END::UBIGINT", found, found, found)
+
+
+def whole_of_real(number: Sql, kind: str) -> Sql:
+    """The nearest number, a half to the even one; a negative one keeps its bits as `uint`."""
+    near = sql("round_even({}, 0)", number)
+    low, high = BOUNDS[kind]
+    inside = sql("try_cast({} AS HUGEINT)", near)
+    if kind == "uint":
+        negative = sql(f"greatest({{}}, {-2 ** 63}::HUGEINT) + {2 ** 64}::HUGEINT", inside)
+        inside = sql("CASE WHEN {} < 0 THEN {} ELSE {} END", inside, negative, inside)
+    least = low if kind == "int" else 2 ** 63
+    ends = sql(f"CASE WHEN {{}} < 0 THEN {least}::HUGEINT ELSE {high}::HUGEINT END", near)
+    found = when(sql("{} IS NOT NULL", number), within(sql("coalesce({}, {})", inside, ends), kind))
+    outside = sql(f"{{}} < {low}::DOUBLE OR {{}} > {high}::DOUBLE", near, near)
+    return flawed(found, outside, TRUNCATED, "1690 constant {} overflows bigint", sql("{}::VARCHAR", number))
+
+
+def whole_of_decimal(rounded: Sql, kind: str, shown: Sql) -> Sql:
+    """A HUGEINT; one that is out of range is the nearest end."""
+    low, high = BOUNDS[kind]
+    outside = sql(f"{{}} NOT BETWEEN {low}::HUGEINT AND {high}::HUGEINT", rounded)
+    problem = f"1690 {NAMES[kind]} value is out of range in '{{}}'"
+    return flawed(within(rounded, kind), outside, TRUNCATED, problem, shown)
+
+
+def whole_of_text(found: Sql, kind: str) -> Sql:
+    """The digits that a text begins with, as 64 bits."""
+    shown = trimmed(found)
+    digits = sql("regexp_extract({}, '^[+-]?[0-9]*')", shown)
+    number = sql("try_cast({} AS HUGEINT)", digits)
+    far = sql("CASE WHEN left({}, 1) = '-' THEN -1e30 ELSE 1e30 END::HUGEINT", digits)
+    reached = sql("CASE WHEN {} IS NULL AND regexp_matches({}, '[0-9]') THEN {} ELSE coalesce({}, 0) END",
+                  number, digits, far, number)
+    bounded = sql(f"least(greatest({{}}, {-2 ** 63}::HUGEINT), {2 ** 64 - 1}::HUGEINT)", reached)
+    whole = when(sql("{} IS NOT NULL", shown), bits_as(bounded, kind))
+    odd = sql("NOT regexp_full_match({}, '[+-]?[0-9]+')", shown)
+    whole = flawed(whole, odd, TRUNCATED, NO_INTEGER, shown)
+    whole = flawed(whole, sql("{} != {}", reached, bounded), TRUNCATED,
+                   "1690 BIGINT UNSIGNED value is out of range in '{}'", digits)
+    if kind == "int":
+        return flawed(whole, sql(f"{{}} > {2 ** 63 - 1}::HUGEINT", bounded), WARNED,
+                      "1105 Cast to signed converted positive out-of-range integer to its negative complement")
+    return flawed(whole, sql("{} < 0", bounded), WARNED,
+                  "1105 Cast to unsigned converted negative integer to its positive complement")
+
+
+def whole_of_constant(shown: str, kind: str) -> Sql:
+    """The same of a literal."""
+    shown = shown.strip()
+    if re.fullmatch(r"-?[0-9]{1,18}" if kind == "int" else "[0-9]{1,18}", shown):
+        return sql(f"'{int(shown)}'::{TYPES[kind]}")
+    return whole_of_text(text(shown), kind)
+
+
+def whole_of_json(found: Sql, kind: str) -> Sql:
+    number = sql(f"try_cast({{}} AS {TYPES[kind]})", when(sql("regexp_full_match({}, '-?[0-9]+')", found), found))
+    return switched([(_is_string(found), whole_of_real(real_of_text(_string(found), "NULL"), kind)),
+                     (_is_literal(found), _of_literal(found, TYPES[kind], "INTEGER")),
+                     (sql("{} IS NOT NULL", number), number)],
+                    whole_of_real(sql("try_cast({} AS DOUBLE)", found), kind))
+
+
+# -- decimals ----------------------------------------------------------------------------------------------------------
+
+
+def decimal_text(found: Sql) -> Sql:
+    """The text of the number that a text begins with, else 0."""
+    shown = trimmed(found)
+    number = sql("regexp_extract({}, {}, 1)", found, text(NUMBER))
+    odd = sql("NOT regexp_full_match({}, {})", shown, text(NUMBER))
+    plain = sql("CASE WHEN {} = '' THEN '0' ELSE {} END", number, number)
+    return flawed(plain, odd, TRUNCATED, NO_DECIMAL, shown)

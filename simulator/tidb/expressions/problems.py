@@ -1,0 +1,115 @@
+"""What goes wrong inside an expression: bad text where a number is asked for, a division by 0, a result out of range.
+
+A problem belongs to the `Sql` node that has it: `flawed(found, condition, TRUNCATED, "1292 …")` is the same value, with
+a problem in the rows where the condition holds. Whatever is built out of that node takes the problem along, so a
+function has nothing to do for the problems of its arguments: `numeric`, `as_real`, `as_integer` and the other
+conversions attach them. Of CASE, IF, COALESCE, AND and OR only the parts that a row needs count; such a choice must be
+built by `when`, `switched` or `joined`, not by `sql("CASE …")`. An expression in which nothing can go wrong has no
+problem at all, and costs nothing.
+
+`problems_of` gathers the problems of an expression: for each kind of problem that it may have a text such as `1292
+Truncated incorrect DOUBLE value: 'x'`, null where nothing is wrong. The kind says how TiDB takes it (tidb
+pkg/executor/executor.go, ResetContextOfStmt).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from simulator.tidb.expressions.sql import NULL, Sql, in_order, sql, text, when
+
+TRUNCATED, DIVIDED, ALWAYS, WARNED = KINDS = "truncated", "divided", "always", "warned"
+"""An error where strict mode writes rows, else a warning; the same of a division by 0, if ERROR_FOR_DIVISION_BY_ZERO is
+set; an error in every statement; a warning."""
+
+SHOWN = 128
+"""Characters of a value that an error shows (`%-.128s`)."""
+
+Problems = dict[str, Sql]
+"""By kind."""
+
+
+def flawed(found: Sql, condition: Sql, kind: str, problem: str, *shown: Sql) -> Sql:
+    """The value with a problem where the condition is true: `1292 Truncated incorrect DOUBLE value: '{}'`, where `{}`
+    stands for a text that is shown."""
+    pieces = problem.split("{}")
+    told = text(pieces[0])
+    for part, piece in zip(shown, pieces[1:], strict=True):
+        told = sql(f"{{}} || left({{}}, {SHOWN}) || {{}}", told, part, text(piece))
+    return with_problems(found, {kind: when(condition, told)})
+
+
+def always(found: Sql, kind: str, problem: str) -> Sql:
+    """The value with a problem in every row."""
+    return with_problems(found, {kind: text(problem)})
+
+
+def with_problems(found: Sql, problems: Problems) -> Sql:
+    """The value with problems, null where nothing is wrong."""
+    return Sql(("", ""), (found,), tuple(problems.items())) if problems else found
+
+
+def inside(found: Sql) -> Sql:
+    """What `with_problems` was given."""
+    return found.parts[0] if found.problems else found
+
+
+def without_problems(found: Sql) -> Sql:
+    """The value for a function that takes NULL for what is wrong."""
+    return Sql(("", ""), (found,), computes="quietly")
+
+
+def problems_of(root: Sql) -> Problems:
+    """The first problem of each kind that an expression has in a row, null where it has none; empty if nothing can go
+    wrong."""
+    known: dict[Sql, Problems] = {}
+    for node in in_order([root]):
+        if any(known[part] for part in node.parts) or node.problems:
+            found = {kind: _COMPUTED[node.computes](node, [known[part].get(kind) for part in node.parts], kind)
+                     for kind in KINDS}
+            known[node] = {kind: problem for kind, problem in found.items() if problem is not None}
+        else:
+            known[node] = {}
+    return known[root]
+
+
+Parts = list[Sql | None]
+"""The problems of the parts of a node."""
+
+
+def _first(problems: Iterable[Sql | None]) -> Sql | None:
+    there = list(dict.fromkeys(problem for problem in problems if problem is not None))
+    if len(there) < 2:
+        return there[0] if there else None
+    return Sql(("coalesce(", *[", "] * (len(there) - 1), ")"), tuple(there))
+
+
+def _of_all(node: Sql, parts: Parts, kind: str) -> Sql | None:
+    return _first([*parts, *(problem for own, problem in node.problems if own == kind)])
+
+
+def _of_chosen(node: Sql, parts: Parts, kind: str) -> Sql | None:
+    found = parts[-1]
+    for place in range(len(parts) - 3, -1, -2):
+        condition, chosen = parts[place], parts[place + 1]
+        if chosen is not None or found is not None:
+            found = when(node.parts[place], chosen or NULL, found or NULL)
+        found = _first([condition, found])
+    return found
+
+
+def _of_deciding(node: Sql, parts: Parts, kind: str) -> Sql | None:
+    """AND and OR look at a part only while none before it decides."""
+    decided = "false" if node.computes == "AND" else "true"
+    found: Sql | None = None
+    for part, own in zip(reversed(node.parts), reversed(parts), strict=True):
+        rest = None if found is None else when(sql(f"{{}} IS DISTINCT FROM {decided}", part), found)
+        found = _first([own, rest])
+    return found
+
+
+def _of_none(node: Sql, parts: Parts, kind: str) -> Sql | None:
+    return None
+
+
+_COMPUTED = {"all": _of_all, "case": _of_chosen, "AND": _of_deciding, "OR": _of_deciding, "quietly": _of_none}
