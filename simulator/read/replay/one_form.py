@@ -19,7 +19,7 @@ from simulator.read.frame import UNTOLD
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, FromDefault, FromExpression, conversion
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import family, is_binary
-from simulator.tidb.values.conversion import text_as
+from simulator.tidb.values.changed_types import text_as
 
 LOST_BYTES = LOST.encode()
 

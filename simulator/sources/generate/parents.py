@@ -19,7 +19,7 @@ from simulator.sources.generate.model import TableModel, TableRows
 from simulator.sources.generate.recipes import Recipe
 from simulator.tidb.ddl.column_sources import text_changes
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.values.conversion import text_as
+from simulator.tidb.values.changed_types import text_as
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from simulator.sources.generate.draws import GOLDEN, MASK, chosen, dealt, hashed
 from simulator.sources.generate.model import TableRows
 from simulator.sources.generate.pools import PooledValues, misfit, numbers, pool
 from simulator.tidb.model.types import ColumnType, family, is_binary
-from simulator.tidb.values.conversion import text_as, tidb_text
+from simulator.tidb.values.changed_types import text_as
+from simulator.tidb.values.conversion import tidb_text
 
 
 class Recipe(Protocol):

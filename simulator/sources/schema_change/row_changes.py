@@ -33,7 +33,7 @@ from simulator.tidb.ddl.column_sources import FromColumn, FromDefault
 from simulator.tidb.ddl.converted_rows import converted, repeated
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.model.types import family
-from simulator.tidb.values.conversion import text_as
+from simulator.tidb.values.changed_types import text_as
 from simulator.tso import ROW_LOGICAL, Span, compose
 
 FIRST = (1).to_bytes(OCCURRENCE_BYTES, "big")

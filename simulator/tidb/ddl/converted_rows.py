@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, FromDefault, FromExpression
 from simulator.tidb.expressions import generated
 from simulator.tidb.model.table import Column, Table, visible_columns
-from simulator.tidb.values.conversion import text_as
+from simulator.tidb.values.changed_types import text_as
 
 
 class ConvertedRows(NamedTuple):
@@ -27,26 +27,28 @@ class ConvertedRows(NamedTuple):
 
 
 def converted_rows(
-    after: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], rows: int
+    after: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], rows: int, today: str = ""
 ) -> ConvertedRows:
     """Rows in the definition `after`, from the texts (string) of the visible columns of the one before.
+
+    `today` (`2020-02-20`) is the day of a TIME that becomes a moment; without it such a value is null.
 
     Raises SnapshotError for a stored generated column that cannot be computed, if there is a row.
     """
     names = [column.name for column in visible_columns(after)]
     made = {
-        name: converted(source, texts, rows)
+        name: converted(source, texts, rows, today)
         for name, source in zip(names, sources, strict=True) if not isinstance(source, FromExpression)
     }
     computed, given, _ = generated(after, made)
     return ConvertedRows({name: computed[name] for name in names}, given)
 
 
-def converted(source: ColumnSource, texts: Sequence[pa.Array], rows: int) -> pa.Array:
+def converted(source: ColumnSource, texts: Sequence[pa.Array], rows: int, today: str = "") -> pa.Array:
     """What the statements put into a column, from the texts of the table before; all null where it is computed."""
     match source:
         case FromColumn(index, before, after):
-            return text_as(before, after, texts[index]) if source.cast else texts[index]
+            return text_as(before, after, texts[index], today) if source.cast else texts[index]
         case FromDefault(text):
             return repeated(text, rows)
         case FromExpression():

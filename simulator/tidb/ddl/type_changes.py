@@ -31,12 +31,12 @@ def check_change(before: Column, after: Column, primary: bool, indexed: bool) ->
     the primary key's, `indexed` that it is in any index."""
     old, new = before.type, after.type
     if not supported(old, new):
-        raise unsupported(f"modify column: change from original type {spelled(old)} to {spelled(new)} is currently"
-                          " unsupported yet")
-    rewritten = needs_reorganization(old, new)
-    if rewritten and primary:
+        change = f"change from original type {spelled(old)} to {spelled(new)} is currently unsupported yet"
+        raise unsupported(f"modify column: [ddl:8200]Unsupported modify column: {change}")
+    reorganized = can_reorganize(old, new)
+    if primary and (reorganized or needs_reorganization(old, new)):
         raise unsupported("modify column: this column has primary key flag")
-    if rewritten and "gbk" not in (old.charset, new.charset):
+    if reorganized and "gbk" not in (old.charset, new.charset):
         return
     if indexed and not alike(old.collation, new.collation):
         raise worded("ddl:8200", f"Unsupported modifying collation of column '{before.name.lower()}' from"
@@ -75,6 +75,23 @@ def supported(old: ColumnType, new: ColumnType) -> bool:
     if new_family == "time" and old_family in ("enum", "set", "bit"):
         return False
     return "vector" not in (old_family, new_family) or old_family in TEXTUAL
+
+
+def can_reorganize(old: ColumnType, new: ColumnType) -> bool:
+    """Whether TiDB would write rows anew to bring them into another charset (CheckModifyTypeCompatible)."""
+    kind = family(old)
+    if old.name != new.name and not (
+        kind in TEXTUAL and family(new) in TEXTUAL or kind == family(new) == "integer"
+    ):
+        return True
+    if kind in ("enum", "set", "decimal", "integer"):
+        return needs_reorganization(old, new)
+    if {old.name, new.name} == {"char", "varchar"}:
+        return True
+    length = width(new)
+    if old.name == new.name == "char" and is_binary(old) and is_binary(new) and length != width(old):
+        return True
+    return 0 < length < width(old) or 0 < new.decimal < old.decimal or old.unsigned != new.unsigned
 
 
 def needs_reorganization(old: ColumnType, new: ColumnType) -> bool:

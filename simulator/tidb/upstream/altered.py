@@ -14,22 +14,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.columns.cells import raw
-from simulator.errors import SnapshotError, SqlError
+from simulator.errors import SnapshotError
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, conversion
 from simulator.tidb.ddl.converted_rows import ConvertedRows, converted_rows, fits
 from simulator.tidb.model.table import Column, Table, visible_columns
-from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.upstream import clock
+from simulator.tidb.upstream.changed_misfits import misfit, null_misfit
 from simulator.tidb.upstream.refusals import refused, worded
 from simulator.tidb.upstream.state import SqlSession, StoredRows
 from simulator.tidb.upstream.stored import columns_of, keyed
 from simulator.tidb.upstream.unique import duplicate, earlier, unique_keys
-from simulator.tidb.values.conversion import convertible
-from simulator.tidb.values.numbers import number
+from simulator.tidb.values.conversion import tidb_text
 
 
-def altered(stored: StoredRows, after: Table, session: SqlSession) -> StoredRows:
-    """The rows of a table as another definition of it holds them. Raises SqlError where it cannot hold one."""
+def altered(stored: StoredRows, after: Table, session: SqlSession, now: str) -> StoredRows:
+    """The rows of a table as another definition of it holds them at a moment (`2020-02-20 02:20:20.123456`).
+
+    Raises SqlError where it cannot hold one.
+    """
     before = stored.table
     rows = len(stored.row_ids)
     sources = conversion(before, after)
@@ -39,18 +41,18 @@ def altered(stored: StoredRows, after: Table, session: SqlSession) -> StoredRows
     known = columns_of(stored.cells)
     texts = [known[column.name].view(pa.string()) for column in visible_columns(before)]
     texts = _in_session_zone(before, sources, texts, session)
-    _check_convertible(sources, texts)
     try:
-        now = converted_rows(after, sources, texts, rows)
+        made = converted_rows(after, sources, texts, rows, now[:10])
     except SnapshotError as error:
         raise worded(1105, str(error)) from None
     for source, column in zip(sources, visible_columns(after), strict=True):
         if isinstance(source, FromColumn) and _enters_utc(source):
-            now.texts[column.name] = clock.utc(session, now.texts[column.name])
-    _check_fits(before, after, sources, texts, now)
-    made = keyed(_with_cells(stored, after, {name: raw(text) for name, text in now.texts.items()}))
-    check_unique(made)
-    return made
+            moments = _without_nulls(column, texts[source.index], made.texts[column.name], now)
+            made.texts[column.name] = clock.utc(session, moments)
+    _check_fits(before, after, sources, texts, made)
+    kept = keyed(_with_cells(stored, after, {name: raw(text) for name, text in made.texts.items()}))
+    check_unique(kept)
+    return kept
 
 
 def _with_cells(stored: StoredRows, after: Table, cells: dict[str, pa.Array]) -> StoredRows:
@@ -83,13 +85,11 @@ def _enters_utc(source: FromColumn) -> bool:
     return source.after.name == "timestamp" != source.before.name
 
 
-def _check_convertible(sources: Sequence[ColumnSource], texts: Sequence[pa.Array]) -> None:
-    """Raises SqlError for a conversion of values that is not simulated."""
-    for source in sources:
-        if isinstance(source, FromColumn) and source.cast and not convertible(source.before, source.after):
-            if texts[source.index].null_count < len(texts[source.index]):
-                raise worded(1105, f"a column's values are not converted from {source.before.name} to"
-                                   f" {source.after.name} here; accepted: columns without values")
+def _without_nulls(column: Column, text: pa.Array, made: pa.Array, now: str) -> pa.Array:
+    """NULL is the present moment in a new TIMESTAMP that is NOT NULL (getRowRecord)."""
+    if not column.not_null or not text.null_count:
+        return made
+    return pc.if_else(text.is_null(), tidb_text(column.type, pa.array([now]))[0], made)
 
 
 def _check_fits(
@@ -99,34 +99,9 @@ def _check_fits(
     for column, source, mask in fits(after, sources, texts, now):
         if pc.all(mask, min_count=0).as_py():
             continue
-        row = int(np.argmin(mask.to_numpy(zero_copy_only=False)))
         if not isinstance(source, FromColumn):
             raise refused(1048, column.name)
-        cell = texts[source.index][row].as_py()
-        was = visible_columns(before)[source.index]
-        if cell is None:
-            raise refused(1138) if was.type.name == column.type.name else refused(
-                1265, column.name.lower(), texts[source.index].null_count)
-        raise misfit(was, source.after, cell)
-
-
-def misfit(column: Column, type: ColumnType, text: str) -> SqlError:
-    """What TiDB says of a value that does not fit another type (tidb v8.5 pkg/ddl/column.go, reformatErrors;
-    tests/integrationtest/r/ddl/column_type_change.result)."""
-    kind = family(type)
-    document = family(column.type) == "json"
-    is_number = number(pa.array([text], pa.string()))[0].is_valid
-    if kind in ("integer", "bit") and is_number:
-        return worded(1690, f"constant {text} overflows {type.name}")
-    if kind == "integer":
-        return worded(1292, f"Truncated incorrect {'INTEGER' if document else 'DOUBLE'} value: '{text}'")
-    if kind in ("decimal", "float", "year") and is_number:
-        return worded(1264, f"Out of range value for column '{column.name}', the value is '{text}'")
-    if kind in ("decimal", "float", "year"):
-        shown = "DECIMAL" if kind == "decimal" else "FLOAT" if document else "DOUBLE"
-        return worded(1292, f"Truncated incorrect {shown} value: '{text}'")
-    if kind in ("date", "datetime", "time"):
-        return worded(1292, f"Incorrect {type.name} value: '{text}'")
-    if kind == "json":
-        return worded(3140, "Invalid JSON text: The document root must not be followed by other values.")
-    return worded(1265, f"Data truncated for column '{column.name}', value is '{text}'")
+        if column.not_null and texts[source.index].null_count and not _enters_utc(source):
+            raise null_misfit(column)
+        row = int(np.argmin(mask.to_numpy(zero_copy_only=False)))
+        raise misfit(visible_columns(before)[source.index], source.after, texts[source.index][row].as_py())

@@ -104,7 +104,7 @@ def _kept(statement: Statement, jobs: Sequence[Job], upstream: Upstream, after: 
     for place in [place for place in kept.rows if after.tables.get(place) is None]:
         kept = _without(kept, place)
     changed = {
-        place: altered(stored, after.tables[place], upstream.session)
+        place: altered(stored, after.tables[place], upstream.session, known.now)
         for place, stored in kept.rows.items() if stored.table is not after.tables[place]}
     return _Kept({**kept.rows, **changed}, kept.dropped) if changed else kept
 

@@ -10,7 +10,6 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns import cells
 from simulator.tidb.model.types import ColumnType, INTEGER_BITS, family, is_binary, is_text
 from simulator.tidb.values import decimals, documents, numbers, strings, times
 from simulator.tidb.values.kernels import utf8
@@ -22,10 +21,6 @@ _STRINGS: tuple[Test, ...] = (pa.types.is_string, pa.types.is_large_string)
 _MOMENTS: tuple[Test, ...] = (pa.types.is_date, pa.types.is_timestamp)
 _CLOCKS: tuple[Test, ...] = (pa.types.is_time, pa.types.is_duration)
 _LISTS: tuple[Test, ...] = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
-
-_COUNTED = frozenset(("integer", "decimal", "float", "year", "bit"))
-_TIMED = frozenset(("date", "time", "datetime"))
-"""Families of types."""
 
 
 def tidb_text(type: ColumnType, raw: pa.Array) -> pa.Array:
@@ -139,31 +134,3 @@ def accepted(type: ColumnType) -> str:
         unit = "bytes" if type.charset == "binary" or name in strings.BYTES else "characters"
         return f"at most {limit} {unit}" + ("" if type.charset == "binary" else " of valid UTF-8")
     return _SHAPES[name]
-
-
-def text_as(source: ColumnType, target: ColumnType, text: pa.Array) -> pa.Array:
-    """TiDB text of a value that ALTER TABLE … MODIFY COLUMN turns from one type into another.
-
-    Null where it is NULL or does not fit the target, and for a TIME as a date, which TiDB takes to be of the day on
-    which the statement runs (tidb pkg/types/time.go, Duration.ConvertToTime).
-    """
-    if source == target:
-        return utf8(text)
-    text = utf8(text)
-    if family(source) == "time" and family(target) in ("date", "datetime"):
-        return pa.nulls(len(text), pa.string())
-    if is_binary(source):
-        return tidb_text(target, cells.latin1(text))
-    if family(target) in _COUNTED and source.elements:
-        text = strings.number_of(source, text)
-    elif family(source) == "float":
-        text = numbers.positional(text)
-    return tidb_text(target, tagged(text) if target.name == "bit" else text)
-
-
-def convertible(source: ColumnType, target: ColumnType) -> bool:
-    """Whether `text_as` knows how TiDB converts: all but points in time and bits read as something else."""
-    before, after = family(source), family(target)
-    if before == "bit":
-        return after in _COUNTED
-    return not (before in _TIMED and after in _COUNTED or after in _TIMED and before in _COUNTED)

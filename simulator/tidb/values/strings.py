@@ -118,6 +118,13 @@ def set_of(type: ColumnType, value: pa.Array) -> pa.Array:
     return pa.array((_joined(type, bitmap) for bitmap in bitmaps), pa.string()).take(distinct.indices)
 
 
+def member_of(type: ColumnType, number: int) -> str | None:
+    """The member of an ENUM with that number from 1, the members of a SET with that bitmap."""
+    if type.name == "set":
+        return _joined(type, number) if 0 <= number < 2 ** len(type.elements) else None
+    return type.elements[number - 1] if 0 < number <= len(type.elements) else None
+
+
 def _joined(type: ColumnType, bitmap: int | None) -> str | None:
     if bitmap is None:
         return None

@@ -24,7 +24,7 @@ from simulator.sources.generate.table_values import TableValues, table_values
 from simulator.sources.generate.tried import Tried
 from simulator.sources.generate.wanted import TableWanted
 from simulator.tidb.model.table import Table, visible_columns
-from simulator.tidb.values.conversion import text_as
+from simulator.tidb.values.changed_types import text_as
 
 EVERY = """CREATE TABLE every (id BIGINT PRIMARY KEY AUTO_RANDOM, a BIGINT UNSIGNED, b TINYINT, c FLOAT, d DOUBLE(6, 2),
   e DECIMAL(65, 30), f BIT(9), g YEAR, h DATE, i TIME(3), j DATETIME, k TIMESTAMP(6), l CHAR(2), m BINARY(3), n TEXT,

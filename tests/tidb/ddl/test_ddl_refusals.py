@@ -60,10 +60,10 @@ T = "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, a INT NOT NULL, b VARCHA
      "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead"),
     ("MODIFY id INT", "ddl:8200",
      "Unsupported modify column: can't remove auto_increment without @@tidb_allow_remove_auto_inc enabled"),
-    ("MODIFY c DATETIME", "ddl:8200", "Unsupported modify column: change from original type decimal(8,2) to datetime is"
-                                      " currently unsupported yet"),
-    ("MODIFY b BIT(4)", "ddl:8200", "Unsupported modify column: change from original type varchar(20) to bit(4) is"
-                                    " currently unsupported yet"),
+    ("MODIFY c DATETIME", "ddl:8200", "Unsupported modify column: [ddl:8200]Unsupported modify column: change from"
+                                      " original type decimal(8,2) to datetime is currently unsupported yet"),
+    ("MODIFY b BIT(4)", "ddl:8200", "Unsupported modify column: [ddl:8200]Unsupported modify column: change from"
+                                    " original type varchar(20) to bit(4) is currently unsupported yet"),
     ("MODIFY a VARCHAR(4)", "ddl:8200", "Unsupported modify column: column has related generated column"),
     ("MODIFY a BIGINT", "ddl:3106", "'[ddl:3108]Column 'a' has a generated column dependency.' is not supported for"
                                     " generated columns."),

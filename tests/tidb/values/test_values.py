@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from simulator.tidb.ddl import create_table
 from simulator.tidb.model.types import ColumnType
-from simulator.tidb.values.conversion import accepted, convertible, tagged, text_as, tidb_text
+from simulator.tidb.values.changed_types import convertible, text_as
+from simulator.tidb.values.conversion import accepted, tagged, tidb_text
 from simulator.tidb.values.documents import normal_json
 
 REJECTED = None
@@ -315,10 +316,12 @@ def test_modify_column_turns_a_value_as_tidb_does(source: str, target: str, valu
     assert text_as(of(source), of(source), pa.array([value.encode()])).to_pylist() == [value]
 
 
-def test_points_in_time_and_bits_are_turned_only_into_what_is_known() -> None:
+def test_a_time_becomes_a_moment_of_a_day_that_is_known() -> None:
     """Whoever asks says so by name."""
-    assert not convertible(of("datetime"), of("int")) and not convertible(of("int"), of("date"))
-    assert not convertible(of("bit(8)"), of("varchar(9)"))
+    assert not convertible(of("time"), of("date")) and convertible(of("datetime"), of("int"))
+    clock = pa.array(["-838:59:59"])
+    assert text_as(of("time"), of("datetime"), clock, "2020-02-20").to_pylist() == ["2020-01-16 01:00:01"]
+    assert text_as(of("time"), of("datetime"), clock).to_pylist() == [None]
 
 
 def test_people_are_told_what_a_column_takes() -> None:

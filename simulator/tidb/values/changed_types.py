@@ -1,0 +1,235 @@
+"""Values of one type as another: what ALTER TABLE … MODIFY COLUMN makes of stored rows in strict mode.
+
+The result is null exactly where the value is NULL or where TiDB stops (tidb pkg/types/datum.go, ConvertTo;
+pkg/types/convert.go).
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from types import MappingProxyType
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simulator.columns import cells
+from simulator.tidb.model.types import ColumnType, family, is_binary
+from simulator.tidb.values import documents, numbers, spellings, strings
+from simulator.tidb.values.conversion import tagged, tidb_text
+from simulator.tidb.values.kernels import each_distinct, matches, only, otherwise, utf8
+
+COUNTED = frozenset(("integer", "decimal", "float", "year", "bit"))
+DATED = frozenset(("date", "datetime"))
+TIMED = DATED | {"time"}
+"""Families of types."""
+
+_SIGNED = ColumnType("bigint")
+_SECONDS = {"time": ColumnType("time"), "date": ColumnType("date"), "datetime": ColumnType("datetime")}
+"""By family, types without digits behind the second."""
+
+
+def text_as(source: ColumnType, target: ColumnType, text: pa.Array, today: str = "") -> pa.Array:
+    """TiDB text of a value of one type in another; a TIME becomes a moment of `today` (`2020-02-20`), or null."""
+    text = utf8(text)
+    if source == target:
+        return text
+    before, after = family(source), family(target)
+    if after in COUNTED:
+        number = counted(source, target, text)
+        return tidb_text(target, number) if after not in COUNTS else COUNTS[after](target, number)
+    if after in TIMED and before in (*COUNTED, *TIMED, "json"):
+        return _timed(source, target, text, today)
+    if after in ("enum", "set") and before == "integer":
+        return _member(target, text)
+    if after == "enum" and before in ("string", "text"):
+        text = only(pc.not_equal(text, ""), text)
+    if after == "json" and before not in ("string", "text", "enum", "set"):
+        return _document(source, text)
+    if is_binary(source):
+        return tidb_text(target, cells.latin1(text))
+    return tidb_text(target, numbers.positional(text) if before == "float" else text)
+
+
+def convertible(source: ColumnType, target: ColumnType) -> bool:
+    """Whether `text_as` needs no `today`."""
+    return family(source) != "time" or family(target) not in DATED
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+
+def counted(source: ColumnType, target: ColumnType, text: pa.Array) -> pa.Array:
+    """The text of the number that a value stands for; what TiDB rounds on the way is rounded."""
+    before, after = family(source), family(target)
+    whole = after in ("integer", "year", "bit")
+    if is_binary(source):
+        bytes = cells.latin1(text).cast(pa.binary())
+        return utf8(bytes if after == "decimal" else pc.replace_substring_regex(bytes, r"(?s)\x00.*", ""))
+    if source.elements:
+        return strings.number_of(source, text)
+    if before == "float":
+        return _rounded(widened(source, text)) if whole else numbers.positional(widened(source, text))
+    if before == "json":
+        return each_distinct(text, lambda cell: _scalar(cell, whole))
+    if before in DATED and after == "year":
+        return pc.utf8_slice_codeunits(text, 0, 4)
+    if before in TIMED:
+        text = _rounded_time(_SECONDS[before], text) if whole and not target.unsigned else text
+        return pc.replace_substring_regex(text, ":" if before == "time" else "[-: ]", "")
+    return each_distinct(text, _bits) if before == "integer" and after == "bit" else text
+
+
+def widened(source: ColumnType, text: pa.Array) -> pa.Array:
+    """A FLOAT with the digits that it has as a DOUBLE."""
+    return numbers.shortest(text.cast(pa.float32()).cast(pa.float64())) if source.name == "float" else text
+
+
+def _rounded(text: pa.Array) -> pa.Array:
+    """A float to the nearest integer, a half to the even one (tidb pkg/types/helper.go, RoundFloat)."""
+    number = pc.round(text.cast(pa.float64()), 0, "half_to_even")
+    return numbers.positional(numbers.shortest(number))
+
+
+def _bits(integer: str) -> str:
+    """The 64 bits of a negative integer are those of an unsigned one."""
+    return integer if not integer.startswith("-") else str(int(integer) + 2**64)
+
+
+def _scalar(document: str, whole: bool) -> str | None:
+    """The number of a JSON value; null where it is none (ConvertJSONToInt, ConvertJSONToFloat)."""
+    value = json.loads(document)
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, float):
+        return format(round(value), "d") if whole else document
+    return None if value is None or isinstance(value, (list, dict)) else str(value)
+
+
+def _year(target: ColumnType, number: pa.Array) -> pa.Array:
+    """YEAR of a number: 0 is 0, a text of zeros that are not four is 2000 (Datum.ConvertToMysqlYear, AdjustYear)."""
+    whole = tidb_text(_SIGNED, number)
+    zeros = pc.and_(pc.equal(whole, "0"), matches(pc.ascii_trim_whitespace(number), "00|000|00000+"))
+    return pc.if_else(zeros, "2000", pc.if_else(pc.equal(whole, "0"), "0", tidb_text(target, whole)))
+
+
+def _bit(target: ColumnType, number: pa.Array) -> pa.Array:
+    """BIT of a number."""
+    return tidb_text(target, tagged(number))
+
+
+COUNTS = MappingProxyType({"year": _year, "bit": _bit})
+"""By the family of the target, where `tidb_text` reads a number otherwise."""
+
+
+def _member(target: ColumnType, number: pa.Array) -> pa.Array:
+    """ENUM and SET by number alone."""
+    return each_distinct(number, lambda cell: strings.member_of(target, int(cell)))
+
+
+# -- moments -----------------------------------------------------------------------------------------------------------
+
+
+def _timed(source: ColumnType, target: ColumnType, text: pa.Array, today: str) -> pa.Array:
+    before, after = family(source), family(target)
+    if before == "json":
+        text = each_distinct(text, _unquoted)
+    elif before in COUNTED and after == "time":
+        text = each_distinct(numbers.positional(widened(source, text)) if before == "float" else text, _clock_of)
+    elif before in COUNTED:
+        unsigned = target.name == "timestamp" and source.unsigned
+        text = pa.nulls(len(text), pa.string()) if unsigned else each_distinct(text, moment_of)
+    elif before == "time" and after in DATED:
+        text = each_distinct(text, lambda cell: _on(today, cell))
+    elif before == "time":
+        return _rounded_time(target, text)
+    elif target.name == "date":
+        text = pc.utf8_slice_codeunits(text, 0, 10)
+    elif before in DATED and after == "time":
+        clocks = pc.utf8_slice_codeunits(text, 11, 32)
+        text = pc.if_else(pc.equal(clocks, ""), "00:00:00", clocks)
+    return tidb_text(target, text)
+
+
+def _rounded_time(target: ColumnType, text: pa.Array) -> pa.Array:
+    """A moment or a TIME with fewer digits of a second; a half is rounded up, below zero too (Duration.RoundFrac)."""
+    part = 10 ** (6 - max(target.decimal, 0))
+    usual = pc.invert(pc.starts_with(text, "-"))
+
+    def rounded(cell: str) -> str | None:
+        micros = spellings.duration(cell, 6) or 0
+        return spellings.duration_text((micros + part // 2) // part * part, max(target.decimal, 0))
+
+    return otherwise(text, usual, lambda odd: each_distinct(odd, rounded), tidb_text(target, text))
+
+
+def _unquoted(document: str) -> str:
+    value = json.loads(document)
+    return value if isinstance(value, str) else document
+
+
+def _clock_of(text: str) -> str | None:
+    """A number as a TIME has it, or as a whole moment from 10,000,000,000 on (convertToMysqlDuration)."""
+    number = round(float(text))
+    return None if number < -8385959 or 8385959 < number < 10_000_000_000 else text
+
+
+def moment_of(text: str) -> str | None:
+    """A number as YYYYMMDDhhmmss and the shorter forms; null for what is none (parseDateTimeFromNum)."""
+    number = int(text)
+    for least, most, add, factor in _NUMBERED:
+        if least <= number <= most:
+            digits = f"{(number + add) * factor:014}"
+            found = spellings.moment(f"{digits[:4]}-{digits[4:6]}-{digits[6:8]} "
+                                     f"{digits[8:10]}:{digits[10:12]}:{digits[12:]}", 0)
+            return found if found and "00" not in (found[5:7], found[8:10]) else None
+    return None
+
+
+_NUMBERED = (
+    (10000101000000, 99991231235959, 0, 1), (101, 691231, 20000000, 10**6), (700101, 991231, 19000000, 10**6),
+    (991232, 99991231, 0, 10**6), (101000000, 691231235959, 20 * 10**12, 1),
+    (700101000000, 991231235959, 19 * 10**12, 1), (991231235960, 10000101000000 - 1, 0, 1),
+)
+"""Ranges of numbers that are moments, and what makes YYYYMMDDhhmmss of one: so much more, times so much."""
+
+
+def _on(today: str, clock: str) -> str | None:
+    """A TIME that has passed since the beginning of a day."""
+    if not today:
+        return None
+    micros = spellings.duration(clock, 6)
+    moment = datetime.fromisoformat(today) + timedelta(microseconds=micros or 0)
+    return moment.isoformat(" ", "microseconds")
+
+
+# -- documents ---------------------------------------------------------------------------------------------------------
+
+
+def _document(source: ColumnType, text: pa.Array) -> pa.Array:
+    """A JSON scalar: numbers as numbers, moments as text with six digits of a second, the rest as text."""
+    before = family(source)
+    if is_binary(source):
+        return documents.document(utf8(cells.latin1(text)))
+    if before in ("integer", "year"):
+        return text
+    if before == "float":
+        return documents.document(widened(source, text))
+    if before == "decimal":
+        return documents.document(numbers.shortest(text.cast(pa.float64())))
+    if before == "bit":
+        size = (max(source.length, 1) + 7) // 8
+        return each_distinct(text, lambda cell: _quoted(int(cell).to_bytes(size, "big")))
+    if source.name != "date":
+        text = tidb_text(ColumnType("time" if before == "time" else "datetime", decimal=6), text)
+    return pc.binary_join_element_wise('"', text, '"', "")
+
+
+def _quoted(bytes: bytes) -> str:
+    """Bytes as a JSON string, each that is no UTF-8 as Go spells it."""
+    text = "".join(PRIVATE if "\udc80" <= letter <= "\udcff" else letter
+                   for letter in bytes.decode("utf-8", "surrogateescape"))
+    return (documents.normal_json(json.dumps(text)) or "").replace(PRIVATE, "\\ufffd")
+
+
+PRIVATE = "\ue000"
