@@ -114,6 +114,7 @@ def altered(
     table: TableName, specs: Sequence[Spec], statement: Statement, text: str, session: Session,
 ) -> Executed:
     """The jobs and the catalog of the specs; raises DdlError, and then nothing is done."""
+    check_algorithm(specs)
     alteration = _alteration(table, text, session)
     counted = [spec for spec in specs if not (isinstance(spec, Clause) and spec.words in LEFT_OUT)]
     if any(isinstance(spec, Clause) and spec.words in ("READ ONLY", "READ WRITE") for spec in counted):
@@ -135,6 +136,15 @@ def altered(
     jobs = _jobs(steps, separate, Job(code, text, statement, *alteration.name), session)
     notes = tuple(note for note in found if isinstance(note, str))
     return Executed(jobs, notes, carried_out(known.catalog, known.table, steps) if known else None)
+
+
+def check_algorithm(specs: Sequence[Spec]) -> None:
+    """Raises DdlError for ALGORITHM = INSTANT of a new key; one slower than asked is a warning (ResolveAlterAlgorithm).
+    """
+    named = [spec.value for spec in specs if isinstance(spec, Clause) and spec.words == "ALGORITHM"]
+    if named and named[-1] == "INSTANT" and any(isinstance(spec, AddKey) for spec in specs):
+        raise worded("ddl:1846", "ALGORITHM=INSTANT is not supported. Reason: Cannot alter table by INSTANT. Try"
+                                 " ALGORITHM=INPLACE.")
 
 
 def _alteration(table: TableName, text: str, session: Session) -> Alteration:

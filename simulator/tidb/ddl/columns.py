@@ -108,9 +108,13 @@ def inserted(table: Table, column: Column, place: Place | None) -> Table:
     if place is not None:
         names = lower(there.name for there in table.columns)
         at = names.index(place.after.lower()) + 1 if place.after else 0
-    ids = replace(table.last_ids, column=max(table.last_ids.column, *(there.id for there in table.columns)) + 1)
+    ids = replace(table.last_ids, column=last_column_id(table) + 1)
     columns = (*table.columns[:at], replace(column, id=ids.column), *table.columns[at:])
     return replace(table, columns=columns, last_ids=ids)
+
+
+def last_column_id(table: Table) -> int:
+    return max(table.last_ids.column, *(there.id for there in table.columns), 0)
 
 
 def drop_column(spec: DropColumn, alteration: Alteration) -> Steps:
@@ -157,8 +161,10 @@ def check_droppable_key(name: str, parts: tuple[str, ...], columnar: bool, prima
 def without_column(table: Table, name: str) -> Table:
     """The table without the column and without the keys of it alone."""
     indexes = tuple(index for index in table.indexes if lower(part.name for part in index.columns) != (name,))
+    ids = replace(table.last_ids, column=last_column_id(table))
     return replace(
         table, columns=tuple(column for column in table.columns if column.name.lower() != name), indexes=indexes,
+        last_ids=ids,
     )
 
 

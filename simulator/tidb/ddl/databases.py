@@ -96,12 +96,12 @@ def drop_database(statement: DropDatabase, text: str, session: Session) -> Execu
             return session.nothing(f"Can't drop database '{name}'; database doesn't exist: no job")
         raise tidb("schema:1008", name)
     job = Job(actions.DROP_SCHEMA, text, statement, session.schema(name))
-    return session.done([job], lambda catalog: without(catalog, name))
+    return session.done([job], lambda catalog: without(catalog, name, session))
 
 
-def without(catalog: Catalog, name: str) -> Catalog:
+def without(catalog: Catalog, name: str, session: Session) -> Catalog:
     gone = name.lower()
-    for table in catalog.tables.values():
+    for table in catalog.tables.values() if session.foreign_key_checks else ():
         for foreign in table.foreign_keys:
             if foreign.schema.lower() == gone != table.schema.lower() and catalog.table(foreign.schema, foreign.table):
                 raise tidb("ddl:3730", foreign.table, foreign.name, table.name)

@@ -57,6 +57,14 @@ __all__ = ["execute", "execute_batch"]
 
 
 def execute(statement: Statement, text: str, session: Session) -> Executed:
+    """What `attempted` gives of a statement that is carried out whole; raises DdlError for any other."""
+    executed = attempted(statement, text, session)
+    if executed.error is not None:
+        raise executed.error
+    return executed
+
+
+def attempted(statement: Statement, text: str, session: Session) -> Executed:
     """The jobs of a statement in order, its notes, and the catalog behind it; `text` is the statement's, which
     positions point into and which its jobs have.
 

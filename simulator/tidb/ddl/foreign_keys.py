@@ -37,6 +37,8 @@ def add_foreign_key(key: KeySyntax, alteration: Alteration) -> Steps:
         yield Step(actions.ADD_FOREIGN_KEY)
         return
     table = known.table
+    if len(key.name) > LONGEST_NAME:
+        raise tidb("ddl:1059", key.name)
     foreign = build_foreign_key(
         key, tuple(spelled(part, table) for part in key.parts), table.last_ids.foreign_key + 1, table.schema,
     )

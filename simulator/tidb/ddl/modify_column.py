@@ -58,9 +58,9 @@ def changed_column(
 ) -> Steps:
     """The column under another definition, in another place, by another name; raises DdlError."""
     known, touched = alteration.known, touched_by(name, syntax.name, place)
+    check_definition(syntax, MOST_ROOM, alteration.session)
     if known is None:
         check_options(syntax)
-        check_definition(syntax, MOST_ROOM, alteration.session)
         yield Step(actions.MODIFY_COLUMN, touched=touched)
         return
     table = known.table
@@ -99,11 +99,11 @@ def redefined(old: Column, syntax: ColumnSyntax, known: KnownTable, session: Ses
     table = known.table
     check_options(syntax)
     primary = old.name in table.primary_key
-    if primary and syntax.null:
-        raise tidb("ddl:1171")
     new = built_column(syntax, known, (table.charset, table.collation), session)
     if syntax.default and (primary or syntax.null is False) and default_of(syntax.default, new, session)[0] is None:
         raise tidb("types:1067", new.name)
+    if primary and syntax.null:
+        raise tidb("ddl:1171")
     rewritten = needs_reorganization(old.type, new.type)
     return replace(
         new,

@@ -6,9 +6,10 @@ One law: a name in a job is spelled as the catalog spells it, where it knows it,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timezone, tzinfo
 
+from simulator.errors import DdlError
 from simulator.releases import Release
 from simulator.tidb.ddl.catalog import Catalog, Sequence, View, key
 from simulator.tidb.ddl.tidb_errors import tidb
@@ -60,6 +61,10 @@ class Job:
     database: str = ""
     """The current one of the session, empty for none."""
 
+    def of(self, schema: str, table: str) -> Job:
+        """The same job on another object."""
+        return replace(self, schema=schema, table=table)
+
 
 @dataclass(frozen=True)
 class Executed:
@@ -73,6 +78,9 @@ class Executed:
 
     catalog: Catalog | None
     """What exists behind it; None where the session has no catalog."""
+
+    error: DdlError | None = None
+    """What TiDB refuses of it behind the jobs; None where it carries all of it out."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +100,9 @@ class Session:
 
     sql_mode: frozenset[str] = frozenset((STRICT[0], "NO_ZERO_IN_DATE", "NO_ZERO_DATE"))
     foreign_key_checks: bool = True
+    clustered_index: str = "ON"
+    """tidb_enable_clustered_index: ON, OFF or INT_ONLY."""
+
     zone: tzinfo = timezone.utc
     """The time zone that defaults of TIMESTAMP columns are of."""
 

@@ -104,7 +104,7 @@ def new_table(catalog: Catalog, syntax: TableSyntax, database: Database, text: s
     with refused("ddl:1105"):
         table = build_table(
             replace(syntax, schema="", partitioning=None), database.name, text, text,
-            (database.charset, database.collation))
+            (database.charset, database.collation), session.clustered_index)
     partitioning = new_partitioning(syntax.partitioning, table, session) if syntax.partitioning else None
     if partitioning and table.temporary:
         raise tidb("ddl:1562")

@@ -6,7 +6,7 @@ of columns that are there (TiDB: pkg/ddl/executor.go, AlterTable, AlterTableChar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -25,12 +25,17 @@ from simulator.tidb.syntax.definitions import KeyPart, KeySyntax
 from simulator.tidb.syntax.tables import TableOption
 
 
+ENGINES = frozenset(("archive", "blackhole", "csv", "example", "federated", "innodb", "memory", "merge", "mgr_myisam",
+                     "myisam", "ndb", "heap"))
+"""Those that TiDB takes for MySQL's (pkg/planner/core/preprocess.go, mysqlValidTableEngineNames)."""
+
 Values = Mapping[str, TableOption]
 """The options of one spec by name; of options said twice the last."""
 
 
 def set_options(spec: SetOptions, alteration: Alteration) -> Steps:
     """A step for each option, charset and TTL options together one, and placement last; raises DdlError."""
+    check_charsets([option.value for option in spec.options if option.name == "CHARSET" and not option.default])
     values = {option.name: option for option in spec.options}
     done: set[object] = set()
     for option in spec.options:
@@ -43,6 +48,13 @@ def set_options(spec: SetOptions, alteration: Alteration) -> Steps:
             done.add(change)
     if "PLACEMENT POLICY" in values:
         yield Step(actions.ALTER_TABLE_PLACEMENT)
+
+
+def check_charsets(names: Sequence[str]) -> None:
+    """One charset alone (GetCharsetAndCollateInTableOption)."""
+    for name in names:
+        if name != names[0]:
+            raise worded("ddl:1302", f"Conflicting declarations: 'CHARACTER SET {names[0]}' and 'CHARACTER SET {name}'")
 
 
 def comment(option: TableOption, values: Values, alteration: Alteration) -> Steps:
@@ -136,8 +148,14 @@ def engine_attribute(option: TableOption, values: Values, alteration: Alteration
     raise tidb("ddl:3981")
 
 
+def engine(option: TableOption, values: Values, alteration: Alteration) -> Steps:
+    if option.value.lower() not in ENGINES:
+        raise worded("ddl:1286", f"Unknown storage engine '{option.value}'")
+    return nothing(option, values, alteration)
+
+
 def nothing(option: TableOption, values: Values, alteration: Alteration) -> Steps:
-    """ENGINE and ROW_FORMAT: TiDB reads them, and makes no job of them."""
+    """TiDB reads the option, and makes no job of it."""
     yield f"{option.name} is accepted, no job"
 
 
@@ -172,7 +190,7 @@ OPTIONS: MappingProxyType[str, Callable[[TableOption, Values, Alteration], Steps
     "AUTO_RANDOM_BASE": kept_option,
     "SHARD_ROW_ID_BITS": kept_option,
     "PLACEMENT POLICY": last,
-    "ENGINE": nothing,
+    "ENGINE": engine,
     "ROW_FORMAT": nothing,
     "ENGINE_ATTRIBUTE": engine_attribute,
 })

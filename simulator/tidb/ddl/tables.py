@@ -10,6 +10,7 @@ from dataclasses import replace
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.catalog import Catalog, LONGEST_NAME, key as place_of, with_dropped, with_table, without_table
 from simulator.tidb.ddl.create.table import build_table
+from simulator.tidb.ddl.drops import drop_each
 from simulator.tidb.ddl.foreign_keys import check_unreferred, followed
 from simulator.tidb.ddl.session import Executed, Job, Session
 from simulator.tidb.ddl.steps import Alteration, Step, Steps, lower
@@ -31,26 +32,22 @@ from simulator.tidb.syntax.statements import (
 
 
 def drop_table(statement: DropTable, text: str, session: Session) -> Executed:
-    """A job for each table that is there; raises DdlError naming those that are not, unless IF EXISTS."""
+    """A job for each table that is there. Raises DdlError where another table refers to one of them."""
     if statement.temporary == "local":
         return session.nothing(TEMPORARY)
-    jobs, missing, catalog = [], [], session.catalog
     names = [session.written(name) for name in statement.tables]
-    also = {place_of(*name) for name in names}
-    for name in names:
-        if catalog is not None:
-            table = catalog.table(*name)
-            if table is None:
-                missing.append(name)
-                continue
-            check_unreferred(catalog, table, "ddl:3730", also)
-            if table.cached:
-                raise tidb("ddl:8242", "Drop Table")
-            catalog = with_dropped(without_table(catalog, table), table)
-        jobs.append(Job(actions.DROP_TABLE, text, statement, *session.named(name)))
-    if missing and not statement.if_exists:
-        raise tidb("schema:1051", ",".join(map(".".join, missing)))
-    return Executed(tuple(jobs), tuple(f"Unknown table '{'.'.join(name)}': no job" for name in missing), catalog)
+    if session.catalog and session.foreign_key_checks:
+        for table in filter(None, (session.catalog.table(*name) for name in names)):
+            check_unreferred(session.catalog, table, "ddl:3730", {place_of(*name) for name in names})
+    job = Job(actions.DROP_TABLE, text, statement)
+    return drop_each(statement.tables, without, job, "schema:1051", statement.if_exists, session)
+
+
+def without(catalog: Catalog, name: TableName) -> Catalog | None:
+    table = catalog.table(*name)
+    if table is not None and table.cached:
+        raise tidb("ddl:8242", "Drop Table")
+    return with_dropped(without_table(catalog, table), table) if table else None
 
 
 def truncate_table(statement: TruncateTable, text: str, session: Session) -> Executed:
@@ -65,7 +62,8 @@ def truncate_table(statement: TruncateTable, text: str, session: Session) -> Exe
             raise tidb("schema:1146", *written)
         if table.cached:
             raise tidb("ddl:8242", "Truncate Table")
-        check_unreferred(catalog, table, "ddl:1701")
+        if session.foreign_key_checks:
+            check_unreferred(catalog, table, "ddl:1701")
         return with_dropped(catalog, table)
 
     return session.done([Job(actions.TRUNCATE_TABLE, text, statement, *session.named(statement.table))], change)

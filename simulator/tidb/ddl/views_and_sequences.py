@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.catalog import Catalog, Key, Sequence, View, key as place_of
+from simulator.tidb.ddl.drops import drop_each
 from simulator.tidb.ddl.session import Executed, Job, Session
 from simulator.tidb.ddl.tidb_errors import tidb
 from simulator.tidb.syntax.definitions import TableName
@@ -50,34 +51,17 @@ def _placed(catalog: Catalog, name: TableName) -> Key:
 
 
 def drop_view(statement: DropView, text: str, session: Session) -> Executed:
-    """A job for each view that is there; raises DdlError for another object, and naming those that are not there,
-    unless IF EXISTS."""
-    catalog = session.catalog
-    there, missing, left = _parted(statement.views, catalog.views if catalog else {}, session, "VIEW")
-    if missing and not statement.if_exists:
-        raise tidb("schema:1051", ",".join(map(".".join, missing)))
-    jobs = tuple(Job(actions.DROP_VIEW, text, statement, *session.named(name)) for name in there)
-    notes = tuple(f"Unknown table '{'.'.join(name)}': no job" for name in missing)
-    return Executed(jobs, notes, replace(catalog, views=left) if catalog else None)
+    def without(catalog: Catalog, name: TableName) -> Catalog | None:
+        if catalog.has(*name) and place_of(*name) not in catalog.views:
+            raise tidb("ddl:1347", *name, "VIEW")
+        return replace(catalog, views=_without(catalog.views, name)) if catalog.has(*name) else None
+
+    job = Job(actions.DROP_VIEW, text, statement)
+    return drop_each(statement.views, without, job, "schema:1051", statement.if_exists, session)
 
 
-def _parted(
-    names: Iterable[TableName], known: Mapping[Key, T], session: Session, kind: str
-) -> tuple[list[TableName], list[TableName], Mapping[Key, T]]:
-    """The names that are there (all where nothing is known), those that are not, and what is left without the former;
-    raises DdlError for another object, unless `kind` is empty."""
-    there: list[TableName] = []
-    missing: list[TableName] = []
-    left = dict(known)
-    for name in map(session.written, names):
-        place = place_of(*name)
-        if session.catalog is None or left.pop(place, None) is not None:
-            there.append(name)
-        elif kind and session.catalog.has(*name) and place not in known:
-            raise tidb("ddl:1347", *name, kind)
-        else:
-            missing.append(name)
-    return there, missing, left
+def _without(objects: Mapping[Key, T], name: TableName) -> dict[Key, T]:
+    return {place: each for place, each in objects.items() if place != place_of(*name)}
 
 
 def create_sequence(statement: CreateSequence, text: str, session: Session) -> Executed:
@@ -110,12 +94,15 @@ def alter_sequence(statement: AlterSequence, text: str, session: Session) -> Exe
 
 def drop_sequence(statement: DropSequence, text: str, session: Session) -> Executed:
     """As DROP VIEW, but that IF EXISTS passes over other objects too."""
-    catalog, kind = session.catalog, "" if statement.if_exists else "SEQUENCE"
-    there, missing, left = _parted(statement.sequences, catalog.sequences if catalog else {}, session, kind)
-    if missing and not statement.if_exists:
-        raise tidb("schema:4139", ",".join(map(".".join, missing)))
-    jobs = tuple(Job(actions.DROP_SEQUENCE, text, statement, *session.named(name)) for name in there)
-    return Executed(jobs, tuple(map(_unknown, missing)), replace(catalog, sequences=left) if catalog else None)
+    def without(catalog: Catalog, name: TableName) -> Catalog | None:
+        if place_of(*name) in catalog.sequences:
+            return replace(catalog, sequences=_without(catalog.sequences, name))
+        if catalog.has(*name) and not statement.if_exists:
+            raise tidb("ddl:1347", *name, "SEQUENCE")
+        return None
+
+    job = Job(actions.DROP_SEQUENCE, text, statement)
+    return drop_each(statement.sequences, without, job, "schema:4139", statement.if_exists, session)
 
 
 def _unknown(name: TableName) -> str:

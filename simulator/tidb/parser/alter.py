@@ -17,8 +17,8 @@ from simulator.tidb.parser.clauses import (
     collation_name,
     column_name,
     location_labels,
+    read_lock_or_algorithm,
     read_one_of,
-    read_setting,
     restrict_or_cascade,
 )
 from simulator.tidb.parser.columns import read_column
@@ -207,7 +207,7 @@ def words(cursor: Cursor) -> Clause:
 def setting(cursor: Cursor) -> Clause:
     """ALGORITHM or LOCK."""
     name = cursor.take()
-    return Clause(name, read_setting(cursor, LOCK_AND_ALGORITHM[name]))
+    return Clause(name, read_lock_or_algorithm(cursor, name))
 
 
 def cache(cursor: Cursor) -> Cache:

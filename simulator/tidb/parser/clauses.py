@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from sqlglot.tokens import TokenType
 
+from simulator.errors import SchemaError
 from simulator.tidb.model.charsets import charset, charset_of, collation
 from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.expressions.atoms import read_atom
@@ -70,12 +71,22 @@ def read_setting(cursor: Cursor, words: Sequence[str]) -> str:
     return read_one_of(cursor, words)
 
 
+def read_lock_or_algorithm(cursor: Cursor, name: str) -> str:
+    """What follows LOCK or ALGORITHM; raises SchemaError for a word that TiDB does not know."""
+    cursor.accept("=")
+    words = LOCK_AND_ALGORITHM[name]
+    if cursor.is_name() and cursor.word() not in words:
+        unknown = f"LOCK type '{cursor.literal()}'" if name == "LOCK" else f"ALGORITHM '{name.lower()}'"
+        raise SchemaError(f"Unknown {unknown}", number=1801 if name == "LOCK" else 1800)
+    return read_one_of(cursor, words)
+
+
 def lock_and_algorithm(cursor: Cursor) -> tuple[str, str]:
     """ALGORITHM and LOCK behind a statement on an index, each once, in any order: their values or nothing."""
     values = {"ALGORITHM": "", "LOCK": ""}
     while (word := cursor.word()) in values and not values[word]:
         cursor.take()
-        values[word] = read_setting(cursor, LOCK_AND_ALGORITHM[word])
+        values[word] = read_lock_or_algorithm(cursor, word)
     return values["ALGORITHM"], values["LOCK"]
 
 

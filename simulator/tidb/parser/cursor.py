@@ -75,6 +75,7 @@ class Cursor:
         self.concatenates = "PIPES_AS_CONCAT" in sql_mode
         """Whether `||` is CONCAT and no OR."""
 
+        self.real_is_float = "REAL_AS_FLOAT" in sql_mode
         self.ignores_space = "IGNORE_SPACE" in sql_mode
         """Whether a blank may stand between every function and its `(`."""
 

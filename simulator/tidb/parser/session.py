@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 from simulator.errors import SchemaError, SqlError
-from simulator.tidb.model.charsets import charset
+from simulator.tidb.model.charsets import CHARSETS, charset
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.queries.query import read_common, read_query
 from simulator.tidb.parser.rows import read_delete, read_update
@@ -30,9 +30,6 @@ from simulator.tidb.syntax.session import (
     Setting,
     Use,
 )
-
-UNREAD_MODES = ("NO_BACKSLASH_ESCAPES", "REAL_AS_FLOAT")
-"""The words of sql_mode that change how TiDB reads a text in a way that is not simulated."""
 
 SCOPES = ("GLOBAL", "SESSION", "LOCAL", "INSTANCE")
 SET_NOTHING = ("PASSWORD", "ROLE", "DEFAULT", "RESOURCE", "CONFIG", "BINDING", "SESSION_STATES")
@@ -158,8 +155,6 @@ def _variable(cursor: Cursor) -> Setting:
         cursor.take()
         return Setting(name, None, _scope(scope))
     value = _bare_word(cursor)
-    if name == "sql_mode" and isinstance(value, Literal):
-        check_modes(frozenset(value.text.upper().split(",")))
     return Setting(name, value, _scope(scope))
 
 
@@ -200,16 +195,11 @@ def _names(cursor: Cursor) -> tuple[Setting, ...]:
     names = Setting("names", value, "session")
     if not cursor.accept("COLLATE"):
         return (names,)
-    collation = Literal("string", cursor.name_or_string("a collation").lower(), cursor.charset)
+    named = cursor.name_or_string("a collation").lower()
+    if not named.startswith(f"{value.text}_") and named != value.text and named.partition("_")[0] in CHARSETS:
+        raise SqlError(1253, "42000", f"COLLATION '{named}' is not valid for CHARACTER SET '{value.text}'")
+    collation = Literal("string", named, cursor.charset)
     return names, Setting("collation_connection", collation, "session")
-
-
-def check_modes(sql_mode: frozenset[str]) -> None:
-    """Raises SqlError for a sql_mode under which a text cannot be read."""
-    unread = [mode for mode in UNREAD_MODES if mode in sql_mode]
-    unread += ["ANSI"] * ("ANSI" in sql_mode)
-    if unread:
-        raise not_simulated(f"sql_mode {unread[0]}", "every other mode")
 
 
 # -- queries, and what begins with WITH ---------------------------------------------------------------------------

@@ -47,14 +47,14 @@ AT_END = "the end of the statement is not expected here"
 def read_sql(text: str, sql_mode: frozenset[str] = frozenset(), charset: str = "") -> SqlStatement | None:
     """The one statement in the text; None where the text has none. `charset` is the client's, utf8mb4 if empty.
 
-    ANSI_QUOTES, PIPES_AS_CONCAT and IGNORE_SPACE of `sql_mode` change how the text is read.
+    ANSI_QUOTES, PIPES_AS_CONCAT, IGNORE_SPACE, NO_BACKSLASH_ESCAPES, HIGH_NOT_PRECEDENCE and REAL_AS_FLOAT of
+    `sql_mode` change how the text is read.
 
     Raises SqlError: 1064 with line and column for what TiDB cannot parse and for a second statement, 1235 for what is
     not simulated; DdlError for DDL that is wrong in itself.
     """
-    session.check_modes(sql_mode)
     with parse_errors():
-        found = statements(tokenize(text))
+        found = statements(tokenize(text, sql_mode))
         if len(found) > 1:
             second = position(text, found[1][0].start)
             raise SchemaError(f"{second}: a second statement begins here; one is accepted")
@@ -69,7 +69,8 @@ def read_sql(text: str, sql_mode: frozenset[str] = frozenset(), charset: str = "
 
 NUMBERED = MappingProxyType({
     1115: "42000", 1253: "42000",
-    **dict.fromkeys((1221, 1273, 1479, 1480, 1484, 1485, 1492, 1500, 1504, 1653, 1657, 1658, 1818, 4113, 4128),
+    **dict.fromkeys((1221, 1273, 1479, 1480, 1484, 1485, 1492, 1500, 1504, 1653, 1657, 1658, 1800, 1801, 1818, 4113,
+                     4128),
                     "HY000"),
 })
 """SQLSTATE of what TiDB's parser refuses by a number of its own (tidb v8.5 pkg/parser/mysql/state.go)."""

@@ -45,13 +45,19 @@ class Tokenizer(MySQL.Tokenizer):
     COMMANDS = set()
 
 
-def tokenize(sql: str) -> list[Token]:
-    """The tokens of a text, versioned comments opened.
+class WithoutEscapes(Tokenizer):
+    """Under NO_BACKSLASH_ESCAPES, where a backslash is a character like others."""
+
+    STRING_ESCAPES = ["'", '"']
+
+
+def tokenize(sql: str, sql_mode: frozenset[str] = frozenset()) -> list[Token]:
+    """The tokens of a text, versioned comments opened; NO_BACKSLASH_ESCAPES of `sql_mode` changes how it is read.
 
     Raises SchemaError where a quote or comment is not closed, and for a text that no client can send.
     """
     check_unicode(sql)
-    tokenizer = Tokenizer(MYSQL)
+    tokenizer = (WithoutEscapes if "NO_BACKSLASH_ESCAPES" in sql_mode else Tokenizer)(MYSQL)
     try:
         return phrases_joined(open_comments(sql, numbers_apart(sql, tokenizer.tokenize(sql))))
     except SqlglotError as error:

@@ -80,7 +80,7 @@ def spelling(cursor: Cursor, column: str, word: str, at: int) -> TypeSyntax:
     if word not in NAMES:
         reject(cursor, column, word)
     cursor.take()
-    name = NAMES[word]
+    name = "float" if word == "REAL" and cursor.real_is_float else NAMES[word]
     if word == "DOUBLE":
         cursor.accept("PRECISION")
     if any(cursor.accept(phrase) for phrase in VARYING.get(word, ())):

@@ -92,4 +92,4 @@ class Refusal:
     """As it was before, but without the ids that the statement used up, and for DDL without an open transaction."""
 
     events: tuple[Committed | Defined, ...] = ()
-    """The transaction that DDL commits before it is looked at."""
+    """The transaction that DDL commits before it is looked at, and jobs before the one that stops it."""

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from simulator.errors import SchemaError
 from simulator.tidb.ddl.catalog import Catalog, Key, key, with_table, with_tables
-from simulator.tidb.ddl.execute import execute as executed_on
+from simulator.tidb.ddl.execute import attempted
 from simulator.tidb.ddl.indexes import CHECK_IS_OFF
 from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.model.table import Column, Table
@@ -33,10 +33,10 @@ from simulator.tidb.syntax.statements import (
     Statement,
     TruncateTable,
 )
-from simulator.tidb.upstream import checks, clock
+from simulator.tidb.upstream import checks, clock, settings
 from simulator.tidb.upstream.altered import altered
 from simulator.tidb.upstream.foreign_keys import check_new
-from simulator.tidb.upstream.outcome import Defined, Outcome
+from simulator.tidb.upstream.outcome import Defined, Outcome, Refusal
 from simulator.tidb.upstream.refusals import refused, worded
 from simulator.tidb.upstream.state import SqlSession, StoredRows, Upstream
 from simulator.tidb.upstream.stored import columns_of, empty, keyed
@@ -52,7 +52,7 @@ class _Kept:
     dropped: Rows
 
 
-def define(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+def define(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> Outcome | Refusal:
     """What a DDL statement comes to, outside of a transaction. Raises DdlError and SqlError."""
     session = upstream.session
     if checks.is_forgotten(statement, upstream):
@@ -61,10 +61,12 @@ def define(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> 
     known = Session(
         session.database, upstream.catalog, upstream.release,
         clock.moment_text(clock.now(session, now_ms).astimezone(zone), 6), session.sql_mode,
-        session.foreign_key_checks, zone)
-    executed = executed_on(statement, text, known)
+        session.foreign_key_checks, settings.answer(session, "tidb_enable_clustered_index") or "ON", zone)
+    executed = attempted(statement, text, known)
     after = upstream.catalog if executed.catalog is None else executed.catalog
     if not executed.jobs:
+        if executed.error is not None:
+            raise executed.error
         return Outcome(replace(upstream, catalog=after), warnings=executed.notes)
     after = _with_utc_defaults(upstream, after, statement, known)
     after = with_tables(after, [
@@ -78,6 +80,8 @@ def define(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> 
         for place, table in after.tables.items():
             check_new(behind, upstream.catalog.tables.get(place), table)
     event = Defined(statement, text, session.database, executed.jobs, upstream.catalog, after)
+    if executed.error is not None:
+        return Refusal(executed.error, behind, (event,))
     return Outcome(behind, (event,), warnings=executed.notes)
 
 

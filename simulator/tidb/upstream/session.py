@@ -39,7 +39,7 @@ def _with(setting: Setting, upstream: Upstream, now_ms: int) -> SqlSession:
     if setting.name in NAMES:
         return NAMES[setting.name](session, setting.name, text or "utf8mb4")
     if setting.value is not None and text is None:
-        raise refused(1231, setting.name, "NULL")
+        text = ""
     return with_setting(session, setting.name, setting.scope, text)
 
 

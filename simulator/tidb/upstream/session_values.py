@@ -13,9 +13,9 @@ from zoneinfo import ZoneInfo
 
 from simulator.errors import SqlError
 from simulator.tidb.expressions.sql import NULL, Sql, sql, text
-from simulator.tidb.expressions.values import Value, decimal, integer, of_number, real, string
+from simulator.tidb.expressions.values import Value, decimal, of_number, real, string
 from simulator.tidb.syntax.queries import Variable
-from simulator.tidb.upstream.refusals import outside
+from simulator.tidb.upstream.settings import answer
 from simulator.tidb.upstream.state import SqlSession, Upstream
 
 PLAIN_NUMBER = re.compile(r"-?(0|[1-9]\d{0,18})(\.\d{1,18})?")
@@ -123,21 +123,17 @@ def variable(asked: Variable, upstream: Upstream, now_ms: int) -> Value:
         shown = found.decode("utf-8", "replace")
         return of_number(shown) if PLAIN_NUMBER.fullmatch(shown) else Value(text(shown), "string", strength=2)
     read = VARIABLES.get(name)
-    if read is None:
-        raise outside(f"@@{name} is not simulated; {', '.join(f'@@{known}' for known in sorted(VARIABLES))} are")
-    return read(session, now_ms, upstream)
+    if read is not None:
+        return read(session, now_ms, upstream)
+    setting = answer(session, name)
+    if setting is None:
+        return string(NULL)
+    return of_number(setting) if PLAIN_NUMBER.fullmatch(setting) else string(text(setting))
 
 
 VARIABLES: dict[str, Callable[[SqlSession, int, Upstream], Value]] = {
-    "autocommit": lambda session, now, upstream: integer(sql(str(int(session.autocommit)))),
-    "foreign_key_checks": lambda session, now, upstream: integer(sql(str(int(session.foreign_key_checks)))),
-    "last_insert_id": lambda session, now, upstream: integer(sql(str(session.last_insert_id))),
-    "sql_mode": lambda session, now, upstream: string(text(",".join(sorted(session.sql_mode)))),
-    "time_zone": lambda session, now, upstream: string(text(session.time_zone)),
     "timestamp": lambda session, now, upstream: decimal(
         sql(f"'{statement_time(session, now)[0] / 1_000_000:.6f}'"), 6),
-    "tx_isolation": lambda session, now, upstream: string(text("REPEATABLE-READ")),
-    "transaction_isolation": lambda session, now, upstream: string(text("REPEATABLE-READ")),
     "version": lambda session, now, upstream: string(text(f"8.0.11-TiDB-{upstream.release.name}")),
 }
-"""System variables by name."""
+"""System variables that the clock or the release says."""

@@ -12,9 +12,11 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from simulator.tidb.model.charsets import ALIASES, CHARSETS
-from simulator.tidb.upstream.refusals import refused, worded
+from simulator.tidb.upstream.refusals import outside, refused, worded
 from simulator.tidb.upstream.state import STRICT, SqlSession
 from simulator.tidb.upstream.system_variables import BOTH, GLOBAL_ONLY, READ_ONLY, SESSION_ONLY
+from simulator.tidb.upstream.variable_types import BOOLEANS
+from simulator.tidb.upstream.variable_values import checked_value, value_of_new_server
 
 MODES = (
     "REAL_AS_FLOAT", "PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE", "NOT_USED", "ONLY_FULL_GROUP_BY",
@@ -24,35 +26,33 @@ MODES = (
     "INVALID_DATES", "ERROR_FOR_DIVISION_BY_ZERO", "TRADITIONAL", "NO_AUTO_CREATE_USER", "HIGH_NOT_PRECEDENCE",
     "NO_ENGINE_SUBSTITUTION", "PAD_CHAR_TO_FULL_LENGTH", "ALLOW_INVALID_DATES",
 )
-"""Of sql_mode, in the order in which they are shown."""
+"""Of sql_mode."""
 
-_OLD = frozenset(("PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE", "NO_KEY_OPTIONS", "NO_TABLE_OPTIONS",
-                  "NO_FIELD_OPTIONS"))
+_OLD = ("PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE", "NO_KEY_OPTIONS", "NO_TABLE_OPTIONS", "NO_FIELD_OPTIONS")
 
 COMBINED = MappingProxyType({
-    "ANSI": frozenset(("REAL_AS_FLOAT", "PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE", "ONLY_FULL_GROUP_BY")),
-    "DB2": _OLD, "MSSQL": _OLD, "POSTGRESQL": _OLD, "MAXDB": _OLD | {"NO_AUTO_CREATE_USER"},
-    "ORACLE": _OLD | {"NO_AUTO_CREATE_USER"}, "MYSQL323": frozenset(("HIGH_NOT_PRECEDENCE",)),
-    "MYSQL40": frozenset(("HIGH_NOT_PRECEDENCE",)),
-    "TRADITIONAL": frozenset(("STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "NO_ZERO_IN_DATE", "NO_ZERO_DATE",
-                              "ERROR_FOR_DIVISION_BY_ZERO", "NO_AUTO_CREATE_USER", "NO_ENGINE_SUBSTITUTION")),
+    "ANSI": ("REAL_AS_FLOAT", "PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE", "ONLY_FULL_GROUP_BY"),
+    "DB2": _OLD, "MSSQL": _OLD, "POSTGRESQL": _OLD, "MAXDB": (*_OLD, "NO_AUTO_CREATE_USER"),
+    "ORACLE": (*_OLD, "NO_AUTO_CREATE_USER"), "MYSQL323": ("MYSQL323", "HIGH_NOT_PRECEDENCE"),
+    "MYSQL40": ("MYSQL40", "HIGH_NOT_PRECEDENCE"),
+    "TRADITIONAL": ("STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "NO_ZERO_IN_DATE", "NO_ZERO_DATE",
+                    "ERROR_FOR_DIVISION_BY_ZERO", "NO_AUTO_CREATE_USER", "NO_ENGINE_SUBSTITUTION"),
 })
-"""Modes that stand for several."""
+"""Modes that stand for several, which are shown before them."""
 
-DEFAULTS = MappingProxyType({
+ONLY_WITH = MappingProxyType({
     "auto_increment_increment": "1", "auto_increment_offset": "1", "div_precision_increment": "4",
     "sql_select_limit": "18446744073709551615", "tidb_opt_write_row_id": "OFF", "tidb_snapshot": "",
-    "tidb_read_staleness": "", "sql_auto_is_null": "OFF", "insert_id": "0",
+    "tidb_read_staleness": "", "insert_id": "0",
 })
-"""What rows feel and what is not simulated: accepted with these values alone."""
+"""What rows feel and what is not simulated: refused with other values."""
 
 KNOWN = MappingProxyType({
-    "unique_checks": "1", "sql_notes": "1", "character_set_client": "utf8mb4", "character_set_results": "utf8mb4",
-    "character_set_connection": "utf8mb4", "collation_connection": "utf8mb4_bin", "collation_database": "utf8mb4_bin",
-    "character_set_database": "utf8mb4", "character_set_server": "utf8mb4", "collation_server": "utf8mb4_bin",
-    "max_allowed_packet": "67108864", "tx_isolation": "REPEATABLE-READ", "transaction_isolation": "REPEATABLE-READ",
-    "lower_case_table_names": "2", "group_concat_max_len": "1024", "cte_max_recursion_depth": "1000",
-    "tidb_txn_mode": "pessimistic", "system_time_zone": "UTC", "identity": "0", "warning_count": "0",
+    "character_set_client": "utf8mb4", "character_set_results": "utf8mb4", "character_set_connection": "utf8mb4",
+    "collation_connection": "utf8mb4_bin", "collation_database": "utf8mb4_bin", "character_set_database": "utf8mb4",
+    "character_set_server": "utf8mb4", "collation_server": "utf8mb4_bin", "lower_case_table_names": "2",
+    "system_time_zone": "UTC", "warning_count": "0", "tidb_snapshot": "", "tidb_read_staleness": "",
+    "default_collation_for_utf8mb4": "utf8mb4_bin", "insert_id": "0",
 })
 """What a new session answers, as far as scripts ask."""
 
@@ -81,13 +81,17 @@ def with_setting(session: SqlSession, name: str, scope: str, value: str | None) 
     """
     checked_name(name, scope)
     if name in FELT and (scope != "global" or name in GLOBAL_ONLY):
-        return FELT[name](session, name, FELT_DEFAULTS[name] if value is None else value)
-    if name in DEFAULTS and value is not None and value.lower() not in (DEFAULTS[name].lower(), ""):
-        raise worded(1105, f"{name} = {value} is not simulated; accepted: {DEFAULTS[name] or 'an empty string'}")
+        if value is not None:
+            return FELT[name](session, name, value)
+        kept = {held: text for held, text in session.settings.items() if held != name}
+        return replace(FELT[name](session, name, FELT_DEFAULTS[name]), settings=kept)
+    checked = None if value is None else checked_value(name, value)
+    if name in ONLY_WITH and checked is not None and checked.lower() not in (ONLY_WITH[name].lower(), ""):
+        raise outside(f"{name} = {value} is not simulated; accepted: {ONLY_WITH[name] or 'an empty string'}")
     if scope == "global":
         return session
     kept = {held: text for held, text in session.settings.items() if held != name}
-    return replace(session, settings=kept if value is None else {**kept, name: value})
+    return replace(session, settings=kept if checked is None else {**kept, name: checked})
 
 
 def answer(session: SqlSession, name: str) -> str | None:
@@ -95,35 +99,33 @@ def answer(session: SqlSession, name: str) -> str | None:
     if name in ANSWERS:
         return ANSWERS[name](session)
     if name in session.settings:
-        return session.settings[name]
-    if name in KNOWN or name in DEFAULTS:
-        return KNOWN.get(name, DEFAULTS.get(name))
+        kept = session.settings[name]
+        return str(int(kept == "ON")) if name in BOOLEANS else kept
+    if name in KNOWN:
+        return KNOWN[name]
     if name not in READ_ONLY | GLOBAL_ONLY | SESSION_ONLY | BOTH:
         raise refused(1193, name)
-    raise worded(1105, f"@@{name} is not known here; accepted: {', '.join(sorted((*ANSWERS, *KNOWN)))}")
+    if (found := value_of_new_server(name)) is None:
+        raise outside(f"@@{name} is not known here")
+    return found
 
 
-def switch(name: str, value: str) -> bool:
-    """ON or OFF; raises SqlError for anything else."""
-    if value.upper() in ("ON", "1", "TRUE"):
-        return True
-    if value.upper() in ("OFF", "0", "FALSE"):
-        return False
-    raise refused(1231, name, value)
+def sql_modes(value: str) -> tuple[str, ...]:
+    """The modes that a text lists, as TiDB shows them; raises SqlError for a word that is none.
 
-
-def sql_modes(value: str) -> frozenset[str]:
-    """The modes that a text lists; raises SqlError for a word that is none."""
-    modes = [mode for mode in value.upper().rstrip(" ").split(",") if mode]
+    The error is 1231's text under another number (tidb pkg/parser/mysql/const.go, FormatSQLModeStr, GetSQLMode).
+    """
+    words = [word for word in value.upper().rstrip(" ").split(",") if word]
+    modes = tuple(dict.fromkeys(mode for word in words for mode in (*COMBINED.get(word, ()), word)))
     for mode in modes:
         if mode not in MODES:
-            raise refused(1231, "sql_mode", mode)
-    return frozenset(modes).union(*(COMBINED.get(mode, frozenset()) for mode in modes))
+            raise worded(1105, f"ERROR 1231 (42000): Variable 'sql_mode' can't be set to the value of '{mode}'")
+    return modes
 
 
 def time_zone(value: str) -> str:
     """The zone as a session keeps it; raises SqlError."""
-    if value.upper() == "SYSTEM":
+    if value.upper() in ("SYSTEM", ""):
         return "UTC"
     sign, digits = value[:1], value[1:]
     if sign in ("+", "-"):
@@ -141,11 +143,14 @@ def time_zone(value: str) -> str:
 
 
 def _sql_mode(session: SqlSession, name: str, value: str) -> SqlSession:
-    return replace(session, sql_mode=sql_modes(value))
+    modes = sql_modes(value)
+    return replace(session, sql_mode=frozenset(modes), settings={**session.settings, name: ",".join(modes)})
 
 
 def _time_zone(session: SqlSession, name: str, value: str) -> SqlSession:
-    return replace(session, time_zone=time_zone(value))
+    zone = time_zone(value)
+    shown = "SYSTEM" if value.upper() == "SYSTEM" else value or "UTC"
+    return replace(session, time_zone=zone, settings={**session.settings, name: shown})
 
 
 def _timestamp(session: SqlSession, name: str, value: str) -> SqlSession:
@@ -160,21 +165,19 @@ def _timestamp(session: SqlSession, name: str, value: str) -> SqlSession:
 
 
 def _autocommit(session: SqlSession, name: str, value: str) -> SqlSession:
-    return replace(session, autocommit=switch(name, value))
+    return replace(session, autocommit=checked_value(name, value) == "ON")
 
 
 def _foreign_key_checks(session: SqlSession, name: str, value: str) -> SqlSession:
-    return replace(session, foreign_key_checks=switch(name, value))
+    return replace(session, foreign_key_checks=checked_value(name, value) == "ON")
 
 
 def _check_constraints(session: SqlSession, name: str, value: str) -> SqlSession:
-    return replace(session, check_constraints=switch(name, value))
+    return replace(session, check_constraints=checked_value(name, value) == "ON")
 
 
 def _last_insert_id(session: SqlSession, name: str, value: str) -> SqlSession:
-    if not value.isdecimal():
-        raise refused(1232, name)
-    return replace(session, last_insert_id=int(value))
+    return replace(session, last_insert_id=int(checked_value("last_insert_id", value)))
 
 
 def _names(session: SqlSession, name: str, value: str) -> SqlSession:
@@ -198,8 +201,8 @@ FELT_DEFAULTS = MappingProxyType({
 })
 
 ANSWERS: Mapping[str, Callable[[SqlSession], str]] = MappingProxyType({
-    "sql_mode": lambda session: ",".join(mode for mode in MODES if mode in session.sql_mode),
-    "time_zone": lambda session: session.time_zone,
+    "sql_mode": lambda session: session.settings.get("sql_mode", FELT_DEFAULTS["sql_mode"]),
+    "time_zone": lambda session: session.settings.get("time_zone", "SYSTEM"),
     "autocommit": lambda session: str(int(session.autocommit)),
     "foreign_key_checks": lambda session: str(int(session.foreign_key_checks)),
     "tidb_enable_check_constraint": lambda session: str(int(session.check_constraints)),

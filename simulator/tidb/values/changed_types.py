@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from simulator.columns import cells
 from simulator.tidb.model.types import ColumnType, family, is_binary
-from simulator.tidb.values import documents, numbers, spellings, strings
+from simulator.tidb.values import documents, durations, numbers, spellings, strings
 from simulator.tidb.values.conversion import tagged, tidb_text
 from simulator.tidb.values.kernels import each_distinct, matches, only, otherwise, utf8
 
@@ -153,14 +153,9 @@ def _timed(source: ColumnType, target: ColumnType, text: pa.Array, today: str) -
 
 def _rounded_time(target: ColumnType, text: pa.Array) -> pa.Array:
     """A moment or a TIME with fewer digits of a second; a half is rounded up, below zero too (Duration.RoundFrac)."""
-    part = 10 ** (6 - max(target.decimal, 0))
-    usual = pc.invert(pc.starts_with(text, "-"))
-
-    def rounded(cell: str) -> str | None:
-        micros = spellings.duration(cell, 6) or 0
-        return spellings.duration_text((micros + part // 2) // part * part, max(target.decimal, 0))
-
-    return otherwise(text, usual, lambda odd: each_distinct(odd, rounded), tidb_text(target, text))
+    usual, digits = pc.invert(pc.starts_with(text, "-")), max(target.decimal, 0)
+    return otherwise(text, usual, lambda odd: each_distinct(
+        odd, lambda cell: durations.round_duration(cell, digits)), tidb_text(target, text))
 
 
 def _unquoted(document: str) -> str:

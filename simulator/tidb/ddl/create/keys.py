@@ -38,6 +38,7 @@ INDEXED = ("primary", "unique", "key", *COLUMNAR)
 
 def build_keys(
     syntax: TableSyntax, columns: tuple[Column, ...], names: dict[str, str], text: str, schema: str = "",
+    clustered_index: str = "ON",
 ) -> Keys:
     """Every key of the statement; `names` are the columns' names by lower case. Raises SchemaError."""
     keys = tuple(chain(syntax.keys, chain.from_iterable(column.keys for column in syntax.columns)))
@@ -48,8 +49,8 @@ def build_keys(
     primary_key = tuple(part.column for part in next((parts for key, parts in resolved if key is primary), ()))
     if primary:
         columns = with_primary_key(syntax, columns, primary, primary_key, text)
-    clustered = primary is not None and primary.clustered is not False
     integer = len(primary_key) == 1 and family(types[primary_key[0]]) == "integer"
+    clustered = primary is not None and is_clustered(primary, integer, clustered_index)
     indexed = [(key, parts) for key, parts in resolved if not (key is primary and clustered and integer)]
     indexes = build_indexes(indexed, key_names(keys, text))
     columnar = {id for id, (key, _) in enumerate(wanted(indexed), 1) if key.kind in COLUMNAR}
@@ -63,6 +64,13 @@ def build_keys(
         build_foreign_keys(indexed, schema),
         len(indexes),
     )
+
+
+def is_clustered(primary: KeySyntax, integer: bool, clustered_index: str) -> bool:
+    """As the key says, else as tidb_enable_clustered_index does: INT_ONLY is for one integer column."""
+    if primary.clustered is not None:
+        return primary.clustered
+    return clustered_index == "ON" or clustered_index == "INT_ONLY" and integer
 
 
 def resolve(part: KeyPart, names: dict[str, str], text: str) -> KeyPart:

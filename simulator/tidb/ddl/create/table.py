@@ -27,6 +27,7 @@ SHARD_BITS = 5
 
 def build_table(
     syntax: TableSyntax, schema: str, text: str, statement: str, default: tuple[str, str] = DEFAULT_CHARSET,
+    clustered_index: str = "ON",
 ) -> Table:
     """The table that the statement makes; `text` is what positions point into, `default` the charset and collation of
     its database. Raises SchemaError."""
@@ -35,7 +36,7 @@ def build_table(
     charset = resolve(options.get("CHARSET", ""), options.get("COLLATE", ""), default, where)
     columns = tuple(build_column(column, charset, text, id=number) for number, column in enumerate(syntax.columns, 1))
     names = column_names(columns, syntax, text)
-    keys = build_keys(syntax, columns, names, text, syntax.schema or schema)
+    keys = build_keys(syntax, columns, names, text, syntax.schema or schema, clustered_index)
     partitioning = build_partitioning(syntax.partitioning, names, keys.primary_key, text)
     return Table(
         schema=syntax.schema or schema,
