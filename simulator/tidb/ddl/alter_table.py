@@ -37,6 +37,7 @@ from simulator.tidb.ddl.steps import (
     Step,
     Steps,
     check_new_columns,
+    check_joinable,
     check_together,
     several_before,
 )
@@ -97,6 +98,8 @@ def create_index(statement: CreateIndex, text: str, session: Session) -> Execute
     schema = session.written(statement.table).schema
     if session.catalog and session.catalog.database(schema) is None:
         raise tidb("schema:1049", schema)
+    if not statement.key.name:
+        raise worded("ddl:1280", "Incorrect index name ''")
     return altered(statement.table, (AddKey(statement.key),), statement, text, session)
 
 
@@ -127,7 +130,7 @@ def altered(
         if known.table.cached and [type(spec) for spec in separate] != [Cache]:
             raise tidb("ddl:8242", "Alter Table")
         separate = list(_with_names(separate, known.table.last_ids.foreign_key))
-    found = [step for spec in separate for step in SPECS[type(spec)](spec, alteration)]
+    found = list(_found(separate, alteration))
     steps = [step for step in found if isinstance(step, Step) and not (many and step.action in CHECKS)]
     if many:
         if known is None:
@@ -145,6 +148,15 @@ def check_algorithm(specs: Sequence[Spec]) -> None:
     if named and named[-1] == "INSTANT" and any(isinstance(spec, AddKey) for spec in specs):
         raise worded("ddl:1846", "ALGORITHM=INSTANT is not supported. Reason: Cannot alter table by INSTANT. Try"
                                  " ALGORITHM=INPLACE.")
+
+
+def _found(specs: Sequence[Spec], alteration: Alteration) -> Steps:
+    """The steps of all specs; of several, one that may not stand with others ends it before the next is looked at."""
+    for spec in specs:
+        for step in SPECS[type(spec)](spec, alteration):
+            if len(specs) > 1 and isinstance(step, Step) and step.action not in CHECKS:
+                check_joinable(step)
+            yield step
 
 
 def _alteration(table: TableName, text: str, session: Session) -> Alteration:

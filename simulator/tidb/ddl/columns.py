@@ -188,11 +188,11 @@ def check_rename(old: str, new: str, table: Table) -> None:
     """The new name is free, and no expression has the old one."""
     if new.lower() == "_tidb_rowid":
         raise tidb("ddl:1166", new.lower())
-    check_name(new)
     if column_named(table, new):
         raise tidb("schema:1060", new)
     if needed := dependent(table, old):
         raise tidb("ddl:3108" if needed == "generated" else "ddl:3837", old)
+    check_name(new)
 
 
 def renamed(table: Table, old: str, new: str) -> Table:

@@ -69,6 +69,8 @@ def add_index(key: KeySyntax, alteration: Alteration) -> Steps:
     name = key.name
     if alteration.known is not None:
         table = alteration.known.table
+        if name.lower() == "primary":
+            check_key_name(name)
         if name and index_named(table, name):
             if key.if_not_exists:
                 yield f"Duplicate key name '{name}': no job"
@@ -131,6 +133,8 @@ def add_primary_key(key: KeySyntax, alteration: Alteration) -> Steps:
 
 
 def check_primary_key(key: KeySyntax, table: Table, session: Session) -> None:
+    if key.options.visible is False:
+        raise tidb("ddl:3522")
     if key.clustered:
         raise worded("ddl:8200", "Adding clustered primary key is not supported. Please consider adding NONCLUSTERED"
                                  " primary key instead")

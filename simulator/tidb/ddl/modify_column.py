@@ -58,9 +58,9 @@ def changed_column(
 ) -> Steps:
     """The column under another definition, in another place, by another name; raises DdlError."""
     known, touched = alteration.known, touched_by(name, syntax.name, place)
-    check_definition(syntax, MOST_ROOM, alteration.session)
     if known is None:
         check_options(syntax)
+        check_definition(syntax, MOST_ROOM, alteration.session)
         yield Step(actions.MODIFY_COLUMN, touched=touched)
         return
     table = known.table

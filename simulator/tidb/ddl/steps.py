@@ -148,11 +148,14 @@ def check_key(key: KeySyntax, new: set[str]) -> None:
             raise tidb("ddl:1054", names[0], "expression")
 
 
+def check_joinable(step: Step) -> None:
+    """Raises DdlError for what is never a part of a multi-schema change."""
+    if step.action not in TOGETHER:
+        raise unsupported(f"multi schema change for {actions.ACTIONS[step.action].text}")
+
+
 def check_together(steps: Sequence[Step], table: Table | None) -> None:
     """Raises DdlError where steps of one statement may not stand together; a table of None is not known."""
-    for step in steps:
-        if step.action not in TOGETHER:
-            raise unsupported(f"multi schema change for {actions.ACTIONS[step.action].text}")
     check_same_columns(steps, table)
     check_same_keys(steps)
     gone = sum(len(step.touched.dropped) for step in steps)
