@@ -80,11 +80,23 @@ def local(session: SqlSession, text: pa.Array) -> pa.Array:
     return pc.if_else(zero, text, pc.utf8_slice_codeunits(shown, 0, width))
 
 
+def _moments(local: pa.Array, name: str) -> pa.Array:
+    """Moments of a zone's clock. Of two that it shows alike it is the one that Go finds with the offset at the same
+    time in UTC: the later one in the east, the earlier one in the west (time.Date)."""
+    early, late = (pc.assume_timezone(local, name, ambiguous=which, nonexistent="earliest")
+                   for which in ("earliest", "latest"))
+    if early.equals(late):
+        return early
+    shown = pc.local_timestamp(pc.assume_timezone(local, "UTC").cast(early.type))
+    found = pc.assume_timezone(pc.subtract(local, pc.subtract(shown, local)), "UTC").cast(early.type)
+    return pc.if_else(pc.equal(found, late), late, early)
+
+
 def _moved(text: pa.Array, name: str) -> pa.Array:
     zero = pc.starts_with(text, ZERO)
     kind = pa.timestamp("us")
     there = only(pc.invert(zero), text).cast(kind)
-    moments = pc.assume_timezone(there, name, ambiguous="earliest", nonexistent="earliest")
+    moments = _moments(there, name)
     back = pc.local_timestamp(moments)
     moved = only(pc.equal(back, there), moments.cast(pa.timestamp("us", "UTC")).cast(kind)).cast(pa.string())
     width = pc.max(pc.utf8_length(text)).as_py() or 19

@@ -127,7 +127,7 @@ def as_utc(moment: Moment, zone: tzinfo) -> Moment | None:
     if moment.is_zero():
         return moment
     try:
-        there = datetime(*moment[:7], tzinfo=zone)
+        there = _told(datetime(*moment[:7], tzinfo=zone))
         found = there.astimezone(timezone.utc)
     except (ValueError, OverflowError):
         return None
@@ -135,6 +135,16 @@ def as_utc(moment: Moment, zone: tzinfo) -> Moment | None:
         return None
     return Moment(found.year, found.month, found.day, found.hour, found.minute, found.second, found.microsecond,
                   moment.digits)
+
+
+def _told(there: datetime) -> datetime:
+    """Of two moments that a zone's clock shows alike the one that Go finds with the offset at the same time in UTC: the
+    later one in the east, the earlier one in the west (time.Date)."""
+    late = there.replace(fold=1)
+    if late.utcoffset() == there.utcoffset():
+        return there
+    offset = there.replace(tzinfo=timezone.utc).astimezone(there.tzinfo).utcoffset()
+    return late if offset == late.utcoffset() else there
 
 
 def number_moment(number: int) -> Moment | None:

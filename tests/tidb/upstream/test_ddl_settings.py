@@ -91,3 +91,19 @@ def test_alter_table_is_refused_as_tidb_does(statement: str, number: int) -> Non
         made.execute(statement)
 
     assert error.value.number == number
+
+
+@pytest.mark.parametrize(("zone", "shown", "stored"), [
+    ("Europe/Berlin", "2020-10-25 02:30:00", "2020-10-25 01:30:00"),
+    ("America/New_York", "2020-11-01 01:30:00", "2020-11-01 05:30:00"),
+])
+@pytest.mark.parametrize("given", ["TIMESTAMP", "DATETIME"])
+def test_a_time_that_a_clock_shows_twice_is_the_one_that_tidb_takes(
+    zone: str, shown: str, stored: str, given: str
+) -> None:
+    """The later one in the east, the earlier one in the west; in INSERT and in MODIFY."""
+    made = ticdc(f"SET time_zone = '{zone}'; CREATE TABLE t (a {given} NULL); INSERT INTO t VALUES ('{shown}')")
+
+    made.execute("ALTER TABLE t MODIFY a TIMESTAMP NULL")
+
+    assert str(made.rows("test.t")[0]["a"]) == stored
