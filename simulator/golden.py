@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from simulator.errors import printable_json
+from simulator.errors import UserError, printable_json
 from simulator.files import read_text
 from simulator.read.lines import lines
 from simulator.simulated import Message, records
@@ -22,23 +23,28 @@ MOST = 60
 """Lines of a difference that are shown."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Golden:
     """The golden files of a test."""
 
     directory: Path
     name: str
-    """Of the file, where none is given."""
+    """Of the file, where none is given; of the second call's `name+2`, and so on."""
 
     rewrite: bool
+    written: dict[Path, str] = field(default_factory=dict)
+    """What was written so far, by this test or another."""
+
+    unnamed: int = 0
+    """Calls that gave no name."""
 
     def __call__(self, messages: Iterable[Message], name: str | None = None) -> None:
-        """Compares the messages with the file of that name, or writes it; raises AssertionError with the difference."""
-        path = self.directory / f"{name or self.name}.jsonl"
+        """Compares the messages with the file of that name, or writes it; raises AssertionError with the difference,
+        UserError for a name that leads elsewhere."""
+        path = self._path(name)
         found = [golden_line(message) for message in messages]
         if self.rewrite:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("".join(f"{line}\n" for line in found), "utf-8")
+            self._write(path, "".join(f"{line}\n" for line in found))
             return
         if not path.exists():
             raise AssertionError(f"there is no golden file {path}: pytest --rewrite-golden writes it")
@@ -46,6 +52,22 @@ class Golden:
         if wanted != found:
             shown = "\n".join(islice(_difference(wanted, found), MOST))
             raise AssertionError(f"the messages differ from {path} (pytest --rewrite-golden writes it anew):\n{shown}")
+
+
+    def _path(self, name: str | None) -> Path:
+        if not name:
+            self.unnamed += 1
+            name = self.name if self.unnamed == 1 else f"{self.name}+{self.unnamed}"
+        elif os.path.isabs(name) or ".." in Path(name).parts:
+            raise UserError(
+                f"the name {name!r} leads out of {self.directory}; expected is one such as 'after-update'")
+        return self.directory / f"{name}.jsonl"
+
+    def _write(self, path: Path, text: str) -> None:
+        if self.written.setdefault(path, text) != text:
+            raise AssertionError(f"{path} has other messages, just written by another call: give one another name")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
 
 
 def golden_line(message: Message) -> str:

@@ -6,14 +6,16 @@ One law: who does not use them pays for nothing: only pytest itself is imported 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 
@@ -28,6 +30,12 @@ MARKER = (
 
 KAFKA = "TICDC_SIM_KAFKA"
 """The environment variable that names a Kafka (`host:port`) to use in place of one that is started."""
+
+WRITTEN = pytest.StashKey[dict[Path, str]]()
+"""Golden files that this session has written, and what."""
+
+LONGEST = 150
+"""Characters of a test's name that its golden file is called by."""
 
 NOT_IN_TOPIC = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -44,10 +52,24 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One test for each of the marker's releases."""
-    marker = metafunc.definition.get_closest_marker("ticdc")
-    if marker is not None and "releases" in marker.kwargs and "ticdc_release" in metafunc.fixturenames:
-        tags = [str(tag) for tag in marker.kwargs["releases"]]
-        metafunc.parametrize("ticdc_release", tags, ids=tags, indirect=True)
+    if "ticdc_release" not in metafunc.fixturenames:
+        return
+    for marker in metafunc.definition.iter_markers("ticdc"):
+        if "releases" in marker.kwargs:
+            tags = _tags(marker.kwargs["releases"])
+            metafunc.parametrize("ticdc_release", tags, ids=tags, indirect=True)
+            return
+
+
+def _tags(releases: object) -> list[str]:
+    """The releases of a marker; one may stand by itself."""
+    if isinstance(releases, str):
+        return [releases]
+    tags = list(releases) if isinstance(releases, Iterable) else []
+    if not tags or not all(isinstance(tag, str) for tag in tags):
+        raise pytest.UsageError(
+            f"@pytest.mark.ticdc: releases is {releases!r}; a list is expected, such as ['v7.5.0', 'new:v8.5.4']")
+    return tags
 
 
 @pytest.fixture
@@ -112,15 +134,28 @@ def ticdc_golden(request: pytest.FixtureRequest) -> Golden:
     """Compares messages with a file that was recorded: `ticdc_golden(ticdc.messages())`."""
     from simulator.golden import Golden
 
-    name = NOT_IN_TOPIC.sub("-", request.node.name).strip("-")
     directory = request.path.parent / "golden" / request.path.stem
-    return Golden(directory, name, bool(request.config.getoption("--rewrite-golden")))
+    written = request.config.stash.setdefault(WRITTEN, {})
+    return Golden(directory, _file_name(request), bool(request.config.getoption("--rewrite-golden")), written)
+
+
+def _file_name(request: pytest.FixtureRequest) -> str:
+    """What no other test of the module has: class, test and parameters, whose odd characters are written as %3A."""
+    function, bracket, parameters = request.node.name.partition("[")
+    name = f"{request.cls.__qualname__}.{function}" if request.cls is not None else function
+    if bracket:
+        name += f"-{quote(parameters.removesuffix(']'), safe='')}".replace("~", "%7E")
+    return name if len(name) <= LONGEST else f"{name[:LONGEST]}+{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def _asked(request: pytest.FixtureRequest, release: str | None) -> dict[str, Any]:
     """What markers say of the test, the closest one's word winning."""
     asked: dict[str, Any] = {}
     for marker in reversed(list(request.node.iter_markers("ticdc"))):
+        if marker.args:
+            given = ", ".join(map(repr, marker.args))
+            raise pytest.UsageError(
+                f"@pytest.mark.ticdc takes names alone, such as release='v8.5.3', and got {given}")
         asked |= marker.kwargs
     asked.pop("releases", None)
     return asked if release is None else {**asked, "release": release, "architecture": None}

@@ -69,7 +69,7 @@ DOORS = {
     "duckdb": ("tidb.expressions",),
     "faker": ("sources.generate",),
     "fsspec": ("files", "run.storage"),
-    "kafka": ("sinks.kafka",),
+    "kafka": ("sinks.kafka.library",),
     "lz4": ("ticdc.codecs.compression", "read.decode.whole_messages"),
     "numpy": ("*",),
     "pandas": (),

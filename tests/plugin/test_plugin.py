@@ -76,6 +76,86 @@ def test_a_test_is_run_once_for_each_release(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*::test_it?v6.5.6? PASSED*", "*::test_it?new:v8.5.4? PASSED*"])
 
 
+def test_one_release_may_stand_by_itself_and_on_another_marker(project: pytest.Pytester) -> None:
+    project.makepyfile("""
+        import pytest
+        pytestmark = pytest.mark.ticdc(releases="v8.5.3")
+
+        @pytest.mark.ticdc(seed=3)
+        def test_it(ticdc, request):
+            assert (request.node.name, ticdc.release) == ("test_it[v8.5.3]", "v8.5.3")
+    """)
+    passed(project, 1)
+
+
+@pytest.mark.parametrize(("marker", "words"), [
+    ("'v8.5.3'", "*@pytest.mark.ticdc takes names alone, such as release='v8.5.3', and got 'v8.5.3'*"),
+    ("releases=8.5", "*@pytest.mark.ticdc: releases is 8.5; a list is expected, such as*"),
+    ("releases=[]", "*@pytest.mark.ticdc: releases is *; a list is expected, such as*"),
+    ("relase='v8.5.3'", "*unexpected keyword argument 'relase'*"),
+])
+def test_a_marker_that_says_nothing_is_refused(project: pytest.Pytester, marker: str, words: str) -> None:
+    project.makepyfile(f"import pytest\n@pytest.mark.ticdc({marker})\ndef test_it(ticdc): pass\n")
+    run(project).stdout.fnmatch_lines([words])
+
+
+def test_every_call_has_a_golden_file_of_its_own(project: pytest.Pytester) -> None:
+    """Of a test that calls twice, of parameters that no file can be called by, of classes with equal tests."""
+    project.makepyfile(test_shop=f"""
+        import pytest
+
+        def test_twice(ticdc, ticdc_golden):
+            ticdc.execute({SHOP!r})
+            ticdc_golden(ticdc.messages())
+            ticdc.execute("INSERT INTO shop.item VALUES (1, 5)")
+            ticdc_golden(ticdc.messages())
+
+        @pytest.mark.parametrize("name", ["a/b", "a:b", "a-b", ".."])
+        def test_each(name, ticdc, ticdc_golden):
+            ticdc.execute(f"CREATE DATABASE `{{name}}`")
+            ticdc_golden(ticdc.messages())
+
+        class TestOne:
+            def test_it(self, ticdc, ticdc_golden):
+                ticdc_golden(ticdc.messages())
+
+        class TestTwo:
+            def test_it(self, ticdc, ticdc_golden):
+                ticdc.execute("CREATE DATABASE two")
+                ticdc_golden(ticdc.messages())
+                ticdc_golden(ticdc.messages(), "named/as-asked")
+    """)
+    passed(project, 7, "--rewrite-golden")
+    passed(project, 7)
+    files = (project.path / "golden" / "test_shop").rglob("*.jsonl")
+    assert sorted(str(path.relative_to(project.path / "golden" / "test_shop")) for path in files) == [
+        "TestOne.test_it.jsonl", "TestTwo.test_it.jsonl", "named/as-asked.jsonl", "test_each-...jsonl",
+        "test_each-a%2Fb.jsonl", "test_each-a%3Ab.jsonl", "test_each-a-b.jsonl", "test_twice+2.jsonl",
+        "test_twice.jsonl"]
+
+
+@pytest.mark.parametrize("name", ["../other", "/tmp/other", "a/../../../b", ".."])
+def test_a_name_that_leads_out_of_the_golden_files_is_refused(project: pytest.Pytester, name: str) -> None:
+    project.makepyfile(f"def test_it(ticdc, ticdc_golden): ticdc_golden(ticdc.messages(), {name!r})")
+    result = run(project, "--rewrite-golden")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*UserError: the name * leads out of *golden*; expected is one such as 'after-update'"])
+    assert not list(project.path.rglob("*.jsonl"))
+
+
+def test_two_tests_that_write_one_golden_file_differently_are_told(project: pytest.Pytester) -> None:
+    project.makepyfile("""
+        def test_one(ticdc, ticdc_golden): ticdc_golden(ticdc.messages(), "same")
+        def test_two(ticdc, ticdc_golden): ticdc_golden(ticdc.messages(), "same")
+        def test_three(ticdc, ticdc_golden):
+            ticdc.execute("CREATE DATABASE three")
+            ticdc_golden(ticdc.messages(), "same")
+    """)
+    result = run(project, "--rewrite-golden")
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["*same.jsonl has other messages, just written by another call: give one another name*"])
+
+
 def test_golden_files_are_written_compared_and_shown_where_they_differ(project: pytest.Pytester) -> None:
     project.makepyfile(test_shop=f"""
         def test_stock(ticdc, ticdc_golden):
@@ -129,6 +209,16 @@ def test_without_kafka_a_test_is_skipped_and_fails_where_ci_says_so(
     run(project).assert_outcomes(skipped=1)
     monkeypatch.setenv("CI", "true")
     run(project).assert_outcomes(errors=1)
+
+
+@pytest.mark.kafka
+def test_with_kafka_a_test_warns_of_nothing(
+    kafka: str, project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a process that has imported nothing yet, where all warnings are errors."""
+    project.makepyfile("def test_it(ticdc_kafka): ticdc_kafka.execute('CREATE TABLE t (id INT PRIMARY KEY)')")
+    monkeypatch.setenv("TICDC_SIM_KAFKA", kafka)
+    project.runpytest_subprocess(*PLUGIN, "-W", "error").assert_outcomes(passed=1)
 
 
 @pytest.mark.kafka

@@ -11,21 +11,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
-from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
-from kafka.errors import (
-    AuthorizationError,
-    InvalidPartitionsError,
-    InvalidReplicationFactorError,
-    InvalidTopicError,
-    KafkaError,
-    SaslAuthenticationFailedError,
-    TopicAlreadyExistsError,
-    for_code,
-)
 
 from simulator.errors import ChangefeedError, DeliveryError, UserError
 from simulator.sinks.kafka.connect import client_options, reason, require_packages
 from simulator.sinks.kafka.handshake import reachable
+from simulator.sinks.kafka.library import (
+    AuthorizationError,
+    ConfigResource,
+    ConfigResourceType,
+    for_code,
+    InvalidPartitionsError,
+    InvalidReplicationFactorError,
+    InvalidTopicError,
+    KafkaAdminClient,
+    KafkaError,
+    SaslAuthenticationFailedError,
+    TopicAlreadyExistsError,
+)
 from simulator.sinks.kafka.settings import KafkaSettings, RECORD_BATCH_OVERHEAD
 from simulator.ticdc.changefeed import partition_count
 

@@ -16,12 +16,11 @@ from typing import Any
 
 import confluent_kafka
 import pyarrow as pa
-from kafka.errors import IllegalStateError, KafkaError, UnknownError, for_code
-from kafka.future import Future
 
 from simulator.errors import UserError
 from simulator.sinks.kafka.connect import ClientCredentials
 from simulator.sinks.kafka.flight import Interrupted
+from simulator.sinks.kafka.library import for_code, Future, IllegalStateError, KafkaError, UnknownError
 from simulator.sinks.kafka.producers import Handover, KILLED_WITHIN, LINGER_MS, batch_outcome
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.ticdc.changefeed import Sasl, Tls

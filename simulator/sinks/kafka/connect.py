@@ -17,10 +17,9 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote_plus, urlencode
 
-from kafka.errors import KafkaError
-from kafka.net.sasl.oauth import AbstractTokenProvider
 
 from simulator.errors import DeliveryError, SimulatorError, UserError, shown
+from simulator.sinks.kafka.library import AbstractTokenProvider, KafkaError
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.ticdc.changefeed import Sasl, Tls
 

@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-from kafka.errors import (
+
+from simulator.sinks.kafka.connect import reason
+from simulator.sinks.kafka.library import (
     AuthorizationError,
+    Future,
     InvalidRecordError,
     InvalidTimestampError,
     InvalidTopicError,
@@ -20,9 +23,6 @@ from kafka.errors import (
     SaslAuthenticationFailedError,
     UnsupportedCompressionTypeError,
 )
-from kafka.future import Future
-
-from simulator.sinks.kafka.connect import reason
 from simulator.sinks.records import PartitionRecords, sizes
 
 BATCH_HEADER = 61

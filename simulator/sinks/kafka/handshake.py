@@ -12,15 +12,20 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kafka.errors import IllegalSaslStateError, KafkaError
-from kafka.net.sasl import get_sasl_mechanism
-from kafka.protocol.broker_version_data import BrokerVersionData
-from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
-from kafka.protocol.parser import KafkaProtocol
-from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
 from simulator.errors import DeliveryError, SimulatorError, UserError
 from simulator.sinks.kafka.connect import Option, client_options, reason
+from simulator.sinks.kafka.library import (
+    ApiVersionsRequest,
+    BrokerVersionData,
+    get_sasl_mechanism,
+    IllegalSaslStateError,
+    KafkaError,
+    KafkaProtocol,
+    MetadataRequest,
+    SaslAuthenticateRequest,
+    SaslHandshakeRequest,
+)
 from simulator.sinks.kafka.settings import KafkaSettings
 from simulator.ticdc.changefeed import Sasl, Tls
 

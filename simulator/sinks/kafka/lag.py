@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from kafka.admin import KafkaAdminClient, OffsetSpec
-from kafka.errors import KafkaError
-from kafka.structs import TopicPartition
 
 from simulator.errors import SimulatorError
 from simulator.sinks.kafka.connect import client_options
 from simulator.sinks.kafka.handshake import reachable
+from simulator.sinks.kafka.library import KafkaAdminClient, KafkaError, OffsetSpec, TopicPartition
 from simulator.sinks.kafka.settings import KafkaSettings
 
 

@@ -15,16 +15,19 @@ from importlib.metadata import version
 from typing import Any
 
 import pyarrow as pa
-from kafka import KafkaProducer
-from kafka.errors import IllegalStateError, KafkaError
-from kafka.future import Future
-from kafka.net.compat import KafkaNetClient
-from kafka.producer.producer_batch import ProducerBatch
-from kafka.record.memory_records import MemoryRecordsBuilder
-from kafka.structs import TopicPartition
 
 from simulator.sinks.kafka.connect import Option, client_options
 from simulator.sinks.kafka.flight import Interrupted, Outcome
+from simulator.sinks.kafka.library import (
+    Future,
+    IllegalStateError,
+    KafkaError,
+    KafkaNetClient,
+    KafkaProducer,
+    MemoryRecordsBuilder,
+    ProducerBatch,
+    TopicPartition,
+)
 from simulator.sinks.kafka.record_batch import body
 from simulator.sinks.kafka.settings import KafkaSettings
 

@@ -7,14 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, TypeAlias
 
-from kafka import KafkaConsumer
-from kafka.errors import KafkaError
-from kafka.structs import TopicPartition
 
 from simulator.errors import DeliveryError
 from simulator.sinks.kafka.admin import partitions
 from simulator.sinks.kafka.connect import client_options, reason, require_packages
 from simulator.sinks.kafka.handshake import reachable
+from simulator.sinks.kafka.library import KafkaConsumer, KafkaError, TopicPartition
 from simulator.sinks.kafka.settings import KafkaSettings
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 
-from kafka import KafkaConsumer
-from kafka.errors import KafkaError
-from kafka.structs import TopicPartition
 
 from simulator.errors import DeliveryError
 from simulator.sinks.kafka.connect import client_options, reason, require_packages
 from simulator.sinks.kafka.handshake import reachable
+from simulator.sinks.kafka.library import KafkaConsumer, KafkaError, TopicPartition
 from simulator.sinks.kafka.read import READER_OPTIONS, ReadRecord
 from simulator.sinks.kafka.settings import KafkaSettings
 

@@ -1,0 +1,56 @@
+"""kafka-python: all that is used of it, imported without warnings that only its authors can mend.
+
+One law: nothing else imports it, so that a test whose warnings are errors may import us first.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+with warnings.catch_warnings():
+    # It reads its schemas by importlib.resources.read_text, which Python 3.11 and 3.12 call deprecated
+    # (kafka-python 3.0.12: kafka/protocol/schemas/load_json.py).
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from kafka import KafkaConsumer, KafkaProducer
+    from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient, OffsetSpec
+    from kafka.errors import (
+        AuthorizationError,
+        for_code,
+        IllegalSaslStateError,
+        IllegalStateError,
+        InvalidPartitionsError,
+        InvalidRecordError,
+        InvalidReplicationFactorError,
+        InvalidTimestampError,
+        InvalidTopicError,
+        KafkaError,
+        MessageSizeTooLargeError,
+        RecordListTooLargeError,
+        SaslAuthenticationFailedError,
+        TopicAlreadyExistsError,
+        UnknownError,
+        UnknownTopicOrPartitionError,
+        UnsupportedCompressionTypeError,
+    )
+    from kafka.future import Future
+    from kafka.net.compat import KafkaNetClient
+    from kafka.net.sasl import get_sasl_mechanism
+    from kafka.net.sasl.oauth import AbstractTokenProvider
+    from kafka.producer.producer_batch import ProducerBatch
+    from kafka.protocol.broker_version_data import BrokerVersionData
+    from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
+    from kafka.protocol.parser import KafkaProtocol
+    from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
+    from kafka.record.memory_records import MemoryRecordsBuilder
+    from kafka.structs import TopicPartition
+
+__all__ = [
+    "AbstractTokenProvider", "ApiVersionsRequest", "AuthorizationError", "BrokerVersionData", "ConfigResource",
+    "ConfigResourceType", "for_code", "Future", "get_sasl_mechanism", "IllegalSaslStateError", "IllegalStateError",
+    "InvalidPartitionsError", "InvalidRecordError", "InvalidReplicationFactorError", "InvalidTimestampError",
+    "InvalidTopicError", "KafkaAdminClient", "KafkaConsumer", "KafkaError", "KafkaNetClient", "KafkaProducer",
+    "KafkaProtocol", "MemoryRecordsBuilder", "MessageSizeTooLargeError", "MetadataRequest", "OffsetSpec",
+    "ProducerBatch", "RecordListTooLargeError", "SaslAuthenticateRequest", "SaslAuthenticationFailedError",
+    "SaslHandshakeRequest", "TopicAlreadyExistsError", "TopicPartition", "UnknownError",
+    "UnknownTopicOrPartitionError", "UnsupportedCompressionTypeError",
+]
