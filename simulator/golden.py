@@ -53,7 +53,6 @@ class Golden:
             shown = "\n".join(islice(_difference(wanted, found), MOST))
             raise AssertionError(f"the messages differ from {path} (pytest --rewrite-golden writes it anew):\n{shown}")
 
-
     def _path(self, name: str | None) -> Path:
         if not name:
             self.unnamed += 1

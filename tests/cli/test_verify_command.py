@@ -218,6 +218,35 @@ def test_a_truth_that_says_nonsense_is_refused(
     assert why in capsys.readouterr().err
 
 
+def _cut(file: Path) -> None:
+    file.write_text("".join(file.read_text("utf-8").splitlines(True)[:-1]), "utf-8")
+
+
+def _lose_table(schema: Path) -> None:
+    for file in schema.parent.glob(schema.name.replace("-schema.sql", "*")):
+        file.unlink()
+
+
+@pytest.mark.parametrize(("damaged", "name", "why"), [
+    (Path.unlink, "shop.b.csv", "it has no file with the 4 rows of shop.b"),
+    (_lose_table, "shop.b-schema.sql", "it has no definition of shop.b"),
+    (_cut, "shop.b.csv", "shop.b has 3 rows, and had 4 when it was written"),
+])
+@pytest.mark.parametrize("stream_too", [True, False], ids=["stream", "tables alone"])
+def test_a_truth_that_lost_rows_is_refused(
+    damaged: Callable[[Path], None], name: str, why: str, stream_too: bool, played: Played, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It would say that a right stream, or a right consumer, is wrong, and the other way round."""
+    stream, truth = played()
+    shutil.copytree(truth, tmp_path / "mine")
+    damaged(truth / name)
+    given = (stream, "--truth", truth) if stream_too else ("--truth", truth, "--against", tmp_path / "mine")
+    assert play("verify", *given) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith(f"ticdc-sim: the truth in {truth} is not as it was written: {why}; let the run write"), said
+
+
 def test_a_stream_that_ends_before_its_truth_is_not_finished(played: Played, verified: Verified) -> None:
     """It says up to where it is complete; where nothing is wrong so far, that is no failure of a check."""
     stream, truth = played()
@@ -276,6 +305,8 @@ def test_rows_that_only_the_beginning_would_tell_are_said_to_be_open(played: Pla
     (("nowhere",), "no such directory: nowhere"),
     (("kafka://127.0.0.1:9/shop?dial-timeout=1s",), "127.0.0.1:9"),
     (("x", "--truth", "nowhere"), "nowhere is no truth: it has no truth.json"),
+    (("x",), "x has no records, which leaves its protocol open: --sink-uri or --truth"),
+    (("x", "--sink-uri", CANAL), "x has no records, and nothing says whether that is right: --truth DIR or --after"),
     (("x", "--follow", "--until", "5"), "x is a directory: only kafka://host:port/topic can be followed"),
     (("x", "--report", "nowhere/r.html"), "--report nowhere/r.html: there is no directory nowhere"),
     (("x", "--release", "v9.9.9"), "unknown TiCDC release 'v9.9.9'"),

@@ -14,6 +14,7 @@ from simulator.read.replay.neighbours import Expected
 from simulator.read.replay.outcome import Outcome, expected_of
 from simulator.read.replay.states import places, snapshot_sources
 from simulator.read.replay.timeline import Sent, Timeline, timeline
+from simulator.read.verify import fits
 from simulator.read.verify.asked import Asked
 from simulator.read.verify.checks import CHECKS
 from simulator.read.verify.origin import Origin
@@ -65,10 +66,12 @@ class States:
 
 
 def states(asked: Asked, truth: TruthAbout | None) -> States:
-    """Raises SnapshotError."""
+    """Raises SnapshotError, and UserError for a truth that lost a file."""
     before = None if asked.before is None else snapshots.open(asked.before)
     directory = asked.truth or asked.after
     after = None if directory is None else snapshots.open(directory)
+    if truth is not None and after is not None and asked.truth is not None:
+        fits.check_files(asked.truth, truth, file_counts(after))
     empty = () if truth is None else tuple(map(_name, truth.empty))
     return States(before, after, empty, None if truth is None else truth.watermark)
 
@@ -83,6 +86,12 @@ def comparing(known: States, statements: Iterable[Sent], restarts: bool) -> Comp
     ends = () if known.after is None else places(found, True).values()
     size = sum(snapshot.size for snapshot in (known.before, known.after) if snapshot is not None)
     return Comparing(found, expected_of(found, tuple(ends), restarts), tuple(sources), known.at, size)
+
+
+def file_counts(snapshot: Snapshot) -> dict[Name, int]:
+    """How many files with rows each table has."""
+    return {
+        (entry.table.schema, entry.table.name): sum(map(len, entry.files.values())) for entry in snapshot.tables}
 
 
 def _name(text: str) -> Name:

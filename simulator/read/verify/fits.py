@@ -1,4 +1,4 @@
-"""Whether a truth belongs to a stream: its topics, its time and its tables.
+"""Whether a truth is whole, and belongs to a stream: its rows, its topics, its time and its tables.
 
 One law: what only a fault could have done to the stream is no reason to take it for another one.
 """
@@ -48,6 +48,28 @@ def check_tables(directory: Path, known: Iterable[Name], rows: Iterable[Name]) -
         raise _another(
             directory, f"that one has {_listed(map('.'.join, there)) or 'no tables'}, and these are rows of "
             f"{_listed(map('.'.join, here))}")
+
+
+def check_files(directory: Path, about: TruthAbout, files: Mapping[Name, int]) -> None:
+    """Raises UserError for a truth that lost a file; `files` has how many with rows each of its tables has."""
+    there = {key(*name): count for name, count in files.items()}
+    for table, rows in about.rows.items():
+        name = key(*table.split(".", 1))
+        if name not in there:
+            raise _damaged(directory, f"it has no definition of {table}")
+        if rows and not there[name]:
+            raise _damaged(directory, f"it has no file with the {rows:,} rows of {table}")
+
+
+def check_rows(directory: Path, about: TruthAbout, found: Mapping[str, int]) -> None:
+    """Raises UserError for a truth that lost rows, or got some; `found` has how many were read of each table."""
+    for table, rows in found.items():
+        if about.rows.get(table, rows) != rows:
+            raise _damaged(directory, f"{table} has {rows:,} rows, and had {about.rows[table]:,} when it was written")
+
+
+def _damaged(directory: Path, why: str) -> UserError:
+    return UserError(f"the truth in {directory} is not as it was written: {why}; let the run write its truth again")
 
 
 def _another(directory: Path, why: str) -> UserError:

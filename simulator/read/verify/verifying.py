@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from simulator import tso
-from simulator.errors import shown
+from simulator.errors import UserError, shown
 from simulator.read.contract.stream_spec import StreamSpec, stream_spec_of
 from simulator.read.contract.summary import NEVER, PartitionSummary
 from simulator.read.contract.tally import joined
@@ -78,6 +78,7 @@ def _with_written_down(
     found: Verification, asked: Asked, truth: TruthAbout | None, told: Told
 ) -> Verification:
     outcome, notes = written_down(asked, truth, told)
+    _check_rows(asked, truth, outcome)
     name = name_of(asked.against or "")
     return replace(
         found, against=name, failures=(*found.failures, *comparison.failures(outcome, name)),
@@ -89,6 +90,7 @@ def _stream(asked: Asked, truth: TruthAbout | None, told: Told) -> Verification:
     opened = _opened(asked, truth, told)
     replay = comparing(opened.states, opened.statements, asked.restarts)
     heard, outcome = _read(asked, opened, replay, told)
+    _check_rows(asked, truth, outcome)
     outcome, excused = comparison.excused(outcome, comparison.held_back(opened.origin))
     summed = heard.summaries
     if grown := spans_of(summed, opened.spec):
@@ -156,6 +158,9 @@ def _opened(asked: Asked, truth: TruthAbout | None, told: Told) -> Opened:
         every = partitions(source)
     some = list(first_records(every))
     made = origin(asked, truth, seen(some))
+    if not some and truth is None and asked.after is None:
+        raise UserError(
+            f"{shown(source)} has no records, and nothing says whether that is right: --truth DIR or --after DIR does")
     told.stage("reading the statements")
     known, sent = states(asked, truth), statements(every, made.protocol)
     found = known.timeline(sent)
@@ -210,6 +215,12 @@ def _spec(asked: Asked, made: Origin, tables: Timeline, number: dict[str, int]) 
     return replace(
         spec, destination=UNKNOWN, by_layout=UNKNOWN, max_message_bytes=UNBOUNDED, max_batch_size=UNBOUNDED,
         orders=lambda table: "hash", stages=None)
+
+
+def _check_rows(asked: Asked, truth: TruthAbout | None, outcome: Outcome) -> None:
+    """Raises UserError for a truth that is not as it was written."""
+    if truth is not None and asked.truth is not None:
+        fits.check_rows(asked.truth, truth, {table.table: table.expected for table in outcome.tables})
 
 
 def _check_truth(

@@ -10,7 +10,9 @@ from simulator.errors import UserError, masked, shown
 from simulator.read.replay.against import against, of_truth
 from simulator.read.replay.halves import Unreplayed
 from simulator.read.replay.outcome import Outcome, outcome
+from simulator.read.verify import fits
 from simulator.read.verify.asked import Asked
+from simulator.read.verify.comparison import file_counts
 from simulator.read.verify.engine import engine_of, master_of, with_spark
 from simulator.read.verify.told import Told
 from simulator.run.settings import IN_PROCESS, ON_SPARK
@@ -24,6 +26,8 @@ DATABASE = "jdbc:"
 def written_down(asked: Asked, truth: TruthAbout | None, told: Told) -> tuple[Outcome, tuple[str, ...]]:
     """What differs, and what of the two was not compared; raises UserError for rows of another watermark."""
     place, right = asked.against or "", snapshots.open(str(asked.truth or asked.after))
+    if truth is not None and asked.truth is not None:
+        fits.check_files(asked.truth, truth, file_counts(right))
     told.stage(f"comparing {name_of(place)}")
     if place.startswith(DATABASE):
         return _in_database(asked, place, right)

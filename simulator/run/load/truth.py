@@ -6,6 +6,7 @@ One law: memory is bounded by a chunk of rows, however many there are.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from simulator import tso
@@ -46,7 +47,7 @@ def write(
             f"{table.schema}.{table.name}": _write_rows(stretch, number, loaded, table, ms, staging, format)
             for number, loaded, table in tables}
         (staging / PLAN).write_text(plan.text, "utf-8")
-        directories.write_about(staging, _about(opening, output, changefeed, ms), (
+        directories.write_about(staging, replace(_about(opening, output, changefeed, ms), rows=rows), (
             f"Plan: {plan.name}, as in {PLAN}", f"Simulated milliseconds since the start: {ms}"))
     return rows
 

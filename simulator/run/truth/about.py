@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from simulator.releases import Release
 from simulator.releases.compare import full_name
 
 FILE = "truth.json"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,8 @@ class TruthAbout:
     """Tables (`db.table`) without rows where the stream begins; of the others a stream tells no beginning."""
 
     seed: int = 0
+    rows: Mapping[str, int] = field(default_factory=dict)
+    """`db.table` → its rows, of every table: what is no longer there is known to be missing."""
 
 
 def write(directory: Path, about: TruthAbout) -> None:
@@ -95,15 +97,15 @@ def read(directory: Path) -> TruthAbout:
 
 
 def _about(directory: Path, found: Any) -> TruthAbout:
-    names = [field.name for field in fields(TruthAbout)]
+    names = [each.name for each in fields(TruthAbout)]
     if not isinstance(found, dict) or found.get("version") != VERSION or not set(names) <= found.keys():
         raise UserError(
             f"{directory / FILE} is not what this release of ticdc-sim writes (version {VERSION}): "
             "let the run write its truth again")
-    for field in fields(TruthAbout):
-        if not FITS[str(field.type)](found[field.name]):
+    for each in fields(TruthAbout):
+        if not FITS[str(each.type)](found[each.name]):
             raise UserError(
-                f"{directory / FILE}: {field.name} is {json.dumps(found[field.name])[:LONG]}, which a run does not "
+                f"{directory / FILE}: {each.name} is {json.dumps(found[each.name])[:LONG]}, which a run does not "
                 "write: let it write its truth again")
     try:
         releases.find(found["release"], found["architecture"])

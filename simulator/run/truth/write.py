@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from simulator import tso
@@ -33,9 +34,10 @@ def write(
     """
     with directories.growing(directory, format) as staging:
         directories.write_definitions(staging, found.tables)
-        rows = engine(found, staging, format)
-        directories.write_about(staging, about, lines)
-    return {f"{table.schema}.{table.name}": rows[number] for number, table in enumerate(found.tables)}
+        counts = engine(found, staging, format)
+        rows = {f"{table.schema}.{table.name}": counts[number] for number, table in enumerate(found.tables)}
+        directories.write_about(staging, replace(about, rows=rows), lines)
+    return rows
 
 
 def about_run(
