@@ -6,7 +6,6 @@ One law: a directory of jars is complete or absent; it is filled aside and renam
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import tempfile
 from importlib.util import find_spec
@@ -28,16 +27,6 @@ def cache_directory() -> Path:
     """`$XDG_CACHE_HOME/ticdc-simulator`, or the same under `~/.cache`."""
     root = os.environ.get("XDG_CACHE_HOME")
     return (Path(root) if root else Path.home() / ".cache") / "ticdc-simulator"
-
-
-def find_java() -> str:
-    """The java program that PATH or JAVA_HOME names; raises UserError where there is none."""
-    home = os.environ.get("JAVA_HOME")
-    found = shutil.which(str(Path(home) / "bin" / "java")) if home else shutil.which("java")
-    if found is None:
-        where = f"under JAVA_HOME ({home})" if home else "on PATH"
-        raise UserError(f"no Java found {where}. Kafka needs Java 17 or newer: install one, or point JAVA_HOME at it")
-    return found
 
 
 def kafka_jars(java_program: str) -> Path:

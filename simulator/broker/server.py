@@ -18,7 +18,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from simulator import signals
-from simulator.broker.jars import cache_directory, find_java, kafka_jars, last_line
+from simulator.broker.jars import cache_directory, kafka_jars, last_line
+from simulator.broker.java import find_java
 from simulator.errors import DeliveryError, UserError
 
 READY_WITHIN = 60.0
@@ -55,7 +56,7 @@ def start(port: int | None = None, directory: Path | None = None, more: Mapping[
     if running is not None:
         return _same_port(running, port)
     broker_port = _chosen_port(port, home)
-    java = find_java()
+    java = find_java("Kafka")
     jars = kafka_jars(java)
     home.mkdir(parents=True, exist_ok=True)
     settings = home / "server.properties"

@@ -23,6 +23,7 @@ from kafka.future import Future
 from load import SPREAD, Course, made, stretch, timed
 
 from simulator.broker import jars
+from simulator.broker.java import find_java
 from simulator.run.load.sending import window_messages
 from simulator.sinks.kafka import producers
 from simulator.sinks.kafka.confluent import LOG, options
@@ -160,7 +161,7 @@ def performance(settings: KafkaSettings, topic: str, record_bytes: int, seconds:
 
 
 def _performed(settings: KafkaSettings, topic: str, record_bytes: int, records: int) -> float:
-    java = jars.find_java()
+    java = find_java("Kafka")
     tools = jars.fetched(java, f"kafka-tools-{jars.KAFKA}", f"the tools of Apache Kafka {jars.KAFKA}", TOOLS)
     given = {
         "acks": "all", "enable.idempotence": "true", "compression.type": "none", "batch.size": settings.batch_bytes,

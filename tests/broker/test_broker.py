@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -112,6 +113,27 @@ def test_a_machine_without_java_is_told_what_is_missing(
 
     with pytest.raises(UserError, match="no Java found .*Kafka needs Java 17 or newer"):
         broker.start(directory=tmp_path)
+
+
+@pytest.mark.parametrize(("said", "words"), [
+    ('openjdk version "11.0.20" 2023-07-18', "Java 11 is too old: Kafka needs Java 17 or newer; point JAVA_HOME at"),
+    ('java version "1.8.0_202"', "Java 8 is too old: Kafka needs Java 17 or newer; point JAVA_HOME at one"),
+    ("Segmentation fault", "Java does not say its version: .*java -version printed 'Segmentation fault'. Kafka needs"),
+])
+def test_a_java_that_is_too_old_is_told_before_anything_is_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], said: str, words: str
+) -> None:
+    """A program that says so stands for it."""
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(f"#!/bin/sh\necho '{said}' >&2\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    assert play("broker", "start", "--directory", tmp_path / "data") == 2
+    assert re.search(f"^ticdc-sim: {words}", capsys.readouterr().err)
+    assert not (tmp_path / "cache").exists() and not (tmp_path / "data").exists()
 
 
 def test_jars_that_cannot_be_fetched_are_one_line_and_leave_nothing(

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from simulator.broker import jars as broker_jars
+from simulator.broker.java import find_java
 from simulator.errors import UserError
 
 SOURCES = Path(__file__).parent / "interop"
@@ -84,7 +85,7 @@ def flink() -> Iterator[Flink]:
     """One process for all tests."""
     with tempfile.TemporaryDirectory(prefix="ticdc-sim-flink-") as directory:
         try:
-            java = broker_jars.find_java()
+            java = find_java("Kafka")
             listed = (SOURCES / "ivy.xml").read_text("ascii")
             jars = broker_jars.fetched(java, f"flink-canal-json-{FLINK}", f"Apache Flink {FLINK}", listed)
         except UserError as error:

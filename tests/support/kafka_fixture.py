@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from simulator.broker import jars as broker_jars, server as broker
+from simulator.broker.java import find_java
 from simulator.errors import UserError
 
 with warnings.catch_warnings():
@@ -25,7 +26,7 @@ with warnings.catch_warnings():
 def require_kafka_jars() -> None:
     """Skips the test where Kafka cannot be fetched; under CI that is a failure."""
     try:
-        broker_jars.kafka_jars(broker_jars.find_java())
+        broker_jars.kafka_jars(find_java("Kafka"))
     except UserError as error:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(str(error))
 

@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives import serialization
 from support.kafka_fixture import require_kafka_jars
 
 from simulator.broker import jars as broker_jars, server as broker
+from simulator.broker.java import find_java
 from simulator.broker.server import properties
 from simulator.sinks.kafka.admin import answers
 
@@ -55,7 +56,7 @@ class Secured:
 def secured_kafka(home: Path) -> Iterator[Secured]:
     """The broker while it runs; its files lie under `home`."""
     require_kafka_jars()
-    java = broker_jars.find_java()
+    java = find_java("Kafka")
     classes = f"{broker_jars.kafka_jars(java)}/*"
     authority, stranger = trustme.CA(), trustme.CA()
     names = ("plain", *PROTOCOLS)

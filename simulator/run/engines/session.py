@@ -19,10 +19,11 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from simulator import signals
+from simulator.broker.java import find_java
 from simulator.errors import DeliveryError, UserError
 from simulator.run.engines import executors
 from simulator.run.engines.address import is_local, of_defaults, place_of
-from simulator.run.engines.java import DEATH_WITHIN, JAVA_MINIMUM, death, java_version
+from simulator.run.engines.java import DEATH_WITHIN, death
 
 # py4j reports a Java that is gone with a traceback, on the root logger (py4j 0.10.9: java_gateway.py, send_command).
 logging.getLogger().addFilter(lambda record: "py4j" not in record.pathname)
@@ -39,9 +40,7 @@ def session(
 ) -> SparkSession:
     """A session for that master URL, set up for so much input, with these jars besides Spark's own; reuses the one that
     runs. Spark runs tasks that were lost again only where none of them `sends`."""
-    version = java_version()
-    if version < JAVA_MINIMUM:
-        raise UserError(f"Java {version} is too old: Spark needs Java {JAVA_MINIMUM} or newer; point JAVA_HOME at one")
+    find_java("Spark")
     _choose_python(master)
     builder = SparkSession.builder.master(master).appName("ticdc-sim")
     beside = {"spark.jars": ",".join(str(jar.resolve()) for jar in jars)} if jars else {}
@@ -121,14 +120,16 @@ def _end_politely(java: subprocess.Popen[bytes]) -> None:
 @contextmanager
 def _stderr_aside() -> Iterator[IO[bytes]]:
     """Java inherits standard error when it starts, and logs to it for as long as it lives: it gets a file instead."""
-    sys.stderr.flush()
+    with suppress(OSError):
+        sys.stderr.flush()
     kept = os.dup(2)
     with tempfile.TemporaryFile() as aside:
         os.dup2(aside.fileno(), 2)
         try:
             yield aside
         finally:
-            sys.stderr.flush()
+            with suppress(OSError):
+                sys.stderr.flush()
             os.dup2(kept, 2)
             os.close(kept)
 
