@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from simulator.cli.sending import elsewhere
@@ -23,9 +25,22 @@ def check(options: dict[str, Any]) -> None:
 
 
 def to_kafka(plan: Plan, changefeed: Changefeed, options: dict[str, Any]) -> Output:
-    """The changefeed's Kafka, by the client that is asked for; raises as `outputs.to_kafka`."""
+    """The changefeed's Kafka, by the client that is asked for; raises as `outputs.to_kafka`. Notes the topics that have
+    messages of another run."""
+    from simulator.sinks.kafka.read import extents
+
     driver = options["driver"] or KafkaSettings.driver
-    return outputs.to_kafka(plan, changefeed, not options["plain_producer"], driver)
+    output = outputs.to_kafka(plan, changefeed, not options["plain_producer"], driver)
+    if options["resume"] or not isinstance(output.settings, KafkaSettings):
+        return output
+    counts: Counter[str] = Counter()
+    for (topic, _), (first, end) in extents(output.settings, output.destinations.topics).items():
+        counts[topic] += end - first
+    notes = (
+        f"topic {topic} has {count:,} messages already, and those of this run come behind them; verify and a consumer "
+        "see both: name another topic for this run alone"
+        for topic, count in counts.items() if count)
+    return replace(output, notes=(*output.notes, *notes))
 
 
 def told(settings: KafkaSettings) -> str:

@@ -244,6 +244,26 @@ def test_fixtures_are_there_behind_one_signal_and_told_to_be_missing_behind_two(
 
 
 @pytest.mark.kafka
+@pytest.mark.parametrize("command", ["load", "run"])
+def test_a_topic_that_has_messages_is_told(
+    command: str, plan: Path, kafka: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As a changefeed's would, those of the run come behind them."""
+    (tmp_path / "story.sql").write_text("CREATE TABLE t (id INT PRIMARY KEY);")
+    arguments = ["load", plan, "--duration", "1s", "--checkpoint", tmp_path / "c"] if command == "load" else [
+        "run", tmp_path / "story.sql"]
+    told = []
+    for _ in range(2):
+        uri = f"kafka://{kafka}/{command}-again?{OPTIONS}"
+        assert play(*arguments, "--master", "none", "--sink-uri", uri) == 0
+        told.append([line for line in capfd.readouterr().err.splitlines() if line.startswith("warning: ")])
+    assert told[0] == []
+    assert re.fullmatch(
+        rf"warning: topic {command}-again has [\d,]+ messages already, and those of this run come behind them; verify "
+        "and a consumer see both: name another topic for this run alone", told[1][0])
+
+
+@pytest.mark.kafka
 def test_a_run_that_was_stopped_goes_on_and_another_one_is_refused(
     plan: Path, kafka: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -49,6 +49,24 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, name, value)
 
 
+@pytest.mark.parametrize(("group", "code", "words"), [
+    ("nobody", 2, r"^ticdc-sim: --until-lag: consumer group nobody has committed no offset of until-lag-\d+ in \d s"),
+    ("slow", 0, r"^--until-lag found no verdict before the run ended: no rate was judged so far; a longer --duration"),
+])
+def test_a_search_without_a_verdict_says_why(
+    kafka: str, topic: str, capfd: pytest.CaptureFixture[str], tmp_path: Path, group: str, code: int, words: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of a group that there is not, and of a duration that is too short."""
+    monkeypatch.setattr(lag, "SHORTEST", 60.0)
+    uri = f"kafka://{kafka}/{topic}?protocol=canal-json&enable-tidb-extension=true"
+    assert code == play(
+        "load", "--preset", "bank", "--sink-uri", uri, "--master", "none", "--until-lag", 150, "--rate", 300,
+        "--consumer-group", group, "--resolved-interval", "250ms", "--duration", "4s", "--checkpoint", tmp_path / "c")
+    said = capfd.readouterr()
+    assert re.search(words, said.err if code else said.out, re.MULTILINE), said
+
+
 def test_the_breaking_point_of_a_consumer_is_found(
     kafka: str, topic: str, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

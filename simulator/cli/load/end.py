@@ -69,6 +69,8 @@ def _account(watch: Watch) -> Iterator[str]:
         yield f"sent again: {account.resent:,} records; {account.retried:,} windows, as a process was lost"
     if watch.verdict is not None:
         yield watch.verdict.of(watch.setup.group or "")
+    if watch.unfinished:
+        yield watch.unfinished
     if account.watermark:
         yield f"complete up to watermark {tso.describe(account.watermark)}"
 

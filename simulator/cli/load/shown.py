@@ -19,7 +19,7 @@ from simulator.cli.load.summary import write as write_summary
 from simulator.cli.load.watch import Setup, Watch
 from simulator.cli.output import check_file, warn
 from simulator.errors import DeliveryError, SimulatorError, UserError
-from simulator.run.load.lag import HEARD_WITHIN, Search
+from simulator.run.load.lag import HEARD_WITHIN, Search, Verdict
 from simulator.run.load.lag_watch import LagWatch
 from simulator.signals import Stopped
 from simulator.sinks.kafka.settings import KafkaSettings
@@ -71,23 +71,31 @@ def showing(
                 stack.enter_context(_lag(watch, kafka, setup.group, search))
             with live.following():
                 yield live
-        if search is not None and search.unheard:
+        if search is not None and not search.heard:
+            seconds = HEARD_WITHIN if search.unheard else watch.account.seconds
             raise UserError(
                 f"--until-lag: consumer group {setup.group} has committed no offset of {', '.join(setup.topics)} in "
-                f"{HEARD_WITHIN:.0f} s: a group that reads and commits is expected")
+                f"{seconds:.0f} s: a group that reads and commits is expected")
     except (SimulatorError, Stopped) as error:
-        watch.finish("; ".join(str(error).splitlines()), search.verdict if search is not None else None)
+        watch.finish("; ".join(str(error).splitlines()), *_found(search, setup.group))
         end.show(watch, True)
         try:
             _documents(watch, wanted)
         except DeliveryError as other:
             warn([str(other)])
         raise
-    watch.finish("", search.verdict if search is not None else None)
+    watch.finish("", *_found(search, setup.group))
     try:
         end.show(watch, stderr)
     finally:
         _documents(watch, wanted)
+
+
+def _found(search: Search | None, group: str | None) -> tuple[Verdict | None, str]:
+    """The verdict, and what is said where there is none."""
+    if search is None or search.verdict is not None or not search.heard:
+        return None if search is None else search.verdict, ""
+    return None, search.unfinished(group or "")
 
 
 @contextmanager

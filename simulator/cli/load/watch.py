@@ -73,6 +73,9 @@ class Watch:
     verdict: Verdict | None = None
     """Of `--until-lag`."""
 
+    unfinished: str = ""
+    """Of `--until-lag` without a verdict, one line."""
+
     ended: str = ""
     """Why the run ended before its time, one line."""
 
@@ -104,8 +107,8 @@ class Watch:
         with self.lock:
             return self.recently.now(self.account, time.time() if at is None else at)
 
-    def finish(self, ended: str = "", verdict: Verdict | None = None) -> None:
+    def finish(self, ended: str = "", verdict: Verdict | None = None, unfinished: str = "") -> None:
         """The run is over."""
         with self.lock:
-            self.ended, self.verdict = ended, verdict
+            self.ended, self.verdict, self.unfinished = ended, verdict, unfinished
             self.reached.finish()

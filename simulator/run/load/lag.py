@@ -113,6 +113,18 @@ class Search:
     def ended(self) -> bool:
         return self.verdict is not None or self.unheard
 
+    @property
+    def heard(self) -> bool:
+        """Whether the group has committed anything."""
+        return self._commit is not None
+
+    def unfinished(self, group: str) -> str:
+        """One line for people about a search that the end of the run cut short."""
+        known = [f"sustained {self._sustained:,.0f} rows/s"] if self._sustained else []
+        known += [f"not {self._too_much:,.0f}"] if self._too_much else []
+        so_far = f"group {group} {' and '.join(known)} so far" if known else "no rate was judged so far"
+        return f"--until-lag found no verdict before the run ended: {so_far}; a longer --duration gives it time"
+
     def sent(self, asked: float, began: float, ended: float, rows: int) -> None:
         """A window was sent, for which so many rows a second were asked."""
         with self._lock:
