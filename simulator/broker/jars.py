@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
 from simulator.errors import UserError
+from simulator.sinks.files import staging
 
 KAFKA = "4.3.1"
 
@@ -40,10 +40,12 @@ def fetched(java_program: str, name: str, what: str, ivy_file: str) -> Path:
     """
     kept = cache_directory() / name
     if not kept.is_dir():
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=kept.parent) as aside:
-            _fetch(java_program, Path(aside), what, ivy_file)
-            _keep(Path(aside) / "lib", kept)
+        aside = staging.make(kept)
+        try:
+            _fetch(java_program, aside, what, ivy_file)
+            _keep(aside / "lib", kept)
+        finally:
+            staging.discard(aside)
     return kept
 
 

@@ -231,7 +231,7 @@ def test_fixtures_are_there_behind_one_signal_and_told_to_be_missing_behind_two(
         "load", plan, "--master", "none", "--sink-uri", URI, "--fixtures", left / "out", "--truth", left / "truth",
         "--summary", summary)
     with started(*arguments, first=first) as process:
-        wait_until(process, lambda: any(left.glob(".out-*/*/*")))
+        wait_until(process, lambda: any(left.glob(".out*/*/*")))
         for number in signals:
             process.send_signal(number)
         assert process.stdout is not None
@@ -241,6 +241,19 @@ def test_fixtures_are_there_behind_one_signal_and_told_to_be_missing_behind_two(
     assert json.loads(summary.read_text())["lost"] == (
         [] if signals else ["no fixtures were written", "no truth was written"])
     assert process.returncode == (130 if signals else 143)
+
+
+def test_what_a_killed_run_leaves_is_cleared_away_by_the_next(plan: Path, tmp_path: Path) -> None:
+    """Nothing of others, be it called alike."""
+    left, foreign = tmp_path / "left", tmp_path / "left" / ".out-archived"
+    arguments = (
+        "load", plan, "--master", "none", "--sink-uri", URI, "--fixtures", left / "out", "--truth", left / "truth")
+    foreign.mkdir(parents=True)
+    with started(*arguments) as process:
+        wait_until(process, lambda: any(left.glob(".out.*/*/*")))
+        process.kill()
+    assert play(*arguments, "--duration", "1s") == 0
+    assert sorted(path.name for path in left.iterdir()) == [".out-archived", "out", "truth"]
 
 
 @pytest.mark.kafka

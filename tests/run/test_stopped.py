@@ -7,7 +7,7 @@ import os
 import re
 import signal
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from subprocess import Popen
@@ -281,6 +281,16 @@ def test_a_broker_whose_start_is_stopped_does_not_run(tmp_path: Path) -> None:
     assert broker.status(tmp_path) is None
 
 
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """Signals are not ignored here, as they are in a process that nohup started."""
+    before = {number: signal.signal(number, signal.default_int_handler) for number in signals.WORDS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("heard")
 def test_signals_wait_for_what_may_not_be_torn_and_the_first_one_counts() -> None:
     done = []
     with pytest.raises(signals.Stopped, match="^stopped by SIGHUP$"), signals.heeded():
@@ -292,6 +302,7 @@ def test_signals_wait_for_what_may_not_be_torn_and_the_first_one_counts() -> Non
     assert done == ["all of it"]
 
 
+@pytest.mark.usefixtures("heard")
 def test_a_second_signal_changes_nothing_while_the_first_one_is_followed() -> None:
     done = []
     with pytest.raises(signals.Stopped, match="^interrupted$"), signals.heeded():

@@ -117,6 +117,18 @@ def test_nothing_is_seen_before_the_end_and_nothing_is_left_after_a_failure(tmp_
     assert [] == list(tmp_path.iterdir())
 
 
+def test_what_another_run_is_writing_is_left_alone_and_what_a_dead_one_replaced_comes_back(tmp_path: Path) -> None:
+    living = files.begin(tmp_path / "out", "jsonl")
+    dead = tmp_path / ".out.ticdc-sim-abcdefgh.old"
+    (dead / "t").mkdir(parents=True)
+    (dead / "t" / "0.jsonl").touch()
+    files.discard(files.begin(tmp_path / "out", "jsonl"))
+    assert sorted(tmp_path.iterdir()) == [Path(living.staging), tmp_path / "out"]
+    assert (tmp_path / "out" / "t" / "0.jsonl").exists()
+    files.commit(living, {"t": 1})
+    assert list(tmp_path.iterdir()) == [tmp_path / "out"]
+
+
 @pytest.mark.parametrize("before", files.FORMATS)
 def test_fixtures_of_an_earlier_run_are_replaced(tmp_path: Path, before: str) -> None:
     """All of them, of either format."""

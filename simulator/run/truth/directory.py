@@ -5,9 +5,6 @@ One law: nothing half-written is seen under the directory, and nothing but a tru
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -17,7 +14,7 @@ from simulator.errors import UserError
 from simulator.run.truth import about as truth_about
 from simulator.run.truth.about import TruthAbout
 from simulator.signals import held
-from simulator.sinks.files.directory import put_in_place
+from simulator.sinks.files import staging
 from simulator.sinks.files.settings import disk_errors
 from simulator.sources.snapshots import written
 from simulator.tidb.model.table import Table
@@ -56,13 +53,11 @@ def growing(directory: Path, format: str = FORMATS[0]) -> Iterator[Path]:
     check(directory, format)
     with disk_errors(final), ExitStack() as undo:
         with held():
-            final.parent.mkdir(parents=True, exist_ok=True)
-            staging = Path(tempfile.mkdtemp(prefix=f".{final.name}-", dir=final.parent))
-            undo.callback(held()(shutil.rmtree), staging, ignore_errors=True)
-        os.chmod(staging, 0o755)
-        yield staging
+            made = staging.make(final)
+            undo.callback(held()(staging.discard), made)
+        yield made
         with held():
-            put_in_place(final, staging)
+            staging.put_in_place(final, made)
 
 
 def write_definitions(directory: Path, tables: Iterable[Table]) -> None:

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from simulator.errors import UserError
+from simulator.sinks.files import staging
 from simulator.sinks.files.formats import write_empty
 from simulator.sinks.files.settings import FileSettings, disk_errors
 
@@ -27,15 +25,13 @@ def begin(directory: str | Path, format: str, shared: bool = False) -> FileSetti
     final = Path(directory).absolute()
     _refuse_foreign(final)
     with disk_errors(final):
-        final.parent.mkdir(parents=True, exist_ok=True)
-        staging = tempfile.mkdtemp(prefix=f".{final.name}-", dir=final.parent)
-        os.chmod(staging, 0o777 & ~_umask())
-    return FileSettings(str(final), staging, format, shared)
+        made = staging.make(final)
+    return FileSettings(str(final), str(made), format, shared)
 
 
 def commit(settings: FileSettings, topics: Mapping[str, int]) -> None:
     """Adds an empty file for each partition that got no record, and moves everything to DIR. Raises DeliveryError."""
-    final, staging = Path(settings.directory), Path(settings.staging)
+    final = Path(settings.directory)
     with disk_errors(final):
         for topic, count in topics.items():
             for partition in range(count):
@@ -44,15 +40,12 @@ def commit(settings: FileSettings, topics: Mapping[str, int]) -> None:
                 if not path.exists():
                     write_empty(path)
         _refuse_foreign(final)
-        put_in_place(final, staging)
+        staging.put_in_place(final, Path(settings.staging))
 
 
 def discard(settings: FileSettings) -> None:
     """Removes what has grown so far; DIR stays as it was. Tasks that still write find their directory gone."""
-    staging = Path(settings.staging)
-    with suppress(OSError):
-        staging = staging.rename(staging.with_name(f"{staging.name}.gone"))
-    shutil.rmtree(staging, ignore_errors=True)
+    staging.discard(Path(settings.staging))
 
 
 def sizes(settings: FileSettings) -> dict[Path, int]:
@@ -97,18 +90,3 @@ def _is_ours(relative: Path, path: Path) -> bool:
 
 
 JSONL_START = b'{"offset": 0, "timestamp": '
-
-
-def put_in_place(final: Path, staging: Path) -> None:
-    """Two renames put the new directory in place of the old; a failure in between leaves the old one beside it."""
-    old = staging.with_name(f"{staging.name}.old")
-    if final.exists():
-        final.rename(old)
-    staging.rename(final)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
