@@ -22,8 +22,8 @@ def started(
     `first` are statements of Python that it runs before all else.
     """
     def prepared() -> None:
-        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):  # jobs in the background ignore the first,
-            signal.signal(number, signal.SIG_DFL)  # and those under nohup the second
+        for heard in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):  # jobs in the background ignore the first,
+            signal.signal(heard, signal.SIG_DFL)  # and those under nohup the second
         for number in ignored:
             signal.signal(number, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
