@@ -80,7 +80,7 @@ DOORS = {
     "pytest": ("plugin",),
     "py4j": ("run.engines.failures",),
     "pyspark": ("read.engines", "run.engines"),
-    "re2": ("ticdc.filters.go_regexp",),
+    "re2": ("ticdc.filters.go_regexp", "tidb.functions.regexps"),
     "rich": ("cli",),
     "sqlglot": ("tidb.parser", "ticdc.ddl"),
     "tomllib": ("files",),

@@ -16,25 +16,20 @@ from simulator.tidb.expressions.comparisons import (
     collation_of,
     compared,
     folded,
-    is_exact,
-    regexp,
     shown,
     texts,
 )
 from simulator.tidb.expressions.sql import NULL, Sql, joined, sql, switched, text, when
+from simulator.tidb.expressions.texts_called import alike
 from simulator.tidb.expressions.values import (
     Function,
     MANY,
     NUMBERS,
     Value,
     as_count,
-    as_real,
     as_text,
-    boolean,
-    decimal,
     integer,
     null,
-    numeric,
     string,
 )
 
@@ -43,23 +38,15 @@ LONGEST = 64 * 2 ** 20
 
 
 def _concat(*values: Value) -> Value:
-    alike = _alike(values)
-    return string(joined("||", [as_text(value) for value in alike]), *_strings(alike))
+    given = alike(values)
+    return string(joined("||", [as_text(value) for value in given]), *_strings(given))
 
 
 def _concat_ws(separator: Value, *values: Value) -> Value:
-    alike = _alike((separator, *values))
-    glue, *parts = (as_text(value) for value in alike)
+    given = alike((separator, *values))
+    glue, *parts = (as_text(value) for value in given)
     glued = joined("||", [sql("coalesce({} || {}, '')", glue, part) for part in parts])
-    return string(sql("substring({}, length({}) + 1)", glued, glue), *_strings(alike))
-
-
-def _alike(values: Sequence[Value]) -> list[Value]:
-    """All with one character per byte if one of them has it so."""
-    if not any(value.bytes for value in values):
-        return list(values)
-    binary = next(value for value in values if value.bytes)
-    return [Value(as_bytes_alike(value, binary)[0], "string", "binary", 2, bytes=True) for value in values]
+    return string(sql("substring({}, length({}) + 1)", glued, glue), *_strings(given))
 
 
 def _strings(values: Sequence[Value]) -> tuple[Value, ...]:
@@ -72,11 +59,6 @@ def _text(template: str) -> Callable[..., Value]:
         return string(sql(template, as_text(first), *map(as_text, others)), first)
 
     return called
-
-
-def _folded(function: str) -> Callable[[Value], Value]:
-    """UPPER, LOWER: binary strings stay as they are."""
-    return lambda value: value if value.bytes else string(sql(f"{function}({{}})", as_text(value)), value)
 
 
 def _substring(value: Value, start: Value, length: Value | None = None) -> Value:
@@ -107,24 +89,6 @@ def _substring_index(value: Value, separator: Value, count: Value) -> Value:
     glued = sql("array_to_string(list_transform({}, lambda p: {} || p), '')", kept, glue)
     cut = when(nothing, text(""), sql("substring({}, length({}) + 1)", glued, glue))
     return string(when(known, cut), value)
-
-
-def _trim(value: Value, pattern: Value | None = None, side: Value | None = None) -> Value:
-    """TRIM of a constant text, from one side or both."""
-    part = pattern.constant if pattern else " "
-    where = side.constant if side else "BOTH"
-    if not part:
-        return value
-    found = as_text(value)
-    if where != "TRAILING":
-        found = sql("regexp_replace({}, {}, '')", found, text(f"^(?:{_quoted(part)})+"))
-    if where != "LEADING":
-        found = sql("regexp_replace({}, {}, '')", found, text(f"(?:{_quoted(part)})+$"))
-    return string(found, value)
-
-
-def _quoted(found: str) -> str:
-    return "".join(f"\\x{{{ord(character):x}}}" for character in found)
 
 
 def _reversed(value: Value) -> Value:
@@ -222,46 +186,8 @@ def _sha2(value: Value, size: Value) -> Value:
     return string(switched(branches, NULL))
 
 
-def _characters(*values: Value) -> Value:
-    """CHAR: the bytes of numbers."""
-    codes = [sql("ltrim(hex({}), '0')", bits(value)) for value in values if value.kind not in ("null", "word")]
-    pairs = [sql("lpad({}, greatest(length({}) + length({}) % 2, 2)::INTEGER, '0')", code, code, code)
-             for code in codes]
-    known = [sql("coalesce({}, '')", pair) for pair in pairs]
-    return _binary(shown(sql("unhex({})", joined("||", known)))) if known else _binary(text(""))
-
-
-def _converted(value: Value, start: Value, end: Value) -> Value:
-    """CONV: of the digits that the first base has, unsigned 64 bits, signed for a negative base."""
-    found, first, second = as_text(value), as_count(start), as_count(end)
-    digits = sql("regexp_extract(upper(trim({})), '^-?([0-9A-Z]*)', 1)", found)
-    numbers = sql("list_transform(regexp_extract_all({}, '.'), lambda c: "
-                  "(instr('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ', c) - 1)::HUGEINT)", digits)
-    listed = sql("list_prepend(0::HUGEINT, {})", numbers)
-    base = sql("abs({})::HUGEINT", first)
-    whole = sql(f"list_reduce({{}}, lambda a, d: CASE WHEN a < 0 OR d >= {{}} THEN least(a, -1 - a) "
-                f"ELSE least(a * {{}} + d, {2 ** 64 - 1}::HUGEINT) END)", listed, base, base)
-    size = sql("CASE WHEN {} < 0 THEN -1 - {} ELSE {} END", whole, whole, whole)
-    signed = sql("CASE WHEN starts_with(trim({}), '-') THEN -{} ELSE {} END", found, size, size)
-    wrapped = sql(f"({{}} + {2 ** 64}::HUGEINT) % {2 ** 64}::HUGEINT", signed)
-    target = sql("abs({})::INTEGER", second)
-    rest = sql("({} // {})::BIGINT", wrapped, target)
-    last = sql("to_base(({} % {})::BIGINT, {})", wrapped, target, target)
-    printed = sql("CASE WHEN {} > 0 THEN to_base({}, {}) ELSE '' END || {}", rest, rest, target, last)
-    valid = sql("abs({}) BETWEEN 2 AND 36 AND abs({}) BETWEEN 2 AND 36 AND {} IS NOT NULL", first, second, found)
-    return string(when(valid, printed))
-
-
 def _binary_digits(value: Value) -> Value:
     return string(sql("bin({})", bits(value)))
-
-
-def _formatted(value: Value, places: Value) -> Value:
-    """FORMAT: with commas, and as many digits behind the point as asked for."""
-    digits = min(max(int(float(places.constant or 0)), 0), 30)
-    number = numeric(value)
-    rounded = as_real(decimal(number.sql, digits)) if number.kind != "real" else number.sql
-    return string(Sql((f"format('{{:,.{digits}f}}', ", ")"), (rounded,)))
 
 
 def _quote(value: Value) -> Value:
@@ -269,27 +195,6 @@ def _quote(value: Value) -> Value:
     for plain, escaped in (("\\", "\\\\"), ("'", "\\'"), ("\0", "\\0"), ("\x1a", "\\Z")):
         found = sql("replace({}, {}, {})", found, text(plain), text(escaped))
     return string(sql("coalesce('''' || {} || '''', 'NULL')", found), value)
-
-
-def _regexp_replaced(value: Value, pattern: Value, replacement: Value) -> Value:
-    return string(sql("regexp_replace({}, {}, {}, 'g')", as_text(value), _matching(value, pattern),
-                      as_text(replacement)), value)
-
-
-def _regexp_part(value: Value, pattern: Value) -> Value:
-    found = sql("regexp_extract({}, {})", as_text(value), _matching(value, pattern))
-    return string(when(regexp(value, pattern), found), value)
-
-
-def _regexp_place(value: Value, pattern: Value) -> Value:
-    part = sql("regexp_extract({}, {}, 1)", as_text(value), sql("'(?s:^(.*?))' || {}", _matching(value, pattern)))
-    return integer(when(regexp(value, pattern), sql("length({}) + 1", part), sql("0 * length({})", as_text(value))))
-
-
-def _matching(value: Value, pattern: Value) -> Sql:
-    """The pattern with what it minds written in it."""
-    flags = "" if value.kind != "string" or is_exact(value.collation) else "(?i)"
-    return sql(f"'{flags}(?:' || {{}} || ')'", as_text(pattern))
 
 
 TEXT_FUNCTIONS: dict[str, Function] = {
@@ -301,11 +206,6 @@ TEXT_FUNCTIONS: dict[str, Function] = {
     "BIT_LENGTH": Function(1, 1, lambda value: integer(sql("{} * 8", _size(value).sql))),
     "CHAR_LENGTH": Function(1, 1, lambda value: integer(sql("length({})", as_text(value)))),
     "CHARACTER_LENGTH": Function(1, 1, lambda value: integer(sql("length({})", as_text(value)))),
-    "LOWER": Function(1, 1, _folded("lower")),
-    "LCASE": Function(1, 1, _folded("lower")),
-    "UPPER": Function(1, 1, _folded("upper")),
-    "UCASE": Function(1, 1, _folded("upper")),
-    "TRIM": Function(1, 3, _trim, (1, 2)),
     "LTRIM": Function(1, 1, _text("ltrim({}, ' ')")),
     "RTRIM": Function(1, 1, _text("rtrim({}, ' ')")),
     "LEFT": Function(2, 2, _side("left")),
@@ -335,15 +235,6 @@ TEXT_FUNCTIONS: dict[str, Function] = {
     "SHA1": Function(1, 1, lambda value: string(sql("sha1({})", blob(value)))),
     "SHA2": Function(2, 2, _sha2),
     "BIN": Function(1, 1, _binary_digits),
-    "CHAR_FUNC": Function(1, MANY, _characters),
-    "CONV": Function(3, 3, _converted),
-    "FORMAT": Function(2, 2, _formatted, (1,)),
     "QUOTE": Function(1, 1, _quote),
-    "TO_BASE64": Function(1, 1, lambda value: string(sql("to_base64({})", blob(value)))),
-    "FROM_BASE64": Function(1, 1, lambda value: _binary(shown(sql("try(from_base64({}))", as_text(value))))),
-    "REGEXP_LIKE": Function(2, 2, lambda value, pattern: boolean(regexp(value, pattern))),
-    "REGEXP_REPLACE": Function(3, 3, _regexp_replaced),
-    "REGEXP_SUBSTR": Function(2, 2, _regexp_part),
-    "REGEXP_INSTR": Function(2, 2, _regexp_place),
 }
 """By TiDB's names."""

@@ -1,0 +1,286 @@
+"""MySQL's functions of texts, bits, addresses and patterns that `tidb.functions` computes, as DuckDB SQL.
+
+Bytes are texts with one character for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from simulator.errors import SqlError
+from simulator.tidb.expressions.called import asked
+from simulator.tidb.expressions.comparisons import collation_of, is_exact, latin1
+from simulator.tidb.expressions.sql import NULL, Sql, sql, text
+from simulator.tidb.expressions.values import (
+    Function,
+    MANY,
+    NUMBERS,
+    Value,
+    as_integer,
+    as_real,
+    as_text,
+    boolean,
+    numeric,
+    string,
+)
+from simulator.tidb.functions.regexps import BINARY
+
+COLLATIONS = {"gbk": "gbk_chinese_ci", "binary": "binary"}
+"""Of character sets whose own collation does not end in _bin."""
+
+
+def bits_text(value: Value) -> Sql:
+    """The 64 bits of a whole number, signed, as text."""
+    number = numeric(value)
+    if number.kind == "uint":
+        return sql(f"(({{}}::HUGEINT + {2 ** 63}) % {2 ** 64} - {2 ** 63})::VARCHAR", number.sql)
+    return sql("{}::VARCHAR", as_integer(value))
+
+
+def bit_as_bytes(value: Value) -> Value:
+    """A BIT as the bytes that functions of text take it for; any other value as it is."""
+    if value.kind != "uint" or value.cell is None or value.cell.name != "bit":
+        return value
+    shown = asked("bit_bytes", sql("{}::VARCHAR", value.sql), text(str((max(value.cell.length, 1) + 7) // 8)))
+    return Value(shown, "string", "binary", 2, number=value.sql, bytes=True)
+
+
+def bytes_text(value: Value) -> Sql:
+    """The bytes of a value's text."""
+    return as_text(value) if value.bytes else latin1(as_text(value))
+
+
+def alike(values: Sequence[Value]) -> list[Value]:
+    """All as bytes, or all as text, as the one decides whose collation counts most."""
+    if not any(value.bytes for value in values):
+        return list(values)
+    strings = [value for value in values if value.kind == "string"]
+    best = min(value.strength for value in strings)
+    if any(value.bytes for value in strings if value.strength == best):
+        return [Value(bytes_text(value), "string", "binary", 2, bytes=True) for value in values]
+    return [string(asked("bytes_as_text", as_text(value))) if value.bytes else value for value in values]
+
+
+def _strings(values: Sequence[Value]) -> tuple[Value, ...]:
+    return tuple(value for value in values if value.kind == "string")
+
+
+def _text(found: Sql) -> Value:
+    return string(found)
+
+
+def _bytes(found: Sql) -> Value:
+    return Value(found, "string", "binary", 2, bytes=True)
+
+
+def _whole(found: Sql) -> Value:
+    return Value(sql("{}::BIGINT", found), "int")
+
+
+def _boolean(found: Sql) -> Value:
+    return boolean(sql("{} = '1'", found))
+
+
+def _real_text(value: Value) -> Sql:
+    return sql("{}::VARCHAR", as_real(value))
+
+
+def _of(name: str, letters: str, gives: Callable[[Sql], Value]) -> Callable[..., Value]:
+    """A function, with what each of its arguments is: `t` text, `b` bytes, `n` a whole number, `r` a double."""
+    read: dict[str, Callable[[Value], Sql]] = {"t": as_text, "b": bytes_text, "n": bits_text, "r": _real_text}
+
+    def called(*values: Value) -> Value:
+        given = [read[letter](value) for letter, value in zip(letters, values, strict=False)]
+        return gives(asked(name, *given, *[NULL] * (len(letters) - len(values))))
+
+    return called
+
+
+def folded(name: str) -> Callable[[Value], Value]:
+    """UPPER, LOWER: binary strings stay as they are."""
+    def called(value: Value) -> Value:
+        if value.bytes:
+            return value
+        found = as_text(value)
+        return string(sql(f"CASE WHEN strlen({{}}) = length({{}}) THEN {name}({{}}) ELSE {{}} END", found, found, found,
+                          asked(name, found)), value)
+
+    return called
+
+
+def _trim(value: Value, part: Value | None = None, side: Value | None = None) -> Value:
+    if part is None:
+        return string(sql("trim({}, ' ')", as_text(value)), value)
+    first, second = alike((value, part))
+    where = text(side.constant or "" if side else "BOTH")
+    return string(asked("trim", as_text(first), as_text(second), where), *_strings((first,)))
+
+
+def _insert(value: Value, place: Value, length: Value, new: Value) -> Value:
+    first, second = alike((value, new))
+    found = asked("insert", as_text(first), bits_text(place), bits_text(length), as_text(second))
+    return string(found, *_strings((first, second)))
+
+
+def _make_set(bits: Value, *members: Value) -> Value:
+    given = alike(members)
+    return string(asked("make_set", bits_text(bits), *map(as_text, given)), *_strings(given))
+
+
+def _export_set(bits: Value, on: Value, off: Value, glue: Value | None = None, count: Value | None = None) -> Value:
+    given = alike((on, off, *((glue,) if glue else ())))
+    between = as_text(given[2]) if glue else text(",")
+    size = text("64") if count is None else bits_text(count)
+    return string(asked("export_set", bits_text(bits), as_text(given[0]), as_text(given[1]), between, size),
+                  *_strings(given))
+
+
+def _ord(value: Value) -> Value:
+    return _whole(asked("ord_byte" if value.bytes else "ord", as_text(value)))
+
+
+def _octal(value: Value) -> Value:
+    if value.kind in ("bool", "int", "uint") or value.number is not None and value.bytes:
+        return string(asked("oct", bits_text(value)))
+    return string(asked("oct_text", as_text(value)))
+
+
+def _formatted(value: Value, places: Value, locale: Value | None = None) -> Value:
+    number = numeric(value)
+    return string(asked("format", as_text(value if value.kind in NUMBERS else number), bits_text(places)))
+
+
+def _char(*values: Value) -> Value:
+    """CHAR: bytes, or text of the character set that is named last."""
+    *codes, charset = values
+    found = asked("char", *map(bits_text, codes))
+    if charset.constant is None or charset.constant == "binary":
+        return _bytes(found)
+    return _in_charset(asked("as_charset", found, text(charset.constant)), charset.constant)
+
+
+def _in_charset(found: Sql, charset: str) -> Value:
+    return Value(found, "string", COLLATIONS.get(charset, f"{charset}_bin"), 2, bytes=charset == "binary")
+
+
+def _converted(value: Value, charset: Value) -> Value:
+    """CONVERT(value USING charset)"""
+    name = charset.constant or ""
+    if name == "binary":
+        return _bytes(bytes_text(value))
+    return _in_charset(asked("as_charset" if value.bytes else "into_charset", as_text(value), text(name)), name)
+
+
+def _interval(value: Value, *others: Value) -> Value:
+    """INTERVAL: how many of the others are not greater; -1 for NULL."""
+    whole = all(each.kind in ("bool", "int", "uint", "null") for each in (value, *others))
+    given = [sql("{}::VARCHAR", numeric(each).sql if whole else as_real(each)) for each in (value, *others)]
+    fixed = all(each.constant is not None for each in others)
+    return _whole(asked("interval", text("s" if fixed else ""), *given))
+
+
+# -- what is known of a value --------------------------------------------------------------------------------------
+
+
+def _collation(value: Value) -> str:
+    return value.collation if value.kind == "string" and not value.bytes else "binary"
+
+
+def _charset(value: Value) -> Value:
+    return string(text(_collation(value).partition("_")[0]))
+
+
+def _coercibility(value: Value) -> Value:
+    known = {"string": value.strength, "json": 2, "null": 6}.get(value.kind, 5)
+    return Value(sql(f"{known}::BIGINT"), "int")
+
+
+def _weights(value: Value, kind: Value | None = None, size: Value | None = None) -> Value:
+    """WEIGHT_STRING: what a text is sorted by; NULL of numbers."""
+    if value.kind in NUMBERS and not value.year or value.kind == "null":
+        return _bytes(sql("NULL::VARCHAR"))
+    found = as_text(value)
+    if kind is not None and size is not None:
+        fill = "' '" if kind.constant == "CHAR" else "chr(0)"
+        found = bytes_text(value) if kind.constant == "BINARY" else found
+        found = sql(f"rpad({{}}, {int(size.constant or 0)}, {fill})", found)
+        if kind.constant == "BINARY":
+            return _bytes(found)
+    name = _collation(value) if value.kind == "string" else "utf8mb4_bin"
+    return _bytes(asked("weights", found, text(name)) if not value.bytes else found)
+
+
+# -- patterns ----------------------------------------------------------------------------------------------------------
+
+
+def _regexp(name: str, defaults: Sequence[str], gives: Callable[[Sql], Value], texts: int = 2) -> Callable[..., Value]:
+    """A function of a text and a pattern; `texts`: how many arguments are texts before the numbers and the flags."""
+    def called(*values: Value) -> Value:
+        subject, pattern = values[:2]
+        shown = [value.kind for value in values[:texts]]
+        binary = subject.bytes or pattern.bytes or not any(
+            kind in ("string", "json", "date", "datetime", "time") for kind in shown)
+        if binary and name != "regexp_like":
+            raise SqlError(1139, "42000", f"Got error '{BINARY}' from regexp")
+        given = [as_text(value) for value in values[:texts]]
+        rest = list(values[texts:])
+        for place, default in enumerate(defaults):
+            if place >= len(rest):
+                given.append(text(default))
+            else:
+                given.append(bits_text(rest[place]) if default else as_text(rest[place]))
+        folds = not binary and not is_exact(collation_of(subject, pattern))
+        return gives(asked(name, text("i") if folds else NULL, *given))
+
+    return called
+
+
+TEXTS_CALLED: dict[str, Function] = {
+    "UPPER": Function(1, 1, folded("upper")),
+    "UCASE": Function(1, 1, folded("upper")),
+    "LOWER": Function(1, 1, folded("lower")),
+    "LCASE": Function(1, 1, folded("lower")),
+    "TRIM": Function(1, 3, _trim, (2,)),
+    "INSERT_FUNC": Function(4, 4, _insert),
+    "MAKE_SET": Function(2, MANY, _make_set),
+    "EXPORT_SET": Function(3, 5, _export_set),
+    "ORD": Function(1, 1, _ord),
+    "OCT": Function(1, 1, _octal),
+    "CONV": Function(3, 3, _of("conv", "tnn", _text)),
+    "FORMAT": Function(2, 3, _formatted),
+    "CHAR_FUNC": Function(1, MANY, _char),
+    "CONVERT": Function(2, 2, _converted, (1,)),
+    "INTERVAL": Function(2, MANY, _interval),
+    "FORMAT_BYTES": Function(1, 1, _of("format_bytes", "r", _text)),
+    "FORMAT_NANO_TIME": Function(1, 1, _of("format_nano_time", "r", _text)),
+    "PASSWORD_FUNC": Function(1, 1, _of("password", "t", _text)),
+    "SM3": Function(1, 1, _of("sm3", "b", _text)),
+    "UNCOMPRESS": Function(1, 1, _of("uncompress", "b", _bytes)),
+    "UNCOMPRESSED_LENGTH": Function(1, 1, _of("uncompressed_length", "b", _whole)),
+    "TO_BASE64": Function(1, 1, _of("to_base64", "b", _text)),
+    "FROM_BASE64": Function(1, 1, _of("from_base64", "t", _bytes)),
+    "INET_ATON": Function(1, 1, _of("inet_aton", "t", _whole)),
+    "INET_NTOA": Function(1, 1, _of("inet_ntoa", "n", _text)),
+    "INET6_ATON": Function(1, 1, _of("inet6_aton", "t", _bytes)),
+    "INET6_NTOA": Function(1, 1, _of("inet6_ntoa", "b", _text)),
+    "IS_IPV4": Function(1, 1, _of("is_ipv4", "t", _boolean)),
+    "IS_IPV6": Function(1, 1, _of("is_ipv6", "t", _boolean)),
+    "IS_IPV4_COMPAT": Function(1, 1, _of("is_ipv4_compat", "b", _boolean)),
+    "IS_IPV4_MAPPED": Function(1, 1, _of("is_ipv4_mapped", "b", _boolean)),
+    "IS_UUID": Function(1, 1, _of("is_uuid", "t", _boolean)),
+    "UUID_TO_BIN": Function(1, 2, _of("uuid_to_bin", "tn", _bytes)),
+    "BIN_TO_UUID": Function(1, 2, _of("bin_to_uuid", "bn", _text)),
+    "ANY_VALUE": Function(1, 1, lambda value: value),
+    "NAME_CONST": Function(2, 2, lambda name, value: value),
+    "BENCHMARK": Function(2, 2, lambda count, value: Value(
+        sql("CASE WHEN {} >= 0 THEN 0::BIGINT END", as_integer(count)), "int")),
+    "COLLATION": Function(1, 1, lambda value: string(text(_collation(value)))),
+    "CHARSET": Function(1, 1, _charset),
+    "COERCIBILITY": Function(1, 1, _coercibility),
+    "WEIGHT_STRING": Function(1, 3, _weights),
+    "REGEXP_LIKE": Function(2, 3, _regexp("regexp_like", ("",), _boolean)),
+    "REGEXP_SUBSTR": Function(2, 5, _regexp("regexp_substr", ("1", "1", ""), _text)),
+    "REGEXP_INSTR": Function(2, 6, _regexp("regexp_instr", ("1", "1", "0", ""), _whole)),
+    "REGEXP_REPLACE": Function(3, 6, _regexp("regexp_replace", ("1", "0", ""), _text, texts=3)),
+}
+"""By TiDB's names."""

@@ -1,0 +1,154 @@
+"""Addresses of the internet, and UUIDs (TiDB: pkg/expression/builtin_miscellaneous.go).
+
+Bytes are texts with one character for each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from ipaddress import IPv4Address, IPv6Address
+
+from simulator.tidb.functions.problems import Problem
+
+Text = str | None
+
+PART = re.compile(r"0|[1-9]\d{0,2}", re.ASCII)
+
+
+def _wrong(text: str, function: str, kind: str = "T") -> Problem:
+    return Problem(1411, f"Incorrect string value: '{text}' for function {function}", kind)
+
+
+def inet_aton(text: Text) -> Text:
+    if text is None:
+        return None
+    parts = text.split(".")
+    if not text or text.endswith(".") or len(parts) > 4 or not all(
+            not part or part.isascii() and part.isdigit() and int(part) <= 255 for part in parts):
+        raise _wrong(text, "inet_aton")
+    numbers = [int(part or 0) for part in parts]
+    if len(numbers) > 1:
+        numbers[-1:-1] = [0] * (4 - len(numbers))
+    return str(sum(number << 8 * place for place, number in enumerate(reversed(numbers))))
+
+
+def inet_ntoa(number: Text) -> Text:
+    return None if number is None or not 0 <= int(number) < 2 ** 32 else str(IPv4Address(int(number)))
+
+
+def _v4(text: str) -> bytes | None:
+    parts = text.split(".")
+    if len(parts) != 4 or not all(PART.fullmatch(part) and int(part) < 256 for part in parts):
+        return None
+    return bytes(map(int, parts))
+
+
+def _v6(text: str) -> bytes | None:
+    try:
+        return None if "%" in text or "/" in text else IPv6Address(text).packed
+    except ValueError:
+        return None
+
+
+def inet6_aton(text: Text) -> Text:
+    if text is None:
+        return None
+    found = _v4(text) or (_v6(text) if ":" in text else None)
+    if found is None:
+        raise _wrong(text, "inet_aton6")
+    return found.decode("latin-1")
+
+
+def inet6_ntoa(text: Text) -> Text:
+    if text is None:
+        return None
+    data = text.encode("latin-1")
+    if len(data) == 4:
+        return ".".join(map(str, data))
+    if len(data) != 16:
+        return None
+    if data[:12] == bytes(10) + b"\xff\xff":
+        return f"::ffff:{'.'.join(map(str, data[12:]))}"
+    return _shortest(data)
+
+
+def _shortest(data: bytes) -> str:
+    """As Go prints it: the first longest run of two zero fields and more is left out."""
+    fields = [int.from_bytes(data[place:place + 2], "big") for place in range(0, 16, 2)]
+    runs = [(end - start, -start) for start in range(8) for end in range(start + 2, 9) if not any(fields[start:end])]
+    if not runs:
+        return ":".join(f"{field:x}" for field in fields)
+    length, start = max(runs)
+    head, tail = fields[:-start], fields[-start + length:]
+    return f"{':'.join(f'{field:x}' for field in head)}::{':'.join(f'{field:x}' for field in tail)}"
+
+
+def _is(test: Callable[[str], bool]) -> Callable[[Text], Text]:
+    return lambda text: str(int(text is not None and test(text)))
+
+
+def _starts(prefix: bytes) -> Callable[[str], bool]:
+    return lambda text: len(text) == 16 and text.encode("latin-1").startswith(prefix)
+
+
+UUID = re.compile(r"(?:urn:uuid:)?([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{12})", re.I)
+
+
+def _uuid(text: str) -> str | None:
+    """Its 32 digits (github.com/google/uuid, Parse)."""
+    if re.fullmatch(r"[0-9a-fA-F]{32}", text):
+        return text
+    inner = text[1:-1] if len(text) == 38 else text
+    found = UUID.fullmatch(inner) if len(inner) in (36, 45) else None
+    return "".join(found.groups()) if found else None
+
+
+def is_uuid(text: Text) -> Text:
+    return None if text is None else str(int(_uuid(text) is not None))
+
+
+def uuid_to_bin(text: Text, swapped: Text) -> Text:
+    if text is None:
+        return None
+    digits = _uuid(text)
+    if digits is None:
+        raise _wrong(text, "uuid_to_bin", "E")
+    data = bytes.fromhex(digits)
+    if swapped not in (None, "0"):
+        data = data[6:8] + data[4:6] + data[:4] + data[8:]
+    return data.decode("latin-1")
+
+
+def bin_to_uuid(text: Text, swapped: Text) -> Text:
+    if text is None:
+        return None
+    data = text.encode("latin-1")
+    if len(data) != 16:
+        raise _wrong(text, "bin_to_uuid", "E")
+    if swapped not in (None, "0"):
+        data = data[4:8] + data[2:4] + data[:2] + data[8:]
+    digits = data.hex()
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def _v4_loosely(text: str) -> bool:
+    """IS_IPV4 minds no leading zeros."""
+    parts = text.split(".")
+    return len(parts) == 4 and all(re.fullmatch(r"\d{1,3}", part, re.ASCII) and int(part) < 256 for part in parts)
+
+
+ADDRESSES: dict[str, Callable[..., Text]] = {
+    "inet_aton": inet_aton,
+    "inet_ntoa": inet_ntoa,
+    "inet6_aton": inet6_aton,
+    "inet6_ntoa": inet6_ntoa,
+    "is_ipv4": _is(_v4_loosely),
+    "is_ipv6": _is(lambda text: ":" in text and _v6(text) is not None),
+    "is_ipv4_compat": _is(_starts(bytes(12))),
+    "is_ipv4_mapped": _is(_starts(bytes(10) + b"\xff\xff")),
+    "is_uuid": is_uuid,
+    "uuid_to_bin": uuid_to_bin,
+    "bin_to_uuid": bin_to_uuid,
+}
+"""By their names in SQL."""

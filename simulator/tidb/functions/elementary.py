@@ -1,0 +1,288 @@
+"""Elementary functions of doubles, to the last bit as Go computes them (math/sin.go, tan.go, atan.go, log.go, exp.go:
+Cephes and FreeBSD's msun), and what else is made of numbers."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from simulator.tidb.functions.problems import Problem
+
+Text = str | None
+
+_SIN = (1.58962301576546568060e-10, -2.50507477628578072866e-8, 2.75573136213857245213e-6, -1.98412698295895385996e-4,
+        8.33333333332211858878e-3, -1.66666666666666307295e-1)
+_COS = (-1.13585365213876817300e-11, 2.08757008419747316778e-9, -2.75573141792967388112e-7, 2.48015872888517045348e-5,
+        -1.38888888888730564116e-3, 4.16666666666665929218e-2)
+_TAN_P = (-1.30936939181383734205e4, 1.15351664838587416140e6, -1.79565251976484877988e7)
+_TAN_Q = (1.36812963470692954678e4, -1.32089234440210967447e6, 2.50083801823357915839e7, -5.38695755929454629881e7)
+_PI4 = (7.85398125648498535156e-1, 3.77489470793079817668e-8, 2.69515142907905952645e-15)
+_ATAN_P = (-8.750608600031904122785e-01, -1.615753718733365076637e+01, -7.500855792314704667340e+01,
+           -1.228866684490136173410e+02, -6.485021904942025371773e+01)
+_ATAN_Q = (2.485846490142306297962e+01, 1.650270098316988542046e+02, 4.328810604912902668951e+02,
+           4.853903996359136964868e+02, 1.945506571482613964425e+02)
+_LOG = (6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01, 2.222219843214978396e-01,
+        1.818357216161805012e-01, 1.531383769920937332e-01, 1.479819860511658591e-01)
+_LN2 = (6.93147180369123816490e-01, 1.90821492927058770002e-10)
+_LARGEST = 1 << 29
+"""Angles from here on are reduced with all digits of pi (math/trig_reduce.go)."""
+
+
+def _polynomial(x: float, factors: tuple[float, ...]) -> float:
+    found = factors[0]
+    for factor in factors[1:]:
+        found = found * x + factor
+    return found
+
+
+def _octant(x: float) -> tuple[int, float]:
+    """Eighths of a circle, and what is left of an angle that is not negative."""
+    if x >= _LARGEST:
+        return _reduced(x)
+    octant = int(x * (4 / math.pi))
+    octant += octant & 1
+    count = float(octant)
+    return octant & 7, ((x - count * _PI4[0]) - count * _PI4[1]) - count * _PI4[2]
+
+
+def _reduced(x: float) -> tuple[int, float]:
+    """By the digits of 4/pi; what is left is cut to 53 bits."""
+    whole, exponent = math.frexp(x)
+    product = int(whole * 2 ** 53) * _four_over_pi() >> _BITS - (exponent - 53) - 128
+    octant, rest = (product >> 128) & 7, product & 2 ** 128 - 1
+    shift = max(rest.bit_length() - 53, 0)
+    z = math.ldexp(float(rest >> shift), shift - 128)
+    return ((octant + 1) & 7, (z - 1) * (math.pi / 4)) if octant & 1 else (octant, z * (math.pi / 4))
+
+
+_BITS = 1300
+
+
+@functools.cache
+def _four_over_pi() -> int:
+    """With so many bits behind the point (John Machin's series)."""
+    unit = 1 << _BITS + 64
+    pi = 4 * (4 * _arc_of_inverse(5, unit) - _arc_of_inverse(239, unit))
+    return (4 * unit << _BITS) // pi
+
+
+def _arc_of_inverse(number: int, unit: int) -> int:
+    found = term = unit // number
+    divisor, sign = 3, -1
+    while term:
+        term //= number * number
+        found += sign * (term // divisor)
+        divisor, sign = divisor + 2, -sign
+    return found
+
+
+def sine(x: float) -> float:
+    if x == 0 or math.isnan(x):
+        return x
+    octant, z = _octant(abs(x))
+    negative = (x < 0) != (octant > 3)
+    octant &= 3
+    square = z * z
+    found = _cos_of(square) if octant in (1, 2) else z + z * square * _polynomial(square, _SIN)
+    return -found if negative else found
+
+
+def cosine(x: float) -> float:
+    octant, z = _octant(abs(x))
+    negative = octant > 3
+    octant &= 3
+    negative = negative != (octant > 1)
+    square = z * z
+    found = z + z * square * _polynomial(square, _SIN) if octant in (1, 2) else _cos_of(square)
+    return -found if negative else found
+
+
+def _cos_of(square: float) -> float:
+    return 1.0 - 0.5 * square + square * square * _polynomial(square, _COS)
+
+
+def tangent(x: float) -> float:
+    if x == 0:
+        return x
+    octant, z = _octant(abs(x))
+    square = z * z
+    found = z
+    if square > 1e-14:
+        below = ((((square + _TAN_Q[0]) * square + _TAN_Q[1]) * square + _TAN_Q[2]) * square) + _TAN_Q[3]
+        found = z + z * (square * (((_TAN_P[0] * square) + _TAN_P[1]) * square + _TAN_P[2]) / below)
+    if octant & 2:
+        found = -1 / found
+    return -found if x < 0 else found
+
+
+def _small_arc(x: float) -> float:
+    z = x * x
+    below = ((((z + _ATAN_Q[0]) * z + _ATAN_Q[1]) * z + _ATAN_Q[2]) * z + _ATAN_Q[3]) * z + _ATAN_Q[4]
+    return x * (z * _polynomial(z, _ATAN_P) / below) + x
+
+
+def _positive_arc(x: float) -> float:
+    more, tan_3pi8 = 6.123233995736765886130e-17, 2.41421356237309504880
+    if x <= 0.66:
+        return _small_arc(x)
+    if x > tan_3pi8:
+        return math.pi / 2 - _small_arc(1 / x) + more
+    return math.pi / 4 + _small_arc((x - 1) / (x + 1)) + 0.5 * more
+
+
+def arctangent(x: float) -> float:
+    if x == 0:
+        return x
+    return _positive_arc(x) if x > 0 else -_positive_arc(-x)
+
+
+def arctangent_of(y: float, x: float) -> float:
+    if y == 0:
+        return math.copysign(0 if x >= 0 and math.copysign(1, x) > 0 else math.pi, y)
+    if x == 0:
+        return math.copysign(math.pi / 2, y)
+    found = arctangent(y / x)
+    if x < 0:
+        return found + math.pi if found <= 0 else found - math.pi
+    return found
+
+
+def arcsine(x: float) -> float:
+    if x == 0:
+        return x
+    size = abs(x)
+    root = math.sqrt(1 - size * size)
+    found = math.pi / 2 - _positive_arc(root / size) if size > 0.7 else _positive_arc(size / root)
+    return -found if x < 0 else found
+
+
+def logarithm(x: float) -> float:
+    fraction, exponent = math.frexp(x)
+    if fraction < math.sqrt(2) / 2:
+        fraction *= 2
+        exponent -= 1
+    f, k = fraction - 1, float(exponent)
+    s = f / (2 + f)
+    s2 = s * s
+    s4 = s2 * s2
+    t1 = s2 * (_LOG[0] + s4 * (_LOG[2] + s4 * (_LOG[4] + s4 * _LOG[6])))
+    t2 = s4 * (_LOG[1] + s4 * (_LOG[3] + s4 * _LOG[5]))
+    half = 0.5 * f * f
+    return k * _LN2[0] - ((half - (s * (half + (t1 + t2)) + k * _LN2[1])) - f)
+
+
+def binary_logarithm(x: float) -> float:
+    fraction, exponent = math.frexp(x)
+    if fraction == 0.5:
+        return float(exponent - 1)
+    return logarithm(fraction) * 1.44269504088896340735992468100189214 + float(exponent)
+
+
+def decimal_logarithm(x: float) -> float:
+    return binary_logarithm(x) * 0.30102999566398119521373889472449302676
+
+
+_EXP = (2.4801587301587301587e-5, 1.9841269841269841270e-4, 1.3888888888888888889e-3, 8.3333333333333333333e-3,
+        4.1666666666666666667e-2, 1.6666666666666666667e-1, 0.5, 1.0)
+_LN2_PARTS = (0.69314718055966295651160180568695068359375, 0.28235290563031577122588448175013436025525412068e-12)
+
+
+def _fused(a: float, b: float, c: float) -> float:
+    """a * b + c, rounded once, as processors do that Go asks for it (math/exp_amd64.s)."""
+    return float(Fraction(a) * Fraction(b) + Fraction(c))
+
+
+def exponential(x: float) -> float:
+    if x > 7.09782712893384e+02:
+        return math.inf
+    if x < -745.2:
+        return 0.0
+    power = round(x * 1.4426950408889634)
+    for part in _LN2_PARTS:
+        x = _fused(-part, float(power), x)
+    x *= 0.0625
+    found = _EXP[0]
+    for factor in _EXP[1:]:
+        found = _fused(found, x, factor)
+    x *= found
+    for _ in range(3):
+        x *= x + 2.0
+    return math.ldexp(_fused(x, x + 2.0, 1.0), power)
+
+
+def power(x: float, y: float) -> float:
+    if y == 0 or x == 1:
+        return 1.0
+    if y == 1:
+        return x
+    if y in (0.5, -0.5):
+        return math.nan if x < 0 else math.sqrt(x) if y > 0 else 1 / math.sqrt(x) if x else math.inf
+    whole, fraction = math.floor(abs(y)), abs(y) % 1
+    if x == 0:
+        odd = not fraction and whole % 2 == 1
+        return (math.copysign(0.0, x) if odd else 0.0) if y > 0 else math.copysign(math.inf, x if odd else 1)
+    if fraction and x < 0:
+        return math.nan
+    if abs(y) >= 2.0 ** 63:
+        return 1.0 if x == -1 else 0.0 if (abs(x) < 1) == (y > 0) else math.inf
+    found, exponent = 1.0, 0
+    if fraction:
+        if fraction > 0.5:
+            fraction, whole = fraction - 1, whole + 1
+        found = exponential(fraction * logarithm(x))
+    base, scale = math.frexp(x)
+    while whole:
+        if abs(scale) > 1 << 12:
+            exponent += scale
+            break
+        if whole & 1:
+            found, exponent = found * base, exponent + scale
+        base, scale = base * base, scale << 1
+        if base < 0.5:
+            base, scale = base + base, scale - 1
+        whole >>= 1
+    if y < 0:
+        found, exponent = 1 / found, -exponent
+    try:
+        return math.ldexp(found, exponent)
+    except OverflowError:
+        return math.copysign(math.inf, found)
+
+
+def overflowing(compute: Callable[..., float]) -> Callable[..., Text]:
+    """A function of doubles whose result may be too large; the last argument is how an error shows it."""
+    def called(*arguments: Text) -> Text:
+        *numbers, shown = arguments
+        if None in numbers:
+            return None
+        found = compute(*(float(number or 0) for number in numbers))
+        if not math.isfinite(found):
+            raise Problem(1690, f"DOUBLE value is out of range in '{shown}'")
+        return repr(found)
+
+    return called
+
+
+def _double(compute: Callable[..., float]) -> Callable[..., Text]:
+    def called(*numbers: Text) -> Text:
+        return None if None in numbers else repr(compute(*(float(number or 0) for number in numbers)))
+
+    return called
+
+
+def _cotangent(x: float) -> float:
+    found = tangent(x)
+    return 1 / found if found else math.inf
+
+
+ELEMENTARY: dict[str, Callable[..., Text]] = {
+    "sin": _double(sine), "cos": _double(cosine), "tan": _double(tangent), "atan": _double(arctangent),
+    "atan2": _double(arctangent_of), "asin": _double(arcsine), "acos": _double(lambda x: math.pi / 2 - arcsine(x)),
+    "ln": _double(logarithm), "log2": _double(binary_logarithm), "log10": _double(decimal_logarithm),
+    "cot": overflowing(_cotangent), "exp": overflowing(exponential),
+    "pow": overflowing(power), "degrees": _double(lambda x: x * 180 / math.pi),
+    "radians": _double(lambda x: x * math.pi / 180),
+}
+"""By their names in SQL."""

@@ -1,0 +1,123 @@
+"""REGEXP_LIKE and its kin (TiDB: pkg/expression/builtin_regexp.go), by RE2, whose syntax Go's is."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from typing import Any
+
+import re2
+
+from simulator.tidb.functions.problems import Problem
+
+Text = str | None
+
+
+def wrong(text: str) -> Problem:
+    return Problem(1139, f"Got error '{text}' from regexp")
+
+
+BINARY = "Not support binary collation so far"
+
+
+@functools.lru_cache(256)
+def _compiled(pattern: str, flags: str) -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(f"(?{flags}){pattern}" if flags else pattern, options)
+    except re2.error as error:
+        told = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error.args[0])
+        raise wrong(f"error parsing regexp: {told}: `{pattern}`") from None
+
+
+def _pattern(pattern: str, ways: Text, folds: Text) -> Any:
+    """Raises Problem 1139."""
+    if not pattern:
+        raise wrong("Empty pattern is invalid")
+    flags = {"i"} if folds else set()
+    for way in ways or "":
+        if way not in "icms":
+            raise wrong("Invalid match type")
+        flags = flags - {"i"} if way == "c" else flags | {way}
+    return _compiled(pattern, "".join(sorted(flags)))
+
+
+def _cut(text: str, place: int) -> str:
+    """What is behind a place, counted from 1. Raises Problem 1139."""
+    if not 1 <= place <= len(text) and (text or place != 1):
+        raise wrong("Index out of bounds in regular expression search")
+    return text[place - 1:]
+
+
+def like(folds: Text, text: Text, pattern: Text, ways: Text) -> Text:
+    if text is None or pattern is None or ways is None:
+        return None
+    return str(int(_pattern(pattern, ways, folds).search(text) is not None))
+
+
+def substr(folds: Text, text: Text, pattern: Text, place: Text, occurrence: Text, ways: Text) -> Text:
+    if text is None or pattern is None or place is None or occurrence is None or ways is None:
+        return None
+    if not pattern:
+        raise wrong("Empty pattern is invalid")
+    rest = _cut(text, int(place))
+    found = _nth(_pattern(pattern, ways, folds), rest, int(occurrence))
+    return None if found is None else str(found.group(0))
+
+
+def _nth(pattern: Any, text: str, occurrence: int) -> Any:
+    for number, found in enumerate(pattern.finditer(text), 1):
+        if number >= occurrence:
+            return found
+    return None
+
+
+def instr(folds: Text, text: Text, pattern: Text, place: Text, occurrence: Text, end: Text, ways: Text) -> Text:
+    if text is None or pattern is None or place is None or occurrence is None or end is None or ways is None:
+        return None
+    if not pattern:
+        raise wrong("Empty pattern is invalid")
+    rest = _cut(text, int(place)) if text or int(place) < 1 else ""
+    if end not in ("0", "1"):
+        raise wrong("Incorrect arguments to regexp_instr: return_option must be 1 or 0")
+    found = _nth(_pattern(pattern, ways, folds), rest, int(occurrence))
+    return "0" if found is None else str((found.end() if end == "1" else found.start()) + int(place))
+
+
+def replace(folds: Text, text: Text, pattern: Text, new: Text, place: Text, occurrence: Text, ways: Text) -> Text:
+    if text is None or pattern is None or new is None or place is None or occurrence is None or ways is None:
+        return None
+    if not pattern:
+        raise wrong("Empty pattern is invalid")
+    rest = _cut(text, int(place))
+    wanted, pieces, last = max(int(occurrence), 0), [text[:int(place) - 1]], 0
+    for number, found in enumerate(_pattern(pattern, ways, folds).finditer(rest), 1):
+        if not wanted or number == wanted:
+            pieces += [rest[last:found.start()], _replaced(new, found)]
+            last = found.end()
+    return "".join([*pieces, rest[last:]])
+
+
+def _replaced(new: str, found: Any) -> str:
+    """The replacement: `\\1` is a group, any other character behind a backslash itself."""
+    def piece(escape: re.Match[str]) -> str:
+        if not escape[1]:
+            return ""
+        if not escape[1].isdigit():
+            return escape[1]
+        if int(escape[1]) > len(found.groups()):
+            raise wrong("[expression:1139]Got error 'Substitution number is out of range' from regexp")
+        return found.group(int(escape[1])) or ""
+
+    return re.sub(r"(?s)\\(.?)", piece, new)
+
+
+REGEXPS: dict[str, Callable[..., Text]] = {
+    "regexp_like": like,
+    "regexp_substr": substr,
+    "regexp_instr": instr,
+    "regexp_replace": replace,
+}
+"""By their names in SQL."""

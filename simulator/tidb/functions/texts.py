@@ -1,0 +1,344 @@
+"""Functions of texts and bits (TiDB: pkg/expression/builtin_string.go, builtin_math.go, builtin_info.go).
+
+Bytes are texts with one character for each.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import zlib
+from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Context, Decimal
+
+import pyarrow as pa
+
+from simulator.tidb.collations import compare
+from simulator.tidb.collations.weights import WEIGHTS
+from simulator.tidb.functions.problems import Problem
+
+Text = str | None
+
+_EXACTLY = Context(prec=400)
+DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+LONGEST = 64 * 2 ** 20
+"""Bytes of a text, at most (max_allowed_packet)."""
+
+
+def _simple(fold: Callable[[str], str]) -> Callable[[Text], Text]:
+    """Upper or lower case of each character that has one of one character, as Go does."""
+    def folded(text: Text) -> Text:
+        if text is None:
+            return None
+        found = fold(text)
+        if len(found) == len(text) and text.isascii():
+            return found
+        return "".join(other if len(other := fold(each)) == 1 else _titled(each, fold) for each in text)
+
+    return folded
+
+
+def _titled(character: str, fold: Callable[[str], str]) -> str:
+    title = character.title()
+    return title if len(title) == 1 and fold is str.upper else "i" if character == "İ" else character
+
+
+def trim(text: Text, part: Text, side: Text) -> Text:
+    if text is None or part is None:
+        return None
+    if not part:
+        return text
+    if side != "TRAILING":
+        while text.startswith(part):
+            text = text[len(part):]
+    if side != "LEADING":
+        while text.endswith(part):
+            text = text[:-len(part)]
+    return text
+
+
+def insert(text: Text, place: Text, length: Text, new: Text) -> Text:
+    if text is None or place is None or length is None or new is None:
+        return None
+    start, count = int(place), int(length)
+    if not 1 <= start <= len(text):
+        return text
+    if not 0 <= count <= len(text) - start + 1:
+        count = len(text) - start + 1
+    return text[:start - 1] + new + text[start + count - 1:]
+
+
+def make_set(bits: Text, *members: Text) -> Text:
+    if bits is None:
+        return None
+    return ",".join(member for place, member in enumerate(members[:64])
+                    if member is not None and int(bits) >> place & 1)
+
+
+def export_set(bits: Text, on: Text, off: Text, separator: Text, count: Text) -> Text:
+    if bits is None or on is None or off is None or separator is None or count is None:
+        return None
+    most = int(count) if 0 <= int(count) <= 64 else 64
+    return separator.join(on if place < 63 and int(bits) >> place & 1 else off for place in range(most))
+
+
+def ordinal(text: Text) -> Text:
+    """ORD: the bytes of the first character as a number."""
+    return None if text is None else str(int.from_bytes(text[:1].encode("utf-8", "replace"), "big"))
+
+
+def ordinal_byte(text: Text) -> Text:
+    return None if text is None else str(ord(text[0]) if text else 0)
+
+
+def _prefix(text: str, base: int) -> str:
+    """The digits of a base that a text begins with, and their sign."""
+    found = re.match(r"[+-]?[0-9A-Za-z]*", text.strip())
+    shown = found[0].upper() if found else ""
+    size = next((place for place, each in enumerate(shown) if each not in "+-" and DIGITS.index(each) >= base),
+                len(shown))
+    shown = shown[:size]
+    return "" if shown in ("+", "-") else shown.removeprefix("+")
+
+
+def conv(text: Text, source: Text, target: Text) -> Text:
+    if text is None or source is None or target is None:
+        return None
+    first, second = int(source), int(target)
+    if not 2 <= abs(first) <= 36 or not 2 <= abs(second) <= 36:
+        return None
+    shown = _prefix(text, abs(first))
+    if not shown:
+        return "0"
+    negative, digits = shown.startswith("-"), shown.removeprefix("-")
+    number = int(digits, abs(first))
+    if number >= 2 ** 64:
+        raise Problem(1690, f"BIGINT UNSIGNED value is out of range in '{digits}'")
+    if first < 0:
+        number = min(number, 2 ** 63 if negative else 2 ** 63 - 1)
+    if negative:
+        number = -number % 2 ** 64
+    below = number >= 2 ** 63
+    if second < 0 and below:
+        number = 2 ** 64 - number
+    return ("-" if second < 0 and below else "") + _based(number, abs(second))
+
+
+def _based(number: int, base: int) -> str:
+    digits = ""
+    while True:
+        number, digit = divmod(number, base)
+        digits = DIGITS[digit] + digits
+        if not number:
+            return digits
+
+
+def octal(number: Text) -> Text:
+    return None if number is None else _based(int(number) % 2 ** 64, 8)
+
+
+def octal_text(text: Text) -> Text:
+    """OCT of the digits that a text begins with."""
+    if text is None:
+        return None
+    shown = _prefix(text, 10)
+    negative, digits = shown.startswith("-"), shown.removeprefix("-") or "0"
+    number = int(digits)
+    if number >= 2 ** 64:
+        return _based(2 ** 64 - 1, 8)
+    return _based(-number % 2 ** 64 if negative else number, 8)
+
+
+def formatted(number: Text, places: Text) -> Text:
+    """FORMAT: with commas, rounded, in every locale as in en_US."""
+    if number is None or places is None:
+        return None
+    digits = min(max(int(places), 0), 30)
+    return f"{Decimal(number).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, _EXACTLY):,f}"
+
+
+def char(*codes: Text) -> Text:
+    """CHAR: the bytes of numbers, of 32 bits each."""
+    found = b""
+    for code in codes:
+        if code is not None:
+            number = int(code) % 2 ** 64
+            size = 4 if number >= 2 ** 32 else max((number.bit_length() + 7) // 8, 1)
+            found += (number % 2 ** 32).to_bytes(size, "big")
+    return found.decode("latin-1")
+
+
+def as_charset(text: Text, charset: Text) -> Text:
+    """Bytes as text of a character set; NULL for bytes that are none."""
+    if text is None:
+        return None
+    data = text.encode("latin-1")
+    if charset == "binary":
+        return text
+    codec = {"utf8mb4": "utf-8", "utf8": "utf-8", "latin1": "latin-1", "gbk": "gbk"}.get(charset or "", "ascii")
+    try:
+        return data.decode(codec)
+    except UnicodeDecodeError as error:
+        shown = "".join(f"\\x{byte:02X}" for byte in data[error.start:error.start + 6])
+        raise Problem(1300, f"Invalid {charset} character string: '{shown}'", "W") from None
+
+
+def into_charset(text: Text, charset: Text) -> Text:
+    """CONVERT(text USING charset): what it has no character for becomes `?`."""
+    if text is None:
+        return None
+    codec = {"latin1": "cp1252", "gbk": "gbk", "ascii": "ascii"}.get(charset or "")
+    return text if codec is None else text.encode(codec, "replace").decode(codec)
+
+
+def bit_bytes(number: Text, size: Text) -> Text:
+    """The bytes of a BIT."""
+    return None if number is None else int(number).to_bytes(int(size or 1), "big").decode("latin-1")
+
+
+def bytes_as_text(text: Text) -> Text:
+    """Bytes among texts that decide. Raises Problem 3854."""
+    if text is None:
+        return None
+    data = text.encode("latin-1")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        shown = "".join(chr(byte) if byte < 0x80 else f"\\x{byte:02X}" for byte in data)
+        raise Problem(3854, f"Cannot convert string '{shown}' from binary to utf8mb4") from None
+
+
+def interval(fixed: Text, value: Text, *others: Text) -> Text:
+    """How many numbers a value is not less than: of literals, which are taken for sorted, by halves."""
+    if value is None:
+        return "-1"
+    number = _number(value)
+    less = [other is not None and number < _number(other) for other in others]
+    if not fixed:
+        return str(next((place for place, found in enumerate(less) if found), len(less)))
+    low, high = 0, len(less)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if less[middle] else (middle + 1, high)
+    return str(low)
+
+
+def _number(shown: str) -> int | float:
+    if shown in ("true", "false"):
+        return int(shown == "true")
+    return int(shown) if shown.lstrip("-").isdigit() else float(shown)
+
+
+def to_base64(text: Text) -> Text:
+    """In lines of 76 characters."""
+    if text is None:
+        return None
+    found = base64.b64encode(text.encode("latin-1")).decode()
+    return "\n".join(found[place:place + 76] for place in range(0, len(found), 76))
+
+
+def from_base64(text: Text) -> Text:
+    if text is None:
+        return None
+    try:
+        return base64.b64decode(re.sub(r"[ \t\r\n]", "", text), validate=True).decode("latin-1")
+    except ValueError:
+        return None
+
+
+def weights(text: Text, collation: Text) -> Text:
+    """The bytes by which a collation sorts a text, with one character for each."""
+    if text is None or collation is None:
+        return None
+    if collation not in WEIGHTS:
+        shown = text.rstrip(" ") if compare.pads(collation) else text
+        return shown.encode("utf-8", "replace").decode("latin-1")
+    key: bytes = compare.sortable(collation, pa.array([text]))[0].as_py()
+    return key[:-2].decode("latin-1")
+
+
+def format_bytes(number: Text) -> Text:
+    return _in_units(number, ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"),
+                     [1024.0 ** power for power in range(7)])
+
+
+def format_nano_time(number: Text) -> Text:
+    return _in_units(number, ("ns", "us", "ms", "s", "min", "h", "d"), [1, 1e3, 1e6, 1e9, 6e10, 3.6e12, 8.64e13])
+
+
+def _in_units(number: Text, names: tuple[str, ...], sizes: list[float]) -> Text:
+    if number is None:
+        return None
+    value = float(number)
+    place = max((place for place, size in enumerate(sizes) if abs(value) >= size), default=0)
+    if not place:
+        return f"{value:.0f} {names[0]}"
+    shown = value / sizes[place]
+    return f"{shown:.2e} {names[place]}" if abs(shown) >= 100000 else f"{shown:.2f} {names[place]}"
+
+
+def password(text: Text) -> Text:
+    if not text:
+        return ""
+    twice = hashlib.sha1(hashlib.sha1(text.encode()).digest()).hexdigest()
+    raise Problem(1681, "Function PASSWORD() is deprecated and will be removed in a future release.", "W",
+                  f"*{twice.upper()}")
+
+
+def sm3(text: Text) -> Text:
+    return None if text is None else hashlib.new("sm3", text.encode("latin-1")).hexdigest()
+
+
+def uncompress(text: Text) -> Text:
+    if not text:
+        return text
+    data = text.encode("latin-1")
+    try:
+        found = zlib.decompress(data[4:]) if len(data) > 4 else None
+    except zlib.error:
+        found = None
+    if found is None or int.from_bytes(data[:4], "little") < len(found):
+        raise Problem(1259, "ZLIB: Input data corrupted", "W")
+    return found.decode("latin-1")
+
+
+def uncompressed_length(text: Text) -> Text:
+    if text is None:
+        return None
+    data = text.encode("latin-1")
+    if 0 < len(data) <= 4:
+        raise Problem(1259, "ZLIB: Input data corrupted", "W", "0")
+    return str(int.from_bytes(data[:4], "little"))
+
+
+TEXT_FUNCTIONS: dict[str, Callable[..., Text]] = {
+    "upper": _simple(str.upper),
+    "lower": _simple(str.lower),
+    "trim": trim,
+    "insert": insert,
+    "make_set": make_set,
+    "export_set": export_set,
+    "ord": ordinal,
+    "ord_byte": ordinal_byte,
+    "conv": conv,
+    "oct": octal,
+    "oct_text": octal_text,
+    "format": formatted,
+    "char": char,
+    "as_charset": as_charset,
+    "into_charset": into_charset,
+    "bit_bytes": bit_bytes,
+    "bytes_as_text": bytes_as_text,
+    "interval": interval,
+    "to_base64": to_base64,
+    "from_base64": from_base64,
+    "weights": weights,
+    "format_bytes": format_bytes,
+    "format_nano_time": format_nano_time,
+    "password": password,
+    "sm3": sm3,
+    "uncompress": uncompress,
+    "uncompressed_length": uncompressed_length,
+}
+"""By their names in SQL."""
