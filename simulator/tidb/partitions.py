@@ -44,9 +44,12 @@ def locate_partition(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
 
 @functools.lru_cache(256)
 def _ordinal(table: Table, rule: Partitioning, columns: tuple[str, ...]) -> Sql:
-    scope = Scope(table, {column: name(column) for column in columns})
-    found = _ORDERS[rule.kind](scope, rule)
-    return sql("{}::INTEGER", found)
+    return ordinal_of(table, rule, {column: name(column) for column in columns})
+
+
+def ordinal_of(table: Table, rule: Partitioning, cells: Mapping[str, Sql]) -> Sql:
+    """The same of a row, by the SQL of the TiDB text of its columns."""
+    return sql("{}::INTEGER", _ORDERS[rule.kind](Scope(table, cells), rule))
 
 
 def _hash(scope: Scope, rule: Partitioning) -> Sql:

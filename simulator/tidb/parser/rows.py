@@ -15,7 +15,7 @@ from simulator.tidb.parser.queries.lookahead import begins_query
 from simulator.tidb.parser.queries.query import read_query
 from simulator.tidb.parser.queries.select import Common, read_limit, read_value
 from simulator.tidb.parser.queries.sources import (
-    beside,
+    beside, in_partitions,
     read_name_alias,
     read_partitions,
     read_source_list,
@@ -195,7 +195,7 @@ def _hints_and_priority(cursor: Cursor) -> None:
 def _sources(cursor: Cursor, verb: str) -> syntax.Source:
     """The tables behind UPDATE, or behind the FROM or USING of a DELETE."""
     join = read_source_list(cursor)
-    aside = beside(join)
+    aside = (*beside(join), *(("PARTITION (…)",) if verb == "UPDATE" and in_partitions(join) else ()))
     if aside:
         raise SqlError(1235, "42000", f"{verb} with {aside[0]} is not simulated; accepted: tables, queries and joins")
     return tree_of(join)

@@ -43,6 +43,8 @@ class SelectItem:
 class TableSource:
     name: TableName
     alias: str = ""
+    partitions: tuple[str, ...] = ()
+    """Of PARTITION (…); empty for all."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,9 @@ class SelectTree:
     order: tuple[OrderItem, ...] = ()
     limit: Limit | None = None
     distinct: bool = False
+    windows: tuple[tuple[str, Window], ...] = ()
+    """Of the clause WINDOW."""
+
     beside: tuple[str, ...] = ()
     """Clauses that are not computed, as they are called: `WITH ROLLUP`, `a window`, `INTO OUTFILE`, …"""
 
@@ -159,8 +164,29 @@ class Aggregate:
     distinct: bool = False
     order: tuple[OrderItem, ...] = ()
     separator: str = ","
-    windowed: bool = False
-    """Whether OVER follows."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """What stands behind OVER."""
+
+    partition: tuple[Node, ...] = ()
+    order: tuple[OrderItem, ...] = ()
+    frame: str = ""
+    """As SQL has it: `ROWS BETWEEN 1 PRECEDING AND CURRENT ROW`."""
+
+    base: str = ""
+    """The window that it goes on from."""
+
+
+@dataclass(frozen=True)
+class Windowed:
+    """`function(…) OVER window`: of an aggregate function, or of one for windows alone."""
+
+    function: Aggregate
+    window: Window
+    aside: str = ""
+    """What of it is not computed: FROM LAST, IGNORE NULLS."""
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,7 @@ def matching(
 
     Without ORDER BY rows come by their places: `StoredRows.cells` are kept in TiKV's order, which is that of a scan.
     """
-    if common is None and isinstance(source, TableSource):
+    if common is None and isinstance(source, TableSource) and not source.partitions:
         looked = _looked_up(source, where, order, limit, upstream, wanted, targets)
         if looked is not None:
             return looked

@@ -21,7 +21,16 @@ from simulator.tidb.expressions.trees import uncomputable
 from simulator.tidb.expressions.values import Value, boolean, of_column
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.syntax.expressions import Call, ColumnName, Fragment, Node
-from simulator.tidb.syntax.queries import Aggregate, CommonTable, Exists, Quantified, QueryTree, Subquery, Variable
+from simulator.tidb.syntax.queries import (
+    Aggregate,
+    CommonTable,
+    Exists,
+    Quantified,
+    QueryTree,
+    Subquery,
+    Variable,
+    Windowed,
+)
 from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
 from simulator.tidb.upstream.refusals import outside
 from simulator.tidb.upstream.session_values import session_function, statement_time, variable, zone_of
@@ -102,6 +111,9 @@ class QueryScope:
     aggregate: Callable[[Aggregate], Value] | None = None
     """The value of an aggregate function, where there may be one."""
 
+    windowed: Callable[[Windowed, QueryScope], Value] | None = None
+    """The value of a window function, where there may be one."""
+
     common: Mapping[str, tuple[CommonTable, Mapping[str, Any]]] = field(default_factory=dict)
     """Of WITH by name in lower case, each with those that it sees itself."""
 
@@ -180,13 +192,18 @@ class QueryScope:
             return boolean(self.answers.quantified(valued(tree.operand, self), tree, self))
         if isinstance(tree, Variable):
             return variable(tree, self.answers.upstream, self.answers.now_ms)
-        if isinstance(tree, Aggregate) and not tree.windowed:
+        if isinstance(tree, Windowed):
+            if self.windowed is None or self.clause not in ("field list", "order clause"):
+                raise SqlError(3593, "HY000", f"You cannot use the window function '{tree.function.name.lower()}' in "
+                               "this context.'")
+            return self.windowed(tree, self)
+        if isinstance(tree, Aggregate):
             if self.aggregate is None:
                 raise SqlError(1111, "HY000", "Invalid use of group function")
             return self.aggregate(tree)
         what = node.what if isinstance(node, Fragment) else type(node).__name__.lower()
         shown = f"{what} {node.restored}" if isinstance(node, Fragment) else what
-        raise outside(f"{shown} is not computed; expressions, subqueries and aggregate functions without a window are")
+        raise outside(f"{shown} is not computed; expressions, subqueries, aggregate and window functions are")
 
     def _default(self, node: DefaultValue) -> Value:
         """DEFAULT(column)"""

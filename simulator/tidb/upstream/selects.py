@@ -29,6 +29,7 @@ from simulator.tidb.syntax.queries import (
     SetOperation,
     Star,
     ValuesTree,
+    Windowed,
     WithTree,
 )
 from simulator.tidb.upstream.grouping import Grouping, by_values, constants, distinct, exported
@@ -36,6 +37,7 @@ from simulator.tidb.upstream.scopes import Answers, Field, QueryScope
 from simulator.tidb.upstream.refusals import outside
 from simulator.tidb.upstream.sorting import ordered, ordinal, sort_key, sorted_by
 from simulator.tidb.upstream.sources import Relation, kept_rows, restricted, source_of
+from simulator.tidb.upstream.windows import windowed
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,8 @@ def _selected(tree: SelectTree, answers: Answers, outer: QueryScope) -> Relation
         base = source_of(tree.source, answers, outer, lambda query, around: relation_of(query, answers, around))
     rows = joined("||", [sql("coalesce({}::VARCHAR, '') || ' '", name(part.place)) for part in base.bases]) if (
         base.bases) else None
-    scope = QueryScope(answers, base.fields, outer=outer, common=outer.common, row=rows)
+    scope = QueryScope(answers, base.fields, outer=outer, common=outer.common, row=rows,
+                       windowed=_windows(tree, base.order))
     base = restricted(base, tree.where, scope.within("where clause"))
     items = [item for part in tree.items for item in _items(part, base)]
     nodes = [item.node for item in items if item.node is not None]
@@ -93,8 +96,13 @@ def _selected(tree: SelectTree, answers: Answers, outer: QueryScope) -> Relation
     return _shown(tree, items, values, base, scope, answers, lambda node: None)
 
 
+def _windows(tree: SelectTree, rows: Sequence[str]) -> Callable[[Windowed, QueryScope], Value]:
+    return lambda asked, scope: windowed(asked, scope, tree.windows, rows)
+
+
 def _aggregates(node: Node) -> bool:
-    return any(isinstance(part, Fragment) and isinstance(part.tree, Aggregate) for part in walk(node))
+    return any(isinstance(part, Fragment) and (isinstance(part.tree, Aggregate) or isinstance(part.tree, Windowed) and (
+        any(map(_aggregates, part.tree.function.arguments)))) for part in walk(node))
 
 
 def _items(part: SelectItem | Star, base: Relation) -> list[Item]:
@@ -168,7 +176,7 @@ def _grouped(
         keys.append((node, valued(node, scope.within("group statement"))))
     fixed = constants(tree.where, scope)
     grouping = Grouping(answers, scope, base, keys, fixed, not tree.group_by)
-    within = grouping.scope()
+    within = replace(grouping.scope(), windowed=_windows(tree, [grouping.first_row]))
     values = []
     for number, shown in enumerate(items, 1):
         grouping.place = "SELECT list", number

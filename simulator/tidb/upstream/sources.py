@@ -21,12 +21,14 @@ from simulator.tidb.expressions.translate import Scope, valued
 from simulator.tidb.expressions.trees import bare, parsed
 from simulator.tidb.expressions.values import Value, is_true, of_column, truth
 from simulator.tidb.model.table import Column, Table
+from simulator.tidb.partitions import ordinal_of
 from simulator.tidb.syntax.expressions import Binary, ColumnName, Fragment, In, Node, names_in
 from simulator.tidb.syntax.queries import DerivedTable, Join, QueryTree, Source, TableSource
 from simulator.tidb.upstream.scopes import Answers, Field, QueryScope, conjunction
 from simulator.tidb.upstream.refusals import outside
 from simulator.tidb.upstream.session_values import is_utc
 from simulator.tidb.upstream.state import SqlSession
+from simulator.tidb.upstream.targets import partition_set
 
 LONGEST_CONDITION = 500_000
 """Characters of an ON condition of an outer join in DuckDB's SQL."""
@@ -63,12 +65,16 @@ def table_fields(
     table: Table, schema: str, alias: str, number: int, session: SqlSession, present: str = ""
 ) -> tuple[Field, ...]:
     """The columns of a base table whose cells are the columns `number.place`; `present` is null for no row."""
-    cells = {column.name: name(f"{number}.{place}") for place, column in enumerate(table.columns)
-             if column.generated != "virtual"}
+    cells = _cells(table, number)
     return tuple(
         Field(column.name, functools.cache(functools.partial(_read, column, table, cells, session, present)), schema,
               alias, column, source=number)
         for column in table.columns)
+
+
+def _cells(table: Table, number: int) -> dict[str, Sql]:
+    return {column.name: name(f"{number}.{place}") for place, column in enumerate(table.columns)
+            if column.generated != "virtual"}
 
 
 def _read(column: Column, table: Table, cells: dict[str, Sql], session: SqlSession, present: str) -> Value:
@@ -146,7 +152,17 @@ def _table(source: TableSource, answers: Answers) -> Relation:
     answers.scan(place, table, number)
     alias, rows = source.alias or named, f"{number}.place"
     fields = table_fields(table, "" if source.alias else schema, alias, number, upstream.session, rows)
-    return Relation(quoted(f"rows {number}"), fields, (quoted(rows),), (Base(alias, place, table, rows),))
+    found = Relation(quoted(f"rows {number}"), fields, (quoted(rows),), (Base(alias, place, table, rows),))
+    return found if not source.partitions else replace(found, sql=kept_rows(
+        found.sql, _in_partitions(table, source.partitions, number), answers))
+
+
+def _in_partitions(table: Table, names: Sequence[str], number: int) -> Sql:
+    """Whether a row is in one of the partitions. Raises SqlError 1735, 1747."""
+    wanted = partition_set(table, names)
+    assert table.partitioning is not None, "checked before"
+    ordinal = ordinal_of(table, table.partitioning, _cells(table, number))
+    return sql(f"{{}} IN ({', '.join(map(str, wanted))})", ordinal)
 
 
 def _joined(join: Join, answers: Answers, outer: QueryScope, queries: Queries) -> Relation:

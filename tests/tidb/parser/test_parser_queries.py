@@ -26,6 +26,8 @@ from simulator.tidb.syntax.queries import (
     TableSource,
     ValuesTree,
     Variable,
+    Window,
+    Windowed,
     WithTree,
 )
 from simulator.tidb.syntax.session import Select
@@ -141,13 +143,16 @@ def test_a_query_says_what_its_text_says(text: str, tree: QueryTree) -> None:
     ("a = ALL (SELECT 1)", Quantified(A, "=", "ALL", one())),
     ("COUNT(*)", Aggregate("COUNT", ())),
     ("std(DISTINCT a)", Aggregate("STDDEV_POP", (A,), True)),
-    ("COUNT(DISTINCT a, b) OVER ()", Aggregate("COUNT", (A, B), True, windowed=True)),
+    ("COUNT(DISTINCT a, b) OVER ()", Windowed(Aggregate("COUNT", (A, B), True), Window())),
     ("GROUP_CONCAT(a, b ORDER BY a DESC SEPARATOR '-')",
      Aggregate("GROUP_CONCAT", (A, B), order=(OrderItem(A, True),), separator="-")),
     ("@Name", Variable("name", "user")),
     ("@@SQL_mode", Variable("sql_mode")),
     ("@@local.x", Variable("x", "session")),
-    ("ROW_NUMBER() OVER ()", None),
+    ("ROW_NUMBER() OVER (w PARTITION BY a ORDER BY b DESC ROWS 1 PRECEDING)", Windowed(
+        Aggregate("ROW_NUMBER", ()),
+        Window((A,), (OrderItem(B, True),), "ROWS BETWEEN 1 PRECEDING AND CURRENT ROW", "w"))),
+    ("NEXTVAL(s)", None),
 ])
 def test_what_only_a_query_or_a_session_answers_has_a_tree_beside_its_text(text: str, tree: object) -> None:
     """None for what nobody computes."""
@@ -167,7 +172,6 @@ def test_the_rows_of_in_are_a_query() -> None:
 
 @pytest.mark.parametrize(("text", "beside"), [
     ("SELECT a FROM t GROUP BY a WITH ROLLUP", ("WITH ROLLUP",)),
-    ("SELECT a FROM t PARTITION (p) WINDOW w AS ()", ("PARTITION (…)", "WINDOW")),
     ("SELECT a FROM t, u AS OF TIMESTAMP '2020-01-01'", ("AS OF TIMESTAMP",)),
     ("SELECT 1 INTO OUTFILE 'x'", ("INTO OUTFILE",)),
     ("SELECT SQL_NO_CACHE a FROM t USE INDEX (k) FOR UPDATE NOWAIT", ()),

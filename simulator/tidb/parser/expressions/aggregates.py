@@ -12,34 +12,39 @@ from simulator.tidb.parser.expressions.times import read_unit
 from simulator.tidb.restore.expressions import listed, restored
 from simulator.tidb.restore.names import literal, quoted
 from simulator.tidb.syntax.expressions import Fragment, Node
-from simulator.tidb.syntax.queries import Aggregate, OrderItem
+from simulator.tidb.syntax.queries import Aggregate, OrderItem, Window, Windowed
 
 
-def read_over(cursor: Cursor) -> str:
+def read_over(cursor: Cursor) -> tuple[str, Window | None]:
     """` OVER w`, ` OVER (…)`, or nothing where no OVER follows."""
     if not cursor.accept("OVER"):
-        return ""
-    return f" OVER {read_window_definition(cursor) if cursor.word() == '(' else _name(cursor)}"
+        return "", None
+    if cursor.word() != "(":
+        name = cursor.name("the name of a window")
+        return f" OVER {quoted(name)}", Window(base=name)
+    text, window = read_window_definition(cursor)
+    return f" OVER {text}", window
 
 
-def _name(cursor: Cursor) -> str:
-    return quoted(cursor.name("the name of a window"))
-
-
-def read_window_definition(cursor: Cursor) -> str:
+def read_window_definition(cursor: Cursor) -> tuple[str, Window]:
     """`([name] [PARTITION BY …] [ORDER BY …] [frame])`"""
     cursor.expect("(")
-    parts = []
+    parts, base = [], ""
     if cursor.is_name() and cursor.word() not in ("PARTITION BY", "ORDER BY", "ROWS", "RANGE", "GROUPS"):
-        parts.append(_name(cursor))
+        base = cursor.name("the name of a window")
+        parts.append(quoted(base))
+    partition: tuple[OrderItem, ...] = ()
     if cursor.accept("PARTITION BY"):
-        parts.append(f"PARTITION BY {written_items(read_items(cursor), ', ')}")
-    if cursor.word() == "ORDER BY":
-        parts.append(written_order(read_order(cursor)))
-    if cursor.word() in ("ROWS", "RANGE"):
-        parts.append(_frame(cursor))
+        partition = read_items(cursor)
+        parts.append(f"PARTITION BY {written_items(partition, ', ')}")
+    order = read_order(cursor)
+    if order:
+        parts.append(written_order(order))
+    frame = _frame(cursor) if cursor.word() in ("ROWS", "RANGE") else ""
+    parts += [frame] * bool(frame)
     cursor.expect(")")
-    return f"({' '.join(parts)})"
+    window = Window(tuple(item.expression for item in partition), order, frame, base)
+    return f"({' '.join(parts)})", window
 
 
 def read_order(cursor: Cursor) -> tuple[OrderItem, ...]:
@@ -130,9 +135,10 @@ def read_aggregate(cursor: Cursor, name: str) -> Node:
             more -= 1
     cursor.expect(")")
     name = NAMES.get(name, name)
-    over = read_over(cursor)
-    tree = Aggregate(name, tuple(arguments), bool(distinct), windowed=bool(over))
-    return Fragment(f"{name}({distinct}{listed(arguments) or '1'}){over}", WHAT, tree)
+    over, window = read_over(cursor)
+    tree = Aggregate(name, tuple(arguments), bool(distinct))
+    text = f"{name}({distinct}{listed(arguments) or '1'}){over}"
+    return Fragment(text, WHAT, tree if window is None else Windowed(tree, window))
 
 
 def _distinct(cursor: Cursor, name: str = "") -> str:
@@ -152,11 +158,11 @@ def _group_concat(cursor: Cursor) -> Node:
     order = read_order(cursor)
     separator = cursor.string() if cursor.accept("SEPARATOR") else ","
     cursor.expect(")")
-    over = read_over(cursor)
-    tree = Aggregate("GROUP_CONCAT", tuple(arguments), bool(distinct), order, separator, bool(over))
+    over, window = read_over(cursor)
+    tree = Aggregate("GROUP_CONCAT", tuple(arguments), bool(distinct), order, separator)
     inner = distinct + listed(arguments)
-    if over:
-        return Fragment(f"GROUP_CONCAT({inner}, {literal(separator)}){over}", WHAT, tree)
+    if window is not None:
+        return Fragment(f"GROUP_CONCAT({inner}, {literal(separator)}){over}", WHAT, Windowed(tree, window))
     ordered = f" {written_order(order)}" if order else ""
     return Fragment(f"GROUP_CONCAT({inner}{ordered} SEPARATOR {literal(separator)})", WHAT, tree)
 
@@ -173,11 +179,12 @@ def read_window(cursor: Cursor, name: str) -> Node:
     cursor.expect(")")
     last = name == "NTH_VALUE" and _from_last(cursor)
     ignore = name in ("LEAD", "LAG", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE") and _ignores_nulls(cursor)
-    over = read_over(cursor)
-    if not over:
+    over, window = read_over(cursor)
+    if window is None:
         cursor.unexpected("'OVER'")
     ways = f"{' FROM LAST' if last else ''}{' IGNORE NULLS' if ignore else ''}"
-    return Fragment(f"{name}({listed(arguments)}){ways}{over}", "a window function")
+    tree = Windowed(Aggregate(name, tuple(arguments)), window, ways.strip())
+    return Fragment(f"{name}({listed(arguments)}){ways}{over}", "a window function", tree)
 
 
 _COUNTS = {"NTILE": (1, 1), "LEAD": (1, 3), "LAG": (1, 3), "FIRST_VALUE": (1, 1), "LAST_VALUE": (1, 1),

@@ -31,6 +31,7 @@ from simulator.tidb.syntax.queries import (
     Star,
     TableSource,
     ValuesTree,
+    Window,
 )
 from simulator.tidb.syntax.rows import DefaultValue
 
@@ -208,33 +209,36 @@ def _body(cursor: Cursor, tree: SelectTree) -> tuple[str, SelectTree]:
     where = _condition(cursor, "WHERE")
     group = read_items(cursor) if cursor.accept("GROUP BY") else ()
     rollup = bool(group) and cursor.accept("WITH ROLLUP")
-    windows = ""
+    shown, windows = "", tuple[tuple[str, Window], ...]()
     if source:
         having = _condition(cursor, "HAVING")
-        windows = _windows(cursor)
+        shown, windows = _windows(cursor)
     text = f" FROM {written(source)}" if source else " FROM DUAL" * bool(where)
     text += f" WHERE {restored(where)}" if where else ""
     text += f" GROUP BY {written_items(group)}{' WITH ROLLUP' * rollup}" if group else ""
     text += f" HAVING {restored(having)}" if having else ""
-    aside = (*beside(source), *("WITH ROLLUP",) * rollup, *("WINDOW",) * bool(windows))
-    return text + windows, replace(
-        tree, source=tree_of(source) if source else None, where=where, group_by=group, having=having, beside=aside)
+    aside = (*beside(source), *("WITH ROLLUP",) * rollup)
+    return text + shown, replace(
+        tree, source=tree_of(source) if source else None, where=where, group_by=group, having=having, windows=windows,
+        beside=aside)
 
 
 def _condition(cursor: Cursor, word: str) -> Node | None:
     return cursor.rules.node(cursor) if cursor.accept(word) else None
 
 
-def _windows(cursor: Cursor) -> str:
+def _windows(cursor: Cursor) -> tuple[str, tuple[tuple[str, Window], ...]]:
     if not cursor.accept("WINDOW"):
-        return ""
-    return f" WINDOW {','.join(cursor.listed(_window))}"
+        return "", ()
+    found = cursor.listed(_window)
+    return f" WINDOW {','.join(text for text, _, _ in found)}", tuple((name, window) for _, name, window in found)
 
 
-def _window(cursor: Cursor) -> str:
-    name = quoted(cursor.name("the name of a window"))
+def _window(cursor: Cursor) -> tuple[str, str, Window]:
+    name = cursor.name("the name of a window")
     cursor.expect("AS")
-    return f"{name} AS {read_window_definition(cursor)}"
+    text, window = read_window_definition(cursor)
+    return f"{quoted(name)} AS {text}", name, window
 
 
 def _row(cursor: Cursor) -> tuple[Node, ...]:

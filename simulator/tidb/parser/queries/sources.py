@@ -23,7 +23,7 @@ class Source:
     text: str
     tree: TableSource | DerivedTable
     beside: tuple[str, ...] = ()
-    """What no SELECT computes: PARTITION, AS OF TIMESTAMP."""
+    """What no SELECT computes: AS OF TIMESTAMP."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,13 @@ def beside(join: Source | Join | None) -> tuple[str, ...]:
     if join is None or isinstance(join, Source):
         return join.beside if join else ()
     return (*beside(join.left), *beside(join.right))
+
+
+def in_partitions(join: Source | Join | None) -> bool:
+    """Whether a list of sources has one with PARTITION (…)."""
+    if join is None or isinstance(join, Source):
+        return join is not None and isinstance(join.tree, TableSource) and bool(join.tree.partitions)
+    return in_partitions(join.left) or in_partitions(join.right)
 
 
 def _list(cursor: Cursor) -> Join:
@@ -173,8 +180,8 @@ def _table(cursor: Cursor) -> Source:
     hints = ""
     while cursor.word() in ("USE", "IGNORE", "FORCE"):
         hints += f" {_hint(cursor)}"
-    aside = ("PARTITION (…)",) * bool(partitions) + ("AS OF TIMESTAMP",) * bool(moment)
-    return Source(table(name) + text + _as(alias) + moment + hints, TableSource(name, alias), aside)
+    aside = ("AS OF TIMESTAMP",) * bool(moment)
+    return Source(table(name) + text + _as(alias) + moment + hints, TableSource(name, alias, partitions), aside)
 
 
 def read_partitions(cursor: Cursor) -> tuple[str, ...]:
