@@ -92,8 +92,12 @@ def _nullif(value: Value, other: Value) -> Value:
 
 
 def _extreme(operator: str) -> Callable[..., Value]:
-    """GREATEST, LEAST: NULL if any is."""
+    """GREATEST, LEAST: NULL if any is. Text makes text of all (pkg/expression/builtin_compare.go,
+    resolveType4Extremum)."""
     def extreme(*values: Value) -> Value:
+        kinds = {value.kind for value in values}
+        if len(kinds - {"null"}) > 1 and not kinds & {"date", "datetime"} and kinds & {"string", "json", "time"}:
+            values = tuple(value if value.kind in ("string", "null") else string(as_text(value)) for value in values)
         best = values[0]
         for value in values[1:]:
             unknown = sql("NOT {} OR NOT {}", as_known(best), as_known(value))

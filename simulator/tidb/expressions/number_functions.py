@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from simulator.tidb.expressions import wide_decimals
 from simulator.tidb.expressions.arithmetic import bits, calculated, lost
+from simulator.tidb.expressions.called import asked
 from simulator.tidb.expressions.problems import WARNED, flawed
 from simulator.tidb.expressions.sql import Sql, sql, when
 from simulator.tidb.expressions.values import (
@@ -23,6 +24,7 @@ from simulator.tidb.expressions.values import (
     wide,
 )
 from simulator.tidb.expressions.wide_decimals import MOST, MOST_BEHIND
+from simulator.tidb.functions.elementary import ELEMENTARY
 
 
 def _round(value: Value, places: Value | None = None) -> Value:
@@ -46,7 +48,7 @@ def _cut(function: str, value: Value, places: Value | None) -> Value:
     if number.kind == "real":
         return _cut_by(function, number, sql(str(max(min(digits, 300), -300))))
     if digits >= number.scale:
-        return number
+        return number if number.kind != "decimal" or digits == number.scale else decimal(number.sql, min(digits, 30))
     kept = max(digits, 0)
     found = number.sql if kept else decimal(number.sql, number.scale).sql
     power = 10 ** min(max(-digits, 0), DIGITS - 1)
@@ -104,13 +106,18 @@ def _absolute(value: Value) -> Value:
                  digits=number.digits)
 
 
+def as_in_go(name: str, *numbers: Sql) -> Sql:
+    """A function of doubles as Go computes it, to the last bit."""
+    return sql("{}::DOUBLE", asked(name, *(sql("{}::VARCHAR", number) for number in numbers)))
+
+
 def _double(template: str, valid: str = "", problem: str = "") -> Callable[..., Value]:
     """A function of doubles; null, with a problem perhaps, where the condition on its first argument does not hold."""
     def function(*values: Value) -> Value:
         numbers = [as_real(value) for value in values]
-        result = sql(f"try({template})", *numbers)
+        called = template.partition("(")[0]
+        result = as_in_go(called, *numbers) if called in ELEMENTARY else sql(f"try({template})", *numbers)
         if not valid:
-            called = template.partition("(")[0]
             return in_range(result, f"{called}({', '.join(map(named, values))})")
         inside = sql(valid, numbers[0])
         found = when(inside, result)
@@ -127,7 +134,7 @@ def _logarithm(base: Value, value: Value | None = None) -> Value:
         return _ln(base)
     first, second = as_real(base), as_real(value)
     inside = sql("{} > 0 AND {} != 1 AND {} > 0", first, first, second)
-    found = when(inside, sql("try(ln({}) / nullif(ln({}), 0))", second, first))
+    found = when(inside, sql("{} / nullif({}, 0)", as_in_go("ln", second), as_in_go("ln", first)))
     return real(flawed(found, sql("NOT {}", inside), WARNED, NO_LOGARITHM))
 
 
@@ -136,8 +143,8 @@ _ln = _double("ln({})", "{} > 0", NO_LOGARITHM)
 
 def _atan(first: Value, second: Value | None = None) -> Value:
     if second is None:
-        return real(sql("atan({})", as_real(first)))
-    return real(sql("atan2({}, {})", as_real(first), as_real(second)))
+        return real(as_in_go("atan", as_real(first)))
+    return real(as_in_go("atan2", as_real(first), as_real(second)))
 
 
 NUMBER_FUNCTIONS: dict[str, Function] = {

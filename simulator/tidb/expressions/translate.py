@@ -19,6 +19,7 @@ from simulator.tidb.expressions.comparisons import OPERATORS, between, compared,
 from simulator.tidb.expressions.functions import FUNCTIONS
 from simulator.tidb.expressions.situation import Situation
 from simulator.tidb.expressions.sql import Sql, joined, sql, text
+from simulator.tidb.expressions.time_functions import dated
 from simulator.tidb.expressions.trees import bare, column_of, parsed
 from simulator.tidb.expressions.values import (
     Value,
@@ -234,6 +235,14 @@ def _is(node: Is, scope: Names) -> Value:
     return boolean(sql("NOT {}", found) if node.negated else found)
 
 
+def _cast(node: Cast, scope: Names) -> Value:
+    """A TIME becomes a moment of the day on which the statement runs."""
+    value = valued(node.operand, scope)
+    if value.kind == "time" and node.type.startswith("DATE"):
+        value = Value(dated(scope.situation(), value), "datetime", scale=value.scale)
+    return cast(value, node.type)
+
+
 def _collate(node: Collate, scope: Names) -> Value:
     value = valued(node.operand, scope)
     return Value(as_text(value), "string", node.collation, 0, bytes=charset_of(node.collation, "") == "binary")
@@ -246,7 +255,7 @@ _VALUES: dict[type[Node], Callable[[Any, Names], Value]] = {
     Unary: _unary,
     Binary: _binary,
     Call: lambda node, scope: scope.called(node),
-    Cast: lambda node, scope: cast(valued(node.operand, scope), node.type),
+    Cast: _cast,
     Case: _case,
     Between: _between,
     In: _in,

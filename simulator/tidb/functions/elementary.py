@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from simulator.tidb.functions.problems import Problem
+import numpy as np
 
 Text = str | None
 
@@ -150,8 +150,8 @@ def arctangent_of(y: float, x: float) -> float:
 
 
 def arcsine(x: float) -> float:
-    if x == 0:
-        return x
+    if x == 0 or abs(x) > 1:
+        return x if x == 0 else math.nan
     size = abs(x)
     root = math.sqrt(1 - size * size)
     found = math.pi / 2 - _positive_arc(root / size) if size > 0.7 else _positive_arc(size / root)
@@ -159,6 +159,8 @@ def arcsine(x: float) -> float:
 
 
 def logarithm(x: float) -> float:
+    if x <= 0:
+        return math.nan
     fraction, exponent = math.frexp(x)
     if fraction < math.sqrt(2) / 2:
         fraction *= 2
@@ -174,6 +176,8 @@ def logarithm(x: float) -> float:
 
 
 def binary_logarithm(x: float) -> float:
+    if x <= 0:
+        return math.nan
     fraction, exponent = math.frexp(x)
     if fraction == 0.5:
         return float(exponent - 1)
@@ -251,20 +255,6 @@ def power(x: float, y: float) -> float:
         return math.copysign(math.inf, found)
 
 
-def overflowing(compute: Callable[..., float]) -> Callable[..., Text]:
-    """A function of doubles whose result may be too large; the last argument is how an error shows it."""
-    def called(*arguments: Text) -> Text:
-        *numbers, shown = arguments
-        if None in numbers:
-            return None
-        found = compute(*(float(number or 0) for number in numbers))
-        if not math.isfinite(found):
-            raise Problem(1690, f"DOUBLE value is out of range in '{shown}'")
-        return repr(found)
-
-    return called
-
-
 def _double(compute: Callable[..., float]) -> Callable[..., Text]:
     def called(*numbers: Text) -> Text:
         return None if None in numbers else repr(compute(*(float(number or 0) for number in numbers)))
@@ -272,17 +262,32 @@ def _double(compute: Callable[..., float]) -> Callable[..., Text]:
     return called
 
 
+def _real_power(x: float, y: float) -> float:
+    """What is no number is out of range."""
+    found = power(x, y)
+    return math.inf if math.isnan(found) else found
+
+
 def _cotangent(x: float) -> float:
     found = tangent(x)
     return 1 / found if found else math.inf
 
 
+def shown(number: Text) -> Text:
+    """A very large or very small double as a client is shown it."""
+    if number is None:
+        return None
+    mantissa, _, exponent = np.format_float_scientific(float(number), unique=True, trim="-").partition("e")
+    return f"{mantissa}e{int(exponent)}"
+
+
 ELEMENTARY: dict[str, Callable[..., Text]] = {
+    "shown_real": shown,
     "sin": _double(sine), "cos": _double(cosine), "tan": _double(tangent), "atan": _double(arctangent),
     "atan2": _double(arctangent_of), "asin": _double(arcsine), "acos": _double(lambda x: math.pi / 2 - arcsine(x)),
     "ln": _double(logarithm), "log2": _double(binary_logarithm), "log10": _double(decimal_logarithm),
-    "cot": overflowing(_cotangent), "exp": overflowing(exponential),
-    "pow": overflowing(power), "degrees": _double(lambda x: x * 180 / math.pi),
+    "cot": _double(_cotangent), "exp": _double(exponential),
+    "pow": _double(_real_power), "degrees": _double(lambda x: x * 180 / math.pi),
     "radians": _double(lambda x: x * math.pi / 180),
 }
 """By their names in SQL."""

@@ -185,10 +185,10 @@ def as_charset(text: Text, charset: Text) -> Text:
 
 
 def into_charset(text: Text, charset: Text) -> Text:
-    """CONVERT(text USING charset): what it has no character for becomes `?`."""
+    """CONVERT(text USING charset): what it has no character for becomes `?`; latin1 is kept as it is."""
     if text is None:
         return None
-    codec = {"latin1": "cp1252", "gbk": "gbk", "ascii": "ascii"}.get(charset or "")
+    codec = {"gbk": "gbk", "ascii": "ascii"}.get(charset or "")
     return text if codec is None else text.encode(codec, "replace").decode(codec)
 
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.datums.kinds import Datum, cells_of, datums, each
+from simulator.tidb.expressions.called import asked
 from simulator.tidb.expressions.casts import stored
 from simulator.tidb.expressions.comparisons import blob
 from simulator.tidb.expressions.datums import DatumSql, datum
@@ -110,7 +111,8 @@ def shown_bytes(value: Value) -> Sql:
     if value.kind == "real" and (value.text is None or value.constant is not None):
         size = sql("abs({})", value.sql)
         usual = sql("{} = 0 OR {} >= 1e-15 AND {} < 1e15", size, size, size)
-        return sql("encode({})", when(usual, printed_real(value.sql), sql("replace({}::VARCHAR, '+', '')", value.sql)))
+        other = asked("shown_real", sql("{}::VARCHAR", value.sql))
+        return sql("encode({})", when(usual, printed_real(value.sql), other))
     return sql("encode({})", as_text(value))
 
 

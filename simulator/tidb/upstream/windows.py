@@ -49,14 +49,10 @@ class _Rows:
         return Sql(tuple(pieces[::2]), tuple(self._columns[int(place)] for place in pieces[1::2]))
 
     def first(self, value: Value, order: str, where: str = "") -> Value:
-        among = f" FILTER (WHERE {where})" if where else ""
-        terms = ", ".join([order, *self._rows])
-
-        def found(part: Sql | None) -> Sql | None:
-            return None if part is None else self.over(f"first({self.column(part)} ORDER BY {terms}){among}")
-
-        return replace(value, sql=found(value.sql) or value.sql, text=found(value.text), number=found(value.number),
-                       constant=None)
+        """The value of the row with the least key, or the greatest; rows without a key do not count."""
+        extreme = "arg_max" if order.endswith("NULLS LAST") else "arg_min"
+        key = order.partition(" ")[0]
+        return self.each(value, lambda column: f"{extreme}({column}, {key})", by_rows=False)
 
     def sorting(self, tree: Aggregate) -> list[str]:
         return [*(sorted_by(self.column(key), descending) for key, descending in self._order), *self._rows] or ["1"]
