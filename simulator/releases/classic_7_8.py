@@ -245,6 +245,8 @@ V8_0_0 = replace(
 V8_1_0 = replace(
     V8_0_0,
     name="v8.1.0",
+    default_parentheses=True,
+    gb18030=True,
     default_functions=frozenset({"JSON_ARRAY", "JSON_OBJECT", "JSON_QUOTE", "VEC_FROM_TEXT"}),
     eligibility="error",
     rename_errors_wrapped=frozenset({"several", "snapshot"}),
@@ -274,6 +276,7 @@ V8_4_0 = replace(
     V8_3_0,
     name="v8.4.0",
     global_indexes=True,
+    vectors=True,
     short_control_escapes=True,
     options=V8_3_0.options | option_names.RAW_VALUE,
 )

@@ -39,6 +39,16 @@ class Statements:
         """Whether a unique key that lacks a column of the partitioning may be GLOBAL, and one that is not is refused by
         8264, not 1503 (8.4+: tidb %s).""", "ddl/partition.go checkPartitioningKeysConstraints"))
 
+    default_parentheses: bool = field(metadata=TAKEN(
+        """Whether DEFAULT takes a literal or a column in parentheses, of which TiDB then refuses the column (8.1+: tidb
+        %s).""", "parser/parser.y DefaultValueExpr"))
+
+    gb18030: bool = field(metadata=TAKEN(
+        "Whether the character set gb18030 is known (not up to 8.0: tidb %s).", "parser/charset/charset.go"))
+
+    vectors: bool = field(metadata=TAKEN(
+        "Whether there are columns of type VECTOR and indexes on them (8.4+: tidb %s).", "parser/parser.y"))
+
     codes_search_indexes: bool = field(metadata=TEXT(
         """Whether a job whose text has ADD FULLTEXT INDEX (230) or begins with CREATE HYBRID INDEX (231) gets the code
         that TiCDC has for it, whatever TiDB's is (new: %s).""",

@@ -20,8 +20,8 @@ from simulator.tidb.ddl.default_functions import check_default_function
 from simulator.tidb.ddl.grammar import check_column, check_varchar
 from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.steps import KnownTable
-from simulator.tidb.ddl.tidb_errors import refused, tidb
-from simulator.tidb.model.charsets import ALIASES, CHARSETS, collation
+from simulator.tidb.ddl.tidb_errors import refused, tidb, worded
+from simulator.tidb.model.charsets import ALIASES, CHARSETS, COLLATIONS, collation
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import ColumnType, INTEGER_BITS, TYPES, family, is_binary
 from simulator.tidb.syntax.definitions import ColumnSyntax, DefaultSyntax
@@ -48,9 +48,11 @@ def check_definition(
     """Raises DdlError for a column that no table can have; `primary` is whether a key beside the columns makes it part
     of the primary key (TiDB: buildColumnAndConstraint, columnDefToCol)."""
     check_column(syntax)
+    if syntax.type.name == "vector" and not session.release.vectors:
+        raise worded("parser:1064", "You have an error in your SQL syntax: there is no type VECTOR in this release")
     if syntax.name.lower() == "_tidb_rowid":
         raise tidb("ddl:1166", syntax.name.lower())
-    check_charset(syntax)
+    check_charset(syntax, session)
     with refused("types:1105"):
         type = complete_type(syntax.type, syntax.collation, charset, f"column {syntax.name!r}")
     if type.name == "varchar":
@@ -75,8 +77,11 @@ NULL = "NULL"
 def check_options(syntax: ColumnSyntax, column: Column, session: Session) -> str:
     """The options in their order; NULL where the last default is."""
     default = ""
+    counting = syntax.option("default")
     for option in syntax.options:
         if option.default is not None:
+            if option is not counting:
+                continue
             value, _ = default_of(option.default, column, session)
             default = NULL if value is None else ""
         elif option.kind == "on update" and option.expression:
@@ -111,18 +116,33 @@ def check_members(syntax: ColumnSyntax, type: ColumnType) -> None:
         seen.add(weight)
 
 
-def check_charset(syntax: ColumnSyntax) -> None:
+def check_known(charset: str, session: Session) -> None:
+    """The release has the character set."""
+    if charset == "gb18030" and not session.release.gb18030:
+        raise tidb("ddl:1115", charset)
+
+
+def check_collation(name: str) -> None:
+    """TiDB compares by the collation."""
+    if name.partition("_")[0] not in CHARSETS:
+        raise tidb("ddl:1273", name)
+    if name not in COLLATIONS:
+        raise worded("ddl:1273", f"Unsupported collation when new collation is enabled: '{name}'")
+
+
+def check_charset(syntax: ColumnSyntax, session: Session) -> None:
     """Character set and collation are known, and belong together."""
     named = ALIASES.get(syntax.type.charset.lower(), syntax.type.charset.lower())
     if named and named not in CHARSETS:
         raise tidb("ddl:1115", syntax.type.charset)
+    check_known(named, session)
     for option in syntax.options:
         if option.kind != "collate":
             continue
         wanted = collation(option.text)
         of = wanted.partition("_")[0]
-        if of not in CHARSETS:
-            raise tidb("ddl:1273", option.text)
+        check_collation(wanted)
+        check_known(of, session)
         if named and of != named:
             raise tidb("ddl:1253", wanted, named)
         named = of
@@ -135,6 +155,9 @@ WITHOUT_DEFAULT = ("text", "json", "vector")
 def default_of(syntax: DefaultSyntax, column: Column, session: Session) -> tuple[str | None, bool]:
     """The default's text and whether it is an expression; raises DdlError."""
     kind = family(column.type)
+    if syntax.parenthesised and not session.release.default_parentheses:
+        raise worded("parser:1064", "You have an error in your SQL syntax: DEFAULT takes no such parentheses in this"
+                                    " release")
     if syntax.kind == "expression":
         newer = session.release.default_functions
         check_default_function(column.name, column.type, syntax, newer)
@@ -147,6 +170,8 @@ def default_of(syntax: DefaultSyntax, column: Column, session: Session) -> tuple
     try:
         text, is_expression = default_text(syntax, column.type, "")
     except SchemaError as error:
+        if kind == "time" and syntax.kind in ("string", "number"):
+            raise worded("types:1292", f"Truncated incorrect time value: '{syntax.text}'") from error
         raise tidb(code, column.name) from error
     if text is not None and not is_expression and not fits(text, column.type):
         raise tidb(code, column.name)

@@ -9,18 +9,23 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from simulator.errors import SchemaError
-from simulator.tidb.ddl.tidb_errors import tidb
+from simulator.tidb.ddl.illegal_functions import within
+from simulator.tidb.ddl.tidb_errors import tidb, worded
 from simulator.tidb.expressions.evaluate import Uncomputable, evaluated
 from simulator.tidb.expressions.translate import Scope, valued
 from simulator.tidb.expressions.trees import bare, definition, parsed
 from simulator.tidb.expressions.values import as_text
 from simulator.tidb.model.table import Table
-from simulator.tidb.syntax.expressions import Call, Literal, Node, Unary, names_in
+from simulator.tidb.syntax.expressions import Call, Fragment, Literal, Node, Unary, names_in
 
 
 NOWHERE = Table("", "", ())
 CLOCKS = ("NOW", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "SYSDATE", "UTC_TIMESTAMP", "CURDATE",
           "CURRENT_DATE", "UTC_DATE", "CURTIME", "CURRENT_TIME", "UTC_TIME")
+
+
+UNPLANNED = {"a subquery": "SubqueryExpr", "a variable": "VariableExpr"}
+RANDOM = {"RAND": "real", "UUID": "string"}
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,10 @@ NULL = Constant("null")
 def constant(expression: str) -> Constant:
     """What the expression comes to; raises DdlError 1054 for a column in it."""
     tree = bare(parsed(expression))
+    for node in within(tree):
+        if isinstance(node, Fragment) and node.what in UNPLANNED:
+            raise worded("ddl:1105", f"node '*ast.{UNPLANNED[node.what]}' is not allowed when building an expression"
+                                     " without planner")
     for name in names_in(tree):
         raise tidb("ddl:1054", name.parts[-1], "expression")
     return literal(tree) or computed(expression, tree)
@@ -71,6 +80,8 @@ KINDS = {"bool": "int", "int": "int", "uint": "uint", "string": "string", "decim
 def computed(expression: str, tree: Node) -> Constant:
     if isinstance(tree, Call) and tree.name in CLOCKS:
         return Constant("moment")
+    if isinstance(tree, Call) and tree.name in RANDOM:
+        return Constant(RANDOM[tree.name])
     try:
         value = valued(definition(expression, NOWHERE), Scope(NOWHERE, {}))
         found = evaluated({"text": as_text(value)}, {}, 1)["text"][0].as_py()

@@ -16,13 +16,18 @@ from simulator.tidb.syntax.expressions import names_in
 
 
 @lru_cache(maxsize=4096)
-def columns_of(expression: str) -> frozenset[str]:
-    """Names in lower case of the columns in an expression; none where the text cannot be read."""
+def names_of(expression: str) -> frozenset[tuple[str, ...]]:
+    """The columns that an expression names, with what stands before them; none where the text cannot be read."""
     try:
         tree = read(expression, tokenize(expression), read_node)
     except (SchemaError, RecursionError):
         return frozenset()
-    return frozenset(name.parts[-1].lower() for name in names_in(tree))
+    return frozenset(name.parts for name in names_in(tree))
+
+
+def columns_of(expression: str) -> frozenset[str]:
+    """Names in lower case of the columns in an expression; none where the text cannot be read."""
+    return frozenset(parts[-1].lower() for parts in names_of(expression))
 
 
 def generated_from(column: Column) -> frozenset[str]:

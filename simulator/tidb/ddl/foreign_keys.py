@@ -110,6 +110,8 @@ def check_parent(foreign: ForeignKey, table: Table, catalog: Catalog, session: S
     if itself and lower(foreign.columns) == lower(foreign.references):
         raise tidb("schema:1215")
     parent = table if itself else catalog.table(foreign.schema, foreign.table)
+    if parent is None and catalog.has(foreign.schema, foreign.table):
+        raise tidb("schema:3734", foreign.references[0], foreign.name, foreign.table)
     if parent is not None:
         check_reference(foreign, table, parent)
     elif session.foreign_key_checks:

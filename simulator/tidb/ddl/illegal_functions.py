@@ -31,7 +31,7 @@ SAFE_IN_KEYS = frozenset(
 
 ARRAYS = "Use of CAST( .. AS .. ARRAY) outside of functional index in CREATE(non-SELECT)/ALTER TABLE or in general" \
     " expressions"
-FORBIDDEN = ("a subquery", "the rows of a subquery", "EXISTS", "NOT EXISTS", "a variable", "a sequence")
+FORBIDDEN = ("a subquery", "the rows of a subquery", "EXISTS", "NOT EXISTS", "a variable")
 
 
 def check_generated_functions(column: str, expression: str) -> None:
@@ -54,9 +54,15 @@ def check_key_functions(key: str, expression: str) -> None:
     problem = first_problem(tree, arrays=True)
     if problem:
         raise_problem(problem, "ddl:3758", "ddl:3800", key.lower())
-    if any(isinstance(node, Call) and node.name not in SAFE_IN_KEYS for node in within(tree)):
+    if any(map(is_unsafe, within(tree))):
         raise unsupported(
             "creating expression index containing unsafe functions without allow-expression-index in config")
+
+
+def is_unsafe(node: Node) -> bool:
+    if isinstance(node, Fragment):
+        return node.what == "a sequence"
+    return isinstance(node, Call) and node.name not in SAFE_IN_KEYS
 
 
 def tree_of(expression: str) -> Node | None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from simulator.tidb.ddl.catalog import LONGEST_NAME
 from simulator.tidb.ddl.create.keys import COLUMNAR
-from simulator.tidb.ddl.expression_columns import columns_of
+from simulator.tidb.ddl.expression_columns import columns_of, names_of
 from simulator.tidb.ddl.grammar import check_parts_grammar
 from simulator.tidb.ddl.illegal_functions import check_key_functions, tree_of
 from simulator.tidb.ddl.steps import column_named
@@ -79,6 +79,9 @@ def check_expressions(key: KeySyntax, table: Table, name: str) -> None:
 
 def check_expression(expression: str, name: str, table: Table) -> None:
     """An expression is no column alone, names columns that are there, and gives what a key takes."""
+    for parts in names_of(expression):
+        if len(parts) > 1 and parts[-2].lower() != table.name.lower():
+            raise tidb("ddl:1054", ".".join(parts), "expression")
     names = sorted(columns_of(expression))
     for column in names:
         if column_named(table, column) is None:
@@ -103,7 +106,9 @@ def check_result(tree: Node | None, table: Table) -> None:
         return
     if not isinstance(tree, Call):
         return
-    if tree.name.startswith("JSON_") and tree.name in JSON_RESULTS:
+    if tree.name == "JSON_OBJECT" and len(tree.arguments) % 2:
+        raise tidb("expression:1582", tree.name.lower())
+    if tree.name in JSON_RESULTS:
         raise tidb("ddl:3753")
     column = column_named(table, tree.arguments[0].parts[-1]) if tree.arguments and isinstance(
         tree.arguments[0], ColumnName) else None

@@ -3,13 +3,9 @@ pkg/ddl/partition.go, checkPartitionFuncValid, checkPartitionFuncType; pkg/expre
 
 from __future__ import annotations
 
-from simulator.errors import SchemaError
 from simulator.tidb.ddl.illegal_functions import tree_of, within
 from simulator.tidb.ddl.steps import column_named
 from simulator.tidb.ddl.tidb_errors import tidb
-from simulator.tidb.expressions.sql import name
-from simulator.tidb.expressions.translate import Scope, valued
-from simulator.tidb.expressions.trees import definition
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import family
 from simulator.tidb.syntax.expressions import Binary, Call, ColumnName, Literal, Node, Parenthesised, Unary, Word
@@ -103,37 +99,79 @@ def check_allowed(node: Node, table: Table) -> None:
 
 def check_function_type(expression: str, table: Table) -> None:
     """It gives whole numbers."""
-    column = lone_column(expression, table)
-    if column is not None and family(column.type) not in ("integer", "year", "bit"):
-        raise tidb("ddl:1659", column.name.lower())
-    if column is None and kind_of(expression, table) not in ("int", "uint", "bool", "null", ""):
-        raise tidb("ddl:1491", "PARTITION")
+    tree = tree_of(expression)
+    kind = kind_of(tree, table) if tree is not None else INT
+    if kind in (INT, UNSIGNED):
+        return
+    if isinstance(tree, ColumnName):
+        raise tidb("ddl:1659", tree.parts[-1].lower())
+    raise tidb("ddl:1491", "PARTITION")
 
 
 def is_unsigned(expression: str, table: Table) -> bool:
     """Whether the expression gives numbers without a sign (TiDB: isPartExprUnsigned)."""
-    column = lone_column(expression, table)
-    if column is not None:
-        return column.type.unsigned or column.type.name in ("bit", "year")
-    return kind_of(expression, table) == "uint"
-
-
-def lone_column(expression: str, table: Table) -> Column | None:
-    """The column that the whole expression is; None for any other."""
     tree = tree_of(expression)
-    while isinstance(tree, Parenthesised):
-        tree = tree.inner
-    return column_named(table, tree.parts[-1]) if isinstance(tree, ColumnName) else None
+    return tree is not None and kind_of(tree, table) == UNSIGNED
 
 
-def kind_of(expression: str, table: Table) -> str:
-    """The kind of its values; empty where that is not known."""
-    tree = tree_of(expression)
-    if isinstance(tree, Call) and tree.name == "UNIX_TIMESTAMP":
-        columns = [existing(node, table) for node in tree.arguments if isinstance(node, ColumnName)]
-        return "decimal" if any(column.type.decimal > 0 for column in columns) else "int"
-    cells = {column.name: name(column.name) for column in table.columns}
-    try:
-        return valued(definition(expression, table), Scope(table, cells)).kind
-    except SchemaError:
-        return ""
+INT, UNSIGNED, DECIMAL, REAL, OTHER = "int", "unsigned", "decimal", "real", "other"
+ORDER = (INT, UNSIGNED, DECIMAL, REAL)
+"""Of two operands the later kind is the result's."""
+
+
+def kind_of(node: Node, table: Table) -> str:
+    """The kind of what an allowed expression gives (TiDB: pkg/expression/builtin_arithmetic.go, builtin_math.go)."""
+    if isinstance(node, Parenthesised):
+        return kind_of(node.inner, table)
+    if isinstance(node, ColumnName):
+        return column_kind(existing(node, table))
+    if isinstance(node, Unary):
+        kind = kind_of(node.operand, table)
+        if kind == OTHER and node.operator == "-":
+            return REAL
+        return INT if kind == UNSIGNED and node.operator == "-" else kind
+    if isinstance(node, Binary):
+        kinds = number_kind(node.left, table), number_kind(node.right, table)
+        if node.operator == "DIV":
+            return UNSIGNED if UNSIGNED in kinds else INT
+        return kinds[0] if node.operator == "%" and REAL not in kinds and DECIMAL not in kinds else max(
+            kinds, key=ORDER.index)
+    if isinstance(node, Call):
+        return call_kind(node, table)
+    return LITERALS.get(node.kind, REAL) if isinstance(node, Literal) else INT
+
+
+LITERALS = {"integer": INT, "decimal": DECIMAL, "float": REAL, "string": REAL, "boolean": INT, "null": INT}
+
+
+def column_kind(column: Column) -> str:
+    type, kind = column.type, family(column.type)
+    if kind in ("integer", "year", "bit"):
+        return UNSIGNED if type.unsigned or kind != "integer" else INT
+    return {"decimal": DECIMAL, "float": REAL}.get(kind, OTHER)
+
+
+def number_kind(node: Node, table: Table) -> str:
+    """The kind of an operand as a number: times are whole where they have no digits of a second."""
+    kind = kind_of(node, table)
+    while isinstance(node, Parenthesised):
+        node = node.inner
+    if kind != OTHER:
+        return kind
+    if isinstance(node, ColumnName):
+        type = existing(node, table).type
+        if family(type) in ("date", "datetime", "time"):
+            return DECIMAL if type.decimal > 0 else INT
+    return INT if isinstance(node, Call) else REAL
+
+
+def call_kind(call: Call, table: Table) -> str:
+    if call.name == "FROM_DAYS":
+        return OTHER
+    if call.name == "UNIX_TIMESTAMP":
+        columns = [existing(node, table) for node in call.arguments if isinstance(node, ColumnName)]
+        return DECIMAL if any(column.type.decimal > 0 for column in columns) else INT
+    if call.name not in OF_NUMBERS:
+        return INT
+    kind = number_kind(call.arguments[0], table)
+    return INT if call.name in ("CEILING", "FLOOR") and kind == DECIMAL else kind

@@ -13,9 +13,10 @@ import pyarrow as pa
 from simulator.errors import SchemaError
 from simulator.tidb.collations import compare
 from simulator.tidb.ddl.column_definitions import fits
-from simulator.tidb.ddl.constants import Constant, constant
+from simulator.tidb.ddl.constants import Constant, NOWHERE, constant
 from simulator.tidb.ddl.create.defaults import value_text
-from simulator.tidb.ddl.partition_functions import is_unsigned
+from simulator.tidb.ddl.illegal_functions import tree_of, within
+from simulator.tidb.ddl.partition_functions import check_allowed, is_unsigned
 from simulator.tidb.ddl.steps import column_named
 from simulator.tidb.ddl.tidb_errors import tidb
 from simulator.tidb.model.table import Column, Partition, Partitioning, Table
@@ -45,6 +46,15 @@ def check_types(partition: Partition, partitioning: Partitioning, table: Table) 
                 check_column_value(constant(text), column_of(partitioning, place, table))
             else:
                 check_number(constant(text), partition.name, is_unsigned(partitioning.expression, table))
+    check_functions(partition)
+
+
+def check_functions(partition: Partition) -> None:
+    """Bounds and members are computed by what partitioning may be."""
+    for text in {text for values in partition.values for text in values}:
+        tree = tree_of(text) if text not in (MAXVALUE, *DEFAULT) else None
+        for node in within(tree) if tree is not None else ():
+            check_allowed(node, NOWHERE)
 
 
 def check_number(value: Constant, partition: str, unsigned: bool) -> None:

@@ -121,7 +121,7 @@ def check_partition_column(name: str, kind: str, table: Table) -> None:
         raise tidb("ddl:1488")
     type = family(column.type)
     of_key = type not in ("json", "vector") and (type != "text" or column.type.name == "tinytext")
-    if not (of_key if kind == "key" else type in FOR_COLUMNS):
+    if not (of_key if kind == "key" else type in FOR_COLUMNS and column.type.name != "timestamp"):
         raise tidb("ddl:1659", name)
 
 

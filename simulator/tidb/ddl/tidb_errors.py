@@ -119,6 +119,7 @@ TEXTS = MappingProxyType({
     "ddl:8148": "Field '{}' is of a not supported type for TTL config, expect DATETIME, DATE or TIMESTAMP",
     "ddl:8149": "Cannot drop column '{}': needed in TTL config",
     "ddl:8150": "Cannot set {} on a table without TTL config",
+    "ddl:8151": "Set TTL for temporary table is not allowed",
     "ddl:8152": "Set TTL for a table referenced by foreign key is not allowed",
     "ddl:8216": "Invalid auto random: {}",
     "ddl:8230": "Unsupported using sequence as default value in add column '{}'",

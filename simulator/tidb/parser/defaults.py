@@ -7,6 +7,8 @@ any expression in parentheses (AlterTableSpec).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from simulator.tidb.parser.clauses import begins_literal, read_count, read_signed
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.operators import read_expression
@@ -31,7 +33,7 @@ def read_literal_default(cursor: Cursor) -> DefaultSyntax:
 def read_parenthesised_default(cursor: Cursor) -> DefaultSyntax:
     """`(uuid())`, `((uuid()))`, `(1)` or the name of a column, which TiDB reads and then refuses."""
     if begins_signed(cursor):
-        return read_signed(cursor)
+        return replace(read_signed(cursor), parenthesised=True)
     if cursor.word() == "(":
         cursor.expect("(")
         call = read_call(cursor) if cursor.word() != "(" else read_parenthesised_default(cursor)
@@ -39,7 +41,7 @@ def read_parenthesised_default(cursor: Cursor) -> DefaultSyntax:
         return call
     if cursor.word_after() == ")" and cursor.word() not in NOW + TODAY:
         name = cursor.name("a function, a literal or a column")
-        return DefaultSyntax("expression", name, quoted(name))
+        return DefaultSyntax("expression", name, quoted(name), parenthesised=True)
     return read_call(cursor)
 
 

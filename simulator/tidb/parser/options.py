@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NoReturn
 
+from simulator.errors import SchemaError
 from simulator.tidb.parser.clauses import (
     begins_literal,
     charset_name,
@@ -20,7 +21,7 @@ from simulator.tidb.parser.clauses import (
     read_one_of,
     read_plain_string,
 )
-from simulator.tidb.parser.cursor import Cursor
+from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.expressions.times import read_unit
 from simulator.tidb.restore.names import quoted, table
 from simulator.tidb.syntax.tables import TableOption
@@ -128,7 +129,9 @@ def encryption(cursor: Cursor, name: str) -> TableOption:
     cursor.accept("=")
     token, value = cursor.next_token(), read_plain_string(cursor)
     if value not in ("Y", "y", "N", "n"):
-        cursor.fail(f"ENCRYPTION {value!r} is not possible; accepted: 'Y', 'N'", token)
+        where = position(cursor.sql, token.start if token else 0)
+        raise SchemaError(f"{where}: ENCRYPTION {value!r} is not possible; accepted: 'Y', 'N'", number=1525,
+                          said=f"Incorrect argument (should be Y or N) value: '{value}'")
     return TableOption(name, value, quoted=True)
 
 

@@ -68,9 +68,9 @@ def read_sql(text: str, sql_mode: frozenset[str] = frozenset(), charset: str = "
 
 
 NUMBERED = MappingProxyType({
-    1115: "42000", 1253: "42000",
-    **dict.fromkeys((1221, 1273, 1479, 1480, 1484, 1485, 1492, 1500, 1504, 1653, 1657, 1658, 1800, 1801, 1818, 4113,
-                     4128),
+    1115: "42000", 1149: "42000", 1253: "42000",
+    **dict.fromkeys((1221, 1273, 1479, 1480, 1484, 1485, 1492, 1500, 1504, 1525, 1653, 1657, 1658, 1800, 1801, 1818,
+                     4113, 4128),
                     "HY000"),
 })
 """SQLSTATE of what TiDB's parser refuses by a number of its own (tidb v8.5 pkg/parser/mysql/state.go)."""

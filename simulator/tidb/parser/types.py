@@ -30,6 +30,8 @@ NAMES = MappingProxyType({
     "ENUM": "enum", "SET": "set", "JSON": "json", "VECTOR": "vector",
 })
 
+DOUBLE_LENGTH = "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version" \
+    " for the right syntax to use"
 YEAR_LENGTH = "Supports only YEAR or YEAR(4) column"
 BINARY = frozenset(("BINARY", "VARBINARY", "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB"))
 VARYING = MappingProxyType({
@@ -66,6 +68,9 @@ def read_type(cursor: Cursor, column: str, prose: bool = False) -> TypeSyntax:
     type = replace(type, spelled=cursor.text_since(start))
     if type.name == "year" and type.length not in (-1, 4):
         raise SchemaError(f"{where}: {YEAR_LENGTH}", number=1818, said=YEAR_LENGTH)
+    if type.name == "double" and type.length >= 0 > type.decimal and not prose:
+        raise SchemaError(f"{where}: {type.spelled} is not a type; accepted: DOUBLE, DOUBLE(m,d)", number=1149,
+                          said=DOUBLE_LENGTH)
     wrong = "" if prose else missing(type)
     if wrong:
         cursor.fail(f"column {column!r}: {wrong}", start)
@@ -193,6 +198,4 @@ def missing(type: TypeSyntax) -> str:
         return f"{words} needs a length, as in {words}(255)"
     if type.name in ("enum", "set") and not type.elements:
         return f"{type.name.upper()} needs its members, as in {type.name.upper()}('a','b')"
-    if type.name == "double" and type.length >= 0 > type.decimal:
-        return f"{words} is not a type; accepted: DOUBLE, DOUBLE(m,d)"
     return ""

@@ -61,6 +61,9 @@ class DefaultSyntax:
     restored: str = ""
     """What TiDB writes behind DEFAULT."""
 
+    parenthesised: bool = False
+    """Whether a literal or the name of a column stands in parentheses."""
+
 
 @dataclass(frozen=True)
 class KeyPart:

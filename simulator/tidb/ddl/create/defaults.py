@@ -73,6 +73,13 @@ def bytes_text(value: bytes, type: ColumnType) -> str | None:
     kind = family(type)
     if kind in ("integer", "bit", "decimal", "year", "float"):
         return bytes_number(value)
+    if kind == "time":
+        number = bytes_number(value)
+        return None if number is None else spellings.time(number, max(type.decimal, 0))
+    if kind in ("date", "datetime"):
+        return None
+    if kind in ("enum", "set"):
+        return member_text(value.decode("utf-8", "replace"), type)
     if is_binary(type):
         return value.decode("latin-1").ljust(type.length if type.name == "char" else 0, "\0")
     return value.decode("utf-8", "replace")

@@ -1,0 +1,227 @@
+"""What TiDB refuses of the definition of a new table: its columns, keys, options and names, each in TiDB's order
+(TiDB: pkg/ddl/ddl_api.go, BuildTableInfoWithStmt, checkTableInfoValidWithStmt, checkTableInfoValidExtra)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from simulator.tidb.ddl.auto_random import check_auto_random
+from simulator.tidb.ddl.catalog import LONGEST_NAME
+from simulator.tidb.ddl.column_definitions import LONGEST_COMMENT, check_collation, check_definition, check_known
+from simulator.tidb.ddl.create.keys import COLUMNAR, INDEXED, key_names
+from simulator.tidb.ddl.create.table import build_column
+from simulator.tidb.ddl.expression_columns import columns_of, names_of
+from simulator.tidb.ddl.foreign_keys import check_new_foreign_key
+from simulator.tidb.ddl.illegal_functions import check_generated_functions
+from simulator.tidb.ddl.index_parts import check_expressions, check_parts
+from simulator.tidb.ddl.session import Session
+from simulator.tidb.ddl.steps import column_named
+from simulator.tidb.ddl.tidb_errors import refused, tidb, unsupported, worded
+from simulator.tidb.model.charsets import CHARSETS
+from simulator.tidb.model.table import Table
+from simulator.tidb.model.types import family
+from simulator.tidb.syntax.definitions import KeySyntax
+from simulator.tidb.syntax.tables import TableSyntax
+
+MOST_COLUMNS = 1017
+MOST_KEYS = 64
+
+
+def check_charset(syntax: TableSyntax, default: tuple[str, str], session: Session) -> tuple[str, str]:
+    """The table's character set and collation, those of its database without any (TiDB:
+    GetCharsetAndCollateInTableOption)."""
+    charset, collated = "", ""
+    for option in syntax.options:
+        if option.default:
+            continue
+        if option.name == "CHARSET":
+            check_known(option.value, session)
+            if charset and charset != option.value:
+                raise tidb("ddl:1302", charset, option.value)
+            charset, collated = option.value, collated or CHARSETS[option.value][0]
+        elif option.name == "COLLATE":
+            of = option.value.partition("_")[0]
+            check_collation(option.value)
+            check_known(of, session)
+            if charset and charset != of:
+                raise tidb("ddl:1253", option.value, charset)
+            charset, collated = of, option.value
+    return (charset, collated) if charset else default
+
+
+def check_columns(syntax: TableSyntax, charset: tuple[str, str], session: Session) -> None:
+    """Each column's own definition."""
+    primary = {part.column.lower() for key in syntax.keys if key.kind == "primary" for part in key.parts}
+    for column in syntax.columns:
+        check_definition(column, charset, session, column.name.lower() in primary)
+
+
+def check_keys(syntax: TableSyntax, charset: tuple[str, str], schema: str, session: Session) -> None:
+    """Names of keys, then the keys in TiDB's order: those beside the columns first (TiDB: checkConstraintNames,
+    BuildTableInfo)."""
+    keys = [*syntax.keys, *(key for column in syntax.columns for key in column.keys)]
+    check_constraint_names(keys)
+    names = key_names(keys)
+    with refused("ddl:1105"):
+        table = Table(schema, syntax.name, tuple(build_column(column, charset, "") for column in syntax.columns),
+                      temporary=syntax.temporary)
+    primary = {part.column.lower() for key in keys if key.kind == "primary" for part in key.parts}
+    table = replace(table, columns=tuple(
+        replace(column, not_null=True) if column.name.lower() in primary else column for column in table.columns))
+    foreign: list[str] = []
+    for key in keys:
+        if key.kind == "foreign":
+            foreign.append(key.name.lower() or f"fk_{len(foreign) + 1}")
+            if foreign[-1] in foreign[:-1]:
+                raise tidb("schema:1215")
+            check_new_foreign_key(key, len(foreign), table)
+        else:
+            check_key(key, names[id(key)], table, session)
+    taken = {names[id(key)].lower() for key in keys if key.kind != "foreign"}
+    check_foreign_indexes(keys, taken, table)
+
+
+def check_constraint_names(keys: Sequence[KeySyntax]) -> None:
+    """TiDB: checkDuplicateConstraint."""
+    taken: dict[bool, set[str]] = {True: set(), False: set()}
+    for key in keys:
+        is_foreign = key.kind == "foreign"
+        if key.name and key.name.lower() in taken[is_foreign]:
+            raise tidb({"foreign": "ddl:1826", "check": "ddl:3822"}.get(key.kind, "ddl:1061"), key.name)
+        taken[is_foreign].add(key.name.lower())
+
+
+def check_key(key: KeySyntax, name: str, table: Table, session: Session) -> None:
+    """A key that the columns can have."""
+    if key.kind in ("check", "fulltext", "spatial"):
+        return
+    if key.kind in COLUMNAR and not session.release.vectors:
+        raise worded("parser:1064", "You have an error in your SQL syntax: there are no vector indexes in this release")
+    check_expressions(key, table, name)
+    if key.clustered is not None and key.kind != "primary":
+        raise worded("ddl:8200", "CLUSTERED/NONCLUSTERED keyword is only supported for primary key")
+    if key.kind == "primary" and check_primary_key(key, table):
+        return
+    if len(name) > LONGEST_NAME and key.kind != "primary":
+        raise tidb("ddl:1059", name)
+    if key.kind in INDEXED:
+        check_parts(key, table, name, session.is_strict)
+    if session.is_strict and len((key.options.comment or "").encode()) > LONGEST_COMMENT:
+        raise tidb("ddl:1688", "PRIMARY" if key.kind == "primary" else name)
+
+
+def check_primary_key(key: KeySyntax, table: Table) -> bool:
+    """Whether it is one integer under which rows are stored, and so no index."""
+    for part in key.parts:
+        if part.expression:
+            raise tidb("ddl:3756")
+        column = column_named(table, part.column)
+        if column is None:
+            raise tidb("ddl:1072", part.column)
+        if column.generated == "virtual":
+            raise tidb("ddl:3106", "Defining a virtual generated column as primary key")
+    clustered = key.clustered is not False
+    if clustered and key.options.visible is False:
+        raise tidb("ddl:3522")
+    return clustered and len(key.parts) == 1 and column is not None and family(column.type) == "integer"
+
+
+def check_foreign_indexes(keys: Sequence[KeySyntax], taken: set[str], table: Table) -> None:
+    """The index that a foreign key gets has a name of its own, and columns for it (TiDB: addIndexForForeignKey)."""
+    beginnings = [tuple(part.column.lower() for part in key.parts) for key in keys if key.kind in INDEXED]
+    for number, key in enumerate((key for key in keys if key.kind == "foreign"), 1):
+        columns = tuple(part.column.lower() for part in key.parts)
+        if any(columns == beginning[:len(columns)] for beginning in beginnings):
+            continue
+        name = key.name or f"fk_{number}"
+        if name.lower() in taken:
+            raise worded("ddl:1061", f"duplicate key name {name}")
+        check_parts(KeySyntax("key", name, key.parts), table)
+        taken.add(name.lower())
+        beginnings.append(columns)
+
+
+def check_on_commit(syntax: TableSyntax) -> None:
+    if syntax.temporary == "global" and not syntax.on_commit_delete:
+        raise worded("ddl:8200", "TiDB doesn't support ON COMMIT PRESERVE ROWS for now")
+
+
+def check_options(syntax: TableSyntax, session: Session) -> None:
+    """What the table's options ask for (TiDB: setTemporaryType, setTableAutoRandomBits, handleTableOptions)."""
+    check_on_commit(syntax)
+    handle = handle_key(syntax)
+    check_auto_random(syntax, handle)
+    options = {option.name: option.value for option in syntax.options}
+    for option in syntax.options:
+        if option.name == "SHARD_ROW_ID_BITS" and option.value.strip("0") and handle is not None:
+            raise unsupported("shard_row_id_bits for table with primary key as row id")
+        if option.name == "PRE_SPLIT_REGIONS" and syntax.temporary:
+            raise tidb("planner:8006", "pre split regions")
+        if option.name == "AUTO_ID_CACHE" and int(option.value) >= 1 << 63:
+            raise worded("ddl:1105", "table option auto_id_cache overflows int64")
+        if option.name in ("TTL_ENABLE", "TTL_JOB_INTERVAL") and "TTL" not in options:
+            raise tidb("ddl:8150", "TTL_ENABLE" if "TTL_ENABLE" in options else "TTL_JOB_INTERVAL")
+    if session.is_strict and len(options.get("COMMENT", "").encode()) > 2 * LONGEST_COMMENT:
+        raise tidb("ddl:1628", syntax.name.lower())
+
+
+def handle_key(syntax: TableSyntax) -> KeySyntax | None:
+    """The primary key that rows are stored under."""
+    keys = [*syntax.keys, *(key for column in syntax.columns for key in column.keys)]
+    return next((key for key in keys if key.kind == "primary" and key.clustered is not False), None)
+
+
+def check_generated_columns(syntax: TableSyntax, schema: str) -> None:
+    """Generated columns are computed from what may be, and from generated ones that stand before them (TiDB:
+    checkGeneratedColumn, verifyColumnGeneration)."""
+    places = {column.name.lower(): place for place, column in enumerate(syntax.columns)}
+    counting = next((column.name.lower() for column in reversed(syntax.columns) if column.auto_increment), "")
+    depends = {}
+    for column in syntax.columns:
+        if column.generated:
+            check_generated_functions(column.name, column.generated_expression)
+            check_names(column.generated_expression, schema, syntax.name)
+            depends[column.name.lower()] = columns_of(column.generated_expression)
+    for name, needed in depends.items():
+        if counting in needed:
+            raise tidb("ddl:3109", name)
+    for name, needed in depends.items():
+        for other in sorted(needed):
+            if other not in places:
+                raise tidb("ddl:1054", other, "generated column function")
+            if other in depends and places[other] >= places[name]:
+                raise tidb("ddl:3107")
+
+
+def check_names(expression: str, schema: str, table: str) -> None:
+    """What stands before a column's name is the table's own (TiDB: findDependedColumnNames)."""
+    for parts in names_of(expression):
+        if len(parts) > 2 and parts[-3].lower() != schema.lower():
+            raise tidb("ddl:1102", parts[-3])
+        if len(parts) > 1 and parts[-2].lower() != table.lower():
+            raise tidb("ddl:1103", parts[-2])
+
+
+def check_limits(syntax: TableSyntax, table: Table) -> None:
+    """Lengths of names, and how many columns and keys there may be (TiDB: checkTableInfoValidExtra)."""
+    if len(syntax.name) > LONGEST_NAME:
+        raise tidb("ddl:1059", syntax.name)
+    for column in syntax.columns:
+        if len(column.name) > LONGEST_NAME:
+            raise tidb("ddl:1059", column.name)
+    hidden = sum(bool(part.expression) for index in table.indexes for part in index.columns)
+    if len(table.columns) + hidden > MOST_COLUMNS:
+        raise tidb("ddl:1117")
+    if len(table.indexes) > MOST_KEYS:
+        raise tidb("ddl:1069", MOST_KEYS)
+    if any(index.primary and not index.visible for index in table.indexes):
+        raise tidb("ddl:3522")
+
+
+def check_same_names(syntax: TableSyntax) -> None:
+    names: set[str] = set()
+    for column in syntax.columns:
+        if column.name.lower() in names:
+            raise tidb("schema:1060", column.name)
+        names.add(column.name.lower())
