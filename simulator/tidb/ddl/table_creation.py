@@ -28,7 +28,7 @@ from simulator.tidb.ddl.partitioning import new_partitioning
 from simulator.tidb.ddl.session import Executed, Job, Session
 from simulator.tidb.ddl.steps import KnownTable
 from simulator.tidb.ddl.table_options import check_ttl
-from simulator.tidb.ddl.tidb_errors import refused, tidb, unsupported, worded
+from simulator.tidb.ddl.tidb_errors import refused, tidb, unsupported
 from simulator.tidb.model.table import Table
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.tables import TableSyntax
