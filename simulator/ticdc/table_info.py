@@ -131,6 +131,8 @@ def add_index_bits(
 
 def _tidb_index_bits(index: Index, place: int) -> int:
     """What a column of an index has in TiDB's own flags (TiDB: pkg/ddl/index.go AddIndexColumnFlag)."""
+    if index.unmarked:
+        return 0
     if index.primary or place:
         return PRIMARY_KEY * index.primary
     return UNIQUE_KEY if index.unique and len(index.columns) == 1 else MULTIPLE_KEY
@@ -147,7 +149,7 @@ def tidb_flags(table: Table) -> dict[str, int]:
         words[name] |= _PRIMARY
     for index in table.indexes:
         first = index.columns[0].name
-        if first in words and not index.primary:
+        if first in words and not index.primary and not index.unmarked:
             words[first] |= _UNIQUE if index.unique and len(index.columns) == 1 else _MULTIPLE
     return words
 

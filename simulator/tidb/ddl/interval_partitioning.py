@@ -12,12 +12,15 @@ from datetime import date, timedelta
 from types import MappingProxyType
 
 from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.partition_functions import is_unsigned
 from simulator.tidb.ddl.partitions import MOST_PARTITIONS, partitioned, with_partitions
-from simulator.tidb.ddl.steps import Alteration, Step, Steps
+from simulator.tidb.ddl.steps import Alteration, Step, Steps, column_named
 from simulator.tidb.ddl.tidb_errors import unsupported
-from simulator.tidb.model.table import Partition, Partitioning
+from simulator.tidb.model.table import Column, Partition, Partitioning, Table
+from simulator.tidb.model.types import INTEGER_BITS
+from simulator.tidb.restore.names import quoted
 from simulator.tidb.syntax.alter import LastPartition
-from simulator.tidb.syntax.tables import PartitionDefinition, PartitionSyntax
+from simulator.tidb.syntax.tables import PartitionDefinition, PartitionSyntax, TableSyntax
 
 
 MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
@@ -27,21 +30,33 @@ LOWEST = "-9223372036854775808"
 Bound = int | date
 
 
-def expanded(syntax: PartitionSyntax) -> PartitionSyntax:
+def expanded(syntax: PartitionSyntax, table: Table) -> PartitionSyntax:
     """The partitioning with the partitions of its INTERVAL written out; raises DdlError where they cannot be."""
     interval = syntax.interval
     if interval is None:
         return syntax
+    if syntax.definitions:
+        return replace(syntax, interval=None)
     if interval.first is None or interval.last is None:
         raise unsupported("INTERVAL partitioning without FIRST PARTITION or LAST PARTITION")
     first, last = bound(interval.first.text), bound(interval.last.text)
     following = stepper(interval.every.text, interval.unit)
     bounds = list(between(first, last, following))
-    lowest = "'0000-01-01'" if isinstance(first, date) else LOWEST
+    column = column_named(table, syntax.columns[0]) if syntax.columns else None
+    lowest = "'0000-01-01'" if isinstance(first, date) else lowest_number(syntax, column, table)
+    midnight = " 00:00:00" if isinstance(first, date) and column and column.type.name == "datetime" else ""
     definitions = [defined("P_NULL", lowest)] * interval.null_partition
-    definitions += [defined(f"P_LT_{value}", written(value)) for value in bounds]
+    definitions += [defined(f"P_LT_{value}{midnight}", written(value, midnight)) for value in bounds]
     definitions += [defined("P_MAXVALUE", "MAXVALUE")] * interval.maxvalue_partition
     return replace(syntax, definitions=tuple(definitions), interval=None)
+
+
+def lowest_number(syntax: PartitionSyntax, column: Column | None, table: Table) -> str:
+    """What no number lies below: of the column's type, of 64 bits for an expression (TiDB: getLowerBoundInt)."""
+    if column is None:
+        return "0" if is_unsigned(syntax.expression, table) else LOWEST
+    bits = INTEGER_BITS.get(column.type.name, 64)
+    return "0" if column.type.unsigned else str(-(1 << bits - 1))
 
 
 def defined(name: str, value: str) -> PartitionDefinition:
@@ -57,8 +72,20 @@ def bound(text: str) -> Bound:
         raise unsupported("INTERVAL partitioning with other bounds than whole numbers and dates") from None
 
 
-def written(value: Bound) -> str:
-    return f"'{value}'" if isinstance(value, date) else str(value)
+def written(value: Bound, midnight: str = "") -> str:
+    return f"'{value}{midnight}'" if isinstance(value, date) else str(value)
+
+
+def rewritten(syntax: TableSyntax, text: str, table: Table) -> str:
+    """The statement that the job has: the partitions in place of INTERVAL (TiDB: buildTablePartitionInfo,
+    AppendPartitionDefs)."""
+    interval = syntax.partitioning.interval if syntax.partitioning else None
+    if interval is None or table.partitioning is None:
+        return text
+    definitions = ",\n ".join(
+        f"PARTITION {quoted(partition.name)} VALUES LESS THAN ({partition.values[0][0]})"
+        for partition in table.partitioning.partitions)
+    return f"{text[:interval.at]}({definitions}){text[interval.at + interval.length:]}"
 
 
 def stepper(every: str, unit: str) -> Callable[[Bound], Bound]:

@@ -129,7 +129,9 @@ def check_primary_key(key: KeySyntax, table: Table) -> bool:
 
 def check_foreign_indexes(keys: Sequence[KeySyntax], taken: set[str], table: Table) -> None:
     """The index that a foreign key gets has a name of its own, and columns for it (TiDB: addIndexForForeignKey)."""
-    beginnings = [tuple(part.column.lower() for part in key.parts) for key in keys if key.kind in INDEXED]
+    beginnings = [
+        tuple(part.column.lower() if part.length < 0 else "" for part in key.parts) for key in keys
+        if key.kind in INDEXED]
     for number, key in enumerate((key for key in keys if key.kind == "foreign"), 1):
         columns = tuple(part.column.lower() for part in key.parts)
         if any(columns == beginning[:len(columns)] for beginning in beginnings):

@@ -59,7 +59,7 @@ def new_partitioning(syntax: PartitionSyntax, table: Table, session: Session) ->
     columns = syntax.columns or (key_columns(table) if syntax.kind == "key" else ())
     for name in columns:
         check_partition_column(name, syntax.kind, table)
-    syntax = expanded(syntax)
+    syntax = expanded(syntax, table)
     if max(syntax.count, len(syntax.definitions)) > MOST_PARTITIONS:
         raise tidb("ddl:1499")
     names = {column.name.lower(): column.name for column in table.columns}

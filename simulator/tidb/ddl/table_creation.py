@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from simulator.errors import SchemaError
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.catalog import Catalog, Database, key as place_of, with_table
 from simulator.tidb.ddl.create.table import DEFAULT_CHARSET, build_table
 from simulator.tidb.ddl.foreign_keys import check_parent, check_reference, referring
 from simulator.tidb.ddl.grammar import check_grammar
+from simulator.tidb.ddl.interval_partitioning import rewritten
 from simulator.tidb.ddl.new_tables import (
     check_charset,
     check_columns,
@@ -30,6 +32,9 @@ from simulator.tidb.ddl.steps import KnownTable
 from simulator.tidb.ddl.table_options import check_ttl
 from simulator.tidb.ddl.tidb_errors import refused, tidb, unsupported
 from simulator.tidb.model.table import Table
+from simulator.tidb.parser.tables import read_create_table
+from simulator.tidb.parser.texts import read
+from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.tables import TableSyntax
 
@@ -67,7 +72,18 @@ def create_table(statement: TableSyntax, text: str, session: Session) -> Execute
         check_limits(statement, table)
     if statement.temporary == "local":
         return session.nothing(TEMPORARY)
-    return Executed((new_job(statement, text, session),), (), with_table(catalog, table))
+    query = rewritten(statement, text, table)
+    return Executed((new_job(reread(statement, text, query), query, session),), (), with_table(catalog, table))
+
+
+def reread(statement: TableSyntax, text: str, query: str) -> TableSyntax:
+    """The statement as TiCDC reads it in the job, where that is another text."""
+    if query == text:
+        return statement
+    try:
+        return read(query, tokenize(query), read_create_table)
+    except SchemaError:  # with an INTERVAL and its partitions, TiDB writes the partitions twice
+        return statement
 
 
 def new_job(statement: TableSyntax, text: str, session: Session) -> Job:

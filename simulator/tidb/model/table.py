@@ -70,6 +70,9 @@ class Index:
     unpartitioned: bool = False
     """Whether it is one index over all partitions: GLOBAL."""
 
+    unmarked: bool = field(default=False, compare=False)
+    """Whether TiDB has made it for a foreign key of CREATE TABLE: it marks no column of it as part of a key."""
+
 
 @dataclass(frozen=True)
 class ForeignKey:

@@ -287,7 +287,8 @@ def system_time(cursor: Cursor) -> MethodSyntax:
 
 def read_interval(cursor: Cursor) -> IntervalSyntax:
     """`INTERVAL (1 MONTH) FIRST PARTITION LESS THAN (…) LAST PARTITION LESS THAN (…) NULL PARTITION …`"""
-    at = cursor.next_token().start
+    token = cursor.next_token()
+    at = token.start
     cursor.take()
     cursor.expect("(")
     every = read_bit_expression(cursor)
@@ -300,7 +301,8 @@ def read_interval(cursor: Cursor) -> IntervalSyntax:
         cursor.expect("LAST PARTITION LESS THAN")
         last = read_enclosed_bits(cursor)
     null = cursor.accept("NULL PARTITION")
-    return IntervalSyntax(every, unit, first, last, null, cursor.accept("MAXVALUE PARTITION"), at)
+    maxvalue = cursor.accept("MAXVALUE PARTITION")
+    return IntervalSyntax(every, unit, first, last, null, maxvalue, at, len(cursor.text_since(token)))
 
 
 def read_updated_index(cursor: Cursor) -> tuple[str, KeyOptions]:

@@ -246,13 +246,14 @@ class ColumnSyntax:
 
     @property
     def keys(self) -> tuple[KeySyntax, ...]:
-        """PRIMARY KEY and UNIQUE written with the column; TiDB makes one index of a key that is said twice."""
+        """PRIMARY KEY and UNIQUE written with the column; TiDB makes one index of PRIMARY KEY said twice, two of
+        UNIQUE."""
         return tuple(self._keys())
 
     def _keys(self) -> Iterator[KeySyntax]:
         seen: set[str] = set()
         for option in self.options:
-            if option.kind in ("primary", "unique") and option.kind not in seen:
+            if option.kind == "unique" or option.kind == "primary" and option.kind not in seen:
                 seen.add(option.kind)
                 settings = KeyOptions(clustered=option.clustered, scope=option.scope)
                 yield KeySyntax(option.kind, "", (KeyPart(self.name, at=self.at),), settings, self.at)

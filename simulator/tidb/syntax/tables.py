@@ -56,6 +56,8 @@ class IntervalSyntax:
     null_partition: bool = False
     maxvalue_partition: bool = False
     at: int = 0
+    length: int = field(default=0, compare=False)
+    """How much of the statement it takes from there on."""
 
 
 @dataclass(frozen=True)

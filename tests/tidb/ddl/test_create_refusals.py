@@ -172,3 +172,34 @@ def test_later_releases_have_more_functions_for_defaults() -> None:
         except SqlError as error:
             found = error.number
         assert number == found
+
+
+def test_the_job_of_interval_partitioning_has_the_partitions() -> None:
+    """TiDB writes them in place of INTERVAL."""
+    made = TiCDC("v8.0.0", sink_uri="kafka://127.0.0.1:9092/t?protocol=open-protocol", databases=["test"],
+                 config={"force-replicate": True})
+    made.execute("CREATE TABLE t (a TINYINT) PARTITION BY RANGE COLUMNS (a)"
+                 " INTERVAL (10) FIRST PARTITION LESS THAN (10) LAST PARTITION LESS THAN (20) NULL PARTITION")
+    partitions = "(PARTITION `P_NULL` VALUES LESS THAN (-128),PARTITION `P_LT_10` VALUES LESS THAN (10)," \
+        "PARTITION `P_LT_20` VALUES LESS THAN (20))"
+    sent = {event.query for event in made.events() if type(event).__name__ == "DdlEvent"}
+    assert sent == {f"CREATE TABLE `t` (`a` TINYINT) PARTITION BY RANGE COLUMNS (`a`) {partitions}"}
+
+
+def test_defaults_are_what_a_row_takes() -> None:
+    """A hexadecimal number with the column's decimals; 0 of a YEAR is kept as text, which is 2000."""
+    made = TiCDC("v8.0.0", sink_uri="kafka://127.0.0.1:9092/t?protocol=open-protocol", databases=["test"])
+    made.execute("CREATE TABLE t (a INT, b DECIMAL(5, 2) DEFAULT x'41', c YEAR DEFAULT 0, d YEAR DEFAULT '0000')")
+    made.execute("INSERT INTO t (a) VALUES (1)")
+    assert [("65.00", 2000, 0)] == [(str(row["b"]), row["c"], row["d"]) for row in made.rows("t")]
+
+
+def test_the_index_of_a_foreign_key_marks_no_column() -> None:
+    """Open Protocol's flags are those of a column without a key: 65, not 97."""
+    made = TiCDC("v8.0.0", sink_uri="kafka://127.0.0.1:9092/t?protocol=open-protocol&partition-num=1",
+                 databases=["test"], config={"force-replicate": True})
+    made.execute("CREATE TABLE p (id INT PRIMARY KEY)")
+    made.execute("CREATE TABLE c (id INT PRIMARY KEY, p BLOB, q INT, FOREIGN KEY (q) REFERENCES p (id))")
+    made.execute("INSERT INTO c VALUES (1, 'x', NULL)")
+    sent = b"".join(message.value or b"" for message in made.messages())
+    assert b'"q":{"t":3,"f":65,"v":null}' in sent

@@ -49,7 +49,7 @@ def value_text(syntax: DefaultSyntax, type: ColumnType) -> str | None:
     if kind in ("date", "datetime", "time"):
         return _time_text(spellings.number(text) if syntax.kind == "number" and kind != "time" else text, type)
     if kind == "year":
-        return year_text(text, syntax.kind == "string")
+        return year_text(text)
     if type.name == "char" and is_binary(type):
         return text.ljust(type.length, "\0")
     return text
@@ -72,7 +72,10 @@ def bytes_text(value: bytes, type: ColumnType) -> str | None:
     """A hexadecimal or binary literal: a number for a number, the bytes for text."""
     kind = family(type)
     if kind in ("integer", "bit", "decimal", "year", "float"):
-        return bytes_number(value)
+        number = bytes_number(value)
+        if number is None or kind not in ("decimal", "float"):
+            return number
+        return number_text(number, max(type.decimal, 0)) if kind == "decimal" else float_text(number, type)
     if kind == "time":
         number = bytes_number(value)
         return None if number is None else spellings.time(number, max(type.decimal, 0))
@@ -85,10 +88,11 @@ def bytes_text(value: bytes, type: ColumnType) -> str | None:
     return value.decode("utf-8", "replace")
 
 
-def year_text(text: str, quoted: bool) -> str | None:
-    """A YEAR, of which one of two digits is from 1970 to 2069; the number 0 is 0, and '0' is 2000."""
+def year_text(text: str) -> str | None:
+    """A YEAR, of which one of two digits is from 1970 to 2069. TiDB keeps the number 0 as text, which is 2000, but
+    '0000' is 0."""
     number = int(number_text(text, 0) or -1)
-    if 0 < number < 100 or quoted and number == 0 and len(text.strip()) < 4:
+    if 0 < number < 100 or number == 0 and len(text.strip()) < 4:
         number += 2000 if number < 70 else 1900
     return str(number) if number >= 0 else None
 

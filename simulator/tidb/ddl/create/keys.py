@@ -242,9 +242,11 @@ def foreign_indexes(
     added: list[Index] = []
     foreign = [(key, tuple(part.column for part in parts)) for key, parts in keys if key.kind == "foreign"]
     for number, (key, columns) in enumerate(foreign, 1):
-        covering = (tuple(column.name for column in index.columns[:len(columns)]) for index in serving + added)
+        covering = (tuple(column.name for column in index.columns[:len(columns)]) for index in serving + added
+                    if all(column.length < 0 for column in index.columns[:len(columns)]))
         if columns == handle or columns in covering:
             continue
         name = key.name or f"fk_{number}"
-        added.append(Index(len(indexes) + len(added) + 1, name, tuple(IndexColumn(column) for column in columns)))
+        parts = tuple(IndexColumn(column) for column in columns)
+        added.append(Index(len(indexes) + len(added) + 1, name, parts, unmarked=True))
     return added
