@@ -6,7 +6,7 @@ from collections.abc import Collection
 from datetime import datetime, timezone, tzinfo
 from typing import NamedTuple
 
-from simulator.tidb.datums.problems import TRUNCATIONS, Problem
+from simulator.tidb.datums.problems import NOT_SIMULATED, TRUNCATIONS, Problem
 
 STRICT = frozenset(("STRICT_TRANS_TABLES", "STRICT_ALL_TABLES"))
 
@@ -45,6 +45,8 @@ class Mode(NamedTuple):
 
     def forgives(self, problem: Problem) -> bool:
         """Whether a problem is a warning."""
+        if problem.number == NOT_SIMULATED:
+            return False
         if self.ignore and self.inserting:
             return True
         return self.lenient and problem.number in TRUNCATIONS and not problem.forced

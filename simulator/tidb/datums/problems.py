@@ -18,6 +18,9 @@ TRUNCATIONS = frozenset((1264, 1265, 1292, 1366, 1406, 1441, 1690, 8029, 8033))
 """Errors that are warnings in a mode that is not strict (pkg/types/truncate.go, HandleTruncate)."""
 
 
+NOT_SIMULATED = 1235
+
+
 class Problem(NamedTuple):
     number: int
     text: str

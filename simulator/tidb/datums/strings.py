@@ -5,11 +5,13 @@ from __future__ import annotations
 from simulator.tidb.datums.kinds import Datum, shown
 from simulator.tidb.datums.modes import Mode
 from simulator.tidb.datums.numbers import literal_number
-from simulator.tidb.datums.problems import Problem, too_long
+from simulator.tidb.datums.problems import NOT_SIMULATED, Problem, other, too_long
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values.strings import BYTES
 
 SPACES = b" \t\n\r"
+NO_CHARACTERS = other(NOT_SIMULATED, "bytes that are no UTF-8 are not kept in a latin1 column; text is accepted")
+"""TiDB keeps them as they are (pkg/parser/charset/encoding_latin1.go)."""
 
 
 class Invalid(Exception):
@@ -28,8 +30,18 @@ def cast_string(type: ColumnType, column: str, datum: Datum, mode: Mode) -> tupl
         text = "".join(f"\\x{byte:02X}" for byte in invalid.bytes)
         problem = Problem(1366, f"Incorrect string value '{text}' for column '{column}'", "characters")
         return _trimmed(type, invalid.instead), problem
+    if type.charset == "latin1" and not _is_utf8(value):
+        return b"", NO_CHARACTERS
     value, cut = _of_length(type, value)
     return _trimmed(type, value), cut
+
+
+def _is_utf8(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _trimmed(type: ColumnType, value: bytes) -> bytes:

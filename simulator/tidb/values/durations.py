@@ -12,11 +12,11 @@ LONGEST = (838 * 3600 + 59 * 60 + 59) * 1_000_000
 """Microseconds of the longest TIME."""
 
 _SPACE = r"[\t\n\v\f\r \x85\xa0]"
-_NUMBER = r"(\d{1,18})(?!\d)"
+_NUMBER = r"(\d{1,19})(?!\d)"
 _NEXT = rf"{_SPACE}*:{_SPACE}*{_NUMBER}"
 _DAYS = re.compile(rf"{_NUMBER}{_SPACE}+{_NUMBER}(?:{_NEXT}(?:{_NEXT})?)?", re.ASCII)
 _CLOCK = re.compile(rf"{_NUMBER}{_NEXT}(?:{_NEXT})?", re.ASCII)
-_COMPACT = re.compile(r"\d{1,18}(?!\d)", re.ASCII)
+_COMPACT = re.compile(r"\d{1,19}(?!\d)", re.ASCII)
 _COLON = re.compile(rf"{_SPACE}*:", re.ASCII)
 _FRACTION = re.compile(rf"{_SPACE}*(?:\.(\d*))?", re.ASCII)
 _PUNCTUATION = r"[!\"#%&'()*,\-./:;?@\[\\\]_{}]"
@@ -115,7 +115,7 @@ def _parts(rest: str) -> tuple[int, tuple[int, int, int] | None]:
         hours, minutes, seconds = (int(part or 0) for part in clock.groups())
         return clock.end(), (hours, minutes, seconds)
     compact = _COMPACT.match(rest)
-    if compact:
+    if compact and int(compact[0]) < 2**63:
         number = int(compact[0])
         return compact.end(), (number // 10_000, number // 100 % 100, number % 100)
     return 0, None

@@ -34,7 +34,8 @@ CASES: list[tuple[str, str, Any, Any]] = [
     ("DATETIME(3)", "1/3", 1292, None), ("TIMESTAMP", "18446744073709551615", 1105, 1105),
     ("TIME", "'1abc'", 1292, "00:00:01"), ("TIME", "4294967296", 1292, "838:59:59"),
     ("TIME", "-2147483649", 1292, "NULL"),
-    ("TIME", "1e20", 1264, "NULL"), ("TIME", "DATE'2020-01-01'", "00:00:00", "00:00:00"),
+    ("TIME", "1e20", 1264, "NULL"), ("TIME", "9223372036854775807", 1292, "838:59:59"),
+    ("TIME", "DATE'2020-01-01'", "00:00:00", "00:00:00"),
     ("TIME", "TIME'-10:00:00.5'", "-10:00:00", "-10:00:00"),
     ("ENUM('a','b')", "18446744073709551615", 1265, ""), ("SET('a','b')", "2.5e0", "b", "b"),
     ("ENUM('a','b')", "CAST('1' AS JSON)", "a", "a"),
@@ -99,3 +100,9 @@ def test_columns_of_every_kind_keep_their_kind() -> None:
     for value, kind in (("f", "float"), ("u", "unsigned bigint"), ("b", "bit"), ("e", "enum"), ("w", "set")):
         with pytest.raises(SqlError, match=f"cannot convert datum from {kind} to type timestamp"):
             ticdc.execute(f"INSERT INTO t(ts) SELECT {value} FROM s")
+
+
+def test_bytes_that_are_no_characters_of_latin1_are_refused_by_name_in_every_mode() -> None:
+    for mode, ignore in (("DEFAULT", ""), ("''", ""), ("DEFAULT", "IGNORE")):
+        assert kept("VARCHAR(9) CHARACTER SET latin1", "x'636166e9'", mode, ignore) == 1235
+    assert kept("VARCHAR(9) CHARACTER SET latin1", "x'636166c3a9'", "DEFAULT") == "café"
