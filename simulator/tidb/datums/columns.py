@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.tidb.datums.cast import Cast, cast_value
-from simulator.tidb.datums.kinds import DATUMS, Datum, as_datums, cells_of
+from simulator.tidb.datums.cast import cast_value
+from simulator.tidb.datums.kinds import DATUMS, Datum, as_datums, cells_of, datums
 from simulator.tidb.datums.modes import Mode
 from simulator.tidb.datums.problems import Problem
 from simulator.tidb.model.table import Column
@@ -23,14 +23,16 @@ from simulator.tidb.values.conversion import tidb_text
 FEW = 16
 """Rows up to which each value is cast by itself."""
 
+STRINGS = ("string", "text")
+
 SURE: dict[str, frozenset[str]] = {
-    "int": frozenset(("integer", "decimal", "string", "text", "json")),
-    "uint": frozenset(("integer", "decimal", "string", "text", "json")),
-    "decimal": frozenset(("decimal", "string", "text")),
-    "string": frozenset(("integer", "decimal", "float", "string", "text", "json")),
-    "bytes": frozenset(("string", "text")),
-    "date": frozenset(("date",)),
-    "datetime": frozenset(("datetime",)),
+    "int": frozenset(("integer", "decimal", "float", "json", *STRINGS)),
+    "uint": frozenset(("integer", "decimal", "float", "json", *STRINGS)),
+    "decimal": frozenset(("decimal", "float", *STRINGS)),
+    "double": frozenset(("float",)),
+    "string": frozenset(("integer", "decimal", "float", "json", "date", "datetime", "time", *STRINGS)),
+    "bytes": frozenset(STRINGS),
+    "date": frozenset(("date",)), "datetime": frozenset(("datetime",)), "time": frozenset(("time",)),
     "json": frozenset(("json",)),
 }
 """Kinds of datums -> families of types that a kernel makes of their text what TiDB does, or null."""
@@ -57,52 +59,70 @@ def cast_column(column: Column, values: pa.Array, mode: Mode) -> CastColumn:
     values = as_datums(column.type, values)
     rows = len(values)
     if rows <= FEW:
-        return _one_by_one(column, values, np.arange(rows), pa.nulls(rows, pa.binary()), mode)
+        return _one_by_one(column, values, mode)
     texts = _usual(column.type, values, mode)
-    odd = np.flatnonzero(np.asarray(pc.and_(values.is_valid(), texts.is_null())))
-    return _one_by_one(column, values.take(pa.array(odd)), odd, texts, mode) if len(odd) else CastColumn(texts, [])
+    odd = np.asarray(pc.and_(values.is_valid(), texts.is_null()))
+    if not odd.any():
+        return CastColumn(texts, [])
+    places = np.flatnonzero(odd)
+    others = _each_distinct(column, values.take(pa.array(places)), mode)
+    misfits = [misfit._replace(row=int(places[misfit.row])) for misfit in others.misfits]
+    return CastColumn(pc.replace_with_mask(texts, pa.array(odd), others.texts), misfits)
 
 
-def _one_by_one(column: Column, values: pa.Array, rows: np.ndarray, texts: pa.Array, mode: Mode) -> CastColumn:
-    """With these values in their rows."""
+def _one_by_one(column: Column, values: pa.Array, mode: Mode) -> CastColumn:
     made: list[bytes | None] = []
-    misfits, known = [], dict[Datum, Cast]()
-    for row, datum in zip(rows.tolist(), cells_of(values), strict=True):
-        if datum is None:
-            made.append(None)
-            continue
-        if datum not in known:
-            known[datum] = cast_value(column.type, column.name, datum, mode)
-        text, problem = known[datum]
+    misfits = []
+    for row, datum in enumerate(cells_of(values)):
+        text, problem = (None, None) if datum is None else cast_value(column.type, column.name, datum, mode)
         made.append(text)
-        if problem is not None:
+        if datum is not None and problem is not None:
             misfits.append(Misfit(row, datum, problem))
-    found = pa.array(made, pa.binary())
-    if len(rows) < len(texts):
-        places = np.zeros(len(texts), np.bool_)
-        places[rows] = True
-        found = pc.replace_with_mask(texts, pa.array(places), found)
-    return CastColumn(found, misfits)
+    return CastColumn(pa.array(made, pa.binary()), misfits)
+
+
+def _each_distinct(column: Column, values: pa.Array, mode: Mode) -> CastColumn:
+    """The same with each different value cast once."""
+    texts, misfits = pa.nulls(len(values), pa.binary()), list[Misfit]()
+    for kind in pc.unique(values.field(0)).to_pylist():
+        distinct = _of_kind(values, kind).dictionary_encode()
+        found = _one_by_one(column, datums(kind, distinct.dictionary), mode)
+        texts = pc.coalesce(texts, found.texts.take(distinct.indices))
+        wrong = {misfit.row: misfit for misfit in found.misfits}
+        if wrong:
+            indices = np.asarray(pc.fill_null(distinct.indices, -1))
+            rows = np.flatnonzero(np.isin(indices, list(wrong)))
+            misfits += [wrong[int(indices[row])]._replace(row=int(row)) for row in rows]
+    return CastColumn(texts, sorted(misfits, key=lambda misfit: misfit.row))
+
+
+def _of_kind(values: pa.Array, kind: str) -> pa.Array:
+    """The bodies of one kind, null for others."""
+    return pc.if_else(pc.equal(values.field(0), kind), values.field(1), pa.scalar(None, pa.binary()))
 
 
 def _usual(type: ColumnType, values: pa.Array, mode: Mode) -> pa.Array:
     """TiDB text of what a kernel reads as TiDB does; null for everything else."""
     assert values.type == DATUMS
-    bodies = values.field(1)
-    kinds = pc.unique(values.field(0).drop_null()).to_pylist()
     found = pa.nulls(len(values), pa.binary())
-    for kind in kinds:
-        if family(type) not in SURE.get(kind, ()) or type.name == "timestamp":
-            continue
-        mine = bodies if len(kinds) == 1 else pc.if_else(
-            pc.equal(values.field(0), kind), bodies, pa.scalar(None, pa.binary()))
-        found = pc.coalesce(found, _kernel(type, kind, mine, mode))
+    for kind in pc.unique(values.field(0).drop_null()).to_pylist():
+        if family(type) in SURE.get(kind, ()):
+            found = pc.coalesce(found, _kernel(type, _of_kind(values, kind), mode))
     return found
 
 
-def _kernel(type: ColumnType, kind: str, bodies: pa.Array, mode: Mode) -> pa.Array:
+def _kernel(type: ColumnType, bodies: pa.Array, mode: Mode) -> pa.Array:
     text = tidb_text(type, bodies).cast(pa.binary())
-    if kind in ("date", "datetime"):
-        odd = pc.match_substring(text, "-00")
-        text = pc.if_else(odd, pa.scalar(None, pa.binary()), text)
-    return text
+    if family(type) not in ("date", "datetime", "time"):
+        return text
+    sure = pc.equal(text, bodies)
+    if type.name != "time":
+        sure = pc.and_not(sure, pc.match_substring(text, "-00"))
+    if type.name == "timestamp":
+        within = pc.and_(pc.greater_equal(text, EARLIEST), pc.less(text, LATEST))
+        sure = pc.and_(sure, within) if str(mode.zone) == "UTC" else pa.scalar(False)
+    return pc.if_else(sure, text, pa.scalar(None, pa.binary()))
+
+
+EARLIEST, LATEST = b"1970-01-01 00:00:01", b"2038-01-19 03:14:08"
+"""TIMESTAMP's first moment in UTC and the first one beyond it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from functools import lru_cache
 
 import numpy as np
 
@@ -82,14 +81,13 @@ def _fixed(number: float, type: ColumnType) -> tuple[float, Problem | None]:
     shift = float(f"1e{type.decimal}")
     moved = number * shift
     if not math.isinf(moved):
-        number = (float(round(moved)) if abs(moved) < 2.0**53 else moved) / shift
+        number = float(np.rint(moved)) / shift
     most = float(f"1e{type.length - type.decimal}") - float(f"1e-{type.decimal}")
     if abs(number) > most:
         return math.copysign(most, number), overflow("DOUBLE", "")
     return number, None
 
 
-@lru_cache(4096)
 def float_text(number: float, single: bool) -> str:
     """As a MySQL client prints it: the fewest digits, an exponent below 1e-15 and from 1e15 on."""
     value = np.float32(number) if single else np.float64(number)

@@ -16,6 +16,9 @@ from simulator.tidb.values.kernels import each_distinct, has, matches, only, oth
 PRECISION = 76
 """Digits of Arrow's widest decimal; TiDB's have at most 65."""
 
+MOST_BEHIND = 72
+"""Digits behind the point that an exponent may make."""
+
 _CUT = 9
 """Digits that Arrow rounds away rightly; with 17 it makes 4294967294 of 4294967295.5 (Arrow 26: pc.round)."""
 
@@ -80,7 +83,9 @@ def _long(text: pa.Array, whole: int, scale: int) -> pa.Array:
 
 
 def _without_exponent(number: Decimal, whole: int, scale: int) -> str | None:
-    if number and number.adjusted() >= whole:
+    """Null also for one with more digits behind its point than TiDB has words for (pkg/types/mydecimal.go, Shift)."""
+    exponent = number.as_tuple().exponent
+    if number and (number.adjusted() >= whole or isinstance(exponent, int) and exponent < -MOST_BEHIND):
         return None
     number = number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, Context(prec=2 * PRECISION))
     if not number:

@@ -12,6 +12,10 @@ import pytest
 
 from simulator import TiCDC
 from simulator.errors import SqlError
+from simulator.tidb.datums.columns import FEW, cast_column
+from simulator.tidb.datums.kinds import Datum, each
+from simulator.tidb.datums.modes import Mode
+from simulator.tidb.ddl.create_table import create_table
 
 CASES: list[tuple[str, str, Any, Any]] = [
     ("TINYINT", "'12abc'", 1366, 12), ("TINYINT UNSIGNED", "'1.5abc'", 1264, 2), ("INT", "2.5e0", 2, 2),
@@ -106,3 +110,29 @@ def test_bytes_that_are_no_characters_of_latin1_are_refused_by_name_in_every_mod
     for mode, ignore in (("DEFAULT", ""), ("''", ""), ("DEFAULT", "IGNORE")):
         assert kept("VARCHAR(9) CHARACTER SET latin1", "x'636166e9'", mode, ignore) == 1235
     assert kept("VARCHAR(9) CHARACTER SET latin1", "x'636166c3a9'", "DEFAULT") == "café"
+
+
+TEXTS = {
+    "string": ("1", "-1", "1.5", "007", " 4 ", "1e3", "1e-400", "abc", "", "2020-01-01", "2020-01-01 10:11:12.50",
+               "2020-02-30", "0000-00-00", "2020-00-01", "-10:11:12.5", "900:00:00", "1970-01-01 00:00:00",
+               "2038-01-19 03:14:08", "é", "a  ", "300", "-0", "-0.0", "1.005", "[1, 2.50]", "1e400", "inf", "\t1"),
+    "int": ("0", "-1", "300", "20200101"), "uint": ("0", "18446744073709551615"),
+    "decimal": ("0.0", "-0.5", "99.995", "-99999.5"), "double": ("-0.0", "2.5", "-0.4", "1e+39", "123.456"),
+    "date": ("2020-01-01", "0000-00-00", "2020-00-01"), "datetime": ("2020-12-31 23:59:59.99", "2040-01-01 00:00:00"),
+    "time": ("10:11:12", "-10:11:12.55"), "json": ("1", '"a"', "null"),
+}
+
+
+@pytest.mark.parametrize("type", [
+    "TINYINT", "BIGINT UNSIGNED", "DECIMAL(5,2)", "FLOAT", "FLOAT(6,2)", "DOUBLE UNSIGNED", "CHAR(3)", "VARBINARY(5)",
+    "DATE", "DATETIME(2)", "TIMESTAMP", "TIME(1)", "YEAR", "JSON", "ENUM('a','1')", "BIT(9)"])
+@pytest.mark.parametrize("sql_mode", ["STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE", ""])
+def test_a_value_is_cast_alike_alone_and_among_many(type: str, sql_mode: str) -> None:
+    column, mode = create_table(f"CREATE TABLE t (c {type})", "d").columns[0], Mode(frozenset(sql_mode.split(",")))
+    given = [Datum(kind, text.encode()) for kind, texts in TEXTS.items() for text in texts]
+    assert len(given) > FEW
+    among = cast_column(column, each([*given, None]), mode)
+    alone = [cast_column(column, each([datum]), mode) for datum in given]
+    assert among.texts.to_pylist() == [*(found.texts[0].as_py() for found in alone), None]
+    assert [(misfit.row, misfit.problem) for misfit in among.misfits] == [
+        (row, misfit.problem) for row, found in enumerate(alone) for misfit in found.misfits]
