@@ -227,6 +227,7 @@ V7_6_0 = replace(
         | option_names.DEBEZIUM_SCHEMA
     ),
     protocols=V7_5_0.protocols | {"debezium", "simple"},
+    rename_renews_ids=False,
 )
 
 V8_0_0 = replace(
@@ -279,6 +280,7 @@ V8_4_0 = replace(
     vectors=True,
     short_control_escapes=True,
     options=V8_3_0.options | option_names.RAW_VALUE,
+    lone_null_refused=True,
 )
 
 V8_5_0 = replace(V8_4_0, name="v8.5.0")

@@ -49,6 +49,16 @@ class Statements:
     vectors: bool = field(metadata=TAKEN(
         "Whether there are columns of type VECTOR and indexes on them (8.4+: tidb %s).", "parser/parser.y"))
 
+    rename_renews_ids: bool = field(metadata=TEXT(
+        """Whether a renamed table goes on with `_tidb_rowid` and AUTO_INCREMENT behind the 30,000 that its TiDB had set
+        aside (up to 7.5: tidb %s); elsewhere it goes on with the next (7.6+).""",
+        "infoschema/builder.go applyTableUpdate"))
+
+    lone_null_refused: bool = field(metadata=TAKEN(
+        """Whether a NULL for a NOT NULL column is an error in an INSERT of one row without strict mode, too (TiDB 8.4+:
+        %s); elsewhere it becomes the zero of its type, as in an INSERT of several rows.""",
+        "executor/select.go ResetContextOfStmt"))
+
     codes_search_indexes: bool = field(metadata=TEXT(
         """Whether a job whose text has ADD FULLTEXT INDEX (230) or begins with CREATE HYBRID INDEX (231) gets the code
         that TiCDC has for it, whatever TiDB's is (new: %s).""",

@@ -12,6 +12,7 @@ from simulator.tidb.ddl.catalog import key
 from simulator.tidb.model.table import visible_columns
 from simulator.tidb.parser.script import scripted
 from simulator.tidb.parser.sql import read_sql
+from simulator.tidb.upstream.auto_ids import behind
 from simulator.tidb.upstream.execute import execute, starting
 from simulator.tidb.upstream.outcome import Committed, Outcome, Refusal
 from simulator.tidb.upstream.state import StoredRows, Upstream
@@ -53,7 +54,7 @@ def with_rows(upstream: Upstream, name: str, rows: Sequence[Sequence[str | None]
         column: pa.array([None if row[place] is None else str(row[place]).encode() for row in rows], pa.binary())
         for place, column in enumerate(names)})
     numbers = pa.array(ids or range(1, len(rows) + 1), pa.int64())
-    stored = StoredRows(table, cells, numbers, len(rows) + 1, len(rows) + 1)
+    stored = StoredRows(table, cells, numbers, behind(table, len(rows), len(rows)))
     return replace(upstream, rows={**upstream.rows, key("test", name): stored})
 
 

@@ -25,6 +25,7 @@ from simulator.tidb.model.types import family
 from simulator.tidb.parser.sql import read_sql
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.statements import DropTable
+from simulator.tidb.upstream.auto_ids import behind
 from simulator.tidb.upstream.state import StoredRows, Upstream
 
 MOST_BYTES = 256 << 20
@@ -126,23 +127,23 @@ def _read(entry: SnapshotTable, table: Table, of: Snapshot) -> StoredRows:
     else:
         row_ids = pa.array(np.arange(1, len(image) + 1))
     cells = pa.table(row_image.named(image, names))
-    return StoredRows(table, cells, row_ids, _after(row_ids), _next_auto(table, image))
+    return StoredRows(table, cells, row_ids, behind(table, _last(row_ids), _last_auto(table, image)))
 
 
 def _ordinals(table: Table) -> tuple[int, ...]:
     return tuple(range(len(table.partitioning.partitions) if table.partitioning else 1))
 
 
-def _after(row_ids: pa.Array) -> int:
-    return (pc.max(row_ids).as_py() or 0) + 1
+def _last(row_ids: pa.Array) -> int:
+    return pc.max(row_ids).as_py() or 0
 
 
-def _next_auto(table: Table, image: pa.Array) -> int:
-    """Behind the highest value that is there, as where an export is loaded into TiDB."""
+def _last_auto(table: Table, image: pa.Array) -> int:
+    """The highest value that is there, as where an export is loaded into TiDB."""
     columns = visible_columns(table)
     for place, column in enumerate(columns):
         if column.auto_increment and len(image):
             exact = family(column.type) == "integer"
             texts = row_image.cell(image, len(columns), place).cast(pa.string())
-            return max(0, int(pc.max(texts.cast(pa.decimal128(38) if exact else pa.float64())).as_py())) + 1
-    return 1
+            return max(0, int(pc.max(texts.cast(pa.decimal128(38) if exact else pa.float64())).as_py()))
+    return 0

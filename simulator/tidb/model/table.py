@@ -100,6 +100,8 @@ class CheckConstraint:
     expression: str
     """SQL text."""
 
+    enforced: bool = True
+
 
 @dataclass(frozen=True)
 class TimeToLive:

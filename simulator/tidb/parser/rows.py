@@ -52,24 +52,21 @@ def _inserted(cursor: Cursor, replace: bool, ignore: bool) -> Insert:
     columns: tuple[str, ...] | None = None
     rows: tuple[tuple[Node, ...], ...] | None = None
     query: QueryTree | None = None
-    alias: tuple[str, tuple[str, ...]] = ("", ())
     if cursor.word() == "(" and not _begins_query(cursor):
         columns = _columns(cursor)
     if cursor.accept("SET"):
         assignments = cursor.listed(read_assignment)
         columns = tuple(assignment.column.parts[-1] for assignment in assignments)
         rows = (tuple(assignment.value for assignment in assignments),)
-        alias = _row_alias(cursor)
     elif cursor.word() in ("VALUES", "VALUE") and not begins_query(cursor):
         cursor.take()
         rows = cursor.listed(_row)
-        alias = _row_alias(cursor)
     elif _begins_query(cursor):
         query = read_query(cursor).tree
     else:
         cursor.unexpected("VALUES, SET, SELECT, TABLE or WITH", ("VALUES", "VALUE", "SET", "SELECT", "TABLE", "WITH"))
     on_duplicate = () if replace else _on_duplicate(cursor)
-    return Insert(table, columns, rows, query, on_duplicate, ignore, replace, *alias, partitions)
+    return Insert(table, columns, rows, query, on_duplicate, ignore, replace, partitions)
 
 
 def _begins_query(cursor: Cursor) -> bool:
@@ -96,14 +93,6 @@ def _value(cursor: Cursor) -> Node:
     return read_value(cursor)
 
 
-def _row_alias(cursor: Cursor) -> tuple[str, tuple[str, ...]]:
-    """`AS new [(a, b)]` behind the rows: the alias, and its names of columns."""
-    if not cursor.accept("AS"):
-        return "", ()
-    alias = cursor.name("the alias of the row")
-    return alias, _columns(cursor) if cursor.word() == "(" else ()
-
-
 def _on_duplicate(cursor: Cursor) -> tuple[Assignment, ...]:
     return cursor.listed(read_assignment) if cursor.accept("ON DUPLICATE KEY UPDATE") else ()
 
@@ -118,7 +107,7 @@ def read_update(cursor: Cursor, common: Common | None = None) -> Update:
     source = _sources(cursor, "UPDATE")
     cursor.expect("SET")
     assignments = cursor.listed(read_assignment)
-    where, order, limit = _which(cursor, "UPDATE", source)
+    where, order, limit = _which(cursor, source)
     return Update(source, assignments, where, order, limit, ignore, _with(common, source))
 
 
@@ -158,7 +147,7 @@ def read_delete(cursor: Cursor, common: Common | None = None) -> Delete:
     alias = read_name_alias(cursor) if cursor.word() != "PARTITION" else ""
     partitions = read_partitions(cursor)
     source = TableSource(targets[0], alias or read_name_alias(cursor))
-    where, order, limit = _which(cursor, "DELETE", source)
+    where, order, limit = _which(cursor, source)
     return Delete(source, (), where, order, limit, ignore, partitions, _with(common, source))
 
 
@@ -201,15 +190,15 @@ def _sources(cursor: Cursor, verb: str) -> syntax.Source:
     return tree_of(join)
 
 
-def _which(
-    cursor: Cursor, verb: str, source: syntax.Source,
-) -> tuple[Node | None, tuple[OrderItem, ...], Limit | None]:
-    """WHERE, ORDER BY and LIMIT; the last two only where one table is changed."""
+def _which(cursor: Cursor, source: syntax.Source) -> tuple[Node | None, tuple[OrderItem, ...], Limit | None]:
+    """WHERE, and ORDER BY and LIMIT without an offset where one table is changed."""
     where = cursor.rules.node(cursor) if cursor.accept("WHERE") else None
+    if not isinstance(source, TableSource):
+        return where, (), None
     order = read_order(cursor)
     limit = read_limit(cursor)
-    if not isinstance(source, TableSource) and (order or limit):
-        raise SqlError(1221, "HY000", f"Incorrect usage of {verb} and {'ORDER BY' if order else 'LIMIT'}")
+    if limit and limit.tree.offset:
+        cursor.unexpected("LIMIT without an offset")
     return where, order, limit.tree if limit else None
 
 

@@ -21,7 +21,7 @@ class DefaultValue(Node):
 
 @dataclass(frozen=True)
 class InsertedValue(Node):
-    """VALUES(column) of ON DUPLICATE KEY UPDATE; a row alias is resolved by whoever knows the columns."""
+    """VALUES(column) of ON DUPLICATE KEY UPDATE."""
 
     column: ColumnName
 
@@ -47,10 +47,6 @@ class Insert:
     on_duplicate: tuple[Assignment, ...] = ()
     ignore: bool = False
     replace: bool = False
-    alias: str = ""
-    """Row alias of `VALUES … AS new(a, b)`."""
-
-    alias_columns: tuple[str, ...] = ()
     partitions: tuple[str, ...] = ()
 
 

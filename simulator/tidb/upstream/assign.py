@@ -21,7 +21,8 @@ from simulator.tidb.ddl.catalog import key
 from simulator.tidb.expressions.generated import generated
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.upstream import auto_ids
-from simulator.tidb.upstream.checks import check
+from simulator.tidb.upstream.allocators import Counters
+from simulator.tidb.upstream.auto_ids import Asked
 from simulator.tidb.upstream.clock import now_text
 from simulator.tidb.upstream.defaults import default_texts, has_default
 from simulator.tidb.upstream.fitting import (
@@ -52,13 +53,15 @@ class Assigned:
     texts: dict[str, pa.Array]
     """TiDB text (binary) of each visible column, in table order."""
 
-    counters: auto_ids.Counters
+    counters: Counters
     """What the table gives next; INSERT alone moves them, and an UPDATE of an AUTO_INCREMENT column."""
 
     last_insert_id: int | None = None
     """The first id that the statement made."""
 
     warnings: tuple[str, ...] = ()
+    error: SqlError | None = None
+    """Why new rows have no ids; those that were given are used up."""
 
 
 Value: TypeAlias = Union[pa.Array, Given, Default]
@@ -69,7 +72,8 @@ has them (a BIT's tagged), or Arrow numbers, which count as SQL's numbers."""
 
 def assigned(
     table: Table, given: Values, rows: int, upstream: Upstream, now_ms: int, first_row: int = 1, ignore: bool = False,
-    existing: Mapping[str, pa.Array] | None = None, named: Collection[str] = (), way: str = "",
+    existing: Mapping[str, pa.Array] | None = None, named: Collection[str] = (), asked: Asked = Asked(),
+    way: str = "",
 ) -> Assigned:
     """New rows, or with `existing` (TiDB texts of all visible columns) those rows changed.
 
@@ -92,17 +96,19 @@ def assigned(
     error = first_error(faults)
     if error:
         raise _earlier(statement, texts, error.row) or error.error
-    counters, made = auto_ids.counters(table, upstream.rows.get(key(table.schema, table.name))), None
-    if automatic:
-        texts[automatic.name], counters, made = auto_ids.with_ids(
-            table, automatic, texts[automatic.name], upstream, counters, now_ms)
-    elif existing is not None:
+    counters = auto_ids.counters(table, upstream.rows.get(key(table.schema, table.name)))
+    if existing is not None:
         texts = _touched(statement, given, texts, existing, named)
-        counters = auto_ids.moved(table, given, texts, counters)
+        counters = auto_ids.moved(table, given, texts, existing, counters)
     texts = _with_generated(statement, texts, faults)
     texts = {column.name: texts[column.name] for column in visible_columns(table)}
-    check(table, texts, upstream, now_ms, ignore)
-    return Assigned(texts, counters, made, warnings(faults))
+    if automatic is None:
+        return Assigned(texts, counters, warnings=warnings(faults))
+    found = auto_ids.with_ids(
+        table, automatic, texts[automatic.name], upstream, counters, now_ms,
+        asked._replace(lenient=statement.mode.lenient, ignore=ignore))
+    texts[automatic.name] = found.texts
+    return Assigned(texts, found.counters, found.first, warnings(faults), found.error)
 
 
 def _kept(faults: list[Fault], found: Fitted) -> pa.Array:

@@ -7,7 +7,6 @@ tidb_enable_check_constraint was on when it was made, and they hold while it is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import pyarrow as pa
@@ -19,26 +18,22 @@ from simulator.tidb.syntax.alter import AddKey, AlterCheck, DropKey, Spec
 from simulator.tidb.syntax.expressions import Is
 from simulator.tidb.syntax.statements import AlterTable, CreateTable, Statement
 from simulator.tidb.upstream.queries import RowSource, values_of
-from simulator.tidb.upstream.refusals import refused, worded
+from simulator.tidb.upstream.refusals import worded
 from simulator.tidb.upstream.state import Upstream
+from simulator.tidb.upstream.stored import KeyedRows
 
 
-def check(table: Table, texts: Mapping[str, pa.Array], upstream: Upstream, now_ms: int, ignore: bool = False) -> None:
-    """Raises SqlError 3819 for the first row that breaks a constraint, and for the first one that it breaks.
-
-    With IGNORE TiDB leaves such rows out (pkg/executor/insert_common.go, batchCheckAndInsert); that is refused.
-    """
-    if not table.checks or not upstream.session.check_constraints or not len(next(iter(texts.values()))):
-        return
-    broken = [Is(parsed(constraint.expression), "FALSE") for constraint in table.checks]
-    found = values_of(broken, [None] * len(broken), upstream, now_ms, [RowSource(table, texts)])
-    rows = [pc.index(pc.equal(truth.cast(pa.string()), "1"), pa.scalar(True)).as_py() for truth in found]
-    first = min((row, place) for place, row in enumerate(rows) if row >= 0) if max(rows) >= 0 else None
-    if first and ignore:
-        raise worded(1105, f"IGNORE of a row that breaks the CHECK {table.checks[first[1]].name!r} is not simulated; "
-                           "accepted: the statement without IGNORE")
-    if first:
-        raise refused(3819, table.checks[first[1]].name)
+def checked(rows: KeyedRows, table: Table, upstream: Upstream, now_ms: int) -> KeyedRows:
+    """The rows with the name of the first CHECK that each breaks."""
+    checks = [each for each in table.checks if each.enforced] if upstream.session.check_constraints else []
+    if not checks or not len(rows):
+        return rows
+    broken = [Is(parsed(constraint.expression), "FALSE") for constraint in checks]
+    found = values_of(broken, [None] * len(broken), upstream, now_ms, [RowSource(table, rows.texts)])
+    names = pa.nulls(len(rows), pa.string())
+    for check, truth in reversed([*zip(checks, found, strict=True)]):
+        names = pc.if_else(pc.equal(truth.cast(pa.string()), "1"), check.name, names)
+    return replace(rows, broken=names) if names.null_count < len(names) else rows
 
 
 def kept(statement: Statement, table: Table, upstream: Upstream) -> Table:

@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simulator.tidb.datums.modes import Mode
+from simulator.tidb.ddl.column_definitions import NOW
+from simulator.tidb.model.table import Column
 from simulator.tidb.upstream.state import SqlSession
 from simulator.tidb.values.kernels import only
 
@@ -20,6 +22,9 @@ EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 ZERO = "0000-00-00"
 EARLIEST, LATEST = "1970-01-01 00:00:01", "2038-01-19 03:14:08"
 """TIMESTAMP's range in UTC; the second one is the first moment beyond it (tidb pkg/types/time.go, MaxTimestamp)."""
+
+TODAY = ("CURRENT_DATE", "CURDATE")
+CLOCK = ("CURRENT_TIME", "CURTIME")
 
 
 def now(session: SqlSession, now_ms: int) -> datetime:
@@ -101,3 +106,13 @@ def _moved(text: pa.Array, name: str) -> pa.Array:
     moved = only(pc.equal(back, there), moments.cast(pa.timestamp("us", "UTC")).cast(kind)).cast(pa.string())
     width = pc.max(pc.utf8_length(text)).as_py() or 19
     return pc.if_else(zero, text, pc.utf8_slice_codeunits(moved, 0, width))
+
+
+def default_time(column: Column, session: SqlSession, now_ms: int) -> str | None:
+    """CURRENT_TIMESTAMP(3) and its kin as a default, as TiDB text; None for any other default."""
+    call, _, rest = (column.default or "").strip().strip("()").upper().partition("(")
+    kind, digits = column.type.name, rest.strip(") ")
+    shown = {"date": (*NOW, *TODAY), "datetime": NOW, "timestamp": NOW, "time": CLOCK}
+    if not column.default_expression or call.strip() not in shown.get(kind, ()) or digits and not digits.isdecimal():
+        return None
+    return now_text(kind, max(column.type.decimal, 0), session, now_ms)

@@ -15,18 +15,15 @@ from functools import lru_cache
 import pyarrow as pa
 
 from simulator.tidb.datums.columns import cast_column
-from simulator.tidb.ddl.column_definitions import NOW, zero
+from simulator.tidb.ddl.column_definitions import zero
 from simulator.tidb.expressions.trees import parsed
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import family
-from simulator.tidb.upstream.clock import now_text, session_mode, utc
+from simulator.tidb.upstream.clock import default_time, session_mode, utc
 from simulator.tidb.upstream.misfits import VALUES, misfit_error
 from simulator.tidb.upstream.queries import values_of
 from simulator.tidb.upstream.state import Upstream
 from simulator.tidb.values.conversion import tidb_text
-
-TODAY = ("CURRENT_DATE", "CURDATE")
-CLOCK = ("CURRENT_TIME", "CURTIME")
 
 
 def has_default(column: Column) -> bool:
@@ -44,7 +41,7 @@ def default_texts(
     """
     found, computed = {}, []
     for column in columns:
-        text = time_of(column, upstream, now_ms) if column.default_expression else None
+        text = default_time(column, upstream.session, now_ms) if column.default_expression else None
         if text is not None:
             found[column.name] = pa.repeat(pa.scalar(text, pa.binary()), rows)
         elif column.default_expression:
@@ -69,16 +66,6 @@ def literal(column: Column) -> pa.Scalar:
 def zero_value(column: Column) -> pa.Scalar:
     """The zero of the column's type (tidb pkg/table/column.go, GetZeroValue)."""
     return pa.scalar("0" if family(column.type) == "float" else zero(column.type), pa.string()).cast(pa.binary())
-
-
-def time_of(column: Column, upstream: Upstream, now_ms: int) -> str | None:
-    """CURRENT_TIMESTAMP(3) and its kin as TiDB text; None for any other default."""
-    call, _, rest = (column.default or "").strip().strip("()").upper().partition("(")
-    kind, digits = column.type.name, rest.strip(") ")
-    shown = {"date": (*NOW, *TODAY), "datetime": NOW, "timestamp": NOW, "time": CLOCK}
-    if call.strip() not in shown.get(kind, ()) or digits and not digits.isdecimal():
-        return None
-    return now_text(kind, max(column.type.decimal, 0), upstream.session, now_ms)
 
 
 def _computed(columns: Sequence[Column], rows: int, upstream: Upstream, now_ms: int) -> dict[str, pa.Array]:

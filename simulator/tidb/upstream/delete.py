@@ -7,9 +7,6 @@ import pyarrow as pa
 
 from simulator.columns.cells import Places
 from simulator.tidb.syntax.rows import Delete
-from simulator.tidb.upstream.auto_ids import Counters
-from simulator.tidb.upstream.duplicates import NONE, Written
-from simulator.tidb.upstream.foreign_keys import no_new_rows
 from simulator.tidb.upstream.outcome import Outcome
 from simulator.tidb.upstream.problems import Problems
 from simulator.tidb.upstream.queries import matching
@@ -18,13 +15,18 @@ from simulator.tidb.upstream.state import StoredRows, Upstream
 from simulator.tidb.upstream.stored import rows_of, taken
 from simulator.tidb.upstream.targets import partition_set, valid, where
 from simulator.tidb.upstream.unique import ordinals_of
-from simulator.tidb.upstream.update import named_tables, named_target, places_in, with_rows
+from simulator.tidb.upstream.update import derived_tables, named_tables, named_target, places_in, with_rows
 from simulator.tidb.upstream.writing import finished
+from simulator.tidb.upstream.written import NONE, nothing_written
 
 
 def delete(statement: Delete, upstream: Upstream, now_ms: int) -> Outcome:
     """What DELETE comes to, in the open transaction or in a new one. Raises SqlError."""
     tables = list(named_tables(statement.source, upstream, "delete"))
+    derived = dict(derived_tables(statement.source))
+    for name in statement.targets:
+        if not name.schema and name.name.lower() in derived:
+            raise refused(1288, name.name, "DELETE")
     chosen = [named_target(name, tables) for name in statement.targets] or tables[:1]
     upstream = with_rows(upstream, tables)
     partitions = partition_set(chosen[0].table, statement.partitions) if statement.partitions else None
@@ -41,7 +43,7 @@ def delete(statement: Delete, upstream: Upstream, now_ms: int) -> Outcome:
         places = np.unique(np.concatenate([np.asarray(part.take(where(valid(part))), np.int64) for part in parts]))
         if partitions is not None:
             places = _inside(stored, places, partitions)
-        start = Written(stored, Counters(stored.next_auto, stored.next_row_id), no_new_rows)
+        start = nothing_written(upstream, table, now_ms)
         written.append(start.with_change(places, taken(stored, NONE), 0, len(places)))
     return finished(upstream, written, now_ms, warnings=problems.warnings)
 

@@ -12,28 +12,29 @@ import pyarrow as pa
 
 from simulator.columns.cells import Places
 from simulator.tidb.model.table import Table
-from simulator.tidb.upstream import auto_ids
 from simulator.tidb.upstream.assign import Value, assigned
-from simulator.tidb.upstream.auto_ids import Counters
-from simulator.tidb.upstream.duplicates import NONE, Written, inserted
-from simulator.tidb.upstream.foreign_keys import no_new_rows
+from simulator.tidb.upstream.checks import checked
+from simulator.tidb.upstream.duplicates import inserted
 from simulator.tidb.upstream.insert import rekeyed
 from simulator.tidb.upstream.moves import updated
 from simulator.tidb.upstream.outcome import Outcome
 from simulator.tidb.upstream.state import Upstream
 from simulator.tidb.upstream.stored import rows_of, taken, with_keys
 from simulator.tidb.upstream.writing import finished
+from simulator.tidb.upstream.written import NONE, Failed, nothing_written
 
 
 def insert_rows(table: Table, given: Mapping[str, Value], rows: int, upstream: Upstream, now_ms: int) -> Outcome:
     """New rows, in their order. Raises SqlError."""
     made = assigned(table, given, rows, upstream, now_ms)
+    if made.error is not None:
+        raise made.error
     fresh = with_keys(table, made.texts, None if table.clustered else pa.array(np.zeros(rows, np.int64)))
-
-    def numbering(count: int, before: Counters) -> tuple[auto_ids.Ids, Counters]:
-        return auto_ids.row_ids(table, count, upstream, before, now_ms)
-
-    written = inserted(Written(rows_of(upstream, table), made.counters, numbering), fresh)
+    fresh = checked(fresh, table, upstream, now_ms)
+    try:
+        written = inserted(nothing_written(upstream, table, now_ms, made.counters), fresh)
+    except Failed as failure:
+        raise failure.error from None
     return finished(upstream, (written,), now_ms, made.last_insert_id)
 
 
@@ -44,12 +45,16 @@ def update_rows(
     stored = rows_of(upstream, table)
     old = taken(stored, places)
     made = assigned(table, given, len(places), upstream, now_ms, existing=old.texts)
-    start = Written(stored, made.counters, no_new_rows)
-    return finished(upstream, (updated(start, places, rekeyed(table, old, made.texts), False),), now_ms)
+    new = checked(rekeyed(table, old, made.texts), table, upstream, now_ms)
+    try:
+        written = updated(nothing_written(upstream, table, now_ms, made.counters), places, new, False)
+    except Failed as failure:
+        raise failure.error from None
+    return finished(upstream, (written,), now_ms)
 
 
 def delete_rows(table: Table, places: Places, upstream: Upstream, now_ms: int) -> Outcome:
     """The rows at some places go. Raises SqlError."""
     stored = rows_of(upstream, table)
-    start = Written(stored, Counters(stored.next_auto, stored.next_row_id), no_new_rows)
+    start = nothing_written(upstream, table, now_ms)
     return finished(upstream, (start.with_change(places, taken(stored, NONE), 0, len(places)),), now_ms)

@@ -92,14 +92,14 @@ def _begin(statement: Begin, text: str, upstream: Upstream, now_ms: int) -> Outc
 
 def _commit(statement: Commit, text: str, upstream: Upstream, now_ms: int) -> Outcome:
     behind, events = _committed(upstream)
-    return Outcome(transactions.opened(behind, explicit=True) if statement.chain else behind, events)
+    return Outcome(behind, events)
 
 
 def _rollback(statement: Rollback, text: str, upstream: Upstream, now_ms: int) -> Outcome:
     if statement.savepoint:
         return Outcome(transactions.rollback_to(upstream, statement.savepoint))
     behind = transactions.rollback(upstream)
-    return Outcome(transactions.opened(behind, explicit=True) if statement.chain else behind)
+    return Outcome(behind)
 
 
 def _savepoint(statement: Savepoint, text: str, upstream: Upstream, now_ms: int) -> Outcome:

@@ -96,12 +96,13 @@ def _fitted(statement: Statement, column: Column, values: pa.Array) -> Fitted:
 def without_nulls(statement: Statement, column: Column, text: pa.Array) -> Fitted:
     """A column that is NOT NULL: NULL is an error, or the zero of its type (tidb pkg/table/column.go, HandleBadNull).
 
-    An INSERT of one row has no lenient mode for it but IGNORE (pkg/executor/select.go, ResetContextOfStmt).
+    An INSERT of one row may have no lenient mode for it but IGNORE (Release.lone_null_refused).
     """
     if not column.not_null or not text.null_count:
         return Fitted(text, [])
     nulls, error = text.is_null(), refused(1048, column.name)
-    forgiven = statement.mode.lenient and (statement.mode.ignore or statement.updating or statement.rows > 1)
+    refuses = statement.upstream.release.lone_null_refused and not statement.updating and statement.rows == 1
+    forgiven = statement.mode.lenient and (statement.mode.ignore or not refuses)
     places = np.flatnonzero(np.asarray(nulls))[:MOST if forgiven else 1]
     faults = [Fault(int(place), error, forgiven) for place in places]
     return Fitted(pc.if_else(nulls, zero_value(column), text) if forgiven else text, faults)

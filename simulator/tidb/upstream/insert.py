@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -18,23 +17,27 @@ import pyarrow.compute as pc
 from simulator.errors import SqlError
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.partitions import locate_partition
-from simulator.tidb.syntax.expressions import ColumnName, Node, names_in
-from simulator.tidb.syntax.queries import DerivedTable, QueryTree
+from simulator.tidb.syntax.expressions import Node, names_in
 from simulator.tidb.syntax.rows import Assignment, DefaultValue, Insert
-from simulator.tidb.upstream import auto_ids
 from simulator.tidb.upstream.assign import Assigned, Default, Value, assigned
-from simulator.tidb.upstream.duplicates import Updating, Written, ignored, inserted, replaced, updated_on_duplicate
+from simulator.tidb.upstream.auto_ids import Asked
+from simulator.tidb.upstream.checks import checked
+from simulator.tidb.upstream.duplicates import ignored, inserted, replaced
+from simulator.tidb.upstream.foreign_keys import ignored_orphans
+from simulator.tidb.upstream.insert_select import Selection, selected
 from simulator.tidb.upstream.misfits import DUPLICATE, SELECT, VALUES
+from simulator.tidb.upstream.on_duplicate import Updating, updated_on_duplicate
 from simulator.tidb.upstream.outcome import Outcome, Refusal
 from simulator.tidb.upstream.problems import Problems
-from simulator.tidb.upstream.queries import RowSource, columns_of, matching, values_of
+from simulator.tidb.upstream.queries import RowSource, columns_of, values_of
 from simulator.tidb.upstream.refusals import refused
-from simulator.tidb.upstream.state import StoredRows, Upstream
+from simulator.tidb.upstream.state import Upstream
 from simulator.tidb.upstream.stored import KeyedRows, no_partition, put, rows_of, with_keys
 from simulator.tidb.upstream.targets import (
     MOST_WARNINGS,
     Mask,
     Warned,
+    first,
     named_columns,
     partition_set,
     target,
@@ -43,6 +46,7 @@ from simulator.tidb.upstream.targets import (
 )
 from simulator.tidb.upstream.unique import columns_by_name, key_columns
 from simulator.tidb.upstream.writing import finished
+from simulator.tidb.upstream.written import Failed, Written, nothing_written, sliced
 
 Values = dict[str, Value]
 
@@ -56,39 +60,55 @@ def insert(statement: Insert, upstream: Upstream, now_ms: int) -> Outcome | Refu
     table = target(upstream, statement.table, "replace into" if statement.replace else "insert into")
     columns = _columns(statement, table)
     problems = Problems(upstream.session, writing=True, ignore=statement.ignore)
-    given, rows = _given(statement, table, columns, upstream, now_ms, problems)
+    given, rows, query = _given(statement, table, columns, upstream, now_ms, problems)
     way = VALUES if statement.query is None else SELECT
-    made = assigned(table, given, rows, upstream, now_ms, ignore=statement.ignore, way=way)
-    stored, used = rows_of(upstream, table), made.counters
+    asked = Asked(updates=bool(statement.on_duplicate), one_by_one=statement.query is not None)
+    made = assigned(table, given, rows, upstream, now_ms, ignore=statement.ignore, asked=asked, way=way)
+    written = nothing_written(upstream, table, now_ms, made.counters, Warned(made.warnings))
+    if made.error is not None:
+        if not statement.ignore or statement.on_duplicate or made.error.number != 1467:
+            return _refused(made.error, upstream, written, made)
+        return finished(upstream, (replace(written, warned=written.warned.also(made.error)),), now_ms)
     try:
-        partitions = partition_set(table, statement.partitions) if statement.partitions else None
-        fresh, skipped = _keyed(table, made.texts, rows, partitions, statement.ignore)
-        if not (table.clustered or statement.on_duplicate or statement.replace):
-            used = _numbering(table, upstream, now_ms, rows, used)[1]
-        return _written(statement, table, made, fresh, skipped, stored, upstream, now_ms, problems)
+        written = _written(statement, written, made, rows, query, upstream, now_ms, problems)
+        return finished(upstream, (written,), now_ms, made.last_insert_id, problems.warnings)
+    except Failed as failure:
+        return _refused(
+            failure.error, upstream, replace(written, counters=failure.counters, added=failure.added), made)
     except SqlError as error:
-        return Refusal(error, put(upstream, replace(stored, next_auto=used.auto, next_row_id=used.row_id)))
+        return _refused(error, upstream, written, made)
+
+
+def _refused(error: SqlError, upstream: Upstream, written: Written, made: Assigned) -> Refusal:
+    """What a statement that is refused has used up, and LAST_INSERT_ID() if a row had come."""
+    behind = put(upstream, replace(rows_of(upstream, written.stored.table), counters=written.counters))
+    if written.added and made.last_insert_id:
+        behind = replace(behind, session=replace(behind.session, last_insert_id=made.last_insert_id))
+    return Refusal(error, behind)
 
 
 def _written(
-    statement: Insert, table: Table, made: Assigned, fresh: KeyedRows, skipped: Sequence[SqlError], stored: StoredRows,
-    upstream: Upstream, now_ms: int, problems: Problems,
-) -> Outcome:
-    """The rows of the statement among those that are there. Raises SqlError."""
-    numbering = partial(_numbering, table, upstream, now_ms)
-    written = Written(stored, made.counters, numbering, warned=Warned(made.warnings).also(*skipped))
+    statement: Insert, written: Written, made: Assigned, rows: int, query: Selection | None, upstream: Upstream,
+    now_ms: int, problems: Problems,
+) -> Written:
+    """The rows of the statement among those that are there. Raises Failed and SqlError."""
+    table = written.stored.table
+    partitions = partition_set(table, statement.partitions) if statement.partitions else None
+    fresh, fits, errors = _keyed(table, made.texts, rows, partitions, {} if query is None else query.texts)
+    if errors and not statement.ignore:
+        if statement.on_duplicate or statement.replace or not fits[0]:
+            raise errors[0]
+        before = checked(sliced(fresh, 0, first(~fits)), table, upstream, now_ms)
+        raise replace(inserted(written, before), counters=written.numbered(fresh)[1]).failed(errors[0])
+    fresh = checked(fresh, table, upstream, now_ms)
     if statement.on_duplicate:
-        updating = _updating(statement, table, upstream, now_ms, problems)
-        written = updated_on_duplicate(written, fresh, updating, statement.ignore)
-    else:
-        written = (replaced if statement.replace else ignored if statement.ignore else inserted)(written, fresh)
-    return finished(upstream, (written,), now_ms, made.last_insert_id, problems.warnings)
-
-
-def _numbering(
-    table: Table, upstream: Upstream, now_ms: int, rows: int, before: auto_ids.Counters
-) -> tuple[auto_ids.Ids, auto_ids.Counters]:
-    return auto_ids.row_ids(table, rows, upstream, before, now_ms)
+        names = {_assigned_column(each, table).name for each in statement.on_duplicate}
+        updating = _updating(statement, table, query, upstream, now_ms, problems)
+        return updated_on_duplicate(written, fresh, updating, names, statement.ignore)
+    if statement.ignore:
+        fresh, orphaned = ignored_orphans(upstream, table, fresh)
+        return ignored(replace(written, warned=written.warned.also(*errors, *orphaned)), fresh)
+    return (replaced if statement.replace else inserted)(written, fresh)
 
 
 def _columns(statement: Insert, table: Table) -> list[Column]:
@@ -105,45 +125,33 @@ def _columns(statement: Insert, table: Table) -> list[Column]:
 
 def _given(
     statement: Insert, table: Table, columns: Sequence[Column], upstream: Upstream, now_ms: int, problems: Problems
-) -> tuple[Values, int]:
-    """Raw values by column, and how many rows there are."""
+) -> tuple[Values, int, Selection | None]:
+    """Raw values by column, how many rows there are, and the query that gives them."""
     if statement.query is not None:
-        return _selected(statement.query, columns, upstream, now_ms, problems)
+        updates = [each.value for each in statement.on_duplicate]
+        query = selected(statement.query, columns, updates, table, upstream, now_ms, problems)
+        return dict(query.values), query.rows, query
     rows = statement.rows or ()
     if not any(rows):
-        return {}, len(rows)
+        return {}, len(rows), None
     full = [row or (DefaultValue(),) * len(columns) for row in rows]
     found: Values = {}
     values = columns_of(full, columns, upstream, now_ms, table, problems)
     for column, value in zip(columns, values, strict=True):
         everywhere = value.default is not None and pc.all(value.default).as_py()
         found[column.name] = Default() if everywhere else value
-    return found, len(rows)
-
-
-def _selected(
-    query: QueryTree, columns: Sequence[Column], upstream: Upstream, now_ms: int, problems: Problems
-) -> tuple[Values, int]:
-    """The rows of a query as values for columns. Raises SqlError 1136 for another number of columns."""
-    names = tuple(f"column {place}" for place in range(len(columns)))
-    wanted: dict[str, Node] = {name: ColumnName((name,)) for name in names}
-    source = DerivedTable(query, "selected rows", names)
-    try:
-        targets = dict(zip(names, columns, strict=True))
-        found = matching(source, None, (), None, upstream, now_ms, wanted, targets, problems=problems)
-    except SqlError as error:
-        raise refused(1136, 1) if error.number == 1353 else error from None
-    values: Values = {column.name: found.values[name] for name, column in zip(names, columns, strict=True)}
-    return values, len(next(iter(found.values.values())))
+    return found, len(rows), None
 
 
 def _keyed(
-    table: Table, texts: Mapping[str, pa.Array], rows: int, allowed: Sequence[int] | None, ignore: bool
-) -> tuple[KeyedRows, list[SqlError]]:
-    """New rows with their keys, and with IGNORE the errors of those that no partition takes, or none of `allowed`."""
+    table: Table, texts: Mapping[str, pa.Array], rows: int, allowed: Sequence[int] | None,
+    beside: Mapping[str, pa.Array],
+) -> tuple[KeyedRows, Mask, list[SqlError]]:
+    """New rows with their keys and with cells `beside` them; which rows they are, and the errors of those that no
+    partition takes, or none of `allowed`."""
     numbers = None if table.clustered else pa.array(np.zeros(rows, np.int64))
     if table.partitioning is None:
-        return with_keys(table, texts, numbers), []
+        return _with_cells(with_keys(table, texts, numbers), beside), np.ones(rows, np.bool_), []
     ordinals = locate_partition(table, texts)
     taken = valid(ordinals)
     fits: Mask = taken & np.isin(ordinals.fill_null(-1).to_numpy(), allowed) if allowed is not None else taken
@@ -151,12 +159,15 @@ def _keyed(
     if not fits.all():
         for row in np.flatnonzero(~fits)[:MOST_WARNINGS].tolist():
             errors.append(refused(1748) if taken[row] else no_partition(table, texts, row))
-        if not ignore:
-            raise errors[0]
         kept = where(fits)
         texts = {column.name: texts[column.name].take(kept) for column in visible_columns(table)}
+        beside = {name: cells.take(kept) for name, cells in beside.items()}
         numbers, ordinals = None if numbers is None else numbers.take(kept), ordinals.take(kept)
-    return with_keys(table, texts, numbers, ordinals), errors
+    return _with_cells(with_keys(table, texts, numbers, ordinals), beside), fits, errors
+
+
+def _with_cells(rows: KeyedRows, beside: Mapping[str, pa.Array]) -> KeyedRows:
+    return replace(rows, texts={**rows.texts, **beside}) if beside else rows
 
 
 # -- ON DUPLICATE KEY UPDATE -------------------------------------------------------------------------------------------
@@ -168,28 +179,26 @@ class Assigning(NamedTuple):
 
 
 def _updating(
-    statement: Insert, table: Table, upstream: Upstream, now_ms: int, problems: Problems
+    statement: Insert, table: Table, query: Selection | None, upstream: Upstream, now_ms: int, problems: Problems
 ) -> Updating:
     """What the clause makes of stored rows: its assignments take effect from left to right (tidb
     pkg/executor/insert.go, doDupRowUpdate)."""
-    known = columns_by_name(table)
-    assignments = []
-    for each in statement.on_duplicate:
-        assignments.append(Assigning(_assigned_column(each, table), each.value))
-    alias, named = statement.alias, {each.column.name for each in assignments}
-    called = dict(zip(statement.alias_columns, statement.columns or (column.name for column in table.columns)))
-    names = {name: known[column.lower()].name for name, column in called.items()}
+    assignments = [Assigning(_assigned_column(each, table), each.value) for each in statement.on_duplicate]
+    named = {each.column.name for each in assignments}
 
     def updating(old: KeyedRows, new: KeyedRows) -> KeyedRows:
         texts = dict(old.texts)
         for group in _groups(assignments):
-            sources = (
-                RowSource(table, texts), RowSource(table, new.texts, alias=alias, names=names, inserted=True))
+            known = () if query is None else query.known
+            fresh = RowSource(table, new.texts, known=known, inserted=True)
+            beside = query.beside if query is not None else None
+            sources = [RowSource(table, texts), fresh] if beside is None or query is None else [
+                RowSource(table, texts), RowSource(beside, new.texts, known=query.called), fresh]
             values = given_values(group, upstream, now_ms, sources, len(old), problems)
             texts = assigned(
                 table, values, len(old), upstream, now_ms, ignore=statement.ignore, existing=texts, named=named,
                 way=DUPLICATE).texts
-        return rekeyed(table, old, texts)
+        return checked(rekeyed(table, old, texts), table, upstream, now_ms)
 
     return updating
 

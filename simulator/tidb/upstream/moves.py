@@ -12,18 +12,19 @@ import numpy as np
 import pyarrow.compute as pc
 
 from simulator.columns.cells import Places
-from simulator.tidb.upstream.duplicates import Written, changed_key, differ, hits, key_bytes
+from simulator.tidb.upstream.on_duplicate import changed_key
 from simulator.tidb.upstream.state import StoredRows
 from simulator.tidb.upstream.stored import KeyedRows, taken, taken_rows
 from simulator.tidb.upstream.targets import Mask, first, where
 from simulator.tidb.upstream.unique import duplicate, earlier, unique_keys
+from simulator.tidb.upstream.written import Written, broken, differ, hits, key_bytes, violation
 
 
 def updated(written: Written, places: Places, new: KeyedRows, ignore: bool) -> Written:
     """With new rows in place of those at some places, each once, in the order of the statement.
 
-    A row that is as it was is not written. Raises SqlError 1062; with `ignore` such a row stays as it was, with a
-    warning.
+    A row that is as it was is not written. Raises Failed with 3819 for a row that breaks a CHECK and 1062 for one that
+    meets another; with `ignore` such a row stays as it was, with a warning.
     """
     stored = written.stored
     differs = differ(stored.table, taken(stored, places), new)
@@ -31,16 +32,20 @@ def updated(written: Written, places: Places, new: KeyedRows, ignore: bool) -> W
         places, new = places[differs], taken_rows(new, where(differs))
     while len(places):
         wrong = _collisions(stored, places, new)
-        row = first(np.any(wrong, axis=0))
-        if row == len(places):
+        row, breaks = first(np.any(wrong, axis=0)), first(broken(new))
+        if breaks < len(places) and breaks <= row:
+            row, problem = breaks, violation(new, breaks)
+        elif row < len(places):
+            problem = duplicate(stored.table, unique_keys(stored.table)[int(np.argmax(wrong[:, row]))], new.texts, row)
+        else:
             break
-        problem = duplicate(stored.table, unique_keys(stored.table)[int(np.argmax(wrong[:, row]))], new.texts, row)
         if not ignore:
-            raise problem
+            raise written.failed(problem)
         written = replace(written, warned=written.warned.also(problem))
         stays = np.arange(len(places)) != row
         places, new = places[stays], taken_rows(new, where(stays))
-    return written.with_change(places, new, len(places), len(places))
+    new, counters = written.in_partitions(taken(stored, places), replace(new, broken=None))
+    return replace(written, counters=counters).with_change(places, new, len(places), len(places))
 
 
 def _collisions(stored: StoredRows, places: Places, new: KeyedRows) -> Mask:

@@ -5,7 +5,7 @@ One law: a statement is one query of the one evaluator of expressions; what is n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -15,19 +15,20 @@ import pyarrow as pa
 
 from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.datums.kinds import Datum, cells_of, datums, each
+from simulator.tidb.ddl.column_definitions import zero
 from simulator.tidb.expressions.called import asked
 from simulator.tidb.expressions.casts import stored
 from simulator.tidb.expressions.comparisons import blob
 from simulator.tidb.expressions.datums import DatumSql, datum
-from simulator.tidb.expressions.sql import Sql, joined, name, query, quoted, sql, when
+from simulator.tidb.expressions.sql import Sql, joined, name, query, quoted, sql, text as text_of, when
 from simulator.tidb.expressions.translate import Computed, valued
 from simulator.tidb.expressions.trees import bare, walk
-from simulator.tidb.expressions.values import Value, as_shown, as_text, null, printed_real
+from simulator.tidb.expressions.values import Value, as_shown, as_text, null, of_column, printed_real
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.syntax.expressions import Call, ColumnName, Node, names_in
 from simulator.tidb.syntax.queries import Limit, OrderItem, QueryTree, Source, TableSource, WithTree
 from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
-from simulator.tidb.upstream import lookups, plain_values
+from simulator.tidb.upstream import clock, lookups, plain_values
 from simulator.tidb.upstream.computation import Computation
 from simulator.tidb.upstream.literals import Unknown
 from simulator.tidb.upstream.outcome import ResultSet
@@ -62,20 +63,27 @@ class Matched(NamedTuple):
     """Raw values of what was wanted, by its name."""
 
 
+class Known(NamedTuple):
+    """What a column of given rows is called."""
+
+    schema: str
+    table: str
+    called: str
+    column: str
+    """Of the rows' table."""
+
+
 class RowSource(NamedTuple):
     """Rows that expressions name the columns of: equally long arrays of TiDB text by column name."""
 
     table: Table
     texts: Mapping[str, pa.Array]
-    alias: str = ""
-    """Instead of the table's name."""
-
-    names: Mapping[str, str] = {}
-    """What the columns are called instead: other name -> column of the table (`AS new(a, b)`)."""
+    known: tuple[Known, ...] = ()
+    """What the columns are called, where a query gave the rows; nothing else names them."""
 
     inserted: bool = False
-    """Whether VALUES(column) means these rows; a plain name means them only where no other source has it, unless they
-    have an alias."""
+    """Whether VALUES(column) means these rows; a plain name means them only where they have names of their own, or
+    there is no other source."""
 
 
 class Given(NamedTuple):
@@ -243,9 +251,13 @@ def values_of(
     text = f"(SELECT * FROM {quoted(f'rows {numbers[0]}')}"
     for number in numbers[1:]:
         text += f" JOIN {quoted(f'rows {number}')} ON {place} = {quoted(f'{number}.place')}"
-    known = [_fields(rows_of, number, upstream) for rows_of, number in zip(sources, numbers, strict=False)]
+    known = [
+        table_fields(rows_of.table, rows_of.table.schema, rows_of.table.name, number, upstream.session)
+        for rows_of, number in zip(sources, numbers, strict=False)]
     inserted = [fields for rows_of, fields in zip(sources, known, strict=True) if rows_of.inserted]
-    named = [fields for rows_of, fields in zip(sources, known, strict=True) if not rows_of.inserted or rows_of.alias]
+    named = [
+        _called(rows_of, fields) for rows_of, fields in zip(sources, known, strict=True)
+        if not rows_of.inserted or rows_of.known]
     scope = QueryScope(
         computation, tuple(chain(*(named or inserted))), inserted=tuple(chain(*inserted)),
         row=sql(f"{place}::VARCHAR"))
@@ -261,7 +273,7 @@ def _given_column(sources: Sequence[RowSource], node: Node) -> tuple[RowSource, 
     """The column of given rows that a name or VALUES(name) means. Raises Unknown."""
     inserted = isinstance(node, InsertedValue)
     found = [rows for rows in sources if rows.inserted == inserted]
-    if len(found) != 1 or any(rows.names or rows.alias for rows in sources):
+    if len(found) != 1 or any(rows.known for rows in sources):
         raise Unknown
     table = found[0].table
     column = stored_column(table, table.schema, table.name, node.column if isinstance(node, InsertedValue) else node)
@@ -274,15 +286,13 @@ def _cells(rows: RowSource, column: Column) -> pa.Array:
     return rows.texts[column.name]
 
 
-def _fields(rows: RowSource, number: int, upstream: Upstream) -> tuple[Field, ...]:
-    """The columns of given rows, by the names that they go by."""
-    table = rows.table
-    fields = table_fields(table, "" if rows.alias else table.schema, rows.alias or table.name, number, upstream.session)
-    if not rows.names:
-        return fields
-    by_column = {column.lower(): called for called, column in rows.names.items()}
-    return tuple(replace(field, name=by_column[field.name.lower()]) for field in fields
-                 if field.name.lower() in by_column)
+def _called(rows: RowSource, fields: Sequence[Field]) -> tuple[Field, ...]:
+    """The columns by the names that a query gives them."""
+    if not rows.known:
+        return tuple(fields)
+    by_column = {field.name: field for field in fields}
+    return tuple(
+        replace(by_column[each.column], name=each.called, schema=each.schema, table=each.table) for each in rows.known)
 
 
 NO_TABLE = Table("", "", ())
@@ -338,17 +348,34 @@ def _is_random(node: Node) -> bool:
 def _within_row(
     node: Node, row: Sequence[Node], number: int, columns: Sequence[Column], table: Table, computation: Computation
 ) -> Node:
-    """An expression of VALUES where a name means what the row gives that column before it, else its default (tidb
-    pkg/executor/insert_common.go, fastEvalRow, evalRow)."""
-    before = dict(zip((column.name for column in columns[:number]), row, strict=False))
+    """An expression of VALUES where a name means what the row gives that column before it, else its default, and of one
+    that is NOT NULL without a default the zero of its type (tidb pkg/executor/insert_common.go, setValueForRefColumn).
+    """
+    places = {column.name: place for place, column in enumerate(columns)}
 
-    def read(column: Column) -> Value:
-        given = before.get(column.name)
-        if given is None or isinstance(given, DefaultValue):
-            return default_of(column) if column.default is not None else null()
-        return stored(valued(given, scope), column)
+    def read(column: Column, number: int) -> Value:
+        place = places.get(column.name, number)
+        if place < number and not isinstance(row[place], DefaultValue):
+            return stored(valued(row[place], scope(place)), column)
+        return _unset(column, computation)
 
-    fields = tuple(Field(column.name, partial(read, column), table.schema, table.name, column)
-                   for column in table.columns)
-    scope = QueryScope(computation, fields)
-    return Computed(valued(node, scope))
+    def scope(number: int) -> QueryScope:
+        def fields(read: Callable[[Column], Value]) -> tuple[Field, ...]:
+            return tuple(
+                Field(column.name, partial(read, column), table.schema, table.name, column) for column in table.columns)
+
+        return QueryScope(
+            computation, fields(lambda column: read(column, number)), inserted=fields(lambda column: null()))
+
+    return Computed(valued(node, scope(number)))
+
+
+def _unset(column: Column, computation: Computation) -> Value:
+    """What a name means of a column that the row has not given yet."""
+    now = clock.default_time(column, computation.upstream.session, computation.now_ms)
+    if now is not None:
+        return of_column(column, text_of(now))
+    if column.default is not None:
+        return default_of(column)
+    needed = (column.not_null or column.auto_increment) and not column.generated
+    return of_column(column, text_of(zero(column.type))) if needed else null()

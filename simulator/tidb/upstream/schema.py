@@ -21,7 +21,7 @@ from simulator.tidb.ddl.indexes import CHECK_IS_OFF
 from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.partitions import locate_partition
-from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction, Spec
+from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction, SetOptions, Spec
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.statements import (
     AlterTable,
@@ -33,13 +33,13 @@ from simulator.tidb.syntax.statements import (
     Statement,
     TruncateTable,
 )
-from simulator.tidb.upstream import checks, clock, settings
+from simulator.tidb.upstream import auto_ids, checks, clock, settings
 from simulator.tidb.upstream.altered import altered
 from simulator.tidb.upstream.foreign_keys import check_new
 from simulator.tidb.upstream.outcome import Defined, Outcome, Refusal
 from simulator.tidb.upstream.refusals import refused, worded
 from simulator.tidb.upstream.state import SqlSession, StoredRows, Upstream
-from simulator.tidb.upstream.stored import columns_of, empty, keyed
+from simulator.tidb.upstream.stored import columns_of, empty, keyed, uncounted
 
 Rows = Mapping[Key, StoredRows]
 
@@ -92,9 +92,11 @@ def _kept(statement: Statement, jobs: Sequence[Job], upstream: Upstream, after: 
         case FlashbackCluster():
             raise worded(1105, "FLASHBACK CLUSTER is not simulated: rows have no history here")
         case TruncateTable(table):
-            return _without(kept, key(*known.named(table)))
+            place = key(*known.named(table))
+            return _replaced(_without(kept, place), {place: uncounted(after.tables[place])})
         case CreateTable():
-            return _replaced(kept, {key(*known.new(TableName(statement.schema, statement.name))): None})
+            place = key(*known.new(TableName(statement.schema, statement.name)))
+            return _replaced(kept, {place: uncounted(after.tables[place]) if statement.like else None})
         case RecoverTable() | FlashbackTable():
             name = known.new(statement.table) if statement.table else TableName("", "")
             return _brought_back(kept, {key(*name): key(jobs[0].schema, jobs[0].table)}, after)
@@ -104,9 +106,11 @@ def _kept(statement: Statement, jobs: Sequence[Job], upstream: Upstream, after: 
         case AlterTable(table, specs) if any(isinstance(spec, (ExchangePartition, PartitionAction)) for spec in specs):
             kept = _Kept(_repartitioned(kept.rows, key(*known.named(table)), specs, upstream, known), kept.dropped)
     for old_name, new_name in (pair for job in jobs for pair in job.pairs):
-        kept = _moved(kept, key(*old_name), key(*new_name))
+        kept = _moved(kept, key(*old_name), key(*new_name), upstream.release.rename_renews_ids)
     for place in [place for place in kept.rows if after.tables.get(place) is None]:
         kept = _without(kept, place)
+    if isinstance(statement, AlterTable):
+        kept = _counted(kept, statement, key(*known.named(statement.table)), upstream)
     changed = {
         place: altered(stored, after.tables[place], upstream.session, known.now)
         for place, stored in kept.rows.items() if stored.table is not after.tables[place]}
@@ -128,8 +132,18 @@ def _replaced(kept: _Kept, others: Mapping[Key, StoredRows | None]) -> _Kept:
     return _Kept(rows, kept.dropped)
 
 
-def _moved(kept: _Kept, old: Key, new: Key) -> _Kept:
+def _counted(kept: _Kept, statement: AlterTable, place: Key, upstream: Upstream) -> _Kept:
+    """With the counters as table options set them."""
+    options = [option for spec in statement.specs if isinstance(spec, SetOptions) for option in spec.options]
+    stored = kept.rows.get(place) or empty(upstream.catalog.tables[place])
+    counters = auto_ids.with_options(stored.table, stored.counters, options)
+    return kept if counters is stored.counters else _replaced(kept, {place: replace(stored, counters=counters)})
+
+
+def _moved(kept: _Kept, old: Key, new: Key, renewed: bool) -> _Kept:
     stored = kept.rows.get(old)
+    if stored is not None and renewed and old != new:
+        stored = replace(stored, counters=auto_ids.renewed(stored.counters))
     return kept if old == new else _replaced(kept, {old: None, new: stored})
 
 
@@ -189,12 +203,12 @@ def _exchanged(rows: Rows, table: Table, spec: ExchangePartition, plain: Table) 
             raise refused(1737)
     inside = _inside(whole, (spec.partition,))
     went, stays = _filtered(whole, inside), _filtered(whole, pc.invert(inside))
-    counted = max(whole.next_row_id, single.next_row_id), max(whole.next_auto, single.next_auto)
+    counted = auto_ids.highest(whole.counters, single.counters)
     both = replace(
         stays, cells=pa.concat_tables([stays.cells, came.cells]),
         row_ids=pa.concat_arrays([stays.row_ids, came.row_ids]))
     made = {key(table.schema, table.name): both, key(plain.schema, plain.name): _as(went, plain)}
-    return {**rows, **{place: keyed(replace(stored, next_row_id=counted[0], next_auto=counted[1]))
+    return {**rows, **{place: keyed(replace(stored, counters=counted))
                        for place, stored in made.items()}}
 
 

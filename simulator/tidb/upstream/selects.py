@@ -56,10 +56,8 @@ def relation_of(query: QueryTree, answers: Answers, outer: QueryScope) -> Relati
     if isinstance(query, SelectTree):
         return _selected(query, answers, outer)
     if isinstance(query, ValuesTree):
-        found = _rows(query, answers, outer)
-    else:
-        found = _combined(query, answers, outer)
-    return _finished(found, query.order, query.limit, answers, outer)
+        raise SqlError(1051, "42S02", "Unknown table ''")  # tidb plans VALUES ROW(…) as a SELECT of all columns
+    return _finished(_combined(query, answers, outer), query.order, query.limit, answers, outer)
 
 
 def with_tables(common: WithTree, scope: QueryScope) -> QueryScope:
@@ -87,7 +85,7 @@ def _selected(tree: SelectTree, answers: Answers, outer: QueryScope) -> Relation
     items = [item for part in tree.items for item in _items(part, base)]
     nodes = [item.node for item in items if item.node is not None]
     asked = [*nodes, *(item.expression for item in tree.order), *([] if tree.having is None else [tree.having])]
-    if tree.group_by or any(map(_aggregates, asked)):
+    if tree.group_by or any(map(aggregates, asked)):
         return _grouped(tree, items, base, scope, answers)
     values = [_value(item, scope) for item in items]
     if tree.having is not None:
@@ -100,9 +98,9 @@ def _windows(tree: SelectTree, rows: Sequence[str]) -> Callable[[Windowed, Query
     return lambda asked, scope: windowed(asked, scope, tree.windows, rows)
 
 
-def _aggregates(node: Node) -> bool:
+def aggregates(node: Node) -> bool:
     return any(isinstance(part, Fragment) and (isinstance(part.tree, Aggregate) or isinstance(part.tree, Windowed) and (
-        any(map(_aggregates, part.tree.function.arguments)))) for part in walk(node))
+        any(map(aggregates, part.tree.function.arguments)))) for part in walk(node))
 
 
 def _items(part: SelectItem | Star, base: Relation) -> list[Item]:
@@ -171,7 +169,7 @@ def _grouped(
     keys: list[tuple[Node, Value]] = []
     for item in tree.group_by:
         node = _group_node(item, items, scope)
-        if _aggregates(node):
+        if aggregates(node):
             raise SqlError(1056, "42000", "Can't group on an aggregate function")
         keys.append((node, valued(node, scope.within("group statement"))))
     fixed = constants(tree.where, scope)
@@ -299,12 +297,6 @@ def _finished(
     items = [Item(field.name, None, field) for field in relation.fields]
     values = [field.read() for field in relation.fields]
     return _sorted(relation, _order_values(order, items, values, scope, lambda node: None), order, limit, answers)
-
-
-def _rows(tree: ValuesTree, answers: Answers, outer: QueryScope) -> Relation:
-    names = [f"column_{place}" for place in range(len(tree.rows[0]))]
-    rows = [tuple(SelectItem(node, called) for node, called in zip(row, names, strict=True)) for row in tree.rows]
-    return _stacked([_selected(SelectTree(row), answers, outer) for row in rows], answers)
 
 
 def _combined(tree: SetOperation, answers: Answers, outer: QueryScope) -> Relation:

@@ -41,9 +41,9 @@ COMBINED = MappingProxyType({
 """Modes that stand for several, which are shown before them."""
 
 ONLY_WITH = MappingProxyType({
-    "auto_increment_increment": "1", "auto_increment_offset": "1", "div_precision_increment": "4",
+    "div_precision_increment": "4",
     "sql_select_limit": "18446744073709551615", "tidb_opt_write_row_id": "OFF", "tidb_snapshot": "",
-    "tidb_read_staleness": "", "insert_id": "0",
+    "tidb_read_staleness": "",
 })
 """What rows feel and what is not simulated: refused with other values."""
 
@@ -191,7 +191,7 @@ def _names(session: SqlSession, name: str, value: str) -> SqlSession:
 FELT: Mapping[str, Setter] = MappingProxyType({
     "sql_mode": _sql_mode, "time_zone": _time_zone, "timestamp": _timestamp, "autocommit": _autocommit,
     "foreign_key_checks": _foreign_key_checks, "tidb_enable_check_constraint": _check_constraints,
-    "last_insert_id": _last_insert_id, "identity": _last_insert_id,
+    "last_insert_id": _last_insert_id, "identity": _last_insert_id
 })
 """Variables that rows feel."""
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from simulator.releases import Release
 from simulator.tidb.ddl.catalog import Catalog, Key
 from simulator.tidb.model.table import Table
+from simulator.tidb.upstream.allocators import Counters
 
 STRICT = (
     "ONLY_FULL_GROUP_BY", "STRICT_TRANS_TABLES", "NO_ZERO_IN_DATE", "NO_ZERO_DATE", "ERROR_FOR_DIVISION_BY_ZERO",
@@ -47,11 +48,8 @@ class StoredRows:
     row_ids: pa.Array
     """int64: `_tidb_rowid`, or the integer of a clustered key as signed bits; null for a common handle."""
 
-    next_row_id: int = 1
-    """Of `_tidb_rowid`."""
-
-    next_auto: int = 1
-    """Of AUTO_INCREMENT, or of the counter in AUTO_RANDOM."""
+    counters: Counters = Counters()
+    """What was given, whatever becomes of the rows."""
 
     keys: RowKeys | None = field(default=None, compare=False, repr=False)
     """None where no statement has needed them yet."""

@@ -19,6 +19,7 @@ from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.partitions import locate_partition
 from simulator.tidb.upstream import unique
+from simulator.tidb.upstream.auto_ids import starting, unused
 from simulator.tidb.upstream.state import RowKeys, RowWrites, StoredRows, Upstream
 
 FEW = 64
@@ -40,6 +41,9 @@ class KeyedRows:
     unique: Mapping[str, pa.Array]
     """As in RowKeys."""
 
+    broken: pa.Array | None = None
+    """The name of the first CHECK that each row breaks, null for none; None where no row breaks one."""
+
     def __len__(self) -> int:
         return len(self.handles)
 
@@ -56,7 +60,12 @@ def empty(table: Table) -> StoredRows:
     """No rows; the counters as the table's options say."""
     names = [column.name for column in visible_columns(table)]
     schema = pa.schema([(name, pa.binary()) for name in names])
-    return StoredRows(table, schema.empty_table(), pa.array([], pa.int64()))
+    return StoredRows(table, schema.empty_table(), pa.array([], pa.int64()), starting(table))
+
+
+def uncounted(table: Table) -> StoredRows:
+    """No rows, and ids from 1 on, whatever the table's options say: of TRUNCATE and LIKE."""
+    return replace(empty(table), counters=unused(table))
 
 
 def keyed(stored: StoredRows) -> StoredRows:
@@ -142,7 +151,8 @@ def taken(stored: StoredRows, places: Places) -> KeyedRows:
 def taken_rows(rows: KeyedRows, places: pa.Array) -> KeyedRows:
     return KeyedRows(
         {name: cells.take(places) for name, cells in rows.texts.items()}, rows.row_ids.take(places),
-        rows.handles.take(places), {name: keys.take(places) for name, keys in rows.unique.items()})
+        rows.handles.take(places), {name: keys.take(places) for name, keys in rows.unique.items()},
+        None if rows.broken is None else rows.broken.take(places))
 
 
 def changed(stored: StoredRows, gone: Places, fresh: KeyedRows) -> StoredRows:

@@ -110,10 +110,7 @@ def _counting_on(then: Mapping[Key, StoredRows], now: Mapping[Key, StoredRows]) 
             continue
         if old is None:
             old = replace(stored, cells=stored.cells.slice(0, 0), row_ids=stored.row_ids.slice(0, 0), keys=None)
-        row_id, auto = max(old.next_row_id, stored.next_row_id), max(old.next_auto, stored.next_auto)
-        found[place] = old
-        if (row_id, auto) != (old.next_row_id, old.next_auto):
-            found[place] = replace(old, next_row_id=row_id, next_auto=auto)
+        found[place] = old if old.counters == stored.counters else replace(old, counters=stored.counters)
     return found
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TypeVar
 
 import numpy as np
@@ -24,7 +25,7 @@ from simulator.tidb.expressions.trees import definition
 from simulator.tidb.expressions.values import as_text
 from simulator.tidb.keys import SIGN, ordered, prefix
 from simulator.tidb.model.table import Column, IndexColumn, Table, common_handle, row_id_column, visible_columns
-from simulator.tidb.model.types import is_binary
+from simulator.tidb.model.types import ColumnType, family, is_binary
 from simulator.tidb.syntax.expressions import ColumnName
 
 ORDINAL_BYTES = 4
@@ -233,12 +234,20 @@ def duplicate(table: Table, key: UniqueKey, texts: Mapping[str, pa.Array], row: 
             cell = _expression_of(table, part.expression, texts)[1][row].as_py()
         else:
             column = columns_by_name(table)[part.name.lower()]
-            cells = cells_of(table, column, texts)
-            cell = (latin1(cells) if is_binary(column.type) else raw(cells))[row].as_py()
-        values.append("NULL" if cell is None else _printed(cell))
+            cells = cells_of(table, column, texts).slice(row, 1)
+            cell = (latin1(cells) if is_binary(column.type) else raw(cells))[0].as_py()
+            cell = None if cell is None else _shown(column.type, cell)
+        values.append("NULL" if cell is None else cell.decode("utf-8", "replace"))
     return SqlError(1062, "23000", f"Duplicate entry '{'-'.join(values)}' for key '{table.name}.{key.name}'")
 
 
-def _printed(cell: bytes) -> str:
-    r"""Bytes that are no text as `\xNN` (tidb pkg/util/stringutil, and dbterror's redaction of binary keys)."""
-    return cell.decode("utf-8", "backslashreplace").replace("\0", "\\x00")
+def _shown(type: ColumnType, cell: bytes) -> bytes:
+    r"""A cell as the error shows it: a double with all its digits, bytes that are no letters as `\xNN` (tidb
+    pkg/types/datum.go, ToString; pkg/kv/error.go, GenKeyExistsErr)."""
+    if family(type) == "float":
+        return f"{Decimal(cell.decode()):f}".encode()
+    if family(type) == "bit":
+        cell = int(cell).to_bytes((type.length + 7) // 8, "big")
+    elif not is_binary(type):
+        return cell
+    return b"".join(b"%c" % byte if 32 <= byte < 127 else b"\\x%02X" % byte for byte in cell)

@@ -12,15 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.model.table import Column, Table
+from simulator.tidb.partitions import locate_partition
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.expressions import ColumnName
-from simulator.tidb.syntax.queries import DerivedTable, Join, Source, TableSource
+from simulator.tidb.syntax.queries import DerivedTable, Join, SelectItem, SelectTree, Source, TableSource
 from simulator.tidb.syntax.rows import Update
 from simulator.tidb.upstream.assign import Default, assigned
-from simulator.tidb.upstream.duplicates import Written, differ
-from simulator.tidb.upstream.foreign_keys import no_new_rows
+from simulator.tidb.upstream.checks import checked
 from simulator.tidb.upstream.insert import Values, is_default, rekeyed
 from simulator.tidb.upstream.moves import updated
 from simulator.tidb.upstream.outcome import Outcome
@@ -28,10 +29,11 @@ from simulator.tidb.upstream.problems import Problems
 from simulator.tidb.upstream.queries import Matched, matching
 from simulator.tidb.upstream.refusals import refused
 from simulator.tidb.upstream.state import Upstream
-from simulator.tidb.upstream.stored import put, rows_of, taken, taken_rows
+from simulator.tidb.upstream.stored import no_partition, put, rows_of, taken, taken_rows
 from simulator.tidb.upstream.targets import Warned, target, valid, where
 from simulator.tidb.upstream.unique import columns_by_name
 from simulator.tidb.upstream.writing import finished
+from simulator.tidb.upstream.written import Failed, Written, differ, nothing_written
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,10 @@ class Named:
 
 def update(statement: Update, upstream: Upstream, now_ms: int) -> Outcome:
     """What UPDATE comes to, in the open transaction or in a new one. Raises SqlError."""
-    tables = list(named_tables(statement.source, upstream, "UPDATE"))
-    assignments = [(*_assigned(each.column, tables), each.value) for each in statement.assignments]
+    common = () if statement.common is None else tuple(each.name.lower() for each in statement.common.tables)
+    tables = list(named_tables(statement.source, upstream, "UPDATE", common))
+    derived = dict(derived_tables(statement.source))
+    assignments = [(*_assigned(each.column, tables, derived), each.value) for each in statement.assignments]
     plain = {str(place): value for place, (_, _, value) in enumerate(assignments) if not is_default(value)}
     targets = {str(place): column for place, (_, column, _) in enumerate(assignments)}
     upstream = with_rows(upstream, tables)
@@ -65,7 +69,10 @@ def update(statement: Update, upstream: Upstream, now_ms: int) -> Outcome:
         for place, (other, column, value) in enumerate(assignments):
             if other is named:
                 values[column.name] = Default() if is_default(value) else found.values[str(place)]
-        written.append(_updated(named, values, places_in(found, named), upstream, now_ms, statement.ignore))
+        try:
+            written.append(_updated(named, values, places_in(found, named), upstream, now_ms, statement.ignore))
+        except Failed as failure:
+            raise failure.error from None
     return finished(upstream, written, now_ms, warnings=problems.warnings)
 
 
@@ -84,14 +91,20 @@ def _updated(
     at = np.asarray(places, np.int64)
     old = taken(stored, at)
     made = assigned(table, values, len(at), upstream, now_ms, ignore=ignore, existing=old.texts)
-    new = rekeyed(table, old, made.texts)
+    texts, lost = made.texts, list[SqlError]()
+    if ignore and table.partitioning is not None:
+        fits = valid(locate_partition(table, texts))
+        lost = [no_partition(table, texts, int(row)) for row in np.flatnonzero(~fits)]
+        at, old = at[fits], taken_rows(old, where(fits))
+        texts = {name: cells.take(where(fits)) for name, cells in texts.items()}
+    new = rekeyed(table, old, texts)
     if len(np.unique(at)) < len(at):
         differs = np.flatnonzero(differ(table, old, new))
         _, firsts = np.unique(at[differs], return_index=True)
         chosen = np.sort(differs[firsts])
         at, new = at[chosen], taken_rows(new, pa.array(chosen))
-    start = Written(stored, made.counters, no_new_rows, warned=Warned(made.warnings))
-    return updated(start, at, new, ignore)
+    start = nothing_written(upstream, table, now_ms, made.counters, Warned(made.warnings).also(*lost))
+    return updated(start, at, checked(new, table, upstream, now_ms), ignore)
 
 
 def _check_once(tables: Sequence[Named]) -> None:
@@ -105,18 +118,31 @@ def _check_once(tables: Sequence[Named]) -> None:
 # -- the tables and columns of a source --------------------------------------------------------------------------------
 
 
-def named_tables(source: Source, upstream: Upstream, verb: str) -> Iterator[Named]:
-    """The base tables of a source, those of WITH left out. Raises SqlError."""
+def named_tables(source: Source, upstream: Upstream, verb: str, common: Sequence[str] = ()) -> Iterator[Named]:
+    """The base tables of a source, those of WITH (`common`) left out. Raises SqlError."""
     if isinstance(source, Join):
-        yield from named_tables(source.left, upstream, verb)
-        yield from named_tables(source.right, upstream, verb)
+        yield from named_tables(source.left, upstream, verb, common)
+        yield from named_tables(source.right, upstream, verb, common)
     elif isinstance(source, TableSource):
         name = source.name
+        if not name.schema and name.name.lower() in common:
+            return
         schema = name.schema or upstream.session.database
         if verb or upstream.catalog.table(schema, name.name) is not None:
             yield Named(source.alias or name.name, "" if source.alias else schema, target(upstream, name, verb))
     else:
         assert isinstance(source, DerivedTable)
+
+
+def derived_tables(source: Source) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The queries of a source by their aliases, with what their columns are called as far as the text says."""
+    if isinstance(source, Join):
+        yield from derived_tables(source.left)
+        yield from derived_tables(source.right)
+    elif isinstance(source, DerivedTable):
+        items = source.query.items if isinstance(source.query, SelectTree) else ()
+        names = source.columns or tuple(item.name for item in items if isinstance(item, SelectItem))
+        yield source.alias.lower(), tuple(name.lower() for name in names)
 
 
 def with_rows(upstream: Upstream, tables: Sequence[Named]) -> Upstream:
@@ -125,12 +151,17 @@ def with_rows(upstream: Upstream, tables: Sequence[Named]) -> Upstream:
     return put(upstream, *(rows_of(upstream, table) for table in stored.values()))
 
 
-def _assigned(node: ColumnName, tables: Sequence[Named]) -> tuple[Named, Column]:
-    """The table and the column that an assignment means. Raises SqlError 1054 and 1052."""
+def _assigned(
+    node: ColumnName, tables: Sequence[Named], derived: Mapping[str, Sequence[str]]
+) -> tuple[Named, Column]:
+    """The table and the column that an assignment means. Raises SqlError 1054, 1052, and 1288 for one of a query."""
     *qualifier, name = node.parts
     found = [
         (named, columns_by_name(named.table)[name.lower()]) for named in tables
         if name.lower() in columns_by_name(named.table) and means(qualifier, named)]
+    for alias, columns in derived.items() if not found else ():
+        if qualifier == [alias] or not qualifier and name.lower() in columns:
+            raise refused(1288, alias, "UPDATE")
     if not found:
         raise refused(1054, ".".join(node.parts), "field list")
     if len(found) > 1:

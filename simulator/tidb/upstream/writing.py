@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from simulator.tidb.upstream.duplicates import Written
 from simulator.tidb.upstream.foreign_keys import enforced
 from simulator.tidb.upstream.outcome import Outcome
 from simulator.tidb.upstream.state import Upstream
 from simulator.tidb.upstream.stored import put, writes_of
 from simulator.tidb.upstream.targets import MOST_WARNINGS
 from simulator.tidb.upstream.transactions import opened, written
+from simulator.tidb.upstream.written import Written
 
 
 def finished(
@@ -27,13 +27,12 @@ def finished(
     """
     upstream = opened(upstream)
     for each in tables:
-        auto, row_id = each.counters
-        upstream = put(upstream, replace(each.stored, next_auto=auto, next_row_id=row_id))
+        upstream = put(upstream, replace(each.stored, counters=each.counters))
     changes = [change for each in tables for change in each.changes]
     upstream, changes = enforced(upstream, changes, now_ms)
     writes = [writes_of(change.table, change.gone, change.fresh) for change in changes]
     upstream = written(upstream, writes)
-    if last_insert_id is not None:
+    if last_insert_id is not None and any(each.added for each in tables):
         upstream = replace(upstream, session=replace(upstream.session, last_insert_id=last_insert_id))
     affected = sum(each.affected for each in tables)
     told = [*warnings, *(text for each in tables for text in each.warned.texts)]

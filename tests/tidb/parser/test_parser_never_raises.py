@@ -37,7 +37,7 @@ GOOD = (
     "INSERT INTO t VALUES (1, 'x')",
 )
 ROWS = (
-    "INSERT IGNORE t (a, b) VALUES (1, DEFAULT), (2, b'1') AS n (x, y) ON DUPLICATE KEY UPDATE a = VALUES(a) + n.x",
+    "INSERT IGNORE t (a, b) VALUES (1, DEFAULT), (2, b'1') ON DUPLICATE KEY UPDATE a = VALUES(a) + t.b",
     "REPLACE INTO t SET a = DEFAULT(a), b = (SELECT 1)",
     "UPDATE t x LEFT JOIN (u, v) USING (a) SET x.a = 1, b = DEFAULT WHERE NOT EXISTS (SELECT 1)",
     "DELETE t.*, u FROM t JOIN u ON t.a > ALL (SELECT b FROM v) WHERE a IN (SELECT 1 UNION SELECT 2)",

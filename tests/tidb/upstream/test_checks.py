@@ -10,6 +10,7 @@ from simulator.tidb.parser.sql import read_sql
 from simulator.tidb.upstream.execute import execute, starting
 from simulator.tidb.upstream.outcome import Outcome, Refusal
 from simulator.tidb.upstream.state import Upstream
+from support.upstreams import rows_in
 
 
 def play(*texts: str) -> Outcome:
@@ -50,8 +51,24 @@ def test_checks_are_forgotten_while_they_are_off() -> None:
     assert play(ON, MADE.replace(")", ") NOT ENFORCED", 1), "INSERT INTO t VALUES (-1, -2)").affected == 1
 
 
+@pytest.mark.parametrize(("statement", "rows", "warnings"), [
+    ("INSERT IGNORE INTO t VALUES (-1, -2), (2, 1), (2, -1), (3, 7)", [("1", "0"), ("2", "1")],
+     ["3819 Check constraint 't_chk_2' is violated.", "1062 Duplicate entry '2' for key 't.PRIMARY'",
+      "3819 Check constraint 'small' is violated."]),
+    ("UPDATE IGNORE t SET b = a", [("1", "0")], ["3819 Check constraint 'small' is violated."]),
+    ("INSERT IGNORE INTO t VALUES (1, -5) ON DUPLICATE KEY UPDATE b = 9", [("1", "0")],
+     ["3819 Check constraint 'small' is violated."]),
+])
+def test_ignore_leaves_out_rows_that_break_a_check(
+    statement: str, rows: list[tuple[str, str]], warnings: list[str]
+) -> None:
+    """pkg/executor/insert_common.go, batchCheckAndInsert; pkg/executor/update.go, exec."""
+    outcome = play(ON, MADE, "INSERT INTO t VALUES (1, 0)", statement)
+
+    assert (rows_in(outcome.upstream, "t"), list(outcome.warnings)) == (rows, warnings)
+
+
 def test_what_is_not_simulated_of_checks_is_refused() -> None:
-    for statement in ("ALTER TABLE t ADD CHECK (a > 5)", "ALTER TABLE t DROP CONSTRAINT small",
-                      "INSERT IGNORE INTO t VALUES (-1, -2)"):
+    for statement in ("ALTER TABLE t ADD CHECK (a > 5)", "ALTER TABLE t DROP CONSTRAINT small"):
         with pytest.raises(SqlError, match="not simulated"):
             play(ON, MADE, statement)

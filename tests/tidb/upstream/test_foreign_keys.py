@@ -76,3 +76,34 @@ def test_releases_before_6_6_do_not_look() -> None:
     older = replace(family("ON DELETE CASCADE"), release=find("v6.5.6"))
 
     assert changes(played("DELETE FROM parent WHERE id = 1", older)) == [["-parent 1,1"]]
+
+
+def test_insert_ignore_leaves_out_rows_without_a_parent() -> None:
+    """pkg/executor/foreign_key.go, checkRows: with a warning, before any row has come."""
+    outcome = played("INSERT IGNORE INTO child VALUES (3, 9), (4, 2), (5, NULL)", family(""))
+
+    assert changes(outcome) == [["+child 4,2", "+child 5,NULL"]]
+    assert list(outcome.warnings) == ["1452 Cannot add or update a child row: " + FAILS]
+
+
+def test_a_row_that_a_cascade_changes_needs_its_other_parent() -> None:
+    both = played("""
+        CREATE TABLE a (id INT PRIMARY KEY); CREATE TABLE b (id INT PRIMARY KEY);
+        CREATE TABLE c (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES a (id) ON UPDATE CASCADE,
+                        FOREIGN KEY (p) REFERENCES b (id));
+        INSERT INTO a VALUES (1); INSERT INTO b VALUES (1); INSERT INTO c VALUES (1, 1);
+    """).upstream
+
+    with pytest.raises(SqlError, match="1452"):
+        played("UPDATE a SET id = 2", both)
+
+
+def test_cascades_go_as_deep_as_15() -> None:
+    tree = played("CREATE TABLE node (id INT PRIMARY KEY, up INT, FOREIGN KEY (up) REFERENCES node (id) ON DELETE"
+                  " CASCADE); INSERT INTO node VALUES (0, NULL)").upstream
+    for number in range(1, 16):
+        tree = played(f"INSERT INTO node VALUES ({number}, {number - 1})", tree).upstream
+
+    with pytest.raises(SqlError, match="3008"):
+        played("DELETE FROM node WHERE id = 0", tree)
+    assert len(changes(played("DELETE FROM node WHERE id = 1", tree))[0]) == 15

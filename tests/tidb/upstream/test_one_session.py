@@ -34,7 +34,7 @@ def told(outcome: Outcome) -> list[int | str]:
     ("SET autocommit = 0; INSERT INTO t VALUES (1, 1); SET autocommit = 1; INSERT INTO t VALUES (2, 2)", [1, 1]),
     ("SET autocommit = 0; INSERT INTO t VALUES (1, 1); CREATE TABLE u (a INT)", [1, "CREATE TABLE u (a INT)"]),
     ("BEGIN; INSERT INTO t VALUES (1, 1); SAVEPOINT s; INSERT INTO t VALUES (2, 2); ROLLBACK TO s; COMMIT", [1]),
-    ("BEGIN; INSERT INTO t VALUES (1, 1); COMMIT AND CHAIN; INSERT INTO t VALUES (2, 2); ROLLBACK", [1]),
+    ("BEGIN; INSERT INTO t VALUES (1, 1); COMMIT AND CHAIN; INSERT INTO t VALUES (2, 2); ROLLBACK", [1, 1]),
     ("COMMIT; ROLLBACK; INSERT INTO t VALUES (1, 1)", [1]),
     ("DELETE FROM t; UPDATE t SET b = 1", []),
 ])

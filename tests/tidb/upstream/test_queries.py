@@ -20,7 +20,7 @@ from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.queries import Limit, OrderItem, TableSource
 from simulator.tidb.syntax.rows import DefaultValue
-from simulator.tidb.upstream.queries import RowSource, columns_of, matching, values_of
+from simulator.tidb.upstream.queries import Known, RowSource, columns_of, matching, values_of
 from simulator.tidb.upstream.state import SqlSession, StoredRows, Upstream
 
 NOW = 1_600_000_000_123
@@ -215,7 +215,8 @@ def test_a_long_decimal_keeps_its_digits() -> None:
 def test_values_of_the_inserted_row_stand_beside_the_old_one() -> None:
     old = RowSource(SEVERAL, {"id": pa.array([b"1", b"2"]), "s": pa.array([b"old", None])})
     new = RowSource(
-        SEVERAL, {"id": pa.array([b"10", b"20"]), "s": pa.array([b"new", b"new"])}, "fresh", {"k": "id"}, True)
+        SEVERAL, {"id": pa.array([b"10", b"20"]), "s": pa.array([b"new", b"new"])}, (Known("", "fresh", "k", "id"),),
+        True)
 
     found = values_of([parsed("id + fresh.k"), parsed("s")], [COLUMNS["id"], None], UPSTREAM, NOW, [old, new])
 

@@ -112,7 +112,6 @@ def shown(text: str, upstream: Upstream = UPSTREAM) -> list[tuple[str | None, ..
     ("SELECT 1, 'a' UNION ALL SELECT 2.5, NULL", [("1.0", "a"), ("2.5", None)]),
     ("SELECT id FROM item EXCEPT SELECT item FROM sale", [("3",)]),
     ("SELECT id FROM item INTERSECT SELECT item FROM sale", [("1",), ("2",)]),
-    ("VALUES ROW(1, 'a'), ROW(2, 'b')", [("1", "a"), ("2", "b")]),
     ("WITH big AS (SELECT * FROM sale WHERE n > 5), one AS (SELECT id FROM big LIMIT 1) SELECT * FROM one", [("1",)]),
     ("SELECT NOW(), UTC_DATE(), DATABASE()", [("2020-09-13 12:26:40", "2020-09-13", "d")]),
     ("SELECT id FROM item WHERE ci = 'a' COLLATE utf8mb4_bin", []),
@@ -137,6 +136,7 @@ def test_a_query_shows(text: str, expected: list[tuple[str | None, ...]]) -> Non
     ("SELECT 1 FROM item WHERE COUNT(*) = 1", 1111, "Invalid use of group function"),
     ("SELECT (SELECT id FROM item)", 1242, "Subquery returns more than 1 row"),
     ("SELECT 1 IN (SELECT 1, 2)", 1241, "Operand should contain 1 column(s)"),
+    ("VALUES ROW(1, 'a'), ROW(2, 'b')", 1051, "Unknown table ''"),
     ("SELECT 1 UNION SELECT 1, 2", 1222, "The used SELECT statements have a different number of columns"),
     ("SELECT item, n FROM sale GROUP BY item", 1055,
      "Expression #2 of SELECT list is not in GROUP BY clause and contains nonaggregated column 'd.sale.n' which is not "

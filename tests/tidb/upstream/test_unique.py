@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 from simulator.columns.cells import columns
 from simulator.tidb.ddl.create_table import create_table
 from simulator.tidb.model.table import Table
+from simulator.tidb.upstream.auto_ids import behind
 from simulator.tidb.upstream.state import StoredRows
 from simulator.tidb.upstream.stored import changed, columns_of, keyed, taken, with_keys
 from simulator.tidb.upstream.unique import bytes_of, duplicate, earlier, found_in, unique_keys
@@ -21,7 +22,7 @@ def table_of(definition: str) -> Table:
 
 def stored(table: Table, rows: list[dict[str, str | None]]) -> StoredRows:
     ids = pa.array(range(1, len(rows) + 1), pa.int64())
-    return StoredRows(table, pa.table(columns(rows)), ids, next_row_id=len(rows) + 1)
+    return StoredRows(table, pa.table(columns(rows)), ids, behind(table, len(rows), 0))
 
 
 def same_key(definition: str, one: dict[str, str | None], other: dict[str, str | None]) -> bool:

@@ -108,3 +108,21 @@ def test_a_moment_before_1970_keeps_its_fraction() -> None:
 
     assert changes(played("UPDATE e SET at = DATE_ADD(at, INTERVAL 5 HOUR)", early)) == [
         ["e 1000-01-01 17:46:56.3 > 1000-01-01 22:46:56.3"]]
+
+
+@pytest.mark.parametrize("text", [
+    "UPDATE item, (SELECT 1 AS q) d SET d.q = 2", "UPDATE item, (SELECT 1 AS q) d SET q = 2",
+    "DELETE d FROM (SELECT 1 AS q) d",
+])
+def test_rows_of_a_query_are_not_written(text: str) -> None:
+    with pytest.raises(SqlError, match=r"^ERROR 1288 .*: The target table d of the (UPDATE|DELETE) is not updatable$"):
+        played(f"CREATE TABLE item (id INT); {text}")
+
+
+def test_update_ignore_leaves_a_row_that_no_partition_takes() -> None:
+    """pkg/executor/write.go, updateRecord."""
+    outcome = played("CREATE TABLE p (a INT) PARTITION BY RANGE (a) (PARTITION p0 VALUES LESS THAN (10));"
+                     "INSERT INTO p VALUES (1), (2); UPDATE IGNORE p SET a = a * 9")
+
+    assert rows_in(outcome.upstream, "p") == [("9",), ("2",)]
+    assert list(outcome.warnings) == ["1526 Table has no partition for value 18"]
