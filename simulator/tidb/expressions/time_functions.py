@@ -265,7 +265,7 @@ def _timestamp(situation: Situation, value: Value, clock: Value | None = None) -
         return _moment(found, digits)
     digits = max(digits, digits_of(clock))
     start = when(sql("{} NOT LIKE '0000%'", found), found)
-    by = ("time", timed(clock)) if clock.kind == "time" else ("string", as_text(clock))
+    by = ("time", timed(clock)) if clock.kind == "time" else ("clock", as_text(clock))
     return _moment(asked("add_to_moment", text("1"), start, text(by[0]), by[1]), digits)
 
 

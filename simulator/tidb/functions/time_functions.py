@@ -206,7 +206,10 @@ def add_to_duration(sign: Text, start: Text, kind: Text, amount: Text) -> Text:
 def _amount(sign: Text, kind: Text, amount: Text) -> int | None:
     if amount is None or kind != "time" and not DURATION.fullmatch(amount):
         return None
-    by = int(amount) if kind == "time" else _duration(amount)
+    try:
+        by = int(amount) if kind == "time" else _duration(amount)
+    except Problem as problem:
+        raise Problem(problem.number, problem.text, "T" if kind == "clock" else "W") from None
     return -by if sign == "-1" else by
 
 
@@ -222,7 +225,8 @@ def timediff(first_kind: Text, first: Text, second_kind: Text, second: Text) -> 
     """Of two moments, or of two durations; text is what it looks like."""
     if first is None or second is None:
         return None
-    left, right = _side(first_kind or "", first), _side(second_kind or "", second)
+    wrong: list[str] = []
+    left, right = _side(first_kind or "", first, wrong), _side(second_kind or "", second, wrong)
     if isinstance(left, Moment) != isinstance(right, Moment):
         return None
     if isinstance(left, Moment) and isinstance(right, Moment):
@@ -232,20 +236,26 @@ def timediff(first_kind: Text, first: Text, second_kind: Text, second: Text) -> 
         micros = left - right
     if abs(micros) > LONGEST:
         shown = clock_text(micros)
-        raise Problem(1292, f"Truncated incorrect time value: '{shown}'", "T",
-                      str(LONGEST if micros > 0 else -LONGEST))
+        wrong.append(shown)
+        micros = LONGEST if micros > 0 else -LONGEST
+    if wrong:
+        raise Problem(1292, f"Truncated incorrect time value: '{wrong[0]}'", "T", str(micros))
     return str(micros)
 
 
-def _side(kind: str, text: str) -> Moment | int:
-    """A text of twelve characters and more may be a moment (StrToDuration)."""
+def _side(kind: str, text: str, wrong: list[str]) -> Moment | int:
+    """A text of twelve characters and more may be a moment (StrToDuration); of another, all is to be a duration."""
     if kind == "time":
         return int(text)
     if kind in ("date", "datetime"):
         return moment(text)
     size = len(text.strip().partition(".")[0].removeprefix("-"))
     found = spellings.moment(text, 6) if size >= 12 else None
-    return moment(found) if found is not None else begun_duration(text)[0]
+    if found is not None:
+        return moment(found)
+    micros, whole = begun_duration(text)
+    wrong += [text] * (not whole)
+    return micros
 
 
 def timestamp_diff(unit: Text, start: Text, end: Text) -> Text:
