@@ -166,7 +166,8 @@ class QueryScope:
         _, now = statement_time(session, self.answers.now_ms)
         zeros = "" if "NO_ZERO_DATE" in session.sql_mode else "z"
         there = now.astimezone(zone_of(session.time_zone))
-        return Situation(session.time_zone, f"{there:%Y-%m-%d}", f"{zeros}p")
+        zeros += "" if "NO_ZERO_IN_DATE" in session.sql_mode else "p"
+        return Situation(session.time_zone, f"{there:%Y-%m-%d}", zeros)
 
     def subtracts_signed(self) -> bool:
         return "NO_UNSIGNED_SUBTRACTION" in self.answers.upstream.session.sql_mode
