@@ -46,7 +46,7 @@ def calculated(operator: str, left: Value, right: Value, signed: bool = False) -
     if operator == "DIV":
         found = _whole_quotient(_exact(left), _exact(right), _named(operator, left, right))
     else:
-        found = _arithmetic(operator, numeric(left), numeric(right), signed, _named(operator, left, right))
+        found = _arithmetic(operator, _number(left), _number(right), signed, _named(operator, left, right))
     return replace(found, named=f"{_CALLED[operator]}({named(left)}, {named(right)})")
 
 
@@ -56,6 +56,12 @@ def _named(operator: str, left: Value, right: Value) -> str:
 
 
 _CALLED = {"+": "plus", "-": "minus", "*": "mul", "/": "div", "%": "mod", "DIV": "intdiv"}
+
+
+def _number(value: Value) -> Value:
+    """The value as a number; a member of an ENUM or a SET as a double, for its type is one of text."""
+    is_member = value.number is not None and value.is_column
+    return Value(as_real(value), "real") if is_member else numeric(value)
 
 
 def _exact(value: Value) -> Value:
@@ -72,7 +78,7 @@ def _arithmetic(operator: str, left: Value, right: Value, signed: bool, shown: s
         first, second = as_real(left), as_real(right)
         found = in_range(sql(_REAL[operator], first, second), shown)
         return found if operator in "+-*" else replace(found, sql=_divided_by(found.sql, first, second))
-    if "wide" in kinds:
+    if "wide" in kinds or operator == "/" and _is_long(left, right):
         return _of_wide(operator, left, right, shown)
     if operator == "/":
         return _quotient(left, right, shown)
@@ -195,6 +201,11 @@ def _quotient(left: Value, right: Value, shown: str) -> Value:
     return Value(found, "decimal", scale=digits, text=printed, shown_scale=_digits_shown("/", left, right, digits))
 
 
+def _is_long(left: Value, right: Value) -> bool:
+    """Whether a quotient may have more digits than DuckDB's decimals."""
+    return _most_digits(left) - left.scale + right.scale + _digits_behind(left, right) > DIGITS
+
+
 def _digits_behind(left: Value, right: Value) -> int:
     """The scale of a quotient."""
     before, after = (-(-value.scale // WORD) * WORD for value in (left, right))
@@ -268,8 +279,9 @@ def unsigned(found: Sql) -> Value:
 def _shifted(template: str, value: Value, places: Value) -> Value:
     count = as_integer(places)
     power = sql("pow(2, least(greatest({}, 0), 63))::HUGEINT", count)
-    found = when(sql("{} BETWEEN 0 AND 63", count), sql(template, bits(value), power),
-                 sql("CASE WHEN {} IS NOT NULL THEN 0 END", count))
+    moved = sql(template, bits(value), power)
+    found = sql("CASE WHEN {} BETWEEN 0 AND 63 THEN {} WHEN {} IS NOT NULL AND {} IS NOT NULL THEN 0 END",
+                count, moved, count, moved)
     return Value(sql("try_cast({} AS UBIGINT)", found), "uint")
 
 

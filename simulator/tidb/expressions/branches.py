@@ -6,6 +6,7 @@ One law: what is chosen has the kind that all choices have in common.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from simulator.tidb.expressions.comparisons import compared
 from simulator.tidb.expressions.sql import FALSE, NULL, Sql, sql, switched
@@ -13,6 +14,8 @@ from simulator.tidb.expressions.values import (
     DIGITS,
     Function,
     MANY,
+    MOMENTS,
+    NUMBERS,
     Value,
     as_integer,
     as_real,
@@ -36,22 +39,33 @@ def united(values: Sequence[Value]) -> Value:
         return null()
     if len(kinds) == 1 and kinds != {"decimal"}:
         same = string(NULL, *known) if known[0].kind == "string" else known[0]
-        return Value(NULL, same.kind, same.collation, same.strength, bytes=any(value.bytes for value in known))
+        scale = max(value.scale for value in known) if same.kind in ("datetime", "time") else 0
+        return Value(NULL, same.kind, same.collation, same.strength, bytes=any(value.bytes for value in known),
+                     scale=scale)
     if kinds <= {"bool", "int"}:
         return Value(NULL, "int")
     if kinds <= {"bool", "int", "uint", "decimal"}:
         scale = max(value.scale for value in known)
         whole = max({"bool": 1, "int": 19, "uint": 20}.get(value.kind, value.digits - value.scale) for value in known)
+        is_known = all(value.digits for value in known if value.kind == "decimal")
         if whole + scale > DIGITS:
             return wide(NULL, scale)
-        return Value(NULL, "decimal", scale=scale)
+        digits = whole + scale if is_known else 0
+        return Value(NULL, "decimal", scale=scale, digits=digits, shown_scale=_shown_scale(known))
     if kinds <= {"bool", "int", "uint", "decimal", "wide"}:
         return wide(NULL, max(value.scale for value in known))
     if kinds <= {"bool", "int", "uint", "decimal", "wide", "real"}:
         return Value(NULL, "real")
     if kinds <= {"date", "datetime"}:
-        return Value(NULL, "datetime")
+        return Value(NULL, "datetime", scale=max(value.scale for value in known))
     return string(NULL, *(value for value in known if value.kind == "string"))
+
+
+def _shown_scale(values: Sequence[Value]) -> int | None:
+    """How many digits of a quotient a client sees, if not all."""
+    if all(value.shown_scale is None for value in values):
+        return None
+    return max(value.scale if value.shown_scale is None else value.shown_scale for value in values)
 
 
 def as_kind(value: Value, wanted: Value) -> Sql:
@@ -75,6 +89,7 @@ def chosen(branches: list[tuple[Sql, Value]], otherwise: Value) -> Value:
     result = united([*(value for _, value in branches), otherwise])
     found = switched([(condition, as_kind(value, result)) for condition, value in branches], as_kind(otherwise, result))
     return Value(found, result.kind, result.collation, result.strength, bytes=result.bytes, scale=result.scale,
+                 digits=result.digits, shown_scale=result.shown_scale,
                  text=found if result.kind == "wide" else None)
 
 
@@ -95,9 +110,9 @@ def _extreme(operator: str) -> Callable[..., Value]:
     """GREATEST, LEAST: NULL if any is. Text makes text of all (pkg/expression/builtin_compare.go,
     resolveType4Extremum)."""
     def extreme(*values: Value) -> Value:
-        kinds = {value.kind for value in values}
-        if len(kinds - {"null"}) > 1 and not kinds & {"date", "datetime"} and kinds & {"string", "json", "time"}:
-            values = tuple(value if value.kind in ("string", "null") else string(as_text(value)) for value in values)
+        wanted = united(values)
+        if wanted.kind in ("string", *NUMBERS) and not any(value.kind in MOMENTS for value in values):
+            values = tuple(replace(wanted, sql=as_kind(value, wanted), text=None) for value in values)
         best = values[0]
         for value in values[1:]:
             unknown = sql("NOT {} OR NOT {}", as_known(best), as_known(value))

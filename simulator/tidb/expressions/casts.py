@@ -18,11 +18,13 @@ from simulator.tidb.expressions.values import (
     DIGITS,
     Value,
     as_real,
+    as_shown,
     as_text,
     decimal,
     null,
     numeric,
     of_column,
+    printed_real,
     real,
     string,
     whole,
@@ -44,7 +46,10 @@ def cast(value: Value, type: str) -> Value:
     if name == "DECIMAL":
         digits, scale = (*sizes, 0, 0)[:2] if sizes else (10, 0)
         return _decimal(value, digits or 10, scale)
-    if name in ("DOUBLE", "FLOAT"):
+    if name == "FLOAT":
+        single = sql("try_cast({} AS FLOAT)", as_real(value))
+        return Value(sql("{}::DOUBLE", single), "real", text=printed_real(single))
+    if name == "DOUBLE":
         return real(sql(f"try_cast({{}} AS {name})::DOUBLE", as_real(value)))
     if name in ("DATE", "DATETIME"):
         return _moment(value, name, sizes[0] if sizes else 0)
@@ -97,7 +102,7 @@ def _moment(value: Value, name: str, digits: int) -> Value:
 def _text(value: Value, name: str, sizes: list[int]) -> Value:
     """CHAR, BINARY, JSON and YEAR."""
     if name == "JSON":
-        return Value(document(value), "json")
+        return Value(document(value if value.shown_scale is None else as_shown(value)), "json")
     if name == "YEAR":
         return replace(whole(value), year=True)
     found = as_text(value)

@@ -12,6 +12,7 @@ from simulator.tidb.expressions.sql import Sql, sql, when
 from simulator.tidb.expressions.values import (
     DIGITS,
     Function,
+    NUMBERS,
     Value,
     as_count,
     as_real,
@@ -38,7 +39,7 @@ def _truncate(value: Value, places: Value) -> Value:
 def _cut(function: str, value: Value, places: Value | None) -> Value:
     """ROUND, TRUNCATE: an exact number of as many digits as asked for stays exact."""
     number = numeric(value)
-    if places is not None and places.constant is None:
+    if places is not None and (places.constant is None or places.kind not in NUMBERS):
         return _cut_by(function, number, as_count(places))
     digits = int(float(places.constant or 0)) if places else 0
     if number.kind == "wide":

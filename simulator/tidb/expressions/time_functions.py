@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from simulator.tidb.expressions.called import asked
 from simulator.tidb.expressions.situation import Situation
+from simulator.tidb.expressions.problems import without_problems
 from simulator.tidb.expressions.sql import NULL, Sql, sql, text, when
 from simulator.tidb.expressions.values import (
     Function,
@@ -110,7 +111,7 @@ def _part(name: str) -> Callable[[Situation, Value], Value]:
 
 def _clock_part(name: str) -> Callable[[Value], Value]:
     over = {"MINUTE": 60, "SECOND": 60, "MICROSECOND": 10 ** 6}.get(name, 10 ** 9)
-    return lambda value: integer(sql(f"(abs({{}}::BIGINT) // {CLOCK[name]}) % {over}", timed(value)))
+    return lambda value: integer(sql(f"(abs({{}}::BIGINT) // {CLOCK[name]}) % {over}", without_problems(timed(value))))
 
 
 def _of_day(name: str, gives: Callable[[Sql], Value]) -> Callable[[Situation, Value], Value]:
@@ -277,7 +278,7 @@ def _unix_timestamp(situation: Situation, value: Value) -> Value:
     digits = digits_of(value)
     if value.kind == "null":
         return null()
-    micros = sql("{}::BIGINT", asked("unix_timestamp", dated(situation, value), text(situation.zone)))
+    micros = sql("{}::BIGINT", asked("unix_timestamp", without_problems(dated(situation, value)), text(situation.zone)))
     if not digits:
         return integer(sql("{} // 1000000", micros))
     cut = sql(f"({{}} // {10 ** (6 - digits)})::DECIMAL(38, 0) * 0.{'0' * (digits - 1)}1::DECIMAL(7, {digits})", micros)
@@ -365,7 +366,8 @@ TIME_FUNCTIONS: dict[str, Function] = {
     "DATEDIFF": Function(2, 2, _days_between, situated=True),
     "WEEK": Function(1, 2, _week("week"), situated=True),
     "YEARWEEK": Function(1, 2, _week("yearweek"), situated=True),
-    "TIME_TO_SEC": Function(1, 1, lambda value: integer(sql("trunc({}::BIGINT / 1000000)", timed(value)))),
+    "TIME_TO_SEC": Function(1, 1, lambda value: integer(
+        sql("trunc({}::BIGINT / 1000000)", without_problems(timed(value))))),
     "SEC_TO_TIME": Function(1, 1, _sec_to_time),
     "MAKEDATE": Function(2, 2, _of_numbers("makedate", _day)),
     "MAKETIME": Function(3, 3, _make_time),

@@ -22,6 +22,7 @@ from simulator.tidb.expressions.sql import Sql, joined, sql, text
 from simulator.tidb.expressions.time_functions import dated
 from simulator.tidb.expressions.trees import bare, column_of, parsed
 from simulator.tidb.expressions.values import (
+    MOMENTS,
     Value,
     as_text,
     boolean,
@@ -147,6 +148,8 @@ def _binary(node: Binary, scope: Names) -> Value:
             value = boolean(joined(operator, [truth(part) for part in (value, *others)]))
         else:
             signed = operator == "-" and scope.subtracts_signed()
+            if operator in OPERATORS and any(part.kind in MOMENTS for part in (value, *others)):
+                value, others = _of_today(value, scope), [_of_today(other, scope) for other in others]
             value = functools.reduce(lambda left, right: _joined(operator, left, right, signed), others, value)
     return value
 
@@ -157,6 +160,20 @@ def _joined(operator: str, left: Value, right: Value, signed: bool) -> Value:
     if operator == "XOR":
         return boolean(sql("{} != {}", truth(left), truth(right)))
     return calculated(operator, left, right, signed)
+
+
+def _cast(node: Cast, scope: Names) -> Value:
+    value = valued(node.operand, scope)
+    return cast(_of_today(value, scope) if node.type.startswith("DATE") else value, node.type)
+
+
+def _of_today(value: Value, scope: Names) -> Value:
+    """A time as the moment of the day on which the statement runs that it is."""
+    today = scope.situation().today
+    if value.kind != "time" or not today:
+        return value
+    moment = sql(f"strftime(TIMESTAMP '{today}' + to_microseconds({{}}), '%Y-%m-%d %H:%M:%S.%f')", value.sql)
+    return Value(moment, "datetime", scale=value.scale)
 
 
 def _case(node: Case, scope: Names) -> Value:

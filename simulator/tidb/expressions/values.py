@@ -188,10 +188,12 @@ def numeric(value: Value) -> Value:
         return Value(value.number, "uint")
     if value.kind in MOMENTS:
         number = moment_number(value.sql, value.kind)
-        return decimal(number, value.scale) if value.scale else integer(sql("split_part({}, '.', 1)", number))
+        return replace(decimal(number, value.scale), digits=14 + value.scale) if value.scale else (
+            integer(sql("split_part({}, '.', 1)", number)))
     if value.kind == "time":
         number = sql("{}::DECIMAL(38, 6) * 0.000001::DECIMAL(7, 6)", clock(value.sql))
-        return decimal(number, value.scale) if value.scale else integer(sql("trunc({})", number))
+        return replace(decimal(number, value.scale), digits=7 + value.scale) if value.scale else (
+            integer(sql("trunc({})", number)))
     if value.kind == "json":
         return Value(real_of_json(as_text(value)), "real")
     if value.constant is not None:
@@ -317,7 +319,7 @@ def of_column(column: Column, cell: Sql) -> Value:
 def _of_column(column: Column, cell: Sql) -> Value:
     type = column.type
     if type.name in INTEGER_BITS:
-        large = type.unsigned and type.name == "bigint"
+        large = type.unsigned
         return Value(_cast(cell, "UBIGINT" if large else "BIGINT"), "uint" if large else "int", text=cell, cell=type)
     if type.name == "year":
         return Value(_cast(cell, "BIGINT"), "int", year=True)

@@ -22,7 +22,7 @@ from simulator.tidb.expressions.trees import bare, parsed
 from simulator.tidb.expressions.values import Value, is_true, of_column, truth
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.partitions import ordinal_of
-from simulator.tidb.syntax.expressions import Binary, ColumnName, Fragment, In, Node, names_in
+from simulator.tidb.syntax.expressions import Binary, ColumnName, Fragment, In, Literal, Node, names_in
 from simulator.tidb.syntax.queries import DerivedTable, Join, QueryTree, Source, TableSource
 from simulator.tidb.upstream.scopes import Answers, Field, QueryScope, conjunction
 from simulator.tidb.upstream.refusals import outside
@@ -246,7 +246,7 @@ def _keys_first(where: Node, relation: Relation, scope: QueryScope) -> Node:
             waiting += [bare(part.right), bare(part.left)]
         else:
             parts.append(part)
-    ordered = sorted(parts, key=lambda part: not _is_by_key(part, relation, scope))
+    ordered = sorted(parts, key=lambda part: not (isinstance(part, Literal) or _is_by_key(part, relation, scope)))
     return functools.reduce(lambda left, right: Binary("AND", left, right), ordered) if len(parts) > 1 else where
 
 

@@ -37,3 +37,48 @@ def test_where_the_mode_is_lenient_or_nothing_is_divided_it_is_null(statement: s
     rows = rows_in(played(ROWS + statement).upstream, "t")
 
     assert len([id for id, b, _ in rows if b is None]) == 1
+
+
+TEXTS = "CREATE TABLE test.x (i INT, s VARCHAR(20), d DATETIME); USE test; INSERT INTO x VALUES (2, '3x', NULL);"
+
+
+@pytest.mark.parametrize(("expression", "number"), [
+    ("'1a' + 1", 1292), ("IF(0, 2, '1a' + 1)", 1292), ("NULL AND '1a'", 1292), ("CAST('12abc' AS SIGNED)", 1292),
+    ("CAST('1.9' AS SIGNED)", 1292), ("NOT '1x'", 1292), ("'1x' | 1", 1292), ("LEFT('abc', '1x')", 1292),
+    ("DATE'2020-01-01' = 'x'", 1292), ("CAST('x' AS DATE)", 1292), ("IFNULL(1 / 0, 3)", 1365), ("1.5 DIV 0", 1365),
+    ("CAST('abc' AS CHAR(2))", 1406), ("CAST(1000 AS DECIMAL(5, 2))", 1690), ("CAST(1e30 AS UNSIGNED)", 1690),
+    ("CAST('x' AS JSON)", 3140), ("EXP(1000)", 1690), ("ABS(-9223372036854775808)", 1690),
+])
+def test_what_goes_wrong_in_an_expression_is_an_error_where_strict_mode_writes_rows(
+    expression: str, number: int
+) -> None:
+    """tidb pkg/executor/executor.go, ResetContextOfStmt; pkg/types/convert.go."""
+    with pytest.raises(SqlError) as caught:
+        played(f"{TEXTS} INSERT INTO x (s) VALUES ({expression})")
+
+    assert caught.value.number == number
+
+
+@pytest.mark.parametrize("expression", [
+    "IF(1, 2, '1a' + 1)", "COALESCE(2, '1a' + 1)", "CASE WHEN 1 THEN 2 ELSE 1 / 0 END", "0 AND '1a' + 1",
+    "1 OR '1a' + 1", "'' + 1", "' 1 ' + 1", "SQRT(-1)", "HOUR('x')", "CAST('-1' AS UNSIGNED)",
+])
+def test_what_a_row_does_not_need_or_mysql_allows_is_no_error(expression: str) -> None:
+    assert len(rows_in(played(f"{TEXTS} INSERT INTO x (s) VALUES ({expression})").upstream, "x")) == 2
+
+
+@pytest.mark.parametrize(("condition", "number"), [
+    ("s + 0 = 3", 1292), ("s = 3", 1292), ("i = '2x'", 1292), ("i IN ('2x')", 1292), ("1 / 0", 1365), ("s", 1292),
+    ("d = 'abc'", 1292), ("i + 9223372036854775807 = 1", 1690),
+])
+def test_what_goes_wrong_in_a_condition_changes_no_row(condition: str, number: int) -> None:
+    with pytest.raises(SqlError) as caught:
+        played(f"{TEXTS} DELETE FROM x WHERE {condition}")
+
+    assert caught.value.number == number
+
+
+def test_a_select_is_only_refused_for_what_is_out_of_range() -> None:
+    with pytest.raises(SqlError, match="1690 .*BIGINT value is out of range in '.9223372036854775807 . 1.'"):
+        played("SELECT '1x' + 1, 9223372036854775807 + 1")
+    played("SELECT '1x' + 1, 1 / 0, CAST('x' AS SIGNED), 1e0+1")
