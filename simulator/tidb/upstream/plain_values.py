@@ -50,8 +50,6 @@ class Number(NamedTuple):
 
     whole: bool
     unsigned: bool = False
-    large: bool = False
-    """Whether a BIGINT UNSIGNED is in it."""
 
 
 def several(
@@ -105,7 +103,7 @@ def plain(node: Node, named: Named = _nothing, read: Read = _nothing) -> Datum |
 
 
 def _datum(number: Number) -> Datum:
-    kind = "decimal" if not number.whole else "uint" if number.large else "int"
+    kind = "decimal" if not number.whole else "uint" if number.unsigned else "int"
     return Datum(kind, _printed(number).encode())
 
 
@@ -155,8 +153,7 @@ def _number(node: Node, named: Named, read: Read) -> Number | None:
         if type.name not in (*INTEGER_BITS, "decimal"):
             raise Unknown
         cell = read(node)
-        large = type.unsigned and type.name == "bigint"
-        return None if cell is None else _of_text(cell.decode(), type.name != "decimal", type.unsigned, large)
+        return None if cell is None else _of_text(cell.decode(), type.name != "decimal", type.unsigned)
     if isinstance(node, Binary) and node.operator in ("+", "-", "*"):
         left, right = _number(node.left, named, read), _number(node.right, named, read)
         return None if left is None or right is None else _calculated(node.operator, left, right)
@@ -164,21 +161,21 @@ def _number(node: Node, named: Named, read: Read) -> Number | None:
 
 
 @lru_cache(1024)
-def _of_text(shown: str, whole: bool, unsigned: bool = False, large: bool = False) -> Number:
+def _of_text(shown: str, whole: bool, unsigned: bool = False) -> Number:
     fraction = shown.partition(".")[2]
     if len(shown) > MOST_DIGITS or whole and len(shown) > 19:
         raise Unknown
-    return _within(Number(Decimal(shown), len(fraction), whole, unsigned, large))
+    return _within(Number(Decimal(shown), len(fraction), whole, unsigned))
 
 
 def _calculated(operator: str, left: Number, right: Number) -> Number:
-    whole, unsigned, large = left.whole and right.whole, left.unsigned or right.unsigned, left.large or right.large
+    whole, unsigned = left.whole and right.whole, left.unsigned or right.unsigned
     if operator == "*":
         found, scale = WIDE.multiply(left.value, right.value), left.scale + right.scale
     else:
         found = (WIDE.add if operator == "+" else WIDE.subtract)(left.value, right.value)
         scale = max(left.scale, right.scale)
-    return _within(Number(found, scale, whole, unsigned, large))
+    return _within(Number(found, scale, whole, unsigned))
 
 
 def _within(number: Number) -> Number:
