@@ -15,7 +15,8 @@ from simulator.tidb.values.kernels import each_distinct
 
 MOST, MOST_BEFORE, MOST_BEHIND = 65, 81, 30
 """Digits of a type; before the point of a result, in the nine words that TiDB has for it; behind the point."""
-EXACTLY = Context(prec=200)
+EXACTLY = Context(prec=700)
+"""More digits than a double has before and behind its point."""
 
 
 def asked(operation: str, *numbers: Sql) -> Sql:
