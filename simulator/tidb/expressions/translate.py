@@ -162,18 +162,11 @@ def _joined(operator: str, left: Value, right: Value, signed: bool) -> Value:
     return calculated(operator, left, right, signed)
 
 
-def _cast(node: Cast, scope: Names) -> Value:
-    value = valued(node.operand, scope)
-    return cast(_of_today(value, scope) if node.type.startswith("DATE") else value, node.type)
-
-
 def _of_today(value: Value, scope: Names) -> Value:
-    """A time as the moment of the day on which the statement runs that it is."""
-    today = scope.situation().today
-    if value.kind != "time" or not today:
+    """A TIME as the moment that it is on the day on which the statement runs."""
+    if value.kind != "time" or not scope.situation().today:
         return value
-    moment = sql(f"strftime(TIMESTAMP '{today}' + to_microseconds({{}}), '%Y-%m-%d %H:%M:%S.%f')", value.sql)
-    return Value(moment, "datetime", scale=value.scale)
+    return Value(dated(scope.situation(), value), "datetime", scale=value.scale)
 
 
 def _case(node: Case, scope: Names) -> Value:
@@ -253,11 +246,8 @@ def _is(node: Is, scope: Names) -> Value:
 
 
 def _cast(node: Cast, scope: Names) -> Value:
-    """A TIME becomes a moment of the day on which the statement runs."""
     value = valued(node.operand, scope)
-    if value.kind == "time" and node.type.startswith("DATE"):
-        value = Value(dated(scope.situation(), value), "datetime", scale=value.scale)
-    return cast(value, node.type)
+    return cast(_of_today(value, scope) if node.type.startswith("DATE") else value, node.type)
 
 
 def _collate(node: Collate, scope: Names) -> Value:
