@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.catalog import LONGEST_NAME
+from simulator.tidb.ddl.checks import check_not_checked
 from simulator.tidb.ddl.column_definitions import MOST_ROOM, built_column, check_definition, default_of, origin_default
 from simulator.tidb.ddl.expression_columns import dependent, generated_from, partition_columns
 from simulator.tidb.ddl.foreign_keys import check_not_needed
@@ -143,6 +144,7 @@ def check_droppable(column: Column, known: KnownTable) -> None:
                             index.primary)
     if name in partition_columns(table.partitioning):
         raise tidb("ddl:3855", name)
+    check_not_checked(name, table, alone=False)
     check_not_needed(column, known)
     if table.ttl and table.ttl.column.lower() == name:
         raise tidb("ddl:8149", name)
@@ -177,6 +179,7 @@ def rename_column(spec: RenameColumn, alteration: Alteration) -> Steps:
         yield "the column has that name: no job"
         return
     if known is not None:
+        check_not_checked(old, known.table, alone=True)
         check_rename(old, new, known.table)
         if old.lower() in partition_columns(known.table.partitioning):
             raise tidb("ddl:3855", old.lower())

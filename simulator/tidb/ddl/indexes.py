@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.catalog import LONGEST_NAME
+from simulator.tidb.ddl.checks import add_check, drop_check
 from simulator.tidb.ddl.create.keys import COLUMNAR, build_index
 from simulator.tidb.ddl.expression_columns import columns_of, partition_columns
 from simulator.tidb.ddl.foreign_keys import add_foreign_key, check_key_not_needed, drop_foreign_key
@@ -18,7 +19,7 @@ from simulator.tidb.ddl.session import Session
 from simulator.tidb.ddl.steps import Alteration, Step, Steps, Touched, column_named, index_named, lower
 from simulator.tidb.ddl.tidb_errors import tidb, worded
 from simulator.tidb.model.table import Index, Table
-from simulator.tidb.syntax.alter import AddKey, AlterCheck, DropKey, IndexVisibility, RenameIndex
+from simulator.tidb.syntax.alter import AddKey, DropKey, IndexVisibility, RenameIndex
 from simulator.tidb.syntax.definitions import KeyPart, KeySyntax
 
 MOST_KEYS = 64
@@ -27,10 +28,6 @@ IGNORED = {
     "fulltext": "The used table type doesn't support FULLTEXT indexes: no job",
     "spatial": "TiDB has no SPATIAL indexes: no job",
 }
-
-CHECK_IS_OFF = (
-    "CHECK is a job with tidb_enable_check_constraint alone, and then error 8200 among other clauses; while that is "
-    "off, as by default, TiDB forgets it")
 
 HYPOTHETICAL = "a hypothetical index lives in its session alone: no job"
 
@@ -44,23 +41,14 @@ def add_key(spec: AddKey, alteration: Alteration) -> Steps:
     if kind == "foreign":
         yield from add_foreign_key(spec.key, alteration)
     elif kind == "check":
-        yield from check_constraint(actions.ADD_CHECK_CONSTRAINT)
+        assert spec.key.check is not None
+        yield from add_check(spec.key.check, alteration)
     elif kind == "fulltext" and actions.ADD_FULLTEXT_INDEX in alteration.session.release.allowed_ddl:
         yield Step(actions.ADD_COLUMNAR_INDEX)
     elif kind in IGNORED:
         yield IGNORED[kind]
     else:
         yield from (add_primary_key if kind == "primary" else add_index)(spec.key, alteration)
-
-
-def check_constraint(action: int) -> Steps:
-    """Alone, the job that it is where CHECKs are on; no table changes."""
-    yield CHECK_IS_OFF
-    yield Step(action)
-
-
-def alter_check(spec: AlterCheck, alteration: Alteration) -> Steps:
-    return check_constraint(actions.ALTER_CHECK_CONSTRAINT)
 
 
 def add_index(key: KeySyntax, alteration: Alteration) -> Steps:
@@ -186,7 +174,7 @@ def whole(parts: tuple[KeyPart, ...]) -> tuple[KeyPart, ...]:
 def drop_key(spec: DropKey, alteration: Alteration) -> Steps:
     """An index, the primary key, a foreign key or a CHECK. Raises DdlError."""
     if spec.kind == "check":
-        return check_constraint(actions.DROP_CHECK_CONSTRAINT)
+        return drop_check(spec.name, alteration)
     if spec.kind == "foreign":
         return drop_foreign_key(spec, alteration)
     return drop_index("PRIMARY" if spec.kind == "primary" else spec.name, spec.if_exists, alteration)

@@ -100,6 +100,9 @@ class Session:
 
     sql_mode: frozenset[str] = frozenset((STRICT[0], "NO_ZERO_IN_DATE", "NO_ZERO_DATE"))
     foreign_key_checks: bool = True
+    check_constraints: bool | None = None
+    """tidb_enable_check_constraint; None where nobody knows."""
+
     clustered_index: str = "ON"
     """tidb_enable_clustered_index: ON, OFF or INT_ONLY."""
 

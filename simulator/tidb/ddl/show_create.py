@@ -39,7 +39,9 @@ def _keys(table: Table) -> Iterator[str]:
         yield f"PRIMARY KEY ({', '.join(map(quoted, table.primary_key))}) CLUSTERED"
     yield from (_key(index, table.clustered) for index in table.indexes)
     yield from map(foreign_key_text, table.foreign_keys)
-    yield from (f"CONSTRAINT {quoted(check.name)} CHECK ({check.expression})" for check in table.checks)
+    yield from (
+        f"CONSTRAINT {quoted(check.name)} CHECK ({check.expression}){'' if check.enforced else ' NOT ENFORCED'}"
+        for check in table.checks)
 
 
 def _key(index: Index, clustered: bool) -> str:

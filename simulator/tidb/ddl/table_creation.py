@@ -12,6 +12,7 @@ from dataclasses import replace
 from simulator.errors import SchemaError
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.catalog import Catalog, Database, key as place_of, with_table
+from simulator.tidb.ddl.checks import check_free, check_new_checks, copied_checks
 from simulator.tidb.ddl.create.table import DEFAULT_CHARSET, build_table
 from simulator.tidb.ddl.foreign_keys import check_parent, check_reference, referring
 from simulator.tidb.ddl.grammar import check_grammar
@@ -70,6 +71,8 @@ def create_table(statement: TableSyntax, text: str, session: Session) -> Execute
         raise tidb("schema:1050", ".".join(written))
     if statement.like is None:
         check_limits(statement, table)
+    for check in table.checks if session.check_constraints else ():
+        check_free(check.name, table, catalog)
     if statement.temporary == "local":
         return session.nothing(TEMPORARY)
     query = rewritten(statement, text, table)
@@ -121,6 +124,8 @@ def new_table(catalog: Catalog, syntax: TableSyntax, database: Database, text: s
         table = build_table(
             replace(syntax, schema="", partitioning=None), database.name, text, text,
             (database.charset, database.collation), session.clustered_index)
+    if session.check_constraints:
+        check_new_checks(syntax, table)
     partitioning = new_partitioning(syntax.partitioning, table, session) if syntax.partitioning else None
     if partitioning and table.temporary:
         raise tidb("ddl:1562")
@@ -151,6 +156,7 @@ def copied_table(catalog: Catalog, syntax: TableSyntax, schema: str, session: Se
     check_copied(syntax, model)
     return replace(
         model, schema=schema, name=syntax.name, foreign_keys=(), cached=False, temporary=syntax.temporary, statement="",
+        checks=copied_checks(model, syntax.name),
         columns=tuple(replace(column, origin_default=None) for column in model.columns),
         last_ids=replace(model.last_ids, foreign_key=0),
     )

@@ -178,7 +178,7 @@ class Table:
     order, as far as they were said: they change no row."""
 
     checks: tuple[CheckConstraint, ...] = field(default=(), compare=False)
-    """Those of the statement that are enforced; TiDB forgets them where tidb_enable_check_constraint is off."""
+    """Those of the statement; TiDB forgets them where tidb_enable_check_constraint is off."""
 
     last_ids: LastIds = field(default=LastIds(), compare=False)
 

@@ -1,8 +1,8 @@
 """CHECK constraints of a table.
 
-One law: a row breaks one whose condition is false, not one whose condition is unknown; a table has them only if
-tidb_enable_check_constraint was on when it was made, and they hold while it is (tidb pkg/table/constraint.go, since
-7.2.0).
+A row breaks one whose condition is false, not one whose condition is unknown. A table has those that a statement gave
+it while tidb_enable_check_constraint was on, and they hold whatever the variable says later (tidb
+pkg/table/tables/tables.go, CheckRowConstraint; since 7.2.0).
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simulator.tidb.ddl.catalog import key
 from simulator.tidb.expressions.trees import parsed
 from simulator.tidb.model.table import Table
-from simulator.tidb.syntax.alter import AddKey, AlterCheck, DropKey, Spec
 from simulator.tidb.syntax.expressions import Is
-from simulator.tidb.syntax.statements import AlterTable, CreateTable, Statement
+from simulator.tidb.syntax.statements import CreateTable, Statement
 from simulator.tidb.upstream.queries import RowSource, values_of
-from simulator.tidb.upstream.refusals import worded
+from simulator.tidb.upstream.refusals import refused
 from simulator.tidb.upstream.state import Upstream
-from simulator.tidb.upstream.stored import KeyedRows
+from simulator.tidb.upstream.stored import KeyedRows, columns_of
 
 
 def checked(rows: KeyedRows, table: Table, upstream: Upstream, now_ms: int) -> KeyedRows:
     """The rows with the name of the first CHECK that each breaks."""
-    checks = [each for each in table.checks if each.enforced] if upstream.session.check_constraints else []
+    checks = [each for each in table.checks if each.enforced]
     if not checks or not len(rows):
         return rows
     broken = [Is(parsed(constraint.expression), "FALSE") for constraint in checks]
@@ -42,18 +42,19 @@ def kept(statement: Statement, table: Table, upstream: Upstream) -> Table:
     return replace(table, checks=()) if forgotten and table.checks else table
 
 
-def is_forgotten(statement: Statement, upstream: Upstream) -> bool:
-    """Whether the statement is about CHECKs alone, of which TiDB makes no job while they are off.
+def check_new(upstream: Upstream, before: Table | None, table: Table, now_ms: int) -> None:
+    """Raises SqlError 3819 where a row breaks a CHECK that ALTER TABLE adds or enforces.
 
-    Raises SqlError for a statement on the CHECKs of a table while they are on.
+    TiDB looks for rows by `WHERE NOT condition` without parentheses: NOT is of what it stands before
+    (pkg/ddl/constraint.go, verifyRemainRecordsForCheckConstraint).
     """
-    about = [_is_check(spec) for spec in statement.specs] if isinstance(statement, AlterTable) else []
-    if any(about) and upstream.session.check_constraints:
-        raise worded(1105, "ALTER TABLE of a CHECK with tidb_enable_check_constraint = ON is not simulated; accepted: "
-                           "CHECK in CREATE TABLE")
-    return bool(about) and all(about)
-
-
-def _is_check(spec: Spec) -> bool:
-    return isinstance(spec, AlterCheck) or isinstance(spec, DropKey) and spec.kind == "check" or (
-        isinstance(spec, AddKey) and spec.key.kind == "check")
+    if before is None or before.checks == table.checks:
+        return
+    stored = upstream.rows.get(key(table.schema, table.name))
+    for made in table.checks if stored is not None and len(stored.row_ids) else ():
+        if made.enforced and made not in before.checks:
+            assert stored is not None
+            rows = RowSource(table, columns_of(stored.cells))
+            found = values_of([Is(parsed(f"NOT {made.expression}"), "TRUE")], [None], upstream, now_ms, [rows])
+            if pc.any(pc.equal(found[0].cast(pa.string()), "1")).as_py():
+                raise refused(3819, made.name.lower())

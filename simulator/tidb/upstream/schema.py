@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 from simulator.errors import SchemaError
 from simulator.tidb.ddl.catalog import Catalog, Key, key, with_table, with_tables
 from simulator.tidb.ddl.execute import attempted
-from simulator.tidb.ddl.indexes import CHECK_IS_OFF
 from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.partitions import locate_partition
@@ -55,13 +54,12 @@ class _Kept:
 def define(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> Outcome | Refusal:
     """What a DDL statement comes to, outside of a transaction. Raises DdlError and SqlError."""
     session = upstream.session
-    if checks.is_forgotten(statement, upstream):
-        return Outcome(upstream, warnings=(CHECK_IS_OFF,))
     zone = clock.zone(session.time_zone)
     known = Session(
         session.database, upstream.catalog, upstream.release,
         clock.moment_text(clock.now(session, now_ms).astimezone(zone), 6), session.sql_mode,
-        session.foreign_key_checks, settings.answer(session, "tidb_enable_clustered_index") or "ON", zone)
+        session.foreign_key_checks, session.check_constraints,
+        settings.answer(session, "tidb_enable_clustered_index") or "ON", zone)
     executed = attempted(statement, text, known)
     after = upstream.catalog if executed.catalog is None else executed.catalog
     if not executed.jobs:
@@ -79,6 +77,8 @@ def define(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> 
     if session.foreign_key_checks and upstream.release.foreign_key_checks:
         for place, table in after.tables.items():
             check_new(behind, upstream.catalog.tables.get(place), table)
+    for place, table in after.tables.items():
+        checks.check_new(behind, upstream.catalog.tables.get(place), table, now_ms)
     event = Defined(statement, text, session.database, executed.jobs, upstream.catalog, after)
     if executed.error is not None:
         return Refusal(executed.error, behind, (event,))

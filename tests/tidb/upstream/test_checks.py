@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.errors import SqlError
+from simulator.errors import DdlError, SqlError
 from simulator.releases import V8_5
 from simulator.tidb.parser.sql import read_sql
-from simulator.tidb.upstream.execute import execute, starting
+from simulator.tidb.upstream.execute import error_number, execute, starting
 from simulator.tidb.upstream.outcome import Outcome, Refusal
 from simulator.tidb.upstream.state import Upstream
 from support.upstreams import rows_in
@@ -68,7 +68,50 @@ def test_ignore_leaves_out_rows_that_break_a_check(
     assert (rows_in(outcome.upstream, "t"), list(outcome.warnings)) == (rows, warnings)
 
 
-def test_what_is_not_simulated_of_checks_is_refused() -> None:
-    for statement in ("ALTER TABLE t ADD CHECK (a > 5)", "ALTER TABLE t DROP CONSTRAINT small"):
-        with pytest.raises(SqlError, match="not simulated"):
-            play(ON, MADE, statement)
+OTHER = ("CREATE TABLE p (id INT PRIMARY KEY)",
+         "CREATE TABLE f (i INT AUTO_INCREMENT KEY, p INT,"
+         " FOREIGN KEY (p) REFERENCES p (id) ON UPDATE CASCADE)",
+         "INSERT INTO t VALUES (1, 0), (2, NULL), (3, -5)")
+
+
+@pytest.mark.parametrize(("statement", "number"), [
+    ("ALTER TABLE t ADD CHECK (b > -5)", 3819), ("ALTER TABLE t ADD CHECK (b < 5 OR b IS NULL)", 3819),
+    ("ALTER TABLE t ADD CHECK ((b < 5 OR b IS NULL))", 0), ("ALTER TABLE t ADD CHECK (b > -5) NOT ENFORCED", 0),
+    ("ALTER TABLE t ADD CONSTRAINT Small CHECK (a > 1)", 3822), ("ALTER TABLE p ADD CONSTRAINT small CHECK (id)", 3812),
+    ("ALTER TABLE p ADD CONSTRAINT small CHECK (id > 1)", 3822), ("ALTER TABLE t ADD CHECK (nope > 1)", 1054),
+    ("ALTER TABLE t ADD CHECK (NOW() > b)", 3814), ("ALTER TABLE t ADD CHECK (b > @a)", 3816),
+    ("ALTER TABLE t ADD CHECK (b > (SELECT 1))", 3815), ("ALTER TABLE t ADD CHECK (a + b)", 3812),
+    ("ALTER TABLE f ADD CHECK (i > 0)", 3818), ("ALTER TABLE f ADD CHECK (p > 0)", 3823),
+    ("ALTER TABLE t DROP CHECK nope", 3940), ("ALTER TABLE t DROP CONSTRAINT SMALL", 0),
+    ("ALTER TABLE t ALTER CHECK nope ENFORCED", 3940), ("ALTER TABLE t ALTER CHECK small NOT ENFORCED", 0),
+    ("ALTER TABLE t ADD CHECK (b < 9), ADD COLUMN c INT", 8200), ("ALTER TABLE t DROP CHECK small, COMMENT 'c'", 8200),
+    ("ALTER TABLE t DROP COLUMN b", 3959), ("ALTER TABLE t RENAME COLUMN b TO c", 3959),
+    ("CREATE TABLE n (a INT CHECK (a > 0), b INT CHECK (a > 0))", 3813), ("CREATE TABLE n (a INT CHECK (1))", 1105),
+    ("CREATE TABLE n (a INT, CHECK (z > 0))", 3820), ("CREATE TABLE n (a INT, CONSTRAINT small CHECK (a > 0))", 3822),
+    ("CREATE TABLE n (a INT, CHECK (a IS NULL OR NOT a), CHECK (a IN (1)), CHECK (TRUE))", 0),
+])
+def test_alter_and_create_say_of_checks_what_tidb_says(statement: str, number: int) -> None:
+    try:
+        play(ON, MADE, *OTHER, statement)
+        met = 0
+    except (SqlError, DdlError) as error:
+        met = error_number(error)
+    assert met == number
+
+
+@pytest.mark.parametrize(("statements", "name"), [
+    (["ALTER TABLE t ADD CHECK (b < 9)"], "t_chk_3"),
+    (["ALTER TABLE t DROP CHECK t_chk_1", "ALTER TABLE t ADD CHECK (b < 9)"], "t_chk_1"),
+    (["ALTER TABLE t ADD CHECK (b < 9) NOT ENFORCED"], ""),
+    (["ALTER TABLE t ADD CHECK (b < 9) NOT ENFORCED", "ALTER TABLE t ALTER CHECK t_chk_3 ENFORCED"], "t_chk_3"),
+    (["ALTER TABLE t ADD CHECK (b < 9)", "ALTER TABLE t ALTER CHECK t_chk_3 NOT ENFORCED"], ""),
+    (["ALTER TABLE t ADD CHECK (b < 9)", "SET GLOBAL tidb_enable_check_constraint = OFF"], "t_chk_3"),
+    (["ALTER TABLE t ADD CHECK (b < 9)", "CREATE TABLE u LIKE t", "DROP TABLE t", "RENAME TABLE u TO t"], "u_chk_4"),
+])
+def test_an_added_check_is_of_later_rows(statements: list[str], name: str) -> None:
+    met = ""
+    try:
+        play(ON, MADE, *statements, "INSERT INTO t VALUES (11, 10)")
+    except SqlError as error:
+        met = str(error)
+    assert met == (f"ERROR 3819 (HY000): Check constraint '{name}' is violated." if name else "")

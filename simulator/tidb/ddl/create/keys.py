@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain, count
+from itertools import chain
 
 from simulator.errors import SchemaError, did_you_mean
-from simulator.tidb.model.table import CheckConstraint, Column, ForeignKey, Index, IndexColumn
+from simulator.tidb.model.table import Column, ForeignKey, Index, IndexColumn
 from simulator.tidb.model.types import ColumnType, family
 from simulator.tidb.parser.cursor import position
 from simulator.tidb.syntax.definitions import KeyPart, KeySyntax, References, TableName
@@ -197,17 +197,6 @@ def index_column(part: KeyPart, index: str, position_in_key: int) -> IndexColumn
     if part.expression:
         return IndexColumn(f"_V$_{index}_{position_in_key}", expression=part.expression)
     return IndexColumn(part.column, part.length)
-
-
-def build_checks(syntax: TableSyntax) -> tuple[CheckConstraint, ...]:
-    """The CHECKs that are enforced, those without a name called `t_chk_1`, `t_chk_2`, … (TiDB:
-    setNameForConstraintInfo)."""
-    beside = [key.check for key in syntax.keys if key.check]
-    checks = beside + [option.check for column in syntax.columns for option in column.options if option.check]
-    taken = {check.name.lower() for check in checks}
-    free = (name for number in count(1) if (name := f"{syntax.name.lower()}_chk_{number}") not in taken)
-    named = [CheckConstraint(check.name or next(free), check.condition.text) for check in checks]
-    return tuple(constraint for constraint, check in zip(named, checks) if check.enforced)
 
 
 def build_foreign_keys(keys: list[tuple[KeySyntax, tuple[KeyPart, ...]]], schema: str) -> tuple[ForeignKey, ...]:

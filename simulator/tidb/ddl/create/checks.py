@@ -1,0 +1,30 @@
+"""The CHECK constraints of a CREATE TABLE, and their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+from simulator.tidb.model.table import CheckConstraint
+from simulator.tidb.syntax.definitions import Check
+from simulator.tidb.syntax.tables import TableSyntax
+
+
+def named_checks(syntax: TableSyntax) -> list[tuple[str, Check, str]]:
+    """The CHECKs of a CREATE TABLE, those beside the columns first: name, the CHECK, the column that it belongs to.
+
+    Those without a name are called `t_chk_1`, `t_chk_2`, … (TiDB: setEmptyCheckConstraintName).
+    """
+    beside = [(key.check, "") for key in syntax.keys if key.check]
+    checks = beside + [
+        (option.check, column.name) for column in syntax.columns for option in column.options if option.check]
+    free = free_names(syntax.name, {check.name.lower() for check, _ in checks})
+    return [(check.name or next(free), check, column) for check, column in checks]
+
+
+def free_names(table: str, taken: set[str]) -> Iterator[str]:
+    return (name for number in count(1) if (name := f"{table.lower()}_chk_{number}") not in taken)
+
+
+def build_checks(syntax: TableSyntax) -> tuple[CheckConstraint, ...]:
+    return tuple(CheckConstraint(name, check.condition.text, check.enforced) for name, check, _ in named_checks(syntax))
