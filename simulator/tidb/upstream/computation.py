@@ -23,7 +23,7 @@ from simulator.tidb.upstream import subqueries
 from simulator.tidb.upstream.problems import Problems
 from simulator.tidb.upstream.refusals import outside
 from simulator.tidb.upstream.scopes import QueryScope
-from simulator.tidb.upstream.state import Upstream
+from simulator.tidb.upstream.state import ROW_ID, Upstream
 from simulator.tidb.upstream.targets import MOST_WARNINGS
 
 PROBLEM = "problem"
@@ -55,9 +55,11 @@ class Computation:
             texts: Mapping[str, pa.Array] = {
                 column.name: pa.nulls(0, pa.string()) for column in visible_columns(table)}
             self.hand_over(table, number, texts, 0)
+            self._tables[f"rows {number}"][f"{number}.{ROW_ID}"] = pa.nulls(0, pa.int64())
             return
         cells = {column.name: rows.cells.column(column.name) for column in visible_columns(table)}
         self.hand_over(table, number, cells, rows.cells.num_rows)
+        self._tables[f"rows {number}"][f"{number}.{ROW_ID}"] = rows.row_ids
 
     def hand_over(
         self, table: Table, number: int, texts: Mapping[str, pa.Array | pa.ChunkedArray], rows: int
@@ -116,7 +118,8 @@ class Computation:
                 needed = {column: cell for column, cell in cells.items()
                           if column.endswith(".place") or quoted(column) in text}
                 tables[name] = pa.table({
-                    column: cell if column.endswith(".place") else as_texts(cell) for column, cell in needed.items()})
+                    column: cell if pa.types.is_int64(cell.type) else as_texts(cell)
+                    for column, cell in needed.items()})
         try:
             return fetched(text, tables)
         except Uncomputable as error:

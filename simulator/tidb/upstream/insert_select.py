@@ -108,7 +108,7 @@ def _fields(query: QueryTree, upstream: Upstream, now_ms: int) -> list[Field]:
     origins: list[Field | None] = []
     for item in query.items:
         if isinstance(item, Star):
-            origins += [each for each in sources if not each.hidden and (
+            origins += [each for each in sources if each.shown and (
                 item.table is None or each.table.lower() == item.table.name.lower())]
         else:
             node = bare(item.expression)

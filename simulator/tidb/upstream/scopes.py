@@ -56,6 +56,14 @@ class Field:
     source: int = 0
     """Fields of one base table share it; 0 for none."""
 
+    extra: bool = False
+    """Whether it is `_tidb_rowid`, which no star shows and no USING joins."""
+
+    @property
+    def shown(self) -> bool:
+        """Whether a star shows it."""
+        return not self.hidden and not self.extra
+
 
 class Answers(Protocol):
     """What a scope asks of the whole statement."""

@@ -108,13 +108,13 @@ def _items(part: SelectItem | Star, base: Relation) -> list[Item]:
     if isinstance(part, SelectItem):
         return [Item(part.name, part.expression)]
     if part.table is None:
-        found = [field for field in base.fields if not field.hidden]
+        found = [field for field in base.fields if field.shown]
         if not found:
             raise SqlError(1096, "HY000", "No tables used")
     else:
         schema, table = part.table.schema.lower(), part.table.name.lower()
         found = [field for field in base.fields
-                 if field.table.lower() == table and (not schema or field.schema.lower() == schema)]
+                 if not field.extra and field.table.lower() == table and (not schema or field.schema.lower() == schema)]
         if not found:
             raise SqlError(1051, "42S02", f"Unknown table '{part.table.name}'")
     return [Item(field.name, None, field) for field in found]

@@ -21,14 +21,17 @@ from simulator.tidb.expressions.translate import Scope, valued
 from simulator.tidb.expressions.trees import bare, parsed
 from simulator.tidb.expressions.values import Value, is_true, of_column, truth
 from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.types import ColumnType
 from simulator.tidb.partitions import ordinal_of
 from simulator.tidb.syntax.expressions import Binary, ColumnName, Fragment, In, Literal, Node, names_in
 from simulator.tidb.syntax.queries import DerivedTable, Join, QueryTree, Source, TableSource
 from simulator.tidb.upstream.scopes import Answers, Field, QueryScope, conjunction
 from simulator.tidb.upstream.refusals import outside
 from simulator.tidb.upstream.session_values import is_utc
-from simulator.tidb.upstream.state import SqlSession
+from simulator.tidb.upstream.state import ROW_ID, SqlSession
 from simulator.tidb.upstream.targets import partition_set
+
+ROW_ID_COLUMN = Column(ROW_ID, ColumnType("bigint", 20), not_null=True)
 
 LONGEST_CONDITION = 500_000
 """Characters of an ON condition of an outer join in DuckDB's SQL."""
@@ -151,7 +154,11 @@ def _table(source: TableSource, answers: Answers) -> Relation:
     number = answers.number()
     answers.scan(place, table, number)
     alias, rows = source.alias or named, f"{number}.place"
-    fields = table_fields(table, "" if source.alias else schema, alias, number, upstream.session, rows)
+    shown_schema = "" if source.alias else schema
+    fields = table_fields(table, shown_schema, alias, number, upstream.session, rows)
+    if not table.clustered:
+        row_id = Value(name(f"{number}.{ROW_ID}"), "int", is_column=True)
+        fields += (Field(ROW_ID, lambda: row_id, shown_schema, alias, ROW_ID_COLUMN, source=number, extra=True),)
     found = Relation(quoted(f"rows {number}"), fields, (quoted(rows),), (Base(alias, place, table, rows),))
     return found if not source.partitions else replace(found, sql=kept_rows(
         found.sql, _in_partitions(table, source.partitions, number), answers))
@@ -195,13 +202,13 @@ def _using(join: Join, left: Relation, right: Relation) -> tuple[str, ...]:
     """The names of the columns that a join takes for one."""
     if not join.natural:
         return join.using
-    others = {field.name.lower() for field in right.fields if not field.hidden}
-    return tuple(field.name for field in left.fields if not field.hidden and field.name.lower() in others)
+    others = {field.name.lower() for field in right.fields if field.shown}
+    return tuple(field.name for field in left.fields if field.shown and field.name.lower() in others)
 
 
 def _only(relation: Relation, called: str) -> Field:
     """The column of that name. Raises SqlError."""
-    found = [field for field in relation.fields if field.name.lower() == called.lower() and not field.hidden]
+    found = [field for field in relation.fields if field.name.lower() == called.lower() and field.shown]
     if not found:
         raise SqlError(1054, "42S22", f"Unknown column '{called}' in 'from clause'")
     if len(found) > 1:

@@ -21,6 +21,9 @@ STRICT = (
 )
 """TiDB's default sql_mode (tidb pkg/parser/mysql/const.go, DefaultSQLMode)."""
 
+ROW_ID = "_tidb_rowid"
+"""What statements call the number of a row of a table without a clustered key."""
+
 
 @dataclass(frozen=True)
 class RowKeys:

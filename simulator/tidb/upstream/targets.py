@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import key
-from simulator.tidb.model.table import Column, Table
+from simulator.tidb.model.table import Column, Table, row_id_column
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.upstream.refusals import refused
-from simulator.tidb.upstream.state import Upstream
+from simulator.tidb.upstream.state import ROW_ID, Upstream
 from simulator.tidb.upstream.unique import columns_by_name
 
 Mask = npt.NDArray[np.bool_]
@@ -48,16 +48,28 @@ def target(upstream: Upstream, named: TableName, verb: str) -> Table:
 
 
 def named_columns(table: Table, names: Sequence[str]) -> list[Column]:
-    """The columns of INSERT's list. Raises SqlError 1054 and 1110."""
+    """The columns of INSERT's list. Raises SqlError 1054, 1110, and 1105 for `_tidb_rowid`."""
     known, found = columns_by_name(table), list[Column]()
-    for name in names:
+    given = [name for name in names if not means_row_id(name, table)]
+    for name in given:
         column = known.get(name.lower())
         if column is None:
             raise refused(1054, name, "field list")
         if column in found:
             raise refused(1110, column.name)
         found.append(column)
+    if len(given) < len(names):
+        raise row_id_is_written()
     return found
+
+
+def means_row_id(name: str, table: Table) -> bool:
+    """Whether an assigned column is `_tidb_rowid` (tidb pkg/table/column.go, FindCols)."""
+    return name.lower() == ROW_ID and row_id_column(table) is None
+
+
+def row_id_is_written() -> SqlError:
+    return refused(1105, f"insert, update and replace statements for {ROW_ID} are not supported")
 
 
 def partition_set(table: Table, names: Sequence[str]) -> list[int]:

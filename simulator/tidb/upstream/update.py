@@ -30,7 +30,7 @@ from simulator.tidb.upstream.queries import Matched, matching
 from simulator.tidb.upstream.refusals import refused
 from simulator.tidb.upstream.state import Upstream
 from simulator.tidb.upstream.stored import no_partition, put, rows_of, taken, taken_rows
-from simulator.tidb.upstream.targets import Warned, target, valid, where
+from simulator.tidb.upstream.targets import Warned, means_row_id, row_id_is_written, target, valid, where
 from simulator.tidb.upstream.unique import columns_by_name
 from simulator.tidb.upstream.writing import finished
 from simulator.tidb.upstream.written import Failed, Written, differ, nothing_written
@@ -163,6 +163,8 @@ def _assigned(
         if qualifier == [alias] or not qualifier and name.lower() in columns:
             raise refused(1288, alias, "UPDATE")
     if not found:
+        if any(means_row_id(name, named.table) and means(qualifier, named) for named in tables):
+            raise row_id_is_written()
         raise refused(1054, ".".join(node.parts), "field list")
     if len(found) > 1:
         raise refused(1052, ".".join(node.parts), "field list")
