@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -75,8 +76,10 @@ def _values(scope: Scope, rule: Partitioning) -> list[Value]:
     return [of_column(column, scope.cells[column.name]) for column in _members(scope.table, rule)]
 
 
-def _bound(text: str, table: Table) -> Value:
-    return valued(definition(text, table), Scope(table, {}))
+def _bound(text: str, table: Table, value: Value) -> Value:
+    """A bound, in the collation of what it bounds."""
+    bound = valued(definition(text, table), Scope(table, {}))
+    return replace(bound, collation=value.collation) if value.kind == bound.kind == "string" else bound
 
 
 def _range(scope: Scope, rule: Partitioning) -> Sql:
@@ -100,7 +103,7 @@ def _above(values: list[Value], bounds: tuple[str, ...], table: Table) -> Sql:
     value, bound = values[0], bounds[0]
     if bound.upper() == "MAXVALUE":
         return TRUE
-    limit = _bound(bound, table)
+    limit = _bound(bound, table, value)
     below = sql("{} IS NULL OR {}", value.sql, compared("<", value, limit))
     if len(values) == 1:
         return below
@@ -118,7 +121,8 @@ def _list(scope: Scope, rule: Partitioning) -> Sql:
                 default = sql(str(place))
                 continue
             pairs = zip(values, member, strict=True)
-            same.append(joined("AND", [compared("<=>", value, _bound(bound, scope.table)) for value, bound in pairs]))
+            same.append(joined("AND", [
+                compared("<=>", value, _bound(bound, scope.table, value)) for value, bound in pairs]))
         if same:
             branches.append((joined("OR", same), sql(str(place))))
     return switched(branches, default)

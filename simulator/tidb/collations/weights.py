@@ -168,6 +168,7 @@ def _filled(implicit: Numbers, known: dict[int, list[int]]) -> Weights:
 APART = {
     **dict.fromkeys("Đđ", ("d", 1)), **dict.fromkeys("Ðð", ("d", 2)), **dict.fromkeys("Ħħ", ("h", 1)),
     **dict.fromkeys("Łł", ("l", 1)), **dict.fromkeys("ØøǾǿ", ("o", 1)), "ℏ": ("h", 1),
+    **dict.fromkeys("ÆæǢǣǼǽ", ("a", 1)),
     "์": ("ๅ", 1), "ํ": ("ๅ", 2), "໌": ("ໄ", 1), "ໍ": ("ໄ", 2),
     "Ŀ": ("l·", 0), "ŀ": ("l·", 0), **{letter: (digit, 0) for letter, digit in zip("৴৵৶৷", "1234", strict=True)},
     **{chr(code): (chr(code + 0x30), 0) for code in range(0x10A0, 0x10C6)}, "\u180e": ("", 0),

@@ -107,7 +107,7 @@ def _nullif(value: Value, other: Value) -> Value:
 
 
 def _extreme(operator: str) -> Callable[..., Value]:
-    """GREATEST, LEAST: NULL if any is. Text makes text of all (pkg/expression/builtin_compare.go,
+    """GREATEST, LEAST: the first of equals, NULL if any is. Text makes text of all (pkg/expression/builtin_compare.go,
     resolveType4Extremum)."""
     def extreme(*values: Value) -> Value:
         wanted = united(values)
@@ -136,8 +136,8 @@ BRANCHES: dict[str, Function] = {
     "COALESCE": Function(1, MANY, _coalesce),
     "NULLIF": Function(2, 2, _nullif),
     "ISNULL": Function(1, 1, lambda value: boolean(sql("NOT {}", as_known(value)))),
-    "GREATEST": Function(2, MANY, _extreme(">")),
-    "LEAST": Function(2, MANY, _extreme("<")),
+    "GREATEST": Function(2, MANY, _extreme(">=")),
+    "LEAST": Function(2, MANY, _extreme("<=")),
     "ELT": Function(2, MANY, _elt),
 }
 """By TiDB's names."""

@@ -15,6 +15,7 @@ from simulator.tidb.expressions.moments import duration_text, rounded_duration, 
 from simulator.tidb.expressions.problems import TRUNCATED, flawed
 from simulator.tidb.expressions.sql import Sql, sql, when
 from simulator.tidb.expressions.values import (
+    CONNECTION,
     DIGITS,
     Value,
     as_real,
@@ -26,7 +27,6 @@ from simulator.tidb.expressions.values import (
     of_column,
     printed_real,
     real,
-    string,
     whole,
     wide,
 )
@@ -56,7 +56,8 @@ def cast(value: Value, type: str) -> Value:
     if name == "TIME":
         digits = sizes[0] if sizes else 0
         return Value(rounded_duration(as_duration(value), digits), "time", scale=digits)
-    return _text(value, name.partition(" ")[0], sizes)
+    charset = type.partition(" CHARSET ")[2]
+    return _text(value, name.partition(" ")[0], sizes, charset)
 
 
 def _decimal(value: Value, digits: int, scale: int) -> Value:
@@ -99,7 +100,7 @@ def _moment(value: Value, name: str, digits: int) -> Value:
     return Value(rounded_moment(moment, digits), "datetime", scale=digits)
 
 
-def _text(value: Value, name: str, sizes: list[int]) -> Value:
+def _text(value: Value, name: str, sizes: list[int], charset: str) -> Value:
     """CHAR, BINARY, JSON and YEAR."""
     if name == "JSON":
         return Value(document(value if value.shown_scale is None else as_shown(value)), "json")
@@ -115,7 +116,9 @@ def _text(value: Value, name: str, sizes: list[int]) -> Value:
             cut = sql(f"rpad({{}}, {most}, chr(0))", cut)
         found = flawed(cut, sql(f"{{}} > {most}", length), TRUNCATED,
                        f"1406 Data Too Long, field len {most}, data len {{}}", sql("{}::VARCHAR", length))
-    return Value(found, "string", "binary", 2, bytes=True) if name == "BINARY" else string(found, value)
+    if name == "BINARY":
+        return Value(found, "string", "binary", 2, bytes=True)
+    return Value(found, "string", f"{charset.lower()}_bin" if charset else CONNECTION, 2)
 
 
 def stored(value: Value, column: Column) -> Value:

@@ -15,12 +15,14 @@ import pyarrow as pa
 
 from simulator.tidb.collations import compare
 from simulator.tidb.expressions import wide_decimals
+from simulator.tidb.expressions.coercion import by, derived
 from simulator.tidb.expressions.conversions import NO_REAL, decimal_text, leading_number
 from simulator.tidb.expressions.json import json_key
 from simulator.tidb.expressions.moments import duration, moment, printed_duration
 from simulator.tidb.expressions.problems import SHOWN, TRUNCATED, always
 from simulator.tidb.expressions.sql import FALSE, NULL, Sql, TRUE, in_order, joined, sql, text, when
 from simulator.tidb.expressions.values import (
+    CONNECTION,
     DIGITS,
     MOMENTS,
     NUMBERS,
@@ -32,7 +34,6 @@ from simulator.tidb.expressions.values import (
     exact,
     moment_literal,
     numeric,
-    string,
     wide,
 )
 from simulator.tidb.expressions.wide_decimals import MOST_BEHIND
@@ -58,7 +59,7 @@ def compared(operator: str, left: Value, right: Value) -> Sql:
 
 def comparable(left: Value, right: Value, operator: str = "=") -> tuple[Sql, Sql]:
     """The two values in the type in which they are compared; neither is a NULL literal."""
-    return compared_as(compared_kind(left, right), _year(left, right, operator), _year(right, left, operator))
+    return compared_as(compared_kind(left, right), _year(left, right, operator), _year(right, left, operator), operator)
 
 
 def _is_beyond(value: Value, other: Value) -> bool:
@@ -73,6 +74,8 @@ def between(value: Value, low: Value, high: Value) -> Sql:
     kind = _kind_of_three(value, low, high)
     if "null" in (value.kind, low.kind, high.kind) or kind in ("int", "json"):
         return joined("AND", [compared(">=", value, low), compared("<=", value, high)])
+    if kind == "string":
+        value, low, high = by(derived("BETWEEN", (value, low, high)).collation, (value, low, high))
     first, second = compared_as(kind, value, low), compared_as(kind, value, high)
     return joined("AND", [sql("{} >= {}", *first), sql("{} <= {}", *second)])
 
@@ -148,11 +151,10 @@ def _is_constant(value: Value) -> bool:
         node.pieces[0].startswith('"') for node in in_order([value.sql]) if not node.parts)
 
 
-def compared_as(kind: str, left: Value, right: Value) -> tuple[Sql, Sql]:
+def compared_as(kind: str, left: Value, right: Value, operator: str = "=") -> tuple[Sql, Sql]:
     """Two values as that kind."""
     if kind == "string":
-        first, second = (value if value.kind == "string" else string(as_text(value)) for value in (left, right))
-        return texts(first, second)
+        return texts(left, right, operator)
     if kind == "decimal":
         return _decimals(_exactly(left), _exactly(right))
     if kind == "int":
@@ -250,16 +252,9 @@ def as_decimals(left: Value, right: Value) -> tuple[Sql, Sql, int]:
     return decimal(left.sql, scale).sql, decimal(right.sql, scale).sql, scale
 
 
-def collation_of(left: Value, right: Value) -> str:
-    """The collation that counts; `binary` beats others of its strength."""
-    if left.strength == right.strength:
-        return "binary" if "binary" in (left.collation, right.collation) else left.collation
-    return min(left, right, key=lambda value: value.strength).collation
-
-
-def texts(left: Value, right: Value) -> tuple[Sql, Sql]:
-    """Two strings in the form in which their collation compares them."""
-    name = collation_of(left, right)
+def texts(left: Value, right: Value, operation: str) -> tuple[Sql, Sql]:
+    """Two values in the form in which their collation compares their texts. Raises SqlError 1267."""
+    name = derived("!=" if operation == "<>" else operation, (left, right)).collation
     first, second = as_bytes_alike(left, right)
     return collated(first, name), collated(second, name)
 
@@ -274,7 +269,7 @@ def as_bytes_alike(left: Value, right: Value) -> tuple[Sql, Sql]:
 
 def like(value: Value, pattern: Value, escape: str) -> Sql:
     """`value LIKE pattern`"""
-    name = collation_of(value, pattern) if value.kind == "string" else "binary"
+    name = derived("like", (value, pattern)).collation
     if pattern.constant is not None:
         pattern, escape = replace(pattern, sql=text(_escaped(pattern.constant, escape, name)), text=None), "\\"
     first, second = as_bytes_alike(value, pattern)
@@ -295,7 +290,7 @@ def _escaped(pattern: str, escape: str, collation: str) -> str:
 
 def regexp(value: Value, pattern: Value) -> Sql:
     """`value REGEXP pattern`: as in Go, whose syntax DuckDB's is."""
-    ignores_case = value.kind == "string" and not is_exact(value.collation)
+    ignores_case = not is_exact(derived("regexp", (value, pattern)).collation)
     return sql(f"regexp_matches({{}}, {{}}, '{'i' if ignores_case else 'c'}')", as_text(value), as_text(pattern))
 
 
@@ -318,7 +313,7 @@ def folded_text(found: str, collation: str) -> str:
 
 def is_exact(collation: str) -> bool:
     """Whether the collation tells upper from lower case."""
-    return collation == "binary" or collation.endswith("_bin")
+    return collation in (CONNECTION, "binary") or collation.endswith("_bin")
 
 
 def latin1(found: Sql) -> Sql:

@@ -13,25 +13,29 @@ from simulator.tidb.expressions.comparisons import (
     as_bytes_alike,
     blob,
     collated,
-    collation_of,
     compared,
-    folded,
+    is_exact,
     shown,
     texts,
 )
+from simulator.tidb.expressions.coercion import derived
 from simulator.tidb.expressions.sql import NULL, Sql, joined, sql, switched, text, when
-from simulator.tidb.expressions.texts_called import alike
+from simulator.tidb.expressions.texts_called import alike, folded
 from simulator.tidb.expressions.values import (
     Function,
     MANY,
     NUMBERS,
     Value,
     as_count,
+    as_real,
     as_text,
     integer,
     null,
+    real,
     string,
 )
+
+lower = folded("lower")
 
 LONGEST = 64 * 2 ** 20
 """Characters of a text that a function makes, at most: TiDB's max_allowed_packet; what is longer is NULL."""
@@ -121,9 +125,12 @@ def _size(value: Value) -> Value:
 
 
 def _place(part: Value, value: Value, start: Value | None = None) -> Value:
-    """LOCATE: the place of a text in another, by the collation of both."""
-    name = collation_of(part, value)
-    first, second = (folded(text, name) for text in as_bytes_alike(part, value))
+    """LOCATE: the place of a text in another; most collations look at small letters (tidb
+    pkg/expression/builtin_string.go, IsCICollation)."""
+    name = derived("locate", (part, value)).collation
+    first, second = as_bytes_alike(part, value)
+    if not is_exact(name):
+        first, second = (lower(Value(found, "string")).sql for found in (first, second))
     if start is None:
         return integer(sql("instr({}, {})", second, first))
     begin = as_count(start)
@@ -135,13 +142,17 @@ def _place(part: Value, value: Value, start: Value | None = None) -> Value:
 
 
 def _field(value: Value, *others: Value) -> Value:
+    """FIELD: all are compared as texts, as whole numbers or as doubles (tidb pkg/expression/builtin_string.go)."""
+    kinds = {each.kind for each in (value, *others)}
+    if not kinds <= {"string", "null"} and not kinds <= {"bool", "int", "uint"}:
+        value, others = real(as_real(value)), tuple(real(as_real(other)) for other in others)
     return integer(switched(
         [(compared("=", value, other), sql(str(place))) for place, other in enumerate(others, 1)], sql("0")))
 
 
 def _in_set(value: Value, members: Value) -> Value:
     """FIND_IN_SET: nothing is in the empty text (tidb: pkg/expression/builtin_string.go)."""
-    name = collation_of(value, members)
+    name = derived("find_in_set", (value, members)).collation
     first, second = as_bytes_alike(value, members)
     listed = sql("list_transform(string_split({}, ','), lambda m: {})", second, collated(Sql(("m",)), name))
     found = sql("coalesce(list_position({}, {}), 0)", listed, collated(first, name))
@@ -152,7 +163,7 @@ def _in_set(value: Value, members: Value) -> Value:
 def _strcmp(left: Value, right: Value) -> Value:
     if "null" in (left.kind, right.kind):
         return null()
-    first, second = texts(left, right)
+    first, second = texts(left, right, "strcmp")
     return integer(switched([
         (sql("{} < {}", first, second), sql("-1")), (sql("{} > {}", first, second), sql("1")),
         (sql("{} = {}", first, second), sql("0"))]))
@@ -175,7 +186,7 @@ def _unhex(value: Value) -> Value:
 
 
 def _binary(found: Sql) -> Value:
-    return Value(found, "string", "binary", 2, bytes=True)
+    return Value(found, "string", "binary", bytes=True)
 
 
 def _sha2(value: Value, size: Value) -> Value:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 
 from simulator.errors import SqlError
 from simulator.tidb.expressions.called import asked
-from simulator.tidb.expressions.comparisons import collation_of, is_exact, latin1
+from simulator.tidb.expressions.coercion import derived, of_value
+from simulator.tidb.expressions.comparisons import is_exact, latin1
 from simulator.tidb.expressions.sql import NULL, Sql, sql, text
 from simulator.tidb.expressions.values import (
     Function,
@@ -70,7 +71,7 @@ def _text(found: Sql) -> Value:
 
 
 def _bytes(found: Sql) -> Value:
-    return Value(found, "string", "binary", 2, bytes=True)
+    return Value(found, "string", "binary", bytes=True)
 
 
 def _whole(found: Sql) -> Value:
@@ -183,7 +184,7 @@ def _interval(value: Value, *others: Value) -> Value:
 
 
 def _collation(value: Value) -> str:
-    return value.collation if value.kind == "string" and not value.bytes else "binary"
+    return "binary" if value.kind == "json" else of_value(value).collation
 
 
 def _charset(value: Value) -> Value:
@@ -191,8 +192,7 @@ def _charset(value: Value) -> Value:
 
 
 def _coercibility(value: Value) -> Value:
-    known = {"string": value.strength, "json": 2, "null": 6}.get(value.kind, 5)
-    return Value(sql(f"{known}::BIGINT"), "int")
+    return Value(sql(f"{of_value(value).strength}::BIGINT"), "int")
 
 
 def _weights(value: Value, kind: Value | None = None, size: Value | None = None) -> Value:
@@ -207,6 +207,8 @@ def _weights(value: Value, kind: Value | None = None, size: Value | None = None)
         if kind.constant == "BINARY":
             return _bytes(found)
     name = _collation(value) if value.kind == "string" else "utf8mb4_bin"
+    if name.endswith("_unicode_ci") or name.startswith(("gbk", "gb18030")):
+        raise SqlError(1235, "42000", f"WEIGHT_STRING by {name} is not computed; that by other collations is")
     return _bytes(asked("weights", found, text(name)) if not value.bytes else found)
 
 
@@ -229,7 +231,7 @@ def _regexp(name: str, defaults: Sequence[str], gives: Callable[[Sql], Value], t
                 given.append(text(default))
             else:
                 given.append(bits_text(rest[place]) if default else as_text(rest[place]))
-        folds = not binary and not is_exact(collation_of(subject, pattern))
+        folds = not binary and not is_exact(derived(name, (subject, pattern)).collation)
         return gives(asked(name, text("i") if folds else NULL, *given))
 
     return called

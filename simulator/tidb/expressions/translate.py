@@ -8,13 +8,14 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 from simulator.errors import SqlError
 from simulator.tidb.expressions.arithmetic import calculated, negative
 from simulator.tidb.expressions.branches import as_known, chosen
 from simulator.tidb.expressions.casts import cast, stored
+from simulator.tidb.expressions.coercion import by, derived, of_function, of_value, with_collation
 from simulator.tidb.expressions.comparisons import OPERATORS, between, compared, like, regexp
 from simulator.tidb.expressions.functions import FUNCTIONS
 from simulator.tidb.expressions.situation import Situation
@@ -22,6 +23,7 @@ from simulator.tidb.expressions.sql import Sql, joined, sql, text
 from simulator.tidb.expressions.time_functions import dated
 from simulator.tidb.expressions.trees import bare, column_of, parsed
 from simulator.tidb.expressions.values import (
+    CONNECTION,
     MOMENTS,
     Value,
     as_text,
@@ -68,6 +70,9 @@ class Names(Protocol):
     def situation(self) -> Situation:
         """What functions ask of the session."""
 
+    def collation(self) -> str:
+        """The connection's."""
+
     def subtracts_signed(self) -> bool:
         """Whether the sql_mode has NO_UNSIGNED_SUBTRACTION."""
 
@@ -96,6 +101,9 @@ class Scope(NamedTuple):
     def situation(self) -> Situation:
         return Situation()
 
+    def collation(self) -> str:
+        return "utf8mb4_bin"
+
     def subtracts_signed(self) -> bool:
         return False
 
@@ -113,14 +121,19 @@ class Computed(Node):
 def valued(node: Node, scope: Names) -> Value:
     """The value of a node for a row."""
     translate = _VALUES.get(type(node))
-    return scope.answered(node) if translate is None else translate(node, scope)
+    found = scope.answered(node) if translate is None else translate(node, scope)
+    if found.kind == "string" and found.collation == CONNECTION:
+        return replace(found, collation=scope.collation())
+    return found
 
 
 def computed(node: Call, scope: Names) -> Value:
     """The value of a function of its arguments alone."""
     function = FUNCTIONS[node.name]
     values = [valued(argument, scope) for argument in node.arguments]
-    return function.compute(scope.situation(), *values) if function.situated else function.compute(*values)
+    collation = of_function(node.name, values)
+    found = function.compute(scope.situation(), *values) if function.situated else function.compute(*values)
+    return with_collation(found, collation)
 
 
 def _unary(node: Unary, scope: Names) -> Value:
@@ -175,7 +188,11 @@ def _case(node: Case, scope: Names) -> Value:
     for when, then in node.branches:
         tested = valued(when, scope)
         branches.append((compared("=", value, tested) if value else truth(tested), valued(then, scope)))
-    return chosen(branches, valued(node.otherwise, scope) if node.otherwise else null())
+    results = [value for _, value in branches]
+    if node.otherwise:
+        results.append(valued(node.otherwise, scope))
+    found = chosen(branches, results[-1] if node.otherwise else null())
+    return with_collation(found, derived("case", results, True)) if found.kind == "string" else found
 
 
 def _between(node: Between, scope: Names) -> Value:
@@ -220,8 +237,13 @@ def _in(node: In, scope: Names) -> Value:
     if len(node.candidates) == 1 and isinstance(node.candidates[0], Fragment):
         found = scope.answered(node.candidates[0], node.operand).sql
         return boolean(sql("NOT {}", found) if node.negated else found)
-    values = members(node.operand, scope)
-    found = joined("OR", [pairs_compared("=", values, members(candidate, scope)) for candidate in node.candidates])
+    values, others = members(node.operand, scope), [members(candidate, scope) for candidate in node.candidates]
+    together = [*values, *(value for other in others for value in other)]
+    if len(values) == 1 and len(together) == len(others) + 1 and all(
+            value.kind in ("string", "null") for value in together):
+        first, *rest = by(derived("in", together).collation, together)
+        values, others = [first], [[value] for value in rest]
+    found = joined("OR", [pairs_compared("=", values, other) for other in others])
     return boolean(sql("NOT {}", found) if node.negated else found)
 
 
@@ -252,7 +274,12 @@ def _cast(node: Cast, scope: Names) -> Value:
 
 def _collate(node: Collate, scope: Names) -> Value:
     value = valued(node.operand, scope)
-    return Value(as_text(value), "string", node.collation, 0, bytes=charset_of(node.collation, "") == "binary")
+    charset = of_value(value).charset
+    if charset_of(node.collation, "") != charset:
+        raise SqlError(1253, "42000", f"COLLATION '{node.collation}' is not valid for CHARACTER SET '{charset}'")
+    if value.cell is not None and value.cell.elements:
+        raise SqlError(1235, "42000", "This version of TiDB doesn't yet support 'use collate clause for enum or set'")
+    return Value(as_text(value), "string", node.collation, 0, value.ascii, value.constant, bytes=value.bytes)
 
 
 _VALUES: dict[type[Node], Callable[[Any, Names], Value]] = {

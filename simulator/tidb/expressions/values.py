@@ -50,6 +50,9 @@ BLOB_TYPES = {"varbinary": 15, "varchar": 15, "binary": 254, "char": 254, "tinyb
 DIGITS = 38
 """Of DuckDB's longest decimal."""
 
+CONNECTION = ""
+"""The collation of the connection, collation_connection."""
+
 
 @dataclass(frozen=True)
 class Value:
@@ -59,9 +62,12 @@ class Value:
     VARCHAR of a decimal that may have more digits, `real` DOUBLE, `string` and `json` VARCHAR, `date` and `datetime`
     VARCHAR `YYYY-MM-DD hh:mm:ss.ffffff`, `time` BIGINT of microseconds, `word` a keyword."""
 
-    collation: str = "utf8mb4_bin"
+    collation: str = CONNECTION
     strength: int = 4
     """How little its collation counts: 0 where COLLATE names it, 2 for a column, 4 for a literal."""
+
+    ascii: bool = False
+    """Whether all its characters are ASCII for certain (tidb: pkg/expression/collation.go, Repertoire)."""
 
     constant: str | None = None
     """The text of a literal."""
@@ -158,7 +164,7 @@ def string(found: Sql, *like: Value) -> Value:
     first = min(like, key=lambda value: value.strength, default=None)
     if first is None or first.kind != "string":
         return Value(found, "string")
-    return Value(found, "string", first.collation, first.strength, bytes=first.bytes)
+    return Value(found, "string", first.collation, first.strength, first.ascii, bytes=first.bytes)
 
 
 def exact(number: str) -> Value:
@@ -356,8 +362,9 @@ def _of_text(column: Column, cell: Sql) -> Value:
         bits = sql("list_transform({}, lambda e: 1::UBIGINT << (list_position({}, e) - 1))",
                    sql("list_filter(string_split({}, ','), lambda e: e != '')", cell), texts(type.elements))
         number = sql("CASE WHEN {} IS NOT NULL THEN coalesce(list_sum({}), 0)::UBIGINT END", cell, bits)
-    return Value(cell, "string", type.collation, 2, number=number, bytes=type.charset == "binary",
-                 blob_type=BLOB_TYPES.get(type.name, 253), cell=type if type.elements else None)
+    return Value(cell, "string", type.collation, 2, type.charset == "ascii", number=number,
+                 bytes=type.charset == "binary", blob_type=BLOB_TYPES.get(type.name, 253),
+                 cell=type if type.elements else None)
 
 
 def texts(members: tuple[str, ...]) -> Sql:
@@ -382,7 +389,7 @@ def of_literal(literal: Literal) -> Value:
     if kind == "string":
         binary = literal.charset == "binary"
         shown = shown.encode().decode("latin-1") if binary else shown
-        collation = "binary" if binary else f"{literal.charset or 'utf8mb4'}_bin"
+        collation = "binary" if binary else f"{literal.charset}_bin" if literal.introduced else CONNECTION
         return Value(text(shown), "string", collation, constant=shown, bytes=binary)
     return of_number(shown)
 

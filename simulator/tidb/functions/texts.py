@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal
 
+import numpy as np
 import pyarrow as pa
 
 from simulator.tidb.collations import compare
@@ -254,8 +255,10 @@ def weights(text: Text, collation: Text) -> Text:
     if collation not in WEIGHTS:
         shown = text.rstrip(" ") if compare.pads(collation) else text
         return shown.encode("utf-8", "replace").decode("latin-1")
-    key: bytes = compare.sortable(collation, pa.array([text]))[0].as_py()
-    return key[:-2].decode("latin-1")
+    key: bytes = compare.sortable(collation, pa.array([text]))[0].as_py()[:-2]
+    if collation.endswith("_general_ci"):
+        key = (np.frombuffer(key, ">u2") - 1).astype(">u2").tobytes()
+    return key.decode("latin-1")
 
 
 def format_bytes(number: Text) -> Text:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 from simulator.errors import SchemaError, SqlError
-from simulator.tidb.model.charsets import CHARSETS, charset
+from simulator.tidb.model.charsets import COLLATIONS, charset, charset_of, collation
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.queries.query import read_common, read_query
 from simulator.tidb.parser.rows import read_delete, read_update
@@ -134,10 +134,9 @@ def _settings(cursor: Cursor) -> tuple[Setting, ...]:
         _equals(cursor)
         return (Setting(name.lower(), cursor.rules.node(cursor), "user"),)
     if cursor.word() in ("NAMES", "CHARSET") and cursor.word_after() not in ("=", ":=", "."):
-        cursor.take()
-        return _names(cursor)
+        return _names(cursor, cursor.take().lower())
     if cursor.accept("CHARACTER SET") or cursor.accept("CHAR SET"):
-        return _names(cursor)
+        return _names(cursor, "charset")
     return (_variable(cursor),)
 
 
@@ -183,23 +182,24 @@ def _bare_word(cursor: Cursor) -> Node:
     return Literal("string", node.parts[0], cursor.charset) if alone and isinstance(node, ColumnName) else node
 
 
-def _names(cursor: Cursor) -> tuple[Setting, ...]:
-    """What follows SET NAMES."""
+def _names(cursor: Cursor, kind: str) -> tuple[Setting, ...]:
+    """What follows SET NAMES and SET CHARSET."""
     if cursor.accept("DEFAULT"):
-        return (Setting("names", None, "session"),)
+        return (Setting(kind, None, "session"),)
     name = cursor.name_or_string("a character set")
     try:
         value = Literal("string", charset(name, ""), cursor.charset)
     except SchemaError:
         raise SqlError(1115, "42000", f"Unknown character set: '{name}'") from None
-    names = Setting("names", value, "session")
-    if not cursor.accept("COLLATE"):
+    names = Setting(kind, value, "session")
+    if kind == "charset" or not cursor.accept("COLLATE"):
         return (names,)
     named = cursor.name_or_string("a collation").lower()
-    if not named.startswith(f"{value.text}_") and named != value.text and named.partition("_")[0] in CHARSETS:
+    if collation(named) not in COLLATIONS:
+        raise SqlError(1273, "HY000", f"Unknown collation: '{named}'")
+    if charset_of(named, "") != value.text:
         raise SqlError(1253, "42000", f"COLLATION '{named}' is not valid for CHARACTER SET '{value.text}'")
-    collation = Literal("string", named, cursor.charset)
-    return names, Setting("collation_connection", collation, "session")
+    return names, Setting("collation_connection", Literal("string", collation(named), cursor.charset), "session")
 
 
 # -- queries, and what begins with WITH ---------------------------------------------------------------------------

@@ -24,6 +24,9 @@ class Literal(Node):
     charset: str = ""
     """The introducer of a string, in lower case, whether written or implied; empty where TiDB writes none."""
 
+    introduced: bool = False
+    """Whether it was written, `_latin1'a'`."""
+
 
 @dataclass(frozen=True)
 class ColumnName(Node):

@@ -16,7 +16,7 @@ from simulator.tidb.expressions.branches import as_known
 from simulator.tidb.expressions.called import asked
 from simulator.tidb.expressions.json import item
 from simulator.tidb.expressions.sql import Sql, joined, sql, text, when
-from simulator.tidb.expressions.values import Value, as_text, decimal, numeric, string, wide
+from simulator.tidb.expressions.values import Value, as_text, decimal, numeric, wide
 from simulator.tidb.syntax.queries import Aggregate
 from simulator.tidb.upstream.refusals import outside
 from simulator.tidb.upstream.sorting import distinct_key, sorted_by
@@ -120,7 +120,8 @@ def _concat(tree: Aggregate, values: Sequence[Value], group: Group) -> Value:
         found = group.over(f"string_agg(DISTINCT {shown}, {separator} ORDER BY {shown})")
     else:
         found = group.over(f"string_agg({shown}, {separator} ORDER BY {', '.join(group.sorting(tree))})")
-    return string(sql(f"left({{}}, {LONGEST_CONCAT})", found), *like)
+    return Value(sql(f"left({{}}, {LONGEST_CONCAT})", found), "string", "binary" if binary else "utf8mb4_bin", 2,
+                 bytes=binary)
 
 
 def _bits(function: str, nothing: int) -> Callable[[Aggregate, Sequence[Value], Group], Value]:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key
+from simulator.tidb.expressions.coercion import of_function, with_collation
 from simulator.tidb.expressions.functions import ELSEWHERE, FUNCTIONS
 from simulator.tidb.expressions.situation import Situation
 from simulator.tidb.expressions.sql import Sql, joined, sql, text
@@ -34,6 +35,7 @@ from simulator.tidb.syntax.queries import (
 from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
 from simulator.tidb.upstream.refusals import outside
 from simulator.tidb.upstream.session_values import session_function, statement_time, variable, zone_of
+from simulator.tidb.upstream.settings import answer
 from simulator.tidb.upstream.state import Upstream
 
 
@@ -161,7 +163,7 @@ class QueryScope:
             arguments = [valued(argument, self) for argument in node.arguments]
             found = session_function(node.name, arguments, upstream, self.answers.now_ms, self._row)
             if found is not None:
-                return found
+                return with_collation(found, of_function(node.name, arguments))
         if known is not None and not known.least <= len(node.arguments) <= known.most:
             raise SqlError(1582, "42000", f"Incorrect parameter count in the call to native function '{name}'")
         problem = uncomputable(node)
@@ -176,6 +178,9 @@ class QueryScope:
         there = now.astimezone(zone_of(session.time_zone))
         zeros += "" if "NO_ZERO_IN_DATE" in session.sql_mode else "p"
         return Situation(session.time_zone, f"{there:%Y-%m-%d}", zeros)
+
+    def collation(self) -> str:
+        return answer(self.answers.upstream.session, "collation_connection") or "utf8mb4_bin"
 
     def subtracts_signed(self) -> bool:
         return "NO_UNSIGNED_SUBTRACTION" in self.answers.upstream.session.sql_mode

@@ -13,6 +13,7 @@ from functools import partial
 
 from simulator.errors import SqlError
 from simulator.tidb.expressions.branches import as_kind, united
+from simulator.tidb.expressions.coercion import derived, with_collation
 from simulator.tidb.expressions.problems import KINDS, problems_of, with_problems
 from simulator.tidb.expressions.sql import Sql, joined, name, query, quoted, sql
 from simulator.tidb.expressions.translate import Computed, valued
@@ -317,13 +318,18 @@ def _sides(tree: SetOperation) -> list[QueryTree]:
     return [*(_sides(left) if same and isinstance(left, SetOperation) else [left]), tree.right]
 
 
+def _united(values: Sequence[Value]) -> Value:
+    kind = united(values)
+    return with_collation(kind, derived("UNION", values, True)) if kind.kind == "string" else kind
+
+
 def _stacked(sides: Sequence[Relation], answers: Answers) -> Relation:
     """The rows of one relation after those of another, in the kinds that their columns have in common."""
     if len({len(side.fields) for side in sides}) > 1:
         raise SqlError(1222, "21000", "The used SELECT statements have a different number of columns")
     number = answers.number()
     columns = list(zip(*([field.read() for field in side.fields] for side in sides), strict=True))
-    kinds = [united(values) for values in columns]
+    kinds = [_united(values) for values in columns]
     texts, flawed = [], set[tuple[int, str]]()
     for place, side in enumerate(sides):
         shown = {f"{number}.{column}": as_kind(values[place], kind)

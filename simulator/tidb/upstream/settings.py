@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from simulator.tidb.model.charsets import ALIASES, CHARSETS
+from simulator.tidb.model.charsets import ALIASES, CHARSETS, charset_of
 from simulator.tidb.upstream.refusals import outside, refused, worded
 from simulator.tidb.upstream.state import STRICT, SqlSession
 from simulator.tidb.upstream.system_variables import BOTH, GLOBAL_ONLY, READ_ONLY, SESSION_ONLY
@@ -181,23 +181,43 @@ def _last_insert_id(session: SqlSession, name: str, value: str) -> SqlSession:
 
 
 def _names(session: SqlSession, name: str, value: str) -> SqlSession:
-    """SET NAMES: statements come as text here, so that nothing is read otherwise."""
+    """SET NAMES: the collation of literals too; statements come as text here, so that nothing is read otherwise."""
     charset = value.lower()
     if charset not in CHARSETS and charset not in ALIASES:
         raise refused(1115, value)
-    return session
+    kept = ALIASES.get(charset, charset)
+    of_connection = kept if name == "names" else "utf8mb4"
+    return replace(session, settings={
+        **session.settings, "character_set_client": kept, "character_set_results": kept,
+        "character_set_connection": of_connection, "collation_connection": CHARSETS[of_connection][0]})
+
+
+def _connection_charset(session: SqlSession, name: str, value: str) -> SqlSession:
+    kept = checked_value(name, value)
+    if not kept:
+        raise refused(1231, name, "NULL")
+    collation = CHARSETS[ALIASES.get(kept, kept)][0]
+    return replace(session, settings={**session.settings, name: kept, "collation_connection": collation})
+
+
+def _connection_collation(session: SqlSession, name: str, value: str) -> SqlSession:
+    kept = checked_value(name, value)
+    charset = charset_of(kept, "")
+    return replace(session, settings={**session.settings, name: kept, "character_set_connection": charset})
 
 
 FELT: Mapping[str, Setter] = MappingProxyType({
     "sql_mode": _sql_mode, "time_zone": _time_zone, "timestamp": _timestamp, "autocommit": _autocommit,
     "foreign_key_checks": _foreign_key_checks, "tidb_enable_check_constraint": _check_constraints,
-    "last_insert_id": _last_insert_id, "identity": _last_insert_id
+    "last_insert_id": _last_insert_id, "identity": _last_insert_id,
+    "character_set_connection": _connection_charset, "collation_connection": _connection_collation,
 })
 """Variables that rows feel."""
 
 FELT_DEFAULTS = MappingProxyType({
     "sql_mode": ",".join(STRICT), "time_zone": "SYSTEM", "timestamp": "0", "autocommit": "ON",
     "foreign_key_checks": "ON", "tidb_enable_check_constraint": "OFF", "last_insert_id": "0", "identity": "0",
+    "character_set_connection": "utf8mb4", "collation_connection": "utf8mb4_bin",
 })
 
 ANSWERS: Mapping[str, Callable[[SqlSession], str]] = MappingProxyType({
@@ -210,5 +230,5 @@ ANSWERS: Mapping[str, Callable[[SqlSession], str]] = MappingProxyType({
     "identity": lambda session: str(session.last_insert_id),
 })
 
-NAMES: Mapping[str, Setter] = MappingProxyType({"names": _names, "charset": _names, "character set": _names})
+NAMES: Mapping[str, Setter] = MappingProxyType({"names": _names, "charset": _names})
 """SET NAMES and SET CHARACTER SET, which are no variables."""

@@ -9,8 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from simulator.tidb.model.charsets import ALIASES, CHARSETS, charset_of
-from simulator.errors import SchemaError
+from simulator.tidb.model.charsets import ALIASES, CHARSETS, COLLATIONS, collation
 from simulator.tidb.upstream.refusals import refused, worded
 from simulator.tidb.upstream.variable_types import BOOLEANS, NUMBERS, WORDS
 
@@ -87,11 +86,9 @@ def _charset(name: str, value: str) -> str:
 
 
 def _collation(name: str, value: str) -> str:
-    try:
-        charset_of(value, "SET")
-    except SchemaError:
-        raise refused(1273, value) from None
-    return value.lower()
+    if collation(value) not in COLLATIONS:
+        raise refused(1273, value)
+    return collation(value)
 
 
 def _default_collation(name: str, value: str) -> str:

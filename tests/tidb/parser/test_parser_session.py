@@ -61,7 +61,7 @@ def test_a_statement_about_the_session(sql: str, statement: SqlStatement) -> Non
     ("SET @@TIME_ZONE = '+08:00'", (Setting("time_zone", text("+08:00")),)),
     ("SET sql_mode = DEFAULT", (Setting("sql_mode", None),)),
     ("SET NAMES utf8", (Setting("names", text("utf8"), "session"),)),
-    ("SET CHARACTER SET 'latin1'", (Setting("names", text("latin1"), "session"),)),
+    ("SET CHARACTER SET 'latin1'", (Setting("charset", text("latin1"), "session"),)),
     ("SET NAMES utf8mb4 COLLATE utf8mb4_bin",
      (Setting("names", text("utf8mb4"), "session"), Setting("collation_connection", text("utf8mb4_bin"), "session"))),
 ])

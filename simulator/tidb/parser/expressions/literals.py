@@ -23,7 +23,7 @@ MAX_UNSIGNED = 2 ** 64 - 1
 def _string(cursor: Cursor) -> Node:
     """A string; strings that follow each other are one."""
     if cursor.next_token().token_type is TokenType.NATIONAL_STRING:
-        return Literal("string", cursor.literal(), "utf8")
+        return Literal("string", cursor.literal(), "utf8", True)
     text = cursor.literal()
     while cursor.kind() == "string" and cursor.next_token().token_type is TokenType.STRING:
         text += cursor.literal()
@@ -37,7 +37,7 @@ def _introduced(cursor: Cursor) -> Node:
     if charset.lower() not in INTRODUCERS:
         cursor.fail(f"'_{charset}' is no introducer that TiDB takes: {', '.join(INTRODUCERS)}", at)
     if cursor.kind() == "string":
-        return Literal("string", cursor.literal(), charset.lower())
+        return Literal("string", cursor.literal(), charset.lower(), True)
     if cursor.kind() not in ("hex", "bit"):
         cursor.unexpected("a string")
     return LITERALS[cursor.kind()](cursor)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from simulator.errors import SchemaError
-from simulator.tidb.model.charsets import charset_of, collation
+from simulator.errors import SqlError
+from simulator.tidb.model.charsets import COLLATIONS, collation
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.atoms import begins_assignment, read_assignment, read_atom
 from simulator.tidb.parser.expressions.times import read_unit
@@ -70,12 +70,9 @@ def read_simple(cursor: Cursor) -> Node:
     else:
         node = read_atom(cursor)
     while cursor.accept("COLLATE"):
-        at = cursor.next_token()
         name = cursor.name_or_string("a collation")
-        try:
-            charset_of(name, "COLLATE")
-        except SchemaError:
-            cursor.fail(f"unknown collation {name!r}", at)
+        if collation(name) not in COLLATIONS:
+            raise SqlError(1273, "HY000", f"Unknown collation: '{name}'")
         node = Collate(node, collation(name))
     if cursor.concatenates and cursor.accept("||"):
         return Call("CONCAT", (node, read_simple(cursor)))

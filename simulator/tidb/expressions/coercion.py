@@ -1,0 +1,193 @@
+"""Whose collation counts where texts meet, and which texts may not meet (tidb: pkg/expression/collation.go)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from simulator.errors import SqlError
+from simulator.tidb.expressions.values import CONNECTION, Value
+from simulator.tidb.model.charsets import CHARSETS
+
+EXPLICIT, NONE, IMPLICIT, SYSTEM, COERCIBLE, NUMERIC, IGNORABLE = range(7)
+NAMES = ("EXPLICIT", "NONE", "IMPLICIT", "SYSCONST", "COERCIBLE", "NUMERIC", "IGNORABLE")
+"""Of how little a collation counts."""
+
+UNICODE = ("utf8", "utf8mb4")
+
+
+class Derived(NamedTuple):
+    """What several values have in common."""
+
+    collation: str
+    strength: int
+    ascii: bool
+    """Whether all characters are ASCII for certain."""
+
+    @property
+    def charset(self) -> str:
+        return charset_of(self.collation)
+
+
+def charset_of(collation: str) -> str:
+    return (collation or CHARSETS["utf8mb4"][0]).partition("_")[0]
+
+
+def of_value(value: Value) -> Derived:
+    """The collation of one value."""
+    if value.kind == "json":
+        return Derived("utf8mb4_bin", IMPLICIT, False)
+    if value.kind == "null":
+        return Derived("binary", IGNORABLE, True)
+    if value.kind == "string":
+        known = value.ascii if value.constant is None else value.constant.isascii()
+        return Derived("binary" if value.bytes else value.collation or "utf8mb4_bin", value.strength, known)
+    if value.cell is not None and value.cell.name == "bit":
+        return Derived("binary", IMPLICIT, False)
+    return Derived("binary", NUMERIC, True)
+
+
+def derived(operation: str, values: Sequence[Value], gives_text: bool = False) -> Derived:
+    """The collation by which an operation takes its values. Raises SqlError 1267, 1270 and 1271."""
+    each = [of_value(value) for value in values]
+    found = _inferred(each)
+    if found is None or not gives_text and found.strength == NONE:
+        raise _illegal(operation, each)
+    if gives_text and found.strength == NUMERIC:
+        return Derived(CONNECTION, COERCIBLE, True)
+    if not all(_converts(value, own, found) for value, own in zip(values, each, strict=True)):
+        raise _illegal(operation, each)
+    return found
+
+
+def _inferred(each: Sequence[Derived]) -> Derived | None:
+    """inferCollation: from left to right; None where nothing fits."""
+    found, unknown = each[0], False
+    for other in each[1:]:
+        joined = _joined(found, other)
+        if joined is None:
+            return None
+        unknown = unknown or joined.strength == NONE and found.charset != other.charset and "binary" not in (
+            found.collation, other.collation)
+        found = joined._replace(ascii=found.ascii and other.ascii)
+    return None if unknown and found.strength != EXPLICIT else found
+
+
+def _joined(left: Derived, right: Derived) -> Derived | None:
+    if "binary" in (left.collation, right.collation):
+        wins = left.strength > right.strength or left.strength == right.strength and right.collation == "binary"
+        return right if wins else left
+    if left.charset != right.charset:
+        return _of_charsets(left, right)
+    if left.strength != right.strength:
+        return min(left, right, key=lambda each: each.strength)
+    if left.collation == right.collation or left.strength == EXPLICIT:
+        return left if left.collation == right.collation else None
+    if left.collation == f"{left.charset}_bin":
+        return left
+    bin = f"{right.charset}_bin"
+    return right if right.collation == bin else Derived(bin, NONE, False)
+
+
+def _of_charsets(left: Derived, right: Derived) -> Derived:
+    """Of two charsets the one into which the other converts."""
+    strong, weak = (left, right) if left.strength <= right.strength else (right, left)
+    if left.strength != right.strength:
+        if weak.ascii or weak.strength >= SYSTEM or strong.charset in UNICODE:
+            return strong
+    else:
+        for one, other in ((left, right), (right, left)):
+            wider = one.charset in UNICODE and other.charset not in UNICODE
+            if wider or (one.charset, other.charset) == ("utf8mb4", "utf8"):
+                return one
+        if left.ascii != right.ascii:
+            return right if left.ascii else left
+    return Derived("binary", NONE, False)
+
+
+def _converts(value: Value, own: Derived, found: Derived) -> bool:
+    """safeConvert: whether a value loses nothing in the charset that counts."""
+    if own.charset == found.charset or own.ascii or own.charset == "binary":
+        return True
+    if value.constant is None:
+        return found.charset in ("binary", *UNICODE)
+    if found.charset not in ("ascii", "gbk", "gb18030"):
+        return True
+    try:
+        value.constant.encode(found.charset)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _illegal(operation: str, each: Sequence[Derived]) -> SqlError:
+    told = [f"({own.collation},{NAMES[own.strength]})" for own in each]
+    if operation == "UNION":
+        return SqlError(1271, "HY000", f"Illegal mix of collations for operation '{operation}'")
+    if len(told) == 2:
+        return SqlError(1267, "HY000", f"Illegal mix of collations {told[0]} and {told[1]} for operation '{operation}'")
+    if len(told) == 3:
+        return SqlError(1270, "HY000", f"Illegal mix of collations {', '.join(told)} for operation '{operation}'")
+    return SqlError(1271, "HY000", f"Illegal mix of collations for operation '{operation}'")
+
+
+def by(collation: str, values: Sequence[Value]) -> list[Value]:
+    """Values with a collation as if each named it."""
+    return [value if value.kind == "null" else replace(value, collation=collation, strength=EXPLICIT)
+            for value in values]
+
+
+# -- functions ------------------------------------------------------------------------------------------------------
+
+Taken = Callable[[Sequence[Value]], Sequence[Value]]
+
+
+def _of_texts(values: Sequence[Value]) -> Sequence[Value]:
+    return values if values[0].kind == "string" else ()
+
+
+TEXTS: dict[str, Taken] = {
+    **dict.fromkeys(("CONCAT", "CONCAT_WS", "LOWER", "LCASE", "REVERSE", "UPPER", "UCASE", "QUOTE", "COALESCE",
+                     "GREATEST", "LEAST", "IFNULL"), lambda values: values),
+    **dict.fromkeys(("LEFT", "RIGHT", "REPEAT", "TRIM", "LTRIM", "RTRIM", "SUBSTR", "SUBSTRING_INDEX", "REPLACE",
+                     "SUBSTRING", "MID", "TRANSLATE"), lambda values: values[:1]),
+    "INSERT_FUNC": lambda values: [*values[:1], *values[3:4]], "LPAD": lambda values: [*values[:1], *values[2:3]],
+    "RPAD": lambda values: [*values[:1], *values[2:3]], "REGEXP_REPLACE": lambda values: values[:3],
+    **dict.fromkeys(("ELT", "EXPORT_SET", "MAKE_SET", "IF"), lambda values: values[1:]),
+    "REGEXP_SUBSTR": lambda values: values[:2],
+}
+"""Which arguments of functions that give text count."""
+
+NO_TEXTS: dict[str, Taken] = {
+    "FIND_IN_SET": lambda values: values, "FIELD": _of_texts,
+    **dict.fromkeys(("LOCATE", "INSTR", "POSITION", "REGEXP_LIKE", "REGEXP_INSTR"), lambda values: values[:2]),
+}
+"""Which arguments of the others count."""
+
+SYSTEM_FUNCTIONS = ("DATABASE", "USER", "CURRENT_USER", "VERSION", "CURRENT_ROLE", "TIDB_VERSION",
+                    "CURRENT_RESOURCE_GROUP")
+"""What they give counts more than a literal."""
+
+
+def of_function(name: str, values: Sequence[Value]) -> Derived | None:
+    """The collation of what a function gives, None where it is that of any function. Raises SqlError 1267."""
+    if name in SYSTEM_FUNCTIONS:
+        return Derived("utf8mb4_bin", SYSTEM, False)
+    if name in ("JSON_QUOTE", "JSON_PRETTY"):
+        return Derived("utf8mb4_bin", COERCIBLE, False)
+    if name in ("DATE_FORMAT", "TIME_FORMAT") and len(values) == 2:
+        return of_value(values[1])._replace(collation=CONNECTION)
+    gives_text = name in TEXTS
+    counts = (TEXTS if gives_text else NO_TEXTS).get(name)
+    taken = counts(values) if counts else ()
+    return derived(name.lower(), taken, gives_text) if taken else None
+
+
+def with_collation(value: Value, found: Derived | None) -> Value:
+    """A text with the collation that was derived for it; bytes stay bytes."""
+    if found is None or value.kind != "string":
+        return value
+    if value.bytes or found.collation == "binary":
+        return replace(value, strength=found.strength)
+    return replace(value, collation=found.collation, strength=found.strength, ascii=found.ascii)
