@@ -25,6 +25,7 @@ from simulator.tidb.ddl.partitioning import exchange, partition_by, remove_parti
 from simulator.tidb.ddl.partitions import (
     UNKNOWN_SPEC,
     add_partitions,
+    check_attributes,
     coalesce,
     partition_action,
     partition_options,
@@ -222,6 +223,7 @@ def carried_out(catalog: Catalog, table: Table, steps: Sequence[Step]) -> Catalo
 
 
 def attributes(spec: Attributes, alteration: Alteration) -> Steps:
+    check_attributes(spec.value or "")
     yield Step(actions.ALTER_TABLE_ATTRIBUTES)
 
 
@@ -244,6 +246,7 @@ HARMLESS = MappingProxyType({
     "ENABLE KEYS": "accepted, no job", "DISABLE KEYS": "accepted, no job",
     "WITH VALIDATION": "ALTER TABLE WITH VALIDATION is currently unsupported: no job",
     "WITHOUT VALIDATION": "ALTER TABLE WITHOUT VALIDATION is currently unsupported: no job",
+    "ANALYZE": "statistics, no job", "COMPACT": "TiFlash alone, no job",
     "ADD STATS_EXTENDED": "statistics, no job", "DROP STATS_EXTENDED": "statistics, no job",
 })
 """Clauses that TiDB reads and makes no job of."""

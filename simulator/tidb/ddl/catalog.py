@@ -9,7 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, ValuesView
 from dataclasses import dataclass, field, replace
 
 from simulator.tidb.ddl.create.table import DEFAULT_CHARSET
+from simulator.tidb.ddl.tidb_errors import tidb
 from simulator.tidb.model.table import Table
+from simulator.tidb.syntax.tables import TableOption
 
 Key = tuple[str, str]
 """Schema and name in lower case."""
@@ -116,6 +118,8 @@ class Catalog:
     """The last table of that name that was dropped or truncated: what RECOVER and FLASHBACK bring back."""
 
     dropped_databases: Mapping[str, Database] = field(default_factory=dict)
+    policies: frozenset[str] | None = None
+    """Placement policies by name in lower case; None where nobody knows them."""
 
     def database(self, name: str) -> Database | None:
         return self.databases.get(name.lower())
@@ -127,6 +131,14 @@ class Catalog:
         """Whether a table, a view or a sequence has the name."""
         place = key(schema, name)
         return place in self.tables or place in self.views or place in self.sequences
+
+
+def check_policy(catalog: Catalog | None, options: Iterable[TableOption]) -> None:
+    """Raises DdlError for a placement policy that does not exist; DEFAULT is none."""
+    for option in options:
+        named = option.name == "PLACEMENT POLICY" and not option.default and option.value.lower() != "default"
+        if named and catalog and catalog.policies is not None and option.value.lower() not in catalog.policies:
+            raise tidb("ddl:8239", option.value)
 
 
 def key(schema: str, name: str) -> Key:

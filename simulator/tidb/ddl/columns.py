@@ -12,6 +12,7 @@ from dataclasses import replace
 from simulator.tidb.ddl import actions
 from simulator.tidb.ddl.catalog import LONGEST_NAME
 from simulator.tidb.ddl.checks import check_not_checked
+from simulator.tidb.ddl.altered_defaults import evaluated
 from simulator.tidb.ddl.column_definitions import MOST_ROOM, built_column, check_definition, default_of, origin_default
 from simulator.tidb.ddl.expression_columns import dependent, generated_from, partition_columns
 from simulator.tidb.ddl.foreign_keys import check_not_needed
@@ -129,6 +130,8 @@ def drop_column(spec: DropColumn, alteration: Alteration) -> Steps:
                 return
             raise tidb("ddl:1091", spec.name)
         check_droppable(column, known)
+        if column.auto_increment and not alteration.session.remove_auto_increment:
+            raise unsupported("can't remove column with auto_increment when @@tidb_allow_remove_auto_inc disabled")
     yield Step(actions.DROP_COLUMN, lambda before: without_column(before, name), Touched(dropped=(name,)))
 
 
@@ -150,8 +153,6 @@ def check_droppable(column: Column, known: KnownTable) -> None:
         raise tidb("ddl:8149", name)
     if name in lower(table.primary_key):
         raise unsupported("drop integer primary key")
-    if column.auto_increment:
-        raise unsupported("can't remove column with auto_increment when @@tidb_allow_remove_auto_inc disabled")
 
 
 def check_droppable_key(name: str, parts: tuple[str, ...], columnar: bool, primary: bool) -> None:
@@ -230,7 +231,9 @@ def alter_default(spec: AlterDefault, alteration: Alteration) -> Steps:
         raise tidb("ddl:1054", spec.column, table.name)
     if spec.default is not None and column.auto_random:
         raise tidb("ddl:8216", "auto_random is incompatible with default")
-    value, is_expression = default_of(spec.default, column, alteration.session) if spec.default else (None, False)
+    value, is_expression = (None, False)
+    if spec.default:
+        value, is_expression = default_of(evaluated(spec.default, column.name), column, alteration.session)
     if spec.default and value is None and column.not_null:
         raise tidb("types:1067", column.name)
     name = column.name

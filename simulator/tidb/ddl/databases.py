@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.catalog import Catalog, Database, with_database, without_database
+from simulator.tidb.ddl.catalog import Catalog, Database, check_policy, with_database, without_database
 from simulator.tidb.ddl.create.table import DEFAULT_CHARSET
 from simulator.tidb.ddl.session import Executed, Job, Session
 from simulator.tidb.ddl.tidb_errors import refused, tidb, unsupported, worded
@@ -49,6 +49,7 @@ def create_database(statement: CreateDatabase, text: str, session: Session) -> E
         if statement.if_not_exists:
             return session.nothing(f"Can't create database '{name}'; database exists: no job")
         raise tidb("schema:1007", name)
+    check_policy(session.catalog, statement.options)
     database = Database(name, *charset(statement.options, DEFAULT_CHARSET))
     job = Job(actions.CREATE_SCHEMA, text, statement, name)
     return session.done([job], lambda catalog: with_database(catalog, database))
@@ -61,6 +62,7 @@ def alter_database(statement: AlterDatabase, text: str, session: Session) -> Exe
     if old is None:
         raise tidb("schema:1049", schema)
     new = Database(old.name, *charset(statement.options, (old.charset, old.collation)))
+    check_policy(session.catalog, statement.options)
     names = {option.name for option in statement.options}
     notes, jobs = [], []
     for code, options in OPTIONS:
@@ -136,7 +138,18 @@ def flashback_cluster(statement: FlashbackCluster, text: str, session: Session) 
 
 
 def placement_policy(statement: PlacementPolicy, text: str, session: Session) -> Executed:
-    return session.done([Job(VERBS["policy", statement.verb], text, statement)])
+    """Raises DdlError for a policy that is there, or is not."""
+    job, name = Job(VERBS["policy", statement.verb], text, statement), statement.name.lower()
+    policies = session.catalog.policies if session.catalog else None
+    if policies is None:
+        return session.done([job])
+    creates, there = statement.verb == "CREATE", name in policies
+    if creates and there and not statement.or_replace or not creates and not there:
+        if statement.exists and statement.verb != "ALTER":
+            return session.nothing(f"placement policy '{statement.name}': no job")
+        raise tidb("ddl:8238" if creates else "ddl:8239", statement.name)
+    left = policies - {name} if statement.verb == "DROP" else policies | {name}
+    return session.done([job], lambda catalog: replace(catalog, policies=left))
 
 
 def resource_group(statement: ResourceGroup, text: str, session: Session) -> Executed:

@@ -73,7 +73,7 @@ def changed_column(
     if syntax.name.lower() != name.lower():
         check_rename(name, syntax.name, table)
     new = redefined(old, syntax, known, alteration.session)
-    check_modified(old, new, known)
+    check_modified(old, new, known, alteration.session)
     check_moved(old, place, table)
     names = {old.name: new.name} if old.name != new.name else {}
     rewritten = needs_reorganization(old.type, new.type)
@@ -113,7 +113,7 @@ def redefined(old: Column, syntax: ColumnSyntax, known: KnownTable, session: Ses
     )
 
 
-def check_modified(old: Column, new: Column, known: KnownTable) -> None:
+def check_modified(old: Column, new: Column, known: KnownTable, session: Session) -> None:
     """Everything that TiDB refuses of a new definition, in its order."""
     table = known.table
     primary = old.name in table.primary_key
@@ -122,7 +122,7 @@ def check_modified(old: Column, new: Column, known: KnownTable) -> None:
     if needs_reorganization(old.type, new.type):
         check_rewritten(old, new, table)
     check_partitioning(old, new, table)
-    check_auto_increment(old, new)
+    check_auto_increment(old, new, session)
     check_keys(old, new, table)
     check_generation(old, new, table)
     if table.ttl and table.ttl.column.lower() == old.name.lower() and family(new.type) not in ("date", "datetime"):
@@ -214,12 +214,13 @@ def check_partitioning(old: Column, new: Column, table: Table) -> None:
                           " partitions")
 
 
-def check_auto_increment(old: Column, new: Column) -> None:
+def check_auto_increment(old: Column, new: Column, session: Session) -> None:
     if new.auto_increment and not old.auto_increment:
         raise unsupported("modify column: can't set auto_increment")
     if new.auto_increment and new.default is not None:
         raise tidb("ddl:1067", new.name)
-    if old.auto_increment and not new.auto_increment and not new.auto_random:
+    removed = old.auto_increment and not new.auto_increment and not new.auto_random
+    if removed and not session.remove_auto_increment:
         raise unsupported("modify column: can't remove auto_increment without @@tidb_allow_remove_auto_inc enabled")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.catalog import LONGEST_NAME
+from simulator.tidb.ddl.catalog import LONGEST_NAME, check_policy
 from simulator.tidb.ddl.column_definitions import LONGEST_COMMENT
 from simulator.tidb.ddl.partition_functions import is_unsigned
 from simulator.tidb.ddl.partition_values import (
@@ -65,6 +65,8 @@ def add_partitions(spec: AddPartitions, alteration: Alteration) -> Steps:
         valued = any(definition.kind for definition in spec.definitions)
         yield Step(actions.ADD_TABLE_PARTITION if valued else actions.REORGANIZE_PARTITION)
         return
+    for definition in spec.definitions:
+        check_policy(alteration.known.catalog, definition.options)
     table, session = alteration.known.table, alteration.session
     old = partitioned(table)
     action = actions.ADD_TABLE_PARTITION
@@ -223,10 +225,25 @@ def partition_options(spec: PartitionOptions, alteration: Alteration) -> Steps:
         if spec.partition.lower() not in lower(partition.name for partition in partitioned(table).partitions):
             raise tidb("table:1735", spec.partition, table.name)
     names = {option.name for option in spec.options}
+    for option in spec.options:
+        if option.name == "ATTRIBUTES":
+            check_attributes(option.value)
     if "ATTRIBUTES" in names:
         yield Step(actions.ALTER_TABLE_PARTITION_ATTRIBUTES)
     if "PLACEMENT POLICY" in names:
+        check_policy(alteration.known.catalog if alteration.known else None, spec.options)
         yield Step(actions.ALTER_TABLE_PARTITION_PLACEMENT)
+
+
+def check_attributes(text: str) -> None:
+    """Raises DdlError for what is no list of `key=value`, and for a key with two values (TiDB: pkg/ddl/label)."""
+    values: dict[str, str] = {}
+    for attribute in text.split(",") if text else ():
+        name, _, value = (part.strip() for part in attribute.partition("="))
+        if not name or not value or "=" in value:
+            raise tidb("ddl:8237", f"attributes should be in format 'key=value': {attribute}")
+        if values.setdefault(name, value) != value:
+            raise tidb("ddl:8237", f"'{name}={value}' and '{name}={values[name]}' are conflicted")
 
 
 MOST_PARTITIONS = 8192

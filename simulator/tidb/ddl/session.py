@@ -103,6 +103,9 @@ class Session:
     check_constraints: bool | None = None
     """tidb_enable_check_constraint; None where nobody knows."""
 
+    remove_auto_increment: bool = False
+    """tidb_allow_remove_auto_inc"""
+
     clustered_index: str = "ON"
     """tidb_enable_clustered_index: ON, OFF or INT_ONLY."""
 

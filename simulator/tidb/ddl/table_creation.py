@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from simulator.errors import SchemaError
 from simulator.tidb.ddl import actions
-from simulator.tidb.ddl.catalog import Catalog, Database, key as place_of, with_table
+from simulator.tidb.ddl.catalog import Catalog, Database, check_policy, key as place_of, with_table
 from simulator.tidb.ddl.checks import check_free, check_new_checks, copied_checks
 from simulator.tidb.ddl.create.table import DEFAULT_CHARSET, build_table
 from simulator.tidb.ddl.foreign_keys import check_parent, check_reference, referring
@@ -120,6 +120,8 @@ def new_table(catalog: Catalog, syntax: TableSyntax, database: Database, text: s
     check_keys(syntax, charset, database.name, session)
     check_options(syntax, session)
     check_same_names(syntax)
+    definitions = syntax.partitioning.definitions if syntax.partitioning else ()
+    check_policy(catalog, [*syntax.options, *(option for definition in definitions for option in definition.options)])
     with refused("ddl:1105"):
         table = build_table(
             replace(syntax, schema="", partitioning=None), database.name, text, text,

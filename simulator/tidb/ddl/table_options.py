@@ -11,6 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from simulator.tidb.ddl import actions
+from simulator.tidb.ddl.catalog import check_policy
 from simulator.tidb.ddl.create.table import KEPT_OPTIONS, build_ttl
 from simulator.tidb.ddl.foreign_keys import referring
 from simulator.tidb.ddl.index_parts import check_parts
@@ -47,6 +48,7 @@ def set_options(spec: SetOptions, alteration: Alteration) -> Steps:
         if change in (charset, time_to_live):
             done.add(change)
     if "PLACEMENT POLICY" in values:
+        check_policy(alteration.known.catalog if alteration.known else None, spec.options)
         yield Step(actions.ALTER_TABLE_PLACEMENT)
 
 
@@ -94,13 +96,13 @@ def time_to_live(option: TableOption, values: Values, alteration: Alteration) ->
 
 def check_ttl(name: str, table: Table, known: KnownTable) -> None:
     """TiDB: checkTTLInfoValid."""
+    if any(referring(known.catalog, table.schema, table.name)):
+        raise tidb("ddl:8152")
     column = column_named(table, name)
     if column is None:
         raise tidb("ddl:1054", name, "TTL config")
     if family(column.type) not in ("date", "datetime"):
         raise tidb("ddl:8148", column.name)
-    if any(referring(known.catalog, table.schema, table.name)):
-        raise tidb("ddl:8152")
     keys = {column.name: column.type for column in table.columns if column.name in table.primary_key}
     if table.clustered and any(family(type) == "float" for type in keys.values()):
         raise worded("ddl:8153", "Unsupported clustered primary key type FLOAT/DOUBLE for TTL")
@@ -197,7 +199,10 @@ OPTIONS: MappingProxyType[str, Callable[[TableOption, Values, Alteration], Steps
 
 
 def convert_charset(spec: ConvertCharset, alteration: Alteration) -> Steps:
-    """The charset of the table and of all its columns that have one."""
+    """The charset of the table and of all its columns that have one; DEFAULT is a charset without a name to TiDB
+    (GetCharsetAndCollateInTableOption)."""
+    if not spec.charset and alteration.known is not None:
+        raise worded("ddl:1105", "Unknown charset ")
     return charset_step(spec.charset, spec.collation, True, alteration)
 
 

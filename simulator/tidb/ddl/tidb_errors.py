@@ -185,6 +185,8 @@ TEXTS = MappingProxyType({
     "ddl:8228": "Unsupported sequence default value for column type '{}'",
     "ddl:8232": "CREATE/ALTER table with union option is not supported",
     "ddl:8233": "CREATE/ALTER table with insert method option is not supported",
+    "ddl:8237": "Invalid attributes: {}",
+    "ddl:8238": "Placement policy '{}' already exists",
     "ddl:8239": "Unknown placement policy '{}'",
 })
 

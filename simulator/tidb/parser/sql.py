@@ -8,29 +8,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import MappingProxyType
 
 from sqlglot.tokens import Token, TokenType
 
 from simulator.errors import SchemaError, SqlError
-from simulator.tidb.parser import read as ddl
-from simulator.tidb.parser import session
+from simulator.tidb.parser import alter, read as ddl, session
 from simulator.tidb.parser.cursor import Cursor, position
 from simulator.tidb.parser.read import Phrase, fail_at_first_words, first_words, words_after
 from simulator.tidb.parser.rows import read_delete, read_insert, read_replace, read_update
 from simulator.tidb.parser.texts import read, statements
 from simulator.tidb.parser.tokens import tokenize
+from simulator.tidb.syntax.alter import Clause
 from simulator.tidb.syntax.session import SqlStatement
+from simulator.tidb.syntax.statements import AlterTable
 
 Reader = Callable[[Cursor], SqlStatement]
 
+
+def alter_table(cursor: Cursor, ignore: bool = False) -> AlterTable:
+    """What follows ALTER [IGNORE] TABLE; ANALYZE and COMPACT change no schema and no row of the table."""
+    word = cursor.word_ahead(3 if cursor.word_ahead(1) == "." else 1)
+    if word not in ("ANALYZE", "COMPACT"):
+        return alter.alter_table(cursor, ignore)
+    table = cursor.qualified_name()
+    session.read_nothing(cursor, word)
+    return AlterTable(table, (Clause(word),), ignore)
+
+
 ROWS: dict[str, Reader] = {
+    "ALTER TABLE": alter_table,
+    "ALTER IGNORE TABLE": partial(alter_table, ignore=True),
     "INSERT": read_insert,
     "REPLACE": read_replace,
     "UPDATE": read_update,
     "DELETE": read_delete,
 }
-"""Readers that begin behind the word."""
+"""Readers that begin behind the words."""
 
 READERS: Mapping[Phrase, tuple[bool, Reader]] = MappingProxyType({
     **ddl.READERS,

@@ -43,7 +43,9 @@ __all__ = ["error_number", "execute", "starting"]
 
 def starting(release: Release, catalog: Catalog | None = None, seed: int = 0) -> Upstream:
     """A TiDB before its first statement: with the database `test`, as a new one has, unless a catalog is given."""
-    return Upstream(release, with_database(Catalog(), Database("test")) if catalog is None else catalog, seed=seed)
+    if catalog is None:
+        catalog = with_database(Catalog(policies=frozenset()), Database("test"))
+    return Upstream(release, catalog, seed=seed)
 
 
 def execute(statement: SqlStatement, text: str, upstream: Upstream, now_ms: int) -> Outcome | Refusal:

@@ -59,6 +59,7 @@ def define(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> 
         session.database, upstream.catalog, upstream.release,
         clock.moment_text(clock.now(session, now_ms).astimezone(zone), 6), session.sql_mode,
         session.foreign_key_checks, session.check_constraints,
+        settings.answer(session, "tidb_allow_remove_auto_inc") == "1",
         settings.answer(session, "tidb_enable_clustered_index") or "ON", zone)
     executed = attempted(statement, text, known)
     after = upstream.catalog if executed.catalog is None else executed.catalog

@@ -1,0 +1,36 @@
+"""What ALTER COLUMN … SET DEFAULT takes beside a literal: an expression in parentheses.
+
+The call of a function stays one, and has to be one that TiDB allows; the present moment is CURRENT_TIMESTAMP alone, as
+only CREATE TABLE reads NOW() and its like as that. Any other expression is computed at once (TiDB: pkg/ddl/ddl_api.go,
+SetDefaultValue, getDefaultValue, getFuncCallDefaultValue).
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from simulator.tidb.ddl.constants import constant
+from simulator.tidb.ddl.illegal_functions import tree_of
+from simulator.tidb.ddl.tidb_errors import tidb, worded
+from simulator.tidb.syntax.definitions import DefaultSyntax
+from simulator.tidb.syntax.expressions import Call, Fragment
+
+OTHER_CLOCKS = ("NOW", "LOCALTIME", "LOCALTIMESTAMP", "CURDATE")
+LITERALS = MappingProxyType({
+    "null": "null", "int": "number", "uint": "number", "decimal": "number", "real": "number", "string": "string"})
+"""Kinds of values, and of the literals that say them."""
+
+
+def evaluated(default: DefaultSyntax, column: str) -> DefaultSyntax:
+    """The default as a literal or a call; raises DdlError."""
+    tree = tree_of(default.text) if default.kind == "expression" else None
+    if tree is None or isinstance(tree, Fragment) and tree.what == "a sequence":
+        return default
+    if isinstance(tree, Call):
+        if tree.name in OTHER_CLOCKS:
+            raise tidb("ddl:3770", column, default.text.partition("(")[0].strip())
+        return default
+    found = constant(default.text)
+    if found.kind not in LITERALS:
+        raise worded("ddl:1235", f"SET DEFAULT ({default.text}) is not simulated; accepted: literals and calls")
+    return DefaultSyntax(LITERALS[found.kind], found.text)
