@@ -18,6 +18,7 @@ from simulator.tidb.ddl.checks import alter_check, without_lost
 from simulator.tidb.ddl.catalog import Catalog, with_table
 from simulator.tidb.ddl.columns import add_columns, alter_default, drop_column, rename_column
 from simulator.tidb.ddl.foreign_keys import followed, own_references
+from simulator.tidb.ddl.grammar import check_alter_grammar
 from simulator.tidb.ddl.indexes import HYPOTHETICAL, add_key, alter_visibility, drop_key, rename_index
 from simulator.tidb.ddl.interval_partitioning import last_partition
 from simulator.tidb.ddl.modify_column import change_column, modify_column
@@ -119,6 +120,7 @@ def altered(
     table: TableName, specs: Sequence[Spec], statement: Statement, text: str, session: Session,
 ) -> Executed:
     """The jobs and the catalog of the specs; raises DdlError, and then nothing is done."""
+    check_alter_grammar(specs)
     check_algorithm(specs)
     alteration = _alteration(table, text, session)
     counted = [spec for spec in specs if not (isinstance(spec, Clause) and spec.words in LEFT_OUT)]

@@ -1,5 +1,5 @@
-"""What TiDB refuses of a CREATE TABLE before it looks at the database (TiDB: pkg/planner/core/preprocess.go,
-checkCreateTableGrammar, checkColumn, checkIndexInfo, checkAutoIncrement).
+"""What TiDB refuses of a CREATE TABLE or ALTER TABLE before it looks at the database (TiDB: pkg/planner/core
+/preprocess.go, checkCreateTableGrammar, checkAlterTableGrammar, checkColumn, checkIndexInfo, checkAutoIncrement).
 
 The checks come in TiDB's order: the first that fails decides about the error.
 """
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from simulator.tidb.ddl.tidb_errors import tidb, worded
 from simulator.tidb.model.charsets import CHARSETS
+from simulator.tidb.syntax.alter import AddColumns, AddKey, ChangeColumn, ModifyColumn, SetOptions, Spec
 from simulator.tidb.syntax.definitions import ColumnSyntax, KeyPart, KeySyntax, TypeSyntax
 from simulator.tidb.syntax.tables import TableOption, TableSyntax
 
@@ -61,6 +62,20 @@ def check_grammar(syntax: TableSyntax, schema: str) -> None:
     for partition in syntax.partitioning.definitions if syntax.partitioning else ():
         if is_incorrect(partition.name):
             raise tidb("ddl:1567")
+
+
+def check_alter_grammar(specs: Sequence[Spec]) -> None:
+    """Columns, options and keys of the specs, which no table need have."""
+    for spec in specs:
+        if isinstance(spec, AddColumns):
+            for column in spec.columns:
+                check_column(column)
+        if isinstance(spec, (ModifyColumn, ChangeColumn)):
+            check_column(spec.column)
+        if isinstance(spec, SetOptions):
+            check_table_options(spec.options)
+        if isinstance(spec, AddKey) and spec.key.kind in ("key", "unique", "primary"):
+            check_parts_grammar(spec.key.name, spec.key.parts)
 
 
 def is_incorrect(name: str) -> bool:

@@ -48,6 +48,10 @@ def number(*statements: str) -> int:
     ("ALTER TABLE t ALTER d SET DEFAULT (NOW())", 3770), ("ALTER TABLE t ALTER d SET DEFAULT (CURRENT_TIMESTAMP)", 0),
     ("ALTER TABLE t ALTER b SET DEFAULT (CONCAT('a', 'b'))", 3770), ("ALTER TABLE t ALTER b SET DEFAULT (UUID())", 0),
     ("ALTER TABLE t ALTER a SET DEFAULT (b)", 1054), ("ALTER TABLE t ALTER j SET DEFAULT ('1')", 1101),
+    ("ALTER TABLE t MODIFY nope DECIMAL(3, 5)", 1427), ("ALTER TABLE nope MODIFY nope DECIMAL(70, 5)", 1426),
+    ("ALTER TABLE t MODIFY nope CHAR(300)", 1074), ("ALTER TABLE t CHANGE b a BIT(65)", 1439),
+    ("ALTER TABLE t MODIFY IF EXISTS nope BIT(0)", 3013), ("ALTER TABLE t ADD COLUMN a SET('a,b')", 1367),
+    ("ALTER TABLE t MODIFY nope INT DEFAULT 'x'", 1054), ("ALTER TABLE nope ADD INDEX i (a, a)", 1060),
 ])
 def test_a_clause_is_taken_or_refused_as_by_tidb(statement: str, error: int) -> None:
     assert number(statement) == error
