@@ -19,11 +19,12 @@ READ: dict[str, Callable[[str], PythonValue]] = {"integer": int, "bit": int, "ye
 
 def python_values(type: ColumnType, texts: pa.Array | pa.ChunkedArray) -> list[PythonValue]:
     """The values of a column: int for integers, BIT and YEAR, float for FLOAT and DOUBLE, bytes for binary strings, str
-    for everything else (DECIMAL, dates and times, ENUM and SET, JSON), None for NULL."""
+    for everything else (DECIMAL, dates and times, ENUM and SET, JSON; bytes that are no UTF-8 are lone surrogates),
+    None for NULL."""
     if is_binary(type):
         return [None if text is None else as_bytes(text) for text in texts.to_pylist()]
     read = READ.get(family(type), str)
-    return [None if text is None else read(text.decode("utf-8", "surrogateescape")) for text in texts.to_pylist()]
+    return [None if text is None else read(text.decode("utf-8", "surrogatepass")) for text in texts.to_pylist()]
 
 
 def as_bytes(text: bytes) -> bytes:

@@ -385,4 +385,4 @@ def _texts(found: ResultSet, number: int) -> list[str | bytes | None]:
     texts = found.rows.column(number).to_pylist()
     if found.binary[number]:
         return list(texts)
-    return [None if text is None else text.decode("utf-8", "surrogateescape") for text in texts]
+    return [None if text is None else text.decode("utf-8", "surrogatepass") for text in texts]

@@ -90,6 +90,16 @@ def latin1(cells: pa.Array) -> pa.Array:
     return binary(np.delete(high, leads), offsets - np.searchsorted(leads, offsets), cells)
 
 
+def escaped(text: bytes) -> bytes:
+    """Bytes with a lone surrogate in the place of each that is no part of UTF-8."""
+    return text.decode("utf-8", "surrogateescape").encode("utf-8", "surrogatepass")
+
+
+def unescaped(text: bytes) -> bytes:
+    """The bytes that one text stands for."""
+    return text.decode("utf-8", "surrogatepass").encode("utf-8", "surrogateescape") if b"\xed" in text else text
+
+
 def surrogate_unescaped(cells: pa.Array) -> pa.Array:
     """The bytes that text stands for: each lone surrogate is the byte that was no UTF-8 (Python's surrogateescape)."""
     data, offsets = buffers(cells)

@@ -261,7 +261,7 @@ def handles(table: Table, images: pa.Array) -> pa.Array:
     if hidden.any():
         keep = pa.array(~hidden)
         texts = {name: pc.if_else(keep, cell, pa.scalar(None, pa.binary())) for name, cell in texts.items()}
-    made = key_bytes.handle(table, {name: cell.cast(pa.string()) for name, cell in texts.items()})
+    made = key_bytes.handle(table, {name: cell.view(pa.string()) for name, cell in texts.items()})
     return spread(pc.if_else(pa.array(~hidden), made, pa.scalar(None, pa.binary())), images)
 
 
@@ -289,6 +289,6 @@ def _cut(table: Table, images: pa.Array, names: frozenset[str]) -> Mask:
         why = "which partition its rows are in is not told, and some were dropped or emptied"
         raise SchemaError(f"{table.schema}.{table.name}: {why}")
     cells = row_image.named(images, [column.name for column in visible_columns(table)])
-    ordinal = locate_partition(table, {name: cell.cast(pa.string()) for name, cell in cells.items()})
+    ordinal = locate_partition(table, cells)
     gone = [place for place, each in enumerate(table.partitioning.partitions) if each.name.lower() in names]
     return filled(pc.is_in(ordinal, pa.array(gone, pa.int32())))

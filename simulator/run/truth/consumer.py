@@ -199,7 +199,7 @@ def _stored(table: Table, images: pa.Array) -> StoredRows:
 
 def _handles(table: Table, images: pa.Array) -> pa.Array:
     texts: Mapping[str, pa.Array] = row_image.LazyCells(images, _names(table))
-    return key_bytes.handle(table, {name: texts[name].cast(pa.string()) for name in handle_key(table)})
+    return key_bytes.handle(table, {name: texts[name].view(pa.string()) for name in handle_key(table)})
 
 
 def _upserted(table: Table, now: pa.Array, changes: pa.RecordBatch) -> pa.Array:

@@ -56,7 +56,7 @@ class SchemaChangePoint:
 def texts_of(table: Table, image: pa.Array) -> dict[str, pa.Array]:
     """TiDB text of each visible column, by name."""
     cells = row_image.named(image, [column.name for column in visible_columns(table)])
-    return {name: cell.cast(pa.string()) for name, cell in cells.items()}
+    return {name: cell.view(pa.string()) for name, cell in cells.items()}
 
 
 def true(mask: pa.Array) -> npt.NDArray[np.bool_]:

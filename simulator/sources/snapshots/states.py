@@ -48,7 +48,7 @@ def _together(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 def _states(piece: Piece) -> Iterator[pa.RecordBatch]:
     if piece.rows is not None:
         columns = visible_columns(piece.scan.place.table)
-        values = (piece.rows[column.name].combine_chunks().cast(pa.string()) for column in columns)
+        values = (piece.rows[column.name].combine_chunks().view(pa.string()) for column in columns)
         texts = {column.name: value for column, value in zip(columns, values, strict=True)}
         yield _state(piece, texts, located(piece.scan.place, texts, piece.rows.num_rows))
         return

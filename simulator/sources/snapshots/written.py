@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from simulator.columns.cells import latin1, stored_buffers, surrogate_unescaped
+from simulator.errors import UserError
 from simulator.tidb.ddl.show_create import show_create
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.model.types import family, is_binary
@@ -103,7 +104,7 @@ class ParquetFile(AbstractContextManager["ParquetFile"]):
         self._writer = self._opened.enter_context(pq.ParquetWriter(path, self._schema))
 
     def write(self, texts: Mapping[str, pa.Array]) -> None:
-        """Rows, given as the TiDB text of each visible column."""
+        """Rows, given as the TiDB text of each visible column. Raises UserError for text that is no UTF-8."""
         arrays = [_values(texts[name], type) for name, type in zip(self._schema.names, self._schema.types)]
         self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
 
@@ -123,7 +124,12 @@ def _arrow_type(column: Column) -> pa.DataType:
 
 
 def _values(text: pa.Array, type: pa.DataType) -> pa.Array:
-    return latin1(text) if pa.types.is_binary(type) else text.cast(pa.string()).cast(type)
+    if pa.types.is_binary(type):
+        return latin1(text)
+    try:
+        return text.cast(pa.string()).cast(type)
+    except pa.ArrowInvalid:
+        raise UserError("Parquet's strings have no room for bytes that are no UTF-8; csv has") from None
 
 
 TableFile = CsvFile | ParquetFile

@@ -116,7 +116,7 @@ def ignores(expression: str, table: Table, texts: Mapping[str, pa.Array]) -> pa.
     """
     rows = len(next(iter(texts.values())))
     try:
-        return evaluated({"ignored": _condition(expression, table, tuple(texts))}, texts, rows)["ignored"]
+        return evaluated({"ignored": _condition(expression, table, tuple(texts))}, texts, rows, lossy=True)["ignored"]
     except Uncomputable as error:
         raise ChangefeedError(f"event filter {expression!r}: {error}", "CDC:ErrInvalidFilterExpression") from None
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import Bytes, Places, binary, buffers, raw
+from simulator.columns.cells import Bytes, Places, binary, buffers, raw, surrogate_unescaped
 from simulator.tidb.collations.weights import BASIC, WEIGHTS, Weights
 from simulator.tidb.model.types import ColumnType, is_text
 
@@ -35,6 +35,8 @@ def is_weighed(collation: str) -> bool:
 
 def sortable(collation: str, texts: pa.Array) -> pa.Array:
     """Binary keys of texts, each with an end mark, so that others may follow it."""
+    if collation == "latin1_bin":
+        texts = surrogate_unescaped(texts)
     if pads(collation):
         texts = padded(texts)
     made = WEIGHTS.get(collation)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from simulator.columns.cells import escaped, unescaped
 from simulator.tidb.datums.kinds import Datum, shown
 from simulator.tidb.datums.modes import Mode
 from simulator.tidb.datums.numbers import literal_number
-from simulator.tidb.datums.problems import NOT_SIMULATED, Problem, other, too_long
+from simulator.tidb.datums.problems import Problem, too_long
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.values.strings import BYTES
 
 SPACES = b" \t\n\r"
-NO_CHARACTERS = other(NOT_SIMULATED, "bytes that are no UTF-8 are not kept in a latin1 column; text is accepted")
-"""TiDB keeps them as they are (pkg/parser/charset/encoding_latin1.go)."""
 
 
 class Invalid(Exception):
@@ -23,25 +22,19 @@ class Invalid(Exception):
 
 
 def cast_string(type: ColumnType, column: str, datum: Datum, mode: Mode) -> tuple[bytes, Problem | None]:
-    """The bytes of a column of characters, or of binary strings; those of gbk are kept in UTF-8."""
+    """The bytes of binary strings, the text of a column of characters; gbk is kept in UTF-8.
+
+    latin1 takes any bytes as they are (pkg/parser/charset/encoding_latin1.go): what is no UTF-8 is `escaped`.
+    """
     try:
         value = _encoded(type, datum)
     except Invalid as invalid:
         text = "".join(f"\\x{byte:02X}" for byte in invalid.bytes)
         problem = Problem(1366, f"Incorrect string value '{text}' for column '{column}'", "characters")
         return _trimmed(type, invalid.instead), problem
-    if type.charset == "latin1" and not _is_utf8(value):
-        return b"", NO_CHARACTERS
     value, cut = _of_length(type, value)
-    return _trimmed(type, value), cut
-
-
-def _is_utf8(value: bytes) -> bool:
-    try:
-        value.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+    value = _trimmed(type, value)
+    return escaped(value) if type.charset == "latin1" and not value.isascii() else value, cut
 
 
 def _trimmed(type: ColumnType, value: bytes) -> bytes:
@@ -60,9 +53,10 @@ def _encoded(type: ColumnType, datum: Datum) -> bytes:
         return datum.body.decode().encode("gbk", "ignore")
     if kind not in ("string", "gbk"):
         return shown(datum).encode()
+    body = unescaped(datum.body)
     if charset not in ("binary", "latin1"):
-        _check(datum.body, charset)
-    return datum.body
+        _check(body, charset)
+    return body
 
 
 def _decoded(body: bytes, charset: str) -> bytes:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import functools
 import hashlib
+import re
 import threading
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -57,19 +58,23 @@ def _database() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def evaluated(wanted: Mapping[str, Sql], cells: Mapping[str, pa.Array], rows: int) -> dict[str, pa.Array]:
-    """The values of expressions for each row, by name; `cells` are the TiDB texts of columns, string or binary.
+def evaluated(
+    wanted: Mapping[str, Sql], cells: Mapping[str, pa.Array], rows: int, lossy: bool = False
+) -> dict[str, pa.Array]:
+    """The values of expressions for each row, by name; `cells` are the TiDB texts of columns, string or binary. `lossy`
+    takes U+FFFD for bytes that are no UTF-8.
 
     Raises Uncomputable.
     """
     text = _query(tuple(wanted.items()))
-    texts = {name: as_texts(cell) for name, cell in cells.items() if quoted(name) in text}
+    texts = {name: as_texts(cell) if lossy else strings(name, cell, text)
+             for name, cell in cells.items() if quoted(name) in text}
     found = fetched(text, {ROWS: pa.table({"row ": pa.nulls(rows, pa.int8()), **texts})})
     return {name: found.column(name).combine_chunks() for name in wanted}
 
 
 def fetched(text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
-    """The rows of a query over these tables, by their names in it; texts are strings (`as_texts`).
+    """The rows of a query over these tables, by their names in it; texts are `strings`.
 
     Raises Uncomputable.
     """
@@ -93,8 +98,40 @@ def _query(wanted: tuple[tuple[str, Sql], ...]) -> str:
     return query(dict(wanted), ROWS)
 
 
+COPIED = r'(?:SELECT |, )(?:{0}|encode\({0}\)) AS ("[^"]+")'
+MERGED = re.compile("UNION|EXCEPT|INTERSECT|DISTINCT|GROUP BY")
+
+
+def strings(column: str, cells: pa.Array | pa.ChunkedArray, text: str) -> pa.Array | pa.ChunkedArray:
+    """Cells of a column as strings for a query. Bytes that are no UTF-8, which cells have as lone surrogates, are only
+    copied: DuckDB sees three bytes in the place of each.
+
+    Raises Uncomputable.
+    """
+    try:
+        return cells.cast(pa.string())
+    except pa.ArrowInvalid:
+        if MERGED.search(text) or not _is_copied(quoted(column), text):
+            raise Uncomputable("a text has bytes that are no UTF-8; SELECT of it alone shows them") from None
+        pieces = cells.chunks if isinstance(cells, pa.ChunkedArray) else [cells]
+        return pa.chunked_array([piece.view(pa.string()) for piece in pieces], pa.string())
+
+
+def _is_copied(named: str, text: str) -> bool:
+    """Whether a query only gives a column on, by this name or another."""
+    waiting, known = [named], {named}
+    while waiting:
+        name = waiting.pop()
+        made = re.findall(COPIED.format(re.escape(name)), text)
+        if text.count(name) != len(made) + text.count(f" AS {name}"):
+            return False
+        waiting += [other for other in made if other not in known]
+        known.update(made)
+    return True
+
+
 def as_texts(cell: pa.Array) -> pa.Array:
-    """Cells as valid UTF-8, which DuckDB needs."""
+    """Cells as valid UTF-8: U+FFFD is in the place of other bytes."""
     if pa.types.is_string(cell.type):
         return cell
     try:

@@ -20,7 +20,7 @@ from simulator.tidb.ddl.converted_rows import ConvertedRows, converted_rows, fit
 from simulator.tidb.model.table import Column, Table, visible_columns
 from simulator.tidb.upstream import clock
 from simulator.tidb.upstream.changed_misfits import misfit, null_misfit
-from simulator.tidb.upstream.refusals import refused, worded
+from simulator.tidb.upstream.refusals import outside, refused, worded
 from simulator.tidb.upstream.state import SqlSession, StoredRows
 from simulator.tidb.upstream.stored import columns_of, keyed
 from simulator.tidb.upstream.unique import duplicate, earlier, unique_keys
@@ -40,6 +40,7 @@ def altered(stored: StoredRows, after: Table, session: SqlSession, now: str) -> 
             column.name: pa.array([], pa.binary()) for column in visible_columns(after)})
     known = columns_of(stored.cells)
     texts = [known[column.name].view(pa.string()) for column in visible_columns(before)]
+    _refuse_odd_bytes(sources, texts)
     texts = _in_session_zone(before, sources, texts, session)
     try:
         made = converted_rows(after, sources, texts, rows, now[:10])
@@ -53,6 +54,16 @@ def altered(stored: StoredRows, after: Table, session: SqlSession, now: str) -> 
     kept = keyed(_with_cells(stored, after, {name: raw(text) for name, text in made.texts.items()}))
     check_unique(kept)
     return kept
+
+
+def _refuse_odd_bytes(sources: Sequence[ColumnSource], texts: Sequence[pa.Array]) -> None:
+    """Raises SqlError for bytes that are no UTF-8 in a text that becomes a shorter one, or something else."""
+    for source in sources:
+        if isinstance(source, FromColumn) and source.cast:
+            try:
+                texts[source.index].validate(full=True)
+            except pa.ArrowInvalid:
+                raise outside("a text with bytes that are no UTF-8 is not converted; to a longer text it is") from None
 
 
 def _with_cells(stored: StoredRows, after: Table, cells: dict[str, pa.Array]) -> StoredRows:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key
-from simulator.tidb.expressions.evaluate import Uncomputable, as_texts, fetched
+from simulator.tidb.expressions.evaluate import Uncomputable, fetched, strings
 from simulator.tidb.expressions.problems import KINDS, problems_of
 from simulator.tidb.expressions.sql import Sql, query, quoted, sql
 from simulator.tidb.expressions.values import Value
@@ -112,15 +112,11 @@ class Computation:
 
     def fetched(self, text: str) -> pa.Table:
         """The rows of a query. Raises SqlError."""
-        tables = {}
-        for name, cells in self._tables.items():
-            if quoted(name) in text:
-                needed = {column: cell for column, cell in cells.items()
-                          if column.endswith(".place") or quoted(column) in text}
-                tables[name] = pa.table({
-                    column: cell if pa.types.is_int64(cell.type) else as_texts(cell)
-                    for column, cell in needed.items()})
         try:
+            tables = {name: pa.table({column: cell if pa.types.is_int64(cell.type) else strings(column, cell, text)
+                                      for column, cell in cells.items()
+                                      if column.endswith(".place") or quoted(column) in text})
+                      for name, cells in self._tables.items() if quoted(name) in text}
             return fetched(text, tables)
         except Uncomputable as error:
             raise _told(str(error)) from None

@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 
 from simulator.errors import SqlError
 from simulator.tidb.model.table import Column, Table, visible_columns
-from simulator.tidb.partitions import locate_partition
 from simulator.tidb.syntax.expressions import Node, names_in
 from simulator.tidb.syntax.rows import Assignment, DefaultValue, Insert
 from simulator.tidb.upstream.assign import Assigned, Default, Value, assigned
@@ -32,7 +31,7 @@ from simulator.tidb.upstream.problems import Problems
 from simulator.tidb.upstream.queries import RowSource, columns_of, values_of
 from simulator.tidb.upstream.refusals import refused
 from simulator.tidb.upstream.state import Upstream
-from simulator.tidb.upstream.stored import KeyedRows, no_partition, put, rows_of, with_keys
+from simulator.tidb.upstream.stored import KeyedRows, located, no_partition, put, rows_of, with_keys
 from simulator.tidb.upstream.targets import (
     MOST_WARNINGS,
     Mask,
@@ -152,7 +151,7 @@ def _keyed(
     numbers = None if table.clustered else pa.array(np.zeros(rows, np.int64))
     if table.partitioning is None:
         return _with_cells(with_keys(table, texts, numbers), beside), np.ones(rows, np.bool_), []
-    ordinals = locate_partition(table, texts)
+    ordinals = located(table, texts)
     taken = valid(ordinals)
     fits: Mask = taken & np.isin(ordinals.fill_null(-1).to_numpy(), allowed) if allowed is not None else taken
     errors = []

@@ -19,7 +19,6 @@ from simulator.tidb.ddl.catalog import Catalog, Key, key, with_table, with_table
 from simulator.tidb.ddl.execute import attempted
 from simulator.tidb.ddl.session import Job, Session
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.partitions import locate_partition
 from simulator.tidb.syntax.alter import ExchangePartition, PartitionAction, SetOptions, Spec
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.statements import (
@@ -38,7 +37,7 @@ from simulator.tidb.upstream.foreign_keys import check_new
 from simulator.tidb.upstream.outcome import Defined, Outcome, Refusal
 from simulator.tidb.upstream.refusals import refused, worded
 from simulator.tidb.upstream.state import SqlSession, StoredRows, Upstream
-from simulator.tidb.upstream.stored import columns_of, empty, keyed, uncounted
+from simulator.tidb.upstream.stored import columns_of, empty, keyed, located, uncounted
 
 Rows = Mapping[Key, StoredRows]
 
@@ -179,7 +178,7 @@ def _inside(stored: StoredRows, names: Sequence[str]) -> pa.Array:
     numbers = [place for place, part in enumerate(rule.partitions) if not wanted or part.name.lower() in wanted]
     if not len(stored.row_ids):
         return pa.array([], pa.bool_())
-    return pc.is_in(locate_partition(stored.table, columns_of(stored.cells)), pa.array(numbers, pa.int32()))
+    return pc.is_in(located(stored.table, columns_of(stored.cells)), pa.array(numbers, pa.int32()))
 
 
 def _filtered(stored: StoredRows, mask: pa.Array) -> StoredRows:

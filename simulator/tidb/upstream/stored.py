@@ -14,12 +14,13 @@ import pyarrow.compute as pc
 
 from simulator.columns import row_image
 from simulator.columns.cells import Places
-from simulator.errors import SqlError
+from simulator.errors import SchemaError, SqlError
 from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.model.table import Table, visible_columns
 from simulator.tidb.partitions import locate_partition
 from simulator.tidb.upstream import unique
 from simulator.tidb.upstream.auto_ids import starting, unused
+from simulator.tidb.upstream.refusals import outside
 from simulator.tidb.upstream.state import RowKeys, RowWrites, StoredRows, Upstream
 
 FEW = 64
@@ -117,10 +118,18 @@ def with_keys(
 
 def partitions_of(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
     """int32 ordinals; raises SqlError 1526 for the first row that no partition takes."""
-    found = locate_partition(table, texts)
+    found = located(table, texts)
     if found.null_count:
         raise no_partition(table, texts, int(np.argmax(found.is_null())))
     return found
+
+
+def located(table: Table, texts: Mapping[str, pa.Array]) -> pa.Array:
+    """The same, null for a row that no partition takes. Raises SqlError for what is not computed."""
+    try:
+        return locate_partition(table, texts)
+    except SchemaError as error:
+        raise outside(str(error)) from None
 
 
 def no_partition(table: Table, texts: Mapping[str, pa.Array], row: int) -> SqlError:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simulator.columns.cells import Places, binary, buffers, fixed, latin1, raw
+from simulator.columns.cells import Places, binary, buffers, fixed, latin1, raw, surrogate_unescaped
 from simulator.errors import SchemaError, SqlError
 from simulator.tidb.collations.compare import sortable
 from simulator.tidb.expressions.evaluate import Uncomputable, evaluated
@@ -235,7 +235,7 @@ def duplicate(table: Table, key: UniqueKey, texts: Mapping[str, pa.Array], row: 
         else:
             column = columns_by_name(table)[part.name.lower()]
             cells = cells_of(table, column, texts).slice(row, 1)
-            cell = (latin1(cells) if is_binary(column.type) else raw(cells))[0].as_py()
+            cell = (latin1 if is_binary(column.type) else surrogate_unescaped)(cells)[0].as_py()
             cell = None if cell is None else _shown(column.type, cell)
         values.append("NULL" if cell is None else cell.decode("utf-8", "replace"))
     return SqlError(1062, "23000", f"Duplicate entry '{'-'.join(values)}' for key '{table.name}.{key.name}'")

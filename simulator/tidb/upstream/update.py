@@ -15,7 +15,6 @@ import pyarrow as pa
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key, key
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.partitions import locate_partition
 from simulator.tidb.syntax.definitions import TableName
 from simulator.tidb.syntax.expressions import ColumnName
 from simulator.tidb.syntax.queries import DerivedTable, Join, SelectItem, SelectTree, Source, TableSource
@@ -29,7 +28,7 @@ from simulator.tidb.upstream.problems import Problems
 from simulator.tidb.upstream.queries import Matched, matching
 from simulator.tidb.upstream.refusals import refused
 from simulator.tidb.upstream.state import Upstream
-from simulator.tidb.upstream.stored import no_partition, put, rows_of, taken, taken_rows
+from simulator.tidb.upstream.stored import located, no_partition, put, rows_of, taken, taken_rows
 from simulator.tidb.upstream.targets import Warned, means_row_id, row_id_is_written, target, valid, where
 from simulator.tidb.upstream.unique import columns_by_name
 from simulator.tidb.upstream.writing import finished
@@ -93,7 +92,7 @@ def _updated(
     made = assigned(table, values, len(at), upstream, now_ms, ignore=ignore, existing=old.texts)
     texts, lost = made.texts, list[SqlError]()
     if ignore and table.partitioning is not None:
-        fits = valid(locate_partition(table, texts))
+        fits = valid(located(table, texts))
         lost = [no_partition(table, texts, int(row)) for row in np.flatnonzero(~fits)]
         at, old = at[fits], taken_rows(old, where(fits))
         texts = {name: cells.take(where(fits)) for name, cells in texts.items()}

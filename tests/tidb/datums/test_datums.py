@@ -6,12 +6,13 @@ pkg/executor/insert_common.go (completeInsertErr).
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from simulator import TiCDC
-from simulator.errors import SqlError
+from simulator.errors import SqlError, UserError
 from simulator.tidb.datums.columns import FEW, cast_column
 from simulator.tidb.datums.kinds import Datum, each
 from simulator.tidb.datums.modes import Mode
@@ -106,10 +107,55 @@ def test_columns_of_every_kind_keep_their_kind() -> None:
             ticdc.execute(f"INSERT INTO t(ts) SELECT {value} FROM s")
 
 
-def test_bytes_that_are_no_characters_of_latin1_are_refused_by_name_in_every_mode() -> None:
-    for mode, ignore in (("DEFAULT", ""), ("''", ""), ("DEFAULT", "IGNORE")):
-        assert kept("VARCHAR(9) CHARACTER SET latin1", "x'636166e9'", mode, ignore) == 1235
-    assert kept("VARCHAR(9) CHARACTER SET latin1", "x'636166c3a9'", "DEFAULT") == "café"
+@pytest.mark.parametrize(("type", "value", "strict", "lenient"), [
+    ("VARCHAR(9)", "x'636166c3a9'", "café", "café"), ("VARCHAR(4)", "x'636166e9'", "caf\udce9", "caf\udce9"),
+    ("CHAR(6)", "x'e92020'", "\udce9", "\udce9"), ("TINYTEXT", "x'e9ff'", "\udce9\udcff", "\udce9\udcff"),
+    ("VARCHAR(4)", "x'e3e9e9c3c3a9'", 1406, "\udce3\udce9\udce9\udcc3"),
+])
+def test_latin1_takes_any_bytes_and_shows_those_that_are_no_utf8_as_lone_surrogates(
+    type: str, value: str, strict: Any, lenient: Any
+) -> None:
+    for mode, ignore, expected in (("DEFAULT", "", strict), ("''", "", lenient), ("DEFAULT", "IGNORE", lenient)):
+        assert kept(f"{type} CHARACTER SET latin1", value, mode, ignore) == expected
+
+
+LATIN = ("CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(9) CHARACTER SET latin1, c CHAR(9) CHARACTER SET latin1, "
+         "u VARCHAR(9), b VARBINARY(9), UNIQUE (s)); INSERT INTO t (id, s) VALUES (1, X'636166e9'), (2, 'é')")
+
+
+@pytest.mark.parametrize(("statement", "expected"), [
+    ("UPDATE t SET c = s, b = s WHERE id = 1", ("caf\udce9", b"caf\xe9")),
+    ("UPDATE t SET c = s, b = s WHERE id + 0 = 1", ("caf\udce9", b"caf\xe9")),
+    ("REPLACE INTO t SELECT 1, s, s, NULL, s FROM t WHERE id = 1", ("caf\udce9", b"caf\xe9")),
+    ("UPDATE t SET u = s WHERE id = 1", r"1366 .* string value '\\xE9' for column 'u'"),
+    ("INSERT INTO t (id, s) VALUES (3, X'636166E9')", "Duplicate entry 'caf\ufffd' for key 't.s'"),
+    ("INSERT INTO t (id, s) VALUES (3, X'C3A9')", "Duplicate entry 'é' for key 't.s'"),
+    ("UPDATE t SET u = HEX(s)", "1235"), ("UPDATE t SET id = 9 WHERE s LIKE 'c%'", "1235"),
+    ("UPDATE t SET id = id + 9 ORDER BY s LIMIT 1", "1235"), ("ALTER TABLE t MODIFY s VARCHAR(5)", "1235"),
+])
+def test_bytes_of_latin1_go_from_column_to_column_and_are_not_computed_with(statement: str, expected: Any) -> None:
+    ticdc = TiCDC("v8.0.0")
+    ticdc.execute(LATIN)
+    if isinstance(expected, str):
+        with pytest.raises(SqlError, match=expected):
+            ticdc.execute(statement)
+        return
+    ticdc.execute(statement)
+    row = ticdc.rows("test.t")[0]
+    assert (row["c"], row["b"]) == expected
+    assert ("1", "caf\udce9") in ticdc.execute("SELECT id, s FROM t ORDER BY id").rows
+
+
+def test_messages_say_ufffd_for_each_byte_that_is_no_utf8_and_csv_has_the_byte(tmp_path: Path) -> None:
+    for protocol in ("open-protocol", "canal-json"):
+        with TiCDC("v8.0.0", sink_uri=f"kafka://k/t?protocol={protocol}") as ticdc:
+            ticdc.execute("CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(9) CHARACTER SET latin1); "
+                          "INSERT INTO t VALUES (1, X'636166e9')")
+            assert any(b'"caf\\ufffd"' in (message.value or b"") for message in ticdc.messages())
+            ticdc.truth(tmp_path / protocol)
+            assert (tmp_path / protocol / "test.t.csv").read_bytes().endswith(b'\n1,"caf\xe9"\n')
+            with pytest.raises(UserError, match="Parquet"):
+                ticdc.truth(tmp_path / "parquet", "parquet")
 
 
 TEXTS = {

@@ -76,7 +76,7 @@ def _bytes(cells: pa.Array, column: Column, length: int) -> pa.Array:
     """What the collation sorts by: of the first `length` characters, where it pads, without the spaces at their end
     (tidb: pkg/util/collate/bin.go)."""
     if length >= 0:
-        cells = pc.utf8_slice_codeunits(cells.cast(pa.string()), 0, length).cast(pa.binary())
+        cells = pc.utf8_slice_codeunits(cells.view(pa.string()), 0, length).cast(pa.binary())
     if types.is_binary(column.type):
         return latin1(cells)
     return surrogate_unescaped(padded(cells) if pads(column.type.collation) else cells)
