@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from simulator.tidb.expressions.comparisons import compared
+from simulator.tidb.expressions.comparisons import compared, is_constant
 from simulator.tidb.expressions.sql import FALSE, NULL, Sql, sql, switched
 from simulator.tidb.expressions.values import (
     DIGITS,
@@ -107,16 +107,16 @@ def _nullif(value: Value, other: Value) -> Value:
 
 
 def _extreme(operator: str) -> Callable[..., Value]:
-    """GREATEST, LEAST: the first of equals, NULL if any is. Text makes text of all (pkg/expression/builtin_compare.go,
-    resolveType4Extremum)."""
+    """GREATEST, LEAST: NULL if any is. Of equals it is the first, but the last where rows are read (tidb
+    pkg/expression/builtin_compare_vec.go). Text makes text of all (builtin_compare.go, resolveType4Extremum)."""
     def extreme(*values: Value) -> Value:
         wanted = united(values)
         if wanted.kind in ("string", *NUMBERS) and not any(value.kind in MOMENTS for value in values):
             values = tuple(replace(wanted, sql=as_kind(value, wanted), text=None) for value in values)
-        best = values[0]
+        best, decides = values[0], operator + "=" * all(map(is_constant, values))
         for value in values[1:]:
             unknown = sql("NOT {} OR NOT {}", as_known(best), as_known(value))
-            best = chosen([(unknown, null()), (compared(operator, best, value), best)], value)
+            best = chosen([(unknown, null()), (compared(decides, best, value), best)], value)
         return best
 
     return extreme
@@ -136,8 +136,8 @@ BRANCHES: dict[str, Function] = {
     "COALESCE": Function(1, MANY, _coalesce),
     "NULLIF": Function(2, 2, _nullif),
     "ISNULL": Function(1, 1, lambda value: boolean(sql("NOT {}", as_known(value)))),
-    "GREATEST": Function(2, MANY, _extreme(">=")),
-    "LEAST": Function(2, MANY, _extreme("<=")),
+    "GREATEST": Function(2, MANY, _extreme(">")),
+    "LEAST": Function(2, MANY, _extreme("<")),
     "ELT": Function(2, MANY, _elt),
 }
 """By TiDB's names."""

@@ -132,6 +132,14 @@ def _illegal(operation: str, each: Sequence[Derived]) -> SqlError:
     return SqlError(1271, "HY000", f"Illegal mix of collations for operation '{operation}'")
 
 
+def of_union(values: Sequence[Value]) -> Derived:
+    """The collation of a column of a UNION. Raises SqlError 1271."""
+    found = derived("UNION", values, True)
+    if found.strength == NONE:
+        raise _illegal("UNION", ())
+    return found
+
+
 def by(collation: str, values: Sequence[Value]) -> list[Value]:
     """Values with a collation as if each named it."""
     return [value if value.kind == "null" else replace(value, collation=collation, strength=EXPLICIT)
@@ -189,5 +197,5 @@ def with_collation(value: Value, found: Derived | None) -> Value:
     if found is None or value.kind != "string":
         return value
     if value.bytes or found.collation == "binary":
-        return replace(value, strength=found.strength)
+        return replace(value, collation="binary" if value.bytes else value.collation, strength=found.strength)
     return replace(value, collation=found.collation, strength=found.strength, ascii=found.ascii)

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from simulator.tidb.collations import compare
 from simulator.tidb.expressions import wide_decimals
+from simulator.tidb.expressions.called import asked
 from simulator.tidb.expressions.coercion import by, derived
 from simulator.tidb.expressions.conversions import NO_REAL, decimal_text, leading_number
 from simulator.tidb.expressions.json import json_key
@@ -115,9 +116,9 @@ def compared_kind(left: Value, right: Value) -> str:
     if found not in ("real", "string"):
         return found
     for value, other in pairs:
-        if value.kind in DECIMALS and not _is_constant(value) and other.kind in STRINGS and _is_constant(other):
+        if value.kind in DECIMALS and not is_constant(value) and other.kind in STRINGS and is_constant(other):
             return "decimal"
-        if value.kind == "time" and value.is_column and _is_constant(other):
+        if value.kind == "time" and value.is_column and is_constant(other):
             return "time"
         if value.kind == "datetime" and other.kind in NUMBERS and other.constant is not None and (
                 moment_literal(spellings.number(other.constant)) is not NULL):
@@ -145,7 +146,7 @@ def _is_member(value: Value) -> bool:
     return value.number is not None
 
 
-def _is_constant(value: Value) -> bool:
+def is_constant(value: Value) -> bool:
     """Whether the value is the same in every row."""
     return value.constant is not None or not any(
         node.pieces[0].startswith('"') for node in in_order([value.sql]) if not node.parts)
@@ -255,14 +256,18 @@ def as_decimals(left: Value, right: Value) -> tuple[Sql, Sql, int]:
 def texts(left: Value, right: Value, operation: str) -> tuple[Sql, Sql]:
     """Two values in the form in which their collation compares their texts. Raises SqlError 1267."""
     name = derived("!=" if operation == "<>" else operation, (left, right)).collation
-    first, second = as_bytes_alike(left, right)
+    first, second = as_bytes_alike(left, right, name)
     return collated(first, name), collated(second, name)
 
 
-def as_bytes_alike(left: Value, right: Value) -> tuple[Sql, Sql]:
-    """Both texts with one character per byte if one of them has it so."""
+def as_bytes_alike(left: Value, right: Value, collation: str) -> tuple[Sql, Sql]:
+    """Both as bytes, one character for each, or both as text, as the collation asks."""
     if left.bytes == right.bytes:
         return as_text(left), as_text(right)
+    if collation != "binary":
+        first, second = (
+            asked("bytes_as_text", value.sql) if value.bytes else as_text(value) for value in (left, right))
+        return first, second
     first, second = (as_text(value) if value.bytes else latin1(as_text(value)) for value in (left, right))
     return first, second
 
@@ -272,7 +277,7 @@ def like(value: Value, pattern: Value, escape: str) -> Sql:
     name = derived("like", (value, pattern)).collation
     if pattern.constant is not None:
         pattern, escape = replace(pattern, sql=text(_escaped(pattern.constant, escape, name)), text=None), "\\"
-    first, second = as_bytes_alike(value, pattern)
+    first, second = as_bytes_alike(value, pattern, name)
     return sql("{} LIKE {} ESCAPE {}", folded(first, name), folded(second, name), text(escape))
 
 

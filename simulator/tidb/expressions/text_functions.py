@@ -128,7 +128,7 @@ def _place(part: Value, value: Value, start: Value | None = None) -> Value:
     """LOCATE: the place of a text in another; most collations look at small letters (tidb
     pkg/expression/builtin_string.go, IsCICollation)."""
     name = derived("locate", (part, value)).collation
-    first, second = as_bytes_alike(part, value)
+    first, second = as_bytes_alike(part, value, name)
     if not is_exact(name):
         first, second = (lower(Value(found, "string")).sql for found in (first, second))
     if start is None:
@@ -153,7 +153,7 @@ def _field(value: Value, *others: Value) -> Value:
 def _in_set(value: Value, members: Value) -> Value:
     """FIND_IN_SET: nothing is in the empty text (tidb: pkg/expression/builtin_string.go)."""
     name = derived("find_in_set", (value, members)).collation
-    first, second = as_bytes_alike(value, members)
+    first, second = as_bytes_alike(value, members, name)
     listed = sql("list_transform(string_split({}, ','), lambda m: {})", second, collated(Sql(("m",)), name))
     found = sql("coalesce(list_position({}, {}), 0)", listed, collated(first, name))
     known = sql("{} IS NOT NULL AND {} IS NOT NULL", first, second)

@@ -13,7 +13,7 @@ from functools import partial
 
 from simulator.errors import SqlError
 from simulator.tidb.expressions.branches import as_kind, united
-from simulator.tidb.expressions.coercion import derived, with_collation
+from simulator.tidb.expressions.coercion import of_union, with_collation
 from simulator.tidb.expressions.problems import KINDS, problems_of, with_problems
 from simulator.tidb.expressions.sql import Sql, joined, name, query, quoted, sql
 from simulator.tidb.expressions.translate import Computed, valued
@@ -320,7 +320,7 @@ def _sides(tree: SetOperation) -> list[QueryTree]:
 
 def _united(values: Sequence[Value]) -> Value:
     kind = united(values)
-    return with_collation(kind, derived("UNION", values, True)) if kind.kind == "string" else kind
+    return with_collation(kind, of_union(values)) if kind.kind == "string" else kind
 
 
 def _stacked(sides: Sequence[Relation], answers: Answers) -> Relation:

@@ -31,7 +31,8 @@ def answer(ticdc: TiCDC, expression: str, names: str = "utf8mb4") -> object:
     ("'a' REGEXP 'A'", "0", "1"), ("LOCATE('A', 'ba')", "0", "2"), ("FIND_IN_SET('A', 'b,a')", "0", "2"),
     ("GREATEST('A', 'a')", "a", "A"), ("STRCMP('a', 'A')", "1", "0"), ("_utf8mb4'a' = 'A'", "0", "0"),
     ("CONVERT('a' USING utf8mb4) = 'A'", "0", "0"), ("b = 'A'", "0", "0"), ("g = 'A'", "1", "1"),
-    ("HEX('j') = '6a'", "0", "1"), ("REPLACE('aAa', 'A', 'x')", "axa", "axa"),
+    ("HEX('j') = '6a'", "0", "1"), ("GREATEST(g, 'A')", "A", "A"), ("g = X'C384'", "1", "1"),
+    ("REPLACE('aAa', 'A', 'x')", "axa", "axa"),
     ("COLLATION(@@sql_mode)", "utf8mb4_bin", "utf8mb4_general_ci"), ("COLLATION(USER())", "utf8mb4_bin", "utf8mb4_bin"),
 ])
 def test_literals_compare_by_the_collation_of_the_connection(
@@ -79,3 +80,15 @@ def test_the_character_set_and_the_collation_of_the_connection_are_set_together(
     (found,) = ticdc.execute("SELECT @@character_set_connection, @@collation_connection").rows
     ticdc.execute("SET NAMES utf8mb4")
     assert " ".join(map(str, found)) == expected
+
+
+@pytest.mark.parametrize(("columns", "number"), [("g UNION SELECT n", 1271), ("g UNION SELECT b", 0),
+                                                 ("a UNION SELECT 'Ä'", 1271)])
+def test_a_union_has_one_collation(ticdc: TiCDC, columns: str, number: int) -> None:
+    query = f"SELECT {columns} FROM test.t".replace(" UNION", " FROM test.t UNION")
+    if not number:
+        assert [tuple(row) for row in ticdc.execute(query).rows] == [("a",)]
+        return
+    with pytest.raises(SqlError, match="for operation 'UNION'") as refused:
+        ticdc.execute(query)
+    assert refused.value.number == number
