@@ -24,9 +24,18 @@ from simulator.run.steps.kind import KeyGroup, StepKind, StepPlace
 from simulator.tidb.parser.script import scripted
 from simulator.tidb.parser.sql import read_sql
 from simulator.tidb.syntax.rows import RowStatement
-from simulator.tidb.syntax.session import Begin, Commit, Rollback, ScriptedStatement, SessionStatement, SqlStatement
+from simulator.tidb.syntax.session import (
+    Begin,
+    Commit,
+    Execute,
+    Rollback,
+    ScriptedStatement,
+    SessionStatement,
+    SqlStatement,
+)
 from simulator.tidb.upstream.execute import error_number, execute, starting
 from simulator.tidb.upstream.outcome import Outcome, Refusal
+from simulator.tidb.upstream.prepared import resolved
 from simulator.tidb.upstream.state import STRICT, Upstream
 from simulator.tidb.upstream.transactions import rollback
 
@@ -125,6 +134,7 @@ def executed(
     statement = _read(text, upstream.session.sql_mode - DEFAULT_MODES)
     if statement is None:
         return cursor, Addition(), Outcome(upstream)
+    statement, text = resolved(statement, text, upstream)
     upstream, unread = with_rows(cursor, upstream, statement)
     outcome = execute(statement, text, upstream, cursor.now_ms)
     behind, addition = added(outcome.events, cursor, planning, origin, job_logical)
@@ -167,7 +177,7 @@ def _slots(statements: Sequence[ScriptedStatement]) -> int:
             inside = inside and bool(statement.savepoint) or statement.chain
         elif statement is not None and not isinstance(statement, SessionStatement | RowStatement):
             slots, inside = slots + 1, False
-        elif isinstance(statement, RowStatement):
+        elif isinstance(statement, RowStatement | Execute):
             slots += not inside
     return slots
 

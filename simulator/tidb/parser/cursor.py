@@ -65,7 +65,7 @@ class Cursor:
 
     def __init__(
         self, sql: str, tokens: Sequence[Token], rules: Rules, charset: str = "utf8mb4",
-        sql_mode: frozenset[str] = frozenset(),
+        sql_mode: frozenset[str] = frozenset(), parameters: Sequence[Node] | None = None,
     ) -> None:
         self.sql = sql
         self.rules = rules
@@ -81,6 +81,9 @@ class Cursor:
 
         self.negates_early = "HIGH_NOT_PRECEDENCE" in sql_mode
         """Whether NOT binds as `!` does."""
+
+        self.parameters = parameters
+        """What each `?` of a prepared statement stands for; None for any other statement, which has none."""
 
         self._tokens = (*tokens, END, END)
         self._words = ["" if token.token_type in QUOTED else token.text.upper() for token in self._tokens]
@@ -183,6 +186,14 @@ class Cursor:
         """The next token without its quotes, passed over."""
         return self._advance().text
 
+    def parameter(self) -> Node:
+        """What the `?` that comes next stands for, passed over."""
+        before = sum(token.token_type is TokenType.PLACEHOLDER for token in self._tokens[:self._index])
+        if self.parameters is None:
+            raise SchemaError("a '?' stands outside of PREPARE", number=1149, said="syntax error, unexpected '?'")
+        self._advance()
+        return self.parameters[before]
+
     def accept(self, phrase: str) -> bool:
         """Passes over the phrase if it comes next."""
         index = self._index
@@ -204,9 +215,24 @@ class Cursor:
             self.unexpected(what)
         if self._is_reserved():
             self.fail(f"{self.next_text()} is a reserved word, which is a name only between back-quotes")
+        return self._any_name()
+
+    def _any_name(self) -> str:
         written = self.written()
         token = self._advance()
         return token.text if token.token_type is TokenType.IDENTIFIER else written
+
+    def user_variable(self) -> str:
+        """The name of `@name`, which may be any word or a string."""
+        self.expect("@")
+        if self.kind() == "string":
+            return self.string()
+        if not self.is_name():
+            self.unexpected("a variable")
+        name = self._any_name()
+        while self.accept("."):
+            name += f".{self.name('a variable')}"
+        return name
 
     def qualified_name(self, what: str = "the name of a table") -> TableName:
         """`schema.name` or `name`."""

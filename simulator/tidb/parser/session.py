@@ -20,7 +20,10 @@ from simulator.tidb.syntax.rows import Delete, Update
 from simulator.tidb.syntax.session import (
     Begin,
     Commit,
+    Deallocate,
+    Execute,
     Nothing,
+    Prepare,
     ReleaseSavepoint,
     Rollback,
     Savepoint,
@@ -129,10 +132,10 @@ def _transaction(cursor: Cursor) -> Nothing:
 
 def _settings(cursor: Cursor) -> tuple[Setting, ...]:
     """One variable and its value; NAMES gives two where it has a COLLATE."""
-    if cursor.accept("@"):
-        name = cursor.string() if cursor.kind() == "string" else _dotted(cursor)
+    if cursor.word() == "@":
+        name = _user_variable(cursor)
         _equals(cursor)
-        return (Setting(name.lower(), cursor.rules.node(cursor), "user"),)
+        return (Setting(name, cursor.rules.node(cursor), "user"),)
     if cursor.word() in ("NAMES", "CHARSET") and cursor.word_after() not in ("=", ":=", "."):
         return _names(cursor, cursor.take().lower())
     if cursor.accept("CHARACTER SET") or cursor.accept("CHAR SET"):
@@ -202,6 +205,33 @@ def _names(cursor: Cursor, kind: str) -> tuple[Setting, ...]:
     return names, Setting("collation_connection", Literal("string", collation(named), cursor.charset), "session")
 
 
+# -- prepared statements ------------------------------------------------------------------------------------------
+
+
+def read_prepare(cursor: Cursor) -> Prepare:
+    """What follows PREPARE."""
+    name = cursor.name("the name of a prepared statement")
+    cursor.expect("FROM")
+    if cursor.word() == "@":
+        return Prepare(name, _user_variable(cursor), True)
+    return Prepare(name, cursor.string())
+
+
+def read_execute(cursor: Cursor) -> Execute:
+    """What follows EXECUTE."""
+    name = cursor.name("the name of a prepared statement")
+    return Execute(name, cursor.listed(_user_variable) if cursor.accept("USING") else ())
+
+
+def read_deallocate(cursor: Cursor) -> Deallocate:
+    """What follows DEALLOCATE PREPARE or DROP PREPARE."""
+    return Deallocate(cursor.name("the name of a prepared statement"))
+
+
+def _user_variable(cursor: Cursor) -> str:
+    return cursor.user_variable().lower()
+
+
 # -- queries, and what begins with WITH ---------------------------------------------------------------------------
 
 
@@ -258,7 +288,8 @@ def refuse(cursor: Cursor, what: str) -> SessionStatement:
 
 
 PLAYED = (
-    "DDL, INSERT, REPLACE, UPDATE, DELETE, SELECT, BEGIN, START TRANSACTION, COMMIT, ROLLBACK, SAVEPOINT, USE and SET"
+    "DDL, INSERT, REPLACE, UPDATE, DELETE, SELECT, BEGIN, START TRANSACTION, COMMIT, ROLLBACK, SAVEPOINT, USE, SET,"
+    " PREPARE and EXECUTE"
 )
 
 NOTHING = (
@@ -272,9 +303,9 @@ NOTHING = (
 
 REFUSED = (
     "ALTER IMPORT", "BATCH", "BINLOG", "CALL", "CANCEL", "CHANGE", "CREATE EVENT", "CREATE FUNCTION", "CREATE IMPORT",
-    "CREATE PROCEDURE", "CREATE TRIGGER", "DEALLOCATE", "DROP EVENT", "DROP FUNCTION", "DROP IMPORT",
-    "DROP PREPARE", "DROP PROCEDURE", "DROP TRIGGER", "EXECUTE", "HANDLER", "IMPORT INTO", "IMPORT", "LOAD DATA",
-    "LOAD", "PAUSE", "PREPARE", "PURGE", "RESTART", "RESTORE", "RESUME", "SHUTDOWN", "STOP", "TRAFFIC", "XA",
+    "CREATE PROCEDURE", "CREATE TRIGGER", "DROP EVENT", "DROP FUNCTION", "DROP IMPORT",
+    "DROP PROCEDURE", "DROP TRIGGER", "HANDLER", "IMPORT INTO", "IMPORT", "LOAD DATA",
+    "LOAD", "PAUSE", "PURGE", "RESTART", "RESTORE", "RESUME", "SHUTDOWN", "STOP", "TRAFFIC", "XA",
 )
 """What would do more than is played."""
 
@@ -291,6 +322,9 @@ BEHIND: dict[str, Reader] = {
     "RELEASE SAVEPOINT": read_release,
     "USE": read_use,
     "SET": read_set,
+    "PREPARE": read_prepare,
+    "EXECUTE": read_execute,
+    **dict.fromkeys(("DEALLOCATE PREPARE", "DROP PREPARE"), read_deallocate),
     "DO": read_do,
     **{word: partial(read_explained, what=word) for word in ("EXPLAIN", "DESC", "DESCRIBE", "TRACE")},
     **{phrase: partial(read_nothing, what=phrase) for phrase in NOTHING},

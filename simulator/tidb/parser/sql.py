@@ -21,8 +21,9 @@ from simulator.tidb.parser.rows import read_delete, read_insert, read_replace, r
 from simulator.tidb.parser.texts import read, statements
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.alter import Clause
-from simulator.tidb.syntax.session import SqlStatement
-from simulator.tidb.syntax.statements import AlterTable
+from simulator.tidb.syntax.expressions import Literal, Node
+from simulator.tidb.syntax.session import Deallocate, Execute, Prepare, SqlStatement
+from simulator.tidb.syntax.statements import AlterTable, Statement
 
 Reader = Callable[[Cursor], SqlStatement]
 
@@ -59,11 +60,13 @@ PLAYED_AFTER = words_after(phrase for phrase in READERS if " ".join(phrase) not 
 AT_END = "the end of the statement is not expected here"
 
 
-def read_sql(text: str, sql_mode: frozenset[str] = frozenset(), charset: str = "") -> SqlStatement | None:
+def read_sql(
+    text: str, sql_mode: frozenset[str] = frozenset(), charset: str = "", parameters: Sequence[Node] | None = None,
+) -> SqlStatement | None:
     """The one statement in the text; None where the text has none. `charset` is the client's, utf8mb4 if empty.
 
     ANSI_QUOTES, PIPES_AS_CONCAT, IGNORE_SPACE, NO_BACKSLASH_ESCAPES, HIGH_NOT_PRECEDENCE and REAL_AS_FLOAT of
-    `sql_mode` change how the text is read.
+    `sql_mode` change how the text is read. `parameters` are what each `?` of a prepared statement stands for.
 
     Raises SqlError: 1064 with line and column for what TiDB cannot parse and for a second statement, 1235 for what is
     not simulated; DdlError for DDL that is wrong in itself.
@@ -77,10 +80,35 @@ def read_sql(text: str, sql_mode: frozenset[str] = frozenset(), charset: str = "
             return None
         tokens = [_named(text, token) for token in found[0]] if "ANSI_QUOTES" in sql_mode else found[0]
         try:
-            return _statement(text, tokens, sql_mode, charset or "utf8mb4")
+            return _statement(text, tokens, sql_mode, charset or "utf8mb4", parameters)
         except SchemaError as error:
             raise _unclosed(text, tokens, error) if AT_END in str(error) else error from None
 
+
+def read_prepared(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[SqlStatement, int]:
+    """The statement of PREPARE with 1 for each `?`, and how many there are.
+
+    Raises SqlError: as `read_sql`, 1295 for what cannot be prepared, 8115 for several statements or none, 8116 for DDL
+    with a `?` (tidb pkg/planner/core/plan_cache_utils.go, GeneratePlanCacheStmtWithAST).
+    """
+    with parse_errors():
+        found = statements(tokenize(text, sql_mode))
+    if len(found) != 1:
+        raise SqlError(8115, "HY000", "Can not prepare multiple statements")
+    words = " ".join(first_words(found[0]))
+    if words.startswith(("LOAD DATA", "IMPORT INTO", "BATCH ")):
+        raise NOT_PREPARED
+    count = sum(token.token_type is TokenType.PLACEHOLDER for token in found[0])
+    statement = read_sql(text, sql_mode, parameters=[Literal("integer", "1")] * count)
+    assert statement is not None, "it has tokens"
+    if isinstance(statement, Prepare | Execute | Deallocate):
+        raise NOT_PREPARED
+    if count and isinstance(statement, Statement):
+        raise SqlError(8116, "HY000", "Can not prepare DDL statements with parameters")
+    return statement, count
+
+
+NOT_PREPARED = SqlError(1295, "HY000", "This command is not supported in the prepared statement protocol yet")
 
 NUMBERED = MappingProxyType({
     1115: "42000", 1149: "42000", 1253: "42000",
@@ -108,12 +136,14 @@ def syntax_error(why: str) -> SqlError:
     return SqlError(1064, "42000", f"You have an error in your SQL syntax: {why}")
 
 
-def _statement(text: str, tokens: list[Token], sql_mode: frozenset[str], charset: str) -> SqlStatement:
+def _statement(
+    text: str, tokens: list[Token], sql_mode: frozenset[str], charset: str, parameters: Sequence[Node] | None,
+) -> SqlStatement:
     words = first_words(tokens)
     for length in range(len(words), 0, -1):
         if found := READERS.get(words[:length]):
             behind, reader = found
-            return read(text, tokens[length:] if behind else tokens, reader, charset, sql_mode)
+            return read(text, tokens[length:] if behind else tokens, reader, charset, sql_mode, parameters)
     fail_at_first_words(text, tokens, words, WORDS_AFTER, PLAYED_AFTER)
 
 

@@ -6,7 +6,7 @@ One law: what a statement says is for its reader; nothing of it is read here.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from sqlglot.tokens import Token, TokenType
@@ -15,6 +15,7 @@ from simulator.errors import DdlError
 from simulator.tidb.parser.cursor import Cursor, Rules
 from simulator.tidb.parser.expressions.operators import read_bits, read_node, read_simple
 from simulator.tidb.parser.queries.query import read_subquery
+from simulator.tidb.syntax.expressions import Node
 
 T = TypeVar("T")
 
@@ -54,13 +55,14 @@ def begins(sql: str, tokens: list[Token], statement: Callable[[Cursor], bool]) -
 
 def read(
     sql: str, tokens: list[Token], statement: Callable[[Cursor], T], charset: str = "utf8mb4",
-    sql_mode: frozenset[str] = frozenset(),
+    sql_mode: frozenset[str] = frozenset(), parameters: Sequence[Node] | None = None,
 ) -> T:
     """What the reader makes of one statement, which it must read to its end; raises SchemaError.
 
-    `charset` is that of the client that sent the text, `sql_mode` that of its session.
+    `charset` is that of the client that sent the text, `sql_mode` that of its session; `parameters` are what each `?`
+    of a prepared statement stands for.
     """
-    cursor = Cursor(sql, tokens, RULES, charset, sql_mode)
+    cursor = Cursor(sql, tokens, RULES, charset, sql_mode, parameters)
     result = statement(cursor)
     if not cursor.at_end():
         cursor.unexpected("the end of the statement")

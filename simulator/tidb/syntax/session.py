@@ -73,13 +73,39 @@ class Select:
 
 
 @dataclass(frozen=True)
+class Prepare:
+    name: str
+    text: str
+    """What is prepared; where `is_variable` the user variable that has it, in lower case."""
+
+    is_variable: bool = False
+
+
+@dataclass(frozen=True)
+class Execute:
+    name: str
+    variables: tuple[str, ...] = ()
+    """Of USING, in lower case without @."""
+
+
+@dataclass(frozen=True)
+class Deallocate:
+    """DEALLOCATE PREPARE, DROP PREPARE."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class Nothing:
     """A statement that a changefeed cannot see and no row feels: ANALYZE, FLUSH, SPLIT TABLE, SELECT SLEEP, SHOW, …"""
 
     what: str
 
 
-SessionStatement = Use | Begin | Commit | Rollback | Savepoint | ReleaseSavepoint | SetVariables | Select | Nothing
+SessionStatement = (
+    Use | Begin | Commit | Rollback | Savepoint | ReleaseSavepoint | SetVariables | Select | Prepare | Execute
+    | Deallocate | Nothing
+)
 
 SqlStatement = Statement | RowStatement | SessionStatement
 

@@ -19,7 +19,10 @@ from simulator.tidb.syntax.rows import Delete, Insert, RowStatement, Update
 from simulator.tidb.syntax.session import (
     Begin,
     Commit,
+    Deallocate,
+    Execute,
     Nothing,
+    Prepare,
     ReleaseSavepoint,
     Rollback,
     Savepoint,
@@ -29,7 +32,7 @@ from simulator.tidb.syntax.session import (
     Use,
 )
 from simulator.tidb.syntax.statements import Statement
-from simulator.tidb.upstream import queries, schema, session, transactions
+from simulator.tidb.upstream import prepared, queries, schema, session, transactions
 from simulator.tidb.upstream.delete import delete
 from simulator.tidb.upstream.insert import insert
 from simulator.tidb.upstream.outcome import Committed, Defined, Outcome, Refusal
@@ -123,6 +126,18 @@ def _write(statement: RowStatement, text: str, upstream: Upstream, now_ms: int) 
     return outcome if isinstance(outcome, Refusal) else transactions.settled(outcome)
 
 
+def _prepare(statement: Prepare, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    return Outcome(prepared.prepare(statement, upstream, now_ms))
+
+
+def _execute(statement: Execute, text: str, upstream: Upstream, now_ms: int) -> Outcome | Refusal:
+    return execute(*prepared.resolved(statement, text, upstream), upstream, now_ms)
+
+
+def _deallocate(statement: Deallocate, text: str, upstream: Upstream, now_ms: int) -> Outcome:
+    return Outcome(prepared.deallocate(statement, upstream))
+
+
 def _nothing(statement: Nothing, text: str, upstream: Upstream, now_ms: int) -> Outcome:
     return Outcome(upstream)
 
@@ -144,5 +159,8 @@ EXECUTED: Mapping[type, Callable[[Any, str, Upstream, int], Outcome | Refusal]] 
     Savepoint: _savepoint,
     ReleaseSavepoint: _release,
     Select: _select,
+    Prepare: _prepare,
+    Execute: _execute,
+    Deallocate: _deallocate,
     Nothing: _nothing,
 })

@@ -57,7 +57,7 @@ def insert(statement: Insert, upstream: Upstream, now_ms: int) -> Outcome | Refu
     used them up (tidb pkg/executor/insert_common.go, lazyAdjustAutoIncrementDatum; pkg/table/tables, AddRecord).
     """
     table = target(upstream, statement.table, "replace into" if statement.replace else "insert into")
-    columns = _columns(statement, table)
+    columns = assigned_columns(statement, table)
     problems = Problems(upstream.session, writing=True, ignore=statement.ignore)
     given, rows, query = _given(statement, table, columns, upstream, now_ms, problems)
     way = VALUES if statement.query is None else SELECT
@@ -110,7 +110,7 @@ def _written(
     return (replaced if statement.replace else inserted)(written, fresh)
 
 
-def _columns(statement: Insert, table: Table) -> list[Column]:
+def assigned_columns(statement: Insert, table: Table) -> list[Column]:
     """The columns that values are for. Raises SqlError 1054, 1110 and 1136 for rows of another length."""
     if statement.columns is None:
         columns = list(table.columns)

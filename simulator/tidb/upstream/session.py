@@ -6,11 +6,16 @@ One law: the settings of one SET are computed one after another, and none stays 
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 
+from simulator.tidb.expressions.translate import valued
 from simulator.tidb.syntax.expressions import Literal, Node
+from simulator.tidb.syntax.queries import SelectItem, SelectTree
 from simulator.tidb.syntax.session import SetVariables, Setting, Use
-from simulator.tidb.upstream.queries import values_of
+from simulator.tidb.upstream.computation import Computation
+from simulator.tidb.upstream.queries import select, values_of
 from simulator.tidb.upstream.refusals import refused
+from simulator.tidb.upstream.scopes import QueryScope
 from simulator.tidb.upstream.settings import NAMES, with_setting
 from simulator.tidb.upstream.state import SqlSession, Upstream
 
@@ -32,9 +37,10 @@ def set_variables(statement: SetVariables, upstream: Upstream, now_ms: int) -> U
 
 def _with(setting: Setting, upstream: Upstream, now_ms: int) -> SqlSession:
     session = upstream.session
-    value = None if setting.value is None else _text(setting.value, upstream, now_ms)
     if setting.scope == "user":
-        return replace(session, variables={**session.variables, setting.name: value})
+        assert setting.value is not None, "there is no SET @a = DEFAULT"
+        return _with_variable(session, setting.name, setting.value, upstream, now_ms)
+    value = None if setting.value is None else _text(setting.value, upstream, now_ms)
     text = None if value is None else value.decode("utf-8", "replace")
     if setting.name in NAMES:
         return NAMES[setting.name](session, setting.name, text or "utf8mb4")
@@ -43,8 +49,34 @@ def _with(setting: Setting, upstream: Upstream, now_ms: int) -> SqlSession:
     return with_setting(session, setting.name, setting.scope, text)
 
 
+def _with_variable(session: SqlSession, name: str, node: Node, upstream: Upstream, now_ms: int) -> SqlSession:
+    kind = _kind(node, upstream, now_ms)
+    if kind == "hex":
+        value: bytes | None = select(SelectTree((SelectItem(node, name),)), upstream, now_ms).rows.column(0)[0].as_py()
+    else:
+        value = _text(node, upstream, now_ms)
+    return replace(
+        session, variables={**session.variables, name: value},
+        variable_kinds={**session.variable_kinds, name: kind})
+
+
 def _text(node: Node, upstream: Upstream, now_ms: int) -> bytes | None:
-    if isinstance(node, Literal) and node.kind in ("string", "integer", "decimal", "float"):
+    if isinstance(node, Literal) and node.kind in ("string", "integer", "decimal"):
         return node.text.encode("utf-8", "surrogateescape")
     found: bytes | str | None = values_of([node], [None], upstream, now_ms)[0][0].as_py()
     return found.encode("utf-8", "surrogateescape") if isinstance(found, str) else found
+
+
+def _kind(node: Node, upstream: Upstream, now_ms: int) -> str:
+    """What a user variable holds then, as `Literal` has its kinds."""
+    if isinstance(node, Literal) and node.kind in ("string", "integer", "decimal", "float"):
+        return node.kind
+    value = valued(node, QueryScope(Computation(upstream, now_ms)))
+    return "hex" if value.bytes else LITERAL_KINDS.get(value.kind, "string")
+
+
+LITERAL_KINDS = MappingProxyType({
+    "bool": "integer", "int": "integer", "uint": "integer", "decimal": "decimal", "real": "float", "date": "date",
+    "datetime": "timestamp", "time": "time",
+})
+"""By the kind of a value; `string` for others."""

@@ -59,6 +59,16 @@ class StoredRows:
 
 
 @dataclass(frozen=True)
+class PreparedStatement:
+    text: str
+    parameters: int
+    """How many `?` it has."""
+
+    sql_mode: frozenset[str]
+    """In which PREPARE read it."""
+
+
+@dataclass(frozen=True)
 class SqlSession:
     """What SET and USE say."""
 
@@ -80,6 +90,12 @@ class SqlSession:
 
     variables: Mapping[str, bytes | None] = field(default_factory=dict)
     """User variables (@a) by name in lower case, as TiDB text."""
+
+    variable_kinds: Mapping[str, str] = field(default_factory=dict)
+    """What each user variable holds, as `Literal` has its kinds."""
+
+    prepared: Mapping[str, PreparedStatement] = field(default_factory=dict)
+    """By the name that PREPARE gave them."""
 
     last_insert_id: int = 0
 

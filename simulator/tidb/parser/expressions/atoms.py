@@ -143,10 +143,7 @@ def _braces(cursor: Cursor) -> Node:
 
 def _variable(cursor: Cursor) -> Node:
     """`@name`"""
-    cursor.take()
-    name = cursor.string() if cursor.kind() == "string" else cursor.name("a variable")
-    while cursor.accept("."):
-        name += f".{cursor.name('a variable')}"
+    name = cursor.user_variable()
     return Fragment(f"@{quoted(name)}", "a variable", Variable(name.lower(), "user"))
 
 
@@ -169,6 +166,7 @@ _KEYWORDS: dict[str, Callable[[Cursor], Node]] = {
     "(": _parentheses,
     "{": _braces,
     "\\": _escaped_null,
+    "?": Cursor.parameter,
     "@": _variable,
     "@@": _system_variable,
     "TRUE": _word_literal,

@@ -57,13 +57,17 @@ def number(cursor: Cursor, text: str) -> Literal:
         value = float(text)
         if math.isinf(value):
             cursor.fail(f"the number {text} is out of the range of DOUBLE")
-        digits = len(Decimal(repr(value)).normalize().as_tuple().digits)
-        return Literal("float", f"{value:.{digits - 1}e}")
+        return float_literal(value)
     whole, point, fraction = text.partition(".")
     whole = whole.lstrip("0") or "0"
     if not point and len(whole) <= 20 and int(whole) <= MAX_UNSIGNED:
         return Literal("integer", whole)
     return Literal("decimal", f"{whole}.{fraction}" if fraction else whole)
+
+
+def float_literal(value: float) -> Literal:
+    digits = len(Decimal(repr(value)).normalize().as_tuple().digits)
+    return Literal("float", f"{value:.{digits - 1}e}")
 
 
 def read_fraction(cursor: Cursor) -> Node:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from simulator.errors import SqlError
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.aggregates import (
     read_items,
@@ -118,12 +119,22 @@ def read_limit(cursor: Cursor) -> Limited | None:
         return Limited(f"LIMIT {count}", Limit(count))
     if not cursor.accept("LIMIT"):
         return None
-    count = cursor.integer()
+    count = _limit_number(cursor)
     if cursor.word() not in (",", "OFFSET"):
         return Limited(f"LIMIT {count}", Limit(count))
     offset_first = cursor.take() == ","
-    offset, count = (count, cursor.integer()) if offset_first else (cursor.integer(), count)
+    offset, count = (count, _limit_number(cursor)) if offset_first else (_limit_number(cursor), count)
     return Limited(f"LIMIT {offset},{count}", Limit(count, offset))
+
+
+def _limit_number(cursor: Cursor) -> int:
+    """A number of LIMIT. Raises SqlError 1210 for a `?` that stands for anything else."""
+    if cursor.word() != "?":
+        return cursor.integer()
+    found = cursor.parameter()
+    if not isinstance(found, Literal) or found.kind != "integer":
+        raise SqlError(1210, "HY000", "Incorrect arguments to LIMIT")
+    return int(found.text)
 
 
 def _one_of(cursor: Cursor, *words: str) -> None:
