@@ -1,13 +1,14 @@
 """Stored rows under another definition of their table: what ALTER TABLE and CREATE INDEX make of them.
 
-One law: all rows are as the new definition says, or the statement is refused in TiDB's words and nothing changes
-(tidb v8.5 pkg/ddl/column.go, modify_column.go, index.go, partition.go).
+All rows are as the new definition says, or the statement is refused in TiDB's words and nothing changes; a lenient
+sql_mode cuts values off instead, with warnings (tidb v8.5 pkg/ddl/column.go, modify_column.go, index.go, partition.go).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,9 @@ import pyarrow.compute as pc
 
 from simulator.columns.cells import raw
 from simulator.errors import SnapshotError
+from simulator.tidb.datums.columns import cast_column
+from simulator.tidb.datums.kinds import cell_datum, each
+from simulator.tidb.datums.modes import Mode
 from simulator.tidb.ddl.column_sources import ColumnSource, FromColumn, conversion
 from simulator.tidb.ddl.converted_rows import ConvertedRows, converted_rows, fits
 from simulator.tidb.model.table import Column, Table, visible_columns
@@ -27,7 +31,12 @@ from simulator.tidb.upstream.unique import duplicate, earlier, unique_keys
 from simulator.tidb.values.conversion import tidb_text
 
 
-def altered(stored: StoredRows, after: Table, session: SqlSession, now: str) -> StoredRows:
+class Altered(NamedTuple):
+    rows: StoredRows
+    warnings: tuple[str, ...] = ()
+
+
+def altered(stored: StoredRows, after: Table, session: SqlSession, now: str, now_ms: int) -> Altered:
     """The rows of a table as another definition of it holds them at a moment (`2020-02-20 02:20:20.123456`).
 
     Raises SqlError where it cannot hold one.
@@ -36,8 +45,8 @@ def altered(stored: StoredRows, after: Table, session: SqlSession, now: str) -> 
     rows = len(stored.row_ids)
     sources = conversion(before, after)
     if not rows:
-        return _with_cells(stored, after, {
-            column.name: pa.array([], pa.binary()) for column in visible_columns(after)})
+        return Altered(_with_cells(stored, after, {
+            column.name: pa.array([], pa.binary()) for column in visible_columns(after)}))
     known = columns_of(stored.cells)
     texts = [known[column.name].view(pa.string()) for column in visible_columns(before)]
     _refuse_odd_bytes(sources, texts)
@@ -50,10 +59,11 @@ def altered(stored: StoredRows, after: Table, session: SqlSession, now: str) -> 
         if isinstance(source, FromColumn) and _enters_utc(source):
             moments = _without_nulls(column, texts[source.index], made.texts[column.name], now)
             made.texts[column.name] = clock.utc(session, moments)
+    warnings = tuple(_forgiven(before, after, sources, texts, made, clock.session_mode(session, now_ms)))
     _check_fits(before, after, sources, texts, made)
     kept = keyed(_with_cells(stored, after, {name: raw(text) for name, text in made.texts.items()}))
     check_unique(kept)
-    return kept
+    return Altered(kept, warnings)
 
 
 def _refuse_odd_bytes(sources: Sequence[ColumnSource], texts: Sequence[pa.Array]) -> None:
@@ -101,6 +111,35 @@ def _without_nulls(column: Column, text: pa.Array, made: pa.Array, now: str) -> 
     if not column.not_null or not text.null_count:
         return made
     return pc.if_else(text.is_null(), tidb_text(column.type, pa.array([now]))[0], made)
+
+
+def _forgiven(
+    before: Table, after: Table, sources: Sequence[ColumnSource], texts: Sequence[pa.Array], made: ConvertedRows,
+    mode: Mode,
+) -> Iterator[str]:
+    """Casts values that do not fit as an INSERT does, where sql_mode forgives them; gives TiDB's warning for each error
+    (tidb pkg/ddl/column.go, getRowRecord; pkg/ddl/ddl.go, DoDDLJob)."""
+    if mode.strict and not mode.any_day:
+        return
+    for column, source, fitting in fits(after, sources, texts, made):
+        if not isinstance(source, FromColumn) or not source.cast:
+            continue
+        odd = pc.and_(pc.invert(fitting), texts[source.index].is_valid())
+        wrong = texts[source.index].filter(odd).dictionary_encode()
+        cells = [text.encode() for text in wrong.dictionary.to_pylist()]
+        cast = cast_column(column, each(cell_datum(source.before, cell) for cell in cells), mode)
+        if not cells or not all(mode.forgives(fault.problem) for fault in cast.misfits):
+            continue
+        found = cast.texts.view(pa.string()).take(wrong.indices)
+        made.texts[column.name] = pc.replace_with_mask(made.texts[column.name], odd, found)
+        old = visible_columns(before)[source.index]
+        clipped = [wrong.dictionary[fault.row].as_py() for fault in cast.misfits]
+        errors = {text: misfit(old, source.after, text) for text in clipped}
+        met = [errors[text] for text in wrong.to_pylist() if text in errors]
+        for number in dict.fromkeys(error.number for error in met):
+            same = [error for error in met if error.number == number]
+            count = f"{len(same)} warnings with this error code, first warning: " if len(same) > 1 else ""
+            yield f"{number} {count}{same[0].text}"
 
 
 def _check_fits(

@@ -48,6 +48,7 @@ class _Kept:
 
     rows: Rows
     dropped: Rows
+    warnings: tuple[str, ...] = ()
 
 
 def define(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> Outcome | Refusal:
@@ -70,7 +71,7 @@ def define(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> 
     after = with_tables(after, [
         checks.kept(statement, table, upstream) for place, table in after.tables.items()
         if table is not upstream.catalog.tables.get(place)])
-    kept = _kept(statement, executed.jobs, upstream, after, known)
+    kept = _kept(statement, executed.jobs, upstream, after, known, now_ms)
     database = session.database if after.database(session.database) else ""
     behind = replace(
         upstream, catalog=after, rows=kept.rows, dropped=kept.dropped, session=replace(session, database=database))
@@ -82,10 +83,12 @@ def define(statement: Statement, text: str, upstream: Upstream, now_ms: int) -> 
     event = Defined(statement, text, session.database, executed.jobs, upstream.catalog, after)
     if executed.error is not None:
         return Refusal(executed.error, behind, (event,))
-    return Outcome(behind, (event,), warnings=executed.notes)
+    return Outcome(behind, (event,), warnings=(*executed.notes, *kept.warnings))
 
 
-def _kept(statement: Statement, jobs: Sequence[Job], upstream: Upstream, after: Catalog, known: Session) -> _Kept:
+def _kept(
+    statement: Statement, jobs: Sequence[Job], upstream: Upstream, after: Catalog, known: Session, now_ms: int,
+) -> _Kept:
     """The rows behind a statement that made jobs."""
     kept = _Kept(upstream.rows, upstream.dropped)
     match statement:
@@ -112,9 +115,11 @@ def _kept(statement: Statement, jobs: Sequence[Job], upstream: Upstream, after: 
     if isinstance(statement, AlterTable):
         kept = _counted(kept, statement, key(*known.named(statement.table)), upstream)
     changed = {
-        place: altered(stored, after.tables[place], upstream.session, known.now)
+        place: altered(stored, after.tables[place], upstream.session, known.now, now_ms)
         for place, stored in kept.rows.items() if stored.table is not after.tables[place]}
-    return _Kept({**kept.rows, **changed}, kept.dropped) if changed else kept
+    rows = {place: made.rows for place, made in changed.items()}
+    warnings = tuple(warning for made in changed.values() for warning in made.warnings)
+    return _Kept({**kept.rows, **rows}, kept.dropped, warnings) if changed else kept
 
 
 def _without(kept: _Kept, place: Key) -> _Kept:

@@ -81,3 +81,33 @@ def test_null_becomes_the_present_moment_in_a_timestamp_that_is_not_null() -> No
     ticdc.execute("ALTER TABLE test.t MODIFY a TIMESTAMP NOT NULL")
 
     assert str(ticdc.rows("test.t")[0]["a"]) > "2020"
+
+
+@pytest.mark.parametrize(("source", "values", "target", "wanted", "warnings"), [
+    ("INT", "(1, 300), (2, -5), (3, 400)", "TINYINT", ["127", "-5", "127"],
+     ["1690 2 warnings with this error code, first warning: constant 300 overflows tinyint"]),
+    ("VARCHAR(9)", "(1, '12x'), (2, '7')", "INT", ["12", "7"], ["1292 Truncated incorrect DOUBLE value: '12x'"]),
+    ("VARCHAR(9)", "(1, '12'), (2, '7')", "VARCHAR(1)", ["1", "7"],
+     ["1265 Data truncated for column 'a', value is '12'"]),
+    ("INT", "(1, 5)", "BIGINT", ["5"], []),
+])
+def test_a_lenient_session_cuts_values_off(
+    source: str, values: str, target: str, wanted: list[str], warnings: list[str]
+) -> None:
+    """pkg/ddl/column.go, getRowRecord; pkg/ddl/ddl.go counts warnings of one number."""
+    with TiCDC("v8.0.0") as ticdc:
+        ticdc.execute(f"SET sql_mode = ''; CREATE TABLE test.t (id INT PRIMARY KEY, a {source})")
+        ticdc.execute(f"INSERT INTO test.t VALUES {values}")
+        result = ticdc.execute(f"ALTER TABLE test.t MODIFY a {target}")
+
+        assert [str(row["a"]) for row in ticdc.rows("test.t")] == wanted
+        assert list(result.warnings) == warnings
+
+
+def test_a_lenient_session_makes_no_value_of_null() -> None:
+    with TiCDC("v8.0.0") as ticdc:
+        ticdc.execute("SET sql_mode = ''; CREATE TABLE test.t (id INT PRIMARY KEY, a INT)")
+        ticdc.execute("INSERT INTO test.t (id) VALUES (1)")
+        with pytest.raises(SqlError) as error:
+            ticdc.execute("ALTER TABLE test.t MODIFY a INT NOT NULL")
+        assert error.value.number == 1265
