@@ -60,12 +60,17 @@ def literal(column: Column) -> pa.Scalar:
         text = column.default
         return pa.scalar(tidb_text(column.type, pa.array([text]))[0].as_py() if family(column.type) == "float" else (
             text), pa.string()).cast(pa.binary())
-    return zero_value(column) if column.not_null else pa.scalar(None, pa.binary())
+    return pa.scalar(_zero(column) if column.not_null else None, pa.string()).cast(pa.binary())
 
 
 def zero_value(column: Column) -> pa.Scalar:
-    """The zero of the column's type (tidb pkg/table/column.go, GetZeroValue)."""
-    return pa.scalar("0" if family(column.type) == "float" else zero(column.type), pa.string()).cast(pa.binary())
+    """What NULL becomes: the zero of the column's type, of an ENUM no member (tidb pkg/table/column.go,
+    GetZeroValue)."""
+    return pa.scalar("" if column.type.name == "enum" else _zero(column), pa.string()).cast(pa.binary())
+
+
+def _zero(column: Column) -> str:
+    return "0" if family(column.type) == "float" else zero(column.type)
 
 
 def _computed(columns: Sequence[Column], rows: int, upstream: Upstream, now_ms: int) -> dict[str, pa.Array]:
