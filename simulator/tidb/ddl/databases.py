@@ -14,7 +14,8 @@ from simulator.tidb.ddl.catalog import Catalog, Database, check_policy, with_dat
 from simulator.tidb.ddl.create.table import DEFAULT_CHARSET
 from simulator.tidb.ddl.session import Executed, Job, Session
 from simulator.tidb.ddl.tidb_errors import refused, tidb, unsupported, worded
-from simulator.tidb.model.charsets import resolve
+from simulator.tidb.model.charsets import charset as known
+from simulator.tidb.model.charsets import charset_of, resolve
 from simulator.tidb.syntax.objects import PlacementPolicy, ResourceGroup
 from simulator.tidb.syntax.statements import (
     AlterDatabase,
@@ -79,8 +80,11 @@ def alter_database(statement: AlterDatabase, text: str, session: Session) -> Exe
 def charset(options: Iterable[TableOption], default: tuple[str, str]) -> tuple[str, str]:
     """The charset and collation that the options say, else the default; raises DdlError."""
     values = {option.name: "" if option.default else option.value for option in options}
+    charset, collation = values.get("CHARSET", ""), values.get("COLLATE", "")
     with refused("ddl:1115"):
-        return resolve(values.get("CHARSET", ""), values.get("COLLATE", ""), default, "database")
+        if charset and collation and charset_of(collation, "database") != known(charset, "database"):
+            raise tidb("ddl:1253", collation, charset)
+        return resolve(charset, collation, default, "database")
 
 
 def _tables(schema: str, catalog: Catalog | None) -> tuple[str, ...]:

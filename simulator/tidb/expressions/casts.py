@@ -31,6 +31,7 @@ from simulator.tidb.expressions.values import (
     wide,
 )
 from simulator.tidb.expressions.wide_decimals import MOST, MOST_BEHIND
+from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.model.table import Column
 from simulator.tidb.model.types import INTEGER_BITS
 
@@ -118,7 +119,7 @@ def _text(value: Value, name: str, sizes: list[int], charset: str) -> Value:
                        f"1406 Data Too Long, field len {most}, data len {{}}", sql("{}::VARCHAR", length))
     if name == "BINARY":
         return Value(found, "string", "binary", 2, bytes=True)
-    return Value(found, "string", f"{charset.lower()}_bin" if charset else CONNECTION, 2)
+    return Value(found, "string", CHARSETS[charset.lower()][0] if charset else CONNECTION, 2)
 
 
 def stored(value: Value, column: Column) -> Value:

@@ -24,10 +24,8 @@ from simulator.tidb.expressions.values import (
     numeric,
     string,
 )
+from simulator.tidb.model.charsets import CHARSETS
 from simulator.tidb.functions.regexps import BINARY
-
-COLLATIONS = {"gbk": "gbk_chinese_ci", "binary": "binary"}
-"""Of character sets whose own collation does not end in _bin."""
 
 
 def bits_text(value: Value) -> Sql:
@@ -161,7 +159,7 @@ def _char(*values: Value) -> Value:
 
 
 def _in_charset(found: Sql, charset: str) -> Value:
-    return Value(found, "string", COLLATIONS.get(charset, f"{charset}_bin"), 2, bytes=charset == "binary")
+    return Value(found, "string", CHARSETS[charset][0], 2, bytes=charset == "binary")
 
 
 def _converted(value: Value, charset: Value) -> Value:

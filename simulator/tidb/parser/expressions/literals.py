@@ -11,6 +11,7 @@ from decimal import Decimal
 
 from sqlglot.tokens import TokenType
 
+from simulator.errors import SchemaError
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.syntax.expressions import Literal, Node
 
@@ -32,10 +33,9 @@ def _string(cursor: Cursor) -> Node:
 
 def _introduced(cursor: Cursor) -> Node:
     """`_charset'…'`, `_charset x'…'`"""
-    at = cursor.next_token()
     charset = cursor.literal()[1:]
     if charset.lower() not in INTRODUCERS:
-        cursor.fail(f"'_{charset}' is no introducer that TiDB takes: {', '.join(INTRODUCERS)}", at)
+        raise SchemaError(f"Unsupported character introducer: '{charset.lower()}'", number=1115)
     if cursor.kind() == "string":
         return Literal("string", cursor.literal(), charset.lower(), True)
     if cursor.kind() not in ("hex", "bit"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from simulator.errors import SqlError
+from simulator.errors import SchemaError
 from simulator.tidb.model.charsets import COLLATIONS, collation
 from simulator.tidb.parser.cursor import Cursor
 from simulator.tidb.parser.expressions.atoms import begins_assignment, read_assignment, read_atom
@@ -72,7 +72,7 @@ def read_simple(cursor: Cursor) -> Node:
     while cursor.accept("COLLATE"):
         name = cursor.name_or_string("a collation")
         if collation(name) not in COLLATIONS:
-            raise SqlError(1273, "HY000", f"Unknown collation: '{name}'")
+            raise SchemaError(f"Unknown collation: '{name}'", number=1273)
         node = Collate(node, collation(name))
     if cursor.concatenates and cursor.accept("||"):
         return Call("CONCAT", (node, read_simple(cursor)))
