@@ -121,7 +121,7 @@ class TiCDC:
         Raises SqlError with TiDB's number, SQLSTATE and text; what stands before the one that fails has been done.
         """
         result = Result()
-        for statement in scripted(sql):
+        for statement in scripted(sql, self._open().upstream().session.sql_mode):
             result = _result(self._executed(statement.text))
         return result
 

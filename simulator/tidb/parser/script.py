@@ -8,22 +8,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from types import MappingProxyType
 
 from simulator.errors import SchemaError, SqlError
 from simulator.tidb.parser.cursor import position
 from simulator.tidb.parser.tokens import tokenize
 from simulator.tidb.syntax.session import ScriptedStatement
 
-QUOTED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|`[^`]*+`"""
-MARKS = re.compile(rf"""
-    (?P<quoted> {QUOTED})
-  | (?P<versioned> /\*[Tt]?!(?:{QUOTED}|[^'"`*]|\*(?!/))*+\*/)
+ESCAPED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|`[^`]*+`"""
+PLAIN = r"""'[^']*+'|"[^"]*+"|`[^`]*+`"""
+
+
+def _marks(quoted: str) -> re.Pattern[str]:
+    """What a statement's end is told by; two quoted texts side by side are one with a doubled quote."""
+    return re.compile(rf"""
+    (?P<quoted> {quoted})
+  | (?P<versioned> /\*[Tt]?!(?:{quoted}|[^'"`*]|\*(?!/))*+\*/)
   | (?P<hint> /\*\+.*?\*/)
   | (?P<comment> --(?=\s|\Z)[^\n]*+ | \#[^\n]*+ | /\*(?![Tt]?!).*?\*/)
   | (?P<end> ;)
   | (?P<open> ['"`] | /\*)
 """, re.VERBOSE | re.DOTALL)
-"""What a statement's end is told by; two quoted texts side by side are one with a doubled quote."""
+
+
+MARKS = MappingProxyType({True: _marks(ESCAPED), False: _marks(PLAIN)})
+"""By whether a backslash escapes."""
+
+NO_ESCAPES = "NO_BACKSLASH_ESCAPES"
+SETS_MODE = re.compile(r"SET\b.*\bsql_mode\b", re.IGNORECASE | re.DOTALL)
 
 BLANK = re.compile(r"\s*")
 FAILS = re.compile(r"--\s+fails\s+(\d{3,5})\b.*", re.IGNORECASE | re.DOTALL)
@@ -32,22 +44,25 @@ DELIMITER = re.compile(r"DELIMITER(?=\s)", re.IGNORECASE)
 COMMENT_ALONE = re.compile(r"/\*[Tt]?!(?:(?!\*/).)*\*/\s*", re.DOTALL)
 
 
-def scripted(text: str) -> tuple[ScriptedStatement, ...]:
-    """The statements of a script, in order.
+def scripted(text: str, sql_mode: frozenset[str] = frozenset()) -> tuple[ScriptedStatement, ...]:
+    """The statements of a script, in order; `sql_mode` is the session's before it.
+
+    Backslashes are read as the last SET sql_mode says that names NO_BACKSLASH_ESCAPES or not.
 
     Raises SqlError 1064 with line and column where a quote or comment is never closed, for DELIMITER, for `-- fails`
     without a number, and for a text that holds NUL.
     """
-    return tuple(_statements(text))
+    return tuple(_statements(text, NO_ESCAPES not in sql_mode))
 
 
-def _statements(text: str) -> Iterator[ScriptedStatement]:
+def _statements(text: str, escapes: bool) -> Iterator[ScriptedStatement]:
     if "\0" in text:
         raise _wrong(text, text.index("\0"), "a NUL character: this is no text of SQL")
     here, line, counted = 0, 1, 0
     begin = -1
     fails: int | None = None
-    for mark in (*MARKS.finditer(text), None):
+    while here <= len(text):
+        mark = MARKS[escapes].search(text, here)
         start = mark.start() if mark else len(text)
         kind = mark.lastgroup if mark else "end"
         if begin < 0:
@@ -63,9 +78,10 @@ def _statements(text: str) -> Iterator[ScriptedStatement]:
                 written = text[begin:start].rstrip()
                 if not _is_comment(written):
                     yield ScriptedStatement(written, line, fails)
+                    escapes = NO_ESCAPES not in written.upper() if SETS_MODE.match(written) else escapes
                     fails = None
             begin = -1
-        here = mark.end() if mark else start
+        here = mark.end() if mark else len(text) + 1
     if fails is not None:
         raise _wrong(text, len(text), f"no statement follows that `-- fails {fails}` could be about")
 

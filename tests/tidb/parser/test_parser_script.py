@@ -86,3 +86,14 @@ def test_any_text_is_taken_apart_or_refused(parts: list[str]) -> None:
     except SqlError:
         return
     assert all(statement.text.strip() == statement.text and statement.text for statement in statements)
+
+
+@pytest.mark.parametrize(("text", "statements"), [
+    ("SET sql_mode = 'NO_BACKSLASH_ESCAPES'; SELECT 'a\\'; SELECT 1", 3),
+    ("SET sql_mode = 'NO_BACKSLASH_ESCAPES'; SET sql_mode = ''; SELECT 'a\\'; SELECT 1'", 3),
+    ("SELECT 'a\\'; SELECT 1'", 1),
+])
+def test_a_backslash_escapes_as_sql_mode_says(text: str, statements: int) -> None:
+    """A MySQL client is told the mode by the server, and cuts by it."""
+    assert len(scripted(text)) == statements
+    assert len(scripted("SELECT 'a\\'; SELECT 'b\\'", frozenset({"NO_BACKSLASH_ESCAPES"}))) == 2
