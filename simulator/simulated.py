@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from simulator import releases, tso
 from simulator.errors import DdlError, ExpectationError, SqlError, UserError
-from simulator.python_values import PythonValue, python_values
+from simulator.python_values import PythonValue, as_text, python_values
 from simulator.read import expectations
 from simulator.read.decode import Event, decode
 from simulator.read.records import Record
@@ -175,7 +175,7 @@ class TiCDC:
 
     def rows(self, table: str) -> list[dict[str, PythonValue]]:
         """The rows of `db.table`, in the order of its key: int for integers, BIT and YEAR, float for FLOAT and DOUBLE,
-        bytes for binary strings, str as TiDB prints it for everything else, None for NULL.
+        bytes for binary strings and texts that are no UTF-8, str as TiDB prints it for everything else, None for NULL.
 
         Has all columns, as SELECT * does; messages have no virtual generated ones. Raises SqlError for a table that is
         not there.
@@ -385,4 +385,4 @@ def _texts(found: ResultSet, number: int) -> list[str | bytes | None]:
     texts = found.rows.column(number).to_pylist()
     if found.binary[number]:
         return list(texts)
-    return [None if text is None else text.decode("utf-8", "surrogatepass") for text in texts]
+    return [None if text is None else as_text(text) for text in texts]

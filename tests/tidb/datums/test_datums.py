@@ -108,11 +108,11 @@ def test_columns_of_every_kind_keep_their_kind() -> None:
 
 
 @pytest.mark.parametrize(("type", "value", "strict", "lenient"), [
-    ("VARCHAR(9)", "x'636166c3a9'", "café", "café"), ("VARCHAR(4)", "x'636166e9'", "caf\udce9", "caf\udce9"),
-    ("CHAR(6)", "x'e92020'", "\udce9", "\udce9"), ("TINYTEXT", "x'e9ff'", "\udce9\udcff", "\udce9\udcff"),
-    ("VARCHAR(4)", "x'e3e9e9c3c3a9'", 1406, "\udce3\udce9\udce9\udcc3"),
+    ("VARCHAR(9)", "x'636166c3a9'", "café", "café"), ("VARCHAR(4)", "x'636166e9'", b"caf\xe9", b"caf\xe9"),
+    ("CHAR(6)", "x'e92020'", b"\xe9", b"\xe9"), ("TINYTEXT", "x'e9ff'", b"\xe9\xff", b"\xe9\xff"),
+    ("VARCHAR(4)", "x'e3e9e9c3c3a9'", 1406, b"\xe3\xe9\xe9\xc3"),
 ])
-def test_latin1_takes_any_bytes_and_shows_those_that_are_no_utf8_as_lone_surrogates(
+def test_latin1_takes_any_bytes_and_shows_a_text_that_is_no_utf8_as_bytes(
     type: str, value: str, strict: Any, lenient: Any
 ) -> None:
     for mode, ignore, expected in (("DEFAULT", "", strict), ("''", "", lenient), ("DEFAULT", "IGNORE", lenient)):
@@ -124,9 +124,9 @@ LATIN = ("CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(9) CHARACTER SET latin1,
 
 
 @pytest.mark.parametrize(("statement", "expected"), [
-    ("UPDATE t SET c = s, b = s WHERE id = 1", ("caf\udce9", b"caf\xe9")),
-    ("UPDATE t SET c = s, b = s WHERE id + 0 = 1", ("caf\udce9", b"caf\xe9")),
-    ("REPLACE INTO t SELECT 1, s, s, NULL, s FROM t WHERE id = 1", ("caf\udce9", b"caf\xe9")),
+    ("UPDATE t SET c = s, b = s WHERE id = 1", (b"caf\xe9", b"caf\xe9")),
+    ("UPDATE t SET c = s, b = s WHERE id + 0 = 1", (b"caf\xe9", b"caf\xe9")),
+    ("REPLACE INTO t SELECT 1, s, s, NULL, s FROM t WHERE id = 1", (b"caf\xe9", b"caf\xe9")),
     ("UPDATE t SET u = s WHERE id = 1", r"1366 .* string value '\\xE9' for column 'u'"),
     ("INSERT INTO t (id, s) VALUES (3, X'636166E9')", "Duplicate entry 'caf\ufffd' for key 't.s'"),
     ("INSERT INTO t (id, s) VALUES (3, X'C3A9')", "Duplicate entry 'é' for key 't.s'"),
@@ -143,7 +143,7 @@ def test_bytes_of_latin1_go_from_column_to_column_and_are_not_computed_with(stat
     ticdc.execute(statement)
     row = ticdc.rows("test.t")[0]
     assert (row["c"], row["b"]) == expected
-    assert ("1", "caf\udce9") in ticdc.execute("SELECT id, s FROM t ORDER BY id").rows
+    assert ("1", b"caf\xe9") in ticdc.execute("SELECT id, s FROM t ORDER BY id").rows
 
 
 def test_messages_say_ufffd_for_each_byte_that_is_no_utf8_and_csv_has_the_byte(tmp_path: Path) -> None:
