@@ -115,7 +115,8 @@ def _emitted(applied: AppliedStatement, job: Job, commit_ts: int, rules: Changef
     )
     if decision.error is not None:
         origin = applied.pending.origin or applied.pending.text
-        raise DdlError(f"{decision.error.text} ({origin})", decision.error.code)
+        reads = "TiCDC parses DDL without sql_mode, and stops: " if decision.error.code == "parser:1064" else ""
+        raise DdlError(f"{reads}{decision.error.text} ({origin})", decision.error.code)
     events = tuple(
         DdlEvent(commit_ts, *event.sent_name, query, event.type_code)
         for event, query in zip(decision.events, decision.queries, strict=True)

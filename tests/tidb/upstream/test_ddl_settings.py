@@ -107,3 +107,11 @@ def test_a_time_that_a_clock_shows_twice_is_the_one_that_tidb_takes(
     made.execute("ALTER TABLE t MODIFY a TIMESTAMP NULL")
 
     assert str(made.rows("test.t")[0]["a"]) == stored
+
+
+def test_ddl_that_only_ansi_quotes_explains_stops_the_changefeed() -> None:
+    """TiCDC reads a job's text with a parser of its own (tiflow cdc/owner/ddl_sink.go, addSpecialComment)."""
+    with pytest.raises(SqlError, match="TiCDC parses DDL without sql_mode, and stops"):
+        ticdc("SET sql_mode = 'ANSI_QUOTES'; CREATE TABLE \"t\" (a INT)")
+    made = ticdc("SET sql_mode = 'ANSI_QUOTES'; CREATE TABLE t (a INT)")
+    assert made.execute('INSERT INTO "t" ("a") VALUES (1)').affected == 1
