@@ -171,16 +171,19 @@ def char(*codes: Text) -> Text:
 
 
 def as_charset(text: Text, charset: Text) -> Text:
-    """Bytes as text of a character set; NULL for bytes that are none."""
+    """Bytes as text of a character set; NULL for bytes that are none. latin1 keeps all of them (tidb
+    pkg/parser/charset/encoding_latin1.go), which is done for UTF-8 alone."""
     if text is None:
         return None
     data = text.encode("latin-1")
     if charset == "binary":
         return text
-    codec = {"utf8mb4": "utf-8", "utf8": "utf-8", "latin1": "latin-1", "gbk": "gbk"}.get(charset or "", "ascii")
+    codec = {"utf8mb4": "utf-8", "utf8": "utf-8", "latin1": "utf-8", "gbk": "gbk"}.get(charset or "", "ascii")
     try:
         return data.decode(codec)
     except UnicodeDecodeError as error:
+        if charset == "latin1":
+            raise Problem(1235, "bytes that are no UTF-8 are no text of latin1 here; its columns take them") from None
         shown = "".join(f"\\x{byte:02X}" for byte in data[error.start:error.start + 6])
         raise Problem(1300, f"Invalid {charset} character string: '{shown}'", "W") from None
 

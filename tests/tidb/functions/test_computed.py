@@ -80,6 +80,7 @@ TEXTS = {
     "format(1234.567, 2), format(9223372036854775807, 1), format(1234.5, 0, 'de_DE')":
         ("1,234.57", "9,223,372,036,854,775,807.0", "1,235"),
     "char(65, 66, null using utf8mb4), convert('é' using latin1), convert(x'41' using utf8mb4)": ("AB", "é", "A"),
+    "char(195, 169 using latin1), hex(convert(x'c3a9' using latin1))": ("é", "C3A9"),
     "collation('a'), charset(1), coercibility('a'), coercibility(1)": ("utf8mb4_bin", "binary", "4", "5"),
     "inet_aton('1.2'), inet_ntoa(16909060), inet6_ntoa(inet6_aton('::ffff:1.2.3.4')), is_ipv6('::1')":
         ("16777218", "1.2.3.4", "::ffff:1.2.3.4", "1"),
