@@ -13,15 +13,25 @@ from pathlib import Path
 
 import pytest
 
+from simulator import releases
+from simulator.ticdc.ddl.allow import allowed
+from simulator.tidb.ddl.actions import ACTIONS
+
 DEFAULT = Path(__file__).parent.parent / "recordings"
 CHECK = runpy.run_path(str(DEFAULT / "check.py"))
 """The names of that script."""
+
+RELEASE = "v8.0.0"
 
 LEAST_EQUAL = 0.97
 """The share of a file's statements that TiDB and the simulator answer alike."""
 
 MOST_REFUSED = 0.03
 """The share of a file's statements that the simulator refuses by name."""
+
+REPLICATED = {code for code in ACTIONS if allowed(code, releases.find(RELEASE))}
+"""The types of the jobs that TiCDC replicates, as test_vectors.py holds them. The list in check.py says that it is from
+those vectors, and lacks 19, 41 and 72."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -33,14 +43,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("recording", [pytest.param(path, id=path.name.split(".")[0]) for path in found])
 
 
-def test_the_simulator_answers_as_tidb_did(recording: Path, tmp_path: Path) -> None:
+def test_the_simulator_answers_as_tidb_did(
+    recording: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Success or the error's number, rows of tables and SELECTs, types of DDL jobs; no statement crashes or hangs."""
     before = signal.signal(signal.SIGALRM, CHECK["alarm"])
+    monkeypatch.setitem(CHECK["play"].__globals__, "SENT", REPLICATED)
     found: Counter[str] = Counter()
     differences = tmp_path / "differences.jsonl"
     try:
         with differences.open("w") as out:
-            CHECK["play"](recording, "v8.0.0", out, found)
+            CHECK["play"](recording, RELEASE, out, found)
     finally:
         signal.signal(signal.SIGALRM, before)
 
