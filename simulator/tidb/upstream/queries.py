@@ -1,7 +1,7 @@
 """Queries and expressions of statements, over the rows of an upstream.
 
-A statement is one query of the evaluator in `tidb/expressions`. Three shortcuts answer the commonest statements on a few
-rows without it: literals (`literals.py`), sums of columns and literals (`plain_values.py`), columns compared with
+A statement is one query of the evaluator in `tidb/expressions`. Three shortcuts answer the commonest statements on a
+few rows without it: literals (`literals.py`), sums of columns and literals (`plain_values.py`), columns compared with
 literals (`lookups.py`). Tests hold each equal to the evaluator. What none of them computes is refused by its name.
 """
 
