@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.tidb.expressions import wide_decimals
-from simulator.tidb.expressions.comparisons import as_duration, as_moment, blob, latin1
+from simulator.tidb.expressions.comparisons import as_bytes, as_duration, as_moment, blob
 from simulator.tidb.expressions.conversions import decimal_text
 from simulator.tidb.expressions.json import document
 from simulator.tidb.expressions.moments import duration_text, rounded_duration, rounded_moment
@@ -109,7 +109,7 @@ def _text(value: Value, name: str, sizes: list[int], charset: str) -> Value:
         return replace(whole(value), year=True)
     found = as_text(value)
     if name == "BINARY" and not value.bytes:
-        found = latin1(found)
+        found = as_bytes(value)
     if sizes:
         most, length = sizes[0], sql("length({})", found)
         cut = sql(f"left({{}}, {most})", found)
@@ -151,7 +151,7 @@ def written(value: Value, column: Column) -> Sql:
         near = rounded_duration(as_duration(value), type.decimal)
         return _with_fraction(sql("{}", duration_text(near)), type.decimal)
     if type.charset == "binary" and not value.bytes and type.name != "json":
-        return latin1(as_text(value))
+        return as_bytes(value)
     if type.charset != "binary" and value.bytes:
         return sql("try(decode({}))", blob(value))
     return as_text(value)

@@ -268,7 +268,7 @@ def as_bytes_alike(left: Value, right: Value, collation: str) -> tuple[Sql, Sql]
         first, second = (
             asked("bytes_as_text", value.sql) if value.bytes else as_text(value) for value in (left, right))
         return first, second
-    first, second = (as_text(value) if value.bytes else latin1(as_text(value)) for value in (left, right))
+    first, second = as_bytes(left), as_bytes(right)
     return first, second
 
 
@@ -328,10 +328,26 @@ def latin1(found: Sql) -> Sql:
                 sql("array_to_string(list_transform({}, lambda h: chr(('0x' || h)::INTEGER)), '')", pairs))
 
 
+def own_charset(value: Value) -> str:
+    """The character set of a text whose bytes are not those of UTF-8, else nothing (tidb
+    pkg/expression/builtin_convert_charset.go, isLegacyCharset)."""
+    charset = value.collation.partition("_")[0]
+    return charset if value.kind == "string" and not value.bytes and charset in ("gbk", "gb18030") else ""
+
+
+def as_bytes(value: Value) -> Sql:
+    """The bytes of a value's text in its character set, one character for each."""
+    charset = own_charset(value)
+    if charset:
+        return asked("encoded", value.sql, text(charset))
+    return as_text(value) if value.bytes else latin1(as_text(value))
+
+
 def blob(value: Value) -> Sql:
     """The bytes of a value's text, as a BLOB."""
-    found = as_text(value)
-    if not value.bytes:
+    own = own_charset(value)
+    found = as_bytes(value) if own else as_text(value)
+    if not own and not value.bytes:
         return sql("encode({})", found)
     pairs = sql("list_transform(regexp_extract_all({}, '(?s).'), lambda c: printf('%02X', unicode(c)))", found)
     return when(_is_ascii(found), sql("encode({})", found), sql("unhex(array_to_string({}, ''))", pairs))

@@ -10,11 +10,13 @@ from collections.abc import Callable, Sequence
 from simulator.tidb.expressions.arithmetic import bits
 from simulator.tidb.expressions.branches import as_known
 from simulator.tidb.expressions.comparisons import (
+    as_bytes,
     as_bytes_alike,
     blob,
     collated,
     compared,
     is_exact,
+    own_charset,
     shown,
     texts,
 )
@@ -121,7 +123,9 @@ def _padded(function: str) -> Callable[[Value, Value, Value], Value]:
 
 def _size(value: Value) -> Value:
     """Bytes of a text."""
-    return integer(sql("length({})" if value.bytes else "strlen({})", as_text(value)))
+    if value.bytes or own_charset(value):
+        return integer(sql("length({})", as_bytes(value)))
+    return integer(sql("strlen({})", as_text(value)))
 
 
 def _place(part: Value, value: Value, start: Value | None = None) -> Value:

@@ -6,11 +6,12 @@ Bytes are texts with one character for each.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from simulator.errors import SqlError
 from simulator.tidb.expressions.called import asked
 from simulator.tidb.expressions.coercion import derived, of_value
-from simulator.tidb.expressions.comparisons import is_exact, latin1
+from simulator.tidb.expressions.comparisons import as_bytes, blob, is_exact, own_charset
 from simulator.tidb.expressions.sql import NULL, Sql, sql, text
 from simulator.tidb.expressions.values import (
     Function,
@@ -44,11 +45,6 @@ def bit_as_bytes(value: Value) -> Value:
     return Value(shown, "string", "binary", 2, number=value.sql, bytes=True)
 
 
-def bytes_text(value: Value) -> Sql:
-    """The bytes of a value's text."""
-    return as_text(value) if value.bytes else latin1(as_text(value))
-
-
 def alike(values: Sequence[Value]) -> list[Value]:
     """All as bytes, or all as text, as the one decides whose collation counts most."""
     if not any(value.bytes for value in values):
@@ -56,7 +52,7 @@ def alike(values: Sequence[Value]) -> list[Value]:
     strings = [value for value in values if value.kind == "string"]
     best = min(value.strength for value in strings)
     if any(value.bytes for value in strings if value.strength == best):
-        return [Value(bytes_text(value), "string", "binary", 2, bytes=True) for value in values]
+        return [Value(as_bytes(value), "string", "binary", 2, bytes=True) for value in values]
     return [string(asked("bytes_as_text", as_text(value))) if value.bytes else value for value in values]
 
 
@@ -86,7 +82,7 @@ def _real_text(value: Value) -> Sql:
 
 def _of(name: str, letters: str, gives: Callable[[Sql], Value]) -> Callable[..., Value]:
     """A function, with what each of its arguments is: `t` text, `b` bytes, `n` a whole number, `r` a double."""
-    read: dict[str, Callable[[Value], Sql]] = {"t": as_text, "b": bytes_text, "n": bits_text, "r": _real_text}
+    read: dict[str, Callable[[Value], Sql]] = {"t": as_text, "b": as_bytes, "n": bits_text, "r": _real_text}
 
     def called(*values: Value) -> Value:
         given = [read[letter](value) for letter, value in zip(letters, values, strict=False)]
@@ -135,6 +131,9 @@ def _export_set(bits: Value, on: Value, off: Value, glue: Value | None = None, c
 
 
 def _ord(value: Value) -> Value:
+    if own_charset(value):
+        first = blob(replace(value, sql=sql("left({}, 1)", value.sql)))
+        return _whole(sql("CASE WHEN {} IS NOT NULL THEN ('0x0' || hex({}))::BIGINT END", value.sql, first))
     return _whole(asked("ord_byte" if value.bytes else "ord", as_text(value)))
 
 
@@ -166,7 +165,7 @@ def _converted(value: Value, charset: Value) -> Value:
     """CONVERT(value USING charset)"""
     name = charset.constant or ""
     if name == "binary":
-        return _bytes(bytes_text(value))
+        return _bytes(as_bytes(value))
     return _in_charset(asked("as_charset" if value.bytes else "into_charset", as_text(value), text(name)), name)
 
 
@@ -200,7 +199,7 @@ def _weights(value: Value, kind: Value | None = None, size: Value | None = None)
     found = as_text(value)
     if kind is not None and size is not None:
         fill = "' '" if kind.constant == "CHAR" else "chr(0)"
-        found = bytes_text(value) if kind.constant == "BINARY" else found
+        found = as_bytes(value) if kind.constant == "BINARY" else found
         found = sql(f"rpad({{}}, {int(size.constant or 0)}, {fill})", found)
         if kind.constant == "BINARY":
             return _bytes(found)

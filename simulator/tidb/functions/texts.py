@@ -196,6 +196,11 @@ def into_charset(text: Text, charset: Text) -> Text:
     return text if codec is None else text.encode(codec, "replace").decode(codec)
 
 
+def encoded(text: Text, charset: Text) -> Text:
+    """The bytes of a text in a character set."""
+    return None if text is None else text.encode(charset or "utf-8", "replace").decode("latin-1")
+
+
 def bit_bytes(number: Text, size: Text) -> Text:
     """The bytes of a BIT."""
     return None if number is None else int(number).to_bytes(int(size or 1), "big").decode("latin-1")
@@ -334,6 +339,7 @@ TEXT_FUNCTIONS: dict[str, Callable[..., Text]] = {
     "char": char,
     "as_charset": as_charset,
     "into_charset": into_charset,
+    "encoded": encoded,
     "bit_bytes": bit_bytes,
     "bytes_as_text": bytes_as_text,
     "interval": interval,

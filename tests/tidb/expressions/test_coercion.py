@@ -68,6 +68,19 @@ def test_texts_whose_collations_do_not_mix_are_refused(ticdc: TiCDC, expression:
     assert told in str(refused.value)
 
 
+@pytest.mark.parametrize(("expression", "expected"), [
+    ("HEX(c)", "D6D0"), ("LENGTH(c)", "2"), ("BIT_LENGTH(c)", "16"), ("ORD(c)", "54992"), ("ASCII(c)", "214"),
+    ("CHAR_LENGTH(c)", "1"), ("HEX(CAST(c AS BINARY))", "D6D0"), ("HEX(CONCAT(c, X'41'))", "D6D041"),
+    ("HEX(CONVERT(c USING utf8mb4))", "E4B8AD"), ("HEX(CONCAT(c, v))", "D6D041"), ("MD5(c) = MD5(X'D6D0')", "1"),
+])
+def test_the_bytes_of_a_text_are_those_of_its_character_set(expression: str, expected: str) -> None:
+    ticdc = TiCDC("v8.0.0", databases=["test"])
+    ticdc.execute("CREATE TABLE test.k (c VARCHAR(9) CHARACTER SET gbk, v VARBINARY(9))")
+    ticdc.execute("INSERT INTO test.k VALUES ('中', 'A')")
+    (row,) = ticdc.execute(f"SELECT {expression} FROM test.k").rows
+    assert str(row[0]) == expected
+
+
 @pytest.mark.parametrize(("statement", "expected"), [
     ("SET NAMES latin1", "latin1 latin1_bin"), ("SET NAMES utf8 COLLATE utf8_general_ci", "utf8 utf8_general_ci"),
     ("SET CHARACTER SET latin1", "utf8mb4 utf8mb4_bin"), ("SET character_set_connection = ascii", "ascii ascii_bin"),
