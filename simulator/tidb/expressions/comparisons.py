@@ -265,8 +265,9 @@ def as_bytes_alike(left: Value, right: Value, collation: str) -> tuple[Sql, Sql]
     if left.bytes == right.bytes:
         return as_text(left), as_text(right)
     if collation != "binary":
+        charset = text(collation.partition("_")[0])
         first, second = (
-            asked("bytes_as_text", value.sql) if value.bytes else as_text(value) for value in (left, right))
+            asked("bytes_as_text", value.sql, charset) if value.bytes else as_text(value) for value in (left, right))
         return first, second
     first, second = as_bytes(left), as_bytes(right)
     return first, second

@@ -206,16 +206,17 @@ def bit_bytes(number: Text, size: Text) -> Text:
     return None if number is None else int(number).to_bytes(int(size or 1), "big").decode("latin-1")
 
 
-def bytes_as_text(text: Text) -> Text:
+def bytes_as_text(text: Text, charset: Text = None) -> Text:
     """Bytes among texts that decide. Raises Problem 3854."""
     if text is None:
         return None
     data = text.encode("latin-1")
+    own = charset if charset in ("gbk", "gb18030") else "utf8mb4"
     try:
-        return data.decode()
+        return data.decode("utf-8" if own == "utf8mb4" else own)
     except UnicodeDecodeError:
         shown = "".join(chr(byte) if byte < 0x80 else f"\\x{byte:02X}" for byte in data)
-        raise Problem(3854, f"Cannot convert string '{shown}' from binary to utf8mb4") from None
+        raise Problem(3854, f"Cannot convert string '{shown}' from binary to {own}") from None
 
 
 def interval(fixed: Text, value: Text, *others: Text) -> Text:
