@@ -113,6 +113,8 @@ class CommonTable:
     name: str
     columns: tuple[str, ...]
     query: QueryTree
+    recursive: bool = False
+    """Whether its query names the table itself."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ One law: a table is handed over once for each time that the statement names it, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -70,6 +70,15 @@ class Computation:
             if column.name in texts:
                 cells[f"{number}.{place}"] = texts[column.name]
         self._tables[f"rows {number}"] = cells
+
+    def apart(self) -> Computation:
+        return Computation(self.upstream, self.now_ms, self._problems)
+
+    def watched(self) -> list[str]:
+        return list(self._watched)
+
+    def watch_again(self, watched: Sequence[str]) -> None:
+        self._watched = list(watched)
 
     def one_row(self) -> str:
         """A source of one row and no column to be named."""

@@ -14,11 +14,10 @@ import pyarrow as pa
 
 from simulator.errors import SqlError
 from simulator.tidb.expressions.trees import bare
-from simulator.tidb.expressions.values import Value
 from simulator.tidb.model.table import Column, Table
-from simulator.tidb.model.types import ColumnType
 from simulator.tidb.syntax.expressions import ColumnName, Node, names_in
 from simulator.tidb.syntax.queries import DerivedTable, QueryTree, SelectItem, SelectTree, Star, WithTree
+from simulator.tidb.upstream.column_types import type_of
 from simulator.tidb.upstream.computation import Computation
 from simulator.tidb.upstream.problems import Problems
 from simulator.tidb.upstream.queries import Known, matching, relation_of_query
@@ -28,17 +27,6 @@ from simulator.tidb.upstream.selects import aggregates, relation_of, with_tables
 from simulator.tidb.upstream.sources import source_of
 from simulator.tidb.upstream.state import Upstream
 from simulator.tidb.upstream.unique import columns_by_name
-
-TYPES = {
-    "bool": ColumnType("tinyint", 1), "int": ColumnType("bigint", 20), "uint": ColumnType("bigint", 20, unsigned=True),
-    "decimal": ColumnType("decimal", 65, 30), "wide": ColumnType("decimal", 65, 30), "real": ColumnType("double"),
-    "date": ColumnType("date"), "datetime": ColumnType("datetime", decimal=6), "time": ColumnType("time", decimal=6),
-    "json": ColumnType("json"),
-}
-"""What a column of a query is stored as, by the kind of its values; other kinds are texts."""
-
-TEXT = ColumnType("longtext", charset="utf8mb4", collation="utf8mb4_bin")
-BYTES = ColumnType("longblob", charset="binary", collation="binary")
 
 
 class Selection(NamedTuple):
@@ -85,7 +73,7 @@ def selected(
         return Selection(values, rows, known)
     others = _fields(query, upstream, now_ms)[len(columns):]
     made = Table("", "", tuple(
-        Column(name, _type(field)) for name, field in zip(names[len(columns):], others, strict=True)))
+        Column(name, type_of(field)) for name, field in zip(names[len(columns):], others, strict=True)))
     texts = {column.name: found.values[column.name] for column in made.columns}
     called = tuple(
         Known(field.schema, field.table, field.name, column.name)
@@ -147,14 +135,3 @@ def _with_items(query: QueryTree, names: Sequence[ColumnName]) -> QueryTree:
     if not isinstance(query, SelectTree) or not names:
         return query
     return replace(query, items=(*query.items, *(SelectItem(node, node.parts[-1]) for node in names)))
-
-
-def _type(field: Field) -> ColumnType:
-    """What the cells of a column of a query are read as."""
-    if field.column is not None:
-        type = field.column.type
-        return replace(type, name="datetime") if type.name == "timestamp" else type
-    value: Value = field.read()
-    if value.kind in TYPES:
-        return TYPES[value.kind]
-    return BYTES if value.bytes else replace(TEXT, collation=value.collation)

@@ -28,7 +28,7 @@ from simulator.tidb.expressions.trees import bare, walk
 from simulator.tidb.expressions.values import Value, as_shown, as_text, null, of_column, printed_real
 from simulator.tidb.model.table import Column, Table
 from simulator.tidb.syntax.expressions import Call, ColumnName, Node, names_in
-from simulator.tidb.syntax.queries import Limit, OrderItem, QueryTree, Source, TableSource, WithTree
+from simulator.tidb.syntax.queries import CommonTable, Limit, OrderItem, QueryTree, Source, TableSource, WithTree
 from simulator.tidb.syntax.rows import DefaultValue, InsertedValue
 from simulator.tidb.upstream import clock, lookups, plain_values
 from simulator.tidb.upstream.computation import Computation
@@ -204,7 +204,7 @@ def stored_column(table: Table, schema: str, alias: str, node: Node) -> Column:
     raise Unknown
 
 
-def relation_of_query(computation: Computation, query: QueryTree, outer: QueryScope) -> Relation:
+def relation_of_query(computation: Computation, query: QueryTree | CommonTable, outer: QueryScope) -> Relation:
     return relation_of(query, computation, outer)
 
 

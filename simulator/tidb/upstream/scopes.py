@@ -6,10 +6,12 @@ pkg/planner/core/expression_rewriter.go).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
+
+import pyarrow as pa
 
 from simulator.errors import SqlError
 from simulator.tidb.ddl.catalog import Key
@@ -97,6 +99,23 @@ class Answers(Protocol):
     def subquery(self) -> AbstractContextManager[None]:
         """Around the building of a subquery."""
 
+    def apart(self) -> Answers:
+        """Others of the same statement, that know nothing of what has been built here."""
+
+    def rows(self, wanted: Mapping[str, Sql], source: str, order: str = "") -> pa.Table:
+        """The wanted expressions over a source, once the problems of all that is watched are met. Raises SqlError."""
+
+    def watched(self) -> list[str]:
+        """What is watched."""
+
+    def watch_again(self, watched: Sequence[str]) -> None:
+        """Has the same problems met once more."""
+
+    def hand_over(
+        self, table: Table, number: int, texts: Mapping[str, pa.Array | pa.ChunkedArray], rows: int
+    ) -> None:
+        """Has these rows as `rows NUMBER`; texts of columns that are not given are not there."""
+
     def scan(self, place: Key, table: Table, number: int) -> None:
         """Has the rows of a base table as `rows NUMBER`, with the columns `NUMBER.place`, and `NUMBER.0`, `NUMBER.1`,
         … for its cells."""
@@ -126,6 +145,9 @@ class QueryScope:
 
     common: Mapping[str, tuple[CommonTable, Mapping[str, Any]]] = field(default_factory=dict)
     """Of WITH by name in lower case, each with those that it sees itself."""
+
+    working: Mapping[str, Any] = field(default_factory=dict)
+    """The relations of the last rows of tables of WITH RECURSIVE, by name in lower case, for FROM alone."""
 
     through: Callable[[Field], Value] | None = None
     """How a field is read; as itself without it."""

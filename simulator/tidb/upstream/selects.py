@@ -22,6 +22,7 @@ from simulator.tidb.expressions.values import Value, truth
 from simulator.tidb.syntax.expressions import ColumnName, Fragment, Literal, Node
 from simulator.tidb.syntax.queries import (
     Aggregate,
+    CommonTable,
     Limit,
     OrderItem,
     QueryTree,
@@ -34,6 +35,7 @@ from simulator.tidb.syntax.queries import (
     WithTree,
 )
 from simulator.tidb.upstream.grouping import Grouping, by_values, constants, distinct, exported
+from simulator.tidb.upstream.recursive import names_itself, recursion
 from simulator.tidb.upstream.scopes import Answers, Field, QueryScope
 from simulator.tidb.upstream.refusals import outside
 from simulator.tidb.upstream.sorting import ordered, ordinal, sort_key, sorted_by
@@ -50,8 +52,10 @@ class Item:
     field: Field | None = None
 
 
-def relation_of(query: QueryTree, answers: Answers, outer: QueryScope) -> Relation:
-    """The relation of a query inside of those around it. Raises SqlError."""
+def relation_of(query: QueryTree | CommonTable, answers: Answers, outer: QueryScope) -> Relation:
+    """The relation of a query, or of a table of WITH RECURSIVE, inside of those around it. Raises SqlError."""
+    if isinstance(query, CommonTable):
+        return recursion(query, answers, outer, relation_of)
     if isinstance(query, WithTree):
         return relation_of(query.query, answers, with_tables(query, outer))
     if isinstance(query, SelectTree):
@@ -63,10 +67,10 @@ def relation_of(query: QueryTree, answers: Answers, outer: QueryScope) -> Relati
 
 def with_tables(common: WithTree, scope: QueryScope) -> QueryScope:
     """A scope that knows the tables of WITH. Raises SqlError."""
-    if common.recursive:
-        raise outside("WITH RECURSIVE is not computed; WITH is")
     known = dict(scope.common)
     for table in common.tables:
+        if common.recursive and names_itself(table):
+            table = replace(table, recursive=True)
         known = {**known, table.name.lower(): (table, known)}
     return replace(scope, common=known)
 

@@ -24,7 +24,7 @@ from simulator.tidb.model.table import Column, Table
 from simulator.tidb.model.types import ColumnType
 from simulator.tidb.partitions import ordinal_of
 from simulator.tidb.syntax.expressions import Binary, ColumnName, Fragment, In, Literal, Node, names_in
-from simulator.tidb.syntax.queries import DerivedTable, Join, QueryTree, Source, TableSource
+from simulator.tidb.syntax.queries import CommonTable, DerivedTable, Join, QueryTree, Source, TableSource
 from simulator.tidb.upstream.scopes import Answers, Field, QueryScope, conjunction
 from simulator.tidb.upstream.refusals import outside
 from simulator.tidb.upstream.session_values import is_utc
@@ -60,8 +60,8 @@ class Relation:
     bases: tuple[Base, ...] = ()
 
 
-Queries = Callable[[QueryTree, QueryScope], Relation]
-"""The relation of a query, inside of the queries around it."""
+Queries = Callable[[QueryTree | CommonTable, QueryScope], Relation]
+"""The relation of a query, or of a table of WITH RECURSIVE, inside of the queries around it."""
 
 
 def table_fields(
@@ -121,10 +121,13 @@ def _source(source: Source, answers: Answers, outer: QueryScope, queries: Querie
         return _joined(source, answers, outer, queries)
     if isinstance(source, DerivedTable):
         return _renamed(queries(source.query, outer), source.alias, source.columns)
-    common = None if source.name.schema else outer.common.get(source.name.name.lower())
+    called = "" if source.name.schema else source.name.name.lower()
+    if called in outer.working:
+        return _renamed(outer.working[called], source.alias or source.name.name, ())
+    common = outer.common.get(called)
     if common is not None:
         asked, there = common
-        found = queries(asked.query, replace(outer, common=there))
+        found = queries(asked if asked.recursive else asked.query, replace(outer, common=there))
         return _renamed(found, source.alias or asked.name, asked.columns)
     return _table(source, answers)
 
