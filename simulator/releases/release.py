@@ -13,11 +13,12 @@ from simulator.releases.behaviour import Behaviour
 from simulator.releases.messages import Messages
 from simulator.releases.rows import Rows
 from simulator.releases.settings import Settings
+from simulator.releases.sql import Sql
 from simulator.releases.statements import Statements
 
 
 @dataclass(frozen=True)
-class Release(Settings, Statements, Messages, Rows):
+class Release(Settings, Sql, Statements, Messages, Rows):
     """The observable behaviours of one TiCDC release: its fields come in the order of the bases, the last one first."""
 
     name: str

@@ -10,7 +10,6 @@ TEXT = section(ON_THE_WIRE, "what a statement becomes")
 SENDING = section(ON_THE_WIRE, "where and how a statement goes")
 FILTER = section("what is sent at all", "which statements are sent")
 RESTART = section("what is sent at all", "what a restart sends again")
-TAKEN = section("what can be asked for", "what TiDB takes")
 EVENTS = section("what is sent at all", "event filters")
 
 
@@ -31,33 +30,10 @@ class Statements:
         by default, tidb %s); before it they only stand in the definition.""",
         "sessionctx/variable/tidb_vars.go"))
 
-    default_functions: frozenset[str] = field(metadata=TAKEN(
-        """Functions that may be a column's default beside those of TiDB 8.0 (later: tidb %s).""",
-        "ddl/add_column.go getFuncCallDefaultValue"))
-
-    global_indexes: bool = field(metadata=TAKEN(
-        """Whether a unique key that lacks a column of the partitioning may be GLOBAL, and one that is not is refused by
-        8264, not 1503 (8.4+: tidb %s).""", "ddl/partition.go checkPartitioningKeysConstraints"))
-
-    default_parentheses: bool = field(metadata=TAKEN(
-        """Whether DEFAULT takes a literal or a column in parentheses, of which TiDB then refuses the column (8.1+: tidb
-        %s).""", "parser/parser.y DefaultValueExpr"))
-
-    gb18030: bool = field(metadata=TAKEN(
-        "Whether the character set gb18030 is known (not up to 8.0: tidb %s).", "parser/charset/charset.go"))
-
-    vectors: bool = field(metadata=TAKEN(
-        "Whether there are columns of type VECTOR and indexes on them (8.4+: tidb %s).", "parser/parser.y"))
-
     rename_renews_ids: bool = field(metadata=TEXT(
         """Whether a renamed table goes on with `_tidb_rowid` and AUTO_INCREMENT behind the 30,000 that its TiDB had set
         aside (up to 7.5: tidb %s); elsewhere it goes on with the next (7.6+).""",
         "infoschema/builder.go applyTableUpdate"))
-
-    lone_null_refused: bool = field(metadata=TAKEN(
-        """Whether a NULL for a NOT NULL column is an error in an INSERT of one row without strict mode, too (TiDB 8.4+:
-        %s); elsewhere it becomes the zero of its type, as in an INSERT of several rows.""",
-        "executor/select.go ResetContextOfStmt"))
 
     codes_search_indexes: bool = field(metadata=TEXT(
         """Whether a job whose text has ADD FULLTEXT INDEX (230) or begins with CREATE HYBRID INDEX (231) gets the code
