@@ -19,7 +19,7 @@ from simulator.tidb.expressions.sql import Sql, joined, name, query, quoted, sql
 from simulator.tidb.expressions.translate import Computed, valued
 from simulator.tidb.expressions.trees import bare, walk
 from simulator.tidb.expressions.values import Value, truth
-from simulator.tidb.syntax.expressions import ColumnName, Fragment, Literal, Node
+from simulator.tidb.syntax.expressions import ColumnName, Fragment, Literal, Node, names_in
 from simulator.tidb.syntax.queries import (
     Aggregate,
     CommonTable,
@@ -94,8 +94,10 @@ def _selected(tree: SelectTree, answers: Answers, outer: QueryScope) -> Relation
         return _grouped(tree, items, base, scope, answers)
     values = [_value(item, scope) for item in items]
     if tree.having is not None:
-        condition = _with_aliases(tree.having, items, values, scope)
-        base = replace(base, sql=kept_rows(base.sql, truth(valued(condition, scope.within("having clause"))), answers))
+        named = replace(scope, fields=_having_fields(tree, items, scope))
+        _check_having(tree.having, items, named)
+        condition = _having_names(tree.having, tree, items, values, scope)
+        base = replace(base, sql=kept_rows(base.sql, truth(valued(condition, named.within("having clause"))), answers))
     return _shown(tree, items, values, base, scope, answers, lambda node: None)
 
 
@@ -168,6 +170,45 @@ def _with_aliases(
     return replaced(node, change)
 
 
+def _having_names(
+    node: Node, tree: SelectTree, items: Sequence[Item], values: Sequence[Value], scope: QueryScope
+) -> Node:
+    """HAVING with the values of the select list for their names; a column of GROUP BY comes before one of that name."""
+    grouped = {column.parts[-1].lower() for column in map(_column, tree.group_by) if column is not None}
+    chosen = [(item, value) for item, value in zip(items, values, strict=True) if item.name.lower() not in grouped]
+    node = _with_aliases(node, [item for item, _ in chosen], [value for _, value in chosen], scope, first=True)
+    return _with_aliases(node, items, values, scope)
+
+
+def _having_fields(tree: SelectTree, items: Sequence[Item], scope: QueryScope) -> tuple[Field, ...]:
+    """The columns that HAVING can name outside of aggregate functions: those that the select list or GROUP BY has (tidb
+    pkg/planner/core/logical_plan_builder.go, havingWindowAndOrderbyExprResolver)."""
+    columns = [item.node for item in items if isinstance(item.node, ColumnName)]
+    columns += [column for column in map(_column, tree.group_by) if column is not None]
+    found = [*(item.field for item in items), *map(scope.find, columns)]
+    return tuple(dict.fromkeys(field for field in found if field is not None))
+
+
+def _check_having(having: Node, items: Sequence[Item], scope: QueryScope) -> None:
+    """Raises SqlError 1054 and 1052 for names, also for those of an expression that GROUP BY has."""
+    for node in names_in(having):
+        named = [item for item in items if len(node.parts) == 1 and item.name.lower() == node.parts[0].lower()]
+        meant = {item.field or (scope.find(item.node) if isinstance(item.node, ColumnName) else item.node)
+                 for item in named}
+        if len(meant) > 1:
+            raise SqlError(1052, "23000", f"Column '{node.parts[0]}' in field list is ambiguous")
+        around: QueryScope | None = scope
+        while around is not None and not named and around.find(node) is None:
+            around = around.outer
+        if around is None:
+            raise SqlError(1054, "42S22", f"Unknown column '{'.'.join(node.parts)}' in 'having clause'")
+
+
+def _column(item: OrderItem) -> ColumnName | None:
+    node = bare(item.expression)
+    return node if isinstance(node, ColumnName) else None
+
+
 def _grouped(
     tree: SelectTree, items: Sequence[Item], base: Relation, scope: QueryScope, answers: Answers
 ) -> Relation:
@@ -187,8 +228,10 @@ def _grouped(
     condition = None
     if tree.having is not None:
         grouping.place = "HAVING clause", 1
-        having = _with_aliases(replaced(tree.having, grouping.known), items, values, scope)
-        condition = truth(valued(having, within.within("having clause")))
+        named = replace(within, fields=_having_fields(tree, items, scope))
+        _check_having(tree.having, items, named)
+        having = _having_names(replaced(tree.having, grouping.known), tree, items, values, scope)
+        condition = truth(valued(having, named.within("having clause")))
     grouping.place = "ORDER BY", 1
     order = _order_values(tree.order, items, values, within, grouping.known)
     groups = grouping.relation()
