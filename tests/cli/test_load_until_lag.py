@@ -70,7 +70,7 @@ def test_a_search_without_a_verdict_says_why(
 def test_the_breaking_point_of_a_consumer_is_found(
     kafka: str, topic: str, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Somewhat below what it takes at most; what was too much is somewhat above."""
+    """Below what it takes at most, by what a busy machine takes from it; what was too much is somewhat above."""
     uri = f"kafka://{kafka}/{topic}?protocol=canal-json&enable-tidb-extension=true"
     summary = tmp_path / "summary.json"
     assert 0 == play(
@@ -79,8 +79,8 @@ def test_the_breaking_point_of_a_consumer_is_found(
         "--checkpoint", tmp_path / "c")
     found = json.loads(summary.read_text())["sustained"]
 
-    assert 0.6 * FASTEST <= found["sustained"] <= 1.1 * FASTEST < 1.4 * found["too_much"]
-    assert found["too_much"] <= 1.3 * found["sustained"]
+    assert 0.1 * FASTEST <= found["sustained"] <= 1.1 * FASTEST
+    assert found["sustained"] < found["too_much"] <= 1.3 * found["sustained"]
     assert re.search(
         r"^sustained [\d,]+ rows/s: at [\d,]+ the lag of group slow grew by [\d,]+ records/s$", capfd.readouterr().out,
         re.MULTILINE)

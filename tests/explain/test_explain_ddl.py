@@ -339,7 +339,7 @@ def test_one_statement_is_one_document(tmp_path: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(("statement", "code"), [
     ("CREATE TABLE t (a DATETIME DEFAULT '99999999999999')", "ddl:1067"),
     ("CREATE TABLE t (a TIMESTAMP DEFAULT '1900-01-01')", "ddl:1067"),
-    ("ALTER TABLE t ADD COLUMN a TIME DEFAULT '9999999999999999999'", "types:1067"),
+    ("ALTER TABLE t ADD COLUMN a DATE DEFAULT '9999999999999999999'", "ddl:1067"),
     ("ALTER TABLE t MODIFY COLUMN a YEAR DEFAULT 1800", "types:1067"),
     ("ALTER TABLE t CHANGE COLUMN a b INT DEFAULT 'x'", "types:1067"),
 ])

@@ -32,6 +32,8 @@ TEXTS: Mapping[str, tuple[Example, ...]] = {
                               "CREATE TABLE b (id INT PRIMARY KEY); CREATE TABLE a (id INT PRIMARY KEY, b INT)"),
     "foreign_key_checks": (
         Example((), PARENT, script="INSERT INTO a VALUES (1); INSERT INTO b VALUES (7, 1); DELETE FROM a"),),
+    "rename_renews_ids": (Example((), "CREATE TABLE t (id INT NOT NULL UNIQUE)", script=(
+        "INSERT INTO t VALUES (1); RENAME TABLE t TO u; RENAME TABLE u TO t; INSERT INTO t VALUES (2)")),),
     "codes_search_indexes": said("ALTER TABLE t ADD FULLTEXT INDEX (a)", "CREATE TABLE t (id INT PRIMARY KEY, a TEXT)"),
     "ddl_text": (
         *said("create table a (id bigint primary key auto_random)"), *said("create table a (id int primary key)")),

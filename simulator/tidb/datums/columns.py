@@ -113,6 +113,8 @@ def _usual(type: ColumnType, values: pa.Array, mode: Mode) -> pa.Array:
 
 def _kernel(type: ColumnType, bodies: pa.Array, mode: Mode) -> pa.Array:
     text = tidb_text(type, bodies).cast(pa.binary())
+    if family(type) == "float":
+        return pc.if_else(pc.equal(text, b"-0"), pa.scalar(None, pa.binary()), text)
     if family(type) not in ("date", "datetime", "time"):
         return text
     sure = pc.equal(text, bodies)

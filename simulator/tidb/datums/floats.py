@@ -19,9 +19,10 @@ LARGEST_FLOAT = 3.4028234663852886e38
 
 
 def cast_float(type: ColumnType, datum: Datum) -> tuple[str, Problem | None]:
+    """The text of the number as a column stores it: there is no -0 in storage (pkg/util/codec/float.go)."""
     number, problem = _number(datum)
     number, wrong = _produced(number, type)
-    return float_text(number, type.name == "float"), problem or wrong
+    return float_text(number + 0.0, type.name == "float"), problem or wrong
 
 
 def _number(datum: Datum) -> tuple[float, Problem | None]:

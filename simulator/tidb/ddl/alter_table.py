@@ -101,7 +101,6 @@ def create_index(statement: CreateIndex, text: str, session: Session) -> Execute
     schema = session.written(statement.table).schema
     if session.catalog and session.catalog.database(schema) is None:
         raise tidb("schema:1049", schema)
-    check_vectors((AddKey(statement.key),), session)
     if not statement.key.name:
         raise worded("ddl:1280", "Incorrect index name ''")
     return altered(statement.table, (AddKey(statement.key),), statement, text, session)
@@ -121,7 +120,6 @@ def altered(
     table: TableName, specs: Sequence[Spec], statement: Statement, text: str, session: Session,
 ) -> Executed:
     """The jobs and the catalog of the specs; raises DdlError, and then nothing is done."""
-    check_vectors(specs, session)
     check_alter_grammar(specs)
     check_algorithm(specs)
     alteration = _alteration(table, text, session)
@@ -145,12 +143,6 @@ def altered(
     jobs = _jobs(steps, separate, Job(code, text, statement, *alteration.name), session)
     notes = tuple(note for note in found if isinstance(note, str))
     return Executed(jobs, notes, carried_out(known.catalog, known.table, steps) if known else None)
-
-
-def check_vectors(specs: Sequence[Spec], session: Session) -> None:
-    """Raises DdlError for a vector index in a release whose parser has none."""
-    if not session.release.vectors and any(isinstance(spec, AddKey) and spec.key.kind == "vector" for spec in specs):
-        raise worded("parser:1064", "You have an error in your SQL syntax: there is no VECTOR INDEX in this release")
 
 
 def check_algorithm(specs: Sequence[Spec]) -> None:

@@ -63,6 +63,8 @@ def create_table(statement: TableSyntax, text: str, session: Session) -> Execute
         raise tidb("schema:1049", written.schema)
     if catalog is None:
         check_unknown(statement, session)
+        if statement.temporary == "local":
+            return session.nothing(TEMPORARY)
         return Executed((new_job(statement, text, session),), (), None)
     table = new_table(catalog, statement, database, text, session)
     if catalog.has(*written):

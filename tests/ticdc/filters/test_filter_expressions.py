@@ -106,6 +106,8 @@ IGNORED: dict[str, str] = {
     "hour(at) = 12 and minute(at) = 30 and second(at) = 15 and microsecond(at) = 500000": "1",
     "year(day) = 0": "2",
     "day + interval 1 day = '2020-03-01'": "1",
+    "day + interval '1:2' minute_second = '2020-02-29 00:01:02'": "1",
+    "week(day) = 8": "1",
     "day - interval 1 month = '2020-01-29'": "1",
     "date_add(at, interval 30 minute) = '2020-02-29 13:00:15.500'": "1",
     "datediff('2020-03-02', day) = 2": "1",
@@ -122,6 +124,7 @@ IGNORED: dict[str, str] = {
     "doc->>'$.b.\"c d\"' = 'x'": "1",
     "doc->'$.b.\"c d\"' = 'x'": "1",
     "json_extract(doc, '$.l[1]') > 1": "1",
+    "json_length(doc->'$**.a') = 1": "1",
     "doc->'$.missing' is null": "1234",
     "doc->'$.n' is null": "234",
     "json_length(doc) = 2": "4",
@@ -246,11 +249,9 @@ def test_cells_of_row_images_are_told_by_their_bytes() -> None:
     ("id = 1 and mother = 'a'", "CDC:ErrExpressionColumnNotFound",
      "Cannot find column 'mother' from table 'test.t' in: id = 1 and mother = 'a'"),
     ("s.id = 1", "CDC:ErrExpressionColumnNotFound", "Cannot find column 's.id'"),
-    ("week(day) = 3", "", "WEEK cannot be computed outside TiDB"),
+    ("vitess_hash(id) = 3", "", "VITESS_HASH cannot be computed outside TiDB"),
     ("@a = 1", "", "a variable cannot be computed"),
     ("name like folded", "", "a pattern of LIKE that is no literal"),
-    ("doc->'$**.a' = 1", "", "the JSON path $**.a"),
-    ("day + interval '1:2' minute_second > 1", "", "DATE_ADD with MINUTE_SECOND"),
 ])
 def test_an_expression_that_cannot_be_taken_is_refused(expression: str, code: str, words: str) -> None:
     """As TiCDC words it or, where TiDB could compute it and DuckDB cannot, by the name of what it is."""

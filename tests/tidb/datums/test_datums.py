@@ -182,3 +182,13 @@ def test_a_value_is_cast_alike_alone_and_among_many(type: str, sql_mode: str) ->
     assert among.texts.to_pylist() == [*(found.texts[0].as_py() for found in alone), None]
     assert [(misfit.row, misfit.problem) for misfit in among.misfits] == [
         (row, misfit.problem) for row, found in enumerate(alone) for misfit in found.misfits]
+
+
+@pytest.mark.parametrize("rows", [1, 40])
+def test_a_column_keeps_no_negative_zero(rows: int) -> None:
+    """TiDB's storage has none (pkg/util/codec/float.go), however many rows a statement writes."""
+    ticdc = TiCDC(databases=())
+    ticdc.execute("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, a FLOAT(7, 2), b FLOAT, c DOUBLE)")
+    ticdc.execute("INSERT INTO d.t VALUES " + ", ".join(f"({id}, -0.004, '-0.0', -0e0)" for id in range(rows)))
+
+    assert {"0.0"} == {str(row[name]) for row in ticdc.rows("d.t") for name in "abc"}
