@@ -240,8 +240,8 @@ def alter_default(spec: AlterDefault, alteration: Alteration) -> Steps:
 
     def apply(before: Table) -> Table:
         return replace(before, columns=tuple(
-            replace(column, default=value, default_expression=is_expression) if column.name == name else column
-            for column in before.columns
+            replace(column, default=value, default_expression=is_expression, default_dropped=spec.default is None)
+            if column.name == name else column for column in before.columns
         ))
 
     yield Step(actions.SET_DEFAULT_VALUE, apply, touched)

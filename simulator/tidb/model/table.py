@@ -24,6 +24,10 @@ class Column:
     default_expression: bool = False
     """Whether `default` is an expression (CURRENT_TIMESTAMP, a function), not a value."""
 
+    default_dropped: bool = field(default=False, compare=False)
+    """Whether ALTER COLUMN … DROP DEFAULT took the default: a row has to give the column a value, NULL or another (TiDB:
+    mysql.NoDefaultValueFlag)."""
+
     on_update: str = ""
     """The expression of ON UPDATE (CURRENT_TIMESTAMP), or nothing."""
 

@@ -28,6 +28,8 @@ from simulator.tidb.values.conversion import tidb_text
 
 def has_default(column: Column) -> bool:
     """Whether a row may leave the column out in strict mode."""
+    if column.default_dropped:
+        return False
     return column.default is not None or not column.not_null or column.type.name in ("enum", "year")
 
 
