@@ -25,7 +25,7 @@ class Column:
     """Whether `default` is an expression (CURRENT_TIMESTAMP, a function), not a value."""
 
     default_dropped: bool = field(default=False, compare=False)
-    """Whether ALTER COLUMN … DROP DEFAULT took the default: a row has to give the column a value, NULL or another (TiDB:
+    """Whether ALTER COLUMN … DROP DEFAULT took the default: a row has to give the column a value, be it NULL (TiDB:
     mysql.NoDefaultValueFlag)."""
 
     on_update: str = ""
