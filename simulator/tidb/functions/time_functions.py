@@ -182,9 +182,15 @@ def add_to_text(sign: Text, text: Text, kind: Text, amount: Text) -> Text:
     return None if found is None else moment_text(found, 6 if found.micros % SECOND else 0)
 
 
-def _on_zero(start: Moment, by: int) -> Moment:
+def _on_zero(start: Moment, by: int) -> Moment | None:
+    """A sum on a date with a zero part. A sum below the year 0 loses its sign (tidb pkg/types/core_time.go,
+    calcTimeDurationDiff)."""
     days, clock = divmod(start.micros + by, DAY)
-    return start._replace(micros=clock) if not days else start._replace(day=start.day + days, micros=clock)
+    if not days:
+        return start._replace(micros=clock)
+    days, clock = divmod(abs(day_number(start.year, start.month, start.day) * DAY + start.micros + by), DAY)
+    found = of_day_number(days)
+    return None if found is None else found._replace(micros=clock)
 
 
 def add_to_moment(sign: Text, start: Text, kind: Text, amount: Text) -> Text:
