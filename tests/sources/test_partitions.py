@@ -87,7 +87,6 @@ def test_keys_are_hashed_as_they_compare() -> None:
     ("s VARCHAR(9) COLLATE gbk_bin", "KEY (s) PARTITIONS 2",
      "table 't': PARTITION BY KEY on column 's' is not computed for varchar with collation gbk_bin; "
      "numbers, times and strings of a _bin or binary collation of UTF-8, Latin-1 or ASCII are"),
-    ("d DATE", "HASH (YEARWEEK(d)) PARTITIONS 2", "expression 'YEARWEEK(d)': YEARWEEK cannot be computed outside TiDB"),
 ])
 def test_a_partitioning_that_cannot_be_computed_is_refused(columns: str, rule: str, words: str) -> None:
     with pytest.raises(SchemaError) as raised:

@@ -31,7 +31,6 @@ def number(*statements: str) -> int:
 
 
 @pytest.mark.parametrize(("statement", "error"), [
-    ("CREATE VECTOR INDEX v ON t ((VEC_COSINE_DISTANCE(j))) USING HNSW", 1064),
     ("ALTER TABLE t COMPACT", 0), ("ALTER TABLE t ANALYZE PARTITION p0", 0), ("ALTER TABLE nope COMPACT", 1146),
     ("ALTER TABLE t CONVERT TO CHARSET DEFAULT", 1105),
     ("ALTER TABLE t ATTRIBUTES 'bad'", 8237), ("ALTER TABLE t ATTRIBUTES 'a=b,a=c'", 8237),
