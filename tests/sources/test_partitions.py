@@ -87,6 +87,8 @@ def test_keys_are_hashed_as_they_compare() -> None:
     ("s VARCHAR(9) COLLATE gbk_bin", "KEY (s) PARTITIONS 2",
      "table 't': PARTITION BY KEY on column 's' is not computed for varchar with collation gbk_bin; "
      "numbers, times and strings of a _bin or binary collation of UTF-8, Latin-1 or ASCII are"),
+    ("n INT", "HASH (VITESS_HASH(n)) PARTITIONS 2",
+     "expression 'VITESS_HASH(n)': VITESS_HASH cannot be computed outside TiDB"),
 ])
 def test_a_partitioning_that_cannot_be_computed_is_refused(columns: str, rule: str, words: str) -> None:
     with pytest.raises(SchemaError) as raised:
