@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,10 +30,14 @@ FASTEST = 600
 
 @pytest.fixture(name="topic")
 def _topic(kafka: str) -> Iterator[str]:
-    """With a consumer that reads it, as group `slow`."""
-    topic = f"until-lag-{os.getpid()}"
+    """A topic of this test alone, which group `slow-TOPIC` reads.
+
+    The group is of this test alone, too: a killed consumer stays a member until its session ends, 45 s later, and
+    holds its partitions until then.
+    """
+    topic = f"until-lag-{uuid.uuid4().hex[:8]}"
     prepare_topics(KafkaSettings((kafka,)), {topic: 2})
-    consumer = subprocess.Popen([sys.executable, slow_consumer.__file__, kafka, topic, "slow", str(FASTEST)])
+    consumer = subprocess.Popen([sys.executable, slow_consumer.__file__, kafka, topic, f"slow-{topic}", str(FASTEST)])
     yield topic
     consumer.kill()
     consumer.wait()
@@ -50,8 +54,8 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("group", "code", "words"), [
-    ("nobody", 2, r"^ticdc-sim: --until-lag: consumer group nobody has committed no offset of until-lag-\d+ in \d s"),
-    ("slow", 0, r"^--until-lag found no verdict before the run ended: no rate was judged so far; a longer --duration"),
+    ("nobody", 2, r"^ticdc-sim: --until-lag: consumer group nobody has committed no offset of until-lag-\w+ in \d s"),
+    ("slow-{topic}", 0, r"^--until-lag found no verdict before the run ended: no rate was judged so far; a longer --duration"),
 ])
 def test_a_search_without_a_verdict_says_why(
     kafka: str, topic: str, capfd: pytest.CaptureFixture[str], tmp_path: Path, group: str, code: int, words: str,
@@ -62,7 +66,7 @@ def test_a_search_without_a_verdict_says_why(
     uri = f"kafka://{kafka}/{topic}?protocol=canal-json&enable-tidb-extension=true"
     assert code == play(
         "load", "--preset", "bank", "--sink-uri", uri, "--master", "none", "--until-lag", 150, "--rate", 300,
-        "--consumer-group", group, "--resolved-interval", "250ms", "--duration", "4s", "--checkpoint", tmp_path / "c")
+        "--consumer-group", group.format(topic=topic), "--resolved-interval", "250ms", "--duration", "4s", "--checkpoint", tmp_path / "c")
     said = capfd.readouterr()
     assert re.search(words, said.err if code else said.out, re.MULTILINE), said
 
@@ -75,12 +79,12 @@ def test_the_breaking_point_of_a_consumer_is_found(
     summary = tmp_path / "summary.json"
     assert 0 == play(
         "load", "--preset", "bank", "--sink-uri", uri, "--master", "none", "--until-lag", 150, "--rate", 300,
-        "--consumer-group", "slow", "--resolved-interval", "250ms", "--summary", summary,
+        "--consumer-group", f"slow-{topic}", "--resolved-interval", "250ms", "--summary", summary,
         "--checkpoint", tmp_path / "c")
     found = json.loads(summary.read_text())["sustained"]
 
     assert 0.1 * FASTEST <= found["sustained"] <= 1.1 * FASTEST
     assert found["sustained"] < found["too_much"] <= 1.3 * found["sustained"]
     assert re.search(
-        r"^sustained [\d,]+ rows/s: at [\d,]+ the lag of group slow grew by [\d,]+ records/s$", capfd.readouterr().out,
+        r"^sustained [\d,]+ rows/s: at [\d,]+ the lag of group slow-until-lag-\w+ grew by [\d,]+ records/s$", capfd.readouterr().out,
         re.MULTILINE)
